@@ -1,0 +1,16 @@
+# What Gangway links, as imported targets. msgpack-c has two names: `msgpack` (Debian 12) and
+# `msgpack-c` (later).
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(LIBUV REQUIRED IMPORTED_TARGET libuv)
+pkg_search_module(MSGPACK REQUIRED IMPORTED_TARGET msgpack-c msgpack)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
+if(GANGWAY_EXAMPLES)
+  pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+  pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
+  pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+endif()
+if(GANGWAY_TESTS)
+  pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+endif()

@@ -1,0 +1,39 @@
+# Flags that hold for every target of the tree.
+add_library(gangway_flags INTERFACE)
+target_compile_definitions(gangway_flags INTERFACE _GNU_SOURCE GANGWAY_VERSION="${PROJECT_VERSION}")
+target_compile_options(gangway_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wcast-qual
+  -Wformat=2 -Wno-unused-parameter -Wvla -fno-common)
+target_include_directories(gangway_flags INTERFACE
+  ${PROJECT_SOURCE_DIR}
+  ${PROJECT_SOURCE_DIR}/graph/include ${PROJECT_SOURCE_DIR}/gpu/include
+  ${PROJECT_SOURCE_DIR}/worker/include ${PROJECT_SOURCE_DIR}/client/include)
+if(GANGWAY_CHECK)
+  target_compile_definitions(gangway_flags INTERFACE GANGWAY_CHECK=1)
+endif()
+if(GANGWAY_SANITIZE)
+  target_compile_options(gangway_flags INTERFACE -fsanitize=${GANGWAY_SANITIZE}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(gangway_flags INTERFACE -fsanitize=${GANGWAY_SANITIZE})
+endif()
+# Asserts stay in release builds: our own bug must stop, not go on.
+string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELWITHDEBINFO "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
+
+# gangway_objects(NAME FILES...): an object library of the tree.
+function(gangway_objects name)
+  add_library(${name} OBJECT ${ARGN})
+  target_link_libraries(${name} PUBLIC gangway_flags)
+endfunction()
+
+# gangway_unit(NAME FILES... LINK TARGETS...): a cmocka test program, registered with ctest.
+function(gangway_unit name)
+  cmake_parse_arguments(UNIT "" "TIMEOUT" "LINK" ${ARGN})
+  add_executable(${name} ${UNIT_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE gangway_flags ${UNIT_LINK} PkgConfig::CMOCKA)
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT UNIT_TIMEOUT)
+    set(UNIT_TIMEOUT 60)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${UNIT_TIMEOUT})
+endfunction()

@@ -1,0 +1,69 @@
+/* Error codes and their texts. A text never overflows: it is cut, and stays terminated. */
+#include <gangway/error.h>
+
+#include <stdio.h>
+#include <string.h>
+
+const char *gw_error_name(int code)
+{
+    switch (code) {
+    case GW_OK:
+        return "GW_OK";
+#define GW_ERROR_NAME(name, number, text)                                                          \
+    case number:                                                                                   \
+        return #name;
+        GW_ERRORS(GW_ERROR_NAME)
+#undef GW_ERROR_NAME
+    default:
+        return "GW_E?";
+    }
+}
+
+const char *gw_error_text(int code)
+{
+    switch (code) {
+    case GW_OK:
+        return "no error";
+#define GW_ERROR_TEXT(name, number, text)                                                          \
+    case number:                                                                                   \
+        return text;
+        GW_ERRORS(GW_ERROR_TEXT)
+#undef GW_ERROR_TEXT
+    default:
+        return "unknown error";
+    }
+}
+
+int gw_error_set_v(struct gw_error *error, int code, const char *format, va_list args)
+{
+    if (error) {
+        error->code = code;
+        (void)vsnprintf(error->text, sizeof error->text, format, args);
+    }
+    return code;
+}
+
+int gw_error_set(struct gw_error *error, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    gw_error_set_v(error, code, format, args);
+    va_end(args);
+    return code;
+}
+
+int gw_error_prefix(struct gw_error *error, const char *format, ...)
+{
+    if (!error)
+        return GW_OK;
+
+    char text[GW_ERROR_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (length >= 0 && (size_t)length < sizeof text)
+        (void)snprintf(text + length, sizeof text - (size_t)length, ": %s", error->text);
+    memcpy(error->text, text, sizeof text);
+    return error->code;
+}
