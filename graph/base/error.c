@@ -62,8 +62,18 @@ int gw_error_prefix(struct gw_error *error, const char *format, ...)
     va_start(args, format);
     int length = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (length >= 0 && (size_t)length < sizeof text)
-        (void)snprintf(text + length, sizeof text - (size_t)length, ": %s", error->text);
-    memcpy(error->text, text, sizeof text);
+    if (length < 0)
+        return error->code;
+
+    size_t at = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
+    const char *parts[] = {": ", error->text};
+    for (size_t i = 0; i < 2; i++) {
+        size_t bytes = strlen(parts[i]);
+        size_t room = sizeof text - 1 - at;
+        memcpy(text + at, parts[i], bytes < room ? bytes : room);
+        at += bytes < room ? bytes : room;
+    }
+    text[at] = '\0';
+    memcpy(error->text, text, at + 1);
     return error->code;
 }

@@ -1,0 +1,41 @@
+/* State machines as tables: for each state its name and the set of states that may come next.
+ *
+ * The tables are the documentation: `gangway-sim --diagram` prints them, and counts, from
+ * gw_sm_counts, how often each transition was taken. Pure; counting is per table and not
+ * thread-safe (one core runs on one thread). */
+#ifndef GW_BASE_SM_H
+#define GW_BASE_SM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { GW_SM_STATES_MAX = 32 };
+#define GW_SM_NEXT(state) (UINT32_C(1) << (state))
+
+struct gw_sm_state {
+    const char *name;
+    uint32_t next; /* GW_SM_NEXT(a) | GW_SM_NEXT(b) */
+};
+
+struct gw_sm {
+    const char *name;
+    const struct gw_sm_state *states;
+    size_t count;
+    uint64_t *taken; /* count x count counters, row = from; NULL: not counted */
+};
+
+/* gw_sm_may tells whether the table allows `from` -> `to`. */
+bool gw_sm_may(const struct gw_sm *sm, unsigned from, unsigned to);
+
+/* gw_sm_move asserts that the move is allowed, counts it and stores it in *state. */
+void gw_sm_move(const struct gw_sm *sm, uint8_t *state, unsigned to);
+
+/* gw_sm_name returns the name of a state; static. */
+const char *gw_sm_name(const struct gw_sm *sm, unsigned state);
+
+/* gw_sm_diagram writes the table as a Graphviz digraph, edges labelled with counts where taken. */
+void gw_sm_diagram(const struct gw_sm *sm, FILE *out);
+
+#endif

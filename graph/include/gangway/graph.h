@@ -1,0 +1,89 @@
+/* Task graphs: nodes are calls of functions or commands, edges the results that they take.
+ *
+ * A graph is built by one thread. Errors stick: the first one is kept, later calls do nothing, and
+ * gw_graph_check or submitting reports it. Nodes refer only to nodes made before, but for
+ * gw_graph_after, whose cycles are found at the check. */
+#ifndef GANGWAY_GRAPH_H
+#define GANGWAY_GRAPH_H
+
+#include <gangway/value.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gw_graph;
+struct gw_task;
+
+/* A function that can be a task. GW_TASK (task.h) makes one. */
+struct gw_function {
+    const char *name;
+    int (*run)(struct gw_task *task);
+};
+
+/* gpus_per_rank: as many GPUs as there are for this rank, none on a cluster without. */
+enum { GW_GPU_IF_ANY = -1 };
+
+/* How a node runs. Zero is the default everywhere. Times in nanoseconds. */
+struct gw_task_options {
+    const char *name;          /* shown, and unique in the graph; copied */
+    uint32_t ranks;            /* of a gang (GW_GANG); 0: an ordinary task */
+    int32_t gpus_per_rank;     /* or gpus of an ordinary task; or GW_GPU_IF_ANY */
+    uint32_t slots;            /* per rank; 0: 1 */
+    uint64_t memory_bytes;     /* per rank; held free for it at its worker */
+    int32_t priority;          /* higher first */
+    uint32_t retries;          /* further attempts after an error of its own */
+    uint64_t wall_ns;          /* killed when an attempt runs longer */
+    uint64_t grace_ns;         /* from SIGTERM to SIGKILL at cancel and limits; 0: 10 s */
+    uint64_t fail_grace_ns;    /* the same when another rank failed; 0: 200 ms */
+    uint64_t output_bytes_max; /* of each output file; 0: 64 MiB */
+};
+
+#define GW_OPTIONS(...) (&(const struct gw_task_options){__VA_ARGS__})
+#define GW_GANG(...) (&(const struct gw_task_options){__VA_ARGS__})
+
+/* gw_graph_new makes an empty graph; NULL when out of memory (every call accepts that and
+ * submitting then fails with GW_ENOMEM). gw_graph_free accepts NULL; futures of a submitted graph
+ * stay. */
+GW_API struct gw_graph *gw_graph_new(void);
+GW_API void gw_graph_free(struct gw_graph *graph);
+
+/* gw_call(graph, function, options, arguments...) adds a call of a GW_TASK function; options may be
+ * NULL; arguments are values (taken) or gw_ref()s. Returns the node; on error one that sticks. */
+#define gw_call(graph, function, ...)                                                              \
+    gw_graph_call((graph), &gw_function_##function, GW_CALL_SPLIT(__VA_ARGS__, NULL))
+#define GW_CALL_SPLIT(options, ...)                                                                \
+    (options), (struct gw_value *[]){__VA_ARGS__},                                                 \
+        sizeof((struct gw_value *[]){__VA_ARGS__}) / sizeof(struct gw_value *) - 1
+
+/* gw_graph_call is gw_call as a function: takes `count` values, copies the rest. */
+GW_API gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *function,
+                             const struct gw_task_options *options, struct gw_value **values,
+                             size_t count);
+
+/* A program with its arguments and surroundings; all copied. */
+struct gw_command {
+    const char *const *argv; /* NULL-terminated; argv[0] is searched on the environment's PATH */
+    const char *const *env;  /* "NAME=value", NULL-terminated; NULL: this process's own, less
+                                CUDA_VISIBLE_DEVICES and SLURM_* */
+    const char *cwd;         /* NULL: this process's */
+};
+
+/* gw_graph_command adds a command; its value is its exit code, 0. */
+GW_API gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *command,
+                                const struct gw_task_options *options);
+
+/* gw_graph_after lets `node` start only after `before` has ended well, without taking its value. */
+GW_API void gw_graph_after(struct gw_graph *graph, gw_node node, gw_node before);
+
+/* gw_graph_check validates: 0, or the first error that stuck, or GW_ECYCLE with the names along the
+ * cycle, GW_EEXIST for a name used twice, GW_EINVAL for a node that is not of this graph. */
+GW_API int gw_graph_check(struct gw_graph *graph, struct gw_error *error);
+
+GW_API uint32_t gw_graph_count(const struct gw_graph *graph);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,117 @@
+/* Values: what tasks take and give. A value is nil, a bool, a number, a string, bytes, a list, a
+ * dict (a map from strings), or a reference to the result of another task in the same graph.
+ *
+ * Constructors return a value with one reference, or NULL when out of memory; every function that
+ * takes a value accepts NULL and then fails with GW_ENOMEM, so calls can be nested without checks.
+ * "takes" below means that the callee owns the value after the call, also when it fails.
+ * A value does not change once it was given away. Distinct values may be used by distinct threads;
+ * reference counts are atomic. */
+#ifndef GANGWAY_VALUE_H
+#define GANGWAY_VALUE_H
+
+#include <gangway/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum gw_value_type {
+    GW_NIL,
+    GW_BOOL,
+    GW_I64,
+    GW_F64,
+    GW_STR,
+    GW_BYTES,
+    GW_LIST,
+    GW_DICT,
+    GW_REF, /* only inside the arguments of a node */
+};
+
+struct gw_value;
+
+/* A node of a graph: an index in it. Only graph.h's functions make one. */
+typedef struct gw_node {
+    uint32_t index;
+} gw_node;
+
+enum { GW_RANK_ALL = -1 }; /* of gw_ref_rank: the list of all ranks' values */
+
+/* gw_nil, gw_bool, gw_i64, gw_f64 make a scalar. */
+GW_API struct gw_value *gw_nil(void);
+GW_API struct gw_value *gw_bool(bool b);
+GW_API struct gw_value *gw_i64(int64_t i);
+GW_API struct gw_value *gw_f64(double d);
+
+/* gw_str makes a string; the text (UTF-8, terminated) is copied. */
+GW_API struct gw_value *gw_str(const char *text);
+
+/* gw_bytes makes a view of bytes: nothing is copied, data must stay valid until the call that takes
+ * the value has returned (gw_call and gw_task_return copy or send before they return). */
+GW_API struct gw_value *gw_bytes(const void *data, size_t bytes);
+
+/* gw_bytes_copy makes bytes of its own. */
+GW_API struct gw_value *gw_bytes_copy(const void *data, size_t bytes);
+
+/* gw_bytes_owned makes bytes that call free_fn(data, arg) when the last reference goes (a mapping,
+ * say). Takes data, also when it returns NULL. */
+GW_API struct gw_value *gw_bytes_owned(void *data, size_t bytes,
+                                       void (*free_fn)(void *data, size_t bytes));
+
+/* gw_list makes an empty list; gw_list_push appends (takes value). 0, GW_ENOMEM or GW_EINVAL (not a
+ * list). */
+GW_API struct gw_value *gw_list(void);
+GW_API int gw_list_push(struct gw_value *list, struct gw_value *value);
+
+/* gw_dict makes an empty map; gw_dict_set sets a key (copied; takes value). */
+GW_API struct gw_value *gw_dict(void);
+GW_API int gw_dict_set(struct gw_value *dict, const char *key, struct gw_value *value);
+
+/* gw_ref stands for the result of a node that was made before in the same graph: rank 0's where the
+ * node is a gang. gw_ref_rank takes another rank's; gw_ref_all the list of all ranks' values. */
+GW_API struct gw_value *gw_ref(gw_node node);
+GW_API struct gw_value *gw_ref_rank(gw_node node, int32_t rank);
+GW_API struct gw_value *gw_ref_all(gw_node node);
+
+/* gw_value_ref and gw_value_unref count references; unref accepts NULL. */
+GW_API struct gw_value *gw_value_ref(struct gw_value *value);
+GW_API void gw_value_unref(struct gw_value *value);
+
+GW_API enum gw_value_type gw_value_type(const struct gw_value *value);
+GW_API const char *
+gw_value_type_name(enum gw_value_type type); /* "a number", "a string"...; static */
+
+/* gw_value_get_* read a scalar; 0, or GW_EINVAL with a text that names both types. f64 accepts an
+ * integer, i64 a whole number. Strings and bytes are borrowed from the value. */
+GW_API int gw_value_get_bool(const struct gw_value *value, bool *b, struct gw_error *error);
+GW_API int gw_value_get_i64(const struct gw_value *value, int64_t *i, struct gw_error *error);
+GW_API int gw_value_get_f64(const struct gw_value *value, double *d, struct gw_error *error);
+GW_API int gw_value_get_str(const struct gw_value *value, const char **text,
+                            struct gw_error *error);
+GW_API int gw_value_get_bytes(const struct gw_value *value, const void **data, size_t *bytes,
+                              struct gw_error *error);
+
+/* gw_value_get_ref gives what gw_ref_rank was made from. */
+GW_API int gw_value_get_ref(const struct gw_value *value, gw_node *node, int32_t *rank);
+
+/* gw_value_count is the number of items of a list or dict, 0 for others. gw_value_at gives item i
+ * of a list, or value i of a dict (borrowed; NULL when out of range); gw_value_key the key of item
+ * i of a dict; gw_value_find the value of a key, or NULL. */
+GW_API size_t gw_value_count(const struct gw_value *value);
+GW_API struct gw_value *gw_value_at(const struct gw_value *value, size_t i);
+GW_API const char *gw_value_key(const struct gw_value *value, size_t i);
+GW_API struct gw_value *gw_value_find(const struct gw_value *value, const char *key);
+
+/* gw_value_equal compares deeply. */
+GW_API bool gw_value_equal(const struct gw_value *a, const struct gw_value *b);
+
+/* gw_value_format writes a value as JSON-like text for a person ("<1.5 MB of bytes>" for bytes),
+ * cut and terminated; returns the length it would have. */
+GW_API size_t gw_value_format(const struct gw_value *value, char *text, size_t text_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,47 @@
+/* The inside of a task graph: what the client library reads to submit one. See <gangway/graph.h>.
+ *
+ * Nodes are dense. gw_graph_seal validates, sorts depth-first (an order that frees results early;
+ * the order of submission, so that every dependency has a smaller row than its user) and gives the
+ * columns of the submit message. */
+#ifndef GW_MODEL_GRAPH_H
+#define GW_MODEL_GRAPH_H
+
+#include "graph/wire/message.h"
+
+#include <gangway/graph.h>
+
+struct gw_graph_spec {
+    uint32_t kind; /* enum gw_spec_kind */
+    const struct gw_function *function;
+    const char *const *argv;        /* NULL-terminated */
+    const char *const *env;         /* NULL-terminated; NULL: the client's */
+    const char *cwd;                /* NULL: the client's */
+    struct gw_task_options options; /* .name is NULL: it belongs to the node */
+};
+
+/* A sealed graph, in rows (row = place in the order). All borrowed from the graph. Nodes with equal
+ * surroundings share a spec. */
+struct gw_graph_rows {
+    uint32_t count;
+    const uint32_t *row_of_node; /* count */
+    const struct gw_graph_spec *specs;
+    uint32_t spec_count;
+    const uint32_t *spec;     /* count */
+    const char *const *names; /* count, NULL where a node has none */
+    const uint32_t *args_at;  /* count + 1 offsets into args */
+    const uint8_t *args;
+    const uint32_t *deps_at; /* count + 1 offsets into dep_row, dep_rank */
+    const uint32_t *dep_row;
+    const uint32_t *dep_rank; /* or GW_DEP_ALL, GW_DEP_AFTER */
+    const uint64_t *dep_job;  /* 0: this graph; else a job, and dep_row is an index in it */
+};
+
+/* gw_graph_seal validates and gives the rows (once: a sealed graph takes no more nodes, further
+ * calls give the same). Errors as gw_graph_check. */
+int gw_graph_seal(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error);
+
+/* gw_graph_external adds a node that stands for task `index` of a job submitted earlier: usable in
+ * gw_ref, not run again. It takes no row: references to it become deps with dep_job. */
+gw_node gw_graph_external(struct gw_graph *graph, uint64_t job, uint32_t index);
+
+#endif

@@ -1,0 +1,47 @@
+/* A channel: messages with descriptors over a stream socket, without an event loop.
+ *
+ * Sends gather in a buffer and leave with one sendmsg at gw_channel_flush; receives are decoded
+ * from a buffer that one recvmsg fills. Works on blocking and non-blocking sockets: a non-blocking
+ * one answers GW_EAGAIN. Not thread-safe. link.h puts one on a libuv loop. */
+#ifndef GW_WIRE_CHANNEL_H
+#define GW_WIRE_CHANNEL_H
+
+#include "graph/wire/message.h"
+
+#include <stdbool.h>
+
+struct gw_channel;
+
+/* gw_channel_new takes the socket; gw_channel_free closes it with all descriptors not yet handed
+ * over or sent. */
+int gw_channel_new(int fd, struct gw_channel **channel);
+void gw_channel_free(struct gw_channel *channel);
+int gw_channel_fd(const struct gw_channel *channel); /* borrowed */
+
+/* gw_channel_put queues a message; descriptors are duplicated by the kernel when it is sent: `fds`
+ * are taken and closed after sending where take_fds, else borrowed until the flush has returned 0.
+ * 0, GW_ENOMEM, GW_ELIMIT (message too large; nothing queued). */
+struct gw_channel_fds {
+    const int *fds;
+    uint8_t count;
+    bool take;
+};
+int gw_channel_put(struct gw_channel *channel, const struct gw_message *message,
+                   struct gw_channel_fds fds);
+
+/* gw_channel_put_frames queues frames that were encoded already and carry no descriptors. */
+int gw_channel_put_frames(struct gw_channel *channel, const void *frames, size_t bytes);
+
+/* gw_channel_flush sends what is queued: 0 when all is sent, GW_EAGAIN when the socket is full,
+ * GW_ECLOSED when the other side is gone. */
+int gw_channel_flush(struct gw_channel *channel);
+size_t gw_channel_queued_bytes(const struct gw_channel *channel);
+
+/* gw_channel_get gives the next message. It and its strings, bins and columns are valid until the
+ * next call. fds: room for GW_FRAME_FDS_MAX descriptors; they are the caller's then. 0; GW_EAGAIN
+ * (non-blocking socket, no whole message yet); GW_ECLOSED; GW_EPROTO (garbage: close it). `wait`
+ * false: do not read from the socket, only what is buffered (then GW_EAGAIN). */
+int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *message, int *fds,
+                   uint8_t *fd_count, struct gw_error *error);
+
+#endif

@@ -1,0 +1,41 @@
+/* Numbers inside messages. They travel: never reuse or renumber one. */
+#ifndef GW_WIRE_ENUMS_H
+#define GW_WIRE_ENUMS_H
+
+#include <stdint.h>
+
+#define GW_RANK_NONE UINT32_MAX
+#define GW_DEP_ALL UINT32_MAX
+#define GW_DEP_AFTER (UINT32_MAX - 1)
+#define GW_INDEX_ALL UINT32_MAX
+
+enum gw_role { GW_ROLE_CLIENT = 1, GW_ROLE_WORKER = 2, GW_ROLE_PEER = 3, GW_ROLE_RUNNER = 4 };
+
+enum gw_spec_kind { GW_SPEC_FUNCTION = 1, GW_SPEC_COMMAND = 2, GW_SPEC_VALUE = 3 };
+
+enum gw_submit_flag { GW_SUBMIT_LAST = 1, GW_SUBMIT_DETACHED = 2 };
+
+/* How an attempt (or a rank of it) ended otherwise than well, and what is charged for it. */
+#define GW_OUTCOMES(X)                                                                             \
+    X(GW_OUTCOME_FAILED, 1, "failed")             /* the user's own error: retries */              \
+    X(GW_OUTCOME_CRASHED, 2, "crashed")           /* signal or exit in the runner: crash budget */ \
+    X(GW_OUTCOME_OOM, 3, "out of memory")         /* likewise */                                   \
+    X(GW_OUTCOME_TIMEOUT, 4, "over its limit")    /* wall limit: final */                          \
+    X(GW_OUTCOME_KILLED, 5, "killed")             /* because the scheduler said so: no charge */   \
+    X(GW_OUTCOME_CANNOT_START, 6, "cannot start") /* final: no charge, no retry */                 \
+    X(GW_OUTCOME_LOST_INPUT, 7, "input lost")     /* no charge: recompute, run again */            \
+    X(GW_OUTCOME_LOST, 8, "lost with its worker") /* loss budget; said by the scheduler itself */
+
+#define GW_OUTCOME_ENUM(name, number, text) name = number,
+enum gw_outcome { GW_OUTCOMES(GW_OUTCOME_ENUM) };
+#undef GW_OUTCOME_ENUM
+
+enum gw_kill_reason {
+    GW_KILL_CANCEL = 1,   /* by the user */
+    GW_KILL_GANG = 2,     /* another rank ended */
+    GW_KILL_SESSION = 3,  /* the client went away */
+    GW_KILL_SHUTDOWN = 4, /* the cluster goes down */
+    GW_KILL_STALE = 5,    /* an attempt that the scheduler does not know */
+};
+
+#endif

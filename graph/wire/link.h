@@ -1,0 +1,47 @@
+/* A link: a channel on a libuv loop. Callbacks run on the loop's thread, never inside a call of the
+ * user's. What is sent in one turn of the loop leaves in one write at its end. */
+#ifndef GW_WIRE_LINK_H
+#define GW_WIRE_LINK_H
+
+#include "graph/wire/channel.h"
+
+#include <uv.h>
+
+struct gw_link;
+
+struct gw_link_callbacks {
+    /* A message came: valid during the call; its descriptors are the callee's. The callee may close
+     * the link inside. */
+    void (*on_message)(struct gw_link *link, const struct gw_message *message, const int *fds,
+                       uint8_t fd_count, void *arg);
+    /* The link is down: the other side left (GW_ECLOSED) or sent garbage (GW_EPROTO, with text), or
+     * gw_link_close was called (0). Called exactly once; the link is freed after it returns. */
+    void (*on_close)(struct gw_link *link, const struct gw_error *error, void *arg);
+    void *arg;
+};
+
+/* gw_link_open takes a connected stream socket and starts reading. */
+int gw_link_open(uv_loop_t *loop, int fd, const struct gw_link_callbacks *callbacks,
+                 struct gw_link **link);
+
+/* gw_link_send queues a message, as gw_channel_put does; it leaves at the end of the turn. Calling
+ * it on a closing link drops the message (and closes taken descriptors). */
+int gw_link_send(struct gw_link *link, const struct gw_message *message, struct gw_channel_fds fds);
+
+/* gw_link_send_frames queues encoded frames without descriptors. */
+int gw_link_send_frames(struct gw_link *link, const void *frames, size_t bytes);
+
+/* gw_link_close flushes what the socket takes at once and closes; on_close follows in a later turn.
+ */
+void gw_link_close(struct gw_link *link);
+
+size_t gw_link_queued_bytes(const struct gw_link *link);
+void *gw_link_arg(const struct gw_link *link);
+/* gw_link_peer gives the other side's identity (SO_PEERCRED). */
+int gw_link_peer(const struct gw_link *link, struct ucred *peer);
+
+/* gw_link_pause stops reading until gw_link_resume: backpressure. */
+void gw_link_pause(struct gw_link *link);
+void gw_link_resume(struct gw_link *link);
+
+#endif
