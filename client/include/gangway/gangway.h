@@ -1,0 +1,194 @@
+/* Gangway: task graphs, and gangs of training processes, from a C program.
+ *
+ * A program opens a client, submits work and takes results from futures:
+ *
+ *     gw_init(&argc, &argv);                        first statement of main
+ *     gw_client_open(NULL, &client, &error);        this user's cluster, or a private one
+ *     gw_client_submit(client, graph, node, &future, &error);
+ *     gw_future_get(future, 0, &value, &error);
+ *
+ * All calls are thread-safe on distinct futures and on one client, and block only where it says so.
+ * Every `struct gw_error *` may be NULL. After a fork only exec is allowed in the child. */
+#ifndef GANGWAY_GANGWAY_H
+#define GANGWAY_GANGWAY_H
+
+#include <gangway/checkpoint.h>
+#include <gangway/comm.h>
+#include <gangway/ddp.h>
+#include <gangway/error.h>
+#include <gangway/graph.h>
+#include <gangway/optimizer.h>
+#include <gangway/sampler.h>
+#include <gangway/task.h>
+#include <gangway/value.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gw_client;
+struct gw_future;
+
+struct gw_client_options {
+    const char *address;  /* of a cluster ("unix:/path"); NULL: $GANGWAY_ADDRESS, else this user's
+                             running cluster, else a private one is started */
+    const char *name;     /* of this session, shown in listings; NULL: the program's name */
+    uint32_t slots;       /* of a private cluster; 0: the cores of this machine */
+    uint32_t workers;     /* of a private cluster; 0: 1 */
+    bool must_exist;      /* do not start a private cluster: GW_ENOSCHEDULER instead */
+    bool private_cluster; /* always start a private one */
+};
+
+/* gw_client_open connects (blocks for at most 10 s) and starts the client's I/O thread. options may
+ * be NULL. GW_ENOSCHEDULER, GW_EVERSION, GW_EPERM, GW_EIO. Close it with gw_client_close, which
+ * ends a private cluster and cancels what is unfinished and attached; it blocks until that is done,
+ * at most 10 s, and accepts NULL. Futures of a closed client answer GW_ECLOSED. */
+GW_API int gw_client_open(const struct gw_client_options *options, struct gw_client **client,
+                          struct gw_error *error);
+GW_API void gw_client_close(struct gw_client *client);
+
+/* gw_client_submit submits a graph (borrowed; may be freed after) and gives a future for one node.
+ * Blocks until the scheduler accepted it whole or refused it: GW_ECYCLE, GW_EEXIST, GW_ENOENT (a
+ * function that this program does not hold), GW_EINFEASIBLE (no worker could ever hold it),
+ * GW_ECLOSED. gw_client_submit_many gives `count` futures for `count` nodes, all or none. */
+GW_API int gw_client_submit(struct gw_client *client, struct gw_graph *graph, gw_node node,
+                            struct gw_future **future, struct gw_error *error);
+struct gw_submit_options {
+    const char *name; /* of the job; NULL: the name of the first target or function */
+    bool detached;    /* goes on when this client ends */
+};
+GW_API int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,
+                                 const struct gw_submit_options *options, const gw_node *nodes,
+                                 size_t count, struct gw_future **futures, struct gw_error *error);
+
+/* One task or gang without a graph: gw_submit(client, &future, &error, function, options, args...)
+ * and gw_dispatch(client, ranks, &future, &error, function, args...): a gang of `ranks`, one future
+ * with N results: gw_future_get(future, rank, ...). */
+#define gw_submit(client, future, error, function, ...)                                            \
+    gw_submit_call((client), (future), (error), &gw_function_##function,                           \
+                   GW_CALL_SPLIT(__VA_ARGS__, NULL))
+#define gw_dispatch(client, ranks_, future, error, function, ...)                                  \
+    gw_submit_call((client), (future), (error), &gw_function_##function,                           \
+                   GW_CALL_SPLIT(GW_GANG(.ranks = (ranks_)), ##__VA_ARGS__, NULL))
+GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
+                          struct gw_error *error, const struct gw_function *function,
+                          const struct gw_task_options *options, struct gw_value **values,
+                          size_t count);
+
+/* gw_map submits `count` calls of a function at once: make_args(i, args, arg) fills the arguments
+ * of call i (args: room for arg_count values, all taken). futures: room for count. */
+struct gw_map_call {
+    const struct gw_function *function;
+    const struct gw_task_options *options; /* may be NULL */
+    size_t count;
+    size_t arg_count;
+    int (*make_args)(size_t i, struct gw_value **args, void *arg);
+    void *arg;
+};
+GW_API int gw_map(struct gw_client *client, const struct gw_map_call *call,
+                  struct gw_future **futures, struct gw_error *error);
+
+/* gw_scatter puts a value (borrowed) into the cluster once, for many tasks to take by
+ * gw_ref_future. gw_gather gets `count` futures' values (rank 0's), blocks; values: room for count,
+ * each to be unref'd; on the first error none are given. */
+GW_API int gw_scatter(struct gw_client *client, const struct gw_value *value,
+                      struct gw_future **future, struct gw_error *error);
+GW_API int gw_gather(struct gw_client *client, struct gw_future *const *futures, size_t count,
+                     struct gw_value **values, struct gw_error *error);
+
+/* gw_ref_future stands, inside `graph`, for the result of a future of an earlier submission. */
+GW_API struct gw_value *gw_ref_future(struct gw_graph *graph, const struct gw_future *future);
+
+/* States of a future. */
+enum gw_future_state { GW_PENDING, GW_DONE, GW_FAILED };
+GW_API enum gw_future_state gw_future_state(const struct gw_future *future);
+
+/* gw_future_get blocks until the task has ended and gives the value of a rank (0 for ordinary
+ * tasks), to be unref'd; a large one is a read-only mapping, fetched at the first get. On failure
+ * the code and text of the first cause: which task, rank, host, signal or exit code, last lines of
+ * its stderr. GW_ETASK, GW_ECRASHED, GW_ESTART, GW_ETIMEDOUT (its wall limit), GW_ECANCELLED,
+ * GW_EDEPENDENCY, GW_ELOST, GW_ECLOSED; GW_EINVAL for a rank that it has not. */
+GW_API int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **value,
+                         struct gw_error *error);
+
+/* gw_future_wait blocks until the task has ended (well or not: 0) or timeout_ns passed
+ * (GW_ETIMEDOUT); UINT64_MAX waits for ever. gw_future_wait_any gives the index of one that has
+ * ended, of `count`. */
+GW_API int gw_future_wait(struct gw_future *future, uint64_t timeout_ns);
+GW_API int gw_future_wait_any(struct gw_future *const *futures, size_t count, uint64_t timeout_ns,
+                              size_t *index);
+
+/* As completed: gw_completions_new watches `count` futures (borrowed, longer than it lives);
+ * gw_completions_next blocks and gives each index once, in the order of their ends; GW_ENOENT after
+ * the last, GW_ETIMEDOUT. */
+struct gw_completions;
+GW_API int gw_completions_new(struct gw_future *const *futures, size_t count,
+                              struct gw_completions **completions);
+GW_API int gw_completions_next(struct gw_completions *completions, uint64_t timeout_ns,
+                               size_t *index);
+GW_API void gw_completions_free(struct gw_completions *completions);
+
+/* gw_future_cancel stops the task, running or not (TERM, grace, KILL; `hard`: KILL at once), and
+ * what depends on it; does not block. gw_future_retry runs a failed one again, with what failed
+ * before it: the future is pending again. gw_future_release gives up the result and frees the
+ * future (NULL is accepted); the task itself goes on if others need it, and is cancelled if nobody
+ * does. */
+GW_API int gw_future_cancel(struct gw_future *future, bool hard, struct gw_error *error);
+GW_API int gw_future_retry(struct gw_future *future, struct gw_error *error);
+GW_API void gw_future_release(struct gw_future *future);
+
+/* gw_future_job and gw_future_index name the task for the command line; gw_future_exit_code is the
+ * exit code of a command's failure (128 + signal), 0 if it had none. */
+GW_API uint64_t gw_future_job(const struct gw_future *future);
+GW_API uint32_t gw_future_index(const struct gw_future *future);
+GW_API int gw_future_exit_code(const struct gw_future *future);
+
+/* gw_client_query asks the scheduler for a listing ("status", "jobs", "job", "workers", "explain",
+ * "tasks"; see PROTOCOL.md for arguments and answers); blocks; *answer is to be unref'd. arguments
+ * is borrowed and may be NULL. */
+GW_API int gw_client_query(struct gw_client *client, const char *what,
+                           const struct gw_value *arguments, struct gw_value **answer,
+                           struct gw_error *error);
+
+/* Calls on jobs by number, of this session or not. gw_job_wait blocks until the job has ended and
+ * gives its exit code (0, or the first failure's) and text in error when it failed. */
+GW_API int gw_job_cancel(struct gw_client *client, uint64_t job, bool hard, struct gw_error *error);
+GW_API int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int *exit_code,
+                       struct gw_error *error);
+
+/* gw_job_log reads a task's output: blocks where follow is set until there is something or it
+ * ended. */
+struct gw_log_request {
+    uint64_t job;
+    uint32_t index;
+    uint64_t attempt; /* 0: the latest */
+    uint32_t rank;
+    uint32_t stream; /* 1 out, 2 err */
+    uint64_t offset;
+    bool follow;
+};
+struct gw_log_chunk {
+    struct gw_value *data; /* bytes, to be unref'd */
+    uint64_t next_offset;
+    bool end;
+};
+GW_API int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
+                      struct gw_log_chunk *chunk, struct gw_error *error);
+
+/* gw_client_shutdown ends the cluster: running work is cancelled. Blocks until it is gone. */
+GW_API int gw_client_shutdown(struct gw_client *client, struct gw_error *error);
+
+/* gw_error_exit prints the text to stderr and exits: 3 for no scheduler, 2 for usage (GW_EINVAL,
+ * GW_EINFEASIBLE, GW_ECYCLE, GW_EEXIST, GW_ENOENT), 124 for a time-out, 130 for cancelled, else 1.
+ */
+GW_API void gw_error_exit(const struct gw_error *error) __attribute__((noreturn));
+GW_API int gw_error_exit_code(const struct gw_error *error);
+
+/* gw_version is "major.minor.patch"; static. */
+GW_API const char *gw_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

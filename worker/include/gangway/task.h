@@ -1,0 +1,110 @@
+/* Inside a task: registration, arguments, the result, and, in a gang, ranks and their communicator.
+ *
+ * A task function runs in a runner: this same program, started again by a worker. All functions
+ * here are called on the thread that runs the task; a `struct gw_task` is valid until it returns.
+ */
+#ifndef GANGWAY_TASK_H
+#define GANGWAY_TASK_H
+
+#include <gangway/comm.h>
+#include <gangway/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What gw_task_step and friends answer besides errors. */
+enum { GW_CONTINUE = 0, GW_PAUSE = 1, GW_STOP = 2 };
+
+/* GW_TASK(function) makes `static int function(struct gw_task *)` a task of this program and
+ * defines gw_function_<function> for gw_call. Once per name in a program, at file scope. The
+ * function returns 0 after gw_task_return (no return: nil), or a negative GW_E... after
+ * gw_task_fail. */
+#define GW_TASK(function)                                                                          \
+    GW_TASK_DECLARE(function);                                                                     \
+    const struct gw_function gw_function_##function = {#function, function};                       \
+    __attribute__((constructor)) static void gw_register_##function(void)                          \
+    {                                                                                              \
+        gw_function_register(&gw_function_##function);                                             \
+    }                                                                                              \
+    extern const struct gw_function gw_function_##function
+
+/* GW_TASK_DECLARE(function) lets another file call it. */
+#define GW_TASK_DECLARE(function) extern const struct gw_function gw_function_##function
+
+/* gw_function_register adds a function to this program's; GW_TASK calls it before main. Two of one
+ * name end the program with a message. The function is borrowed for ever. */
+GW_API void gw_function_register(const struct gw_function *function);
+
+/* gw_function_find finds a registered function by name; NULL when there is none. */
+GW_API const struct gw_function *gw_function_find(const char *name);
+
+/* gw_init is the first statement of main. In a runner it runs tasks and never returns; otherwise it
+ * takes --gangway-* options out of argv and returns. Code before it runs in every runner; globals
+ * set after it do not exist there. */
+GW_API void gw_init(int *argc, char ***argv);
+
+/* gw_task_arg_count and gw_task_arg_* read argument i: 0, or GW_EINVAL with the task's error set,
+ * with function, argument and both types ("add: argument 1 is a string, wanted a number"). Strings,
+ * bytes and values are borrowed and valid until the task returns; large bytes are a read-only
+ * mapping. */
+GW_API uint32_t gw_task_arg_count(const struct gw_task *task);
+GW_API int gw_task_arg_bool(struct gw_task *task, uint32_t i, bool *b);
+GW_API int gw_task_arg_i64(struct gw_task *task, uint32_t i, int64_t *n);
+GW_API int gw_task_arg_f64(struct gw_task *task, uint32_t i, double *d);
+GW_API int gw_task_arg_str(struct gw_task *task, uint32_t i, const char **text);
+GW_API int gw_task_arg_bytes(struct gw_task *task, uint32_t i, const void **data, size_t *bytes);
+GW_API int gw_task_arg_value(struct gw_task *task, uint32_t i, struct gw_value **value);
+
+/* gw_task_return sets the result (takes value; copied or sent before it returns). 0 or GW_ENOMEM.
+ * Meant as the last statement: `return gw_task_return(task, gw_f64(x));`. */
+GW_API int gw_task_return(struct gw_task *task, struct gw_value *value);
+
+/* gw_task_fail sets the error's text and returns code: `return gw_task_fail(task, GW_EIO, "...")`.
+ */
+GW_API int gw_task_fail(struct gw_task *task, int code, const char *format, ...) GW_PRINTF(3, 4);
+
+/* gw_task_error is where the text of this task's error lies, to pass to functions that want one. */
+GW_API struct gw_error *gw_task_error(struct gw_task *task);
+
+/* Who and where: the job's id, the task's index in it, which attempt this is (0 the first), the
+ * name of the function; borrowed. */
+GW_API uint64_t gw_task_job(const struct gw_task *task);
+GW_API uint32_t gw_task_index(const struct gw_task *task);
+GW_API uint32_t gw_task_try(const struct gw_task *task);
+
+/* gw_task_rank and gw_task_world: 0 and 1 in an ordinary task. gw_task_local_rank counts on this
+ * host. */
+GW_API uint32_t gw_task_rank(const struct gw_task *task);
+GW_API uint32_t gw_task_world(const struct gw_task *task);
+GW_API uint32_t gw_task_local_rank(const struct gw_task *task);
+
+/* gw_task_gpus gives the ids of the GPUs that this rank may use, as CUDA sees them in this process.
+ */
+GW_API uint32_t gw_task_gpu_count(const struct gw_task *task);
+
+/* gw_task_comm is the gang's communicator, of one rank in an ordinary task; borrowed, closed by the
+ * runner. */
+GW_API struct gw_comm *gw_task_comm(struct gw_task *task);
+
+/* gw_task_step reports one step of training and asks what to do next. Collective: every rank calls
+ * it at the same steps, and all get the same answer: GW_CONTINUE, GW_PAUSE (save a checkpoint and
+ * return), GW_STOP, or an error. metric may be NULL; rank 0's value is the one reported. */
+GW_API int gw_task_step(struct gw_task *task, int64_t step, const char *metric, double value);
+
+/* gw_task_checkpoint_dir is this job's folder for checkpoints; borrowed; NULL where there is none.
+ */
+GW_API const char *gw_task_checkpoint_dir(struct gw_task *task);
+
+/* gw_checkpoint_save writes `bytes` of state and the step as the task's checkpoint, from rank 0,
+ * atomically; collective. gw_checkpoint_load gives the newest whole one to all ranks, or, where
+ * there is none yet, leaves state alone and sets *step to 0; GW_EMISMATCH when its size is another.
+ */
+GW_API int gw_checkpoint_save(struct gw_task *task, const void *state, size_t bytes, int64_t step);
+GW_API int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t *step);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
