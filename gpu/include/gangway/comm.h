@@ -1,0 +1,173 @@
+/* Communicators: collective operations among the ranks of a gang.
+ *
+ * A communicator connects `size` ranks, numbered from 0. Every rank holds its own `struct gw_comm`
+ * and calls the same collectives in the same order. Backends (host: shared memory on one machine;
+ * NCCL: in libgangway-cuda.so) keep one contract, which holds for every operation here:
+ *
+ * - Blocking: with `.stream` NULL an operation returns when this rank's result is there and its
+ *   buffers may be changed. With a stream (backends for devices only; others refuse it with
+ *   GW_EINVAL) it is enqueued and gw_comm_wait waits for it.
+ * - Deadline: each operation ends within the communicator's timeout, counted from its call.
+ * - Failure: local mistakes (GW_EINVAL, before anything was sent) leave the communicator as it is.
+ *   Everything else breaks it on all ranks for good. All operations, those that wait at that moment
+ *   and every later one, then fail with one code that the first cause decides, and its text:
+ *   GW_ETIMEDOUT (a deadline passed on some rank), GW_EMISMATCH (ranks called different operations
+ *   or disagreed on count, type, reduction or root; the text names both), GW_EABORTED (aborted from
+ *   outside, or a rank closed its communicator). A broken communicator can only be closed.
+ *   Contents of buffers that an operation which failed would have written are unspecified.
+ * - Order of a reduction: always rank 0, 1, 2 ...; the same input gives the same bits, on every
+ * rank and in every run (host backend; other backends say what they promise).
+ * - Threads: one thread at a time uses a communicator; gw_comm_abort, gw_comm_rank and gw_comm_size
+ *   may be called from any thread until gw_comm_close is called.
+ *
+ * Counts are elements, never bytes, and 0 is allowed (the operation then only synchronises).
+ * Buffers are aligned to their element type. `send` and `recv` must not overlap, unless used in
+ * place: leave one of them NULL. */
+#ifndef GANGWAY_COMM_H
+#define GANGWAY_COMM_H
+
+#include <gangway/dtype.h>
+#include <gangway/error.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gw_comm;
+
+/* How elements of all ranks become one. 16-bit types are reduced in float arithmetic and rounded
+ * once. Integers wrap. Where a rank has a NaN, a sum, product or average is NaN; which of NaN and
+ * number a minimum or maximum gives is not specified, but it is the same on all ranks. */
+enum gw_reduce {
+    GW_REDUCE_SUM = 0,
+    GW_REDUCE_PROD = 1,
+    GW_REDUCE_MIN = 2,
+    GW_REDUCE_MAX = 3,
+    GW_REDUCE_AVG = 4, /* floats: each times 1/size, then summed; integers: summed, then divided,
+                          rounded towards zero (as ncclAvg) */
+};
+
+/* What an operation works on; each operation says which fields it reads. */
+struct gw_comm_args {
+    const void *send;
+    void *recv;
+    size_t count;          /* elements; see each operation */
+    enum gw_dtype dtype;   /* of send and recv */
+    enum gw_reduce reduce; /* all_reduce, reduce_scatter */
+    int root;              /* broadcast: whose data; send, recv: the other rank */
+    void *stream;          /* NULL: block; else the backend's stream (a cudaStream_t) */
+};
+
+/* GW_COMM_ARGS makes an argument on the spot: GW_COMM_ARGS(.recv = x, .count = n, ...). */
+#define GW_COMM_ARGS(...) (&(const struct gw_comm_args){__VA_ARGS__})
+
+/* gw_comm_rank returns this process's rank, 0 to size - 1. */
+GW_API int gw_comm_rank(const struct gw_comm *comm);
+
+/* gw_comm_size returns the number of ranks, at least 1. */
+GW_API int gw_comm_size(const struct gw_comm *comm);
+
+/* gw_comm_backend returns "host" or "nccl"; static. */
+GW_API const char *gw_comm_backend(const struct gw_comm *comm);
+
+/* gw_comm_set_timeout sets the deadline of later operations, from their call on; 0: the default of
+ * GW_COMM_TIMEOUT_DEFAULT_NS. It should be the same on all ranks: the shortest one wins. */
+GW_API void gw_comm_set_timeout(struct gw_comm *comm, uint64_t timeout_ns);
+
+#define GW_COMM_TIMEOUT_DEFAULT_NS (600ULL * 1000 * 1000 * 1000)
+
+/* gw_comm_all_reduce reduces send[count] of all ranks into recv[count] of every rank. In place:
+ * send NULL (or equal to recv). */
+GW_API int gw_comm_all_reduce(struct gw_comm *comm, const struct gw_comm_args *args,
+                              struct gw_error *error);
+
+/* gw_comm_broadcast copies send[count] of rank `root` into recv[count] of every rank. In place:
+ * send NULL (or equal to recv). Ranks other than root need no send. */
+GW_API int gw_comm_broadcast(struct gw_comm *comm, const struct gw_comm_args *args,
+                             struct gw_error *error);
+
+/* gw_comm_all_gather puts send[count] of rank r at recv[r * count] of every rank; recv has size *
+ * count elements. In place: send NULL, this rank's part lies at recv[rank * count] already. */
+GW_API int gw_comm_all_gather(struct gw_comm *comm, const struct gw_comm_args *args,
+                              struct gw_error *error);
+
+/* gw_comm_reduce_scatter reduces send[size * count] of all ranks and puts elements r * count to
+ * (r + 1) * count of the result into recv[count] of rank r. In place: recv NULL, the result lies at
+ * send[rank * count], and send is written to there although its type says const. */
+GW_API int gw_comm_reduce_scatter(struct gw_comm *comm, const struct gw_comm_args *args,
+                                  struct gw_error *error);
+
+/* gw_comm_send sends send[count] to rank `root`, which must call gw_comm_recv with the same count
+ * and type. It may return before that (small messages are buffered) or block until then: two ranks
+ * that both send first and receive second can wait for each other until the deadline. */
+GW_API int gw_comm_send(struct gw_comm *comm, const struct gw_comm_args *args,
+                        struct gw_error *error);
+
+/* gw_comm_recv receives recv[count] from rank `root`; messages of one pair arrive in order. */
+GW_API int gw_comm_recv(struct gw_comm *comm, const struct gw_comm_args *args,
+                        struct gw_error *error);
+
+/* gw_comm_barrier returns when every rank has called it. */
+GW_API int gw_comm_barrier(struct gw_comm *comm, struct gw_error *error);
+
+/* gw_comm_wait returns when everything this rank enqueued on stream is done; at once for blocking
+ * backends. */
+GW_API int gw_comm_wait(struct gw_comm *comm, void *stream, struct gw_error *error);
+
+/* gw_comm_alloc allocates memory that all ranks' operations reach without a copy. Collective: every
+ * rank calls it with the same bytes (> 0) and gets a buffer of its own, zeroed, aligned to a page.
+ * It belongs to the communicator: gw_comm_dealloc or gw_comm_close frees it. Not enough memory on
+ * any rank is GW_ENOMEM on all and does not break the communicator. */
+GW_API int gw_comm_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_error *error);
+
+/* gw_comm_dealloc frees what gw_comm_alloc returned (NULL: nothing). It does not wait for others,
+ * but all ranks deallocate and allocate in the same order (else the next gw_comm_alloc is
+ * GW_EMISMATCH). */
+GW_API void gw_comm_dealloc(struct gw_comm *comm, void *memory);
+
+/* gw_comm_abort breaks the communicator on all ranks: `cause` (a negative GW_E...) and `rank`
+ * (whose fault; -1: nobody's) stand in their texts; the first abort is kept. Any thread, also while
+ * another one is inside an operation. */
+GW_API void gw_comm_abort(struct gw_comm *comm, int cause, int rank);
+
+/* gw_comm_close frees the communicator and its memory (NULL: nothing). Not collective; ranks that
+ * still wait for this one fail with GW_EABORTED. */
+GW_API void gw_comm_close(struct gw_comm *comm);
+
+/* The host backend: ranks are processes (or threads) of one machine that share a segment, an
+ * anonymous file (memfd). The launcher creates it and hands the descriptor to each rank. */
+
+enum { GW_COMM_HOST_RANKS_MAX = 128 };
+
+/* gw_comm_segment_create makes a segment for ranks (1 to GW_COMM_HOST_RANKS_MAX) and returns its
+ * descriptor (close-on-exec), which the caller closes. One segment serves one communicator once.
+ * Memory is used only as it is touched: about 1 MiB a rank, more with gw_comm_alloc. */
+GW_API int gw_comm_segment_create(int ranks, int *fd, struct gw_error *error);
+
+/* gw_comm_segment_abort is gw_comm_abort from outside, for a launcher that sees a rank die. Safe at
+ * any time, from any process that holds the descriptor (borrowed). */
+GW_API int gw_comm_segment_abort(int fd, int cause, int rank, struct gw_error *error);
+
+/* gw_comm_segment_aborted returns 1 and the first cause if the communicator is broken, 0 if not. */
+GW_API int gw_comm_segment_aborted(int fd, int *cause, int *rank, struct gw_error *error);
+
+struct gw_comm_host_options {
+    int fd;              /* of the segment; borrowed: the communicator keeps a duplicate */
+    int rank;            /* 0 to ranks - 1; GW_EEXIST if it was opened before */
+    int ranks;           /* as at gw_comm_segment_create, else GW_EMISMATCH */
+    uint64_t timeout_ns; /* 0: GW_COMM_TIMEOUT_DEFAULT_NS */
+};
+
+/* gw_comm_open_host joins the segment as one rank and gives back a communicator for gw_comm_close.
+ * It does not wait for the other ranks. GW_ECORRUPT or GW_EVERSION: the descriptor is no segment,
+ * or one of another version. */
+GW_API int gw_comm_open_host(const struct gw_comm_host_options *options, struct gw_comm **comm,
+                             struct gw_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
