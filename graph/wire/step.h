@@ -1,0 +1,71 @@
+/* Events and effects: how both pure cores (scheduler/core, worker/core) meet the world.
+ *
+ * A core is a function of its events: time, ids, seeds and messages come in, effects come out, and
+ * whoever drives it (net/ with libuv, or the simulator) carries them out in order. Descriptors are
+ * tokens here: numbers that the driver gave out and resolves. */
+#ifndef GW_WIRE_STEP_H
+#define GW_WIRE_STEP_H
+
+#include "graph/base/arena.h"
+#include "graph/base/array.h"
+#include "graph/wire/message.h"
+
+/* A connection, named by the driver; never reused in one life of the core. */
+typedef struct gw_peer {
+    uint64_t id;
+} gw_peer;
+
+enum gw_event_type {
+    GW_EVENT_START = 1, /* first: term (scheduler) or incarnation (worker) in `number`, seed */
+    GW_EVENT_OPEN,      /* a peer that has said hello and was accepted: role, uid, name */
+    GW_EVENT_CLOSE,     /* a peer is gone; text says why */
+    GW_EVENT_MESSAGE,   /* decoded and validated; its tokens belong to the core now */
+    GW_EVENT_TICK,      /* the deadline that the core asked for has come */
+    GW_EVENT_COMMITTED, /* facts up to `number` are on disk */
+    GW_EVENT_PROGRAM, /* worker: program `hash` can be started (code 0; text: path) or never will */
+};
+
+struct gw_event {
+    uint32_t type;    /* enum gw_event_type */
+    uint64_t now_ns;  /* monotonic, never smaller than the last event's */
+    uint64_t wall_ns; /* since 1970; only shown to people */
+    gw_peer peer;
+    uint64_t number;
+    uint64_t seed;
+    uint32_t role; /* enum gw_role */
+    uint32_t uid;
+    int32_t code;
+    const char *text; /* borrowed during the step */
+    struct gw_bin hash;
+    const struct gw_message *message; /* borrowed during the step */
+    const uint64_t *tokens;
+    uint32_t token_count;
+};
+
+enum gw_effect_type {
+    GW_EFFECT_SEND = 1,   /* message to peer, with tokens (borrowed: the driver duplicates) */
+    GW_EFFECT_CLOSE,      /* close a peer after what was sent to it */
+    GW_EFFECT_DROP_TOKEN, /* close the descriptor behind tokens[0] */
+    GW_EFFECT_COMMIT,     /* make a durable fact durable: `number`, bytes; answered by COMMITTED */
+    GW_EFFECT_PROGRAM,    /* worker: make program `hash` startable; answered by EVENT_PROGRAM */
+    GW_EFFECT_EXIT,       /* end this process, all is done */
+};
+
+/* Everything that an effect points to lies in the effects' arena, or in the core, and is valid
+ * until the next step. */
+struct gw_effect {
+    uint32_t type; /* enum gw_effect_type */
+    gw_peer peer;
+    struct gw_message message;
+    const uint64_t *tokens;
+    uint32_t token_count;
+    uint64_t number;
+    struct gw_bin bytes; /* COMMIT: the fact; PROGRAM: the hash */
+};
+
+struct gw_effects {
+    GW_ARRAY(struct gw_effect) list;
+    struct gw_arena arena;
+};
+
+#endif

@@ -1,0 +1,45 @@
+/* The scheduler's core: every decision, no input or output. See DESIGN: "The two pure cores". */
+#ifndef GW_SCHEDULER_CORE_SCHED_H
+#define GW_SCHEDULER_CORE_SCHED_H
+
+#include "graph/wire/step.h"
+
+#include <gangway/value.h>
+
+struct gw_sched;
+
+struct gw_sched_options {
+    uint64_t heartbeat_ns;   /* 0: 2 s */
+    uint64_t worker_lost_ns; /* silence after which a worker's work is given away; 0: 15 s */
+    uint32_t crash_budget;   /* ends of a runner that one task may cause; 0: 3 */
+    uint32_t loss_budget;    /* workers that one task may lose; 0: 10 */
+    uint32_t window; /* tasks in flight a worker and slot, prefetched ones included; 0: default */
+    const char *state_dir; /* told to peers; borrowed */
+};
+
+/* gw_sched_new makes a core; aborts when out of memory, as all of the core does. */
+struct gw_sched *gw_sched_new(const struct gw_sched_options *options);
+void gw_sched_free(struct gw_sched *sched);
+
+/* gw_sched_step takes one event and gives the effects that follow from it (the list is emptied
+ * first). 0, or GW_EPROTO where a peer broke the protocol in a way that only the state shows: the
+ * driver then closes that peer, and CLOSE follows; nothing else was changed. */
+int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct gw_effects *effects);
+
+/* gw_sched_deadline_ns is when it wants a TICK at the latest; UINT64_MAX: never. */
+uint64_t gw_sched_deadline_ns(const struct gw_sched *sched);
+
+/* gw_sched_check walks every invariant and asserts it. */
+void gw_sched_check(const struct gw_sched *sched);
+
+/* gw_sched_query answers a client's `query` message ("status", "jobs", "job", "tasks", "workers",
+ * "explain") as a value to be unref'd; reads only. GW_ENOENT (no such job), GW_EINVAL (no such
+ * query). gw_sched_step calls it for query messages. */
+int gw_sched_query(const struct gw_sched *sched, const char *what, const struct gw_value *arguments,
+                   struct gw_value **answer, struct gw_error *error);
+
+/* gw_sched_idle_since_ns: since when no job is unfinished and no client is connected; UINT64_MAX
+ * when it is not idle. */
+uint64_t gw_sched_idle_since_ns(const struct gw_sched *sched);
+
+#endif
