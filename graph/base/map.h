@@ -12,7 +12,7 @@
 
 struct gw_map {
     struct gw_map_slot *slots;
-    size_t count, used, capacity;
+    size_t count, capacity;
 };
 
 /* gw_map_deinit frees the slots; the map is empty and usable again. */
@@ -37,9 +37,10 @@ bool gw_map_next(const struct gw_map *map, size_t *at, uint64_t *key, uint64_t *
 
 struct gw_strmap {
     struct gw_strmap_slot *slots;
-    size_t count, used, capacity;
+    size_t count, capacity;
 };
 
+/* gw_strmap_* are the same with strings as keys, which are copied. */
 void gw_strmap_deinit(struct gw_strmap *map);
 int gw_strmap_put(struct gw_strmap *map, const char *key, uint64_t value);
 bool gw_strmap_get(const struct gw_strmap *map, const char *key, uint64_t *value);

@@ -1,7 +1,7 @@
 /* State machines as tables: for each state its name and the set of states that may come next.
  *
  * The tables are the documentation: `gangway-sim --diagram` prints them, and counts, from
- * gw_sm_counts, how often each transition was taken. Pure; counting is per table and not
+ * gw_sm.taken, how often each transition was taken. Pure; counting is per table and not
  * thread-safe (one core runs on one thread). */
 #ifndef GW_BASE_SM_H
 #define GW_BASE_SM_H

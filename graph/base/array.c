@@ -1,0 +1,47 @@
+/* Growing arrays: capacity doubles, so that a push is amortised O(1).
+ *
+ * The items pointer of the caller has a type of its own; it is read and written here by memcpy,
+ * because a `void **` must not alias it. */
+#include "graph/base/array.h"
+
+#include <gangway/error.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ITEMS_MIN = 8 };
+
+int gw_array_reserve_bytes(void **items, size_t *capacity, const struct gw_array_need *need)
+{
+    size_t wanted;
+    if (__builtin_add_overflow(need->count, need->extra, &wanted))
+        return GW_ENOMEM;
+    if (wanted <= *capacity)
+        return 0;
+
+    size_t grown = *capacity < ITEMS_MIN ? ITEMS_MIN : *capacity;
+    while (grown < wanted)
+        if (__builtin_mul_overflow(grown, (size_t)2, &grown))
+            return GW_ENOMEM;
+
+    size_t bytes;
+    if (__builtin_mul_overflow(grown, need->item_bytes, &bytes) || bytes > PTRDIFF_MAX)
+        return GW_ENOMEM;
+    void *old;
+    memcpy(&old, items, sizeof old);
+    void *moved = realloc(old, bytes);
+    if (!moved)
+        return GW_ENOMEM;
+    memcpy(items, &moved, sizeof moved);
+    *capacity = grown;
+    return 0;
+}
+
+int gw_array_no_memory(void)
+{
+    return GW_ENOMEM;
+}
+
+void gw_array_free(void *items)
+{
+    free(items);
+}

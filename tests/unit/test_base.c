@@ -1,0 +1,281 @@
+/* Containers, arena, log and transition tables, held against naive versions of themselves. */
+#include "tests/unit/unit.h"
+
+#include "graph/base/arena.h"
+#include "graph/base/array.h"
+#include "graph/base/clock.h"
+#include "graph/base/log.h"
+#include "graph/base/map.h"
+#include "graph/base/sm.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint32_t next_random(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*state >> 33);
+}
+
+static void test_array_pushes_and_removes(void **state)
+{
+    GW_ARRAY(uint32_t) array = {0};
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(gw_array_push(&array, i * 3), 0);
+    assert_int_equal(array.count, 1000);
+    gw_array_remove_swap(&array, 0);
+    assert_int_equal(array.items[0], 999 * 3);
+    assert_int_equal(array.count, 999);
+
+    uint64_t sum = 0;
+    uint32_t *item;
+    GW_ARRAY_EACH (&array, item)
+        sum += *item;
+    assert_int_equal(sum, 3 * 999 * 1000 / 2);
+
+    assert_int_equal(gw_array_reserve(&array, SIZE_MAX), GW_ENOMEM);
+    assert_int_equal(gw_array_reserve(&array, SIZE_MAX / 2), GW_ENOMEM);
+    assert_int_equal(array.count, 999);
+    gw_array_clear(&array);
+    assert_int_equal(array.count, 0);
+    gw_array_deinit(&array);
+    assert_null(array.items);
+}
+
+enum { KEYS = 512 };
+
+/* The special keys of the open addressing are ordinary ones for the user. */
+static uint64_t key_of(uint32_t i)
+{
+    return i == 0 ? UINT64_MAX : i == 1 ? 0 : (uint64_t)i << (i % 2 * 40);
+}
+
+static void test_map_equals_a_table(void **state)
+{
+    struct gw_map map = {0};
+    bool there[KEYS] = {0};
+    uint64_t values[KEYS] = {0};
+    uint64_t random = 7;
+    size_t count = 0;
+    uint64_t value;
+
+    assert_false(gw_map_get(&map, 1, &value));
+    assert_false(gw_map_remove(&map, 1));
+    for (int step = 0; step < 20000; step++) {
+        uint32_t k = next_random(&random) % KEYS;
+        if (next_random(&random) % 2) {
+            values[k] = next_random(&random);
+            count += !there[k];
+            there[k] = true;
+            assert_int_equal(gw_map_put(&map, key_of(k), values[k]), 0);
+        } else {
+            assert_int_equal(gw_map_remove(&map, key_of(k)), there[k]);
+            count -= there[k];
+            there[k] = false;
+        }
+        assert_int_equal(map.count, count);
+        k = next_random(&random) % KEYS;
+        assert_int_equal(gw_map_get(&map, key_of(k), &value), there[k]);
+        if (there[k])
+            assert_int_equal(value, values[k]);
+    }
+    for (uint32_t k = 0; k < KEYS; k++) {
+        assert_int_equal(gw_map_get(&map, key_of(k), &value), there[k]);
+        if (there[k])
+            assert_int_equal(value, values[k]);
+    }
+
+    size_t at = 0, seen = 0;
+    uint64_t key;
+    while (gw_map_next(&map, &at, &key, &value)) {
+        seen++;
+        assert_true(gw_map_get(&map, key, NULL));
+    }
+    assert_int_equal(seen, count);
+    gw_map_deinit(&map);
+    at = 0;
+    assert_false(gw_map_next(&map, &at, &key, &value));
+}
+
+static void test_map_reserve_is_enough(void **state)
+{
+    struct gw_map map = {0};
+    assert_int_equal(gw_map_reserve(&map, 1000), 0);
+    struct gw_map_slot *slots = map.slots;
+    for (uint64_t i = 0; i < 1000; i++)
+        assert_int_equal(gw_map_put(&map, i, i), 0);
+    assert_ptr_equal(map.slots, slots);
+    assert_int_equal(gw_map_reserve(&map, SIZE_MAX), GW_ENOMEM);
+    assert_int_equal(gw_map_reserve(&map, SIZE_MAX / 2), GW_ENOMEM);
+    gw_map_deinit(&map);
+}
+
+static void test_strmap_equals_a_table(void **state)
+{
+    struct gw_strmap map = {0};
+    bool there[KEYS] = {0};
+    uint64_t values[KEYS] = {0};
+    uint64_t random = 11;
+    size_t count = 0;
+    uint64_t value;
+    char key[16];
+
+    assert_false(gw_strmap_get(&map, "", &value));
+    for (int step = 0; step < 20000; step++) {
+        uint32_t k = next_random(&random) % KEYS;
+        snprintf(key, sizeof key, k ? "key-%u" : "", k);
+        if (next_random(&random) % 2) {
+            values[k] = next_random(&random);
+            count += !there[k];
+            there[k] = true;
+            assert_int_equal(gw_strmap_put(&map, key, values[k]), 0);
+        } else {
+            assert_int_equal(gw_strmap_remove(&map, key), there[k]);
+            count -= there[k];
+            there[k] = false;
+        }
+        assert_int_equal(map.count, count);
+    }
+    for (uint32_t k = 0; k < KEYS; k++) {
+        snprintf(key, sizeof key, k ? "key-%u" : "", k);
+        assert_int_equal(gw_strmap_get(&map, key, &value), there[k]);
+        if (there[k])
+            assert_int_equal(value, values[k]);
+    }
+    size_t at = 0, seen = 0;
+    const char *text;
+    while (gw_strmap_next(&map, &at, &text, &value)) {
+        seen++;
+        assert_true(gw_strmap_get(&map, text, NULL));
+    }
+    assert_int_equal(seen, count);
+    gw_strmap_deinit(&map);
+}
+
+static void test_arena_gives_zeroed_aligned_memory(void **state)
+{
+    struct gw_arena arena = {0};
+    for (int round = 0; round < 3; round++) {
+        uint64_t random = 5;
+        for (int i = 0; i < 500; i++) {
+            size_t bytes = next_random(&random) % (i % 50 == 0 ? 600000 : 300);
+            unsigned char *memory = gw_arena_alloc(&arena, bytes);
+            assert_non_null(memory);
+            assert_int_equal((uintptr_t)memory % 16, 0);
+            for (size_t b = 0; b < bytes; b++)
+                if (memory[b])
+                    fail_msg("byte %zu of %zu is not zero", b, bytes);
+            memset(memory, 0xaa, bytes);
+        }
+        gw_arena_reset(&arena);
+    }
+    char *text = gw_arena_strdup(&arena, "gangway");
+    assert_string_equal(text, "gangway");
+    assert_memory_equal(gw_arena_copy(&arena, "ab", 2), "ab", 2);
+    assert_non_null(gw_arena_copy(&arena, NULL, 0));
+    assert_null(gw_arena_alloc(&arena, SIZE_MAX));
+    assert_null(gw_arena_alloc(&arena, PTRDIFF_MAX));
+    gw_arena_deinit(&arena);
+    assert_null(arena.blocks);
+}
+
+enum { LAMP_OFF, LAMP_ON, LAMP_BROKEN };
+static const struct gw_sm_state lamp_states[] = {
+    [LAMP_OFF] = {"off", GW_SM_NEXT(LAMP_ON)},
+    [LAMP_ON] = {"on", GW_SM_NEXT(LAMP_OFF) | GW_SM_NEXT(LAMP_BROKEN)},
+    [LAMP_BROKEN] = {"broken", 0},
+};
+
+static void test_sm_moves_and_counts(void **state)
+{
+    uint64_t taken[9] = {0};
+    struct gw_sm sm = {"lamp", lamp_states, 3, taken};
+    uint8_t lamp = LAMP_OFF;
+    gw_sm_move(&sm, &lamp, LAMP_ON);
+    gw_sm_move(&sm, &lamp, LAMP_OFF);
+    gw_sm_move(&sm, &lamp, LAMP_ON);
+    assert_int_equal(lamp, LAMP_ON);
+    assert_int_equal(taken[LAMP_OFF * 3 + LAMP_ON], 2);
+    assert_true(gw_sm_may(&sm, LAMP_ON, LAMP_BROKEN));
+    assert_false(gw_sm_may(&sm, LAMP_BROKEN, LAMP_ON));
+    assert_false(gw_sm_may(&sm, LAMP_OFF, 3));
+    assert_string_equal(gw_sm_name(&sm, 2), "broken");
+    assert_string_equal(gw_sm_name(&sm, 3), "?");
+
+    char text[512] = "";
+    FILE *out = fmemopen(text, sizeof text, "w");
+    gw_sm_diagram(&sm, out);
+    fclose(out);
+    assert_non_null(strstr(text, "digraph \"lamp\""));
+    assert_non_null(strstr(text, "\"off\" -> \"on\" [label=\"2\"];"));
+    assert_non_null(strstr(text, "\"on\" -> \"broken\";"));
+    assert_null(strstr(text, "\"off\" -> \"broken\""));
+}
+
+static void test_log_writes_one_line(void **state)
+{
+    int pipe_fds[2];
+    assert_int_equal(pipe(pipe_fds), 0);
+    int saved = dup(STDERR_FILENO);
+    dup2(pipe_fds[1], STDERR_FILENO);
+    setenv("GANGWAY_LOG", "info", 1);
+    gw_log_init("tester", GW_LOG_ERROR);
+    gw_log_debug("unseen");
+    gw_log_info("%d tasks", 3);
+    char giant[6000];
+    memset(giant, 'x', sizeof giant - 1);
+    giant[sizeof giant - 1] = '\0';
+    gw_log_warn("%s", giant);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    close(pipe_fds[1]);
+
+    char text[8192];
+    ssize_t bytes = 0, got;
+    while ((got = read(pipe_fds[0], text + bytes, sizeof text - 1 - (size_t)bytes)) > 0)
+        bytes += got;
+    text[bytes] = '\0';
+    close(pipe_fds[0]);
+    assert_int_equal(text[4], '-');
+    assert_int_equal(text[10], 'T');
+    assert_memory_equal(text + 23, " tester info: 3 tasks\n", 22);
+    assert_int_equal(text[bytes - 1], '\n');
+    assert_null(strstr(text, "unseen"));
+    unsetenv("GANGWAY_LOG");
+    gw_log_init("tester", GW_LOG_WARN);
+}
+
+static void test_clock_goes_on(void **state)
+{
+    uint64_t first = gw_clock_now_ns();
+    assert_true(gw_clock_now_ns() >= first);
+    assert_true(gw_clock_wall_ns() > UINT64_C(1700000000) * GW_NS_PER_S);
+}
+
+static void test_error_texts(void **state)
+{
+    struct gw_error error;
+    assert_int_equal(gw_error_set(&error, GW_EINVAL, "bad %d", 7), GW_EINVAL);
+    assert_int_equal(gw_error_prefix(&error, "task %s", "a"), GW_EINVAL);
+    assert_string_equal(error.text, "task a: bad 7");
+    assert_string_equal(gw_error_name(GW_ECYCLE), "GW_ECYCLE");
+    assert_string_equal(gw_error_name(-999), "GW_E?");
+    assert_int_equal(gw_error_set(NULL, GW_EIO, "x"), GW_EIO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_array_pushes_and_removes),
+        cmocka_unit_test(test_map_equals_a_table),
+        cmocka_unit_test(test_map_reserve_is_enough),
+        cmocka_unit_test(test_strmap_equals_a_table),
+        cmocka_unit_test(test_arena_gives_zeroed_aligned_memory),
+        cmocka_unit_test(test_sm_moves_and_counts),
+        cmocka_unit_test(test_log_writes_one_line),
+        cmocka_unit_test(test_clock_goes_on),
+        cmocka_unit_test(test_error_texts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
