@@ -1,0 +1,34 @@
+/* Blobs: a folder of file contents, named by their SHA-256. What lies in it was verified. */
+#ifndef GW_WIRE_BLOBS_H
+#define GW_WIRE_BLOBS_H
+
+#include "graph/wire/hash.h"
+
+#include <limits.h>
+#include <stdbool.h>
+
+struct gw_blobs {
+    char dir[PATH_MAX - 128];
+};
+
+/* gw_blobs_init uses `dir`, made (0700) where it is not there. 0 or GW_EIO with text. */
+int gw_blobs_init(struct gw_blobs *blobs, const char *dir, struct gw_error *error);
+
+/* gw_blobs_has tells whether the content is there. */
+bool gw_blobs_has(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES]);
+
+/* gw_blobs_put copies a descriptor's content (borrowed, read from its start), and lets it in under
+ * its name only when its hash is `hash`: GW_ECORRUPT otherwise; GW_EIO (disk full, say) leaves
+ * nothing behind. Reads and writes files: not for the thread that decides. Thread-safe. */
+int gw_blobs_put(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], int fd,
+                 struct gw_error *error);
+
+/* gw_blobs_open gives a descriptor for reading, close-on-exec; GW_ENOENT. */
+int gw_blobs_open(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], int *fd,
+                  uint64_t *bytes, struct gw_error *error);
+
+/* gw_blobs_path writes where the content lies (whether it is there or not). */
+void gw_blobs_path(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES],
+                   char path[PATH_MAX]);
+
+#endif
