@@ -9,7 +9,14 @@
 #define GW_DEP_AFTER (UINT32_MAX - 1)
 #define GW_INDEX_ALL UINT32_MAX
 
-enum gw_role { GW_ROLE_CLIENT = 1, GW_ROLE_WORKER = 2, GW_ROLE_PEER = 3, GW_ROLE_RUNNER = 4 };
+enum gw_role {
+    GW_ROLE_CLIENT = 1,
+    GW_ROLE_WORKER = 2,
+    GW_ROLE_PEER = 3,
+    GW_ROLE_RUNNER = 4,
+    GW_ROLE_SCHEDULER = 5, /* these two never say hello: the worker's driver names them so */
+    GW_ROLE_GUARDIAN = 6,
+};
 
 enum gw_spec_kind { GW_SPEC_FUNCTION = 1, GW_SPEC_COMMAND = 2, GW_SPEC_VALUE = 3 };
 

@@ -23,7 +23,15 @@ enum gw_event_type {
     GW_EVENT_TICK,      /* the deadline that the core asked for has come */
     GW_EVENT_COMMITTED, /* facts up to `number` are on disk */
     GW_EVENT_PROGRAM, /* worker: program `hash` can be started (code 0; text: path) or never will */
+    GW_EVENT_LEASED,  /* worker, answers LEASE: `number` the attempt; code the port, text its
+                         address,  tokens[0] the segment; or a negative code with its text */
+    GW_EVENT_SHUTDOWN, /* worker: end everything, then EXIT */
 };
+
+/* The worker's peers. SCHEDULER is opened before `welcome`, which comes as a message. RUNNER:
+ * opened right after the driver carried out a `spawn` with runner 1, `number` its process; closed
+ * when the runner's end of the socket is. PEER: `number` 0, or the worker that a CONNECT asked for;
+ * where that fails, CLOSE with peer 0 and that `number`. */
 
 struct gw_event {
     uint32_t type;    /* enum gw_event_type */
@@ -49,6 +57,11 @@ enum gw_effect_type {
     GW_EFFECT_COMMIT,     /* make a durable fact durable: `number`, bytes; answered by COMMITTED */
     GW_EFFECT_PROGRAM,    /* worker: make program `hash` startable; answered by EVENT_PROGRAM */
     GW_EFFECT_EXIT,       /* end this process, all is done */
+    GW_EFFECT_CONNECT,    /* worker: open a link to worker `number` at address `bytes` */
+    GW_EFFECT_LEASE,   /* worker: make a segment and lease a port for attempt `number`, whose gang
+                          has `count` ranks; answered by LEASED */
+    GW_EFFECT_UNLEASE, /* worker: let go of the port leased for attempt `number` */
+    GW_EFFECT_ABORT,   /* worker: abort the collectives on segment tokens[0] */
 };
 
 /* Everything that an effect points to lies in the effects' arena, or in the core, and is valid
@@ -60,7 +73,10 @@ struct gw_effect {
     const uint64_t *tokens;
     uint32_t token_count;
     uint64_t number;
-    struct gw_bin bytes; /* COMMIT: the fact; PROGRAM: the hash */
+    uint32_t count;
+    struct gw_bin bytes; /* COMMIT: the fact; PROGRAM: the hash; CONNECT: the address; SEND of an
+                            `ended`: the file with its stderr, whose last lines the driver puts
+                            into stderr_tail where that is empty */
 };
 
 struct gw_effects {

@@ -5,14 +5,18 @@
 #ifndef GW_WORKER_CORE_NODE_H
 #define GW_WORKER_CORE_NODE_H
 
+#include "graph/base/sm.h"
 #include "graph/wire/step.h"
 
 #include <gangway/value.h>
 
 struct gw_node_core;
 
+enum { GW_NODE_PATH_MAX = 4096 };
+
 struct gw_node_options {
     uint32_t slots;
+    uint32_t cores; /* shared out over the slots as OMP_NUM_THREADS; 0: as many as slots */
     uint64_t memory_bytes;
     const struct gw_node_gpu {
         const char *uuid, *name;
@@ -28,11 +32,50 @@ struct gw_node_options {
     uint64_t runner_idle_ns; /* pooled runners end after it; 0: 60 s */
 };
 
+/* gw_node_core_new makes a core (options are copied); aborts when out of memory, as all of the core
+ * does. gw_node_core_free frees it; tokens it still holds are the driver's to close. */
 struct gw_node_core *gw_node_core_new(const struct gw_node_options *options);
 void gw_node_core_free(struct gw_node_core *core);
+
+/* gw_node_core_step takes one event and gives the effects that follow from it (the list is emptied
+ * first). 0, or GW_EPROTO where a peer broke the protocol in a way that only the state shows: the
+ * driver then closes that peer, and CLOSE follows; nothing else was changed, and the tokens of the
+ * message are dropped by effects. */
 int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
                       struct gw_effects *effects);
+
+/* gw_node_core_deadline_ns is when it wants a TICK at the latest; UINT64_MAX: never. */
 uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core);
+
+/* gw_node_core_check walks every invariant and asserts it. */
 void gw_node_core_check(const struct gw_node_core *core);
+
+/* What a process runs, or where an attempt is. rank: GW_RANK_NONE where it is not a gang. process
+ * 0: not started. */
+struct gw_node_place {
+    uint64_t job, attempt, process;
+    uint32_t index, rank;
+    uint32_t kind; /* enum gw_spec_kind */
+};
+
+/* gw_node_core_executing tells what a process executes at the moment, if anything; a runner that
+ * was sent several tasks executes the first of them. gw_node_core_find tells the same of an attempt
+ * (rank: of a gang) that has not ended. */
+bool gw_node_core_executing(const struct gw_node_core *core, uint64_t process,
+                            struct gw_node_place *place);
+bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank,
+                       struct gw_node_place *place);
+
+/* gw_node_output_path writes where an attempt's output lies below log_dir: extension "out" or
+ * "err"; cut and terminated. gw_node_capture_path: where a pooled runner's output gathers until it
+ * is moved there; incarnation: the worker's. */
+void gw_node_output_path(const char *log_dir, const struct gw_node_place *place,
+                         const char *extension, char path[static GW_NODE_PATH_MAX]);
+void gw_node_capture_path(const char *log_dir, uint64_t incarnation, uint64_t process,
+                          const char *extension, char path[static GW_NODE_PATH_MAX]);
+
+/* gw_node_core_machine returns table i of the core's state machines, NULL behind the last; whoever
+ * wants counts sets .taken before the first step. */
+struct gw_sm *gw_node_core_machine(size_t i);
 
 #endif
