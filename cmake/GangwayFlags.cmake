@@ -26,14 +26,28 @@ function(gangway_objects name)
   target_link_libraries(${name} PUBLIC gangway_flags)
 endfunction()
 
-# gangway_unit(NAME FILES... LINK TARGETS...): a cmocka test program, registered with ctest.
+# gangway_unit(NAME FILES... LINK TARGETS... [TIMEOUT S] [LABELS L...]): a cmocka test program,
+# registered with ctest. Tests that have threads carry the label `threads`.
 function(gangway_unit name)
-  cmake_parse_arguments(UNIT "" "TIMEOUT" "LINK" ${ARGN})
+  cmake_parse_arguments(UNIT "" "TIMEOUT" "LINK;LABELS" ${ARGN})
   add_executable(${name} ${UNIT_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE gangway_flags ${UNIT_LINK} PkgConfig::CMOCKA)
   add_test(NAME ${name} COMMAND ${name})
   if(NOT UNIT_TIMEOUT)
     set(UNIT_TIMEOUT 60)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${UNIT_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${UNIT_TIMEOUT} LABELS "${UNIT_LABELS}")
+endfunction()
+
+# gangway_script(NAME FILE ARGS... [TIMEOUT S] [LABELS L...]): a test that is a script. It finds the
+# binary in GANGWAY_BINARY and the build folder in GANGWAY_BUILD, and skips itself by exit code 77.
+function(gangway_script name file)
+  cmake_parse_arguments(SCRIPT "" "TIMEOUT" "LABELS" ${ARGN})
+  add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${SCRIPT_UNPARSED_ARGUMENTS})
+  if(NOT SCRIPT_TIMEOUT)
+    set(SCRIPT_TIMEOUT 120)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${SCRIPT_TIMEOUT} LABELS "${SCRIPT_LABELS}"
+    SKIP_RETURN_CODE 77
+    ENVIRONMENT "GANGWAY_BUILD=${PROJECT_BINARY_DIR};GANGWAY_BINARY=${PROJECT_BINARY_DIR}/bin/gangway")
 endfunction()

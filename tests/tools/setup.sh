@@ -1,0 +1,143 @@
+# shellcheck shell=bash disable=SC2016
+# What ./check and ./demo need of the system, and how it gets there. Sourced, not run.
+#
+# gangway_setup GROUP... looks for everything in the table below that is in one of the groups, says
+# what is missing and why it is wanted, and installs that with apt (through sudo when not root).
+# Where nothing is missing it calls nothing but the probes: no network, no apt, no root.
+
+# package (of several the first that this distribution has) | group | probe | why
+#   cmd:NAME   a program        pc:NAME[,NAME]  a pkg-config module, under any of these names
+#   file:PATH  a file           py:NAME         a module of Python 3     format: clang-format 14
+GANGWAY_PACKAGES='
+gcc                               |build|cmd:cc                    |compiles the sources
+libc6-dev                         |build|file:/usr/include/stdio.h |headers of the C library
+cmake                             |build|cmd:cmake                 |configures the build
+ninja-build                       |build|cmd:ninja                 |runs the build
+pkg-config                        |build|cmd:pkg-config            |finds the libraries below
+libuv1-dev                        |build|pc:libuv                  |event loop, timers, sockets
+libmsgpack-c-dev/libmsgpack-dev   |build|pc:msgpack-c,msgpack      |values and messages
+libjansson-dev                    |build|pc:jansson                |JSON of the command line
+libssl-dev                        |build|pc:libcrypto              |SHA-256 of programs that are shipped
+libcurl4-openssl-dev              |build|pc:libcurl                |the examples fetch data sets by URL
+ca-certificates                   |build|file:/etc/ssl/certs/ca-certificates.crt|lets libcurl check https servers
+zlib1g-dev                        |build|pc:zlib                   |the examples read .gz files
+libopenblas-dev                   |build|pc:openblas               |matrix products of the examples
+libcmocka-dev                     |build|pc:cmocka                 |unit tests
+python3                           |test |cmd:python3               |style, layer and end-to-end tests
+make                              |test |cmd:make                  |builds a `gangway new` project in a test
+clang-format-14                   |tidy |format:                   |checks the format of the sources
+python3-torch                     |full |py:torch                  |a PyTorch script runs as a gang in a test
+'
+
+gangway_probe()
+{
+    local kind=${1%%:*} what=${1#*:} name
+    case $kind in
+    cmd) command -v "$what" >/dev/null ;;
+    file) [ -e "$what" ] ;;
+    py) python3 -c "import $what" >/dev/null 2>&1 ;;
+    format)
+        command -v clang-format-14 >/dev/null ||
+            clang-format --version 2>/dev/null | grep -q 'version 14\.'
+        ;;
+    pc)
+        command -v pkg-config >/dev/null || return 1
+        for name in ${what//,/ }; do
+            pkg-config --exists "$name" && return 0
+        done
+        return 1
+        ;;
+    esac
+}
+
+# gangway_as_root CMD...: runs it as root. Fails where that is not possible.
+gangway_as_root()
+{
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    else
+        sudo "$@"
+    fi
+}
+
+# gangway_install PACKAGES GROUPS: two arrays by name, as gangway_setup found them.
+gangway_install()
+{
+    local -n _packages=$1 _groups=$2
+    local i name found install=() line=${_packages[*]}
+    if ! command -v apt-get >/dev/null; then
+        echo "error: no apt-get here: install these by your system's own means: $line" >&2
+        return 1
+    fi
+    if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+        echo "error: not root and no sudo here; as root: apt-get install $line" >&2
+        return 1
+    fi
+    echo "setup: apt-get update, apt-get install"
+    gangway_as_root apt-get update -q >/dev/null ||
+        echo "setup: apt-get update failed; trying with the lists that are there" >&2
+    for i in "${!_packages[@]}"; do
+        found=
+        for name in ${_packages[i]//\// }; do
+            [ -z "$(apt-cache show "$name" 2>/dev/null)" ] || { found=$name && break; }
+        done
+        if [ -n "$found" ]; then
+            install+=("$found")
+        elif [ "${_groups[i]}" = tidy ]; then
+            echo "setup: this distribution has no ${_packages[i]}: the format of sources goes unchecked"
+        else
+            echo "error: this distribution has no ${_packages[i]}" >&2
+            return 1
+        fi
+    done
+    [ "${#install[@]}" -gt 0 ] || return 0
+    gangway_as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -q --no-install-recommends "${install[@]}" >/dev/null || {
+        echo "error: apt-get could not install: ${install[*]}" >&2
+        return 1
+    }
+}
+
+# gangway_setup GROUP...: installs what is missing of these groups; 0 when all of it is there then.
+gangway_setup()
+{
+    local package group probe why bad=0 i
+    local packages=() groups=() probes=()
+    while IFS='|' read -r package group probe why; do
+        [ -n "$package" ] || continue
+        package=${package%% *} group=${group%% *} probe=${probe%% *}
+        [[ " $* " == *" $group "* ]] || continue
+        gangway_probe "$probe" && continue
+        echo "setup: ${package//\// or } is missing: $why"
+        packages+=("$package") groups+=("$group") probes+=("$probe")
+    done <<<"$GANGWAY_PACKAGES"
+    [ "${#packages[@]}" -gt 0 ] || return 0
+    gangway_install packages groups || return 1
+    for i in "${!packages[@]}"; do
+        if [ "${groups[i]}" != tidy ] && ! gangway_probe "${probes[i]}"; then
+            echo "error: ${packages[i]} is installed, and yet ${probes[i]} is not found" >&2
+            bad=1
+        fi
+    done
+    return $bad
+}
+
+# gangway_build PRESET [TARGET...]: configures and builds; what the tools say lies in
+# build/PRESET/build.log and is shown where they fail.
+gangway_build()
+{
+    local preset=$1 log=build/$1/build.log targets=()
+    shift
+    [ $# = 0 ] || targets=(--target "$@")
+    mkdir -p "build/$preset"
+    if command -v ccache >/dev/null; then
+        export CMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER:-ccache}
+    fi
+    if ! { cmake --preset "$preset" &&
+        cmake --build --preset "$preset" --parallel "$(nproc)" "${targets[@]}"; } >"$log" 2>&1; then
+        grep -nE 'error|FAILED|CMake Error' "$log" | head -n 20 >&2
+        tail -n 40 "$log" >&2
+        echo "error: the build failed; all of it: $log" >&2
+        return 1
+    fi
+}
