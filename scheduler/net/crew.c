@@ -1,0 +1,208 @@
+/* Workers on the scheduler's own machine.
+ *
+ * A worker that dies is started again, at once the first time, then after a pause that doubles up
+ * to a minute: its slots come back, and a worker that cannot live does not spin. */
+#include "scheduler/net/crew.h"
+
+#include "graph/base/clock.h"
+#include "graph/base/log.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    RESTART_MS_FIRST = 100,
+    RESTART_MS_MAX = 60000,
+    LIVED_S = 60, /* a worker that lived so long starts anew with the first pause */
+    KILL_MS = 5000,
+};
+
+struct member {
+    struct gw_crew *crew;
+    uv_process_t process;
+    uv_timer_t restart;
+    bool runs;
+    uint64_t started_ns;
+    uint64_t pause_ms;
+    uint32_t number;
+};
+
+struct gw_crew {
+    uv_loop_t *loop;
+    struct gw_crew_options options;
+    struct member *members;
+    uv_timer_t kill;
+    uint32_t open_handles;
+    uint32_t running;
+    bool closing;
+};
+
+static int member_start(struct member *member, struct gw_error *error);
+
+static void crew_on_closed(uv_handle_t *handle)
+{
+    struct gw_crew *crew = handle->data;
+    if (--crew->open_handles > 0)
+        return;
+    void (*on_gone)(void *) = crew->options.on_gone;
+    void *arg = crew->options.arg;
+    free(crew->members);
+    free(crew);
+    on_gone(arg);
+}
+
+static void crew_finish(struct gw_crew *crew)
+{
+    for (uint32_t i = 0; i < crew->options.workers; i++)
+        uv_close((uv_handle_t *)&crew->members[i].restart, crew_on_closed);
+    uv_close((uv_handle_t *)&crew->kill, crew_on_closed);
+}
+
+static void member_on_restart(uv_timer_t *timer)
+{
+    struct gw_crew *crew = timer->data;
+    struct member *member = crew->members;
+    while (&member->restart != timer)
+        member++;
+    struct gw_error error;
+    if (member_start(member, &error) < 0)
+        gw_log_error("%s", error.text);
+}
+
+static void member_on_process_closed(uv_handle_t *handle)
+{
+    struct member *member = handle->data;
+    struct gw_crew *crew = member->crew;
+    member->runs = false;
+    crew->running--;
+    if (crew->closing) {
+        if (crew->running == 0)
+            crew_finish(crew);
+        return;
+    }
+    if (gw_clock_now_ns() - member->started_ns > LIVED_S * GW_NS_PER_S)
+        member->pause_ms = RESTART_MS_FIRST;
+    gw_log_warn("starting worker %u again in %llu ms", member->number,
+                (unsigned long long)member->pause_ms);
+    (void)uv_timer_start(&member->restart, member_on_restart, member->pause_ms, 0);
+    member->pause_ms =
+        member->pause_ms * 2 < RESTART_MS_MAX ? member->pause_ms * 2 : RESTART_MS_MAX;
+}
+
+static void member_on_exit(uv_process_t *process, int64_t status, int signal)
+{
+    struct member *member = process->data;
+    if (!member->crew->closing)
+        gw_log_error("worker %u ended by itself (exit code %lld, signal %d)", member->number,
+                     (long long)status, signal);
+    uv_close((uv_handle_t *)process, member_on_process_closed);
+}
+
+static int member_start(struct member *member, struct gw_error *error)
+{
+    const struct gw_crew_options *options = &member->crew->options;
+    char slots[16], log[PATH_MAX], self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0)
+        return gw_error_set(error, GW_EIO, "cannot tell where the gangway binary is");
+    self[length] = '\0';
+    (void)snprintf(slots, sizeof slots, "%u", options->slots);
+    (void)snprintf(log, sizeof log, "%s/worker-%u.log", options->dir, member->number);
+    int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return gw_error_set(error, GW_EIO, "cannot write %s", log);
+
+    char dir[PATH_MAX];
+    (void)snprintf(dir, sizeof dir, "%s", options->dir);
+    char *argv[] = {"gangway",
+                    "worker",
+                    "--dir",
+                    dir,
+                    "--slots",
+                    slots,
+                    options->private_cluster ? "--private" : NULL,
+                    NULL};
+    uv_stdio_container_t stdio[] = {
+        {.flags = UV_IGNORE},
+        {.flags = UV_INHERIT_FD, .data.fd = fd},
+        {.flags = UV_INHERIT_FD, .data.fd = fd},
+    };
+    uv_process_options_t process = {
+        .exit_cb = member_on_exit,
+        .file = self,
+        .args = argv,
+        .stdio = stdio,
+        .stdio_count = 3,
+        .flags = UV_PROCESS_DETACHED, /* Ctrl-C at a terminal is for the client */
+    };
+    member->process.data = member;
+    int rc = uv_spawn(member->crew->loop, &member->process, &process);
+    close(fd);
+    if (rc < 0) {
+        uv_close((uv_handle_t *)&member->process, NULL);
+        return gw_error_set(error, GW_EIO, "cannot start a worker: %s", uv_strerror(rc));
+    }
+    member->runs = true;
+    member->started_ns = gw_clock_now_ns();
+    member->crew->running++;
+    return 0;
+}
+
+int gw_crew_open(uv_loop_t *loop, const struct gw_crew_options *options, struct gw_crew **crew,
+                 struct gw_error *error)
+{
+    struct gw_crew *opened = calloc(1, sizeof *opened);
+    GW_MUST_PTR(opened);
+    opened->loop = loop;
+    opened->options = *options;
+    opened->members = calloc(options->workers + 1, sizeof *opened->members);
+    GW_MUST_PTR(opened->members);
+    opened->open_handles = options->workers + 1;
+    opened->kill.data = opened;
+    (void)uv_timer_init(loop, &opened->kill);
+    *crew = opened;
+    for (uint32_t i = 0; i < options->workers; i++) {
+        struct member *member = &opened->members[i];
+        *member = (struct member){.crew = opened, .number = i, .pause_ms = RESTART_MS_FIRST};
+        member->restart.data = opened;
+        (void)uv_timer_init(loop, &member->restart);
+    }
+    for (uint32_t i = 0; i < options->workers; i++) {
+        int rc = member_start(&opened->members[i], error);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static void crew_signal(const struct gw_crew *crew, int signal)
+{
+    for (uint32_t i = 0; i < crew->options.workers; i++)
+        if (crew->members[i].runs)
+            (void)uv_process_kill(&crew->members[i].process, signal);
+}
+
+static void crew_on_kill(uv_timer_t *timer)
+{
+    gw_log_error("a worker does not end: SIGKILL");
+    crew_signal(timer->data, SIGKILL);
+}
+
+void gw_crew_close(struct gw_crew *crew)
+{
+    crew->closing = true;
+    for (uint32_t i = 0; i < crew->options.workers; i++)
+        uv_timer_stop(&crew->members[i].restart);
+    if (crew->running == 0) {
+        crew_finish(crew);
+        return;
+    }
+    crew_signal(crew, SIGTERM);
+    (void)uv_timer_start(&crew->kill, crew_on_kill, KILL_MS, 0);
+}

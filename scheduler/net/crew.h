@@ -1,0 +1,31 @@
+/* The crew: the workers that a scheduler starts on its own machine, and starts again when they die.
+ */
+#ifndef GW_SCHEDULER_NET_CREW_H
+#define GW_SCHEDULER_NET_CREW_H
+
+#include <gangway/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct gw_crew;
+
+struct gw_crew_options {
+    const char *dir; /* the scheduler's; workers log there; borrowed, must outlive the crew */
+    uint32_t workers;
+    uint32_t slots;       /* of each */
+    bool private_cluster; /* they remove `dir` at their end */
+    /* All workers have ended, after gw_crew_close; on the loop's thread. */
+    void (*on_gone)(void *arg);
+    void *arg;
+};
+
+/* gw_crew_open starts the workers. GW_EIO with text when one cannot be started. */
+int gw_crew_open(uv_loop_t *loop, const struct gw_crew_options *options, struct gw_crew **crew,
+                 struct gw_error *error);
+
+/* gw_crew_close sends SIGTERM to the workers that are left, SIGKILL after 5 s, and frees the crew
+ * when the last has ended: on_gone follows in a later turn, also when there are none. */
+void gw_crew_close(struct gw_crew *crew);
+
+#endif

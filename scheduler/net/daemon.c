@@ -1,0 +1,332 @@
+/* The scheduler process: options, its folder and its end.
+ *
+ * It ends in one order, whatever the cause (SIGTERM, the lifeline, idleness, a client's shutdown):
+ * the core ends all work (bounded), the workers go, the sockets close, a private folder is removed.
+ */
+#include "scheduler/net/daemon.h"
+
+#include "graph/base/clock.h"
+#include "graph/base/dir.h"
+#include "graph/base/log.h"
+#include "scheduler/net/crew.h"
+#include "scheduler/net/server.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { SHUTDOWN_MS_MAX = 15000, EXIT_USAGE = 2 };
+
+struct daemon {
+    uv_loop_t loop;
+    struct gw_server *server;
+    struct gw_crew *crew;
+    uv_signal_t signals[2];
+    uv_poll_t lifeline;
+    uv_timer_t idle;
+    uv_timer_t deadline;
+    const char *dir;
+    uint32_t workers;
+    uint32_t slots;
+    uint64_t idle_stop_s;
+    int lifeline_fd;
+    int ready_fd;
+    bool private_cluster;
+    bool ending;
+    bool crew_closing;
+};
+
+static int parse_number(const char *text, const char *option, uint64_t max, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (errno || *end || end == text || *text == '-' || n > max) {
+        (void)fprintf(stderr, "gangway scheduler: --%s %s is not a number up to %llu\n", option,
+                      text, (unsigned long long)max);
+        return GW_EINVAL;
+    }
+    *number = n;
+    return 0;
+}
+
+static int parse(struct daemon *daemon, int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"dir", required_argument, NULL, 'd'},       {"workers", required_argument, NULL, 'w'},
+        {"slots", required_argument, NULL, 's'},     {"private", no_argument, NULL, 'p'},
+        {"lifeline", required_argument, NULL, 'l'},  {"ready-fd", required_argument, NULL, 'r'},
+        {"idle-stop", required_argument, NULL, 'i'}, {NULL, 0, NULL, 0},
+    };
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t workers = 0, slots = cores > 0 ? (uint64_t)cores : 1, lifeline = 0, ready = 0;
+    int rc = 0, option;
+    daemon->lifeline_fd = daemon->ready_fd = -1;
+    optind = 1;
+    while (rc >= 0 && (option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+        switch (option) {
+        case 'd':
+            daemon->dir = optarg;
+            break;
+        case 'w':
+            rc = parse_number(optarg, "workers", 1024, &workers);
+            break;
+        case 's':
+            rc = parse_number(optarg, "slots", 4096, &slots);
+            break;
+        case 'p':
+            daemon->private_cluster = true;
+            break;
+        case 'l':
+            rc = parse_number(optarg, "lifeline", INT_MAX, &lifeline);
+            daemon->lifeline_fd = (int)lifeline;
+            break;
+        case 'r':
+            rc = parse_number(optarg, "ready-fd", INT_MAX, &ready);
+            daemon->ready_fd = (int)ready;
+            break;
+        case 'i':
+            rc = parse_number(optarg, "idle-stop", UINT32_MAX, &daemon->idle_stop_s);
+            break;
+        default:
+            rc = GW_EINVAL;
+        }
+    }
+    if (rc >= 0 && (!daemon->dir || optind != argc || slots == 0)) {
+        (void)fprintf(stderr, "gangway scheduler: wants --dir DIR and at least one slot, and no "
+                              "further arguments; `gangway up` starts it with what it needs\n");
+        return GW_EINVAL;
+    }
+    daemon->workers = (uint32_t)workers;
+    daemon->slots = (uint32_t)slots;
+    return rc;
+}
+
+/* The number of this life: kept in the folder, grown by one and on disk before anybody connects. */
+static int next_term(const char *dir, uint64_t *term, struct gw_error *error)
+{
+    char path[PATH_MAX], fresh[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/term", dir);
+    (void)snprintf(fresh, sizeof fresh, "%s/term.new", dir);
+    unsigned long long last = 0;
+    FILE *file = fopen(path, "re");
+    if (file) {
+        if (fscanf(file, "%llu", &last) != 1) {
+            (void)fclose(file);
+            return gw_error_set(error, GW_ECORRUPT,
+                                "%s does not hold a number: remove %s to start anew", path, dir);
+        }
+        (void)fclose(file);
+    } else if (errno != ENOENT) {
+        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+    }
+
+    file = fopen(fresh, "we");
+    bool kept = file && fprintf(file, "%llu\n", last + 1) > 0 && fflush(file) == 0 &&
+                fsync(fileno(file)) == 0;
+    if (file && fclose(file) != 0)
+        kept = false;
+    if (!kept || rename(fresh, path) < 0)
+        return gw_error_set(error, GW_EIO, "cannot write %s: %s", path, strerror(errno));
+    *term = last + 1;
+    return 0;
+}
+
+/* -- The end -------------------------------------------------------------------------------------
+ */
+
+static void daemon_on_crew_gone(void *arg)
+{
+    struct daemon *daemon = arg;
+    uv_close((uv_handle_t *)&daemon->deadline, NULL);
+}
+
+/* All work has ended, or had its time: everything closes, the loop runs empty. */
+static void close_all(struct daemon *daemon)
+{
+    if (daemon->crew_closing)
+        return;
+    daemon->crew_closing = true;
+    gw_server_close(daemon->server);
+    uv_timer_stop(&daemon->deadline);
+    for (int i = 0; i < 2; i++)
+        uv_close((uv_handle_t *)&daemon->signals[i], NULL);
+    uv_close((uv_handle_t *)&daemon->idle, NULL);
+    if (daemon->lifeline_fd >= 0)
+        uv_close((uv_handle_t *)&daemon->lifeline, NULL);
+    gw_crew_close(daemon->crew);
+}
+
+static void daemon_on_deadline(uv_timer_t *timer)
+{
+    gw_log_warn("work did not end in time: closing all the same");
+    close_all(timer->data);
+}
+
+static void daemon_on_exit(void *arg)
+{
+    close_all(arg);
+}
+
+static void end(struct daemon *daemon, const char *why)
+{
+    if (daemon->ending)
+        return;
+    daemon->ending = true;
+    gw_log_info("ending: %s", why);
+    (void)uv_timer_start(&daemon->deadline, daemon_on_deadline, SHUTDOWN_MS_MAX, 0);
+    gw_server_shutdown(daemon->server, why);
+}
+
+/* -- What makes it end ---------------------------------------------------------------------------
+ */
+
+static void daemon_on_signal(uv_signal_t *handle, int signal)
+{
+    struct daemon *daemon = handle->data;
+    if (daemon->ending)
+        close_all(daemon); /* told twice */
+    else
+        end(daemon, signal == SIGINT ? "interrupted" : "terminated");
+}
+
+static void daemon_on_lifeline(uv_poll_t *poll, int status, int events)
+{
+    struct daemon *daemon = poll->data;
+    char byte;
+    (void)events;
+    if (status >= 0 && read(daemon->lifeline_fd, &byte, 1) > 0)
+        return;
+    uv_poll_stop(poll);
+    /* The client is gone and nobody is left to wait for: no grace. Workers bury what they run. */
+    daemon->ending = true;
+    close_all(daemon);
+}
+
+static void daemon_on_idle(uv_timer_t *timer)
+{
+    struct daemon *daemon = timer->data;
+    if (gw_server_idle_ns(daemon->server) >= daemon->idle_stop_s * GW_NS_PER_S)
+        end(daemon, "nobody used this cluster for the time that --idle-stop gives");
+}
+
+/* -- The beginning -------------------------------------------------------------------------------
+ */
+
+static void daemon_on_worker(uint32_t workers, void *arg)
+{
+    struct daemon *daemon = arg;
+    if (workers < daemon->workers || daemon->ready_fd < 0)
+        return;
+    if (write(daemon->ready_fd, "ready\n", 6) < 0)
+        gw_log_warn("nobody waits for this cluster to be ready");
+    close(daemon->ready_fd);
+    daemon->ready_fd = -1;
+}
+
+static void watch(struct daemon *daemon)
+{
+    uv_loop_t *loop = &daemon->loop;
+    static const int numbers[] = {SIGTERM, SIGINT};
+    for (int i = 0; i < 2; i++) {
+        daemon->signals[i].data = daemon;
+        (void)uv_signal_init(loop, &daemon->signals[i]);
+        (void)uv_signal_start(&daemon->signals[i], daemon_on_signal, numbers[i]);
+    }
+    daemon->idle.data = daemon->deadline.data = daemon->lifeline.data = daemon;
+    (void)uv_timer_init(loop, &daemon->idle);
+    (void)uv_timer_init(loop, &daemon->deadline);
+    if (daemon->idle_stop_s > 0) {
+        uint64_t every_ms = daemon->idle_stop_s * 250 < 10000 ? daemon->idle_stop_s * 250 : 10000;
+        (void)uv_timer_start(&daemon->idle, daemon_on_idle, every_ms, every_ms);
+    }
+    if (daemon->lifeline_fd >= 0) {
+        (void)uv_poll_init(loop, &daemon->lifeline, daemon->lifeline_fd);
+        (void)uv_poll_start(&daemon->lifeline, UV_READABLE | UV_DISCONNECT, daemon_on_lifeline);
+    }
+}
+
+static int start(struct daemon *daemon, struct gw_error *error)
+{
+    uint64_t term = 0;
+    int rc = gw_dir_make(daemon->dir, error);
+    if (rc >= 0)
+        rc = next_term(daemon->dir, &term, error);
+    if (rc < 0)
+        return rc;
+
+    struct gw_server_options server = {
+        .dir = daemon->dir,
+        .term = term,
+        .on_worker = daemon_on_worker,
+        .on_exit = daemon_on_exit,
+        .arg = daemon,
+    };
+    rc = gw_server_open(&daemon->loop, &server, &daemon->server, error);
+    if (rc < 0)
+        return rc;
+    watch(daemon);
+    struct gw_crew_options crew = {
+        .dir = daemon->dir,
+        .workers = daemon->workers,
+        .slots = daemon->slots,
+        .private_cluster = daemon->private_cluster,
+        .on_gone = daemon_on_crew_gone,
+        .arg = daemon,
+    };
+    rc = gw_crew_open(&daemon->loop, &crew, &daemon->crew, error);
+    if (rc < 0) {
+        daemon->ending = true;
+        close_all(daemon);
+    } else if (daemon->workers == 0) {
+        daemon_on_worker(0, daemon);
+    }
+    return rc;
+}
+
+/* A private scheduler must not outlive a broken pipe's signal, and may hold many descriptors. */
+static void set_limits(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+int gw_scheduler_main(int argc, char **argv)
+{
+    struct daemon daemon = {0};
+    gw_log_init("scheduler", GW_LOG_INFO);
+    if (parse(&daemon, argc, argv) < 0)
+        return EXIT_USAGE;
+    set_limits();
+    if (daemon.lifeline_fd >= 0)
+        (void)fcntl(daemon.lifeline_fd, F_SETFD, FD_CLOEXEC);
+    if (daemon.ready_fd >= 0)
+        (void)fcntl(daemon.ready_fd, F_SETFD, FD_CLOEXEC);
+
+    struct gw_error error;
+    (void)uv_loop_init(&daemon.loop);
+    int rc = start(&daemon, &error);
+    if (rc < 0) {
+        gw_log_error("%s", error.text);
+        if (daemon.ready_fd >= 0)
+            (void)dprintf(daemon.ready_fd, "%s\n", error.text);
+    }
+    (void)uv_run(&daemon.loop, UV_RUN_DEFAULT);
+    int busy = uv_loop_close(&daemon.loop);
+    assert(busy == 0);
+    if (daemon.private_cluster && daemon.server && gw_dir_remove(daemon.dir, &error) < 0)
+        gw_log_warn("%s", error.text);
+    return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

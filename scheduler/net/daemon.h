@@ -1,0 +1,15 @@
+/* The scheduler process: `gangway scheduler`, a hidden subcommand that `up` and clients start. */
+#ifndef GW_SCHEDULER_NET_DAEMON_H
+#define GW_SCHEDULER_NET_DAEMON_H
+
+/* gw_scheduler_main runs a scheduler until it is told to end; returns the exit code. Options:
+ *   --dir DIR          its folder: scheduler.sock, logs, programs (made, mode 0700)
+ *   --workers K        start K workers on this machine, and again when one dies (default 0)
+ *   --slots N          slots of each of them (default: the cores)
+ *   --private          of one client: removes DIR at its end
+ *   --lifeline FD      ends when FD reads end-of-file
+ *   --ready-fd FD      writes "ready\n" there when all its workers have registered, then closes it
+ *   --idle-stop SECONDS  ends after so long without clients and unfinished jobs (default: never) */
+int gw_scheduler_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,312 @@
+/* Programs on their way from clients to workers.
+ *
+ * A program is ready when every file of its manifest lies, verified, in the blob store. Copies run
+ * on libuv's threads; all else on the loop's. A client that asked for a program that another client
+ * is sending waits for the same copies. */
+#include "scheduler/net/programs.h"
+
+#include "graph/base/array.h"
+#include "graph/base/log.h"
+#include "graph/wire/manifest.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PROGRAMS_MAX = 4096 };
+
+struct program {
+    uint8_t hash[GW_HASH_BYTES];
+    struct gw_arena arena;
+    struct gw_bin bytes; /* the manifest as it came; in the arena */
+    struct gw_manifest manifest;
+    bool ready;
+    GW_ARRAY(uint64_t) waiting;   /* clients that want to hear that it is ready */
+    GW_ARRAY(uint64_t) announced; /* workers that know it */
+};
+
+struct gw_programs {
+    uv_loop_t *loop;
+    struct gw_programs_callbacks callbacks;
+    struct gw_blobs blobs;
+    GW_ARRAY(struct program *) list;
+    uint32_t copies; /* under way */
+    bool closed;
+};
+
+/* One blob being copied into the store. */
+struct copy {
+    uv_work_t work;
+    struct gw_programs *programs;
+    uint8_t hash[GW_HASH_BYTES];
+    int fd;
+    int rc;
+    struct gw_error error;
+};
+
+int gw_programs_open(uv_loop_t *loop, const char *dir,
+                     const struct gw_programs_callbacks *callbacks, struct gw_programs **programs,
+                     struct gw_error *error)
+{
+    struct gw_programs *opened = calloc(1, sizeof *opened);
+    GW_MUST_PTR(opened);
+    opened->loop = loop;
+    opened->callbacks = *callbacks;
+    int rc = gw_blobs_init(&opened->blobs, dir, error);
+    if (rc < 0) {
+        free(opened);
+        return rc;
+    }
+    *programs = opened;
+    return 0;
+}
+
+static void program_free(struct program *program)
+{
+    gw_array_deinit(&program->waiting);
+    gw_array_deinit(&program->announced);
+    gw_arena_deinit(&program->arena);
+    free(program);
+}
+
+static void programs_free(struct gw_programs *programs)
+{
+    for (size_t i = 0; i < programs->list.count; i++)
+        program_free(programs->list.items[i]);
+    gw_array_deinit(&programs->list);
+    free(programs);
+}
+
+void gw_programs_close(struct gw_programs *programs)
+{
+    programs->closed = true;
+    if (programs->copies == 0)
+        programs_free(programs);
+}
+
+static struct program *find(const struct gw_programs *programs, struct gw_bin hash)
+{
+    for (size_t i = 0; i < programs->list.count; i++)
+        if (hash.size == GW_HASH_BYTES &&
+            memcmp(programs->list.items[i]->hash, hash.data, GW_HASH_BYTES) == 0)
+            return programs->list.items[i];
+    return NULL;
+}
+
+bool gw_programs_has(const struct gw_programs *programs, struct gw_bin hash)
+{
+    const struct program *program = find(programs, hash);
+    return program && program->ready;
+}
+
+static void answer_ready(struct gw_programs *programs, const struct program *program, uint64_t peer,
+                         const struct gw_error *error)
+{
+    struct gw_message message = {
+        .type = GW_MESSAGE_program_ready,
+        .program_ready = {.hash = {program->hash, GW_HASH_BYTES},
+                          .code = error ? error->code : 0,
+                          .text = error ? error->text : ""},
+    };
+    programs->callbacks.send(peer, &message, -1, programs->callbacks.arg);
+}
+
+/* Tells everybody who waits, when the last file has come or one will never come. */
+static void settle(struct gw_programs *programs, struct program *program,
+                   const struct gw_error *error)
+{
+    if (!error) {
+        for (uint32_t i = 0; i < program->manifest.count; i++)
+            if (!gw_blobs_has(&programs->blobs, program->manifest.files[i].hash))
+                return;
+        program->ready = true;
+    }
+    for (size_t i = 0; i < program->waiting.count; i++)
+        answer_ready(programs, program, program->waiting.items[i], error);
+    gw_array_clear(&program->waiting);
+}
+
+/* Asks a client for the files that the store lacks. */
+static void want(struct gw_programs *programs, const struct program *program, uint64_t peer)
+{
+    GW_ARRAY(uint8_t) hashes = {0};
+    for (uint32_t i = 0; i < program->manifest.count; i++) {
+        const uint8_t *hash = program->manifest.files[i].hash;
+        if (gw_blobs_has(&programs->blobs, hash))
+            continue;
+        GW_MUST(gw_array_reserve(&hashes, GW_HASH_BYTES));
+        memcpy(hashes.items + hashes.count, hash, GW_HASH_BYTES);
+        hashes.count += GW_HASH_BYTES;
+    }
+    struct gw_message message = {
+        .type = GW_MESSAGE_blob_want,
+        .blob_want = {.hashes = {hashes.items, (uint32_t)hashes.count}},
+    };
+    programs->callbacks.send(peer, &message, -1, programs->callbacks.arg);
+    gw_array_deinit(&hashes);
+}
+
+static int program_new(const struct gw_msg_program *message, struct program **program,
+                       struct gw_error *error)
+{
+    struct program *made = calloc(1, sizeof *made);
+    GW_MUST_PTR(made);
+    memcpy(made->hash, message->hash.data, GW_HASH_BYTES);
+    void *copy = gw_arena_copy(&made->arena, message->manifest.data, message->manifest.size);
+    GW_MUST_PTR(copy);
+    made->bytes = (struct gw_bin){copy, message->manifest.size};
+    int rc = gw_manifest_decode(made->bytes, &made->arena, &made->manifest, error);
+    if (rc < 0) {
+        program_free(made);
+        return rc;
+    }
+    *program = made;
+    return 0;
+}
+
+static int on_program(struct gw_programs *programs, uint64_t peer,
+                      const struct gw_msg_program *message, struct gw_error *error)
+{
+    uint8_t hash[GW_HASH_BYTES];
+    gw_hash_bytes(message->manifest.data, message->manifest.size, hash);
+    if (message->hash.size != GW_HASH_BYTES || memcmp(hash, message->hash.data, GW_HASH_BYTES))
+        return gw_error_set(error, GW_EPROTO, "program: the hash is not that of the manifest");
+
+    struct program *program = find(programs, message->hash);
+    if (!program) {
+        if (programs->list.count >= PROGRAMS_MAX)
+            return gw_error_set(error, GW_ELIMIT, "more than %d programs", PROGRAMS_MAX);
+        int rc = program_new(message, &program, error);
+        if (rc < 0)
+            return rc;
+        GW_MUST(gw_array_push(&programs->list, program));
+    }
+    GW_MUST(gw_array_push(&program->waiting, peer));
+    settle(programs, program, NULL);
+    if (!program->ready)
+        want(programs, program, peer);
+    return 0;
+}
+
+static void on_copy_run(uv_work_t *work)
+{
+    struct copy *copy = work->data;
+    copy->rc = gw_blobs_put(&copy->programs->blobs, copy->hash, copy->fd, &copy->error);
+}
+
+static bool program_holds(const struct program *program, const uint8_t hash[GW_HASH_BYTES])
+{
+    for (uint32_t i = 0; i < program->manifest.count; i++)
+        if (memcmp(program->manifest.files[i].hash, hash, GW_HASH_BYTES) == 0)
+            return true;
+    return false;
+}
+
+static void on_copy_done(uv_work_t *work, int status)
+{
+    struct copy *copy = work->data;
+    struct gw_programs *programs = copy->programs;
+    (void)status; /* work is never cancelled */
+    close(copy->fd);
+    programs->copies--;
+    if (programs->closed) {
+        if (programs->copies == 0)
+            programs_free(programs);
+        free(copy);
+        return;
+    }
+    if (copy->rc < 0)
+        gw_log_warn("a shipped file was not stored: %s", copy->error.text);
+    for (size_t i = 0; i < programs->list.count; i++)
+        if (!programs->list.items[i]->ready && program_holds(programs->list.items[i], copy->hash))
+            settle(programs, programs->list.items[i], copy->rc < 0 ? &copy->error : NULL);
+    free(copy);
+}
+
+static int on_blob(struct gw_programs *programs, const struct gw_msg_blob *message, int fd,
+                   struct gw_error *error)
+{
+    if (message->hash.size != GW_HASH_BYTES || fd < 0) {
+        if (fd >= 0)
+            close(fd);
+        return gw_error_set(error, GW_EPROTO, "blob: without a hash or a descriptor");
+    }
+    struct copy *copy = calloc(1, sizeof *copy);
+    GW_MUST_PTR(copy);
+    *copy = (struct copy){.programs = programs, .fd = fd};
+    copy->work.data = copy;
+    memcpy(copy->hash, message->hash.data, GW_HASH_BYTES);
+    programs->copies++;
+    int rc = uv_queue_work(programs->loop, &copy->work, on_copy_run, on_copy_done);
+    assert(rc == 0);
+    return 0;
+}
+
+/* A worker lacks content: what the store has goes out by descriptor. */
+static int on_blob_want(struct gw_programs *programs, uint64_t peer,
+                        const struct gw_msg_blob_want *message, struct gw_error *error)
+{
+    if (message->hashes.size % GW_HASH_BYTES != 0)
+        return gw_error_set(error, GW_EPROTO, "blob_want: not a row of hashes");
+
+    const uint8_t *hashes = message->hashes.data;
+    for (uint32_t at = 0; at < message->hashes.size; at += GW_HASH_BYTES) {
+        struct gw_message blob = {.type = GW_MESSAGE_blob,
+                                  .blob.hash = {hashes + at, GW_HASH_BYTES}};
+        struct gw_error why;
+        int fd;
+        if (gw_blobs_open(&programs->blobs, hashes + at, &fd, &blob.blob.bytes, &why) < 0) {
+            gw_log_warn("a worker asks for content that is not here: %s", why.text);
+            continue;
+        }
+        programs->callbacks.send(peer, &blob, fd, programs->callbacks.arg);
+        close(fd);
+    }
+    return 0;
+}
+
+int gw_programs_on_message(struct gw_programs *programs, uint64_t peer,
+                           const struct gw_message *message, int fd, struct gw_error *error)
+{
+    if (message->type == GW_MESSAGE_blob)
+        return on_blob(programs, &message->blob, fd, error);
+    if (fd >= 0) {
+        close(fd);
+        return gw_error_set(error, GW_EPROTO, "%s: with a descriptor",
+                            gw_message_name(message->type));
+    }
+    if (message->type == GW_MESSAGE_program)
+        return on_program(programs, peer, &message->program, error);
+    assert(message->type == GW_MESSAGE_blob_want);
+    return on_blob_want(programs, peer, &message->blob_want, error);
+}
+
+void gw_programs_announce(struct gw_programs *programs, uint64_t peer, struct gw_bin hash)
+{
+    struct program *program = find(programs, hash);
+    if (!program)
+        return; /* a spec without a program: a command */
+    for (size_t i = 0; i < program->announced.count; i++)
+        if (program->announced.items[i] == peer)
+            return;
+    GW_MUST(gw_array_push(&program->announced, peer));
+    struct gw_message message = {
+        .type = GW_MESSAGE_program,
+        .program = {.hash = {program->hash, GW_HASH_BYTES}, .manifest = program->bytes},
+    };
+    programs->callbacks.send(peer, &message, -1, programs->callbacks.arg);
+}
+
+void gw_programs_forget_peer(struct gw_programs *programs, uint64_t peer)
+{
+    for (size_t i = 0; i < programs->list.count; i++) {
+        struct program *program = programs->list.items[i];
+        for (size_t j = program->waiting.count; j-- > 0;)
+            if (program->waiting.items[j] == peer)
+                gw_array_remove_swap(&program->waiting, j);
+        for (size_t j = program->announced.count; j-- > 0;)
+            if (program->announced.items[j] == peer)
+                gw_array_remove_swap(&program->announced, j);
+    }
+}

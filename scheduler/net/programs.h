@@ -1,0 +1,38 @@
+/* Programs on their way from clients to workers: whole ones are announced, missing content is asked
+ * for. Contents lie in a blob store in the scheduler's folder. */
+#ifndef GW_SCHEDULER_NET_PROGRAMS_H
+#define GW_SCHEDULER_NET_PROGRAMS_H
+
+#include "graph/wire/blobs.h"
+#include "graph/wire/link.h"
+
+struct gw_programs;
+
+/* What programs send; peers are named by their number in the server. fd: borrowed, or -1. */
+struct gw_programs_callbacks {
+    void (*send)(uint64_t peer, const struct gw_message *message, int fd, void *arg);
+    void *arg;
+};
+
+int gw_programs_open(uv_loop_t *loop, const char *dir,
+                     const struct gw_programs_callbacks *callbacks, struct gw_programs **programs,
+                     struct gw_error *error);
+
+/* gw_programs_close forgets everything; content that is being copied is waited for by the loop. */
+void gw_programs_close(struct gw_programs *programs);
+
+/* gw_programs_on_message takes `program` and `blob` from clients and `blob_want` from workers; fd
+ * is the blob's descriptor (taken) or -1. 0, or GW_EPROTO with text: close that peer. */
+int gw_programs_on_message(struct gw_programs *programs, uint64_t peer,
+                           const struct gw_message *message, int fd, struct gw_error *error);
+
+/* gw_programs_announce sends `program` to a worker once, before the first spec that names it. */
+void gw_programs_announce(struct gw_programs *programs, uint64_t peer, struct gw_bin hash);
+
+/* gw_programs_has tells whether a program is whole. */
+bool gw_programs_has(const struct gw_programs *programs, struct gw_bin hash);
+
+/* gw_programs_forget_peer forgets what was announced to, and asked from, a peer that is gone. */
+void gw_programs_forget_peer(struct gw_programs *programs, uint64_t peer);
+
+#endif

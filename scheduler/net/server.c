@@ -1,0 +1,536 @@
+/* Sockets and timers around one scheduler core.
+ *
+ * Every connection begins with `hello`; only then does the core see a peer. Effects are carried out
+ * in order, before the next event. A peer that breaks the protocol is refused with a reason and
+ * closed, and nobody else notices. */
+#include "scheduler/net/server.h"
+
+#include "graph/base/clock.h"
+#include "graph/base/log.h"
+#include "graph/base/map.h"
+#include "graph/wire/enums.h"
+#include "graph/wire/frame.h"
+#include "graph/wire/tokens.h"
+#include "scheduler/net/programs.h"
+#include "scheduler/store/journal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+    HELLO_MS_MAX = 10000,        /* from connecting to a whole hello */
+    QUEUED_BYTES_MAX = 64 << 20, /* to a peer that does not read: then it is disconnected */
+    SHUTDOWN_PEER = 1,           /* the peer in whose name signals end the cluster */
+    FIRST_PEER = 2,
+};
+
+struct connection {
+    struct gw_server *server;
+    struct gw_link *link;
+    uv_timer_t hello_timer;
+    uint64_t id;
+    uint32_t role; /* 0: hello has not come */
+    bool link_closed;
+    bool told_core;
+};
+
+struct gw_server {
+    uv_loop_t *loop;
+    struct gw_server_options options;
+    struct gw_sched *core;
+    struct gw_effects effects;
+    struct gw_programs *programs;
+    struct gw_journal *journal;
+    struct gw_tokens tokens;
+    struct gw_map connections; /* id -> struct connection * */
+    uint64_t next_peer;
+    uint32_t workers;
+    uv_poll_t listener;
+    uv_timer_t tick;
+    int listen_fd;
+    uint32_t open_handles; /* close callbacks that are still to come */
+    bool closing;
+    char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+};
+
+static void carry_out(struct gw_server *server);
+
+static struct connection *connection_find(const struct gw_server *server, uint64_t id)
+{
+    uint64_t value;
+    return gw_map_get(&server->connections, id, &value) ? (struct connection *)(uintptr_t)value
+                                                        : NULL;
+}
+
+/* -- Driving the core ----------------------------------------------------------------------------
+ */
+
+static void server_on_tick(uv_timer_t *timer);
+
+static void set_tick(struct gw_server *server)
+{
+    uint64_t deadline_ns = gw_sched_deadline_ns(server->core);
+    if (deadline_ns == UINT64_MAX) {
+        uv_timer_stop(&server->tick);
+        return;
+    }
+    uint64_t now_ns = gw_clock_now_ns();
+    uint64_t wait_ms =
+        deadline_ns <= now_ns ? 0 : (deadline_ns - now_ns + GW_NS_PER_MS - 1) / GW_NS_PER_MS;
+    (void)uv_timer_start(&server->tick, server_on_tick, wait_ms, 0);
+}
+
+static int step(struct gw_server *server, struct gw_event *event)
+{
+    if (server->closing)
+        return 0;
+    event->now_ns = gw_clock_now_ns();
+    event->wall_ns = gw_clock_wall_ns();
+    int rc = gw_sched_step(server->core, event, &server->effects);
+#ifdef GANGWAY_CHECK
+    gw_sched_check(server->core);
+#endif
+    carry_out(server);
+    if (!server->closing)
+        set_tick(server);
+    return rc;
+}
+
+static void server_on_tick(uv_timer_t *timer)
+{
+    struct gw_event event = {.type = GW_EVENT_TICK};
+    (void)step(timer->data, &event);
+}
+
+static void server_on_committed(uint64_t number, void *arg)
+{
+    struct gw_event event = {.type = GW_EVENT_COMMITTED, .number = number};
+    (void)step(arg, &event);
+}
+
+static void refuse(struct connection *connection, const struct gw_error *error)
+{
+    struct gw_message message = {.type = GW_MESSAGE_refuse,
+                                 .refuse = {.code = error->code, .text = error->text}};
+    (void)gw_link_send(connection->link, &message, (struct gw_channel_fds){0});
+    gw_link_close(connection->link);
+}
+
+/* Sends with duplicates of the descriptors: the link closes them when they have left. */
+static void send_to(struct connection *connection, const struct gw_message *message, const int *fds,
+                    uint8_t count)
+{
+    int copies[GW_FRAME_FDS_MAX];
+    uint8_t copied = 0;
+    int rc = 0;
+    for (; copied < count && rc >= 0; copied++)
+        if ((copies[copied] = fcntl(fds[copied], F_DUPFD_CLOEXEC, 0)) < 0)
+            rc = GW_ELIMIT;
+    if (rc < 0) {
+        for (uint8_t i = 0; i + 1 < copied; i++)
+            close(copies[i]);
+        struct gw_error error;
+        gw_error_set(&error, rc, "the scheduler is out of file descriptors");
+        gw_log_error("%s", error.text);
+        refuse(connection, &error);
+        return;
+    }
+    rc = gw_link_send(connection->link, message, (struct gw_channel_fds){copies, copied, true});
+    if (rc < 0) {
+        gw_log_error("message %s was not sent: %s", gw_message_name(message->type),
+                     gw_error_text(rc));
+        gw_link_close(connection->link);
+    } else if (gw_link_queued_bytes(connection->link) > QUEUED_BYTES_MAX) {
+        gw_log_warn("a peer does not read: disconnected with %d MiB unsent",
+                    QUEUED_BYTES_MAX >> 20);
+        gw_link_close(connection->link);
+    }
+}
+
+static void programs_send(uint64_t peer, const struct gw_message *message, int fd, void *arg)
+{
+    struct connection *connection = connection_find(arg, peer);
+    if (connection && !connection->link_closed)
+        send_to(connection, message, &fd, fd >= 0 ? 1 : 0);
+}
+
+static void effect_send(struct gw_server *server, const struct gw_effect *effect)
+{
+    struct connection *connection = connection_find(server, effect->peer.id);
+    if (!connection || connection->link_closed)
+        return; /* gone; the core hears of it by CLOSE */
+
+    if (effect->message.type == GW_MESSAGE_spec && connection->role == GW_ROLE_WORKER)
+        gw_programs_announce(server->programs, connection->id, effect->message.spec.program);
+
+    int fds[GW_FRAME_FDS_MAX];
+    assert(effect->token_count <= GW_FRAME_FDS_MAX);
+    for (uint32_t i = 0; i < effect->token_count; i++)
+        fds[i] = gw_tokens_fd(&server->tokens, effect->tokens[i]);
+    send_to(connection, &effect->message, fds, (uint8_t)effect->token_count);
+}
+
+static void effect_close(struct gw_server *server, uint64_t peer)
+{
+    struct connection *connection = connection_find(server, peer);
+    if (connection && !connection->link_closed)
+        gw_link_close(connection->link);
+}
+
+static void carry_out(struct gw_server *server)
+{
+    bool exits = false;
+    struct gw_effect *effect;
+    GW_ARRAY_EACH (&server->effects.list, effect) {
+        switch (effect->type) {
+        case GW_EFFECT_SEND:
+            effect_send(server, effect);
+            break;
+        case GW_EFFECT_CLOSE:
+            effect_close(server, effect->peer.id);
+            break;
+        case GW_EFFECT_DROP_TOKEN:
+            gw_tokens_drop(&server->tokens, effect->tokens[0]);
+            break;
+        case GW_EFFECT_COMMIT:
+            GW_MUST(gw_journal_append(server->journal, effect->number, effect->bytes));
+            break;
+        case GW_EFFECT_EXIT:
+            exits = true;
+            break;
+        default:
+            assert(!"an effect that only workers have");
+        }
+    }
+    gw_array_clear(&server->effects.list);
+    if (exits)
+        server->options.on_exit(server->options.arg);
+}
+
+/* -- Connections ---------------------------------------------------------------------------------
+ */
+
+/* A handle of the server is closed; the last one frees it. */
+static void handle_gone(struct gw_server *server)
+{
+    if (--server->open_handles > 0)
+        return;
+    assert(server->closing);
+    gw_map_deinit(&server->connections);
+    free(server);
+}
+
+static void connection_on_timer_closed(uv_handle_t *handle)
+{
+    struct connection *connection = handle->data;
+    struct gw_server *server = connection->server;
+    free(connection);
+    handle_gone(server);
+}
+
+static void link_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
+{
+    struct connection *connection = arg;
+    struct gw_server *server = connection->server;
+    (void)link;
+    connection->link_closed = true;
+    (void)gw_map_remove(&server->connections, connection->id);
+    if (error->code == GW_EPROTO)
+        gw_log_warn("a connection sent garbage and was closed: %s", error->text);
+    if (!server->closing) {
+        gw_programs_forget_peer(server->programs, connection->id);
+        if (connection->told_core) {
+            struct gw_event event = {.type = GW_EVENT_CLOSE,
+                                     .peer = {connection->id},
+                                     .code = error->code,
+                                     .text = error->text};
+            (void)step(server, &event);
+        }
+    }
+    uv_close((uv_handle_t *)&connection->hello_timer, connection_on_timer_closed);
+}
+
+/* The first message: who it is, and whether it may talk to us. */
+static int on_hello(struct connection *connection, const struct gw_message *message,
+                    struct gw_error *error)
+{
+    if (message->type != GW_MESSAGE_hello)
+        return gw_error_set(error, GW_EPROTO, "the first message is %s, not hello",
+                            gw_message_name(message->type));
+    const struct gw_msg_hello *hello = &message->hello;
+    if (hello->protocol != GW_PROTOCOL)
+        return gw_error_set(error, GW_EVERSION,
+                            "this scheduler is Gangway %s (protocol %d), you are %.64s "
+                            "(protocol %u): install one version on both sides",
+                            GANGWAY_VERSION, GW_PROTOCOL, hello->version, hello->protocol);
+    if (hello->role != GW_ROLE_CLIENT && hello->role != GW_ROLE_WORKER)
+        return gw_error_set(error, GW_EPROTO, "role %u has no business here", hello->role);
+
+    struct ucred peer;
+    int rc = gw_link_peer(connection->link, &peer);
+    if (rc < 0)
+        return gw_error_set(error, rc, "cannot tell who you are");
+    if (peer.uid != geteuid())
+        return gw_error_set(error, GW_EPERM, "this cluster belongs to another user");
+
+    uv_timer_stop(&connection->hello_timer);
+    connection->role = hello->role;
+    connection->told_core = true;
+    struct gw_event event = {
+        .type = GW_EVENT_OPEN,
+        .peer = {connection->id},
+        .role = hello->role,
+        .uid = peer.uid,
+        .text = hello->name,
+    };
+    return step(connection->server, &event);
+}
+
+static bool about_programs(const struct connection *connection, uint32_t type)
+{
+    if (connection->role == GW_ROLE_CLIENT)
+        return type == GW_MESSAGE_program || type == GW_MESSAGE_blob;
+    return type == GW_MESSAGE_blob_want;
+}
+
+static int to_core(struct connection *connection, const struct gw_message *message, const int *fds,
+                   uint8_t fd_count)
+{
+    struct gw_server *server = connection->server;
+    uint64_t tokens[GW_FRAME_FDS_MAX];
+    for (uint8_t i = 0; i < fd_count; i++)
+        GW_MUST(gw_tokens_add(&server->tokens, fds[i], &tokens[i]));
+    struct gw_event event = {
+        .type = GW_EVENT_MESSAGE,
+        .peer = {connection->id},
+        .message = message,
+        .tokens = tokens,
+        .token_count = fd_count,
+    };
+    return step(server, &event);
+}
+
+static void close_fds(const int *fds, uint8_t count)
+{
+    for (uint8_t i = 0; i < count; i++)
+        close(fds[i]);
+}
+
+static void link_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
+                            uint8_t fd_count, void *arg)
+{
+    struct connection *connection = arg;
+    struct gw_server *server = connection->server;
+    struct gw_error error = {0};
+    int rc;
+    (void)link;
+    if (server->closing) {
+        close_fds(fds, fd_count);
+        return;
+    }
+    if (connection->role == 0) {
+        close_fds(fds, fd_count);
+        rc = on_hello(connection, message, &error);
+    } else if (about_programs(connection, message->type)) {
+        if (fd_count > 1)
+            close_fds(fds + 1, (uint8_t)(fd_count - 1));
+        rc = gw_programs_on_message(server->programs, connection->id, message,
+                                    fd_count > 0 ? fds[0] : -1, &error);
+    } else if (message->type == GW_MESSAGE_spec && message->spec.kind == GW_SPEC_FUNCTION &&
+               !gw_programs_has(server->programs, message->spec.program)) {
+        close_fds(fds, fd_count);
+        rc = gw_error_set(&error, GW_ENOENT, "spec: its program was not shipped");
+    } else {
+        rc = to_core(connection, message, fds, fd_count);
+        if (rc < 0)
+            gw_error_set(&error, rc, "message %s does not fit the conversation",
+                         gw_message_name(message->type));
+        if (rc >= 0 && message->type == GW_MESSAGE_registration)
+            server->options.on_worker(++server->workers, server->options.arg);
+    }
+    if (rc < 0 && !connection->link_closed) {
+        gw_log_warn("refused a %s: %s", connection->role == GW_ROLE_WORKER ? "worker" : "client",
+                    error.text);
+        refuse(connection, &error);
+    }
+}
+
+static void connection_on_hello_timeout(uv_timer_t *timer)
+{
+    struct connection *connection = timer->data;
+    if (!connection->link_closed)
+        gw_link_close(connection->link);
+}
+
+static void server_on_connect(uv_poll_t *poll, int status, int events)
+{
+    struct gw_server *server = poll->data;
+    (void)events;
+    if (status < 0)
+        return;
+    int fd = accept4(server->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE)
+            gw_log_error("cannot accept a connection: %s", strerror(errno));
+        return;
+    }
+    struct connection *connection = calloc(1, sizeof *connection);
+    GW_MUST_PTR(connection);
+    connection->server = server;
+    connection->id = server->next_peer++;
+    connection->hello_timer.data = connection;
+    struct gw_link_callbacks callbacks = {link_on_message, link_on_close, connection};
+    if (gw_link_open(server->loop, fd, &callbacks, &connection->link) < 0) {
+        free(connection);
+        return;
+    }
+    GW_MUST(gw_map_put(&server->connections, connection->id, (uintptr_t)connection));
+    server->open_handles++;
+    (void)uv_timer_init(server->loop, &connection->hello_timer);
+    (void)uv_timer_start(&connection->hello_timer, connection_on_hello_timeout, HELLO_MS_MAX, 0);
+}
+
+/* -- Opening and closing -------------------------------------------------------------------------
+ */
+
+/* Tells whether somebody accepts connections at the address. */
+static bool somebody_serves(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    bool serves = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0;
+    close(fd);
+    return serves;
+}
+
+static int listen_at(struct gw_server *server, const char *dir, struct gw_error *error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if ((size_t)snprintf(server->path, sizeof server->path, "%s/scheduler.sock", dir) >=
+        sizeof server->path)
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: too long for a socket's path (%zu bytes at most)", dir,
+                            sizeof server->path - sizeof "/scheduler.sock");
+    memcpy(address.sun_path, server->path, sizeof server->path);
+    if (somebody_serves(&address))
+        return gw_error_set(error, GW_EEXIST, "another scheduler serves %s", dir);
+    (void)unlink(server->path);
+
+    server->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (server->listen_fd < 0 ||
+        bind(server->listen_fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+        listen(server->listen_fd, 128) < 0) {
+        gw_error_set(error, GW_EIO, "cannot listen at %s: %s", server->path, strerror(errno));
+        if (server->listen_fd >= 0)
+            close(server->listen_fd);
+        return GW_EIO;
+    }
+    return 0;
+}
+
+static void start_core(struct gw_server *server, uint64_t term)
+{
+    uint64_t seed = 0;
+    (void)getrandom(&seed, sizeof seed, GRND_NONBLOCK);
+    struct gw_event start = {.type = GW_EVENT_START, .number = term, .seed = seed};
+    (void)step(server, &start);
+}
+
+int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
+                   struct gw_server **server, struct gw_error *error)
+{
+    struct gw_server *opened = calloc(1, sizeof *opened);
+    GW_MUST_PTR(opened);
+    opened->loop = loop;
+    opened->options = *options;
+    opened->options.dir = NULL;
+    opened->next_peer = FIRST_PEER;
+
+    char programs_dir[PATH_MAX];
+    (void)snprintf(programs_dir, sizeof programs_dir, "%s/blobs", options->dir);
+    struct gw_programs_callbacks programs = {programs_send, opened};
+    struct gw_journal_callbacks journal = {server_on_committed, opened};
+    int rc = listen_at(opened, options->dir, error);
+    if (rc < 0)
+        goto fail;
+    rc = gw_programs_open(loop, programs_dir, &programs, &opened->programs, error);
+    if (rc < 0) {
+        close(opened->listen_fd);
+        (void)unlink(opened->path);
+        goto fail;
+    }
+    GW_MUST(gw_journal_open(loop, &journal, &opened->journal));
+    opened->core = gw_sched_new(&(struct gw_sched_options){.state_dir = options->dir});
+
+    opened->open_handles = 2;
+    opened->listener.data = opened->tick.data = opened;
+    (void)uv_timer_init(loop, &opened->tick);
+    (void)uv_poll_init(loop, &opened->listener, opened->listen_fd);
+    (void)uv_poll_start(&opened->listener, UV_READABLE, server_on_connect);
+    start_core(opened, options->term);
+    *server = opened;
+    return 0;
+
+fail:
+    free(opened);
+    return rc;
+}
+
+void gw_server_shutdown(struct gw_server *server, const char *reason)
+{
+    struct gw_event open = {.type = GW_EVENT_OPEN,
+                            .peer = {SHUTDOWN_PEER},
+                            .role = GW_ROLE_CLIENT,
+                            .uid = geteuid(),
+                            .text = "the scheduler itself"};
+    (void)step(server, &open);
+    struct gw_message message = {
+        .type = GW_MESSAGE_shutdown, .sequence = 1, .shutdown = {.request = 1, .text = reason}};
+    struct gw_event event = {
+        .type = GW_EVENT_MESSAGE, .peer = {SHUTDOWN_PEER}, .message = &message};
+    (void)step(server, &event);
+}
+
+static void server_on_handle_closed(uv_handle_t *handle)
+{
+    handle_gone(handle->data);
+}
+
+void gw_server_close(struct gw_server *server)
+{
+    server->closing = true;
+    size_t at = 0;
+    uint64_t id, value;
+    while (gw_map_next(&server->connections, &at, &id, &value)) {
+        struct connection *connection = (struct connection *)(uintptr_t)value;
+        if (!connection->link_closed)
+            gw_link_close(connection->link);
+    }
+    (void)unlink(server->path);
+    uv_poll_stop(&server->listener);
+    close(server->listen_fd);
+    gw_programs_close(server->programs);
+    gw_journal_close(server->journal);
+    gw_tokens_deinit(&server->tokens);
+    gw_array_deinit(&server->effects.list);
+    gw_arena_deinit(&server->effects.arena);
+    gw_sched_free(server->core);
+    uv_close((uv_handle_t *)&server->listener, server_on_handle_closed);
+    uv_close((uv_handle_t *)&server->tick, server_on_handle_closed);
+}
+
+uint64_t gw_server_idle_ns(const struct gw_server *server)
+{
+    uint64_t since_ns = gw_sched_idle_since_ns(server->core);
+    uint64_t now_ns = gw_clock_now_ns();
+    return since_ns < now_ns ? now_ns - since_ns : 0;
+}

@@ -1,0 +1,37 @@
+/* The server: sockets and timers around one scheduler core. One thread, one loop.
+ *
+ * What peers send becomes events, effects become messages. Programs' contents never reach the core.
+ */
+#ifndef GW_SCHEDULER_NET_SERVER_H
+#define GW_SCHEDULER_NET_SERVER_H
+
+#include "scheduler/core/sched.h"
+
+#include <uv.h>
+
+struct gw_server;
+
+struct gw_server_options {
+    const char *dir; /* borrowed during the call; scheduler.sock is made in it */
+    uint64_t term;   /* larger than any before in this folder */
+    /* Called on the loop's thread, each with arg: */
+    void (*on_worker)(uint32_t workers, void *arg); /* so many workers have registered */
+    void (*on_exit)(void *arg);                     /* the core has ended all work */
+    void *arg;
+};
+
+/* gw_server_open listens. GW_EEXIST when another scheduler serves this folder, GW_EIO. */
+int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
+                   struct gw_server **server, struct gw_error *error);
+
+/* gw_server_shutdown asks the core to end all work; on_exit follows. */
+void gw_server_shutdown(struct gw_server *server, const char *reason);
+
+/* gw_server_close closes all connections and the socket at once; the server is freed in a later
+ * turn of the loop, which then no longer waits for it. */
+void gw_server_close(struct gw_server *server);
+
+/* gw_server_idle_ns is for how long nobody has used this cluster; 0 while somebody does. */
+uint64_t gw_server_idle_ns(const struct gw_server *server);
+
+#endif
