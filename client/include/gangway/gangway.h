@@ -67,9 +67,11 @@ GW_API int gw_client_submit_many(struct gw_client *client, struct gw_graph *grap
 #define gw_submit(client, future, error, function, ...)                                            \
     gw_submit_call((client), (future), (error), &gw_function_##function,                           \
                    GW_CALL_SPLIT(__VA_ARGS__, NULL))
-#define gw_dispatch(client, ranks_, future, error, function, ...)                                  \
+#define gw_dispatch(client, ranks_, future, error, ...)                                            \
+    GW_DISPATCH_CALL(client, ranks_, future, error, __VA_ARGS__, NULL)
+#define GW_DISPATCH_CALL(client, ranks_, future, error, function, ...)                             \
     gw_submit_call((client), (future), (error), &gw_function_##function,                           \
-                   GW_CALL_SPLIT(GW_GANG(.ranks = (ranks_)), ##__VA_ARGS__, NULL))
+                   GW_CALL_SPLIT(GW_GANG(.ranks = (ranks_)), __VA_ARGS__))
 GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
                           struct gw_error *error, const struct gw_function *function,
                           const struct gw_task_options *options, struct gw_value **values,
