@@ -12,15 +12,16 @@
 
 struct gw_channel;
 
-/* gw_channel_new takes the socket; gw_channel_free closes it with all descriptors not yet handed
- * over or sent. */
+/* gw_channel_new takes the socket, also when it fails; gw_channel_free closes it with all
+ * descriptors not yet handed over or sent; accepts NULL. */
 int gw_channel_new(int fd, struct gw_channel **channel);
 void gw_channel_free(struct gw_channel *channel);
 int gw_channel_fd(const struct gw_channel *channel); /* borrowed */
 
 /* gw_channel_put queues a message; descriptors are duplicated by the kernel when it is sent: `fds`
- * are taken and closed after sending where take_fds, else borrowed until the flush has returned 0.
- * 0, GW_ENOMEM, GW_ELIMIT (message too large; nothing queued). */
+ * are taken and closed after sending (or at once, when this fails) where .take is set, else
+ * borrowed until the flush has returned 0. 0, GW_ENOMEM, GW_ELIMIT (message too large; nothing
+ * queued). */
 struct gw_channel_fds {
     const int *fds;
     uint8_t count;
@@ -33,7 +34,7 @@ int gw_channel_put(struct gw_channel *channel, const struct gw_message *message,
 int gw_channel_put_frames(struct gw_channel *channel, const void *frames, size_t bytes);
 
 /* gw_channel_flush sends what is queued: 0 when all is sent, GW_EAGAIN when the socket is full,
- * GW_ECLOSED when the other side is gone. */
+ * GW_ECLOSED when the other side is gone (what it sent before can still be read), GW_EIO. */
 int gw_channel_flush(struct gw_channel *channel);
 size_t gw_channel_queued_bytes(const struct gw_channel *channel);
 

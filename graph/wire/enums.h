@@ -20,6 +20,9 @@ enum gw_role {
 
 enum gw_spec_kind { GW_SPEC_FUNCTION = 1, GW_SPEC_COMMAND = 2, GW_SPEC_VALUE = 3 };
 
+/* A rank gets exactly spec.gpus GPUs, or as many as there are for it: none on a cluster without. */
+enum gw_gpu_mode { GW_GPU_MODE_EXACT = 0, GW_GPU_MODE_IF_ANY = 1 };
+
 enum gw_submit_flag { GW_SUBMIT_LAST = 1, GW_SUBMIT_DETACHED = 2 };
 
 /* How an attempt (or a rank of it) ended otherwise than well, and what is charged for it. */

@@ -5,6 +5,7 @@
 
 #include "graph/wire/channel.h"
 
+#include <sys/socket.h>
 #include <uv.h>
 
 struct gw_link;
@@ -20,12 +21,14 @@ struct gw_link_callbacks {
     void *arg;
 };
 
-/* gw_link_open takes a connected stream socket and starts reading. */
+/* gw_link_open takes a connected stream socket, also when it fails, and starts reading. 0,
+ * GW_ENOMEM, GW_EIO. */
 int gw_link_open(uv_loop_t *loop, int fd, const struct gw_link_callbacks *callbacks,
                  struct gw_link **link);
 
 /* gw_link_send queues a message, as gw_channel_put does; it leaves at the end of the turn. Calling
- * it on a closing link drops the message (and closes taken descriptors). */
+ * it on a closing link drops the message (and closes taken descriptors) and returns 0. The queue
+ * has no limit of its own: hold gw_link_queued_bytes against yours. */
 int gw_link_send(struct gw_link *link, const struct gw_message *message, struct gw_channel_fds fds);
 
 /* gw_link_send_frames queues encoded frames without descriptors. */
@@ -40,7 +43,8 @@ void *gw_link_arg(const struct gw_link *link);
 /* gw_link_peer gives the other side's identity (SO_PEERCRED). */
 int gw_link_peer(const struct gw_link *link, struct ucred *peer);
 
-/* gw_link_pause stops reading until gw_link_resume: backpressure. */
+/* gw_link_pause stops reading until gw_link_resume: backpressure. No message is delivered
+ * meanwhile, and that the other side left is noticed only by sending. */
 void gw_link_pause(struct gw_link *link);
 void gw_link_resume(struct gw_link *link);
 

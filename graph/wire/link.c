@@ -1,0 +1,244 @@
+/* A link: one poll handle and one idle handle around a channel.
+ *
+ * The idle handle is what "the end of the turn" stands on: it is started when there is something to
+ * do later (bytes to send, messages that are buffered already, a failure to report). An active one
+ * makes the loop's next poll not block, and runs before it, whatever phase of the loop it was
+ * started from; a prepare handle started by another prepare handle would sleep through the poll.
+ *
+ * States: open until gw_link_close or a failure; then closing until both handles are closed, when
+ * on_close is called and the link freed. Nothing is delivered while closing. */
+#include "graph/wire/link.h"
+
+#include "graph/wire/frame.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct gw_link {
+    uv_poll_t poll;
+    uv_idle_t idle;
+    struct gw_channel *channel;
+    struct gw_link_callbacks callbacks;
+    struct gw_error error; /* what on_close will say */
+    int events;            /* the poll's */
+    uint8_t handles;       /* not yet closed */
+    bool closing;
+    bool paused;
+    bool input;       /* the channel may hold whole messages */
+    bool write_full;  /* the socket takes no more: wait for UV_WRITABLE */
+    bool write_ended; /* nobody reads on the other side: deliver what it still sent, then close */
+};
+
+static void link_on_poll(uv_poll_t *poll, int status, int events);
+static void link_on_idle(uv_idle_t *idle);
+
+static void later(struct gw_link *link)
+{
+    (void)uv_idle_start(&link->idle, link_on_idle); /* cannot fail; a second start does nothing */
+}
+
+static void link_on_handle_closed(uv_handle_t *handle)
+{
+    struct gw_link *link = handle->data;
+    if (--link->handles)
+        return;
+    link->callbacks.on_close(link, &link->error, link->callbacks.arg);
+    gw_channel_free(link->channel);
+    free(link);
+}
+
+/* Stops everything; on_close follows in a later phase of the loop. */
+static void link_end(struct gw_link *link)
+{
+    link->closing = true;
+    uv_close((uv_handle_t *)&link->poll, link_on_handle_closed);
+    uv_close((uv_handle_t *)&link->idle, link_on_handle_closed);
+}
+
+static void link_fail(struct gw_link *link, int code, const char *text)
+{
+    (void)gw_error_set(&link->error, code, "%s", text);
+    link_end(link);
+}
+
+/* Makes the poll wait for what the state asks for. */
+static void watch(struct gw_link *link)
+{
+    int events = (link->paused ? 0 : UV_READABLE) | (link->write_full ? UV_WRITABLE : 0);
+    if (link->closing || events == link->events)
+        return;
+    int rc = events ? uv_poll_start(&link->poll, events, link_on_poll) : uv_poll_stop(&link->poll);
+    if (rc < 0)
+        link_fail(link, GW_EIO, uv_strerror(rc));
+    else
+        link->events = events;
+}
+
+static void flush(struct gw_link *link)
+{
+    int rc = gw_channel_flush(link->channel);
+    link->write_full = rc == GW_EAGAIN;
+    if (rc == GW_ECLOSED) {
+        link->write_ended = true;
+        link->input = true; /* what it sent before it went */
+        later(link);
+    } else if (rc < 0 && rc != GW_EAGAIN) {
+        link_fail(link, rc, "sendmsg failed");
+    }
+}
+
+/* Delivers what is buffered and what one read brings, until the callee has had enough. One read, so
+ * that a peer that sends without end cannot keep the loop from the others: the poll tells again. */
+static void deliver(struct gw_link *link)
+{
+    int fds[GW_FRAME_FDS_MAX];
+    uint8_t fd_count;
+    bool read = false;
+    link->input = false;
+    while (!link->closing && !link->paused) {
+        struct gw_message message;
+        struct gw_error error;
+        int rc = gw_channel_get(link->channel, false, &message, fds, &fd_count, &error);
+        if (rc == GW_EAGAIN && read)
+            return;
+        if (rc == GW_EAGAIN) {
+            read = true;
+            rc = gw_channel_get(link->channel, true, &message, fds, &fd_count, &error);
+        }
+        if (rc == 0)
+            link->callbacks.on_message(link, &message, fds, fd_count, link->callbacks.arg);
+        else if (rc != GW_EAGAIN)
+            link_fail(link, rc, error.text);
+        else if (link->write_ended)
+            link_fail(link, GW_ECLOSED, "connection closed by the other side");
+        else
+            return;
+    }
+}
+
+static void link_on_poll(uv_poll_t *poll, int status, int events)
+{
+    struct gw_link *link = poll->data;
+    if (status < 0) {
+        link_fail(link, GW_EIO, uv_strerror(status));
+        return;
+    }
+    if (events & UV_WRITABLE) {
+        link->write_full = false;
+        later(link);
+    }
+    if (events & UV_READABLE)
+        deliver(link);
+    watch(link);
+}
+
+static void link_on_idle(uv_idle_t *idle)
+{
+    struct gw_link *link = idle->data;
+    (void)uv_idle_stop(idle);
+    if (link->input)
+        deliver(link);
+    if (!link->closing && !link->write_full && !link->write_ended)
+        flush(link);
+    watch(link);
+}
+
+int gw_link_open(uv_loop_t *loop, int fd, const struct gw_link_callbacks *callbacks,
+                 struct gw_link **link)
+{
+    struct gw_link *made = calloc(1, sizeof *made);
+    if (!made) {
+        (void)close(fd);
+        return GW_ENOMEM;
+    }
+    made->callbacks = *callbacks;
+    int rc = gw_channel_new(fd, &made->channel);
+    if (rc < 0) {
+        free(made);
+        return rc;
+    }
+    if (uv_poll_init(loop, &made->poll, fd) < 0) { /* a file, or watched already */
+        gw_channel_free(made->channel);
+        free(made);
+        return GW_EIO;
+    }
+    (void)uv_idle_init(loop, &made->idle);
+    made->poll.data = made->idle.data = made;
+    made->handles = 2;
+    watch(made);
+    *link = made;
+    return 0;
+}
+
+int gw_link_send(struct gw_link *link, const struct gw_message *message, struct gw_channel_fds fds)
+{
+    if (link->closing || link->write_ended) {
+        for (uint8_t i = 0; fds.take && i < fds.count; i++)
+            (void)close(fds.fds[i]);
+        return 0;
+    }
+    int rc = gw_channel_put(link->channel, message, fds);
+    if (rc == 0 && !link->write_full)
+        later(link);
+    return rc;
+}
+
+int gw_link_send_frames(struct gw_link *link, const void *frames, size_t bytes)
+{
+    if (link->closing || link->write_ended)
+        return 0;
+    int rc = gw_channel_put_frames(link->channel, frames, bytes);
+    if (rc == 0 && !link->write_full)
+        later(link);
+    return rc;
+}
+
+void gw_link_close(struct gw_link *link)
+{
+    if (link->closing)
+        return;
+    if (!link->write_ended)
+        (void)gw_channel_flush(link->channel); /* what does not fit now is lost */
+    link_end(link);
+}
+
+size_t gw_link_queued_bytes(const struct gw_link *link)
+{
+    return link->closing ? 0 : gw_channel_queued_bytes(link->channel);
+}
+
+void *gw_link_arg(const struct gw_link *link)
+{
+    return link->callbacks.arg;
+}
+
+int gw_link_peer(const struct gw_link *link, struct ucred *peer)
+{
+    struct ucred found;
+    socklen_t bytes = sizeof found;
+    if (getsockopt(gw_channel_fd(link->channel), SOL_SOCKET, SO_PEERCRED, &found, &bytes) < 0)
+        return GW_EIO;
+    *peer = found;
+    return 0;
+}
+
+void gw_link_pause(struct gw_link *link)
+{
+    link->paused = true;
+    watch(link);
+}
+
+void gw_link_resume(struct gw_link *link)
+{
+    if (!link->paused)
+        return;
+    link->paused = false;
+    link->input = true; /* messages may have been buffered when it was paused */
+    if (!link->closing)
+        later(link);
+    watch(link);
+}
