@@ -1,0 +1,342 @@
+/* Links on a loop: one write a turn, callbacks in turns of their own, and every way to end. The
+ * loop runs until nothing is left on it, so a link that never closes is a test that does not end.
+ */
+#include "tests/unit/fill.h"
+#include "tests/unit/unit.h"
+
+#include "graph/wire/frame.h"
+#include "graph/wire/link.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* One end, and what came to it. */
+struct end {
+    struct gw_link *link;
+    uint64_t got, last;
+    int closes, code;
+    uint64_t close_at;   /* close in the message with this number */
+    uint64_t pause_at;   /* pause in it */
+    bool echo, in_call;  /* in_call: a function of the link's runs now */
+    struct end *forward; /* send each message on from there */
+    char text[GW_ERROR_TEXT_MAX];
+};
+
+static struct gw_message forget(uint64_t job)
+{
+    struct gw_message message = {.type = GW_MESSAGE_forget};
+    message.forget.job = job;
+    return message;
+}
+
+static void send_forget(struct end *end, uint64_t job)
+{
+    struct gw_message message = forget(job);
+    end->in_call = true;
+    assert_int_equal(gw_link_send(end->link, &message, (struct gw_channel_fds){0}), 0);
+    end->in_call = false;
+}
+
+static void end_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
+                           uint8_t fd_count, void *arg)
+{
+    struct end *end = arg;
+    assert_false(end->in_call);
+    assert_ptr_equal(gw_link_arg(link), end);
+    assert_int_equal(end->closes, 0);
+    for (uint8_t i = 0; i < fd_count; i++)
+        close(fds[i]);
+    if (message->type != GW_MESSAGE_forget)
+        return;
+    assert_int_equal(message->forget.job, end->last + 1);
+    end->got++;
+    end->last = message->forget.job;
+    if (end->echo)
+        send_forget(end, message->forget.job);
+    if (end->forward)
+        send_forget(end->forward, message->forget.job);
+    if (end->pause_at == end->last)
+        gw_link_pause(link);
+    if (end->close_at == end->last)
+        gw_link_close(link);
+}
+
+static void end_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
+{
+    struct end *end = arg;
+    assert_false(end->in_call);
+    end->closes++;
+    end->code = error->code;
+    memcpy(end->text, error->text, sizeof end->text);
+}
+
+static void open_end(uv_loop_t *loop, int fd, struct end *end)
+{
+    struct gw_link_callbacks callbacks = {end_on_message, end_on_close, end};
+    assert_int_equal(gw_link_open(loop, fd, &callbacks, &end->link), 0);
+}
+
+static void make_pair(int type, int fds[2])
+{
+    assert_int_equal(socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds), 0);
+}
+
+static void open_pair(uv_loop_t *loop, struct end *a, struct end *b)
+{
+    int fds[2];
+    uv_loop_init(loop);
+    make_pair(SOCK_STREAM, fds);
+    open_end(loop, fds[0], a);
+    open_end(loop, fds[1], b);
+}
+
+static void run(uv_loop_t *loop)
+{
+    assert_int_equal(uv_run(loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(loop), 0);
+}
+
+static void test_messages_and_closing(void **state)
+{
+    uv_loop_t loop;
+    struct end a = {0}, b = {.echo = true, .close_at = 1000};
+    open_pair(&loop, &a, &b);
+    struct ucred peer;
+    assert_int_equal(gw_link_peer(a.link, &peer), 0);
+    assert_int_equal(peer.uid, getuid());
+    for (uint64_t i = 1; i <= 1000; i++)
+        send_forget(&a, i);
+    assert_true(gw_link_queued_bytes(a.link) > 0);
+    run(&loop);
+    assert_int_equal(b.got, 1000);
+    assert_int_equal(a.got, 1000); /* the echoes were flushed by closing */
+    assert_int_equal(a.closes, 1);
+    assert_int_equal(b.closes, 1);
+    assert_int_equal(a.code, GW_ECLOSED);
+    assert_int_equal(b.code, 0);
+}
+
+/* A packet socket keeps the borders of writes. */
+static void test_one_write_a_turn(void **state)
+{
+    uv_loop_t loop;
+    struct end a = {0};
+    int fds[2];
+    uv_loop_init(&loop);
+    make_pair(SOCK_SEQPACKET, fds);
+    open_end(&loop, fds[0], &a);
+    char bytes[4096];
+    struct gw_buffer one = {0};
+    struct gw_message message = forget(1);
+    gw_message_encode(&message, 0, &one);
+    for (int turn = 0; turn < 3; turn++) {
+        for (int i = 0; i < 10; i++)
+            send_forget(&a, 1);
+        assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), -1);
+        uv_run(&loop, UV_RUN_NOWAIT);
+        assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), 10 * one.size);
+        assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), -1);
+    }
+    gw_link_close(a.link);
+    run(&loop);
+    assert_int_equal(a.closes, 1);
+    close(fds[1]);
+    gw_buffer_deinit(&one);
+}
+
+static void prepare_on_turn(uv_prepare_t *prepare)
+{
+    uv_prepare_stop(prepare);
+    uv_close((uv_handle_t *)prepare, NULL);
+    send_forget(prepare->data, 1);
+}
+
+/* Sent just before the loop goes to sleep, and no other event will wake it. */
+static void test_sent_in_a_prepare_callback(void **state)
+{
+    uv_loop_t loop;
+    uv_prepare_t prepare;
+    struct end a = {0}, b = {.close_at = 1};
+    open_pair(&loop, &a, &b);
+    uv_prepare_init(&loop, &prepare);
+    prepare.data = &a;
+    uv_prepare_start(&prepare, prepare_on_turn);
+    run(&loop);
+    assert_int_equal(b.got, 1);
+}
+
+/* a -> b, forwarded c -> d, which closes: three hops without any other event. */
+static void test_forwarding_between_links(void **state)
+{
+    uv_loop_t loop;
+    int fds[2];
+    struct end a = {0}, b = {0}, c = {0}, d = {.close_at = 50};
+    open_pair(&loop, &a, &b);
+    make_pair(SOCK_STREAM, fds);
+    open_end(&loop, fds[0], &c);
+    open_end(&loop, fds[1], &d);
+    b.forward = &c;
+    for (uint64_t i = 1; i <= 50; i++)
+        send_forget(&a, i);
+    while (!d.closes)
+        uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(d.got, 50);
+    gw_link_close(a.link);
+    run(&loop);
+    assert_int_equal(b.closes + c.closes, 2);
+}
+
+static void test_close_inside_a_message_drops_the_rest(void **state)
+{
+    uv_loop_t loop;
+    struct end a = {0}, b = {.close_at = 3};
+    open_pair(&loop, &a, &b);
+    for (uint64_t i = 1; i <= 10; i++)
+        send_forget(&a, i);
+    run(&loop);
+    assert_int_equal(b.got, 3);
+    assert_int_equal(a.code, GW_ECLOSED);
+}
+
+static void test_pause_keeps_what_is_buffered(void **state)
+{
+    uv_loop_t loop;
+    struct end a = {0}, b = {.pause_at = 3, .close_at = 10};
+    open_pair(&loop, &a, &b);
+    for (uint64_t i = 1; i <= 10; i++)
+        send_forget(&a, i);
+    for (int i = 0; i < 5; i++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    assert_int_equal(b.got, 3);
+    b.in_call = true;
+    gw_link_resume(b.link);
+    b.in_call = false;
+    assert_int_equal(b.got, 3);
+    run(&loop);
+    assert_int_equal(b.got, 10);
+}
+
+/* The other side says its last words and goes while we are sending to it. */
+static void test_last_words_are_delivered(void **state)
+{
+    uv_loop_t loop;
+    struct end a = {0};
+    int fds[2];
+    struct gw_buffer words = {0};
+    uv_loop_init(&loop);
+    make_pair(SOCK_STREAM, fds);
+    open_end(&loop, fds[0], &a);
+    for (uint64_t i = 1; i <= 10000; i++) {
+        struct gw_message message = forget(i);
+        gw_message_encode(&message, 0, &words);
+    }
+    assert_int_equal(write(fds[1], words.data, words.size), words.size);
+    close(fds[1]);
+    send_forget(&a, 1); /* fails first */
+    run(&loop);
+    assert_int_equal(a.got, 10000);
+    assert_int_equal(a.code, GW_ECLOSED);
+    assert_int_equal(a.closes, 1);
+    gw_buffer_deinit(&words);
+}
+
+/* It reads no more, but keeps the connection. */
+static void test_a_peer_that_shut_its_ears(void **state)
+{
+    uv_loop_t loop;
+    struct end a = {0};
+    int fds[2];
+    uv_loop_init(&loop);
+    make_pair(SOCK_STREAM, fds);
+    open_end(&loop, fds[0], &a);
+    shutdown(fds[1], SHUT_RD);
+    send_forget(&a, 1);
+    run(&loop);
+    assert_int_equal(a.code, GW_ECLOSED);
+    close(fds[1]);
+}
+
+static void test_garbage_closes_with_a_text(void **state)
+{
+    uv_loop_t loop;
+    struct end a = {0};
+    int fds[2];
+    uv_loop_init(&loop);
+    make_pair(SOCK_STREAM, fds);
+    open_end(&loop, fds[0], &a);
+    assert_int_equal(write(fds[1], "GET / HTTP/1.1\r\n\r\n", 18), 18);
+    run(&loop);
+    assert_int_equal(a.code, GW_EPROTO);
+    assert_string_equal(a.text, "not a Gangway peer");
+    close(fds[1]);
+}
+
+static void test_full_sockets_are_waited_for(void **state)
+{
+    uv_loop_t loop;
+    struct end a = {0}, b = {.close_at = 300};
+    open_pair(&loop, &a, &b);
+    char *blob = calloc(1, 100000);
+    struct gw_message message = {.type = GW_MESSAGE_object};
+    message.object.value = (struct gw_bin){blob, 100000};
+    for (uint64_t i = 1; i <= 300; i++) {
+        assert_int_equal(gw_link_send(a.link, &message, (struct gw_channel_fds){0}), 0);
+        send_forget(&a, i);
+    }
+    free(blob);
+    run(&loop);
+    assert_int_equal(b.got, 300);
+}
+
+static void test_sending_on_a_closing_link_drops(void **state)
+{
+    uv_loop_t loop;
+    struct end a = {0}, b = {0};
+    open_pair(&loop, &a, &b);
+    gw_link_close(a.link);
+    gw_link_close(a.link);
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    struct gw_message message = forget(1);
+    assert_int_equal(gw_link_send(a.link, &message, (struct gw_channel_fds){&fd, 1, true}), 0);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    assert_int_equal(gw_link_send_frames(a.link, "x", 1), 0);
+    assert_int_equal(gw_link_queued_bytes(a.link), 0);
+    assert_int_equal(a.closes, 0);
+    run(&loop);
+    assert_int_equal(a.closes, 1);
+    assert_int_equal(b.code, GW_ECLOSED);
+}
+
+static void test_only_sockets(void **state)
+{
+    uv_loop_t loop;
+    struct gw_link *link = NULL;
+    struct gw_link_callbacks callbacks = {end_on_message, end_on_close, NULL};
+    uv_loop_init(&loop);
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(gw_link_open(&loop, fd, &callbacks, &link), GW_EIO);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    assert_null(link);
+    run(&loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_messages_and_closing),
+        cmocka_unit_test(test_one_write_a_turn),
+        cmocka_unit_test(test_sent_in_a_prepare_callback),
+        cmocka_unit_test(test_forwarding_between_links),
+        cmocka_unit_test(test_close_inside_a_message_drops_the_rest),
+        cmocka_unit_test(test_pause_keeps_what_is_buffered),
+        cmocka_unit_test(test_last_words_are_delivered),
+        cmocka_unit_test(test_a_peer_that_shut_its_ears),
+        cmocka_unit_test(test_garbage_closes_with_a_text),
+        cmocka_unit_test(test_full_sockets_are_waited_for),
+        cmocka_unit_test(test_sending_on_a_closing_link_drops),
+        cmocka_unit_test(test_only_sockets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
