@@ -1,0 +1,207 @@
+/* The front of every communicator: refuses what no backend could do, fills in what in-place calls
+ * leave out, and hands on. What passes here is valid: backends check nothing again. */
+#include <gangway/comm.h>
+
+#include "gpu/comm_backend.h"
+
+static const char *const verb_names[] = {
+    [GW_COMM_BARRIER] = "barrier",
+    [GW_COMM_ALL_REDUCE] = "all_reduce",
+    [GW_COMM_BROADCAST] = "broadcast",
+    [GW_COMM_ALL_GATHER] = "all_gather",
+    [GW_COMM_REDUCE_SCATTER] = "reduce_scatter",
+    [GW_COMM_SEND] = "send",
+    [GW_COMM_RECV] = "recv",
+    [GW_COMM_ALLOC] = "alloc",
+};
+
+static const char *const reduce_names[] = {
+    [GW_REDUCE_SUM] = "sum",     [GW_REDUCE_PROD] = "product", [GW_REDUCE_MIN] = "minimum",
+    [GW_REDUCE_MAX] = "maximum", [GW_REDUCE_AVG] = "average",
+};
+
+const char *gw_comm_verb_name(enum gw_comm_verb verb)
+{
+    return (int)verb >= GW_COMM_BARRIER && (int)verb <= GW_COMM_ALLOC ? verb_names[verb] : "?";
+}
+
+const char *gw_reduce_name(enum gw_reduce reduce)
+{
+    return (int)reduce >= 0 && (int)reduce <= GW_REDUCE_AVG ? reduce_names[reduce] : "?";
+}
+
+void gw_comm_init(struct gw_comm *comm, const struct gw_comm_backend *backend, int rank, int size)
+{
+    comm->backend = backend;
+    comm->rank = rank;
+    comm->size = size;
+    comm->timeout_ns = GW_COMM_TIMEOUT_DEFAULT_NS;
+}
+
+int gw_comm_rank(const struct gw_comm *comm)
+{
+    return comm->rank;
+}
+
+int gw_comm_size(const struct gw_comm *comm)
+{
+    return comm->size;
+}
+
+const char *gw_comm_backend(const struct gw_comm *comm)
+{
+    return comm->backend->name;
+}
+
+void gw_comm_set_timeout(struct gw_comm *comm, uint64_t timeout_ns)
+{
+    comm->timeout_ns = timeout_ns ? timeout_ns : GW_COMM_TIMEOUT_DEFAULT_NS;
+}
+
+/* What holds for the arguments of every operation that moves data. */
+static int args_check(const struct gw_comm *comm, enum gw_comm_verb verb,
+                      const struct gw_comm_args *args, struct gw_error *error)
+{
+    const char *name = gw_comm_verb_name(verb);
+    const bool scattered = verb == GW_COMM_ALL_GATHER || verb == GW_COMM_REDUCE_SCATTER;
+    const bool reduces = verb == GW_COMM_ALL_REDUCE || verb == GW_COMM_REDUCE_SCATTER;
+    size_t bytes;
+
+    if (!gw_dtype_is_valid(args->dtype))
+        return gw_error_set(error, GW_EINVAL, "%s: no type, or an unknown one (%d)", name,
+                            (int)args->dtype);
+    if (reduces && ((int)args->reduce < 0 || (int)args->reduce > GW_REDUCE_AVG))
+        return gw_error_set(error, GW_EINVAL, "%s: unknown reduction %d", name, (int)args->reduce);
+    if (args->root < 0 || args->root >= comm->size)
+        return gw_error_set(error, GW_EINVAL, "%s: rank %d of %d ranks", name, args->root,
+                            comm->size);
+    if (__builtin_mul_overflow(args->count, gw_dtype_size(args->dtype), &bytes) ||
+        __builtin_mul_overflow(bytes, scattered ? (size_t)comm->size : 1, &bytes) ||
+        bytes > PTRDIFF_MAX)
+        return gw_error_set(error, GW_EINVAL, "%s: a count of %zu", name, args->count);
+    if (args->stream && !comm->backend->has_streams)
+        return gw_error_set(error, GW_EINVAL, "%s: the %s backend has no streams", name,
+                            comm->backend->name);
+    return 0;
+}
+
+int gw_comm_all_reduce(struct gw_comm *comm, const struct gw_comm_args *args,
+                       struct gw_error *error)
+{
+    struct gw_comm_args full = *args;
+    int rc = args_check(comm, GW_COMM_ALL_REDUCE, &full, error);
+    if (rc < 0)
+        return rc;
+    if (full.count > 0 && !full.recv)
+        return gw_error_set(error, GW_EINVAL, "all_reduce: no recv buffer");
+    full.send = full.send ? full.send : full.recv;
+    full.root = 0;
+    return comm->backend->run(comm, GW_COMM_ALL_REDUCE, &full, error);
+}
+
+int gw_comm_broadcast(struct gw_comm *comm, const struct gw_comm_args *args, struct gw_error *error)
+{
+    struct gw_comm_args full = *args;
+    int rc = args_check(comm, GW_COMM_BROADCAST, &full, error);
+    if (rc < 0)
+        return rc;
+    if (full.count > 0 && !full.recv)
+        return gw_error_set(error, GW_EINVAL, "broadcast: no recv buffer");
+    full.send = full.send ? full.send : full.recv;
+    full.reduce = GW_REDUCE_SUM;
+    return comm->backend->run(comm, GW_COMM_BROADCAST, &full, error);
+}
+
+int gw_comm_all_gather(struct gw_comm *comm, const struct gw_comm_args *args,
+                       struct gw_error *error)
+{
+    struct gw_comm_args full = *args;
+    int rc = args_check(comm, GW_COMM_ALL_GATHER, &full, error);
+    if (rc < 0)
+        return rc;
+    if (full.count > 0 && !full.recv)
+        return gw_error_set(error, GW_EINVAL, "all_gather: no recv buffer");
+    if (!full.send && full.recv)
+        full.send = (char *)full.recv + full.count * gw_dtype_size(full.dtype) * (size_t)comm->rank;
+    full.root = 0;
+    full.reduce = GW_REDUCE_SUM;
+    return comm->backend->run(comm, GW_COMM_ALL_GATHER, &full, error);
+}
+
+int gw_comm_reduce_scatter(struct gw_comm *comm, const struct gw_comm_args *args,
+                           struct gw_error *error)
+{
+    struct gw_comm_args full = *args;
+    int rc = args_check(comm, GW_COMM_REDUCE_SCATTER, &full, error);
+    if (rc < 0)
+        return rc;
+    if (full.count > 0 && !full.send)
+        return gw_error_set(error, GW_EINVAL, "reduce_scatter: no send buffer");
+    if (!full.recv && full.send) {
+        uintptr_t send = (uintptr_t)full.send; /* in place: the contract says it is written to */
+        full.recv = (void *)(send + full.count * gw_dtype_size(full.dtype) * (size_t)comm->rank);
+    }
+    full.root = 0;
+    return comm->backend->run(comm, GW_COMM_REDUCE_SCATTER, &full, error);
+}
+
+static int run_pair(struct gw_comm *comm, enum gw_comm_verb verb, const struct gw_comm_args *args,
+                    struct gw_error *error)
+{
+    struct gw_comm_args full = *args;
+    int rc = args_check(comm, verb, &full, error);
+    if (rc < 0)
+        return rc;
+    if (full.root == comm->rank)
+        return gw_error_set(error, GW_EINVAL, "%s: rank %d with itself", gw_comm_verb_name(verb),
+                            full.root);
+    if (full.count > 0 && (verb == GW_COMM_SEND ? !full.send : !full.recv))
+        return gw_error_set(error, GW_EINVAL, "%s: no buffer", gw_comm_verb_name(verb));
+    full.reduce = GW_REDUCE_SUM;
+    return comm->backend->run(comm, verb, &full, error);
+}
+
+int gw_comm_send(struct gw_comm *comm, const struct gw_comm_args *args, struct gw_error *error)
+{
+    return run_pair(comm, GW_COMM_SEND, args, error);
+}
+
+int gw_comm_recv(struct gw_comm *comm, const struct gw_comm_args *args, struct gw_error *error)
+{
+    return run_pair(comm, GW_COMM_RECV, args, error);
+}
+
+int gw_comm_barrier(struct gw_comm *comm, struct gw_error *error)
+{
+    const struct gw_comm_args args = {.dtype = GW_DTYPE_U8};
+    return comm->backend->run(comm, GW_COMM_BARRIER, &args, error);
+}
+
+int gw_comm_wait(struct gw_comm *comm, void *stream, struct gw_error *error)
+{
+    return comm->backend->wait(comm, stream, error);
+}
+
+int gw_comm_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_error *error)
+{
+    if (bytes == 0 || bytes > PTRDIFF_MAX)
+        return gw_error_set(error, GW_EINVAL, "alloc: %zu bytes", bytes);
+    return comm->backend->alloc(comm, bytes, memory, error);
+}
+
+void gw_comm_dealloc(struct gw_comm *comm, void *memory)
+{
+    if (memory)
+        comm->backend->dealloc(comm, memory);
+}
+
+void gw_comm_abort(struct gw_comm *comm, int cause, int rank)
+{
+    comm->backend->abort(comm, cause, rank);
+}
+
+void gw_comm_close(struct gw_comm *comm)
+{
+    if (comm)
+        comm->backend->close(comm);
+}

@@ -1,0 +1,62 @@
+/* Conversions between float and the 16-bit types, inline for the loops of reduce.c. */
+#ifndef GPU_DTYPE_CONVERT_H
+#define GPU_DTYPE_CONVERT_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t dtype_bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline float dtype_float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline float dtype_bf16_to_f32(uint16_t bits)
+{
+    return dtype_float_of((uint32_t)bits << 16);
+}
+
+static inline uint16_t dtype_bf16_from_f32(float value)
+{
+    uint32_t bits = dtype_bits_of(value);
+    uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16; /* ties to even */
+    uint32_t quiet = (bits >> 16) | 0x40;
+    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
+}
+
+static inline float dtype_f16_to_f32(uint16_t bits)
+{
+    uint32_t magnitude = bits & 0x7fffu;
+    uint32_t normal = (magnitude << 13) + (112u << 23); /* exponent bias 15 -> 127 */
+    uint32_t special = (magnitude << 13) | 0x7f800000u; /* infinity, NaN */
+    uint32_t subnormal = dtype_bits_of((float)(int32_t)magnitude * 0x1p-24f); /* exact */
+    uint32_t result = magnitude < 0x400u ? subnormal : normal;
+    result = magnitude >= 0x7c00u ? special : result;
+    return dtype_float_of(result | ((uint32_t)(bits & 0x8000u) << 16));
+}
+
+static inline uint16_t dtype_f16_from_f32(float value)
+{
+    uint32_t bits = dtype_bits_of(value);
+    uint32_t magnitude = bits & 0x7fffffffu;
+    uint32_t normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1) - (112u << 23)) >> 13;
+    /* One half of the smallest normal and above in units of 2^-24: the addition itself rounds to
+     * nearest even, because a float between 0.5 and 1 counts in 2^-24. Clamped, so that values
+     * which do not take this way cannot matter. */
+    uint32_t small = magnitude < 0x38800000u ? magnitude : 0;
+    uint32_t subnormal = dtype_bits_of(dtype_float_of(small) + 0.5f) - 0x3f000000u;
+    uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
+    result = magnitude >= 0x477ff000u ? 0x7c00u : result; /* from 65520 on: infinity */
+    result = magnitude > 0x7f800000u ? 0x7e00u : result;  /* NaN */
+    return (uint16_t)(result | ((bits >> 16) & 0x8000u));
+}
+
+#endif

@@ -1,0 +1,81 @@
+/* The order of an epoch is one array, the same on all ranks because it depends on seed and epoch
+ * only; a rank's part of it is arithmetic. */
+#include <gangway/sampler.h>
+
+#include <assert.h>
+#include <gangway/rng.h>
+#include <stdlib.h>
+
+struct gw_sampler {
+    struct gw_sampler_options options;
+    int64_t count; /* of one rank */
+    int64_t order[];
+};
+
+int gw_sampler_new(const struct gw_sampler_options *options, struct gw_sampler **sampler,
+                   struct gw_error *error)
+{
+    int64_t samples = options->samples;
+    int ranks = options->ranks;
+    if (ranks < 1 || options->rank < 0 || options->rank >= ranks)
+        return gw_error_set(error, GW_EINVAL, "sampler: rank %d of %d ranks", options->rank, ranks);
+    if (samples < 1 || (options->drop_last && samples < ranks))
+        return gw_error_set(error, GW_EINVAL, "sampler: %lld samples for %d ranks",
+                            (long long)samples, ranks);
+    if ((uint64_t)samples > (SIZE_MAX - sizeof(struct gw_sampler)) / sizeof(int64_t))
+        return gw_error_set(error, GW_ENOMEM, "sampler: %lld samples", (long long)samples);
+
+    struct gw_sampler *self = malloc(sizeof *self + (size_t)samples * sizeof self->order[0]);
+    if (!self)
+        return gw_error_set(error, GW_ENOMEM, "sampler: %lld samples", (long long)samples);
+    self->options = *options;
+    self->count = samples / ranks + (!options->drop_last && samples % ranks != 0);
+    gw_sampler_set_epoch(self, 0);
+    *sampler = self;
+    return 0;
+}
+
+void gw_sampler_free(struct gw_sampler *sampler)
+{
+    free(sampler);
+}
+
+void gw_sampler_set_epoch(struct gw_sampler *sampler, uint64_t epoch)
+{
+    int64_t *order = sampler->order;
+    int64_t samples = sampler->options.samples;
+    for (int64_t i = 0; i < samples; i++)
+        order[i] = i;
+    if (sampler->options.in_order)
+        return;
+
+    struct gw_rng rng;
+    gw_rng_init(&rng, sampler->options.seed + epoch);
+    for (int64_t i = samples - 1; i > 0; i--) {
+        int64_t j = (int64_t)gw_rng_below(&rng, (uint64_t)i + 1);
+        int64_t swapped = order[i];
+        order[i] = order[j];
+        order[j] = swapped;
+    }
+}
+
+int64_t gw_sampler_count(const struct gw_sampler *sampler)
+{
+    return sampler->count;
+}
+
+static int64_t position_of(const struct gw_sampler *sampler, int64_t i)
+{
+    assert(i >= 0 && i < sampler->count);
+    return i * sampler->options.ranks + sampler->options.rank;
+}
+
+int64_t gw_sampler_index(const struct gw_sampler *sampler, int64_t i)
+{
+    return sampler->order[position_of(sampler, i) % sampler->options.samples];
+}
+
+bool gw_sampler_is_padding(const struct gw_sampler *sampler, int64_t i)
+{
+    return position_of(sampler, i) >= sampler->options.samples;
+}
