@@ -75,9 +75,3 @@ LOG_FUNCTION(error, GW_LOG_ERROR)
 LOG_FUNCTION(warn, GW_LOG_WARN)
 LOG_FUNCTION(info, GW_LOG_INFO)
 LOG_FUNCTION(debug, GW_LOG_DEBUG)
-
-void gw_log_out_of_memory(const char *file, int line)
-{
-    gw_log_error("out of memory at %s:%d", file, line);
-    abort();
-}
