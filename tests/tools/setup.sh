@@ -9,24 +9,24 @@
 #   cmd:NAME   a program        pc:NAME[,NAME]  a pkg-config module, under any of these names
 #   file:PATH  a file           py:NAME         a module of Python 3     format: clang-format 14
 GANGWAY_PACKAGES='
-gcc                               |build|cmd:cc                    |compiles the sources
-libc6-dev                         |build|file:/usr/include/stdio.h |headers of the C library
-cmake                             |build|cmd:cmake                 |configures the build
-ninja-build                       |build|cmd:ninja                 |runs the build
-pkg-config                        |build|cmd:pkg-config            |finds the libraries below
-libuv1-dev                        |build|pc:libuv                  |event loop, timers, sockets
-libmsgpack-c-dev/libmsgpack-dev   |build|pc:msgpack-c,msgpack      |values and messages
-libjansson-dev                    |build|pc:jansson                |JSON of the command line
-libssl-dev                        |build|pc:libcrypto              |SHA-256 of programs that are shipped
-libcurl4-openssl-dev              |build|pc:libcurl                |the examples fetch data sets by URL
-ca-certificates                   |build|file:/etc/ssl/certs/ca-certificates.crt|lets libcurl check https servers
-zlib1g-dev                        |build|pc:zlib                   |the examples read .gz files
-libopenblas-dev                   |build|pc:openblas               |matrix products of the examples
-libcmocka-dev                     |build|pc:cmocka                 |unit tests
-python3                           |test |cmd:python3               |style, layer and end-to-end tests
-make                              |test |cmd:make                  |builds a `gangway new` project in a test
-clang-format-14                   |tidy |format:                   |checks the format of the sources
-python3-torch                     |full |py:torch                  |a PyTorch script runs as a gang in a test
+gcc                            |build|cmd:cc                    |compiles the sources
+libc6-dev                      |build|file:/usr/include/stdio.h |headers of the C library
+cmake                          |build|cmd:cmake                 |configures the build
+ninja-build                    |build|cmd:ninja                 |runs the build
+pkg-config                     |build|cmd:pkg-config            |finds the libraries below
+libuv1-dev                     |build|pc:libuv                  |event loop, timers, sockets
+libmsgpack-c-dev/libmsgpack-dev|build|pc:msgpack-c,msgpack      |values and messages
+libjansson-dev                 |build|pc:jansson                |JSON of the command line
+libssl-dev                     |build|pc:libcrypto              |SHA-256 of shipped programs
+libcurl4-openssl-dev           |build|pc:libcurl                |the examples fetch data sets by URL
+ca-certificates                |build|file:/usr/sbin/update-ca-certificates|certificates of https servers
+zlib1g-dev                     |build|pc:zlib                   |the examples read .gz files
+libopenblas-dev                |build|pc:openblas               |matrix products of the examples
+libcmocka-dev                  |build|pc:cmocka                 |unit tests
+python3                        |test |cmd:python3               |style, layer and end-to-end tests
+make                           |test |cmd:make                  |builds a new project in a test
+clang-format-14                |tidy |format:                   |checks the format of the sources
+python3-torch                  |full |py:torch                  |a PyTorch script as a gang, in a test
 '
 
 gangway_probe()
@@ -84,7 +84,7 @@ gangway_install()
         if [ -n "$found" ]; then
             install+=("$found")
         elif [ "${_groups[i]}" = tidy ]; then
-            echo "setup: this distribution has no ${_packages[i]}: the format of sources goes unchecked"
+            echo "setup: no ${_packages[i]} in this distribution: formats go unchecked"
         else
             echo "error: this distribution has no ${_packages[i]}" >&2
             return 1

@@ -1,0 +1,206 @@
+"""The frame of the end-to-end tests: real processes, seen from outside, as a user meets them.
+
+    import e2e
+
+    class Status(e2e.Case):
+        def test_says_no_cluster(self):
+            self.gangway("status", rc=3)
+
+    if __name__ == "__main__":
+        e2e.main()
+
+Every test has a HOME, a runtime and a temporary folder of its own, so its clusters are its own. All
+that it starts carries a mark in the environment, across setsid and exec: what still runs when the
+test ends is killed, and fails the test. Nothing here sleeps: processes are waited for by pidfd,
+output by its arrival, and every wait has an end. Python's standard library only."""
+import json
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+import uuid
+
+BUILD = os.environ.get("GANGWAY_BUILD", "")
+BINARY = os.environ.get("GANGWAY_BINARY", "gangway")
+TIMEOUT_S = 60  # of one command; sanitizers on two cores are slow
+MARK = "GANGWAY_TEST_MARK"
+
+
+def pids_marked(mark):
+    """Processes that carry the mark in their environment; not the dead that nobody has reaped."""
+    found, wanted = [], f"{MARK}={mark}".encode()
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb") as f:
+                if wanted in f.read().split(b"\0"):
+                    found.append(int(name))
+        except OSError:
+            pass  # gone, or not ours
+    return found
+
+
+def command_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f.read().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return "(gone)"
+
+
+def wait_gone(pid, timeout_s):
+    """True when the process has ended (a zombie has) within the time."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(fd, selectors.EVENT_READ)
+            return bool(selector.select(timeout_s))
+    finally:
+        os.close(fd)
+
+
+class Process:
+    """A process whose output is read as it comes, and that cannot outlive its test."""
+
+    def __init__(self, argv, **options):
+        self.popen = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, **options)
+        self.argv, self.pid, self.text = argv, self.popen.pid, ""
+
+    def _read(self, deadline):
+        """Takes in what has come; False at the end of the output or at the deadline."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.popen.stdout, selectors.EVENT_READ)
+            if not selector.select(max(0, deadline - time.monotonic())):
+                return False
+        data = os.read(self.popen.stdout.fileno(), 65536)
+        self.text += data.decode(errors="replace")
+        return bool(data)
+
+    def wait_output(self, pattern, timeout_s=TIMEOUT_S):
+        """The match of a pattern in all output so far, as soon as it is there."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            match = re.search(pattern, self.text, re.M)
+            if match:
+                return match
+            if not self._read(deadline):
+                raise AssertionError(f"{self.argv}: no {pattern!r} in its output:\n{self.text}")
+
+    def wait(self, timeout_s=TIMEOUT_S):
+        """The exit code (negative: a signal); takes in the rest of the output."""
+        deadline = time.monotonic() + timeout_s
+        while self._read(deadline):
+            pass
+        try:
+            return self.popen.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.argv}: runs after {timeout_s} s:\n{self.text}") from None
+
+    def kill(self, number=signal.SIGKILL):
+        self.popen.send_signal(number)
+
+
+class Case(unittest.TestCase):
+    """One test; see the top of this file."""
+
+    # Processes that may still be on their way out when a test ends have this long.
+    linger_s = 5
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="gw-e2e-")
+        self.mark = uuid.uuid4().hex
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("GANGWAY_")}
+        for name, folder in (("HOME", "home"), ("XDG_RUNTIME_DIR", "run"), ("TMPDIR", "tmp"),
+                             ("XDG_CACHE_HOME", "cache")):
+            self.env[name] = os.path.join(self.dir, folder)
+            os.mkdir(self.env[name], 0o700)
+        self.env.update({MARK: self.mark, "GANGWAY_BINARY": BINARY,
+                         "PATH": f"{os.path.dirname(BINARY)}:{os.environ['PATH']}"})
+        self.started, self.is_up = [], False
+
+    def tearDown(self):
+        if self.is_up:  # its end is no must: the test may have killed it
+            subprocess.run([BINARY, "down"], env=self.env, capture_output=True, timeout=TIMEOUT_S,
+                           check=False)
+        deadline = time.monotonic() + self.linger_s
+        left = [(pid, command_of(pid)) for pid in pids_marked(self.mark)
+                if not wait_gone(pid, max(0, deadline - time.monotonic()))]
+        for pid in pids_marked(self.mark):
+            os.kill(pid, signal.SIGKILL)
+        for process in self.started:
+            process.popen.wait()
+            process.popen.stdout.close()
+        files = sorted(os.listdir(self.env["TMPDIR"]))
+        shutil.rmtree(self.dir, ignore_errors=True)
+        self.assertEqual(left, [], "processes were left behind")
+        self.assertEqual(files, [], "files were left behind in TMPDIR")
+
+    def start(self, *argv, env=None, cwd=None):
+        """Starts a program in the test's surroundings and gives it back as a Process."""
+        process = Process(list(argv), env=dict(self.env, **(env or {})), cwd=cwd or self.dir)
+        self.started.append(process)
+        return process
+
+    def run_program(self, *argv, rc=0, timeout_s=TIMEOUT_S, env=None, cwd=None):
+        """Runs it to its end and wants this exit code; gives back .stdout and .stderr as text."""
+        try:
+            done = subprocess.run(argv, env=dict(self.env, **(env or {})), cwd=cwd or self.dir,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  errors="replace", timeout=timeout_s, check=False)
+        except subprocess.TimeoutExpired as late:
+            self.fail(f"{argv}: runs after {timeout_s} s: {late.stdout!r} {late.stderr!r}")
+        self.assertEqual(done.returncode, rc, f"{argv}:\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def gangway(self, *arguments, **options):
+        """Runs the command line to its end."""
+        return self.run_program(BINARY, *arguments, **options)
+
+    def gangway_json(self, *arguments, **options):
+        """What a subcommand prints with --json."""
+        return json.loads(self.gangway(*arguments, "--json", **options).stdout)
+
+    def up(self, *arguments):
+        """Starts this test's cluster, which tearDown takes down."""
+        self.gangway("up", *arguments)
+        self.is_up = True
+
+    def write(self, name, text, mode=0o755):
+        """A file in the test's folder; gives back its path."""
+        path = os.path.join(self.dir, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def fifo(self, name="fifo"):
+        path = os.path.join(self.dir, name)
+        os.mkfifo(path)
+        return path
+
+    def read_fifo(self, path, timeout_s=TIMEOUT_S):
+        """The first text that something writes into a fifo: how a task says that it is there."""
+        fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)  # also for writing: no end of file in between
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(fd, selectors.EVENT_READ)
+                if not selector.select(timeout_s):
+                    self.fail(f"nobody wrote into {path} within {timeout_s} s")
+            return os.read(fd, 65536).decode(errors="replace")
+        finally:
+            os.close(fd)
+
+
+def main():
+    """Runs the tests of the file that calls it."""
+    unittest.main(verbosity=2)

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""The frame itself: what it must see, it sees. Uses nothing of Gangway."""
+import os
+import unittest
+
+import e2e
+
+
+class Leaves(e2e.Case):
+    """Not a test: run by those below, which want it to fail."""
+    linger_s = 0.2
+
+    def leaves_process(self):
+        self.run_program("setsid", "-f", "sh", "-c", "exec sleep infinity >/dev/null 2>&1")
+
+    def leaves_file(self):
+        self.run_program("sh", "-c", "echo a >$TMPDIR/a")
+
+    def hangs(self):
+        self.run_program("sleep", "infinity", timeout_s=0.2)
+
+    def ends_otherwise(self):
+        self.run_program("false")
+
+    def leaves_nothing(self):
+        self.run_program("true")
+
+
+def outcome(name):
+    """What the failure of a test of Leaves says; empty when it passes."""
+    result = unittest.TestResult()
+    case = Leaves(name)
+    case.run(result)
+    assert all(e2e.wait_gone(pid, e2e.TIMEOUT_S) for pid in e2e.pids_marked(case.mark))
+    assert not os.path.exists(case.dir), "tearDown leaves its folder behind"
+    return "".join(text for _, text in result.failures + result.errors)
+
+
+class Frame(e2e.Case):
+    def test_sees_what_is_left_behind(self):
+        said = outcome("leaves_process")
+        self.assertIn("processes were left behind", said)
+        self.assertIn("sleep infinity", said)
+        self.assertIn("files were left behind", outcome("leaves_file"))
+        self.assertEqual("", outcome("leaves_nothing"))
+
+    def test_sees_what_hangs_or_fails(self):
+        self.assertIn("runs after", outcome("hangs"))
+        self.assertIn("1 != 0", outcome("ends_otherwise"))
+
+    def test_waits_for_output_and_end(self):
+        process = self.start("sh", "-c", "echo ready $$; exec sleep infinity")
+        pid = int(process.wait_output(r"^ready (\d+)$").group(1))
+        self.assertEqual(pid, process.pid)
+        self.assertFalse(e2e.wait_gone(pid, 0))
+        with self.assertRaises(AssertionError):
+            process.wait_output("never", timeout_s=0.1)
+        process.kill()
+        self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S))
+        self.assertEqual(process.wait(), -9)
+
+    def test_fifo_carries_the_first_word(self):
+        path = self.fifo()
+        self.start("sh", "-c", f"echo here >{path}")
+        self.assertEqual(self.read_fifo(path), "here\n")
+
+
+if __name__ == "__main__":
+    e2e.main()
