@@ -1,8 +1,8 @@
 /* What a backend of comm.h implements. comm.c checks arguments and fills in what they leave out, so
  * that a backend sees valid ones only: known types, a root in range, both of `send` and `recv` set
  * (in place: equal, or where the operation says), no size that overflows. */
-#ifndef GPU_COMM_BACKEND_H
-#define GPU_COMM_BACKEND_H
+#ifndef GW_GPU_COMM_BACKEND_H
+#define GW_GPU_COMM_BACKEND_H
 
 #include <gangway/comm.h>
 #include <stdbool.h>

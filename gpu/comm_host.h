@@ -1,7 +1,7 @@
 /* Inside of the host backend: what its operations (comm_host.c), its messages between pairs
  * (comm_host_pair.c) and its memory (comm_host_memory.c) share. */
-#ifndef GPU_COMM_HOST_H
-#define GPU_COMM_HOST_H
+#ifndef GW_GPU_COMM_HOST_H
+#define GW_GPU_COMM_HOST_H
 
 #include "gpu/comm_backend.h"
 #include "gpu/segment.h"

@@ -1,6 +1,6 @@
 /* Conversions between float and the 16-bit types, inline for the loops of reduce.c. */
-#ifndef GPU_DTYPE_CONVERT_H
-#define GPU_DTYPE_CONVERT_H
+#ifndef GW_GPU_DTYPE_CONVERT_H
+#define GW_GPU_DTYPE_CONVERT_H
 
 #include <stdint.h>
 #include <string.h>

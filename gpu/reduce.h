@@ -1,6 +1,6 @@
 /* Element-wise reduction of several arrays, in the order in which they are given. */
-#ifndef GPU_REDUCE_H
-#define GPU_REDUCE_H
+#ifndef GW_GPU_REDUCE_H
+#define GW_GPU_REDUCE_H
 
 #include <gangway/comm.h>
 

@@ -8,8 +8,8 @@
  * counter has come as far as it wants. It spins for a moment (never where ranks outnumber
  * processors), then writes whom it waits for into its `parked` word and sleeps on that; who
  * publishes wakes only those that are parked on it. Breaking the segment wakes all. */
-#ifndef GPU_SEGMENT_H
-#define GPU_SEGMENT_H
+#ifndef GW_GPU_SEGMENT_H
+#define GW_GPU_SEGMENT_H
 
 #include <gangway/comm.h>
 #include <stdalign.h>

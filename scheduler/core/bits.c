@@ -1,5 +1,6 @@
 /* Bits with summaries: a bit of level n+1 is set exactly when its word of level n is not 0, and the
- * highest level is one word. So the smallest member is found in as many looks as there are levels. */
+ * highest level is one word. So the smallest member is found in as many looks as there are levels.
+ */
 #include "scheduler/core/bits.h"
 
 #include "graph/base/log.h"

@@ -19,14 +19,14 @@ libmsgpack-c-dev/libmsgpack-dev|build|pc:msgpack-c,msgpack      |values and mess
 libjansson-dev                 |build|pc:jansson                |JSON of the command line
 libssl-dev                     |build|pc:libcrypto              |SHA-256 of shipped programs
 libcurl4-openssl-dev           |build|pc:libcurl                |the examples fetch data sets by URL
-ca-certificates                |build|file:/usr/sbin/update-ca-certificates|certificates of https servers
+ca-certificates                |build|file:/etc/ca-certificates.conf|certificates of https servers
 zlib1g-dev                     |build|pc:zlib                   |the examples read .gz files
 libopenblas-dev                |build|pc:openblas               |matrix products of the examples
 libcmocka-dev                  |build|pc:cmocka                 |unit tests
 python3                        |test |cmd:python3               |style, layer and end-to-end tests
 make                           |test |cmd:make                  |builds a new project in a test
 clang-format-14                |tidy |format:                   |checks the format of the sources
-python3-torch                  |full |py:torch                  |a PyTorch script as a gang, in a test
+python3-torch                  |full |py:torch                  |a gang of PyTorch, in a test
 '
 
 gangway_probe()

@@ -1,7 +1,7 @@
 /* Runs one function in every rank of a communicator, in processes or in threads: the stage of the
  * tests of everything collective. A rank's function returns 0, or a line number that failed. */
-#ifndef TESTS_UNIT_COMM_WORLD_H
-#define TESTS_UNIT_COMM_WORLD_H
+#ifndef GW_TESTS_UNIT_COMM_WORLD_H
+#define GW_TESTS_UNIT_COMM_WORLD_H
 
 #include <gangway/comm.h>
 #include <signal.h>
