@@ -1,0 +1,252 @@
+/* Pointwise loops of the LSTM. Always: the inner loop runs over the hidden units without a branch
+ * or a call, so that it vectorises; exp is a polynomial of our own for that reason. */
+#include "examples/petnames/gates.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PET_INLINE __attribute__((always_inline))
+
+/* Each kernel is compiled twice in one program and chosen as it runs, because programs are shipped
+ * to other machines: for any x86-64, and for one with AVX2 and FMA. */
+#ifdef __x86_64__
+#define PET_WIDE __attribute__((target("avx2,fma")))
+static int pet_is_wide(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#else
+#define PET_WIDE
+static int pet_is_wide(void)
+{
+    return 0;
+}
+#endif
+
+#define PET_KERNEL(name, parameters, arguments)                                                    \
+    PET_WIDE static void name##_wide parameters                                                    \
+    {                                                                                              \
+        name##_any arguments;                                                                      \
+    }                                                                                              \
+    void name parameters                                                                           \
+    {                                                                                              \
+        if (pet_is_wide())                                                                         \
+            name##_wide arguments;                                                                 \
+        else                                                                                       \
+            name##_any arguments;                                                                  \
+    }
+
+#ifdef PET_DOUBLE
+static inline PET_INLINE double pet_exp(double x)
+{
+    return exp(x);
+}
+#else
+/* exp(x) to 2e-7 relative. x = n ln 2 + r: 2^n comes from the exponent's bits, exp(r) from its
+ * series; n is rounded by adding 1.5 * 2^23, which leaves it in the low bits of the sum. */
+static inline PET_INLINE float pet_exp(float x)
+{
+    x = x > 87.0f ? 87.0f : x;
+    x = x < -87.0f ? -87.0f : x;
+    float shifted = x * 1.44269504f + 12582912.0f;
+    float n = shifted - 12582912.0f;
+    float r = x - n * 0.693145752f;
+    r -= n * 1.42860677e-6f;
+    float series = 1.0f / 720;
+    series = series * r + 1.0f / 120;
+    series = series * r + 1.0f / 24;
+    series = series * r + 1.0f / 6;
+    series = series * r + 0.5f;
+    series = series * r + 1.0f;
+    series = series * r + 1.0f;
+    uint32_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits + 127) << 23;
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    return series * power;
+}
+#endif
+
+static inline PET_INLINE pet_real pet_sigmoid(pet_real x)
+{
+    return 1 / (1 + pet_exp(-x));
+}
+
+static inline PET_INLINE pet_real pet_tanh(pet_real x)
+{
+    return 2 / (1 + pet_exp(-2 * x)) - 1;
+}
+
+/* The four blocks of a row of gates, apart so that the compiler sees that they do not overlap. */
+#define PET_BLOCKS(row, hidden) (row), (row) + (hidden), (row) + 2 * (hidden), (row) + 3 * (hidden)
+
+/* One node, from the sums of its gates to its states. */
+static inline PET_INLINE void forward_row(size_t hidden, pet_real *restrict in,
+                                          pet_real *restrict keep, pet_real *restrict candidate,
+                                          pet_real *restrict out, const pet_real *restrict cell_in,
+                                          pet_real *restrict cell, pet_real *restrict squash,
+                                          pet_real *restrict output)
+{
+    for (size_t j = 0; j < hidden; j++) {
+        pet_real i = pet_sigmoid(in[j]), f = pet_sigmoid(keep[j]);
+        pet_real g = pet_tanh(candidate[j]), o = pet_sigmoid(out[j]);
+        pet_real c = i * g + f * cell_in[j];
+        pet_real s = pet_tanh(c);
+        in[j] = i;
+        keep[j] = f;
+        candidate[j] = g;
+        out[j] = o;
+        cell[j] = c;
+        squash[j] = s;
+        output[j] = o * s;
+    }
+}
+
+/* The sums of a row: what its layer's GEMM left in it (or its symbol's row), bias, parent's part.
+ */
+static inline PET_INLINE void sum_row(size_t width, pet_real *restrict gates,
+                                      const pet_real *restrict own, const pet_real *restrict bias,
+                                      const pet_real *restrict parent)
+{
+    if (own && parent)
+        for (size_t j = 0; j < width; j++)
+            gates[j] = own[j] + bias[j] + parent[j];
+    else if (own)
+        for (size_t j = 0; j < width; j++)
+            gates[j] = own[j] + bias[j];
+    else if (parent)
+        for (size_t j = 0; j < width; j++)
+            gates[j] += bias[j] + parent[j];
+    else
+        for (size_t j = 0; j < width; j++)
+            gates[j] += bias[j];
+}
+
+static inline PET_INLINE void pet_gates_forward_any(const struct pet_gates *layer,
+                                                    const struct pet_batch *batch, int level,
+                                                    const struct pet_gates_input *input)
+{
+    const size_t hidden = layer->hidden, width = 4 * hidden;
+    const size_t parents = level > 0 ? batch->level_start[level - 1] : 0;
+    for (size_t k = batch->level_start[level]; k < batch->level_start[level + 1]; k++) {
+        const pet_real *own = input->by_symbol ? input->by_symbol + batch->symbol[k] * width : NULL;
+        const pet_real *cell_in = layer->zeroes, *recurrent = NULL;
+        if (level > 0) {
+            cell_in = layer->cell + batch->parent[k] * hidden;
+            recurrent = input->by_parent + (batch->parent[k] - parents) * width;
+        }
+        pet_real *gates = layer->gates + k * width;
+        sum_row(width, gates, own, input->bias, recurrent);
+        forward_row(hidden, PET_BLOCKS(gates, hidden), cell_in, layer->cell + k * hidden,
+                    layer->squash + k * hidden, layer->output + k * hidden);
+    }
+}
+
+PET_KERNEL(pet_gates_forward,
+           (const struct pet_gates *layer, const struct pet_batch *batch, int level,
+            const struct pet_gates_input *input),
+           (layer, batch, level, input))
+
+/* One node's gates, from activations to gradients; its row of d_cell becomes what its parent's cell
+ * gets. */
+static inline PET_INLINE void backward_row(size_t hidden, pet_real *restrict in,
+                                           pet_real *restrict keep, pet_real *restrict candidate,
+                                           pet_real *restrict out, const pet_real *restrict squash,
+                                           const pet_real *restrict cell_in,
+                                           const pet_real *restrict d_output,
+                                           pet_real *restrict d_cell)
+{
+    for (size_t j = 0; j < hidden; j++) {
+        pet_real i = in[j], f = keep[j], g = candidate[j], o = out[j], s = squash[j];
+        pet_real dc = d_cell[j] + d_output[j] * o * (1 - s * s);
+        in[j] = dc * g * i * (1 - i);
+        keep[j] = dc * cell_in[j] * f * (1 - f);
+        candidate[j] = dc * i * (1 - g * g);
+        out[j] = d_output[j] * s * o * (1 - o);
+        d_cell[j] = dc * f;
+    }
+}
+
+/* Adds a row to a sum; the first one overwrites what was there. */
+static inline PET_INLINE void add_row(size_t width, int first, pet_real *restrict sum,
+                                      const pet_real *restrict row)
+{
+    if (first)
+        memcpy(sum, row, width * sizeof *row);
+    else
+        for (size_t j = 0; j < width; j++)
+            sum[j] += row[j];
+}
+
+static inline PET_INLINE void pet_gates_backward_any(const struct pet_gates *layer,
+                                                     const struct pet_batch *batch, int level,
+                                                     const struct pet_gates_gradient *gradient)
+{
+    const size_t hidden = layer->hidden, width = 4 * hidden;
+    const size_t start = batch->level_start[level], end = batch->level_start[level + 1];
+    if (level == PET_CONTEXT - 1)
+        memset(gradient->cell + start * hidden, 0, (end - start) * hidden * sizeof(pet_real));
+    for (size_t k = start; k < end; k++) {
+        pet_real *gates = layer->gates + k * width, *d_cell = gradient->cell + k * hidden;
+        size_t parent = batch->parent[k];
+        const pet_real *cell_in = level > 0 ? layer->cell + parent * hidden : layer->zeroes;
+        backward_row(hidden, PET_BLOCKS(gates, hidden), layer->squash + k * hidden, cell_in,
+                     gradient->output + k * hidden, d_cell);
+        if (level == 0)
+            continue;
+        int first = k == start || batch->parent[k - 1] != parent;
+        add_row(hidden, first, gradient->cell + parent * hidden, d_cell);
+        add_row(width, first, gradient->by_parent + parent * width, gates);
+    }
+}
+
+PET_KERNEL(pet_gates_backward,
+           (const struct pet_gates *layer, const struct pet_batch *batch, int level,
+            const struct pet_gates_gradient *gradient),
+           (layer, batch, level, gradient))
+
+static inline PET_INLINE void pet_gates_sum_rows_any(const pet_real *rows, size_t count,
+                                                     size_t width, pet_real *sum)
+{
+    memset(sum, 0, width * sizeof *sum);
+    for (size_t k = 0; k < count; k++)
+        add_row(width, 0, sum, rows + k * width);
+}
+
+PET_KERNEL(pet_gates_sum_rows, (const pet_real *rows, size_t count, size_t width, pet_real *sum),
+           (rows, count, width, sum))
+
+static inline PET_INLINE void pet_gates_sum_by_symbol_any(const pet_real *rows,
+                                                          const struct pet_batch *batch,
+                                                          size_t width, pet_real *sum)
+{
+    memset(sum, 0, PET_INPUTS * width * sizeof *sum);
+    for (size_t k = 0; k < batch->node_count; k++)
+        add_row(width, 0, sum + batch->symbol[k] * width, rows + k * width);
+}
+
+PET_KERNEL(pet_gates_sum_by_symbol,
+           (const pet_real *rows, const struct pet_batch *batch, size_t width, pet_real *sum),
+           (rows, batch, width, sum))
+
+static inline PET_INLINE void pet_softmax_any(pet_real *rows, size_t count, pet_real *normaliser)
+{
+    for (size_t k = 0; k < count; k++) {
+        pet_real *row = rows + k * PET_LABELS;
+        pet_real highest = row[0];
+        for (int j = 1; j < PET_LABELS; j++)
+            highest = row[j] > highest ? row[j] : highest;
+        for (int j = 0; j < PET_LABELS; j++)
+            row[j] = pet_exp(row[j] - highest);
+        pet_real sum = 0;
+        for (int j = 0; j < PET_LABELS; j++)
+            sum += row[j];
+        for (int j = 0; j < PET_LABELS; j++)
+            row[j] /= sum;
+        normaliser[k] = highest + (pet_real)log((double)sum);
+    }
+}
+
+PET_KERNEL(pet_softmax, (pet_real * rows, size_t count, pet_real *normaliser),
+           (rows, count, normaliser))
