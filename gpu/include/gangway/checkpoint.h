@@ -59,7 +59,7 @@ GW_API const char *gw_checkpoint_warning(const struct gw_checkpoint *checkpoint)
 
 /* gw_checkpoint_file_write replaces the checkpoint at path by this set, durably (file and folder
  * are synced). GW_EIO with the system's words if that fails; what was there before is then still
- * there. One writer at a time. */
+ * there. GW_EINVAL: the path is a folder or device. One writer at a time. */
 GW_API int gw_checkpoint_file_write(const struct gw_checkpoint *checkpoint, const char *path,
                                     struct gw_error *error);
 
