@@ -23,7 +23,7 @@ struct gw_graph_spec {
  * surroundings share a spec. */
 struct gw_graph_rows {
     uint32_t count;
-    const uint32_t *row_of_node; /* count */
+    const uint32_t *row_of_node; /* of each node; UINT32_MAX for an external one */
     const struct gw_graph_spec *specs;
     uint32_t spec_count;
     const uint32_t *spec;     /* count */
@@ -32,8 +32,9 @@ struct gw_graph_rows {
     const uint8_t *args;
     const uint32_t *deps_at; /* count + 1 offsets into dep_row, dep_rank */
     const uint32_t *dep_row;
-    const uint32_t *dep_rank; /* or GW_DEP_ALL, GW_DEP_AFTER */
-    const uint64_t *dep_job;  /* 0: this graph; else a job, and dep_row is an index in it */
+    const uint32_t
+        *dep_rank;           /* 0 for an ordinary task's; or GW_DEP_ALL, GW_DEP_AFTER (come last) */
+    const uint64_t *dep_job; /* 0: this graph; else a job, and dep_row is an index in it */
 };
 
 /* gw_graph_seal validates and gives the rows (once: a sealed graph takes no more nodes, further

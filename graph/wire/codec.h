@@ -1,29 +1,41 @@
-/* Values as MessagePack, and back. References become ext 1 (see messages.def). */
+/* Values as MessagePack, and back. References become ext 1 (see messages.def), a little-endian
+ * uint32. */
 #ifndef GW_WIRE_CODEC_H
 #define GW_WIRE_CODEC_H
 
+#include "graph/base/array.h"
+#include "graph/base/map.h"
 #include "graph/wire/message.h"
 
 #include <gangway/value.h>
 
 enum { GW_CODEC_EXT_REF = 1 };
 
-/* gw_codec_encode appends a value's bytes. References are written as their place in `deps`, which
- * grows by each new (node, rank); NULL deps refuses references. 0, GW_ENOMEM, GW_EINVAL. */
+/* What the values of one task refer to, in the order in which it first came up. */
 struct gw_codec_dep {
-    uint32_t index;
-    uint32_t rank; /* or GW_DEP_ALL */
+    uint32_t index; /* of the node */
+    uint32_t rank;  /* or GW_DEP_ALL */
 };
 struct gw_codec_deps {
-    struct gw_codec_dep *items;
-    uint32_t count, capacity;
+    GW_ARRAY(struct gw_codec_dep) list;
+    struct gw_map places; /* (index, rank) -> place, once there are many */
 };
+
+/* gw_codec_deps_clear empties them for the next task; gw_codec_deps_deinit frees. */
+void gw_codec_deps_clear(struct gw_codec_deps *deps);
+void gw_codec_deps_deinit(struct gw_codec_deps *deps);
+
+/* gw_codec_encode appends a value's bytes. References are written as their place in `deps`, which
+ * grows by each new (node, rank); NULL deps refuses references. 0, GW_ENOMEM (also for a NULL
+ * value, and a list that lost an item to it), GW_EINVAL, GW_ELIMIT (a string or bytes of 4 GiB);
+ * then nothing was appended, though deps may have grown. */
 int gw_codec_encode(const struct gw_value *value, struct gw_codec_deps *deps,
                     struct gw_buffer *buffer);
 
-/* gw_codec_decode makes a value of bytes that gw_frame_check accepts. borrow: strings and bytes are
- * views that `owner` (referenced) keeps valid; else copied. Ext 1 becomes a reference whose node
- * index is k. 0, GW_ENOMEM, GW_EPROTO. */
+/* gw_codec_decode makes a value of bytes from anywhere (gw_frame_check is called). With an owner
+ * (referenced by each), bytes values are views of data, which owner keeps valid; else they are
+ * copies. Strings are copied always, being terminated. Ext 1 becomes a reference whose node index
+ * is k: hold it against the number of dependencies. 0, GW_ENOMEM, GW_EPROTO. */
 int gw_codec_decode(const void *data, size_t bytes, struct gw_value *owner, struct gw_value **value,
                     struct gw_error *error);
 

@@ -39,8 +39,14 @@ struct gw_task_options {
     uint64_t output_bytes_max; /* of each output file; 0: 64 MiB */
 };
 
+/* GW_OPTIONS(.retries = 2) and GW_GANG(.ranks = 4) make options on the spot, good until the end of
+ * the call that they stand in. (C++ has the designators from C++20 on, in the order above.) */
+#ifdef __cplusplus
+#define GW_OPTIONS(...) gw_options_of(gw_task_options{__VA_ARGS__})
+#else
 #define GW_OPTIONS(...) (&(const struct gw_task_options){__VA_ARGS__})
-#define GW_GANG(...) (&(const struct gw_task_options){__VA_ARGS__})
+#endif
+#define GW_GANG(...) GW_OPTIONS(__VA_ARGS__)
 
 /* gw_graph_new makes an empty graph; NULL when out of memory (every call accepts that and
  * submitting then fails with GW_ENOMEM). gw_graph_free accepts NULL; futures of a submitted graph
@@ -50,13 +56,24 @@ GW_API void gw_graph_free(struct gw_graph *graph);
 
 /* gw_call(graph, function, options, arguments...) adds a call of a GW_TASK function; options may be
  * NULL; arguments are values (taken) or gw_ref()s. Returns the node; on error one that sticks. */
+#ifdef __cplusplus
+#define gw_call(graph, function, ...)                                                              \
+    gw_graph_call_list((graph), &gw_function_##function, GW_CALL_SPLIT(__VA_ARGS__, NULL))
+#define GW_CALL_SPLIT(options, ...)                                                                \
+    (options),                                                                                     \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#else
 #define gw_call(graph, function, ...)                                                              \
     gw_graph_call((graph), &gw_function_##function, GW_CALL_SPLIT(__VA_ARGS__, NULL))
 #define GW_CALL_SPLIT(options, ...)                                                                \
     (options), (struct gw_value *[]){__VA_ARGS__},                                                 \
         sizeof((struct gw_value *[]){__VA_ARGS__}) / sizeof(struct gw_value *) - 1
+#endif
 
-/* gw_graph_call is gw_call as a function: takes `count` values, copies the rest. */
+/* gw_graph_call is gw_call as a function: takes `count` values, copies the rest but for the
+ * function, which must stay. The arguments of one task may have 512 KiB: scatter what is larger. */
 GW_API gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *function,
                              const struct gw_task_options *options, struct gw_value **values,
                              size_t count);
@@ -80,9 +97,27 @@ GW_API void gw_graph_after(struct gw_graph *graph, gw_node node, gw_node before)
  * cycle, GW_EEXIST for a name used twice, GW_EINVAL for a node that is not of this graph. */
 GW_API int gw_graph_check(struct gw_graph *graph, struct gw_error *error);
 
+/* gw_graph_count is the number of tasks. */
 GW_API uint32_t gw_graph_count(const struct gw_graph *graph);
 
 #ifdef __cplusplus
+}
+
+#include <initializer_list>
+
+/* What the macros above expand to in C++, which has no compound literals. The list ends with a NULL
+ * that the macro put there. */
+static inline const gw_task_options *gw_options_of(const gw_task_options &options)
+{
+    return &options;
+}
+
+static inline gw_node gw_graph_call_list(gw_graph *graph, const gw_function *function,
+                                         const gw_task_options *options,
+                                         std::initializer_list<gw_value *> values)
+{
+    return gw_graph_call(graph, function, options, const_cast<gw_value **>(values.begin()),
+                         values.size() - 1);
 }
 #endif
 

@@ -54,17 +54,18 @@ GW_API struct gw_value *gw_bytes(const void *data, size_t bytes);
 /* gw_bytes_copy makes bytes of its own. */
 GW_API struct gw_value *gw_bytes_copy(const void *data, size_t bytes);
 
-/* gw_bytes_owned makes bytes that call free_fn(data, arg) when the last reference goes (a mapping,
- * say). Takes data, also when it returns NULL. */
+/* gw_bytes_owned makes bytes that call free_fn(data, bytes) when the last reference goes (a
+ * mapping, say). Takes data, also when it returns NULL. */
 GW_API struct gw_value *gw_bytes_owned(void *data, size_t bytes,
                                        void (*free_fn)(void *data, size_t bytes));
 
 /* gw_list makes an empty list; gw_list_push appends (takes value). 0, GW_ENOMEM or GW_EINVAL (not a
- * list). */
+ * list, or nested deeper than 16). The code sticks: a list that lost an item is refused wherever it
+ * is given. The same holds for dicts. */
 GW_API struct gw_value *gw_list(void);
 GW_API int gw_list_push(struct gw_value *list, struct gw_value *value);
 
-/* gw_dict makes an empty map; gw_dict_set sets a key (copied; takes value). */
+/* gw_dict makes an empty map; gw_dict_set sets a key (copied; takes value), new or not. */
 GW_API struct gw_value *gw_dict(void);
 GW_API int gw_dict_set(struct gw_value *dict, const char *key, struct gw_value *value);
 
@@ -78,9 +79,10 @@ GW_API struct gw_value *gw_ref_all(gw_node node);
 GW_API struct gw_value *gw_value_ref(struct gw_value *value);
 GW_API void gw_value_unref(struct gw_value *value);
 
+/* gw_value_type gives a value's type, GW_NIL for NULL; gw_value_type_name calls a type "a number",
+ * "a string"... (static). */
 GW_API enum gw_value_type gw_value_type(const struct gw_value *value);
-GW_API const char *
-gw_value_type_name(enum gw_value_type type); /* "a number", "a string"...; static */
+GW_API const char *gw_value_type_name(enum gw_value_type type);
 
 /* gw_value_get_* read a scalar; 0, or GW_EINVAL with a text that names both types. f64 accepts an
  * integer, i64 a whole number. Strings and bytes are borrowed from the value. */

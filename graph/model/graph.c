@@ -1,0 +1,531 @@
+/* Building a task graph, and turning it into the rows of a submit.
+ *
+ * Arguments are encoded when a node is added, so nothing of the user's is kept but the function.
+ * The first error sticks; from then on nothing is added. A node's data dependencies are a stretch
+ * of `deps`, in the order in which its arguments name them; gw_graph_after's are apart, and come
+ * behind them in the rows. Nodes that stand for tasks of earlier jobs have no row. */
+#include "graph/model/graph.h"
+
+#include "graph/base/array.h"
+#include "graph/base/map.h"
+#include "graph/model/order.h"
+#include "graph/model/spec.h"
+#include "graph/model/value.h"
+#include "graph/wire/codec.h"
+#include "graph/wire/enums.h"
+#include "graph/wire/frame.h"
+
+#include <assert.h>
+#include <msgpack/pack.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ARGS_BYTES_MAX = GW_FRAME_BYTES_MAX / 2, /* of one task: it must fit a frame with its columns */
+    CYCLE_SHOWN_MAX = 8,
+};
+#define EXTERNAL UINT32_MAX /* as the spec of a node */
+#define NO_NODE ((gw_node){UINT32_MAX})
+
+struct node {
+    uint32_t spec;
+    uint32_t deps_at, dep_count;
+    uint32_t index; /* of an external node: in its job */
+    uint64_t job;
+    size_t args_at, args_bytes;
+    const char *name; /* or NULL */
+};
+
+struct after {
+    uint32_t node, before;
+};
+
+struct gw_graph {
+    struct gw_error error; /* the first that stuck */
+    bool sealed;
+    uint32_t external_count;
+    GW_ARRAY(struct node) nodes;
+    GW_ARRAY(struct gw_codec_dep) deps; /* .index is a node */
+    GW_ARRAY(struct after) after;
+    GW_ARRAY(struct gw_graph_spec) specs;
+    struct gw_map spec_by_hash;
+    struct gw_strmap node_by_name;
+    struct gw_buffer args;
+    struct gw_codec_deps found; /* of the node that is being added */
+    struct gw_arena arena;      /* texts; the rows */
+    struct gw_graph_rows rows;
+};
+
+struct gw_graph *gw_graph_new(void)
+{
+    return calloc(1, sizeof(struct gw_graph));
+}
+
+void gw_graph_free(struct gw_graph *graph)
+{
+    if (!graph)
+        return;
+    gw_array_deinit(&graph->nodes);
+    gw_array_deinit(&graph->deps);
+    gw_array_deinit(&graph->after);
+    gw_array_deinit(&graph->specs);
+    gw_map_deinit(&graph->spec_by_hash);
+    gw_strmap_deinit(&graph->node_by_name);
+    gw_buffer_deinit(&graph->args);
+    gw_codec_deps_deinit(&graph->found);
+    gw_arena_deinit(&graph->arena);
+    free(graph);
+}
+
+uint32_t gw_graph_count(const struct gw_graph *graph)
+{
+    return graph ? (uint32_t)graph->nodes.count - graph->external_count : 0;
+}
+
+/* What a person calls a node: its name, else its function or program with its number. */
+static const char *label(const struct gw_graph *graph, uint32_t index, char *text, size_t bytes)
+{
+    const struct node *node = &graph->nodes.items[index];
+    const char *what = "earlier result";
+    if (node->spec != EXTERNAL) {
+        const struct gw_graph_spec *spec = &graph->specs.items[node->spec];
+        what = spec->function ? spec->function->name : spec->argv[0];
+    }
+    if (node->name)
+        (void)snprintf(text, bytes, "%s", node->name);
+    else
+        (void)snprintf(text, bytes, "%s#%u", what, index);
+    return text;
+}
+
+/* -- Adding nodes -- */
+
+/* Whether nothing may be added any more. */
+static bool closed(struct gw_graph *graph)
+{
+    if (!graph)
+        return true;
+    if (graph->sealed && !graph->error.code)
+        gw_error_set(&graph->error, GW_EINVAL, "the graph was submitted and takes no more nodes");
+    return graph->error.code != 0;
+}
+
+static gw_node no_memory(struct gw_graph *graph)
+{
+    gw_error_set(&graph->error, GW_ENOMEM, "out of memory");
+    return NO_NODE;
+}
+
+/* Gives the number of an equal spec, or of a copy. */
+static int share_spec(struct gw_graph *graph, const struct gw_graph_spec *spec, uint32_t *number)
+{
+    uint64_t hash = gw_spec_hash(spec), known;
+    if (gw_map_get(&graph->spec_by_hash, hash, &known) &&
+        gw_spec_equal(spec, &graph->specs.items[known])) {
+        *number = (uint32_t)known;
+        return 0;
+    }
+    struct gw_graph_spec copy;
+    if (gw_spec_copy(&graph->arena, spec, &copy) < 0 ||
+        gw_map_put(&graph->spec_by_hash, hash, graph->specs.count) < 0 ||
+        gw_array_reserve(&graph->specs, 1) < 0)
+        return GW_ENOMEM;
+    *number = (uint32_t)graph->specs.count;
+    return gw_array_push(&graph->specs, copy);
+}
+
+static int check_options(const struct gw_task_options *options, const char *what,
+                         struct gw_error *error)
+{
+    if (options->gpus_per_rank < GW_GPU_IF_ANY)
+        return gw_error_set(error, GW_EINVAL, "%s: gpus_per_rank is %d", what,
+                            options->gpus_per_rank);
+    if (options->ranks > INT32_MAX)
+        return gw_error_set(error, GW_EINVAL, "%s: %u ranks", what, options->ranks);
+    if (options->name && !*options->name)
+        return gw_error_set(error, GW_EINVAL, "%s: the name is empty", what);
+    return 0;
+}
+
+/* Whether a reference of a new node points to what is there. */
+static int check_ref(const struct gw_graph *graph, const struct gw_codec_dep *dep, const char *what,
+                     struct gw_error *error)
+{
+    if (dep->index >= graph->nodes.count)
+        return gw_error_set(error, GW_EINVAL, "%s: refers to a node that is not of this graph",
+                            what);
+    const struct node *node = &graph->nodes.items[dep->index];
+    if (node->spec == EXTERNAL)
+        return 0; /* the scheduler knows its ranks */
+    uint32_t ranks = graph->specs.items[node->spec].options.ranks;
+    char text[256];
+    label(graph, dep->index, text, sizeof text);
+    if (dep->rank == GW_DEP_ALL && ranks == 0)
+        return gw_error_set(error, GW_EINVAL, "%s: takes all ranks of %s, which is not a gang",
+                            what, text);
+    if (dep->rank != GW_DEP_ALL && dep->rank > 0 && dep->rank >= ranks)
+        return gw_error_set(error, GW_EINVAL, "%s: takes rank %u of %s, which has %u", what,
+                            dep->rank, text, ranks ? ranks : 1);
+    return 0;
+}
+
+static int write_buffer(void *arg, const char *data, size_t bytes)
+{
+    return gw_buffer_append(arg, data, bytes);
+}
+
+/* Appends the list of arguments to graph->args, and what it refers to to graph->found. */
+static int encode_args(struct gw_graph *graph, struct gw_value **values, size_t count,
+                       const char *what)
+{
+    msgpack_packer packer;
+    msgpack_packer_init(&packer, &graph->args, write_buffer);
+    if (msgpack_pack_array(&packer, count) < 0)
+        return gw_error_set(&graph->error, GW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        int rc = GW_EINVAL;
+        if (!values[i] || values[i]->depth < GW_FRAME_DEPTH_MAX) /* the list around is one more */
+            rc = gw_codec_encode(values[i], &graph->found, &graph->args);
+        if (rc < 0)
+            return gw_error_set(&graph->error, rc, "%s: argument %zu: %s", what, i,
+                                rc == GW_EINVAL ? "a broken reference, or nested too deeply"
+                                                : gw_error_text(rc));
+    }
+    return 0;
+}
+
+/* Appends the node that was put together; its arguments are at the end of graph->args already. */
+static gw_node add_node(struct gw_graph *graph, const struct gw_graph_spec *spec, struct node *node)
+{
+    const char *name = spec->options.name;
+    uint32_t index = (uint32_t)graph->nodes.count;
+    node->deps_at = (uint32_t)graph->deps.count;
+    node->dep_count = (uint32_t)graph->found.list.count;
+    if (graph->nodes.count >= EXTERNAL - 1 || graph->deps.count > UINT32_MAX - node->dep_count) {
+        gw_error_set(&graph->error, GW_ELIMIT, "more than 2^32 nodes or edges");
+        return NO_NODE;
+    }
+    if (name && gw_strmap_get(&graph->node_by_name, name, NULL)) {
+        gw_error_set(&graph->error, GW_EEXIST, "two nodes are named \"%s\"", name);
+        return NO_NODE;
+    }
+    if (name) {
+        node->name = gw_arena_strdup(&graph->arena, name);
+        if (!node->name || gw_strmap_put(&graph->node_by_name, name, index) < 0)
+            return no_memory(graph);
+    }
+    if (share_spec(graph, spec, &node->spec) < 0 ||
+        gw_array_reserve(&graph->deps, node->dep_count) < 0 ||
+        gw_array_push(&graph->nodes, *node) < 0)
+        return no_memory(graph);
+    struct gw_codec_dep *dep;
+    GW_ARRAY_EACH (&graph->found.list, dep)
+        (void)gw_array_push(&graph->deps, *dep); /* reserved above */
+    return (gw_node){index};
+}
+
+static gw_node call(struct gw_graph *graph, const struct gw_graph_spec *spec,
+                    struct gw_value **values, size_t count)
+{
+    const char *what = spec->options.name ? spec->options.name : spec->function->name;
+    struct node node = {.args_at = graph->args.size};
+    gw_codec_deps_clear(&graph->found);
+    if (check_options(&spec->options, what, &graph->error) < 0 ||
+        encode_args(graph, values, count, what) < 0)
+        return NO_NODE;
+    node.args_bytes = graph->args.size - node.args_at;
+    if (node.args_bytes > ARGS_BYTES_MAX) {
+        gw_error_set(&graph->error, GW_ELIMIT,
+                     "%s: %zu bytes of arguments, more than %d: scatter the large ones", what,
+                     node.args_bytes, ARGS_BYTES_MAX);
+        return NO_NODE;
+    }
+    struct gw_codec_dep *dep;
+    GW_ARRAY_EACH (&graph->found.list, dep)
+        if (check_ref(graph, dep, what, &graph->error) < 0)
+            return NO_NODE;
+    return add_node(graph, spec, &node);
+}
+
+gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *function,
+                      const struct gw_task_options *options, struct gw_value **values, size_t count)
+{
+    gw_node node = NO_NODE;
+    if (!closed(graph)) {
+        struct gw_graph_spec spec = {.kind = GW_SPEC_FUNCTION, .function = function};
+        if (options)
+            spec.options = *options;
+        if (function && function->name)
+            node = call(graph, &spec, values, count);
+        else
+            gw_error_set(&graph->error, GW_EINVAL, "a call without a function");
+    }
+    for (size_t i = 0; i < count; i++)
+        gw_value_unref(values[i]);
+    return node;
+}
+
+static int check_command(const struct gw_command *command, struct gw_error *error)
+{
+    if (!command || !command->argv || !command->argv[0] || !*command->argv[0])
+        return gw_error_set(error, GW_EINVAL, "a command without a program");
+    for (const char *const *entry = command->env; entry && *entry; entry++)
+        if (!strchr(*entry, '=') || **entry == '=')
+            return gw_error_set(error, GW_EINVAL, "%s: \"%s\" in env is not NAME=value",
+                                command->argv[0], *entry);
+    return 0;
+}
+
+gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *command,
+                         const struct gw_task_options *options)
+{
+    if (closed(graph) || check_command(command, &graph->error) < 0)
+        return NO_NODE;
+    struct gw_graph_spec spec = {
+        .kind = GW_SPEC_COMMAND, .argv = command->argv, .env = command->env, .cwd = command->cwd};
+    if (options)
+        spec.options = *options;
+    struct node node = {.args_at = graph->args.size, .args_bytes = 1};
+    gw_codec_deps_clear(&graph->found);
+    if (check_options(&spec.options, command->argv[0], &graph->error) < 0)
+        return NO_NODE;
+    if (gw_buffer_append(&graph->args, "\x90", 1) < 0) /* an empty list */
+        return no_memory(graph);
+    return add_node(graph, &spec, &node);
+}
+
+gw_node gw_graph_external(struct gw_graph *graph, uint64_t job, uint32_t index)
+{
+    if (closed(graph))
+        return NO_NODE;
+    struct node node = {.spec = EXTERNAL, .job = job, .index = index};
+    if (graph->nodes.count >= EXTERNAL - 1 || gw_array_push(&graph->nodes, node) < 0)
+        return no_memory(graph);
+    graph->external_count++;
+    return (gw_node){(uint32_t)graph->nodes.count - 1};
+}
+
+void gw_graph_after(struct gw_graph *graph, gw_node node, gw_node before)
+{
+    if (closed(graph))
+        return;
+    uint32_t count = (uint32_t)graph->nodes.count;
+    if (node.index >= count || before.index >= count ||
+        graph->nodes.items[node.index].spec == EXTERNAL)
+        gw_error_set(&graph->error, GW_EINVAL,
+                     "gw_graph_after: a node that is not of this graph, or not run by it");
+    else if (gw_array_push(&graph->after, ((struct after){node.index, before.index})) < 0)
+        (void)no_memory(graph);
+}
+
+/* -- Checking and sealing -- */
+
+/* The edges of a graph, by node: data dependencies first, then the others. */
+struct edges {
+    uint32_t *at;
+    uint32_t *to, *rank;
+};
+
+static void edges_deinit(struct edges *edges)
+{
+    free(edges->at);
+    free(edges->to);
+    free(edges->rank);
+}
+
+/* Lays out all edges; those to external nodes only where `external` is set. */
+static int edges_init(struct edges *edges, const struct gw_graph *graph, bool external)
+{
+    size_t count = graph->nodes.count;
+    size_t room = graph->deps.count + graph->after.count;
+    *edges =
+        (struct edges){calloc(count + 2, sizeof(uint32_t)), malloc((room + 1) * sizeof(uint32_t)),
+                       malloc((room + 1) * sizeof(uint32_t))};
+    if (!edges->at || !edges->to || !edges->rank || room > UINT32_MAX)
+        return GW_ENOMEM;
+
+    const struct node *nodes = graph->nodes.items;
+    const struct after *after;
+    uint32_t *at = edges->at + 1; /* counted one behind, so that filling moves it into place */
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t d = 0; d < nodes[i].dep_count; d++)
+            at[i + 1] +=
+                external || nodes[graph->deps.items[nodes[i].deps_at + d].index].spec != EXTERNAL;
+    GW_ARRAY_EACH (&graph->after, after)
+        at[after->node + 1] += external || nodes[after->before].spec != EXTERNAL;
+    for (size_t i = 0; i < count; i++)
+        at[i + 1] += at[i];
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t d = 0; d < nodes[i].dep_count; d++) {
+            const struct gw_codec_dep *dep = &graph->deps.items[nodes[i].deps_at + d];
+            if (!external && nodes[dep->index].spec == EXTERNAL)
+                continue;
+            edges->to[at[i]] = dep->index;
+            edges->rank[at[i]++] = dep->rank;
+        }
+    GW_ARRAY_EACH (&graph->after, after) {
+        if (!external && nodes[after->before].spec == EXTERNAL)
+            continue;
+        edges->to[at[after->node]] = after->before;
+        edges->rank[at[after->node]++] = GW_DEP_AFTER;
+    }
+    return 0;
+}
+
+static int say_cycle(const struct gw_graph *graph, const uint32_t *cycle, uint32_t count,
+                     struct gw_error *error)
+{
+    char path[GW_ERROR_TEXT_MAX] = "", one[96];
+    size_t at = 0;
+    for (uint32_t i = 0; i < count && i < CYCLE_SHOWN_MAX; i++)
+        at += (size_t)snprintf(path + at, sizeof path - at, "%s -> ",
+                               label(graph, cycle[i], one, sizeof one));
+    if (count > CYCLE_SHOWN_MAX)
+        (void)snprintf(path + at, sizeof path - at, "(%u more) -> ", count - CYCLE_SHOWN_MAX);
+    return gw_error_set(error, GW_ECYCLE, "the graph has a cycle: %s%s", path,
+                        label(graph, cycle[0], one, sizeof one));
+}
+
+/* Sorts the graph into `order` (room for all nodes). */
+static int sort(const struct gw_graph *graph, uint32_t *order, struct gw_error *error)
+{
+    struct edges edges;
+    uint32_t cycle;
+    int rc = edges_init(&edges, graph, false);
+    if (rc == 0) {
+        struct gw_order_graph input = {(uint32_t)graph->nodes.count, edges.at, edges.to};
+        rc = gw_order_sort(&input, order, &cycle);
+    }
+    edges_deinit(&edges);
+    if (rc == GW_ECYCLE)
+        return say_cycle(graph, order, cycle, error);
+    return rc < 0 ? gw_error_set(error, rc, "out of memory") : 0;
+}
+
+/* The error that stuck, or a missing graph. */
+static int stuck(const struct gw_graph *graph, struct gw_error *error)
+{
+    if (!graph)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (graph->error.code)
+        return gw_error_set(error, graph->error.code, "%s", graph->error.text);
+    return 0;
+}
+
+int gw_graph_check(struct gw_graph *graph, struct gw_error *error)
+{
+    int rc = stuck(graph, error);
+    if (rc < 0 || graph->after.count == 0) /* references alone go backwards: no cycle */
+        return rc;
+    uint32_t *order = malloc((graph->nodes.count + 1) * sizeof *order);
+    if (!order)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    rc = sort(graph, order, error);
+    free(order);
+    return rc;
+}
+
+/* The columns of the rows, while they are written. */
+struct columns {
+    uint32_t *row_of_node, *spec, *args_at, *deps_at, *dep_row, *dep_rank;
+    const char **names;
+    uint8_t *args;
+    uint64_t *dep_job;
+};
+
+static int columns_alloc(struct columns *c, struct gw_graph *graph)
+{
+    struct gw_arena *arena = &graph->arena;
+    size_t nodes = graph->nodes.count + 1;
+    size_t deps = graph->deps.count + graph->after.count + 1;
+    *c = (struct columns){
+        .row_of_node = gw_arena_alloc(arena, nodes * sizeof(uint32_t)),
+        .spec = gw_arena_alloc(arena, nodes * sizeof(uint32_t)),
+        .args_at = gw_arena_alloc(arena, nodes * sizeof(uint32_t)),
+        .deps_at = gw_arena_alloc(arena, nodes * sizeof(uint32_t)),
+        .names = gw_arena_alloc(arena, nodes * sizeof(char *)),
+        .args = gw_arena_alloc(arena, graph->args.size + 1),
+        .dep_row = gw_arena_alloc(arena, deps * sizeof(uint32_t)),
+        .dep_rank = gw_arena_alloc(arena, deps * sizeof(uint32_t)),
+        .dep_job = gw_arena_alloc(arena, deps * sizeof(uint64_t)),
+    };
+    return c->row_of_node && c->spec && c->args_at && c->deps_at && c->names && c->args &&
+                   c->dep_row && c->dep_rank && c->dep_job
+               ? 0
+               : GW_ENOMEM;
+}
+
+/* Writes the rows of all nodes but external ones, in this order. */
+static void columns_fill(struct columns *c, const struct gw_graph *graph, const struct edges *edges,
+                         const uint32_t *order)
+{
+    uint32_t row = 0, args = 0, deps = 0;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const struct node *node = &graph->nodes.items[order[i]];
+        c->row_of_node[order[i]] = node->spec == EXTERNAL ? UINT32_MAX : row;
+        if (node->spec == EXTERNAL)
+            continue;
+        c->spec[row] = node->spec;
+        c->names[row] = node->name;
+        memcpy(c->args + args, graph->args.data + node->args_at, node->args_bytes);
+        args += (uint32_t)node->args_bytes;
+        for (uint32_t e = edges->at[order[i]]; e < edges->at[order[i] + 1]; e++, deps++) {
+            const struct node *dep = &graph->nodes.items[edges->to[e]];
+            bool external = dep->spec == EXTERNAL;
+            c->dep_row[deps] = external ? dep->index : c->row_of_node[edges->to[e]];
+            c->dep_job[deps] = external ? dep->job : 0;
+            c->dep_rank[deps] = edges->rank[e];
+            assert(external || c->dep_row[deps] < row);
+        }
+        row++;
+        c->args_at[row] = args;
+        c->deps_at[row] = deps;
+    }
+}
+
+static int seal(struct gw_graph *graph, struct gw_error *error)
+{
+    struct columns columns;
+    struct edges edges = {0};
+    uint32_t *order = malloc((graph->nodes.count + 1) * sizeof *order);
+    int rc = order ? sort(graph, order, error) : gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc == 0 && graph->args.size > UINT32_MAX)
+        rc = gw_error_set(error, GW_ELIMIT, "4 GiB of arguments or more");
+    if (rc == 0 && (edges_init(&edges, graph, true) < 0 || columns_alloc(&columns, graph) < 0))
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc == 0) {
+        columns_fill(&columns, graph, &edges, order);
+        graph->rows = (struct gw_graph_rows){
+            .count = gw_graph_count(graph),
+            .row_of_node = columns.row_of_node,
+            .specs = graph->specs.items,
+            .spec_count = (uint32_t)graph->specs.count,
+            .spec = columns.spec,
+            .names = columns.names,
+            .args_at = columns.args_at,
+            .args = columns.args,
+            .deps_at = columns.deps_at,
+            .dep_row = columns.dep_row,
+            .dep_rank = columns.dep_rank,
+            .dep_job = columns.dep_job,
+        };
+        graph->sealed = true;
+    }
+    edges_deinit(&edges);
+    free(order);
+    return rc;
+}
+
+int gw_graph_seal(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error)
+{
+    if (!graph || !graph->sealed) {
+        int rc = stuck(graph, error);
+        if (rc == 0)
+            rc = seal(graph, error);
+        if (rc < 0)
+            return rc;
+    }
+    *rows = graph->rows;
+    return 0;
+}

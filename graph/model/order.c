@@ -1,0 +1,183 @@
+/* The order of a graph, in three passes, each linear but for sorting a node's needs:
+ *
+ * 1. Kahn's algorithm finds whether there is a cycle, and gives every node its `width`: how many
+ *    results are alive at most while it is worked towards, were it a tree (Sethi and Ullman).
+ * 2. Each node's needs are sorted, the widest first: the results of the narrow ones wait less.
+ * 3. From every node that nobody needs, in the order in which they were made, a depth-first walk
+ *    writes each node behind its needs.
+ *
+ * No recursion: a chain may have a million nodes. */
+#include "graph/model/order.h"
+
+#include <assert.h>
+#include <gangway/error.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+    const struct gw_order_graph *graph;
+    uint32_t *users_at, *users; /* the edges turned round */
+    uint32_t *needs;            /* the graph's, sorted */
+    uint32_t *open;             /* needs without a width; later: the next need to walk to */
+    uint32_t *width;            /* 0: not known */
+    uint32_t *stack;
+    bool *done;
+};
+
+static int work_init(struct work *work, const struct gw_order_graph *graph)
+{
+    size_t count = graph->count;
+    size_t edges = graph->at[count];
+    *work = (struct work){.graph = graph};
+    work->users_at = calloc(count + 2, sizeof(uint32_t));
+    work->users = malloc((edges + 1) * sizeof(uint32_t));
+    work->needs = malloc((edges + 1) * sizeof(uint32_t));
+    work->open = malloc((count + 1) * sizeof(uint32_t));
+    work->width = calloc(count + 1, sizeof(uint32_t));
+    work->stack = malloc((count + 1) * sizeof(uint32_t));
+    work->done = calloc(count + 1, sizeof(bool));
+    if (!work->users_at || !work->users || !work->needs || !work->open || !work->width ||
+        !work->stack || !work->done)
+        return GW_ENOMEM;
+    if (edges)
+        memcpy(work->needs, graph->needs, edges * sizeof(uint32_t));
+
+    uint32_t *at = work->users_at + 1; /* counted one behind, so that filling moves it into place */
+    for (size_t e = 0; e < edges; e++)
+        at[graph->needs[e] + 1]++;
+    for (size_t i = 0; i < count; i++)
+        at[i + 1] += at[i];
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t e = graph->at[i]; e < graph->at[i + 1]; e++)
+            work->users[at[graph->needs[e]]++] = i;
+    return 0;
+}
+
+static void work_deinit(struct work *work)
+{
+    free(work->users_at);
+    free(work->users);
+    free(work->needs);
+    free(work->open);
+    free(work->width);
+    free(work->stack);
+    free(work->done);
+}
+
+/* The widest first, of equal ones the oldest: an order without ties, so qsort_r gives always the
+ * same. */
+static int compare_width(const void *a, const void *b, void *arg)
+{
+    const struct work *work = arg;
+    uint32_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    if (work->width[x] != work->width[y])
+        return work->width[x] < work->width[y] ? 1 : -1;
+    return x < y ? -1 : x > y;
+}
+
+/* Sorts a node's needs and gives its width; all of them have theirs. */
+static uint32_t measure(struct work *work, uint32_t node)
+{
+    uint32_t from = work->graph->at[node], to = work->graph->at[node + 1];
+    if (to - from > 1)
+        qsort_r(work->needs + from, to - from, sizeof(uint32_t), compare_width, work);
+    uint32_t width = 1;
+    for (uint32_t e = from; e < to; e++) {
+        uint32_t wanted = work->width[work->needs[e]] + (e - from); /* behind e - from results */
+        width = wanted > width ? wanted : width;
+    }
+    return width;
+}
+
+/* Pass 1 and 2. Gives how many nodes have a width now: all, unless there is a cycle. */
+static uint32_t find_widths(struct work *work)
+{
+    const struct gw_order_graph *graph = work->graph;
+    uint32_t *queue = work->stack;
+    uint32_t queued = 0;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        work->open[i] = graph->at[i + 1] - graph->at[i];
+        if (work->open[i] == 0)
+            queue[queued++] = i;
+    }
+    for (uint32_t q = 0; q < queued; q++) {
+        uint32_t node = queue[q];
+        work->width[node] = measure(work, node);
+        for (uint32_t e = work->users_at[node]; e < work->users_at[node + 1]; e++)
+            if (--work->open[work->users[e]] == 0)
+                queue[queued++] = work->users[e];
+    }
+    return queued;
+}
+
+/* Among nodes without a width each needs another: walk until one comes again. */
+static uint32_t find_cycle(struct work *work, uint32_t *cycle)
+{
+    const struct gw_order_graph *graph = work->graph;
+    uint32_t node = 0, walked = 0;
+    while (work->width[node])
+        node++;
+    while (!work->done[node]) {
+        work->done[node] = true;
+        work->stack[walked++] = node;
+        uint32_t e = graph->at[node];
+        while (work->width[graph->needs[e]])
+            e++;
+        assert(e < graph->at[node + 1]);
+        node = graph->needs[e];
+    }
+    uint32_t first = 0;
+    while (work->stack[first] != node)
+        first++;
+    uint32_t length = walked - first, oldest = first;
+    for (uint32_t i = first; i < walked; i++)
+        if (work->stack[i] < work->stack[oldest])
+            oldest = i;
+    for (uint32_t i = 0; i < length; i++) /* walked against the edges */
+        cycle[i] = work->stack[first + (oldest - first + length - i) % length];
+    return length;
+}
+
+/* Pass 3 from one node. */
+static void walk(struct work *work, uint32_t root, uint32_t *order, uint32_t *row)
+{
+    const struct gw_order_graph *graph = work->graph;
+    uint32_t depth = 0;
+    work->stack[depth++] = root;
+    while (depth) {
+        uint32_t node = work->stack[depth - 1];
+        uint32_t *next = &work->open[node];
+        while (*next < graph->at[node + 1] && work->done[work->needs[*next]])
+            ++*next;
+        if (*next < graph->at[node + 1]) {
+            work->stack[depth++] = work->needs[(*next)++];
+            continue;
+        }
+        work->done[node] = true;
+        order[(*row)++] = node;
+        depth--;
+    }
+}
+
+int gw_order_sort(const struct gw_order_graph *graph, uint32_t *order, uint32_t *cycle)
+{
+    struct work work;
+    int rc = work_init(&work, graph);
+    if (rc == 0 && find_widths(&work) < graph->count) {
+        *cycle = find_cycle(&work, order);
+        rc = GW_ECYCLE;
+    }
+    if (rc == 0) {
+        uint32_t row = 0;
+        memcpy(work.open, graph->at, graph->count * sizeof(uint32_t));
+        for (uint32_t i = 0; i < graph->count; i++)
+            if (work.users_at[i] == work.users_at[i + 1])
+                walk(&work, i, order, &row);
+        assert(row == graph->count);
+    }
+    work_deinit(&work);
+    return rc;
+}

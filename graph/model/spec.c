@@ -1,0 +1,103 @@
+/* Comparing and copying specs. */
+#include "graph/model/spec.h"
+
+#include <string.h>
+
+static uint64_t hash_number(uint64_t hash, uint64_t number)
+{
+    hash = (hash ^ number) * UINT64_C(0x9fb21c651e98df25);
+    return hash ^ hash >> 32;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; text && *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash_number(hash, text != NULL);
+}
+
+static uint64_t hash_texts(uint64_t hash, const char *const *texts)
+{
+    for (; texts && *texts; texts++)
+        hash = hash_text(hash, *texts);
+    return hash_number(hash, texts != NULL);
+}
+
+uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
+{
+    const struct gw_task_options *o = &spec->options;
+    uint64_t numbers[] = {spec->kind,       o->ranks,           (uint32_t)o->gpus_per_rank,
+                          o->slots,         o->retries,         (uint32_t)o->priority,
+                          o->memory_bytes,  o->wall_ns,         o->grace_ns,
+                          o->fail_grace_ns, o->output_bytes_max};
+    uint64_t hash = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        hash = hash_number(hash, numbers[i]);
+    hash = hash_text(hash, spec->function ? spec->function->name : NULL);
+    hash = hash_texts(hash, spec->argv);
+    hash = hash_texts(hash, spec->env);
+    return hash_text(hash, spec->cwd);
+}
+
+static bool text_equal(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool texts_equal(const char *const *a, const char *const *b)
+{
+    if (!a || !b)
+        return a == b;
+    for (; *a && *b; a++, b++)
+        if (strcmp(*a, *b) != 0)
+            return false;
+    return *a == *b; /* both NULL */
+}
+
+bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)
+{
+    const struct gw_task_options *x = &a->options, *y = &b->options;
+    return a->kind == b->kind && a->function == b->function && x->ranks == y->ranks &&
+           x->gpus_per_rank == y->gpus_per_rank && x->slots == y->slots &&
+           x->memory_bytes == y->memory_bytes && x->priority == y->priority &&
+           x->retries == y->retries && x->wall_ns == y->wall_ns && x->grace_ns == y->grace_ns &&
+           x->fail_grace_ns == y->fail_grace_ns && x->output_bytes_max == y->output_bytes_max &&
+           texts_equal(a->argv, b->argv) && texts_equal(a->env, b->env) &&
+           text_equal(a->cwd, b->cwd);
+}
+
+static int copy_texts(struct gw_arena *arena, const char *const *texts, const char *const **copy)
+{
+    if (!texts)
+        return 0;
+    size_t count = 0;
+    while (texts[count])
+        count++;
+    char **made = gw_arena_alloc(arena, (count + 1) * sizeof *made);
+    if (!made)
+        return GW_ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        made[i] = gw_arena_strdup(arena, texts[i]);
+        if (!made[i])
+            return GW_ENOMEM;
+    }
+    *copy = (const char *const *)made;
+    return 0;
+}
+
+int gw_spec_copy(struct gw_arena *arena, const struct gw_graph_spec *spec,
+                 struct gw_graph_spec *copy)
+{
+    struct gw_graph_spec made = *spec;
+    made.options.name = NULL;
+    if (copy_texts(arena, spec->argv, &made.argv) < 0 ||
+        copy_texts(arena, spec->env, &made.env) < 0)
+        return GW_ENOMEM;
+    if (spec->cwd) {
+        made.cwd = gw_arena_strdup(arena, spec->cwd);
+        if (!made.cwd)
+            return GW_ENOMEM;
+    }
+    *copy = made;
+    return 0;
+}

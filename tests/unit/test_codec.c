@@ -1,0 +1,251 @@
+/* Values as MessagePack: there and back, read by msgpack-c too, and refused when they are wrong. */
+#include "tests/unit/alloc.h"
+#include "tests/unit/unit.h"
+
+#include "graph/wire/codec.h"
+#include "graph/wire/enums.h"
+
+#include <math.h>
+#include <msgpack.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One of everything, with integers at the borders of their encodings. */
+static struct gw_value *sample(void)
+{
+    static const int64_t borders[] = {
+        0,   1,    127,  128,    255,    256,       65535,     65536,      -1,        -32,
+        -33, -128, -129, -32768, -32769, INT32_MAX, INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN};
+    static char text[70000];
+    memset(text, 't', sizeof text - 1);
+    struct gw_value *list = gw_list(), *dict = gw_dict(), *many = gw_list();
+    for (size_t i = 0; i < sizeof borders / sizeof *borders; i++)
+        gw_list_push(list, gw_i64(borders[i]));
+    gw_list_push(list, gw_f64(-1.5e300));
+    gw_list_push(list, gw_f64(INFINITY));
+    gw_list_push(list, gw_bool(true));
+    gw_list_push(list, gw_bool(false));
+    gw_list_push(list, gw_nil());
+    gw_list_push(list, gw_str(""));
+    gw_list_push(list, gw_str(text));
+    gw_list_push(list, gw_str(text + sizeof text - 32));
+    gw_list_push(list, gw_str(text + sizeof text - 300));
+    gw_list_push(list, gw_bytes_copy(text, 0));
+    gw_list_push(list, gw_bytes_copy(text, 300));
+    gw_list_push(list, gw_bytes_copy(text, sizeof text));
+    for (int i = 0; i < 20; i++) {
+        char key[8] = {'k', (char)('a' + i)};
+        gw_dict_set(dict, key, gw_i64(i));
+        gw_list_push(many, gw_list());
+    }
+    gw_list_push(list, dict);
+    gw_list_push(list, many);
+    return list;
+}
+
+static void test_there_and_back(void **state)
+{
+    struct gw_value *value = sample(), *back = NULL;
+    struct gw_buffer buffer = {0};
+    assert_int_equal(gw_codec_encode(value, NULL, &buffer), 0);
+    assert_int_equal(gw_codec_decode(buffer.data, buffer.size, NULL, &back, NULL), 0);
+    assert_true(gw_value_equal(value, back));
+
+    msgpack_unpacked other; /* an independent reader sees one whole object */
+    msgpack_unpacked_init(&other);
+    size_t at = 0;
+    assert_int_equal(msgpack_unpack_next(&other, (const char *)buffer.data, buffer.size, &at),
+                     MSGPACK_UNPACK_SUCCESS);
+    assert_int_equal(at, buffer.size);
+    assert_int_equal(other.data.via.array.size, gw_value_count(value));
+    assert_true(other.data.via.array.ptr[18].via.u64 == INT64_MAX);
+    assert_true(other.data.via.array.ptr[19].via.i64 == INT64_MIN);
+    msgpack_unpacked_destroy(&other);
+    gw_value_unref(value);
+    gw_value_unref(back);
+    gw_buffer_deinit(&buffer);
+}
+
+static int released;
+static void on_release(void *data, size_t bytes)
+{
+    released++;
+    free(data);
+}
+
+static void test_borrowed_bytes_keep_their_owner(void **state)
+{
+    struct gw_value *value = gw_list(), *back = NULL;
+    struct gw_buffer buffer = {0};
+    const void *data;
+    size_t bytes;
+    gw_list_push(value, gw_bytes("12345", 5));
+    gw_list_push(value, gw_str("text"));
+    assert_int_equal(gw_codec_encode(value, NULL, &buffer), 0);
+    gw_value_unref(value);
+
+    released = 0;
+    struct gw_value *owner = gw_bytes_owned(buffer.data, buffer.size, on_release);
+    assert_int_equal(gw_codec_decode(buffer.data, buffer.size, owner, &back, NULL), 0);
+    gw_value_unref(owner);
+    assert_int_equal(released, 0);
+    assert_int_equal(gw_value_get_bytes(gw_value_at(back, 0), &data, &bytes, NULL), 0);
+    assert_ptr_equal(data, buffer.data + 3);
+    gw_value_unref(back);
+    assert_int_equal(released, 1);
+}
+
+static void test_references_are_places(void **state)
+{
+    struct gw_codec_deps deps = {0};
+    struct gw_buffer buffer = {0};
+    struct gw_value *list = gw_list(), *back = NULL;
+    for (uint32_t round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < 100; i++)
+            gw_list_push(list, gw_ref_rank((gw_node){i * 3}, i % 2 ? (int32_t)i : GW_RANK_ALL));
+    assert_int_equal(gw_codec_encode(list, NULL, &buffer), GW_EINVAL);
+    assert_int_equal(buffer.size, 0);
+    assert_int_equal(gw_codec_encode(list, &deps, &buffer), 0);
+    assert_int_equal(deps.list.count, 100);
+    assert_int_equal(deps.list.items[5].index, 15);
+    assert_int_equal(deps.list.items[5].rank, 5);
+    assert_int_equal(deps.list.items[4].rank, GW_DEP_ALL);
+    assert_int_equal(gw_codec_decode(buffer.data, buffer.size, NULL, &back, NULL), 0);
+    for (uint32_t i = 0; i < 200; i++) {
+        gw_node node;
+        int32_t rank;
+        assert_int_equal(gw_value_get_ref(gw_value_at(back, i), &node, &rank), 0);
+        assert_int_equal(node.index, i % 100);
+    }
+    gw_value_unref(back);
+    gw_value_unref(list);
+
+    gw_codec_deps_clear(&deps);
+    buffer.size = 0;
+    list = gw_ref((gw_node){9});
+    assert_int_equal(gw_codec_encode(list, &deps, &buffer), 0);
+    assert_int_equal(deps.list.count, 1);
+    assert_memory_equal(buffer.data, "\xd6\x01\0\0\0\0", 6);
+    gw_value_unref(list);
+    list = gw_ref_rank((gw_node){9}, -2);
+    assert_int_equal(gw_codec_encode(list, &deps, &buffer), GW_EINVAL);
+    gw_value_unref(list);
+    gw_codec_deps_deinit(&deps);
+    gw_buffer_deinit(&buffer);
+}
+
+static void test_lost_items_are_not_sent(void **state)
+{
+    struct gw_value *list = gw_list();
+    struct gw_buffer buffer = {0};
+    gw_list_push(list, NULL);
+    assert_int_equal(gw_codec_encode(list, NULL, &buffer), GW_ENOMEM);
+    assert_int_equal(gw_codec_encode(NULL, NULL, &buffer), GW_ENOMEM);
+    assert_int_equal(buffer.size, 0);
+    gw_value_unref(list);
+}
+
+static void assert_refused(const void *data, size_t bytes, const char *wanted)
+{
+    struct gw_value *value = NULL;
+    struct gw_error error;
+    assert_int_equal(gw_codec_decode(data, bytes, NULL, &value, &error), GW_EPROTO);
+    if (!strstr(error.text, wanted))
+        fail_msg("\"%s\" says nothing of \"%s\"", error.text, wanted);
+    assert_null(value);
+}
+
+static void test_wrong_bytes_say_why(void **state)
+{
+    assert_refused("\xcf\x80\0\0\0\0\0\0\0", 9, "above 2^63");
+    assert_refused("\x91\xa3"
+                   "a\0b",
+                   5, "NUL");
+    assert_refused("\x81\x01\x02", 3, "key");
+    assert_refused("\x81\xa1\0\x02", 4, "key");
+    assert_refused("\xd6\x02\0\0\0\0", 6, "no reference");
+    assert_refused("\xd4\x01\0", 3, "no reference");
+    assert_refused("\xdd\xff\xff\xff\xff", 5, "announced");
+    assert_refused("", 0, "damaged");
+}
+
+static void test_giant_headers_allocate_nothing(void **state)
+{
+    struct gw_value *value;
+    gw_alloc_fail_after(-1);
+    assert_int_equal(gw_codec_decode("\xdd\xff\xff\xff\xff", 5, NULL, &value, NULL), GW_EPROTO);
+    assert_int_equal(gw_codec_decode("\xdf\xff\xff\xff\xff", 5, NULL, &value, NULL), GW_EPROTO);
+    assert_int_equal(gw_alloc_count(), 0);
+}
+
+static void test_cut_and_turned(void **state)
+{
+    struct gw_value *value = gw_list(), *dict = gw_dict(), *back;
+    struct gw_buffer buffer = {0};
+    struct gw_codec_deps deps = {0};
+    gw_dict_set(dict, "key", gw_str("text"));
+    gw_dict_set(dict, "f", gw_f64(1.5));
+    gw_list_push(value, dict);
+    gw_list_push(value, gw_ref((gw_node){1}));
+    gw_list_push(value, gw_bytes("12345678", 8));
+    gw_list_push(value, gw_i64(-70000));
+    assert_int_equal(gw_codec_encode(value, &deps, &buffer), 0);
+    for (size_t bytes = 0; bytes < buffer.size; bytes++) {
+        uint8_t *copy = malloc(bytes ? bytes : 1);
+        memcpy(copy, buffer.data, bytes);
+        assert_int_equal(gw_codec_decode(copy, bytes, NULL, &back, NULL), GW_EPROTO);
+        free(copy);
+    }
+    for (size_t bit = 0; bit < buffer.size * 8; bit++) {
+        buffer.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        int rc = gw_codec_decode(buffer.data, buffer.size, NULL, &back, NULL);
+        buffer.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_true(rc == 0 || rc == GW_EPROTO);
+        if (rc == 0)
+            gw_value_unref(back);
+    }
+    gw_value_unref(value);
+    gw_codec_deps_deinit(&deps);
+    gw_buffer_deinit(&buffer);
+}
+
+static void test_memory_runs_out_anywhere(void **state)
+{
+    struct gw_value *value = sample(), *back = NULL;
+    struct gw_buffer buffer = {0};
+    struct gw_error error;
+    gw_alloc_fail_after(0);
+    assert_int_equal(gw_codec_encode(value, NULL, &buffer), GW_ENOMEM);
+    gw_alloc_fail_after(-1);
+    assert_int_equal(gw_codec_encode(value, NULL, &buffer), 0);
+    int rc = GW_ENOMEM;
+    for (int64_t count = 0; rc < 0; count++) {
+        gw_alloc_fail_after(count);
+        rc = gw_codec_decode(buffer.data, buffer.size, NULL, &back, &error);
+        gw_alloc_fail_after(-1);
+        if (rc < 0) {
+            assert_int_equal(rc, GW_ENOMEM);
+            assert_string_equal(error.text, "out of memory");
+        }
+        assert_true(count < 1000);
+    }
+    assert_true(gw_value_equal(value, back));
+    gw_value_unref(value);
+    gw_value_unref(back);
+    gw_buffer_deinit(&buffer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_borrowed_bytes_keep_their_owner),
+        cmocka_unit_test(test_references_are_places),
+        cmocka_unit_test(test_lost_items_are_not_sent),
+        cmocka_unit_test(test_wrong_bytes_say_why),
+        cmocka_unit_test(test_giant_headers_allocate_nothing),
+        cmocka_unit_test(test_cut_and_turned),
+        cmocka_unit_test(test_memory_runs_out_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

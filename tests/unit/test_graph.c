@@ -1,0 +1,420 @@
+/* Task graphs: built by the macros, refused with words, sealed into rows that a submit can carry.
+ */
+#include "tests/unit/alloc.h"
+#include "tests/unit/unit.h"
+
+#include "graph/model/graph.h"
+#include "graph/wire/codec.h"
+#include "graph/wire/enums.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int run_nothing(struct gw_task *task)
+{
+    return 0;
+}
+
+static const struct gw_function gw_function_add = {"add", run_nothing};
+static const struct gw_function gw_function_train = {"train", run_nothing};
+
+/* Holds what must be true of every sealed graph. */
+static struct gw_graph_rows seal(struct gw_graph *graph)
+{
+    struct gw_graph_rows rows = {0};
+    struct gw_error error;
+    if (gw_graph_seal(graph, &rows, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(rows.count, gw_graph_count(graph));
+    for (uint32_t row = 0; row < rows.count; row++) {
+        assert_true(rows.spec[row] < rows.spec_count);
+        bool after = false;
+        for (uint32_t d = rows.deps_at[row]; d < rows.deps_at[row + 1]; d++) {
+            assert_true(rows.dep_job[d] || rows.dep_row[d] < row);
+            assert_true(!after || rows.dep_rank[d] == GW_DEP_AFTER);
+            after = rows.dep_rank[d] == GW_DEP_AFTER;
+        }
+        struct gw_value *args;
+        assert_int_equal(gw_codec_decode(rows.args + rows.args_at[row],
+                                         rows.args_at[row + 1] - rows.args_at[row], NULL, &args,
+                                         NULL),
+                         0);
+        assert_int_equal(gw_value_type(args), GW_LIST);
+        gw_value_unref(args);
+    }
+    return rows;
+}
+
+static void assert_fails(struct gw_graph *graph, int code, const char *wanted)
+{
+    struct gw_error error = {0};
+    struct gw_graph_rows rows;
+    assert_int_equal(gw_graph_check(graph, &error), code);
+    if (!strstr(error.text, wanted))
+        fail_msg("\"%s\" says nothing of \"%s\"", error.text, wanted);
+    assert_int_equal(gw_graph_seal(graph, &rows, NULL), code);
+    gw_graph_free(graph);
+}
+
+static void test_calls_become_rows(void **state)
+{
+    struct gw_graph *graph = gw_graph_new();
+    gw_node none = gw_call(graph, add, NULL);
+    gw_node sum = gw_call(graph, add, NULL, gw_f64(1), gw_ref(none));
+    gw_node model = gw_call(graph, train, GW_GANG(.ranks = 4, .gpus_per_rank = GW_GPU_IF_ANY),
+                            gw_ref(sum), gw_ref(none), gw_ref(sum));
+    gw_node last =
+        gw_call(graph, add, GW_OPTIONS(.name = "last"), gw_ref_all(model), gw_ref_rank(model, 3));
+    gw_graph_after(graph, last, none);
+    assert_int_equal(gw_graph_check(graph, NULL), 0);
+    struct gw_graph_rows rows = seal(graph);
+    assert_int_equal(rows.count, 4);
+    assert_int_equal(rows.spec_count, 2); /* names do not count */
+    uint32_t row = rows.row_of_node[model.index];
+    assert_int_equal(rows.deps_at[row + 1] - rows.deps_at[row], 2);
+    assert_int_equal(rows.dep_row[rows.deps_at[row]], rows.row_of_node[sum.index]);
+    assert_int_equal(rows.dep_row[rows.deps_at[row] + 1], rows.row_of_node[none.index]);
+    assert_int_equal(rows.dep_rank[rows.deps_at[row]], 0);
+    assert_int_equal(rows.specs[rows.spec[row]].options.ranks, 4);
+    assert_int_equal(rows.specs[rows.spec[row]].options.gpus_per_rank, GW_GPU_IF_ANY);
+    assert_ptr_equal(rows.specs[rows.spec[row]].function, &gw_function_train);
+
+    row = rows.row_of_node[last.index];
+    const uint32_t *ranks = rows.dep_rank + rows.deps_at[row];
+    assert_int_equal(rows.deps_at[row + 1] - rows.deps_at[row], 3);
+    assert_int_equal(ranks[0], GW_DEP_ALL);
+    assert_int_equal(ranks[1], 3);
+    assert_int_equal(ranks[2], GW_DEP_AFTER);
+    assert_string_equal(rows.names[row], "last");
+    assert_null(rows.names[rows.row_of_node[sum.index]]);
+    assert_null(rows.specs[rows.spec[row]].options.name);
+
+    struct gw_graph_rows again = seal(graph);
+    assert_ptr_equal(again.args, rows.args);
+    gw_call(graph, add, NULL);
+    assert_int_equal(gw_graph_check(graph, NULL), GW_EINVAL);
+    again = seal(graph);
+    assert_int_equal(again.count, 4);
+    gw_graph_free(graph);
+}
+
+static void test_commands_share_specs(void **state)
+{
+    struct gw_graph *graph = gw_graph_new();
+    char name[8] = "train";
+    const char *argv[] = {"python3", name, NULL}, *env[] = {"A=1", NULL}, *none[] = {NULL};
+    struct gw_command command = {argv, env, "/tmp"};
+    gw_graph_command(graph, &command, NULL);
+    gw_graph_command(graph, &command, GW_OPTIONS(.name = "x"));
+    gw_graph_command(graph, &command, GW_OPTIONS(.retries = 1));
+    command.env = none;
+    gw_graph_command(graph, &command, NULL);
+    command.env = NULL;
+    gw_graph_command(graph, &command, NULL);
+    command.cwd = NULL;
+    gw_graph_command(graph, &command, NULL);
+    name[0] = 'b'; /* all was copied */
+    struct gw_graph_rows rows = seal(graph);
+    assert_int_equal(rows.count, 6);
+    assert_int_equal(rows.spec_count, 5);
+    assert_int_equal(rows.spec[0], rows.spec[1]);
+    assert_string_equal(rows.specs[0].argv[1], "train");
+    assert_null(rows.specs[0].argv[2]);
+    assert_string_equal(rows.specs[0].env[0], "A=1");
+    assert_string_equal(rows.specs[0].cwd, "/tmp");
+    assert_int_equal(rows.specs[0].kind, GW_SPEC_COMMAND);
+    gw_graph_free(graph);
+
+    graph = gw_graph_new();
+    gw_graph_command(graph, &(struct gw_command){.argv = none}, NULL);
+    assert_fails(graph, GW_EINVAL, "without a program");
+    graph = gw_graph_new();
+    const char *wrong[] = {"NAME", NULL};
+    gw_graph_command(graph, &(struct gw_command){argv, wrong, NULL}, NULL);
+    assert_fails(graph, GW_EINVAL, "\"NAME\" in env is not NAME=value");
+}
+
+static void test_external_results(void **state)
+{
+    struct gw_graph *graph = gw_graph_new();
+    gw_node old = gw_graph_external(graph, 77, 5);
+    gw_node user = gw_call(graph, add, NULL, gw_ref_all(old), gw_i64(1));
+    gw_node next = gw_call(graph, add, NULL, gw_ref(user));
+    gw_graph_after(graph, next, old);
+    struct gw_graph_rows rows = seal(graph);
+    assert_int_equal(rows.count, 2);
+    assert_int_equal(rows.row_of_node[old.index], UINT32_MAX);
+    assert_int_equal(rows.row_of_node[user.index], 0);
+    assert_int_equal(rows.dep_job[0], 77);
+    assert_int_equal(rows.dep_row[0], 5);
+    assert_int_equal(rows.dep_rank[0], GW_DEP_ALL);
+    assert_int_equal(rows.dep_job[1], 0);
+    assert_int_equal(rows.dep_job[2], 77);
+    assert_int_equal(rows.dep_rank[2], GW_DEP_AFTER);
+    gw_graph_free(graph);
+
+    graph = gw_graph_new();
+    old = gw_graph_external(graph, 77, 5);
+    user = gw_call(graph, add, NULL);
+    gw_graph_after(graph, old, user);
+    assert_fails(graph, GW_EINVAL, "gw_graph_after");
+}
+
+static void test_cycles_are_named(void **state)
+{
+    struct gw_graph *graph = gw_graph_new();
+    gw_node before = gw_call(graph, add, GW_OPTIONS(.name = "before"));
+    gw_node a = gw_call(graph, add, GW_OPTIONS(.name = "prepare"), gw_ref(before));
+    gw_node b = gw_call(graph, train, NULL, gw_ref(a));
+    gw_node c = gw_call(graph, add, GW_OPTIONS(.name = "evaluate"), gw_ref(b));
+    gw_call(graph, add, GW_OPTIONS(.name = "behind"), gw_ref(c));
+    assert_int_equal(gw_graph_check(graph, NULL), 0);
+    gw_graph_after(graph, a, c);
+    assert_fails(graph, GW_ECYCLE, "cycle: prepare -> train#2 -> evaluate -> prepare");
+
+    graph = gw_graph_new();
+    a = gw_call(graph, add, GW_OPTIONS(.name = "self"));
+    gw_graph_after(graph, a, a);
+    assert_fails(graph, GW_ECYCLE, "cycle: self -> self");
+
+    graph = gw_graph_new();
+    gw_node first = gw_call(graph, add, NULL), last = first;
+    for (int i = 0; i < 99; i++)
+        last = gw_call(graph, add, NULL, gw_ref(last));
+    gw_graph_after(graph, first, last);
+    assert_fails(graph, GW_ECYCLE,
+                 "cycle: add#0 -> add#1 -> add#2 -> add#3 -> add#4 -> add#5 -> "
+                 "add#6 -> add#7 -> (92 more) -> add#0");
+}
+
+static void test_names_are_unique(void **state)
+{
+    struct gw_graph *graph = gw_graph_new();
+    gw_call(graph, add, GW_OPTIONS(.name = "twin"));
+    gw_node second = gw_call(graph, add, GW_OPTIONS(.name = "twin"));
+    gw_call(graph, add, NULL, gw_ref(second)); /* the first error is the one that is told */
+    assert_fails(graph, GW_EEXIST, "two nodes are named \"twin\"");
+    graph = gw_graph_new();
+    gw_call(graph, add, GW_OPTIONS(.name = ""));
+    assert_fails(graph, GW_EINVAL, "name is empty");
+}
+
+static void test_wrong_references_are_refused(void **state)
+{
+    struct gw_graph *graph = gw_graph_new();
+    gw_call(graph, add, NULL, gw_ref((gw_node){5}));
+    assert_fails(graph, GW_EINVAL, "add: refers to a node that is not of this graph");
+
+    graph = gw_graph_new();
+    gw_node one = gw_call(graph, add, GW_OPTIONS(.name = "one"));
+    gw_call(graph, train, NULL, gw_ref_all(one));
+    assert_fails(graph, GW_EINVAL, "train: takes all ranks of one, which is not a gang");
+
+    graph = gw_graph_new();
+    gw_node gang = gw_call(graph, train, GW_GANG(.ranks = 4));
+    gw_call(graph, add, NULL, gw_ref_rank(gang, 4));
+    assert_fails(graph, GW_EINVAL, "add: takes rank 4 of train#0, which has 4");
+
+    graph = gw_graph_new();
+    gang = gw_call(graph, train, GW_GANG(.ranks = 4));
+    gw_call(graph, add, NULL, gw_i64(1), gw_ref_rank(gang, -2));
+    assert_fails(graph, GW_EINVAL, "add: argument 1: a broken reference");
+
+    graph = gw_graph_new();
+    one = gw_call(graph, add, NULL);
+    gw_graph_after(graph, one, (gw_node){1});
+    assert_fails(graph, GW_EINVAL, "gw_graph_after");
+
+    graph = gw_graph_new();
+    gw_call(graph, add, GW_OPTIONS(.gpus_per_rank = -2));
+    assert_fails(graph, GW_EINVAL, "gpus_per_rank is -2");
+
+    graph = gw_graph_new();
+    struct gw_value *value = gw_i64(1);
+    gw_graph_call(graph, NULL, NULL, &value, 1);
+    assert_fails(graph, GW_EINVAL, "without a function");
+}
+
+static void test_arguments_have_limits(void **state)
+{
+    struct gw_graph *graph = gw_graph_new();
+    void *giant = calloc(1, 600000);
+    gw_call(graph, add, NULL, gw_bytes(giant, 600000));
+    assert_fails(graph, GW_ELIMIT, "add: 600006 bytes of arguments, more than 524288: scatter");
+    free(giant);
+
+    graph = gw_graph_new();
+    struct gw_value *deep = gw_list();
+    for (int depth = 1; depth < 16; depth++) {
+        struct gw_value *outer = gw_list();
+        gw_list_push(outer, deep);
+        deep = outer;
+    }
+    gw_call(graph, add, NULL, deep); /* 16 deep: with the list of arguments 17 */
+    assert_fails(graph, GW_EINVAL, "nested too deeply");
+}
+
+static void test_no_memory_is_told_at_the_end(void **state)
+{
+    gw_node node = gw_call(NULL, add, NULL, gw_i64(1));
+    gw_graph_after(NULL, node, node);
+    assert_int_equal(gw_graph_check(NULL, NULL), GW_ENOMEM);
+    assert_int_equal(gw_graph_count(NULL), 0);
+    gw_graph_free(NULL);
+    struct gw_graph *graph = gw_graph_new();
+    gw_call(graph, add, NULL, gw_i64(1), NULL);
+    assert_fails(graph, GW_ENOMEM, "argument 1: out of memory");
+}
+
+static void test_memory_runs_out_anywhere(void **state)
+{
+    const char *argv[] = {"true", NULL};
+    int rc = GW_ENOMEM;
+    for (int64_t count = 0; rc < 0; count++) {
+        gw_alloc_fail_after(count);
+        struct gw_graph *graph = gw_graph_new();
+        gw_node a = gw_call(graph, add, GW_OPTIONS(.name = "a"), gw_str("x"), gw_i64(7));
+        gw_node b = gw_call(graph, train, GW_GANG(.ranks = 2), gw_ref(a));
+        gw_node c = gw_graph_command(graph, &(struct gw_command){argv, NULL, "/"}, NULL);
+        gw_node d = gw_graph_external(graph, 1, 2);
+        gw_graph_after(graph, c, b);
+        gw_call(graph, add, NULL, gw_ref_all(b), gw_ref(d));
+        struct gw_graph_rows rows;
+        struct gw_error error;
+        rc = gw_graph_seal(graph, &rows, &error);
+        gw_alloc_fail_after(-1);
+        if (rc < 0)
+            assert_int_equal(rc, GW_ENOMEM);
+        else
+            assert_int_equal(rows.count, 4);
+        gw_graph_free(graph);
+        assert_true(count < 500);
+    }
+}
+
+/* How many results are alive at once when the rows run in order and each is dropped with its last
+ * user. */
+static uint32_t alive_max(const struct gw_graph_rows *rows)
+{
+    uint32_t *users = calloc(rows->count, sizeof *users), alive = 0, most = 0;
+    for (uint32_t d = 0; d < rows->deps_at[rows->count]; d++)
+        users[rows->dep_row[d]]++;
+    for (uint32_t row = 0; row < rows->count; row++) {
+        alive++;
+        most = alive > most ? alive : most;
+        for (uint32_t d = rows->deps_at[row]; d < rows->deps_at[row + 1]; d++)
+            alive -= --users[rows->dep_row[d]] == 0;
+    }
+    free(users);
+    return most;
+}
+
+static void test_a_tree_keeps_few_results(void **state)
+{
+    enum { LEAVES = 4096 };
+    struct gw_graph *graph = gw_graph_new();
+    gw_node nodes[LEAVES];
+    for (int i = 0; i < LEAVES; i++)
+        nodes[i] = gw_call(graph, add, NULL, gw_i64(i));
+    for (int width = LEAVES; width > 1; width /= 2)
+        for (int i = 0; i < width / 2; i++)
+            nodes[i] = gw_call(graph, add, NULL, gw_ref(nodes[2 * i]), gw_ref(nodes[2 * i + 1]));
+    struct gw_graph_rows rows = seal(graph);
+    assert_true(alive_max(&rows) <= 14); /* 12 levels; breadth first would keep 4,096 */
+    gw_graph_free(graph);
+}
+
+/* The deep side first: the other result would wait all the time. */
+static void test_the_wide_side_goes_first(void **state)
+{
+    struct gw_graph *graph = gw_graph_new();
+    gw_node small = gw_call(graph, add, NULL), wide[8];
+    for (int i = 0; i < 8; i++)
+        wide[i] = gw_call(graph, add, NULL);
+    gw_node joined = gw_call(graph, add, NULL, gw_ref(wide[0]), gw_ref(wide[1]), gw_ref(wide[2]),
+                             gw_ref(wide[3]), gw_ref(wide[4]), gw_ref(wide[5]), gw_ref(wide[6]),
+                             gw_ref(wide[7]));
+    gw_call(graph, add, NULL, gw_ref(small), gw_ref(joined));
+    struct gw_graph_rows rows = seal(graph);
+    assert_int_equal(rows.row_of_node[small.index], 9);
+    assert_int_equal(alive_max(&rows), 9);
+    gw_graph_free(graph);
+}
+
+/* Recursion would overflow the stack here. */
+static void test_a_long_chain_and_a_wide_bag(void **state)
+{
+    enum { TASKS = 200000 };
+    struct gw_graph *graph = gw_graph_new();
+    gw_node last = gw_call(graph, add, NULL), first = last;
+    for (int i = 1; i < TASKS; i++)
+        last = gw_call(graph, add, NULL, gw_ref(last));
+    gw_graph_after(graph, last, first);
+    for (int i = 0; i < TASKS; i++)
+        gw_call(graph, add, NULL, gw_i64(i));
+    struct gw_graph_rows rows;
+    assert_int_equal(gw_graph_seal(graph, &rows, NULL), 0);
+    assert_int_equal(rows.count, 2 * TASKS);
+    assert_int_equal(rows.spec_count, 1);
+    for (uint32_t i = 0; i < 2 * TASKS; i++)
+        assert_int_equal(rows.row_of_node[i], i);
+    gw_graph_free(graph);
+}
+
+/* Random graphs with edges both ways: either a cycle is named, or the rows are in order. */
+static void test_random_graphs(void **state)
+{
+    uint64_t random = 3;
+    int cycles = 0, sealed = 0;
+    for (int round = 0; round < 300; round++) {
+        struct gw_graph *graph = gw_graph_new();
+        gw_node nodes[40];
+        uint32_t count = 2 + (uint32_t)round % 38;
+        for (uint32_t i = 0; i < count; i++) {
+            struct gw_value *values[3] = {0};
+            uint32_t refs = 0;
+            for (uint32_t r = 0; i && r < 3; r++) {
+                random = random * UINT64_C(6364136223846793005) + 1;
+                if (random >> 63)
+                    values[refs++] = gw_ref(nodes[(random >> 33) % i]);
+            }
+            nodes[i] = gw_graph_call(graph, &gw_function_add, NULL, values, refs);
+        }
+        for (uint32_t i = 0; i < 3; i++) {
+            random = random * UINT64_C(6364136223846793005) + 1;
+            gw_graph_after(graph, nodes[(random >> 33) % count], nodes[(random >> 45) % count]);
+        }
+        struct gw_error error;
+        int rc = gw_graph_check(graph, &error);
+        if (rc == 0) {
+            seal(graph);
+            sealed++;
+        } else {
+            assert_int_equal(rc, GW_ECYCLE);
+            cycles++;
+        }
+        gw_graph_free(graph);
+    }
+    assert_true(cycles > 20 && sealed > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls_become_rows),
+        cmocka_unit_test(test_commands_share_specs),
+        cmocka_unit_test(test_external_results),
+        cmocka_unit_test(test_cycles_are_named),
+        cmocka_unit_test(test_names_are_unique),
+        cmocka_unit_test(test_wrong_references_are_refused),
+        cmocka_unit_test(test_arguments_have_limits),
+        cmocka_unit_test(test_no_memory_is_told_at_the_end),
+        cmocka_unit_test(test_memory_runs_out_anywhere),
+        cmocka_unit_test(test_a_tree_keeps_few_results),
+        cmocka_unit_test(test_the_wide_side_goes_first),
+        cmocka_unit_test(test_a_long_chain_and_a_wide_bag),
+        cmocka_unit_test(test_random_graphs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
