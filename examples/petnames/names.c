@@ -194,7 +194,7 @@ static int add_name(struct pet_names *names, size_t *room, const char *raw, size
     }
     struct pet_name *name = &names->names[names->name_count++];
     memset(name, 0, sizeof *name);
-    memcpy(name->text, text, sizeof text);
+    memcpy(name->text, text, strlen(text) + 1);
     name->count = 1;
     names->kept_count++;
     return 0;
