@@ -27,6 +27,7 @@ import uuid
 
 BUILD = os.environ.get("GANGWAY_BUILD", "")
 BINARY = os.environ.get("GANGWAY_BINARY", "gangway")
+SANITIZED = "sanitize" in os.environ.get("GANGWAY_FLAVOUR", "")  # costs time, not behaviour
 TIMEOUT_S = 60  # of one command; sanitizers on two cores are slow
 MARK = "GANGWAY_TEST_MARK"
 
@@ -66,6 +67,28 @@ def wait_gone(pid, timeout_s):
             return bool(selector.select(timeout_s))
     finally:
         os.close(fd)
+
+
+class Lines:
+    """Lines that processes of a test write into a fifo, one after the other."""
+
+    def __init__(self, path):
+        self.path, self.text = path, ""
+        self.fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+
+    def next(self, timeout_s=TIMEOUT_S):
+        deadline = time.monotonic() + timeout_s
+        while "\n" not in self.text:
+            with selectors.DefaultSelector() as selector:
+                selector.register(self.fd, selectors.EVENT_READ)
+                if not selector.select(max(0, deadline - time.monotonic())):
+                    raise AssertionError(f"no line in {self.path} within {timeout_s} s")
+            self.text += os.read(self.fd, 65536).decode(errors="replace")
+        line, self.text = self.text.split("\n", 1)
+        return line
+
+    def close(self):
+        os.close(self.fd)
 
 
 class Process:

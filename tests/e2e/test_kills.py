@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""kill -9 of a rank, a worker, the client, the scheduler: bounded ends, first causes, no leftovers."""
+import os
+import signal
+import time
+import unittest
+
+import e2e
+
+# A rank that ignores SIGTERM, has a grandchild in a session of its own with an empty environment,
+# tells both pids, and stays.
+STUBBORN = """#!/bin/sh
+trap '' TERM
+setsid env -i PATH="$PATH" sh -c 'trap "" TERM; echo "grandchild $$" > "$0"; while :; do sleep 999; done' "$FIFO" &
+echo "about to hang, rank $RANK" >&2
+echo "rank $RANK $$" > "$FIFO"
+while :; do sleep 999; done
+"""
+
+
+class Kills(e2e.Case):
+    def stubborn_gang(self, *options, ranks=2):
+        """Starts a gang of STUBBORN ranks; gives (process, {rank: pid}, pids of grandchildren)."""
+        self.pids = e2e.Lines(self.fifo("pids"))
+        self.addCleanup(self.pids.close)
+        script = self.write("stubborn", STUBBORN)
+        process = self.start(e2e.BINARY, "dispatch", "-n", str(ranks), *options, "--", script,
+                             env={"FIFO": self.pids.path})
+        return process, *self.gang_pids(ranks)
+
+    def gang_pids(self, ranks=2):
+        rank_pids, grandchildren = {}, []
+        while len(rank_pids) < ranks or len(grandchildren) < ranks:
+            words = self.pids.next().split()
+            if words[0] == "rank":
+                rank_pids[int(words[1])] = int(words[2])
+            else:
+                grandchildren.append(int(words[1]))
+        return rank_pids, grandchildren
+
+    def assert_gone(self, pids, timeout_s):
+        for pid in pids:
+            self.assertTrue(e2e.wait_gone(pid, timeout_s), f"{pid} lives on: {e2e.command_of(pid)}")
+
+    def assert_idle(self):
+        """All slots of the running cluster are free again."""
+        status = self.gangway_json("status")
+        self.assertEqual(status["slots_free"], status["slots"])
+
+    def process_of(self, words):
+        """The process of this test whose command line holds `words`."""
+        for pid in e2e.pids_marked(self.mark):
+            if words in e2e.command_of(pid):
+                return pid
+        raise AssertionError(f"no process runs {words}")
+
+    def private_folders(self):
+        folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway")
+        return os.listdir(folder) if os.path.isdir(folder) else []
+
+    def test_rank_killed(self):
+        self.up("--slots", "2")
+        gang, ranks, grandchildren = self.stubborn_gang()
+        os.kill(ranks[1], signal.SIGKILL)
+        self.assertTrue(e2e.wait_gone(ranks[1], 5))
+        seen = time.monotonic()
+        self.assertEqual(gang.wait(30), 137, gang.text)
+        self.assertLess(time.monotonic() - seen, 1 if not e2e.SANITIZED else 4, gang.text)
+        self.assertIn("rank 1", gang.text)
+        self.assertRegex(gang.text, "signal 9|SIGKILL")
+        self.assertIn("about to hang, rank 1", gang.text)
+        self.assert_gone(list(ranks.values()) + grandchildren, 5)
+        self.assert_idle()
+
+    def test_client_killed(self):
+        self.up("--slots", "2")
+        gang, ranks, grandchildren = self.stubborn_gang("--grace", "100ms")
+        gang.kill()
+        self.assert_gone(list(ranks.values()) + grandchildren, 10)
+        self.gangway("dispatch", "-n", "2", "--", "true")
+        self.assert_idle()
+
+    def test_client_of_private_cluster_killed(self):
+        gang, ranks, grandchildren = self.stubborn_gang()
+        gang.kill()
+        gang.wait()
+        self.assert_gone(e2e.pids_marked(self.mark), 20)
+        self.assert_gone(list(ranks.values()) + grandchildren, 5)
+        self.assertEqual(self.private_folders(), [])
+
+    def test_scheduler_of_private_cluster_killed(self):
+        gang, ranks, grandchildren = self.stubborn_gang()
+        os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
+        self.assertEqual(gang.wait(30), 3, gang.text)
+        self.assertIn("scheduler", gang.text)
+        self.assert_gone(list(ranks.values()) + grandchildren, 10)
+        self.assert_gone(e2e.pids_marked(self.mark), 20)
+        self.assertEqual(self.private_folders(), [])
+
+    def test_worker_killed(self):
+        self.up("--slots", "2")
+        gang, ranks, grandchildren = self.stubborn_gang("--grace", "100ms")
+        os.kill(self.process_of("worker --dir"), signal.SIGKILL)
+        self.assert_gone(list(ranks.values()) + grandchildren, 5)
+        # The worker comes back and the gang with it: a lost worker is not the gang's fault.
+        again, grandchildren = self.gang_pids()
+        self.assertFalse(set(again.values()) & set(ranks.values()))
+        gang.kill(signal.SIGINT)
+        gang.kill(signal.SIGINT)
+        self.assertEqual(gang.wait(30), 130, gang.text)
+        self.assert_gone(list(again.values()) + grandchildren, 10)
+        self.assert_idle()
+
+
+if __name__ == "__main__":
+    e2e.main()

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Wrong input: a clear message, the right exit code, nothing lost for others."""
+
+import os
+import shutil
+import socket
+import struct
+
+import e2e
+
+MISUSE = os.path.join(e2e.BUILD, "tests", "e2e", "misuse")
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class WrongInput(e2e.Case):
+    def misuse(self, what, code, *words, env=None):
+        done = self.run_program(MISUSE, what, rc=code, env=env)
+        for word in words:
+            self.assertIn(word, done.stdout + done.stderr)
+        return done
+
+    def test_right_use(self):
+        done = self.misuse("sum", 0)
+        self.assertEqual(done.stdout.strip(), "3")
+
+    def test_argument_of_the_wrong_type(self):
+        self.misuse("types", 1, "GW_ETASK", "add: argument 1 is a string, wanted a number")
+
+    def test_unknown_function(self):
+        self.misuse("unknown", 2, "GW_ENOENT", "elsewhere")
+
+    def test_cycle(self):
+        self.misuse("cycle", 2, "GW_ECYCLE", "chicken", "egg")
+
+    def test_name_used_twice(self):
+        self.misuse("twice", 2, "GW_EEXIST", "same")
+
+    def test_crash(self):
+        self.misuse("crash", 1, "GW_ECRASHED", "about to crash", "SIGSEGV")
+
+    def test_first_cause_along_the_graph(self):
+        self.misuse("fail", 1, "GW_EDEPENDENCY", "first", "the disk is on fire")
+
+    def test_first_cause_in_a_gang(self):
+        self.misuse("desert", 1, "GW_ETASK", "rank 1 deserts")
+
+    def test_missing_gw_init(self):
+        self.misuse("sum", 1, "GW_ESTART", "gw_init", env={"MISUSE_NO_INIT": "1"})
+
+    def test_gang_larger_than_the_cluster(self):
+        self.up("--slots", "2")
+        done = self.gangway("dispatch", "-n", "5", "--", "true", rc=2)
+        self.assertIn("5", done.stderr)
+        self.assertIn("2", done.stderr)
+        self.gangway("dispatch", "-n", "2", "--", "true")
+
+    def test_program_not_there(self):
+        done = self.gangway("dispatch", "-n", "2", "--", "/no/such/program", rc=127)
+        self.assertIn("/no/such/program", done.stderr)
+        self.assertIn("o such file", done.stderr)
+
+    def test_program_of_another_machine(self):
+        path = os.path.join(self.dir, "alien")
+        shutil.copy("/bin/true", path)
+        with open(path, "r+b") as file:
+            file.seek(18)  # e_machine
+            file.write(struct.pack("<H", 243 if os.uname().machine != "riscv64" else 62))
+        done = self.gangway("dispatch", "-n", "1", "--", path, rc=126)
+        self.assertIn("xec format error", done.stderr)
+
+    def test_program_without_its_library(self):
+        cc = shutil.which("cc")
+        if not cc:
+            self.skipTest("no C compiler here")
+        with open(os.path.join(self.dir, "lib.c"), "w", encoding="utf-8") as file:
+            file.write("int answer(void) { return 42; }\n")
+        with open(os.path.join(self.dir, "main.c"), "w", encoding="utf-8") as file:
+            file.write("int answer(void); int main(void) { return answer(); }\n")
+        self.run_program(cc, "-shared", "-fPIC", "-o", "libanswer.so", "lib.c")
+        self.run_program(cc, "-o", "program", "main.c", "-L.", "-lanswer")
+        os.unlink(os.path.join(self.dir, "libanswer.so"))
+        done = self.gangway("dispatch", "-n", "2", "--", "./program", rc=127)
+        self.assertIn("libanswer.so", done.stderr)
+
+    def test_garbage_on_the_socket(self):
+        self.up("--slots", "2")
+        up, go = e2e.Lines(self.fifo("up")), self.fifo("go")
+        self.addCleanup(up.close)
+        child = self.start(e2e.BINARY, "dispatch", "-n", "1", "--", "sh", "-c",
+                           'echo up > "$0"; read x < "$1"', up.path, go)
+        up.next()
+        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", "scheduler.sock")
+        hello = struct.pack("<IBBH", 5, 0, 0, 0x5747) + b"\xdd\xff\xff\xff\xff"  # array32 of 4G
+        huge = struct.pack("<IBBH", 0xffffffff, 0, 0, 0x5747)
+        for garbage in (b"GET / HTTP/1.1\r\n\r\n", os.urandom(4096), hello, huge, b"\0" * 64):
+            with socket.socket(socket.AF_UNIX) as peer:
+                peer.connect(path)
+                peer.settimeout(10)
+                try:
+                    peer.sendall(garbage)
+                    while peer.recv(4096):
+                        pass  # until the scheduler closes
+                except (BrokenPipeError, ConnectionResetError):
+                    pass
+        with open(go, "w", encoding="utf-8") as file:
+            file.write("go\n")
+        self.assertEqual(child.wait(), 0, child.text)
+        self.gangway("dispatch", "-n", "2", "--", "true")
+
+    def test_command_line(self):
+        for argv, words in (
+            (["stauts"], ["stauts", "status"]),
+            (["dispatch", "-n", "0", "--", "true"], ["0"]),
+            (["dispatch", "-n", "two", "--", "true"], ["two"]),
+            (["dispatch", "-n", "2"], ["--"]),
+            (["dispatch", "--no-such-option", "--", "true"], ["no-such-option"]),
+            (["wait", "abc"], ["abc"]),
+            (["up", "--idle-stop", "30parsecs"], ["30parsecs"]),
+        ):
+            with self.subTest(argv=argv):
+                done = self.gangway(*argv, rc=2)
+                for word in words:
+                    self.assertIn(word, done.stderr)
+        for argv in (["status"], ["jobs"], ["cancel", "1"], ["logs", "1"]):
+            with self.subTest(argv=argv):
+                done = self.gangway(*argv, rc=3)
+                self.assertIn("gangway up", done.stderr)
+
+    def test_detached_needs_a_cluster(self):
+        done = self.gangway("dispatch", "-d", "-n", "1", "--", "true", rc=3)
+        self.assertIn("gangway up", done.stderr)
+
+    def test_unreadable_data(self):
+        trainer = os.path.join(os.path.join(e2e.BUILD, "examples"), "03_petnames", "petnames")
+        if not os.path.exists(trainer):
+            self.skipTest("the examples were not built")
+        torn = os.path.join(self.dir, "names.gz")
+        source = os.path.join(SOURCE, "README.md")
+        with open(torn, "wb") as file:
+            file.write(b"\x1f\x8b\x08\x00torn")
+        for data in ("/no/such/names.txt", torn, self.dir, source + "/below"):
+            with self.subTest(data=data):
+                done = self.run_program(trainer, "--data", data, rc=2)
+                self.assertIn(os.path.basename(data), done.stderr)
+
+
+if __name__ == "__main__":
+    e2e.main()
