@@ -1,0 +1,78 @@
+/* Manifests: there and back; what comes from a peer cannot name a file outside its folder. */
+#include "graph/wire/codec.h"
+#include "graph/wire/manifest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int there_and_back(const char *name, struct gw_arena *arena, struct gw_manifest *back,
+                          struct gw_error *error)
+{
+    struct gw_manifest_file files[] = {{.name = "train", .bytes = 12345, .mode = 0755},
+                                       {.name = name, .bytes = 1, .mode = 0644}};
+    memset(files[0].hash, 0xab, GW_HASH_BYTES);
+    memset(files[1].hash, 0xcd, GW_HASH_BYTES);
+    struct gw_buffer buffer = {0};
+    assert_int_equal(gw_manifest_encode(&(struct gw_manifest){files, 2}, &buffer), 0);
+    struct gw_bin bytes = {buffer.data, (uint32_t)buffer.size};
+    int rc = gw_manifest_decode(bytes, arena, back, error);
+    gw_buffer_deinit(&buffer);
+    return rc;
+}
+
+static void test_there_and_back(void **state)
+{
+    struct gw_arena arena = {0};
+    struct gw_manifest back;
+    struct gw_error error = {0};
+    assert_int_equal(there_and_back("libdata.so.1", &arena, &back, &error), 0);
+    assert_int_equal(back.count, 2);
+    assert_string_equal(back.files[0].name, "train");
+    assert_string_equal(back.files[1].name, "libdata.so.1");
+    assert_int_equal(back.files[0].bytes, 12345);
+    assert_int_equal(back.files[0].mode, 0755);
+    assert_int_equal(back.files[1].hash[31], 0xcd);
+    gw_arena_deinit(&arena);
+}
+
+static void test_names_stay_inside(void **state)
+{
+    static const char *const names[] = {"../escape", "/etc/passwd", "",   ".",
+                                        "..",        ".hidden",     "a/b"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct gw_arena arena = {0};
+        struct gw_manifest back;
+        struct gw_error error = {0};
+        assert_int_equal(there_and_back(names[i], &arena, &back, &error), GW_EPROTO);
+        assert_non_null(strstr(error.text, "not a file name"));
+        gw_arena_deinit(&arena);
+    }
+}
+
+static void test_foreign_bytes_are_refused(void **state)
+{
+    static const struct gw_bin foreign[] = {{"\x90", 1}, {"\x91\x01", 2},
+                                            {"\xc0", 1}, {"\xdd\xff\xff\xff\xff", 5},
+                                            {"", 0},     {"\x91\x94\xa1x\xc4\x01y\x01\x01", 9}};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        struct gw_arena arena = {0};
+        struct gw_manifest back;
+        struct gw_error error = {0};
+        assert_int_equal(gw_manifest_decode(foreign[i], &arena, &back, &error), GW_EPROTO);
+        gw_arena_deinit(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_names_stay_inside),
+        cmocka_unit_test(test_foreign_bytes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
