@@ -1,0 +1,156 @@
+/* Gangs in the worker's core: ranks that stand, go and end together. */
+#include "tests/unit/node_world.h"
+
+static void send_gang(struct world *w, uint64_t attempt, uint32_t world)
+{
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang, .gang = {attempt, world, 0, world, 0, 1}});
+}
+
+static void leased(struct world *w, uint64_t attempt)
+{
+    uint64_t token = 60;
+    raise_event(w, (struct gw_event){.type = GW_EVENT_LEASED,
+                                     .number = attempt,
+                                     .code = 4321,
+                                     .text = "127.0.0.1",
+                                     .tokens = &token,
+                                     .token_count = 1});
+}
+
+static void go(struct world *w, uint64_t attempt)
+{
+    struct gw_msg_rank_ready ready = must_send(w, GW_MESSAGE_rank_ready)->rank_ready;
+    assert_int_equal(ready.rank, 0);
+    uint64_t token = 61;
+    struct gw_message message = {.type = GW_MESSAGE_gang_go, .gang_go = {attempt, ready.info}};
+    assert_int_equal(deliver_with(w, SCHEDULER, message, &token, 1), 0);
+}
+
+/* A gang of two function ranks that run. */
+static struct world *world_with_gang(void)
+{
+    struct world *w = new_world(2);
+    function_spec(w, (struct gw_msg_spec){.ranks = 2});
+    send_gang(w, 1, 2);
+    assert_int_equal(w->leases, 1);
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    leased(w, 1);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        hello(w, rank + 1, GW_PROTOCOL);
+        deliver(w, RUNNER + rank + 1,
+                (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {1, rank, {0}}});
+    }
+    assert_non_null(sent(w, GW_MESSAGE_gang, 1)); /* each runner was told of it */
+    assert_non_null(sent(w, GW_MESSAGE_rank_ready, 1));
+    go(w, 1);
+    assert_non_null(sent(w, GW_MESSAGE_gang_go, 1));
+    forget_sent(w);
+    return w;
+}
+
+static void test_gang_of_functions(void **state)
+{
+    struct world *w = world_with_gang();
+    deliver(w, RUNNER + 1,
+            (struct gw_message){.type = GW_MESSAGE_metric, .metric = {1, 0, 10, "loss", 0.5}});
+    assert_int_equal(must_send(w, GW_MESSAGE_metric)->metric.step, 10);
+    deliver(w, SCHEDULER, (struct gw_message){.type = GW_MESSAGE_control, .control = {1, 2}});
+    assert_int_equal(must_send(w, GW_MESSAGE_control)->control.command, 2);
+    assert_int_equal(finish(w, 1, 1, 0, 0, 1000), 0);
+    assert_int_equal(finish(w, 2, 1, 1, 0, 1000), 0);
+    assert_non_null(sent(w, GW_MESSAGE_finished, 1));
+    send_gang(w, 2, 2); /* on warm runners */
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 2, .rank = 1});
+    must_assign(w, (struct task){.attempt = 2, .rank = 2});
+    assert_null(sent(w, GW_MESSAGE_spawn, 0));
+    assert_non_null(sent(w, GW_MESSAGE_assign, 1));
+    free_world(w);
+}
+
+static void test_gang_rank_dies(void **state)
+{
+    struct world *w = world_with_gang();
+    dies(w, 2, 0, 9);
+    const struct gw_message *ended = must_send(w, GW_MESSAGE_ended);
+    assert_int_equal(ended->ended.rank, 1);
+    assert_int_equal(ended->ended.outcome, GW_OUTCOME_CRASHED);
+    assert_int_equal(w->aborts, 0);
+    forget_sent(w);
+    kill_attempt(w, 1, GW_KILL_GANG);
+    assert_int_equal(w->aborts, 1);
+    must_send(w, GW_MESSAGE_bury);
+    dies(w, 1, 0, 15);
+    ended = must_send(w, GW_MESSAGE_ended);
+    assert_int_equal(ended->ended.rank, 0);
+    assert_int_equal(ended->ended.outcome, GW_OUTCOME_KILLED);
+    free_world(w);
+}
+
+static bool has(const struct gw_msg_spawn *spawn, const char *text)
+{
+    return memmem(spawn->env.data, spawn->env.size, text, strlen(text)) != NULL;
+}
+
+static void test_gang_of_commands(void **state)
+{
+    struct world *w = new_world(2);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND,
+                                      .ranks = 2,
+                                      .env = bin("\x92\xaaHOME=/home\xaeMASTER_PORT=77", 27)});
+    send_gang(w, 1, 2);
+    must_assign(w, (struct task){.attempt = 1, .rank = 1, .gpu = 2});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2, .gpu = 1});
+    assert_int_equal(w->processes, 0);
+    leased(w, 1);
+    must_send(w, GW_MESSAGE_rank_ready);
+    forget_sent(w);
+    struct gw_message message = {.type = GW_MESSAGE_gang_go};
+    message.gang_go.attempt = 1;
+    deliver(w, SCHEDULER, message);
+    for (size_t i = 0; i < 2; i++) {
+        const struct gw_message *spawn = sent(w, GW_MESSAGE_spawn, i);
+        assert_non_null(spawn);
+        assert_true(has(&spawn->spawn, i ? "LOCAL_RANK=1" : "LOCAL_RANK=0"));
+        assert_true(has(&spawn->spawn, "WORLD_SIZE=2"));
+        assert_true(has(&spawn->spawn, "MASTER_ADDR=127.0.0.1"));
+        assert_true(has(&spawn->spawn, "MASTER_PORT=77")); /* the user's wins */
+        assert_false(has(&spawn->spawn, "MASTER_PORT=4321"));
+        assert_true(has(&spawn->spawn, "GLOO_SOCKET_IFNAME=lo"));
+        assert_true(has(&spawn->spawn, "CUDA_VISIBLE_DEVICES=GPU-b,GPU-a"));
+        assert_string_equal(spawn->spawn.out, i ? "/d/logs/1/0.1.1.out" : "/d/logs/1/0.1.0.out");
+    }
+    free_world(w);
+}
+
+static void test_gang_killed_while_forming(void **state)
+{
+    struct world *w = new_world(2);
+    function_spec(w, (struct gw_msg_spec){.ranks = 2});
+    send_gang(w, 1, 2);
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    hello(w, 1, GW_PROTOCOL);
+    forget_sent(w);
+    kill_attempt(w, 1, GW_KILL_CANCEL);
+    assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.rank, 1); /* never had a runner */
+    assert_null(sent(w, GW_MESSAGE_ended, 1));
+    dies(w, 1, 0, 15);
+    assert_int_equal(sent(w, GW_MESSAGE_ended, 1)->ended.rank, 0);
+    leased(w, 1); /* too late */
+    assert_int_equal(w->drops, 1);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gang_of_functions),
+        cmocka_unit_test(test_gang_rank_dies),
+        cmocka_unit_test(test_gang_of_commands),
+        cmocka_unit_test(test_gang_killed_while_forming),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* The invariants of the worker's core, walked after every step in the dev preset. */
+#include "worker/core/state.h"
+
+#include <assert.h>
+
+static void check_list(const struct gw_node_core *core, const struct gw_runs *list, uint32_t states)
+{
+    size_t count = 0;
+    const struct gw_run *before = NULL;
+    for (const struct gw_run *run = list->first; run; before = run, run = run->next) {
+        assert(run->list == list && run->prev == before);
+        assert(GW_SM_NEXT(run->state) & states);
+        assert(gw_run_find(core, run->attempt, run->rank) == run);
+        assert((run->state == GW_RUN_WAITING) == (run->missing > 0));
+        assert(run->spec->refs > 0);
+        count++;
+    }
+    assert(list->last == before && list->count == count);
+}
+
+static uint32_t check_process(const struct gw_node_core *core, const struct gw_process *process)
+{
+    uint64_t load = 0;
+    check_list(core, &process->queue,
+               GW_SM_NEXT(GW_RUN_STARTING) | GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_SENT) |
+                   GW_SM_NEXT(GW_RUN_RUNNING) | GW_SM_NEXT(GW_RUN_ENDING));
+    for (const struct gw_run *run = process->queue.first; run; run = run->next) {
+        assert(run->process == process);
+        assert(run == process->queue.first || run->state == GW_RUN_SENT);
+        load += run->load_ns;
+    }
+    assert(process->load_ns == load);
+    assert(process->runner == (process->pool != NULL));
+    assert(process->runner || process->queue.count <= 1);
+    assert(gw_process_find(core, process->id) == process);
+    assert(process->state != GW_PROCESS_GONE);
+    if (process->state == GW_PROCESS_IDLE)
+        assert(process->runner && process->hello && !process->queue.first && !process->burying);
+    if (process->state == GW_PROCESS_BURIED)
+        assert(process->link); /* else it was judged */
+    return process->state == GW_PROCESS_BURIED ? 0 : process->slots;
+}
+
+static void check_pool(const struct gw_node_core *core, const struct gw_pool *pool)
+{
+    uint32_t starting = 0;
+    check_list(core, &pool->ready, GW_SM_NEXT(GW_RUN_READY));
+    for (size_t i = 0; i < pool->runners.count; i++) {
+        const struct gw_process *process = pool->runners.items[i];
+        assert(process->pool == pool && !process->burying);
+        assert(process->state <= GW_PROCESS_BUSY);
+        starting += process->state == GW_PROCESS_STARTING && !process->queue.first;
+    }
+    assert(pool->starting == starting);
+}
+
+static void check_gangs(const struct gw_node_core *core)
+{
+    size_t at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&core->gangs, &at, &key, &value)) {
+        const struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+        assert(gang->attempt == key && gang->arrived <= gang->message.local);
+        assert(gang->ranks.count <= gang->arrived);
+        for (size_t i = 0; i < gang->ranks.count; i++) {
+            const struct gw_run *run = gang->ranks.items[i];
+            assert(run->gang == gang && run->list);
+            if (run->state == GW_RUN_RUNNING)
+                assert(gang->state != GW_GANG_FORMING);
+        }
+    }
+}
+
+static void check_objects(const struct gw_node_core *core)
+{
+    size_t at = 0, inner;
+    uint64_t key, value, bytes = 0;
+    while (gw_map_next(&core->jobs, &at, &key, &value)) {
+        const struct gw_node_job *job = (struct gw_node_job *)(uintptr_t)value;
+        for (inner = 0; gw_map_next(&job->objects, &inner, &key, &value);) {
+            const struct gw_object *object = (struct gw_object *)(uintptr_t)value;
+            assert(object->job == job && (object->token != 0) != (object->value != NULL));
+            assert(!object->released || object->users);
+            bytes += object->bytes;
+        }
+        assert(job->specs.count || job->objects.count || job->fetches.count);
+    }
+    assert(bytes == core->object_bytes);
+    for (size_t i = 0; i < core->fetches.count; i++) {
+        assert(core->fetches.items[i]->state != GW_FETCH_GONE);
+        assert(core->fetches.items[i]->waiters.count);
+    }
+}
+
+void gw_node_core_check(const struct gw_node_core *core)
+{
+    uint32_t slots = 0;
+    size_t runs = core->waiting.count + core->alone.count + core->held.count, known;
+    check_list(core, &core->waiting, GW_SM_NEXT(GW_RUN_WAITING));
+    check_list(core, &core->alone, GW_SM_NEXT(GW_RUN_READY));
+    check_list(core, &core->held, GW_SM_NEXT(GW_RUN_STANDING));
+    for (const struct gw_run *run = core->held.first; run; run = run->next)
+        slots += run->holds_slots ? run->spec->slots : 0;
+    for (size_t i = 0; i < core->processes.count; i++) {
+        slots += check_process(core, core->processes.items[i]);
+        runs += core->processes.items[i]->queue.count;
+    }
+    assert(slots == core->slots_used && slots <= core->options.slots);
+    for (size_t i = 0; i < core->pools.count; i++) {
+        check_pool(core, core->pools.items[i]);
+        runs += core->pools.items[i]->ready.count;
+    }
+    check_gangs(core);
+    check_objects(core);
+    known = core->attempts.count;
+    size_t at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&core->gangs, &at, &key, &value))
+        known += ((const struct gw_gang *)(uintptr_t)value)->ranks.count;
+    assert(runs == known);
+}

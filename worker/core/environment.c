@@ -1,0 +1,264 @@
+/* Environments: what a process gets besides what the user's own environment says.
+ *
+ * Always: a value that the user set wins. Lists are MessagePack lists of "NAME=value". */
+#include "worker/core/state.h"
+
+#include "graph/wire/frame.h"
+
+#include <inttypes.h>
+#include <msgpack.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ADDED_MAX = 40, TEXT_MAX = 4600 };
+
+/* Lines to be added to a user's list. */
+struct added {
+    struct gw_node_core *core;
+    const char *lines[ADDED_MAX];
+    uint32_t count;
+};
+
+static void add(struct added *added, const char *format, ...) GW_PRINTF(2, 3);
+
+static void add(struct added *added, const char *format, ...)
+{
+    char text[TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (length < 0 || length >= (int)sizeof text || added->count == ADDED_MAX)
+        return;
+    char *line = gw_core_scratch(added->core, (size_t)length + 1);
+    memcpy(line, text, (size_t)length + 1);
+    added->lines[added->count++] = line;
+}
+
+static bool is_str(const msgpack_object *object)
+{
+    return object->type == MSGPACK_OBJECT_STR;
+}
+
+/* The value in the user's list of the name that `line` sets; NULL where it has none. */
+static const msgpack_object *user_line(const msgpack_object *list, const char *line)
+{
+    size_t name = (size_t)(strchr(line, '=') - line) + 1;
+    for (uint32_t i = 0; list && i < list->via.array.size; i++) {
+        const msgpack_object *item = &list->via.array.ptr[i];
+        if (is_str(item) && item->via.str.size >= name &&
+            memcmp(item->via.str.ptr, line, name) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+static bool unpack(struct gw_bin list, msgpack_unpacked *unpacked)
+{
+    msgpack_unpacked_init(unpacked);
+    return list.size && gw_frame_check(list.data, list.size, NULL) == 0 &&
+           msgpack_unpack_next(unpacked, list.data, list.size, NULL) == MSGPACK_UNPACK_SUCCESS &&
+           unpacked->data.type == MSGPACK_OBJECT_ARRAY;
+}
+
+/* The user's list, and behind it what was added and is not in it. */
+static struct gw_bin merge(struct gw_node_core *core, struct gw_bin env, const struct added *added)
+{
+    msgpack_unpacked unpacked;
+    const msgpack_object *list = unpack(env, &unpacked) ? &unpacked.data : NULL;
+    uint32_t count = 0, user = list ? list->via.array.size : 0;
+    const char *kept[ADDED_MAX];
+    for (uint32_t i = 0; i < added->count; i++)
+        if (!user_line(list, added->lines[i]))
+            kept[count++] = added->lines[i];
+
+    msgpack_sbuffer buffer;
+    msgpack_packer packer;
+    msgpack_sbuffer_init(&buffer);
+    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+    msgpack_pack_array(&packer, user + count);
+    for (uint32_t i = 0; i < user; i++)
+        msgpack_pack_object(&packer, list->via.array.ptr[i]);
+    for (uint32_t i = 0; i < count; i++)
+        msgpack_pack_str_with_body(&packer, kept[i], strlen(kept[i]));
+    GW_MUST_PTR(buffer.data);
+    void *copy = gw_core_scratch(core, buffer.size);
+    memcpy(copy, buffer.data, buffer.size);
+    struct gw_bin merged = {copy, (uint32_t)buffer.size};
+    msgpack_sbuffer_destroy(&buffer);
+    msgpack_unpacked_destroy(&unpacked);
+    return merged;
+}
+
+/* -- What every process gets ---------------------------------------------------------------------
+ */
+
+static void add_threads(struct added *added, uint32_t slots)
+{
+    const struct gw_node_options *options = &added->core->options;
+    uint64_t threads = (uint64_t)options->cores * slots / options->slots;
+    threads = threads ? threads : 1;
+    add(added, "OMP_NUM_THREADS=%" PRIu64, threads);
+    add(added, "OPENBLAS_NUM_THREADS=%" PRIu64, threads);
+}
+
+static void append_gpus(const struct gw_node_core *core, const uint32_t *gpus, uint32_t count,
+                        char text[static TEXT_MAX])
+{
+    for (uint32_t i = 0; i < count; i++) {
+        size_t length = strlen(text);
+        snprintf(text + length, TEXT_MAX - length, "%s%s", length ? "," : "",
+                 core->options.gpus[gpus[i]].uuid);
+    }
+}
+
+static void add_folders(struct added *added)
+{
+    add(added, "GANGWAY_LOG_DIR=%s", added->core->options.log_dir);
+    add(added, "GANGWAY_CHECKPOINTS=%s", added->core->options.checkpoint_dir);
+}
+
+/* A program's own libraries lie in `lib` beside it; they come before the user's. */
+static struct gw_bin with_libraries(struct gw_node_core *core, struct gw_bin env, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return env;
+    msgpack_unpacked unpacked;
+    const msgpack_object *list = unpack(env, &unpacked) ? &unpacked.data : NULL;
+    const msgpack_object *users = user_line(list, "LD_LIBRARY_PATH=");
+    uint32_t count = list ? list->via.array.size : 0;
+    char line[2 * TEXT_MAX];
+    snprintf(line, sizeof line, "LD_LIBRARY_PATH=%.*s/lib%s%.*s", (int)(slash - path), path,
+             users ? ":" : "", users ? (int)users->via.str.size - 16 : 0,
+             users ? users->via.str.ptr + 16 : "");
+    msgpack_sbuffer buffer;
+    msgpack_packer packer;
+    msgpack_sbuffer_init(&buffer);
+    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+    msgpack_pack_array(&packer, count + (users ? 0 : 1));
+    for (uint32_t i = 0; i < count; i++)
+        if (&list->via.array.ptr[i] != users)
+            msgpack_pack_object(&packer, list->via.array.ptr[i]);
+    msgpack_pack_str_with_body(&packer, line, strlen(line));
+    GW_MUST_PTR(buffer.data);
+    void *copy = gw_core_scratch(core, buffer.size);
+    memcpy(copy, buffer.data, buffer.size);
+    struct gw_bin with = {copy, (uint32_t)buffer.size};
+    msgpack_sbuffer_destroy(&buffer);
+    msgpack_unpacked_destroy(&unpacked);
+    return with;
+}
+
+struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct gw_pool *pool)
+{
+    struct added added = {.core = core};
+    char gpus[TEXT_MAX] = "CUDA_VISIBLE_DEVICES=";
+    char ids[TEXT_MAX] = "";
+    append_gpus(core, pool->gpus, pool->gpu_count, ids);
+    add_threads(&added, pool->like->slots);
+    add_folders(&added);
+    snprintf(gpus, sizeof gpus, "CUDA_VISIBLE_DEVICES=%.*s", TEXT_MAX - 32, ids);
+    add(&added, "%s", gpus);
+    struct gw_bin env = with_libraries(core, pool->like->message.env, pool->program->path);
+    return merge(core, env, &added);
+}
+
+/* -- Commands ------------------------------------------------------------------------------------
+ */
+
+static const struct gw_run *rank_of(const struct gw_gang *gang, uint32_t rank)
+{
+    for (size_t i = 0; i < gang->ranks.count; i++)
+        if (gang->ranks.items[i]->rank == rank)
+            return gang->ranks.items[i];
+    return NULL;
+}
+
+static void add_rank(struct added *added, const struct gw_run *run)
+{
+    const struct gw_gang *gang = run->gang;
+    const struct gw_msg_gang *of = &gang->message;
+    const char *address = gang->address ? gang->address : "";
+    add(added, "RANK=%" PRIu32, run->rank);
+    add(added, "WORLD_SIZE=%" PRIu32, of->world);
+    add(added, "LOCAL_RANK=%" PRIu32, run->rank - of->first_rank);
+    add(added, "LOCAL_WORLD_SIZE=%" PRIu32, of->local);
+    add(added, "GROUP_RANK=%" PRIu32, of->group_rank);
+    add(added, "MASTER_ADDR=%s", address);
+    add(added, "MASTER_PORT=%" PRIu32, gang->port);
+    add(added, "GANGWAY_RANK=%" PRIu32, run->rank);
+    add(added, "GANGWAY_WORLD_SIZE=%" PRIu32, of->world);
+    add(added, "GANGWAY_LOCAL_RANK=%" PRIu32, run->rank - of->first_rank);
+    add(added, "GANGWAY_LOCAL_WORLD_SIZE=%" PRIu32, of->local);
+    if (strncmp(address, "127.", 4) == 0) { /* one host */
+        add(added, "NCCL_SOCKET_IFNAME=lo");
+        add(added, "GLOO_SOCKET_IFNAME=lo");
+    }
+}
+
+/* All of the gang's GPUs on this host, in the order of LOCAL_RANK: scripts choose by that. */
+static void command_gpus(struct gw_node_core *core, const struct gw_run *run,
+                         char ids[static TEXT_MAX])
+{
+    if (!run->gang) {
+        append_gpus(core, run->gpus, run->gpu_count, ids);
+        return;
+    }
+    for (uint32_t i = 0; i < run->gang->message.local; i++) {
+        const struct gw_run *rank = rank_of(run->gang, run->gang->message.first_rank + i);
+        if (rank)
+            append_gpus(core, rank->gpus, rank->gpu_count, ids);
+    }
+}
+
+struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct gw_run *run)
+{
+    struct added added = {.core = core};
+    char ids[TEXT_MAX] = "";
+    add(&added, "GANGWAY_JOB=%" PRIu64, run->job);
+    add(&added, "GANGWAY_TASK=%" PRIu32, run->index);
+    add(&added, "GANGWAY_ATTEMPT=%" PRIu64, run->attempt);
+    add(&added, "GANGWAY_TRY=%" PRIu32, run->try_number);
+    add(&added, "PYTHONUNBUFFERED=1");
+    add_threads(&added, run->spec->slots);
+    add_folders(&added);
+    command_gpus(core, run, ids);
+    add(&added, "CUDA_VISIBLE_DEVICES=%.*s", TEXT_MAX - 32, ids);
+    if (run->gang)
+        add_rank(&added, run);
+    return merge(core, run->spec->message.env, &added);
+}
+
+/* -- Arguments -----------------------------------------------------------------------------------
+ */
+
+const char *gw_environment_first(struct gw_node_core *core, struct gw_bin list)
+{
+    msgpack_unpacked unpacked;
+    char *first = "";
+    if (unpack(list, &unpacked) && unpacked.data.via.array.size &&
+        is_str(&unpacked.data.via.array.ptr[0])) {
+        const msgpack_object_str *text = &unpacked.data.via.array.ptr[0].via.str;
+        first = gw_core_scratch(core, text->size + 1);
+        memcpy(first, text->ptr, text->size);
+    }
+    msgpack_unpacked_destroy(&unpacked);
+    return first;
+}
+
+struct gw_bin gw_environment_list1(struct gw_node_core *core, const char *text)
+{
+    msgpack_sbuffer buffer;
+    msgpack_packer packer;
+    msgpack_sbuffer_init(&buffer);
+    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+    msgpack_pack_array(&packer, 1);
+    msgpack_pack_str_with_body(&packer, text, strlen(text));
+    GW_MUST_PTR(buffer.data);
+    void *copy = gw_core_scratch(core, buffer.size);
+    memcpy(copy, buffer.data, buffer.size);
+    struct gw_bin list = {copy, (uint32_t)buffer.size};
+    msgpack_sbuffer_destroy(&buffer);
+    return list;
+}

@@ -1,0 +1,243 @@
+/* Fetches: inputs that lie elsewhere, at another worker or at the scheduler (worker 0).
+ *
+ * Always: there is one fetch an object, however many runs wait for it; it ends with the object, or
+ * with every run that waits ended as LOST_INPUT; its deadline sees to that where nobody answers. */
+#include "worker/core/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FETCH_LIMIT_NS UINT64_C(15000000000)
+
+static uint64_t fetch_key(const struct gw_fetch *fetch)
+{
+    return (uint64_t)fetch->index << 32 | fetch->rank;
+}
+
+static struct gw_neighbour *neighbour_of(struct gw_node_core *core, uint32_t worker)
+{
+    uint64_t value;
+    return gw_map_get(&core->neighbours, worker, &value) ? (struct gw_neighbour *)(uintptr_t)value
+                                                         : NULL;
+}
+
+static void unlink_fetch(struct gw_node_core *core, struct gw_fetch *fetch)
+{
+    for (size_t i = 0; i < core->fetches.count; i++)
+        if (core->fetches.items[i] == fetch) {
+            memmove(&core->fetches.items[i], &core->fetches.items[i + 1],
+                    (core->fetches.count - i - 1) * sizeof *core->fetches.items);
+            core->fetches.count--;
+            break;
+        }
+    gw_map_remove(&core->requests, fetch->request);
+    gw_map_remove(&fetch->job->fetches, fetch_key(fetch));
+}
+
+void gw_fetch_free(struct gw_node_core *core, struct gw_fetch *fetch)
+{
+    struct gw_node_job *job = fetch->job;
+    unlink_fetch(core, fetch);
+    gw_sm_move(&gw_fetch_sm, &fetch->state, GW_FETCH_GONE);
+    gw_array_deinit(&fetch->waiters);
+    free(fetch);
+    gw_job_tidy(core, job);
+}
+
+static bool still_waits(const struct gw_fetch_waiter *waiter)
+{
+    return waiter->run->serial == waiter->serial && waiter->run->state == GW_RUN_WAITING;
+}
+
+static void fail(struct gw_node_core *core, struct gw_fetch *fetch, const char *text)
+{
+    if (core->registered) {
+        bool wanted = false;
+        for (size_t i = 0; i < fetch->waiters.count && !wanted; i++)
+            wanted = still_waits(&fetch->waiters.items[i]);
+        if (wanted)
+            gw_core_send(core, core->scheduler, GW_MESSAGE_object_lost)->message.object_lost =
+                (struct gw_msg_object_lost){fetch->job->id, fetch->index, fetch->rank,
+                                            fetch->worker};
+    }
+    for (size_t i = 0; i < fetch->waiters.count; i++) {
+        const struct gw_fetch_waiter *waiter = &fetch->waiters.items[i];
+        if (!still_waits(waiter))
+            continue;
+        struct gw_run_end end = {.outcome = GW_OUTCOME_LOST_INPUT, .code = GW_ELOST};
+        end.text = gw_run_text("input %u is lost: %s", waiter->dep, text);
+        gw_run_end(core, waiter->run, end, 0);
+    }
+    gw_fetch_free(core, fetch);
+}
+
+static void ask(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_node_link *link)
+{
+    gw_sm_move(&gw_fetch_sm, &fetch->state, GW_FETCH_ASKED);
+    gw_core_send(core, link, GW_MESSAGE_fetch)->message.fetch =
+        (struct gw_msg_fetch){fetch->request, fetch->job->id, fetch->index, fetch->rank};
+}
+
+/* Not at once: whoever asks is still building the run that waits. The tick of this step does it. */
+static void fail_soon(struct gw_node_core *core, struct gw_fetch *fetch, const char *text)
+{
+    size_t count = core->fetches.count; /* it is the last */
+    memmove(&core->fetches.items[1], &core->fetches.items[0],
+            (count - 1) * sizeof *core->fetches.items);
+    core->fetches.items[0] = fetch;
+    fetch->deadline_ns = core->now_ns;
+    fetch->trouble = text;
+}
+
+static void start(struct gw_node_core *core, struct gw_fetch *fetch)
+{
+    if (!fetch->worker) {
+        ask(core, fetch, core->scheduler); /* it sent the assign: it is there */
+        return;
+    }
+    struct gw_neighbour *neighbour = neighbour_of(core, fetch->worker);
+    if (!neighbour || fetch->worker == core->worker) {
+        fail_soon(core, fetch, neighbour ? "it is not here" : "its worker is unknown");
+    } else if (neighbour->link) {
+        ask(core, fetch, neighbour->link);
+    } else if (!neighbour->connecting) {
+        neighbour->connecting = true;
+        struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_CONNECT);
+        effect->number = neighbour->worker;
+        effect->bytes =
+            (struct gw_bin){neighbour->address, (uint32_t)strlen(neighbour->address) + 1};
+    }
+}
+
+void gw_fetch_for(struct gw_node_core *core, struct gw_run *run, uint32_t dep)
+{
+    const struct gw_run_dep *want = &run->deps[dep];
+    struct gw_node_job *job = gw_core_job(core, want->job, true);
+    uint64_t value = 0;
+    struct gw_fetch_waiter waiter = {run, run->serial, dep};
+    run->missing++;
+    if (gw_map_get(&job->fetches, (uint64_t)want->index << 32 | want->rank, &value)) {
+        struct gw_fetch *known = (struct gw_fetch *)(uintptr_t)value;
+        GW_MUST(gw_array_push(&known->waiters, waiter));
+        return;
+    }
+    struct gw_fetch *fetch = gw_core_alloc(sizeof *fetch);
+    fetch->request = ++core->request;
+    fetch->deadline_ns = core->now_ns + FETCH_LIMIT_NS;
+    fetch->job = job;
+    fetch->index = want->index;
+    fetch->rank = want->rank;
+    fetch->worker = want->worker;
+    fetch->trouble = "its worker does not answer";
+    GW_MUST(gw_array_push(&fetch->waiters, waiter));
+    GW_MUST(gw_map_put(&job->fetches, fetch_key(fetch), (uintptr_t)fetch));
+    GW_MUST(gw_map_put(&core->requests, fetch->request, (uintptr_t)fetch));
+    GW_MUST(gw_array_push(&core->fetches, fetch));
+    start(core, fetch);
+}
+
+/* The object is here: it goes to all who wait. */
+static void arrive(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_object *object)
+{
+    for (size_t i = 0; i < fetch->waiters.count; i++) {
+        const struct gw_fetch_waiter *waiter = &fetch->waiters.items[i];
+        if (!still_waits(waiter))
+            continue;
+        struct gw_run *run = waiter->run;
+        run->deps[waiter->dep].object = object;
+        object->users++;
+        if (--run->missing == 0)
+            gw_run_ready(core, run);
+    }
+}
+
+static void drop_tokens_from(struct gw_node_core *core, const struct gw_event *event, uint32_t i)
+{
+    for (; i < event->token_count; i++)
+        gw_core_drop_token(core, event->tokens[i]);
+}
+
+void gw_fetch_on_object(struct gw_node_core *core, const struct gw_event *event)
+{
+    const struct gw_msg_object *answer = &event->message->object;
+    uint64_t value;
+    if (!gw_map_get(&core->requests, answer->request, &value)) {
+        drop_tokens_from(core, event, 0);
+        return;
+    }
+    struct gw_fetch *fetch = (struct gw_fetch *)(uintptr_t)value;
+    bool by_token = event->token_count > 0;
+    if (answer->code < 0 || (!by_token && answer->value.size == 0)) {
+        drop_tokens_from(core, event, 0);
+        fail(core, fetch, answer->code < 0 ? answer->text : "its worker sent nothing");
+        return;
+    }
+    struct gw_object like = {.job = fetch->job, .index = fetch->index, .rank = fetch->rank};
+    if (by_token) {
+        like.token = event->tokens[0];
+        like.bytes = answer->bytes;
+    } else {
+        like.bytes = answer->value.size;
+        like.value = gw_core_alloc(answer->value.size);
+        memcpy(like.value, answer->value.data, answer->value.size);
+    }
+    drop_tokens_from(core, event, by_token);
+    struct gw_object *object = gw_object_put(core, &like);
+    arrive(core, fetch, object);
+    gw_fetch_free(core, fetch);
+}
+
+void gw_fetch_on_neighbour(struct gw_node_core *core, const struct gw_msg_neighbour *message)
+{
+    struct gw_neighbour *neighbour = neighbour_of(core, message->worker);
+    if (!neighbour) {
+        neighbour = gw_core_alloc(sizeof *neighbour);
+        neighbour->worker = message->worker;
+        GW_MUST(gw_map_put(&core->neighbours, message->worker, (uintptr_t)neighbour));
+    }
+    free(neighbour->address);
+    neighbour->address = gw_core_strdup(message->address);
+}
+
+void gw_fetch_on_open(struct gw_node_core *core, struct gw_node_link *link, uint32_t worker)
+{
+    struct gw_neighbour *neighbour = neighbour_of(core, worker);
+    if (!neighbour || neighbour->link) {
+        gw_core_effect(core, GW_EFFECT_CLOSE)->peer = link->peer;
+        return;
+    }
+    neighbour->connecting = false;
+    neighbour->link = link;
+    link->neighbour = neighbour;
+    for (size_t i = 0; i < core->fetches.count; i++) {
+        struct gw_fetch *fetch = core->fetches.items[i];
+        if (fetch->worker == worker && fetch->state == GW_FETCH_CONNECTING)
+            ask(core, fetch, link);
+    }
+}
+
+void gw_fetch_fail_worker(struct gw_node_core *core, uint32_t worker)
+{
+    struct gw_neighbour *neighbour = neighbour_of(core, worker);
+    if (neighbour)
+        neighbour->connecting = false;
+    for (size_t i = 0; i < core->fetches.count;) {
+        struct gw_fetch *fetch = core->fetches.items[i];
+        if (fetch->worker == worker)
+            fail(core, fetch, "its worker is gone"); /* goes from the list */
+        else
+            i++;
+    }
+}
+
+void gw_fetch_on_close(struct gw_node_core *core, struct gw_neighbour *neighbour)
+{
+    neighbour->link = NULL;
+    gw_fetch_fail_worker(core, neighbour->worker);
+}
+
+void gw_fetch_tick(struct gw_node_core *core)
+{
+    while (core->fetches.count && core->fetches.items[0]->deadline_ns <= core->now_ns)
+        fail(core, core->fetches.items[0], core->fetches.items[0]->trouble);
+}

@@ -1,0 +1,288 @@
+/* Gangs: ranks that start together, seen from one of their workers.
+ *
+ * Always: no rank runs before go; the worker of rank 0 makes the segment and leases the port, and
+ * tells of rank 0 only with them; the gang's record goes with its last live rank. */
+#include "worker/core/state.h"
+
+#include "graph/wire/frame.h"
+
+#include <assert.h>
+#include <msgpack.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct gw_gang *find_gang(const struct gw_node_core *core, uint64_t attempt)
+{
+    uint64_t value;
+    return gw_map_get(&core->gangs, attempt, &value) ? (struct gw_gang *)(uintptr_t)value : NULL;
+}
+
+void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *message)
+{
+    if (find_gang(core, message->attempt))
+        return; /* told twice */
+    struct gw_gang *gang = gw_core_alloc(sizeof *gang);
+    gang->attempt = message->attempt;
+    gang->message = *message;
+    GW_MUST(gw_map_put(&core->gangs, gang->attempt, (uintptr_t)gang));
+    if (message->first_rank == 0) {
+        struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_LEASE);
+        effect->number = gang->attempt;
+        effect->count = message->world;
+    } else {
+        gang->leased = true;
+    }
+}
+
+static void let_port_go(struct gw_node_core *core, struct gw_gang *gang)
+{
+    if (gang->port_held)
+        gw_core_effect(core, GW_EFFECT_UNLEASE)->number = gang->attempt;
+    gang->port_held = false;
+}
+
+void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang)
+{
+    gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_GONE);
+    let_port_go(core, gang);
+    if (gang->segment)
+        gw_core_drop_token(core, gang->segment);
+    gw_array_deinit(&gang->ranks);
+    free(gang->address);
+    free(gang->lease_text);
+    free(gang);
+}
+
+void gw_gang_tidy(struct gw_node_core *core, struct gw_gang *gang)
+{
+    if (gang->ranks.count)
+        return;
+    gw_map_remove(&core->gangs, gang->attempt);
+    gw_gang_free(core, gang);
+}
+
+void gw_gang_leave(struct gw_node_core *core, struct gw_run *run)
+{
+    struct gw_gang *gang = run->gang;
+    for (size_t i = 0; i < gang->ranks.count; i++)
+        if (gang->ranks.items[i] == run) {
+            gw_array_remove_swap(&gang->ranks, i);
+            break;
+        }
+    if (gang->arrived == gang->message.local)
+        gw_gang_tidy(core, gang);
+}
+
+void gw_gang_abort(struct gw_node_core *core, struct gw_gang *gang)
+{
+    if (gang->state == GW_GANG_ABORTED)
+        return;
+    gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_ABORTED);
+    if (!gang->segment)
+        return;
+    uint64_t *token = gw_core_scratch(core, sizeof *token);
+    *token = gang->segment;
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_ABORT);
+    effect->number = gang->attempt;
+    effect->tokens = token;
+    effect->token_count = 1;
+}
+
+/* -- Forming -------------------------------------------------------------------------------------
+ */
+
+static void fail_lease(struct gw_node_core *core, struct gw_run *run)
+{
+    struct gw_run_end end = {.outcome = GW_OUTCOME_FAILED, .code = run->gang->lease_code};
+    end.text = gw_core_strdup(run->gang->lease_text);
+    gw_run_end(core, run, end, 0);
+}
+
+/* A runner is told of its rank (process), or a command's slot is there (NULL). */
+void gw_gang_prepare(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+{
+    struct gw_gang *gang = run->gang;
+    if (!process) {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STANDING);
+        gw_gang_stand(core, run);
+        return;
+    }
+    if (process->state == GW_PROCESS_IDLE)
+        gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
+    if (!gw_pool_has_function(process->pool, run->spec)) {
+        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+        run->end.text =
+            gw_run_text("the program holds no function \"%s\"", run->spec->message.function);
+        gw_run_tell(core, run);
+        gw_process_next(core, process);
+        return;
+    }
+    gw_core_send(core, process->link, GW_MESSAGE_gang)->message.gang = gang->message;
+    gw_batch_send(core, process, &run, 1);
+}
+
+static struct gw_bin pack_info(struct gw_node_core *core, const struct gw_gang *gang)
+{
+    msgpack_sbuffer buffer;
+    msgpack_packer packer;
+    msgpack_sbuffer_init(&buffer);
+    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+    msgpack_pack_map(&packer, 2);
+    msgpack_pack_str_with_body(&packer, "master_addr", strlen("master_addr"));
+    msgpack_pack_str_with_body(&packer, gang->address, strlen(gang->address));
+    msgpack_pack_str_with_body(&packer, "master_port", strlen("master_port"));
+    msgpack_pack_uint32(&packer, gang->port);
+    GW_MUST_PTR(buffer.data);
+    void *copy = gw_core_scratch(core, buffer.size);
+    memcpy(copy, buffer.data, buffer.size);
+    struct gw_bin info = {copy, (uint32_t)buffer.size};
+    msgpack_sbuffer_destroy(&buffer);
+    return info;
+}
+
+void gw_gang_stand(struct gw_node_core *core, struct gw_run *run)
+{
+    struct gw_gang *gang = run->gang;
+    if (run->rank == 0 && !gang->leased)
+        return; /* LEASED comes back to it */
+    if (run->rank == 0 && gang->lease_failed) {
+        fail_lease(core, run);
+        return;
+    }
+    if (!core->registered)
+        return; /* told after the next registration */
+    struct gw_bin info = {0};
+    uint64_t *token = NULL;
+    if (run->rank == 0) {
+        info = pack_info(core, gang);
+        token = gw_core_scratch(core, sizeof *token);
+        *token = gang->segment;
+    }
+    struct gw_effect *effect = gw_core_send(core, core->scheduler, GW_MESSAGE_rank_ready);
+    effect->message.rank_ready = (struct gw_msg_rank_ready){run->attempt, run->rank, info};
+    effect->tokens = token;
+    effect->token_count = token != NULL;
+}
+
+int gw_gang_on_ready(struct gw_node_core *core, struct gw_process *process,
+                     const struct gw_msg_rank_ready *ready)
+{
+    struct gw_run *run = process->queue.first;
+    if (!run || !run->gang || run->state != GW_RUN_STARTING || run->attempt != ready->attempt ||
+        run->rank != ready->rank)
+        return GW_EPROTO;
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STANDING);
+    gw_gang_stand(core, run);
+    return 0;
+}
+
+void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event)
+{
+    struct gw_gang *gang = find_gang(core, event->number);
+    if (!gang || gang->leased) {
+        for (uint32_t i = 0; i < event->token_count; i++)
+            gw_core_drop_token(core, event->tokens[i]);
+        gw_core_effect(core, GW_EFFECT_UNLEASE)->number = event->number;
+        return;
+    }
+    gang->leased = true;
+    if (event->code < 0) {
+        gang->lease_failed = true;
+        gang->lease_code = event->code;
+        gang->lease_text = gw_core_strdup(event->text);
+    } else {
+        gang->port_held = true;
+        gang->port = (uint32_t)event->code;
+        gang->address = gw_core_strdup(event->text);
+        gang->segment = event->token_count ? event->tokens[0] : 0;
+    }
+    for (size_t i = 0; i < gang->ranks.count; i++) {
+        struct gw_run *run = gang->ranks.items[i];
+        if (run->rank == 0 && run->state == GW_RUN_STANDING) {
+            gw_gang_stand(core, run);
+            return; /* it may have gone, and the gang with it */
+        }
+    }
+}
+
+/* -- Go ------------------------------------------------------------------------------------------
+ */
+
+/* Reads {"master_addr", "master_port"}; what is not there stays as it is. */
+static void read_info(struct gw_gang *gang, struct gw_bin info)
+{
+    if (!info.size || gw_frame_check(info.data, info.size, NULL) < 0)
+        return;
+    msgpack_unpacked unpacked;
+    msgpack_unpacked_init(&unpacked);
+    if (msgpack_unpack_next(&unpacked, info.data, info.size, NULL) == MSGPACK_UNPACK_SUCCESS &&
+        unpacked.data.type == MSGPACK_OBJECT_MAP) {
+        for (uint32_t i = 0; i < unpacked.data.via.map.size; i++) {
+            const msgpack_object *key = &unpacked.data.via.map.ptr[i].key;
+            const msgpack_object *value = &unpacked.data.via.map.ptr[i].val;
+            if (key->type != MSGPACK_OBJECT_STR || key->via.str.size != strlen("master_addr"))
+                continue;
+            if (memcmp(key->via.str.ptr, "master_addr", key->via.str.size) == 0 &&
+                value->type == MSGPACK_OBJECT_STR) {
+                free(gang->address);
+                gang->address = strndup(value->via.str.ptr, value->via.str.size);
+                GW_MUST_PTR(gang->address);
+            } else if (memcmp(key->via.str.ptr, "master_port", key->via.str.size) == 0 &&
+                       value->type == MSGPACK_OBJECT_POSITIVE_INTEGER) {
+                gang->port = (uint32_t)value->via.u64;
+            }
+        }
+    }
+    msgpack_unpacked_destroy(&unpacked);
+}
+
+static void start_rank(struct gw_node_core *core, struct gw_run *run, struct gw_bin info)
+{
+    struct gw_gang *gang = run->gang;
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_RUNNING);
+    if (!run->process) {
+        gw_process_start(core, NULL, run);
+        return;
+    }
+    run->process->head_since_ns = core->now_ns;
+    if (!run->process->link)
+        return; /* it is ending: its burial says how */
+    struct gw_effect *effect = gw_core_send(core, run->process->link, GW_MESSAGE_gang_go);
+    effect->message.gang_go = (struct gw_msg_gang_go){gang->attempt, info};
+    if (gang->segment) {
+        uint64_t *token = gw_core_scratch(core, sizeof *token);
+        *token = gang->segment;
+        effect->tokens = token;
+        effect->token_count = 1;
+    }
+}
+
+void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
+{
+    const struct gw_msg_gang_go *go = &event->message->gang_go;
+    struct gw_gang *gang = find_gang(core, go->attempt);
+    bool takes = gang && gang->state == GW_GANG_FORMING;
+    for (uint32_t i = 0; i < event->token_count; i++)
+        if (takes && !gang->segment)
+            gang->segment = event->tokens[i];
+        else
+            gw_core_drop_token(core, event->tokens[i]);
+    if (!takes)
+        return;
+    gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_RUNNING);
+    read_info(gang, go->info);
+    let_port_go(core, gang);
+    struct gw_bin info = {gw_core_scratch(core, go->info.size), go->info.size};
+    if (info.size)
+        memcpy((void *)(uintptr_t)info.data, go->info.data, info.size);
+    for (size_t i = 0; i < gang->ranks.count; i++)
+        if (gang->ranks.items[i]->state == GW_RUN_STANDING)
+            start_rank(core, gang->ranks.items[i], info);
+}
+
+void gw_gang_on_control(struct gw_node_core *core, const struct gw_msg_control *control)
+{
+    const struct gw_run *run = gw_run_find(core, control->attempt, 0);
+    if (run && run->process && run->process->link && run->state == GW_RUN_RUNNING)
+        gw_core_send(core, run->process->link, GW_MESSAGE_control)->message.control = *control;
+}

@@ -1,0 +1,755 @@
+/* The worker's core: the step, the scheduler's link (registration, heartbeats, fence) and the end.
+ *
+ * Always: every message of the scheduler that is acted on carries the term and the peer of the last
+ * welcome, and a sequence number above the last one; nothing runs longer than fence_ns after the
+ * last acknowledged heartbeat was sent. */
+#include "worker/core/state.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <msgpack.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND UINT64_C(1000000000)
+#define MS UINT64_C(1000000)
+#define SHUTDOWN_GRACE_NS (500 * MS)
+
+static const struct gw_sm_state run_states[] = {
+    [GW_RUN_WAITING] = {"waiting", GW_SM_NEXT(GW_RUN_READY) | GW_SM_NEXT(GW_RUN_ENDED)},
+    [GW_RUN_READY] = {"ready", GW_SM_NEXT(GW_RUN_STARTING) | GW_SM_NEXT(GW_RUN_SENT) |
+                                   GW_SM_NEXT(GW_RUN_RUNNING) | GW_SM_NEXT(GW_RUN_ENDED)},
+    [GW_RUN_STARTING] = {"starting", GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_ENDING) |
+                                         GW_SM_NEXT(GW_RUN_ENDED)},
+    [GW_RUN_STANDING] = {"standing", GW_SM_NEXT(GW_RUN_RUNNING) | GW_SM_NEXT(GW_RUN_ENDING) |
+                                         GW_SM_NEXT(GW_RUN_ENDED)},
+    [GW_RUN_SENT] = {"sent", GW_SM_NEXT(GW_RUN_READY) | GW_SM_NEXT(GW_RUN_ENDING) |
+                                 GW_SM_NEXT(GW_RUN_ENDED)},
+    [GW_RUN_RUNNING] = {"running", GW_SM_NEXT(GW_RUN_ENDING) | GW_SM_NEXT(GW_RUN_ENDED)},
+    [GW_RUN_ENDING] = {"ending", GW_SM_NEXT(GW_RUN_ENDED)},
+    [GW_RUN_ENDED] = {"ended", 0},
+};
+static const struct gw_sm_state process_states[] = {
+    [GW_PROCESS_STARTING] = {"starting", GW_SM_NEXT(GW_PROCESS_IDLE) | GW_SM_NEXT(GW_PROCESS_BUSY) |
+                                             GW_SM_NEXT(GW_PROCESS_ENDING) |
+                                             GW_SM_NEXT(GW_PROCESS_EXITED) |
+                                             GW_SM_NEXT(GW_PROCESS_BURIED)},
+    [GW_PROCESS_IDLE] = {"idle", GW_SM_NEXT(GW_PROCESS_BUSY) | GW_SM_NEXT(GW_PROCESS_ENDING) |
+                                     GW_SM_NEXT(GW_PROCESS_EXITED)},
+    [GW_PROCESS_BUSY] = {"busy", GW_SM_NEXT(GW_PROCESS_IDLE) | GW_SM_NEXT(GW_PROCESS_ENDING) |
+                                     GW_SM_NEXT(GW_PROCESS_EXITED)},
+    [GW_PROCESS_ENDING] = {"ending", GW_SM_NEXT(GW_PROCESS_EXITED) | GW_SM_NEXT(GW_PROCESS_BURIED)},
+    [GW_PROCESS_EXITED] = {"exited", GW_SM_NEXT(GW_PROCESS_BURIED)},
+    [GW_PROCESS_BURIED] = {"buried", GW_SM_NEXT(GW_PROCESS_GONE)},
+    [GW_PROCESS_GONE] = {"gone", 0},
+};
+static const struct gw_sm_state gang_states[] = {
+    [GW_GANG_FORMING] = {"forming", GW_SM_NEXT(GW_GANG_RUNNING) | GW_SM_NEXT(GW_GANG_ABORTED) |
+                                        GW_SM_NEXT(GW_GANG_GONE)},
+    [GW_GANG_RUNNING] = {"running", GW_SM_NEXT(GW_GANG_ABORTED) | GW_SM_NEXT(GW_GANG_GONE)},
+    [GW_GANG_ABORTED] = {"aborted", GW_SM_NEXT(GW_GANG_GONE)},
+    [GW_GANG_GONE] = {"gone", 0},
+};
+static const struct gw_sm_state fetch_states[] = {
+    [GW_FETCH_CONNECTING] = {"connecting", GW_SM_NEXT(GW_FETCH_ASKED) | GW_SM_NEXT(GW_FETCH_GONE)},
+    [GW_FETCH_ASKED] = {"asked", GW_SM_NEXT(GW_FETCH_GONE)},
+    [GW_FETCH_GONE] = {"gone", 0},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+struct gw_sm gw_run_sm = {"worker run", run_states, COUNT(run_states), NULL};
+struct gw_sm gw_process_sm = {"worker process", process_states, COUNT(process_states), NULL};
+struct gw_sm gw_gang_sm = {"worker gang", gang_states, COUNT(gang_states), NULL};
+struct gw_sm gw_fetch_sm = {"worker fetch", fetch_states, COUNT(fetch_states), NULL};
+
+struct gw_sm *gw_node_core_machine(size_t i)
+{
+    struct gw_sm *machines[] = {&gw_run_sm, &gw_process_sm, &gw_gang_sm, &gw_fetch_sm};
+    return i < COUNT(machines) ? machines[i] : NULL;
+}
+
+/* -- Memory and effects --------------------------------------------------------------------------
+ */
+
+void *gw_core_alloc(size_t bytes)
+{
+    void *memory = calloc(1, bytes ? bytes : 1);
+    GW_MUST_PTR(memory);
+    return memory;
+}
+
+char *gw_core_strdup(const char *text)
+{
+    char *copy = strdup(text ? text : "");
+    GW_MUST_PTR(copy);
+    return copy;
+}
+
+void *gw_core_scratch(struct gw_node_core *core, size_t bytes)
+{
+    void *memory = gw_arena_alloc(&core->effects->arena, bytes ? bytes : 1);
+    GW_MUST_PTR(memory);
+    return memory;
+}
+
+struct gw_effect *gw_core_effect(struct gw_node_core *core, uint32_t type)
+{
+    GW_MUST(gw_array_push(&core->effects->list, (struct gw_effect){.type = type}));
+    return &core->effects->list.items[core->effects->list.count - 1];
+}
+
+struct gw_effect *gw_core_send(struct gw_node_core *core, struct gw_node_link *link, uint32_t type)
+{
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_SEND);
+    effect->peer = link->peer;
+    effect->message.type = type;
+    effect->message.term = core->term;
+    effect->message.peer = core->peer;
+    effect->message.sequence = ++link->sent;
+    return effect;
+}
+
+void gw_core_drop_token(struct gw_node_core *core, uint64_t token)
+{
+    uint64_t *tokens = gw_core_scratch(core, sizeof *tokens);
+    tokens[0] = token;
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_DROP_TOKEN);
+    effect->tokens = tokens;
+    effect->token_count = 1;
+}
+
+static void drop_tokens(struct gw_node_core *core, const struct gw_event *event)
+{
+    for (uint32_t i = 0; i < event->token_count; i++)
+        gw_core_drop_token(core, event->tokens[i]);
+}
+
+/* -- Lifetime ------------------------------------------------------------------------------------
+ */
+
+struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
+{
+    assert(options->slots > 0);
+    struct gw_node_core *core = gw_core_alloc(sizeof *core);
+    core->options = *options;
+    struct gw_node_gpu *gpus = gw_core_alloc(options->gpu_count * sizeof *gpus);
+    for (uint32_t i = 0; i < options->gpu_count; i++) {
+        gpus[i] = options->gpus[i];
+        gpus[i].uuid = gw_core_strdup(options->gpus[i].uuid);
+        gpus[i].name = gw_core_strdup(options->gpus[i].name);
+    }
+    core->options.gpus = gpus;
+    core->options.host = gw_core_strdup(options->host);
+    core->options.address = gw_core_strdup(options->address);
+    core->options.log_dir = gw_core_strdup(options->log_dir);
+    core->options.checkpoint_dir = gw_core_strdup(options->checkpoint_dir);
+    if (!core->options.cores)
+        core->options.cores = options->slots;
+    if (!core->options.heartbeat_ns)
+        core->options.heartbeat_ns = 2 * SECOND;
+    if (!core->options.fence_ns)
+        core->options.fence_ns = 10 * SECOND;
+    if (!core->options.runner_idle_ns)
+        core->options.runner_idle_ns = 60 * SECOND;
+    core->starving_serial = UINT64_MAX;
+    return core;
+}
+
+static void free_text(const char *text)
+{
+    free((void *)(uintptr_t)text);
+}
+
+static void free_tables(struct gw_node_core *core)
+{
+    size_t at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&core->gangs, &at, &key, &value))
+        gw_gang_free(core, (struct gw_gang *)(uintptr_t)value);
+    while (core->processes.count)
+        gw_process_free(core, core->processes.items[0]);
+    while (core->fetches.count)
+        gw_fetch_free(core, core->fetches.items[0]);
+    for (at = 0; gw_map_next(&core->jobs, &at, &key, &value);)
+        gw_job_free(core, (struct gw_node_job *)(uintptr_t)value);
+    for (size_t i = 0; i < core->pools.count; i++)
+        gw_pool_free(core->pools.items[i]);
+    for (at = 0; gw_map_next(&core->links, &at, &key, &value);)
+        free((void *)(uintptr_t)value);
+    for (at = 0; gw_map_next(&core->neighbours, &at, &key, &value);) {
+        struct gw_neighbour *neighbour = (struct gw_neighbour *)(uintptr_t)value;
+        free(neighbour->address);
+        free(neighbour);
+    }
+    for (size_t i = 0; i < core->programs.count; i++) {
+        struct gw_program *program = core->programs.items[i];
+        free(program->hash);
+        free(program->path);
+        free(program->text);
+        free(program);
+    }
+}
+
+static void free_runs(struct gw_node_core *core, struct gw_runs *list)
+{
+    while (list->first)
+        gw_run_free(core, list->first);
+}
+
+void gw_node_core_free(struct gw_node_core *core)
+{
+    if (!core)
+        return;
+    struct gw_effects effects = {0};
+    core->effects = &effects; /* dropped: whoever drives this closes all descriptors */
+    free_runs(core, &core->waiting);
+    free_runs(core, &core->alone);
+    free_runs(core, &core->held);
+    for (size_t i = 0; i < core->pools.count; i++)
+        free_runs(core, &core->pools.items[i]->ready);
+    for (size_t i = 0; i < core->processes.count; i++)
+        free_runs(core, &core->processes.items[i]->queue);
+    free_tables(core);
+    for (size_t i = 0; i < core->run_chunks.count; i++)
+        free(core->run_chunks.items[i]);
+    gw_array_deinit(&core->run_chunks);
+    gw_array_deinit(&core->pools);
+    gw_array_deinit(&core->programs);
+    gw_array_deinit(&core->processes);
+    gw_array_deinit(&core->fetches);
+    gw_array_deinit(&core->outbox);
+    gw_arena_deinit(&core->outbox_arena);
+    gw_map_deinit(&core->jobs);
+    gw_map_deinit(&core->attempts);
+    gw_map_deinit(&core->gangs);
+    gw_map_deinit(&core->links);
+    gw_map_deinit(&core->processes_by_id);
+    gw_map_deinit(&core->neighbours);
+    gw_map_deinit(&core->requests);
+    gw_array_deinit(&effects.list);
+    gw_arena_deinit(&effects.arena);
+    for (uint32_t i = 0; i < core->options.gpu_count; i++) {
+        free_text(core->options.gpus[i].uuid);
+        free_text(core->options.gpus[i].name);
+    }
+    free((void *)(uintptr_t)core->options.gpus);
+    free_text(core->options.host);
+    free_text(core->options.address);
+    free_text(core->options.log_dir);
+    free_text(core->options.checkpoint_dir);
+    free(core);
+}
+
+/* -- The scheduler's link ------------------------------------------------------------------------
+ */
+
+static struct gw_bin pack_gpus(struct gw_node_core *core)
+{
+    msgpack_sbuffer buffer;
+    msgpack_packer packer;
+    msgpack_sbuffer_init(&buffer);
+    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+    msgpack_pack_array(&packer, core->options.gpu_count);
+    for (uint32_t i = 0; i < core->options.gpu_count; i++) {
+        const struct gw_node_gpu *gpu = &core->options.gpus[i];
+        msgpack_pack_array(&packer, 3);
+        msgpack_pack_str_with_body(&packer, gpu->uuid, strlen(gpu->uuid));
+        msgpack_pack_str_with_body(&packer, gpu->name, strlen(gpu->name));
+        msgpack_pack_uint64(&packer, gpu->memory_bytes);
+    }
+    void *copy = gw_core_scratch(core, buffer.size);
+    memcpy(copy, buffer.data, buffer.size);
+    struct gw_bin bin = {copy, (uint32_t)buffer.size};
+    msgpack_sbuffer_destroy(&buffer);
+    return bin;
+}
+
+/* All live runs: those in the table of attempts, and the ranks of gangs. */
+static void list_attempts(struct gw_node_core *core, struct gw_msg_registration *message)
+{
+    size_t count = core->attempts.count, at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&core->gangs, &at, &key, &value))
+        count += ((struct gw_gang *)(uintptr_t)value)->ranks.count;
+    for (size_t i = 0; i < core->outbox.count; i++)
+        count += core->outbox.items[i].message.type == GW_MESSAGE_finished
+                     ? core->outbox.items[i].message.finished.attempt.count
+                     : 1;
+    uint64_t *attempts = gw_core_scratch(core, count * sizeof *attempts);
+    uint32_t *ranks = gw_core_scratch(core, count * sizeof *ranks), n = 0;
+    for (at = 0; gw_map_next(&core->attempts, &at, &key, &value);) {
+        attempts[n] = key;
+        ranks[n++] = GW_RANK_NONE;
+    }
+    for (at = 0; gw_map_next(&core->gangs, &at, &key, &value);) {
+        const struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+        for (size_t i = 0; i < gang->ranks.count; i++) {
+            attempts[n] = key;
+            ranks[n++] = gang->ranks.items[i]->rank;
+        }
+    }
+    for (size_t i = 0; i < core->outbox.count; i++) {
+        const struct gw_message *told = &core->outbox.items[i].message;
+        uint32_t rows = told->type == GW_MESSAGE_finished ? told->finished.attempt.count : 1;
+        for (uint32_t row = 0; row < rows; row++, n++) {
+            bool well = told->type == GW_MESSAGE_finished;
+            attempts[n] = well ? gw_col64_at(told->finished.attempt, row) : told->ended.attempt;
+            ranks[n] = well ? gw_col32_at(told->finished.rank, row) : told->ended.rank;
+        }
+    }
+    message->attempt = (struct gw_col64){attempts, n};
+    message->attempt_rank = (struct gw_col32){ranks, n};
+}
+
+static void list_objects(struct gw_node_core *core, struct gw_msg_registration *message)
+{
+    size_t count = 0, at = 0, inner;
+    uint64_t key, value, place, object;
+    while (gw_map_next(&core->jobs, &at, &key, &value))
+        count += ((struct gw_node_job *)(uintptr_t)value)->objects.count;
+    uint64_t *jobs = gw_core_scratch(core, count * sizeof *jobs);
+    uint64_t *bytes = gw_core_scratch(core, count * sizeof *bytes);
+    uint32_t *indices = gw_core_scratch(core, count * sizeof *indices);
+    uint32_t *ranks = gw_core_scratch(core, count * sizeof *ranks), n = 0;
+    for (at = 0; gw_map_next(&core->jobs, &at, &key, &value);) {
+        const struct gw_node_job *job = (struct gw_node_job *)(uintptr_t)value;
+        for (inner = 0; gw_map_next(&job->objects, &inner, &place, &object);) {
+            const struct gw_object *held = (struct gw_object *)(uintptr_t)object;
+            if (held->released)
+                continue;
+            jobs[n] = key;
+            indices[n] = held->index;
+            ranks[n] = held->rank;
+            bytes[n++] = held->bytes;
+        }
+    }
+    message->object_job = (struct gw_col64){jobs, n};
+    message->object_index = (struct gw_col32){indices, n};
+    message->object_rank = (struct gw_col32){ranks, n};
+    message->object_bytes = (struct gw_col64){bytes, n};
+}
+
+static void on_welcome(struct gw_node_core *core, const struct gw_message *message)
+{
+    core->term = message->term;
+    core->peer = message->peer;
+    core->worker = message->welcome.worker;
+    core->registered = true;
+    core->acked_ns = core->now_ns;
+    core->heartbeat_received = 0;
+    memset(core->heartbeat_sent_ns, 0, sizeof core->heartbeat_sent_ns);
+    core->heartbeat_due_ns = core->now_ns;
+
+    struct gw_msg_registration registration = {
+        .incarnation = core->incarnation,
+        .slots = core->options.slots,
+        .memory_bytes = core->options.memory_bytes,
+        .gpus = pack_gpus(core),
+        .host = core->options.host,
+        .address = core->options.address,
+    };
+    list_objects(core, &registration);
+    list_attempts(core, &registration);
+    gw_core_send(core, core->scheduler, GW_MESSAGE_registration)->message.registration =
+        registration;
+    gw_result_flush_outbox(core);
+    size_t at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&core->gangs, &at, &key, &value)) {
+        struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+        for (size_t i = 0; i < gang->ranks.count; i++)
+            if (gang->ranks.items[i]->state == GW_RUN_STANDING)
+                gw_gang_stand(core, gang->ranks.items[i]);
+    }
+}
+
+static void send_heartbeat(struct gw_node_core *core)
+{
+    uint64_t number = ++core->heartbeat_number;
+    core->heartbeat_sent_ns[number % HEARTBEATS_KEPT] = core->now_ns;
+    core->heartbeat_due_ns = core->now_ns + core->options.heartbeat_ns;
+    gw_core_send(core, core->scheduler, GW_MESSAGE_heartbeat)->message.heartbeat =
+        (struct gw_msg_heartbeat){number, core->heartbeat_received, core->object_bytes};
+}
+
+static void on_heartbeat(struct gw_node_core *core, const struct gw_msg_heartbeat *heartbeat)
+{
+    if (heartbeat->number > core->heartbeat_received)
+        core->heartbeat_received = heartbeat->number;
+    uint64_t echo = heartbeat->echo;
+    if (echo > core->heartbeat_number || echo + HEARTBEATS_KEPT <= core->heartbeat_number)
+        return;
+    uint64_t sent = core->heartbeat_sent_ns[echo % HEARTBEATS_KEPT];
+    if (sent > core->acked_ns)
+        core->acked_ns = sent;
+}
+
+/* Everything that runs is given up: its ends will not be told. */
+static void drop_all(struct gw_node_core *core, uint64_t grace_ns)
+{
+    for (size_t i = 0; i < core->processes.count; i++) {
+        struct gw_process *process = core->processes.items[i];
+        free_runs(core, &process->queue);
+        gw_process_bury(core, process, grace_ns);
+    }
+    free_runs(core, &core->waiting);
+    free_runs(core, &core->alone);
+    free_runs(core, &core->held);
+    for (size_t i = 0; i < core->pools.count; i++)
+        free_runs(core, &core->pools.items[i]->ready);
+    while (core->gangs.count) {
+        size_t at = 0;
+        uint64_t key, value;
+        gw_map_next(&core->gangs, &at, &key, &value);
+        struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+        gw_gang_abort(core, gang);
+        gw_gang_tidy(core, gang);
+    }
+    gw_array_clear(&core->outbox);
+}
+
+static bool anything_runs(const struct gw_node_core *core)
+{
+    return core->attempts.count || core->gangs.count || core->outbox.count;
+}
+
+static void fence(struct gw_node_core *core)
+{
+    drop_all(core, 0);
+    if (core->scheduler) { /* half open: what it believes to run here does not */
+        gw_core_effect(core, GW_EFFECT_CLOSE)->peer = core->scheduler->peer;
+        core->registered = false;
+    }
+}
+
+static uint64_t fence_at(const struct gw_node_core *core)
+{
+    return core->acked_ns + core->options.fence_ns;
+}
+
+static void shut_down(struct gw_node_core *core)
+{
+    if (core->shutting_down)
+        return;
+    core->shutting_down = true;
+    drop_all(core, SHUTDOWN_GRACE_NS);
+}
+
+/* -- Events --------------------------------------------------------------------------------------
+ */
+
+static void on_open(struct gw_node_core *core, const struct gw_event *event)
+{
+    struct gw_node_link *link = gw_core_alloc(sizeof *link);
+    link->peer = event->peer;
+    link->role = event->role;
+    GW_MUST(gw_map_put(&core->links, event->peer.id, (uintptr_t)link));
+    if (event->role == GW_ROLE_SCHEDULER) {
+        core->scheduler = link;
+        core->registered = false;
+    } else if (event->role == GW_ROLE_GUARDIAN) {
+        core->guardian = link;
+    } else if (event->role == GW_ROLE_RUNNER) {
+        link->process = gw_process_find(core, event->number);
+        if (link->process)
+            link->process->link = link;
+    } else if (event->number) {
+        gw_fetch_on_open(core, link, (uint32_t)event->number);
+    }
+}
+
+static void on_guardian_close(struct gw_node_core *core)
+{
+    core->guardian = NULL;
+    if (core->exited)
+        return;
+    if (core->scheduler) {
+        gw_core_send(core, core->scheduler, GW_MESSAGE_refuse)->message.refuse =
+            (struct gw_msg_refuse){GW_ELOST, "the worker's guardian is gone"};
+        gw_core_effect(core, GW_EFFECT_CLOSE)->peer = core->scheduler->peer;
+    }
+    core->exited = true;
+    gw_core_effect(core, GW_EFFECT_EXIT);
+}
+
+static void on_close(struct gw_node_core *core, const struct gw_event *event)
+{
+    uint64_t value;
+    if (!event->peer.id) { /* a CONNECT that failed */
+        gw_fetch_fail_worker(core, (uint32_t)event->number);
+        return;
+    }
+    if (!gw_map_get(&core->links, event->peer.id, &value))
+        return;
+    struct gw_node_link *link = (struct gw_node_link *)(uintptr_t)value;
+    gw_map_remove(&core->links, event->peer.id);
+    if (link == core->scheduler) {
+        core->scheduler = NULL;
+        core->registered = false;
+        gw_fetch_fail_worker(core, 0);
+    } else if (link == core->guardian) {
+        on_guardian_close(core);
+    } else if (link->process) {
+        link->process->link = NULL;
+        gw_process_on_close(core, link->process, event->text);
+    } else if (link->neighbour) {
+        gw_fetch_on_close(core, link->neighbour);
+    }
+    free(link);
+}
+
+static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
+{
+    const struct gw_message *message = event->message;
+    if (message->type == GW_MESSAGE_welcome) {
+        on_welcome(core, message);
+        return 0;
+    }
+    if (!core->registered || message->term != core->term || message->peer != core->peer) {
+        drop_tokens(core, event);
+        return 0;
+    }
+    switch (message->type) {
+    case GW_MESSAGE_object:
+        gw_fetch_on_object(core, event);
+        return 0;
+    case GW_MESSAGE_gang_go:
+        gw_gang_on_go(core, event);
+        return 0;
+    default:
+        drop_tokens(core, event);
+    }
+    switch (message->type) {
+    case GW_MESSAGE_heartbeat:
+        on_heartbeat(core, &message->heartbeat);
+        return 0;
+    case GW_MESSAGE_spec:
+        gw_job_on_spec(core, &message->spec);
+        return 0;
+    case GW_MESSAGE_assign:
+        return core->shutting_down ? 0 : gw_run_on_assign(core, &message->assign);
+    case GW_MESSAGE_gang:
+        if (!core->shutting_down)
+            gw_gang_on_gang(core, &message->gang);
+        return 0;
+    case GW_MESSAGE_kill:
+        gw_run_on_kill(core, &message->kill);
+        return 0;
+    case GW_MESSAGE_control:
+        gw_gang_on_control(core, &message->control);
+        return 0;
+    case GW_MESSAGE_neighbour:
+        gw_fetch_on_neighbour(core, &message->neighbour);
+        return 0;
+    case GW_MESSAGE_fetch:
+        gw_object_on_fetch(core, core->scheduler, &message->fetch);
+        return 0;
+    case GW_MESSAGE_release:
+        gw_object_on_release(core, &message->release);
+        return 0;
+    case GW_MESSAGE_forget:
+        gw_job_on_forget(core, message->forget.job);
+        return 0;
+    case GW_MESSAGE_shutdown:
+        shut_down(core);
+        return 0;
+    default:
+        return GW_EPROTO;
+    }
+}
+
+static int on_runner(struct gw_node_core *core, struct gw_process *process,
+                     const struct gw_event *event)
+{
+    const struct gw_message *message = event->message;
+    if (!process || process->burying) { /* too late */
+        drop_tokens(core, event);
+        return 0;
+    }
+    if (message->type == GW_MESSAGE_finished)
+        return gw_result_on_finished(core, process, event);
+    drop_tokens(core, event);
+    const struct gw_run *run = process->queue.first;
+    switch (message->type) {
+    case GW_MESSAGE_runner:
+        return gw_process_on_hello(core, process, &message->runner);
+    case GW_MESSAGE_ended:
+        return gw_result_on_ended(core, process, &message->ended);
+    case GW_MESSAGE_rank_ready:
+        return gw_gang_on_ready(core, process, &message->rank_ready);
+    case GW_MESSAGE_metric:
+        if (!run || run->attempt != message->metric.attempt)
+            return GW_EPROTO;
+        if (core->registered)
+            gw_core_send(core, core->scheduler, GW_MESSAGE_metric)->message.metric =
+                message->metric;
+        return 0;
+    default:
+        return GW_EPROTO;
+    }
+}
+
+static int on_guardian(struct gw_node_core *core, const struct gw_message *message)
+{
+    switch (message->type) {
+    case GW_MESSAGE_spawned:
+        gw_process_on_spawned(core, &message->spawned);
+        return 0;
+    case GW_MESSAGE_exited:
+        gw_process_on_exited(core, &message->exited);
+        return 0;
+    case GW_MESSAGE_buried:
+        gw_process_on_buried(core, &message->buried);
+        return 0;
+    default:
+        return GW_EPROTO;
+    }
+}
+
+static int on_message(struct gw_node_core *core, const struct gw_event *event)
+{
+    const struct gw_message *message = event->message;
+    uint64_t value;
+    if (!gw_map_get(&core->links, event->peer.id, &value)) {
+        drop_tokens(core, event);
+        return 0;
+    }
+    struct gw_node_link *link = (struct gw_node_link *)(uintptr_t)value;
+    if (message->sequence && message->sequence <= link->received) { /* seen already */
+        drop_tokens(core, event);
+        return 0;
+    }
+    if (message->sequence)
+        link->received = message->sequence;
+    if (link == core->scheduler)
+        return on_scheduler(core, event);
+    if (link->role == GW_ROLE_RUNNER)
+        return on_runner(core, link->process, event);
+    if (message->type == GW_MESSAGE_object) {
+        gw_fetch_on_object(core, event);
+        return 0;
+    }
+    drop_tokens(core, event);
+    if (link == core->guardian)
+        return on_guardian(core, message);
+    if (link->role == GW_ROLE_PEER && message->type == GW_MESSAGE_fetch) {
+        gw_object_on_fetch(core, link, &message->fetch);
+        return 0;
+    }
+    return GW_EPROTO;
+}
+
+static void on_tick(struct gw_node_core *core)
+{
+    if (core->registered && core->now_ns >= core->heartbeat_due_ns)
+        send_heartbeat(core);
+    if (anything_runs(core) && core->now_ns >= fence_at(core))
+        fence(core);
+    gw_process_tick(core);
+    gw_fetch_tick(core);
+}
+
+int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
+                      struct gw_effects *effects)
+{
+    int rc = 0;
+    assert(event->now_ns >= core->now_ns);
+    gw_array_clear(&effects->list);
+    gw_arena_reset(&effects->arena);
+    core->effects = effects;
+    core->now_ns = event->now_ns;
+    switch (event->type) {
+    case GW_EVENT_START:
+        core->incarnation = event->number;
+        break;
+    case GW_EVENT_OPEN:
+        on_open(core, event);
+        break;
+    case GW_EVENT_CLOSE:
+        on_close(core, event);
+        break;
+    case GW_EVENT_MESSAGE:
+        rc = on_message(core, event);
+        break;
+    case GW_EVENT_PROGRAM:
+        gw_program_on_event(core, event);
+        break;
+    case GW_EVENT_LEASED:
+        gw_gang_on_leased(core, event);
+        break;
+    case GW_EVENT_SHUTDOWN:
+        shut_down(core);
+        break;
+    default:
+        break;
+    }
+    on_tick(core); /* whatever is due, whichever event brought the time */
+    gw_pool_pump(core);
+    if (core->shutting_down && !core->processes.count && !core->exited) {
+        core->exited = true;
+        gw_core_effect(core, GW_EFFECT_EXIT);
+    }
+#ifdef GANGWAY_CHECK
+    gw_node_core_check(core);
+#endif
+    core->effects = NULL;
+    return rc;
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core)
+{
+    uint64_t deadline = gw_process_deadline_ns(core);
+    if (core->registered)
+        deadline = sooner(deadline, core->heartbeat_due_ns);
+    if (anything_runs(core))
+        deadline = sooner(deadline, fence_at(core));
+    if (core->fetches.count)
+        deadline = sooner(deadline, core->fetches.items[0]->deadline_ns);
+    return deadline;
+}
+
+/* -- What others may know ------------------------------------------------------------------------
+ */
+
+bool gw_node_core_executing(const struct gw_node_core *core, uint64_t id,
+                            struct gw_node_place *place)
+{
+    const struct gw_process *process = gw_process_find(core, id);
+    if (!process || !process->queue.first)
+        return false;
+    gw_run_place(process->queue.first, place);
+    return true;
+}
+
+bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank,
+                       struct gw_node_place *place)
+{
+    const struct gw_run *run = gw_run_find(core, attempt, rank);
+    if (!run)
+        return false;
+    gw_run_place(run, place);
+    return true;
+}
+
+void gw_node_output_path(const char *log_dir, const struct gw_node_place *place,
+                         const char *extension, char path[static GW_NODE_PATH_MAX])
+{
+    if (place->rank == GW_RANK_NONE)
+        snprintf(path, GW_NODE_PATH_MAX, "%s/%" PRIu64 "/%" PRIu32 ".%" PRIu64 ".%s", log_dir,
+                 place->job, place->index, place->attempt, extension);
+    else
+        snprintf(path, GW_NODE_PATH_MAX, "%s/%" PRIu64 "/%" PRIu32 ".%" PRIu64 ".%" PRIu32 ".%s",
+                 log_dir, place->job, place->index, place->attempt, place->rank, extension);
+}
+
+void gw_node_capture_path(const char *log_dir, uint64_t incarnation, uint64_t process,
+                          const char *extension, char path[static GW_NODE_PATH_MAX])
+{
+    snprintf(path, GW_NODE_PATH_MAX, "%s/runner.%" PRIu64 ".%" PRIu64 ".%s", log_dir, incarnation,
+             process, extension);
+}

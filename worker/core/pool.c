@@ -1,0 +1,344 @@
+/* Pools: which runner gets which work, when a runner starts, and which idle one makes room.
+ *
+ * Always: slots_used, the slots of processes not buried and of prepared command ranks, is at most
+ * the worker's. Work starts in the order in which it came, pool by pool: what is older and has no
+ * room stops what is younger from being handed out, until an idle runner could be ended for it. */
+#include "worker/core/state.h"
+
+#include "graph/wire/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BATCH_ROWS_MAX = 512,
+    BATCH_BYTES_MAX = GW_FRAME_BYTES_MAX / 4,
+    BATCH_TOKENS_MAX = GW_FRAME_FDS_MAX,
+};
+#define LOAD_MAX_NS UINT64_C(2000000) /* how much work a runner is sent ahead */
+#define EVICT_GRACE_NS UINT64_C(200000000)
+
+/* -- Finding -------------------------------------------------------------------------------------
+ */
+
+static bool same_bin(struct gw_bin a, struct gw_bin b)
+{
+    return a.size == b.size && (!a.size || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static bool fits(const struct gw_pool *pool, const struct gw_node_spec *spec,
+                 const struct gw_run *run)
+{
+    return pool->program == spec->program && pool->like->slots == spec->slots &&
+           pool->gpu_count == run->gpu_count &&
+           (!run->gpu_count ||
+            memcmp(pool->gpus, run->gpus, run->gpu_count * sizeof *run->gpus) == 0) &&
+           same_bin(pool->like->message.env, spec->message.env) &&
+           strcmp(pool->like->message.cwd, spec->message.cwd) == 0;
+}
+
+struct gw_pool *gw_pool_for(struct gw_node_core *core, struct gw_node_spec *spec,
+                            const struct gw_run *run)
+{
+    for (size_t i = 0; i < core->pools.count; i++)
+        if (fits(core->pools.items[i], spec, run))
+            return core->pools.items[i];
+    struct gw_pool *pool = gw_core_alloc(sizeof *pool);
+    pool->program = spec->program;
+    pool->like = spec;
+    spec->refs++;
+    pool->gpu_count = run->gpu_count;
+    pool->gpus = gw_core_alloc(run->gpu_count * sizeof *pool->gpus);
+    if (run->gpu_count)
+        memcpy(pool->gpus, run->gpus, run->gpu_count * sizeof *pool->gpus);
+    GW_MUST(gw_array_push(&core->pools, pool));
+    return pool;
+}
+
+void gw_pool_free(struct gw_pool *pool)
+{
+    gw_array_deinit(&pool->runners);
+    gw_strmap_deinit(&pool->functions);
+    gw_spec_unref(pool->like);
+    free(pool->gpus);
+    free(pool);
+}
+
+void gw_pool_tidy(struct gw_node_core *core, struct gw_pool *pool)
+{
+    if (pool->run_count || pool->process_count)
+        return;
+    size_t at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&core->jobs, &at, &key, &value)) {
+        struct gw_node_job *job = (struct gw_node_job *)(uintptr_t)value;
+        for (size_t i = 0; i < job->specs.count; i++)
+            if (job->specs.items[i] && job->specs.items[i]->pool == pool)
+                job->specs.items[i]->pool = NULL;
+    }
+    for (size_t i = 0; i < core->pools.count; i++)
+        if (core->pools.items[i] == pool) {
+            gw_array_remove_swap(&core->pools, i);
+            break;
+        }
+    gw_pool_free(pool);
+}
+
+/* A program that is there, and a function in it; to be asked once a runner has said hello. */
+bool gw_pool_has_function(struct gw_pool *pool, struct gw_node_spec *spec)
+{
+    if (!spec->function_known)
+        spec->function_known = gw_strmap_get(&pool->functions, spec->message.function, NULL);
+    return spec->function_known;
+}
+
+/* -- Failing -------------------------------------------------------------------------------------
+ */
+
+static void cannot_start(struct gw_node_core *core, struct gw_run *run, const char *text,
+                         uint64_t capture)
+{
+    struct gw_run_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+    end.capture = capture;
+    end.text = gw_core_strdup(text);
+    gw_run_end(core, run, end, 0);
+}
+
+void gw_pool_fail(struct gw_node_core *core, struct gw_pool *pool, const char *text,
+                  const struct gw_process *process)
+{
+    pool->start_failures = 0;
+    while (pool->ready.first)
+        cannot_start(core, pool->ready.first, text, process ? process->id : 0);
+}
+
+/* -- Feeding runners -----------------------------------------------------------------------------
+ */
+
+static uint64_t load_of(const struct gw_run *run)
+{
+    const struct gw_node_spec *spec = run->spec;
+    if (spec->cost_ns >= LOAD_MAX_NS || spec->message.wall_ns) /* unknown, long, or timed */
+        return LOAD_MAX_NS;
+    return spec->cost_ns + 1;
+}
+
+static bool takes_work(const struct gw_process *process)
+{
+    if (!process->link)
+        return false;
+    const struct gw_run *run = process->queue.first;
+    return process->state == GW_PROCESS_IDLE ||
+           (process->state == GW_PROCESS_BUSY && run && !run->gang && !run->killing);
+}
+
+static size_t row_bytes(const struct gw_run *run, uint32_t *tokens)
+{
+    size_t bytes = run->args_size + 64;
+    for (uint32_t d = 0; d < run->dep_count; d++) {
+        const struct gw_object *object = run->deps[d].object;
+        *tokens += object && object->token;
+        bytes += 32 + (object ? (object->token ? 0 : object->bytes) : run->deps[d].value_size);
+    }
+    return bytes;
+}
+
+/* Hands a runner what it can take, at most `share` runs. */
+static void feed(struct gw_node_core *core, struct gw_process *process, size_t share)
+{
+    struct gw_run *batch[BATCH_ROWS_MAX];
+    struct gw_pool *pool = process->pool;
+    uint32_t count = 0, tokens = 0;
+    size_t bytes = 0;
+    while (pool->ready.first && count < share && count < BATCH_ROWS_MAX) {
+        struct gw_run *run = pool->ready.first;
+        uint32_t row_tokens = 0;
+        size_t row = row_bytes(run, &row_tokens);
+        if (run->serial > core->starving_serial)
+            break;
+        if (!gw_pool_has_function(pool, run->spec)) {
+            char *text =
+                gw_run_text("the program holds no function \"%s\"", run->spec->message.function);
+            cannot_start(core, run, text, 0);
+            free(text);
+            continue;
+        }
+        if (row_tokens > BATCH_TOKENS_MAX) {
+            cannot_start(core, run, "it has more than 64 inputs of more than 4 KiB", 0);
+            continue;
+        }
+        if (count && (bytes + row > BATCH_BYTES_MAX || tokens + row_tokens > BATCH_TOKENS_MAX))
+            break;
+        run->load_ns = load_of(run);
+        if (process->queue.count && (process->load_ns + run->load_ns > LOAD_MAX_NS ||
+                                     process->queue.count >= BATCH_ROWS_MAX))
+            break;
+        gw_process_give(core, process, run);
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_SENT);
+        batch[count++] = run;
+        bytes += row;
+        tokens += row_tokens;
+    }
+    if (count)
+        gw_batch_send(core, process, batch, count);
+}
+
+/* Idle runners first, so that nothing waits behind another task while one of them is free. */
+static void feed_pool(struct gw_node_core *core, struct gw_pool *pool)
+{
+    for (int idle = 1; idle >= 0; idle--) {
+        size_t left = pool->runners.count;
+        for (size_t i = 0; i < pool->runners.count && pool->ready.first; i++, left--) {
+            struct gw_process *process = pool->runners.items[i];
+            if (takes_work(process) && (process->state == GW_PROCESS_IDLE) == idle)
+                feed(core, process, (pool->ready.count + left - 1) / left);
+        }
+    }
+}
+
+/* -- Starting and ending them --------------------------------------------------------------------
+ */
+
+/* Who wants a process: a run that needs its own (pool NULL or bound), or a pool with work left. */
+struct claim {
+    struct gw_run *run;
+    struct gw_pool *pool;
+    uint64_t serial;
+    uint32_t slots;
+    bool starves; /* nothing of it goes on while it waits */
+};
+
+static bool pool_claims(const struct gw_pool *pool)
+{
+    return pool->ready.count > pool->starting && pool->program->code == 0;
+}
+
+static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
+{
+    *claim = (struct claim){.serial = UINT64_MAX};
+    struct gw_run *run = core->alone.first;
+    while (run && run->pool && run->pool->program->code != 0) /* its program is on its way */
+        run = run->next;
+    if (run)
+        *claim = (struct claim){run, run->pool, run->serial, run->spec->slots, true};
+    for (size_t i = 0; i < core->pools.count; i++) {
+        struct gw_pool *pool = core->pools.items[i];
+        if (pool_claims(pool) && pool->ready.first->serial < claim->serial)
+            *claim = (struct claim){NULL, pool, pool->ready.first->serial, pool->like->slots,
+                                    pool->runners.count == 0};
+    }
+    return claim->serial != UINT64_MAX;
+}
+
+static struct gw_process *idle_runner(struct gw_pool *pool)
+{
+    for (size_t i = 0; i < pool->runners.count; i++)
+        if (pool->runners.items[i]->state == GW_PROCESS_IDLE && pool->runners.items[i]->link)
+            return pool->runners.items[i];
+    return NULL;
+}
+
+/* Ends idle runners, those longest idle first, until `slots` are free or will be. */
+static bool make_room(struct gw_node_core *core, uint32_t slots)
+{
+    uint32_t coming = core->options.slots - core->slots_used;
+    for (size_t i = 0; i < core->processes.count; i++)
+        if (core->processes.items[i]->burying &&
+            core->processes.items[i]->state != GW_PROCESS_BURIED)
+            coming += core->processes.items[i]->slots;
+    while (coming < slots) {
+        struct gw_process *victim = NULL;
+        for (size_t i = 0; i < core->processes.count; i++) {
+            struct gw_process *process = core->processes.items[i];
+            if (process->state == GW_PROCESS_IDLE &&
+                (!victim || process->idle_since_ns < victim->idle_since_ns))
+                victim = process;
+        }
+        if (!victim)
+            return false;
+        coming += victim->slots;
+        gw_process_bury(core, victim, EVICT_GRACE_NS);
+    }
+    return true;
+}
+
+static void take_alone(struct gw_node_core *core, struct gw_run *run)
+{
+    struct gw_process *idle = run->pool ? idle_runner(run->pool) : NULL;
+    gw_run_pull(run);
+    if (idle) {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
+        gw_process_give(core, idle, run);
+        gw_gang_prepare(core, idle, run);
+    } else if (run->pool) {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
+        gw_process_start(core, run->pool, run);
+    } else if (run->gang) { /* a command's rank: its slot is kept until go */
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
+        run->holds_slots = true;
+        core->slots_used += run->spec->slots;
+        gw_run_push(&core->held, run);
+        gw_gang_prepare(core, NULL, run);
+    } else {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_RUNNING);
+        gw_process_start(core, NULL, run);
+    }
+}
+
+/* Serves claims in order; false when the first that has no room must wait. */
+static bool serve(struct gw_node_core *core)
+{
+    struct claim claim;
+    while (oldest_claim(core, &claim)) {
+        bool room = core->slots_used + claim.slots <= core->options.slots;
+        bool warm = claim.run && claim.pool && idle_runner(claim.pool);
+        if (claim.slots > core->options.slots) {
+            char *text = gw_run_text("it needs %u slots, this worker has %u", claim.slots,
+                                     core->options.slots);
+            cannot_start(core, claim.run ? claim.run : claim.pool->ready.first, text, 0);
+            free(text);
+        } else if (!room && !warm) {
+            make_room(core, claim.slots);
+            core->starving_serial = claim.starves ? claim.serial : UINT64_MAX;
+            return false;
+        } else if (claim.run) {
+            take_alone(core, claim.run);
+        } else {
+            gw_process_start(core, claim.pool, NULL);
+        }
+    }
+    core->starving_serial = UINT64_MAX;
+    return true;
+}
+
+static void fail_programs(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->pools.count; i++) {
+        struct gw_pool *pool = core->pools.items[i];
+        const struct gw_program *program = pool->program;
+        if (program->code == 0 || program->code == GW_EAGAIN)
+            continue;
+        gw_pool_fail(core, pool, program->text, NULL);
+        for (struct gw_run *run = core->alone.first, *next; run; run = next) {
+            next = run->next;
+            if (run->pool == pool)
+                cannot_start(core, run, program->text, 0);
+        }
+    }
+}
+
+void gw_pool_pump(struct gw_node_core *core)
+{
+    if (!core->guardian || core->exited || core->shutting_down)
+        return;
+    fail_programs(core);
+    for (int round = 0; round < 2; round++) {
+        uint64_t starving = core->starving_serial;
+        for (size_t i = 0; i < core->pools.count; i++)
+            if (core->pools.items[i]->ready.first)
+                feed_pool(core, core->pools.items[i]);
+        serve(core);
+        if (core->starving_serial <= starving)
+            break; /* nothing that was held back may go now */
+    }
+}

@@ -1,0 +1,514 @@
+/* Processes: runners and commands, from spawn to burial, and who is charged for how they end.
+ *
+ * Always: a process holds its slots until it is buried; what it ran is judged when it is buried and
+ * its link is closed, since only then everything that it reported has arrived. The first run of a
+ * runner's queue executes; those behind it are queued again, uncharged. */
+#include "worker/core/state.h"
+
+#include <inttypes.h>
+#include <msgpack.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/wire/frame.h"
+
+#define MS UINT64_C(1000000)
+#define HELLO_LIMIT_NS (20000 * MS)
+#define LINGER_LIMIT_NS (1000 * MS) /* between a runner's closed link and its exit */
+#define STARTED_AFTER_NS (20 * MS)
+#define IDLE_GRACE_NS (200 * MS)
+
+struct gw_process *gw_process_find(const struct gw_node_core *core, uint64_t id)
+{
+    uint64_t value;
+    return gw_map_get(&core->processes_by_id, id, &value) ? (struct gw_process *)(uintptr_t)value
+                                                          : NULL;
+}
+
+/* -- Start ---------------------------------------------------------------------------------------
+ */
+
+static struct gw_msg_spawn spawn_of_runner(struct gw_node_core *core, const struct gw_pool *pool,
+                                           const struct gw_process *process)
+{
+    char *out = gw_core_scratch(core, GW_NODE_PATH_MAX);
+    char *err = gw_core_scratch(core, GW_NODE_PATH_MAX);
+    const char *log_dir = core->options.log_dir;
+    gw_node_capture_path(log_dir, core->incarnation, process->id, "out", out);
+    gw_node_capture_path(log_dir, core->incarnation, process->id, "err", err);
+    return (struct gw_msg_spawn){
+        .process = process->id,
+        .path = pool->program->path,
+        .argv = gw_environment_list1(core, pool->program->path),
+        .env = gw_environment_of_runner(core, pool),
+        .cwd = pool->like->message.cwd,
+        .out = out,
+        .err = err,
+        .output_bytes_max = pool->like->message.output_bytes_max,
+        .runner = 1,
+    };
+}
+
+static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const struct gw_run *run,
+                                            const struct gw_process *process)
+{
+    char *out = gw_core_scratch(core, GW_NODE_PATH_MAX);
+    char *err = gw_core_scratch(core, GW_NODE_PATH_MAX);
+    struct gw_node_place place;
+    gw_run_place(run, &place);
+    gw_node_output_path(core->options.log_dir, &place, "out", out);
+    gw_node_output_path(core->options.log_dir, &place, "err", err);
+    return (struct gw_msg_spawn){
+        .process = process->id,
+        .path = gw_environment_first(core, run->spec->message.argv),
+        .argv = run->spec->message.argv,
+        .env = gw_environment_of_command(core, run),
+        .cwd = run->spec->message.cwd,
+        .out = out,
+        .err = err,
+        .output_bytes_max = run->spec->message.output_bytes_max,
+    };
+}
+
+/* A runner of pool, bound to run where there is one; without a pool the command that run is. */
+struct gw_process *gw_process_start(struct gw_node_core *core, struct gw_pool *pool,
+                                    struct gw_run *run)
+{
+    struct gw_process *process = gw_core_alloc(sizeof *process);
+    process->id = ++core->process_id;
+    process->pool = pool;
+    process->runner = pool != NULL;
+    if (pool)
+        pool->process_count++;
+    process->slots = run ? run->spec->slots : pool->like->slots;
+    GW_MUST(gw_array_push(&core->processes, process));
+    GW_MUST(gw_map_put(&core->processes_by_id, process->id, (uintptr_t)process));
+    if (run && run->holds_slots)
+        run->holds_slots = false;
+    else
+        core->slots_used += process->slots;
+    struct gw_msg_spawn spawn;
+    if (pool) {
+        process->deadline_ns = core->now_ns + HELLO_LIMIT_NS;
+        GW_MUST(gw_array_push(&pool->runners, process));
+        if (run)
+            gw_process_give(core, process, run);
+        else
+            pool->starting++;
+        spawn = spawn_of_runner(core, pool, process);
+    } else {
+        spawn = spawn_of_command(core, run, process);
+        gw_process_give(core, process, run);
+        process->head_since_ns = core->now_ns;
+    }
+    gw_core_send(core, core->guardian, GW_MESSAGE_spawn)->message.spawn = spawn;
+    return process;
+}
+
+void gw_process_give(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+{
+    gw_run_pull(run);
+    gw_run_push(&process->queue, run);
+    run->process = process;
+    process->load_ns += run->load_ns;
+    if (process->state == GW_PROCESS_IDLE) {
+        gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
+        process->started_told = false;
+        if (!run->gang) /* a rank executes from go on */
+            process->head_since_ns = core->now_ns;
+    }
+}
+
+void gw_process_unbind(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+{
+    gw_run_pull(run);
+    run->process = NULL;
+    gw_run_push(&core->held, run);
+    process->pool->starting++;
+}
+
+void gw_process_idle(struct gw_node_core *core, struct gw_process *process)
+{
+    gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_IDLE);
+    process->idle_since_ns = core->now_ns;
+    process->head_since_ns = 0;
+}
+
+void gw_process_next(struct gw_node_core *core, struct gw_process *process)
+{
+    struct gw_run *run = process->queue.first;
+    process->started_told = false;
+    process->head_since_ns = run ? core->now_ns : 0;
+    if (process->state != GW_PROCESS_BUSY)
+        return;
+    if (!run) {
+        gw_process_idle(core, process);
+    } else if (run->killing) {
+        struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        end.text = gw_core_strdup("killed");
+        gw_run_end(core, run, end, run->kill_grace_ns);
+    }
+}
+
+/* -- Hello ---------------------------------------------------------------------------------------
+ */
+
+/* Reads a MessagePack list of names into the pool; false where it is none. */
+static bool read_functions(struct gw_pool *pool, struct gw_bin list)
+{
+    if (gw_frame_check(list.data, list.size, NULL) < 0)
+        return false;
+    msgpack_unpacked unpacked;
+    msgpack_unpacked_init(&unpacked);
+    bool well =
+        msgpack_unpack_next(&unpacked, list.data, list.size, NULL) == MSGPACK_UNPACK_SUCCESS &&
+        unpacked.data.type == MSGPACK_OBJECT_ARRAY;
+    for (uint32_t i = 0; well && i < unpacked.data.via.array.size; i++) {
+        const msgpack_object *item = &unpacked.data.via.array.ptr[i];
+        well = item->type == MSGPACK_OBJECT_STR;
+        if (!well)
+            break;
+        char *name = strndup(item->via.str.ptr, item->via.str.size);
+        GW_MUST_PTR(name);
+        GW_MUST(gw_strmap_put(&pool->functions, name, 1));
+        free(name);
+    }
+    msgpack_unpacked_destroy(&unpacked);
+    return well;
+}
+
+int gw_process_on_hello(struct gw_node_core *core, struct gw_process *process,
+                        const struct gw_msg_runner *hello)
+{
+    if (process->state == GW_PROCESS_EXITED)
+        return 0;
+    if (process->state != GW_PROCESS_STARTING || process->hello)
+        return GW_EPROTO;
+    if (hello->protocol != GW_PROTOCOL && hello->protocol + 1 != GW_PROTOCOL) {
+        process->trouble = gw_run_text("the program speaks runner protocol %" PRIu32
+                                       ", this worker %d: build it with the libgangway of this "
+                                       "version",
+                                       hello->protocol, GW_PROTOCOL);
+        gw_process_bury(core, process, 0);
+        return 0;
+    }
+    if (!read_functions(process->pool, hello->functions))
+        return GW_EPROTO;
+    struct gw_run *run = process->queue.first;
+    process->hello = true;
+    process->deadline_ns = 0;
+    process->pool->proven = true;
+    process->pool->start_failures = 0;
+    if (!run)
+        process->pool->starting--;
+    gw_process_idle(core, process);
+    if (run)
+        gw_gang_prepare(core, process, run);
+    return 0;
+}
+
+/* -- End -----------------------------------------------------------------------------------------
+ */
+
+/* The process takes no more work. */
+static void leave_pool(struct gw_process *process)
+{
+    struct gw_pool *pool = process->pool;
+    if (!pool)
+        return;
+    for (size_t i = 0; i < pool->runners.count; i++)
+        if (pool->runners.items[i] == process) {
+            gw_array_remove_swap(&pool->runners, i);
+            if (!process->hello && !process->queue.first)
+                pool->starting--;
+            return;
+        }
+}
+
+void gw_process_hurry(struct gw_node_core *core, const struct gw_process *process,
+                      uint64_t grace_ns)
+{
+    if (core->guardian)
+        gw_core_send(core, core->guardian, GW_MESSAGE_bury)->message.bury =
+            (struct gw_msg_bury){process->id, grace_ns};
+}
+
+void gw_process_bury(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns)
+{
+    if (process->state == GW_PROCESS_BURIED)
+        return;
+    if (!process->burying)
+        leave_pool(process);
+    process->burying = true;
+    process->deadline_ns = 0;
+    if (process->state != GW_PROCESS_ENDING && process->state != GW_PROCESS_EXITED)
+        gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_ENDING);
+    gw_process_hurry(core, process, grace_ns);
+}
+
+void gw_process_free(struct gw_node_core *core, struct gw_process *process)
+{
+    leave_pool(process);
+    for (size_t i = 0; i < core->processes.count; i++)
+        if (core->processes.items[i] == process) {
+            gw_array_remove_swap(&core->processes, i);
+            break;
+        }
+    gw_map_remove(&core->processes_by_id, process->id);
+    if (process->link)
+        process->link->process = NULL;
+    gw_map_deinit(&process->specs);
+    if (process->pool) {
+        process->pool->process_count--;
+        gw_pool_tidy(core, process->pool);
+    }
+    free(process->trouble);
+    free(process);
+}
+
+static char *exit_text(const struct gw_process *process)
+{
+    if (process->trouble)
+        return gw_core_strdup(process->trouble);
+    if (process->oom)
+        return gw_core_strdup("killed: out of memory");
+    if (process->signal)
+        return gw_run_text("signal %d (%s)", process->signal, strsignal(process->signal));
+    return gw_run_text("exit code %d", process->exit_code);
+}
+
+/* How the run that it executed ends, where nobody told the process to end. */
+static void charge(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+{
+    bool executing = gw_run_executes(run);
+    struct gw_run_end end = {
+        .outcome = GW_OUTCOME_CRASHED,
+        .executing = executing,
+        .code = GW_ECRASHED,
+        .exit_code = process->exit_code,
+        .signal = process->signal,
+        .text = exit_text(process),
+    };
+    if (!process->exit_known || (process->runner && !process->hello)) {
+        end.outcome = GW_OUTCOME_CANNOT_START;
+        end.code = GW_ESTART;
+        end.executing = 0;
+        end.capture = process->runner ? process->id : 0;
+    } else if (process->oom) {
+        end.outcome = GW_OUTCOME_OOM;
+    } else if (!process->runner && !process->signal) {
+        end.outcome = GW_OUTCOME_FAILED;
+        end.code = GW_ETASK;
+    } else if (!process->signal) {
+        free(end.text);
+        end.text = gw_run_text("the function ended its process (exit code %d)", process->exit_code);
+    }
+    run->end = end;
+    gw_run_tell(core, run);
+}
+
+/* Those behind the first one: back to where they came from, at the front, in their order. */
+static void requeue(struct gw_node_core *core, struct gw_process *process)
+{
+    while (process->queue.last) {
+        struct gw_run *run = process->queue.last;
+        gw_run_pull(run);
+        process->load_ns -= run->load_ns;
+        run->process = NULL;
+        if (run->killing) {
+            run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+            run->end.text = gw_core_strdup("killed");
+            gw_run_tell(core, run);
+            continue;
+        }
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
+        gw_run_push_first(&run->pool->ready, run);
+    }
+}
+
+static void start_failed(struct gw_node_core *core, struct gw_process *process)
+{
+    enum { TRIES = 3 };
+    struct gw_pool *pool = process->pool;
+    char *text = exit_text(process);
+    if (process->exit_known && !process->signal && !process->trouble) {
+        free(text);
+        text = gw_run_text("the program ended (exit code %d) without becoming a runner: is gw_init "
+                           "the first statement of its main?",
+                           process->exit_code);
+    }
+    if (++pool->start_failures >= (pool->proven ? TRIES : 1))
+        gw_pool_fail(core, pool, text, process);
+    free(text);
+}
+
+/* Buried, and its link closed: nothing of it can come any more. */
+static void judge(struct gw_node_core *core, struct gw_process *process)
+{
+    struct gw_run *run = process->queue.first;
+    if (process->runner && !process->hello && (!process->burying || process->trouble))
+        start_failed(core, process);
+    run = process->queue.first;
+    if (run && run->state == GW_RUN_ENDING) {
+        gw_run_tell(core, run);
+    } else if (run && !process->burying) {
+        if (!process->runner && process->exit_known && !process->signal && !process->exit_code)
+            gw_result_of_command(core, run);
+        else
+            charge(core, process, run);
+    } else if (run && run->gang) { /* buried for what it did as a process */
+        charge(core, process, run);
+    }
+    requeue(core, process);
+    gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_GONE);
+    gw_process_free(core, process);
+}
+
+static void buried(struct gw_node_core *core, struct gw_process *process)
+{
+    leave_pool(process);
+    gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BURIED);
+    core->slots_used -= process->slots;
+    if (!process->link)
+        judge(core, process);
+}
+
+void gw_process_on_spawned(struct gw_node_core *core, const struct gw_msg_spawned *spawned)
+{
+    struct gw_process *process = gw_process_find(core, spawned->process);
+    if (!process || process->state >= GW_PROCESS_EXITED)
+        return;
+    if (spawned->code < 0) {
+        free(process->trouble);
+        process->trouble = gw_core_strdup(spawned->text);
+        buried(core, process);
+    } else if (process->state == GW_PROCESS_STARTING && !process->runner) {
+        gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
+    }
+}
+
+void gw_process_on_exited(struct gw_node_core *core, const struct gw_msg_exited *exited)
+{
+    struct gw_process *process = gw_process_find(core, exited->process);
+    if (!process || process->state >= GW_PROCESS_EXITED)
+        return;
+    leave_pool(process);
+    process->deadline_ns = 0;
+    process->exit_known = true;
+    process->exit_code = exited->exit_code;
+    process->signal = exited->signal;
+    process->oom = exited->oom;
+    gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_EXITED);
+}
+
+void gw_process_on_buried(struct gw_node_core *core, const struct gw_msg_buried *message)
+{
+    struct gw_process *process = gw_process_find(core, message->process);
+    if (process && process->state != GW_PROCESS_BURIED)
+        buried(core, process);
+}
+
+void gw_process_on_close(struct gw_node_core *core, struct gw_process *process, const char *text)
+{
+    if (process->state == GW_PROCESS_BURIED) {
+        judge(core, process);
+    } else if (process->state != GW_PROCESS_EXITED && !process->burying) {
+        process->deadline_ns = core->now_ns + LINGER_LIMIT_NS;
+        leave_pool(process);
+    }
+}
+
+/* -- Time ----------------------------------------------------------------------------------------
+ */
+
+static uint64_t wall_limit_at(const struct gw_process *process)
+{
+    const struct gw_run *run = process->queue.first;
+    if (!run || !process->head_since_ns || !run->spec->message.wall_ns || process->burying ||
+        process->state == GW_PROCESS_EXITED)
+        return UINT64_MAX;
+    return process->head_since_ns + run->spec->message.wall_ns;
+}
+
+static bool tells_started(const struct gw_process *process)
+{
+    return process->head_since_ns && !process->started_told && !process->burying &&
+           process->state == GW_PROCESS_BUSY;
+}
+
+static void too_late(struct gw_node_core *core, struct gw_process *process)
+{
+    struct gw_run *run = process->queue.first;
+    if (!process->link && process->runner) {
+        process->trouble = gw_core_strdup("the runner closed its connection and went on");
+    } else {
+        process->trouble =
+            gw_core_strdup("the program did not become a runner within 20 s: is gw_init the first "
+                           "statement of its main?");
+    }
+    if (run && process->hello) {
+        struct gw_run_end end = {.outcome = GW_OUTCOME_CRASHED, .code = GW_ECRASHED};
+        end.text = gw_core_strdup(process->trouble);
+        gw_run_end(core, run, end, 0);
+    } else {
+        gw_process_bury(core, process, 0);
+    }
+}
+
+static void tick(struct gw_node_core *core, struct gw_process *process)
+{
+    if (process->deadline_ns && core->now_ns >= process->deadline_ns) {
+        too_late(core, process);
+        return;
+    }
+    if (process->state == GW_PROCESS_IDLE &&
+        core->now_ns - process->idle_since_ns >= core->options.runner_idle_ns) {
+        gw_process_bury(core, process, IDLE_GRACE_NS);
+        return;
+    }
+    struct gw_run *run = process->queue.first;
+    if (core->now_ns >= wall_limit_at(process)) {
+        struct gw_run_end end = {.outcome = GW_OUTCOME_TIMEOUT, .code = GW_ETIMEDOUT};
+        end.text = gw_run_text("ran for longer than its limit of %.3g s",
+                               (double)run->spec->message.wall_ns / 1e9);
+        gw_run_end(core, run, end, run->spec->message.grace_ns);
+        return;
+    }
+    if (run && tells_started(process) &&
+        core->now_ns - process->head_since_ns >= STARTED_AFTER_NS) {
+        process->started_told = true;
+        if (!core->registered)
+            return;
+        uint64_t *attempt = gw_core_scratch(core, sizeof *attempt);
+        uint32_t *rank = gw_core_scratch(core, sizeof *rank);
+        *attempt = run->attempt;
+        *rank = run->rank;
+        gw_core_send(core, core->scheduler, GW_MESSAGE_started)->message.started =
+            (struct gw_msg_started){{attempt, 1}, {rank, 1}};
+    }
+}
+
+void gw_process_tick(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->processes.count; i++)
+        tick(core, core->processes.items[i]);
+}
+
+uint64_t gw_process_deadline_ns(const struct gw_node_core *core)
+{
+    uint64_t deadline = UINT64_MAX;
+    for (size_t i = 0; i < core->processes.count; i++) {
+        const struct gw_process *process = core->processes.items[i];
+        uint64_t at = wall_limit_at(process);
+        if (process->deadline_ns && process->deadline_ns < at)
+            at = process->deadline_ns;
+        if (process->state == GW_PROCESS_IDLE &&
+            process->idle_since_ns + core->options.runner_idle_ns < at)
+            at = process->idle_since_ns + core->options.runner_idle_ns;
+        if (tells_started(process) && process->head_since_ns + STARTED_AFTER_NS < at)
+            at = process->head_since_ns + STARTED_AFTER_NS;
+        if (at < deadline)
+            deadline = at;
+    }
+    return deadline;
+}

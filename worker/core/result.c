@@ -1,0 +1,191 @@
+/* Results: what runners report, and how it reaches the scheduler.
+ *
+ * Always: a runner reports in the order in which it was given work; anything else is a broken
+ * protocol, seen before anything is changed. What ends while no scheduler is there waits in the
+ * outbox. */
+#include "worker/core/state.h"
+
+#include <string.h>
+
+void *gw_result_alloc(struct gw_node_core *core, size_t bytes)
+{
+    if (core->registered)
+        return gw_core_scratch(core, bytes);
+    if (core->outbox_told) {
+        gw_arena_reset(&core->outbox_arena);
+        core->outbox_told = false;
+    }
+    void *memory = gw_arena_alloc(&core->outbox_arena, bytes ? bytes : 1);
+    GW_MUST_PTR(memory);
+    return memory;
+}
+
+void *gw_result_copy(struct gw_node_core *core, const void *data, size_t bytes)
+{
+    void *copy = gw_result_alloc(core, bytes);
+    if (bytes)
+        memcpy(copy, data, bytes);
+    return copy;
+}
+
+static void send(struct gw_node_core *core, const struct gw_message *message, struct gw_bin path)
+{
+    struct gw_effect *effect = gw_core_send(core, core->scheduler, message->type);
+    if (message->type == GW_MESSAGE_finished)
+        effect->message.finished = message->finished;
+    else
+        effect->message.ended = message->ended;
+    effect->bytes = path;
+}
+
+void gw_result_tell(struct gw_node_core *core, const struct gw_message *message,
+                    struct gw_bin stderr_path)
+{
+    if (core->registered)
+        send(core, message, stderr_path);
+    else
+        GW_MUST(gw_array_push(&core->outbox, (struct gw_outbox_item){*message, stderr_path}));
+}
+
+void gw_result_flush_outbox(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->outbox.count; i++)
+        send(core, &core->outbox.items[i].message, core->outbox.items[i].stderr_path);
+    gw_array_clear(&core->outbox);
+    core->outbox_told = true; /* its memory is in use until the next step */
+}
+
+/* -- Finished ------------------------------------------------------------------------------------
+ */
+
+static bool rows_are_well(const struct gw_process *process, const struct gw_msg_finished *finished,
+                          uint32_t token_count)
+{
+    const struct gw_run *run = process->queue.first;
+    uint32_t tokens = 0;
+    for (uint32_t i = 0; i < finished->attempt.count; i++, run = run->next) {
+        uint32_t size = gw_col32_at(finished->value_size, i);
+        if (!run || run->attempt != gw_col64_at(finished->attempt, i) ||
+            run->rank != gw_col32_at(finished->rank, i))
+            return false;
+        if (run->state != (run->gang ? GW_RUN_RUNNING : GW_RUN_SENT) || size > GW_INLINE_BYTES_MAX)
+            return false;
+        tokens += size == 0;
+    }
+    return tokens == token_count;
+}
+
+static void learn_cost(struct gw_node_spec *spec, uint64_t run_ns)
+{
+    if (spec->cost_ns == UINT64_MAX)
+        spec->cost_ns = run_ns;
+    else if (run_ns >= spec->cost_ns)
+        spec->cost_ns += (run_ns - spec->cost_ns) / 8;
+    else
+        spec->cost_ns -= (spec->cost_ns - run_ns) / 8;
+}
+
+static void keep_value(struct gw_node_core *core, const struct gw_run *run, uint64_t token,
+                       uint64_t bytes)
+{
+    struct gw_object like = {
+        .job = gw_core_job(core, run->job, true),
+        .index = run->index,
+        .rank = run->rank == GW_RANK_NONE ? 0 : run->rank,
+        .ordinary = run->rank == GW_RANK_NONE,
+        .token = token,
+        .bytes = bytes,
+    };
+    gw_object_put(core, &like);
+}
+
+int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
+                          const struct gw_event *event)
+{
+    const struct gw_msg_finished *in = &event->message->finished;
+    uint32_t count = in->attempt.count, token = 0;
+    if (!rows_are_well(process, in, event->token_count)) {
+        for (uint32_t i = 0; i < event->token_count; i++)
+            gw_core_drop_token(core, event->tokens[i]);
+        return GW_EPROTO;
+    }
+    if (!count)
+        return 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct gw_run *run = process->queue.first;
+        learn_cost(run->spec, gw_col64_at(in->run_ns, i));
+        if (gw_col32_at(in->value_size, i) == 0)
+            keep_value(core, run, event->tokens[token++], gw_col64_at(in->bytes, i));
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+        gw_run_free(core, run);
+    }
+    struct gw_message out = {.type = GW_MESSAGE_finished};
+    out.finished = (struct gw_msg_finished){
+        .attempt = {gw_result_copy(core, in->attempt.data, (size_t)count * 8), count},
+        .rank = {gw_result_copy(core, in->rank.data, (size_t)count * 4), count},
+        .bytes = {gw_result_copy(core, in->bytes.data, (size_t)count * 8), count},
+        .value_size = {gw_result_copy(core, in->value_size.data, (size_t)count * 4), count},
+        .values = {gw_result_copy(core, in->values.data, in->values.size), in->values.size},
+        .run_ns = {gw_result_copy(core, in->run_ns.data, (size_t)count * 8), count},
+    };
+    gw_result_tell(core, &out, (struct gw_bin){0});
+    gw_process_next(core, process);
+    return 0;
+}
+
+void gw_result_of_command(struct gw_node_core *core, struct gw_run *run)
+{
+    struct {
+        uint64_t attempt, bytes, run_ns;
+        uint32_t rank, value_size;
+        uint8_t value; /* MessagePack: 0 */
+    } *row = gw_result_alloc(core, sizeof *row);
+    row->attempt = run->attempt;
+    row->rank = run->rank;
+    row->bytes = row->value_size = 1;
+    row->run_ns = core->now_ns - run->process->head_since_ns;
+    struct gw_message out = {.type = GW_MESSAGE_finished};
+    out.finished = (struct gw_msg_finished){
+        .attempt = {&row->attempt, 1},
+        .rank = {&row->rank, 1},
+        .bytes = {&row->bytes, 1},
+        .value_size = {&row->value_size, 1},
+        .values = {&row->value, 1},
+        .run_ns = {&row->run_ns, 1},
+    };
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    gw_result_tell(core, &out, (struct gw_bin){0});
+    gw_run_free(core, run);
+}
+
+/* -- Ended ---------------------------------------------------------------------------------------
+ */
+
+int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
+                       const struct gw_msg_ended *ended)
+{
+    struct gw_run *run = process->queue.first;
+    if (!run || run->attempt != ended->attempt || run->rank != ended->rank)
+        return GW_EPROTO;
+    if (run->state != GW_RUN_SENT && run->state != GW_RUN_RUNNING &&
+        run->state != GW_RUN_STARTING && run->state != GW_RUN_STANDING)
+        return GW_EPROTO;
+    switch (ended->outcome) { /* the others are this worker's or the scheduler's to say */
+    case GW_OUTCOME_FAILED:
+    case GW_OUTCOME_OOM:
+    case GW_OUTCOME_CANNOT_START:
+        break;
+    default:
+        return GW_EPROTO;
+    }
+    run->end = (struct gw_run_end){
+        .outcome = ended->outcome,
+        .executing = ended->executing,
+        .code = ended->code,
+        .exit_code = ended->exit_code,
+        .text = gw_core_strdup(ended->text),
+    };
+    gw_run_tell(core, run);
+    gw_process_next(core, process);
+    return 0;
+}

@@ -1,0 +1,395 @@
+/* Runs: attempts of tasks, and ranks of gangs, from assign to their end.
+ *
+ * Always: a live run is in exactly one list, and in the table of attempts or in its gang's ranks;
+ * an end is told once, and where a process of it lived, only when that is buried. */
+#include "worker/core/state.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS_PER_CHUNK = 256 };
+
+/* -- Lists ---------------------------------------------------------------------------------------
+ */
+
+void gw_run_push(struct gw_runs *list, struct gw_run *run)
+{
+    assert(!run->list);
+    run->list = list;
+    run->prev = list->last;
+    run->next = NULL;
+    if (list->last)
+        list->last->next = run;
+    else
+        list->first = run;
+    list->last = run;
+    list->count++;
+}
+
+void gw_run_push_first(struct gw_runs *list, struct gw_run *run)
+{
+    assert(!run->list);
+    run->list = list;
+    run->prev = NULL;
+    run->next = list->first;
+    if (list->first)
+        list->first->prev = run;
+    else
+        list->last = run;
+    list->first = run;
+    list->count++;
+}
+
+void gw_run_pull(struct gw_run *run)
+{
+    struct gw_runs *list = run->list;
+    if (!list)
+        return;
+    if (run->prev)
+        run->prev->next = run->next;
+    else
+        list->first = run->next;
+    if (run->next)
+        run->next->prev = run->prev;
+    else
+        list->last = run->prev;
+    list->count--;
+    run->list = NULL;
+    run->prev = run->next = NULL;
+}
+
+/* -- Memory --------------------------------------------------------------------------------------
+ */
+
+static struct gw_run *new_run(struct gw_node_core *core)
+{
+    if (!core->run_spare) {
+        struct gw_run *chunk = gw_core_alloc(RUNS_PER_CHUNK * sizeof *chunk);
+        GW_MUST(gw_array_push(&core->run_chunks, (void *)chunk));
+        for (size_t i = 0; i < RUNS_PER_CHUNK; i++) {
+            chunk[i].next = core->run_spare;
+            core->run_spare = &chunk[i];
+        }
+    }
+    struct gw_run *run = core->run_spare;
+    core->run_spare = run->next;
+    memset(run, 0, sizeof *run);
+    run->serial = ++core->serial;
+    return run;
+}
+
+void gw_run_free(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_run_pull(run);
+    if (run->process)
+        run->process->load_ns -= run->load_ns;
+    if (run->holds_slots)
+        core->slots_used -= run->spec->slots;
+    if (run->pool)
+        run->pool->run_count--;
+    if (run->gang)
+        gw_gang_leave(core, run);
+    else
+        gw_map_remove(&core->attempts, run->attempt);
+    for (uint32_t i = 0; i < run->dep_count; i++)
+        if (run->deps[i].object)
+            gw_object_unuse(core, run->deps[i].object);
+    gw_spec_unref(run->spec);
+    free(run->end.text);
+    free(run->block);
+    run->serial = 0;
+    run->state = GW_RUN_ENDED;
+    run->next = core->run_spare;
+    core->run_spare = run;
+}
+
+char *gw_run_text(const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    GW_MUST(vasprintf(&text, format, args));
+    va_end(args);
+    return text;
+}
+
+/* -- Assign --------------------------------------------------------------------------------------
+ */
+
+/* Where a row's parts begin in the columns behind the row columns. */
+struct row {
+    const struct gw_msg_assign *assign;
+    uint32_t i, gpu, dep;
+    const uint8_t *args, *values;
+};
+
+static void copy_row(struct gw_run *run, struct row *row)
+{
+    const struct gw_msg_assign *assign = row->assign;
+    uint32_t i = row->i, values = 0;
+    run->gpu_count = gw_col32_at(assign->gpu_count, i);
+    run->dep_count = gw_col32_at(assign->dep_count, i);
+    run->args_size = gw_col32_at(assign->args_size, i);
+    for (uint32_t d = 0; d < run->dep_count; d++)
+        values += gw_col32_at(assign->dep_value_size, row->dep + d);
+
+    size_t deps_bytes = run->dep_count * sizeof *run->deps;
+    uint8_t *at = run->block =
+        gw_core_alloc(deps_bytes + run->gpu_count * sizeof *run->gpus + run->args_size + values);
+    run->deps = (struct gw_run_dep *)(void *)at;
+    at += deps_bytes;
+    run->gpus = (uint32_t *)(void *)at;
+    at += run->gpu_count * sizeof *run->gpus;
+    for (uint32_t g = 0; g < run->gpu_count; g++)
+        run->gpus[g] = gw_col32_at(assign->gpus, row->gpu++);
+    if (run->args_size)
+        memcpy(at, row->args, run->args_size);
+    run->args = at;
+    at += run->args_size;
+    row->args += run->args_size;
+    for (uint32_t d = 0; d < run->dep_count; d++, row->dep++) {
+        struct gw_run_dep *dep = &run->deps[d];
+        dep->job = gw_col64_at(assign->dep_job, row->dep);
+        dep->index = gw_col32_at(assign->dep_index, row->dep);
+        dep->rank = gw_col32_at(assign->dep_rank, row->dep);
+        dep->bytes = gw_col64_at(assign->dep_bytes, row->dep);
+        dep->worker = gw_col32_at(assign->dep_worker, row->dep);
+        dep->value_size = gw_col32_at(assign->dep_value_size, row->dep);
+        if (dep->value_size)
+            memcpy(at, row->values, dep->value_size);
+        dep->value = at;
+        at += dep->value_size;
+        row->values += dep->value_size;
+    }
+}
+
+static void skip_row(struct row *row)
+{
+    const struct gw_msg_assign *assign = row->assign;
+    uint32_t deps = gw_col32_at(assign->dep_count, row->i);
+    row->gpu += gw_col32_at(assign->gpu_count, row->i);
+    row->args += gw_col32_at(assign->args_size, row->i);
+    for (uint32_t d = 0; d < deps; d++, row->dep++)
+        row->values += gw_col32_at(assign->dep_value_size, row->dep);
+}
+
+static void gather_inputs(struct gw_node_core *core, struct gw_run *run)
+{
+    for (uint32_t d = 0; d < run->dep_count; d++) {
+        struct gw_run_dep *dep = &run->deps[d];
+        if (dep->value_size || dep->rank == GW_DEP_AFTER)
+            continue;
+        dep->object = gw_object_find(core, dep->job, dep->index, dep->rank);
+        if (dep->object)
+            dep->object->users++;
+        else
+            gw_fetch_for(core, run, d);
+    }
+    if (!run->missing)
+        gw_run_ready(core, run);
+}
+
+static bool row_is_well(struct gw_node_core *core, const struct gw_msg_assign *assign, uint32_t i)
+{
+    uint64_t value;
+    const struct gw_node_spec *spec =
+        gw_job_spec(core, gw_col64_at(assign->job, i), gw_col32_at(assign->spec, i));
+    if (!spec || (spec->message.kind != GW_SPEC_FUNCTION && spec->message.kind != GW_SPEC_COMMAND))
+        return false;
+    if (gw_col32_at(assign->rank, i) == GW_RANK_NONE)
+        return true;
+    if (!gw_map_get(&core->gangs, gw_col64_at(assign->attempt, i), &value))
+        return false;
+    const struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+    return gw_col32_at(assign->rank, i) - gang->message.first_rank < gang->message.local;
+}
+
+int gw_run_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assign)
+{
+    for (uint32_t i = 0; i < assign->attempt.count; i++)
+        if (!row_is_well(core, assign, i))
+            return GW_EPROTO;
+    for (uint32_t i = 0; i < assign->gpus.count; i++)
+        if (gw_col32_at(assign->gpus, i) >= core->options.gpu_count)
+            return GW_EPROTO;
+    struct row row = {
+        .assign = assign, .args = assign->args.data, .values = assign->dep_values.data};
+    for (uint32_t i = 0; i < assign->attempt.count; i++) {
+        uint64_t attempt = gw_col64_at(assign->attempt, i), value;
+        uint32_t rank = gw_col32_at(assign->rank, i);
+        row.i = i;
+        if (gw_run_find(core, attempt, rank)) { /* told twice */
+            skip_row(&row);
+            continue;
+        }
+        struct gw_run *run = new_run(core);
+        run->attempt = attempt;
+        run->rank = rank;
+        run->job = gw_col64_at(assign->job, i);
+        run->index = gw_col32_at(assign->index, i);
+        run->try_number = gw_col32_at(assign->try_number, i);
+        run->spec = gw_job_spec(core, run->job, gw_col32_at(assign->spec, i));
+        run->spec->refs++;
+        copy_row(run, &row);
+        if (rank == GW_RANK_NONE) {
+            GW_MUST(gw_map_put(&core->attempts, attempt, (uintptr_t)run));
+        } else {
+            gw_map_get(&core->gangs, attempt, &value);
+            run->gang = (struct gw_gang *)(uintptr_t)value;
+            run->gang->arrived++;
+            GW_MUST(gw_array_push(&run->gang->ranks, run));
+        }
+        gw_run_push(&core->waiting, run);
+        gather_inputs(core, run);
+    }
+    return 0;
+}
+
+void gw_run_ready(struct gw_node_core *core, struct gw_run *run)
+{
+    struct gw_node_spec *spec = run->spec;
+    gw_run_pull(run);
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
+    if (spec->message.kind == GW_SPEC_FUNCTION) {
+        run->pool = spec->pool ? spec->pool : gw_pool_for(core, spec, run);
+        run->pool->run_count++;
+        if (!run->gpu_count)
+            spec->pool = run->pool;
+    }
+    gw_run_push(run->pool && !run->gang ? &run->pool->ready : &core->alone, run);
+}
+
+/* -- Ends ----------------------------------------------------------------------------------------
+ */
+
+struct gw_run *gw_run_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank)
+{
+    uint64_t value;
+    if (rank == GW_RANK_NONE)
+        return gw_map_get(&core->attempts, attempt, &value) ? (struct gw_run *)(uintptr_t)value
+                                                            : NULL;
+    if (!gw_map_get(&core->gangs, attempt, &value))
+        return NULL;
+    const struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+    for (size_t i = 0; i < gang->ranks.count; i++)
+        if (gang->ranks.items[i]->rank == rank)
+            return gang->ranks.items[i];
+    return NULL;
+}
+
+void gw_run_place(const struct gw_run *run, struct gw_node_place *place)
+{
+    *place = (struct gw_node_place){
+        .job = run->job,
+        .attempt = run->attempt,
+        .process = run->process ? run->process->id : 0,
+        .index = run->index,
+        .rank = run->rank,
+        .kind = run->spec->message.kind,
+    };
+}
+
+bool gw_run_executes(const struct gw_run *run)
+{
+    return run->state == GW_RUN_RUNNING ||
+           (run->state == GW_RUN_SENT && run->process->queue.first == run);
+}
+
+void gw_run_tell(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    const struct gw_run_end *end = &run->end;
+    char path[GW_NODE_PATH_MAX];
+    struct gw_node_place place;
+    gw_run_place(run, &place);
+    if (end->capture) /* it never got as far as files of its own */
+        gw_node_capture_path(core->options.log_dir, core->incarnation, end->capture, "err", path);
+    else
+        gw_node_output_path(core->options.log_dir, &place, "err", path);
+    struct gw_message message = {.type = GW_MESSAGE_ended};
+    message.ended = (struct gw_msg_ended){
+        .attempt = run->attempt,
+        .rank = run->rank,
+        .outcome = end->outcome,
+        .code = end->code,
+        .exit_code = end->exit_code,
+        .signal = end->signal,
+        .executing = end->executing,
+        .text = gw_result_copy(core, end->text ? end->text : "",
+                               strlen(end->text ? end->text : "") + 1),
+        .stderr_tail = "",
+    };
+    uint32_t bytes = (uint32_t)strlen(path) + 1;
+    gw_result_tell(core, &message, (struct gw_bin){gw_result_copy(core, path, bytes), bytes});
+    gw_run_free(core, run);
+}
+
+void gw_run_end(struct gw_node_core *core, struct gw_run *run, struct gw_run_end end,
+                uint64_t grace_ns)
+{
+    if (run->state == GW_RUN_ENDING) {
+        free(end.text);
+        gw_process_bury(core, run->process, grace_ns); /* it may end sooner now */
+        return;
+    }
+    struct gw_process *process = run->process;
+    if (process && process->state == GW_PROCESS_EXITED && !process->burying) {
+        free(end.text); /* it ended by itself: that is what will be told */
+        gw_process_hurry(core, process, grace_ns);
+        return;
+    }
+    bool lives =
+        process && (run->state != GW_RUN_STARTING || process->state != GW_PROCESS_STARTING);
+    end.executing = gw_run_executes(run);
+    free(run->end.text);
+    run->end = end;
+    if (lives) {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDING);
+        gw_process_bury(core, process, grace_ns);
+        return;
+    }
+    if (process) /* the runner that it was to get starts on, for others */
+        gw_process_unbind(core, process, run);
+    gw_run_tell(core, run);
+}
+
+/* What was not started yet goes at once; what waits in a runner behind others, when it is first. */
+static void kill_run(struct gw_node_core *core, struct gw_run *run, const struct gw_msg_kill *kill)
+{
+    if (run->state == GW_RUN_SENT && !gw_run_executes(run)) {
+        run->killing = true;
+        run->kill_grace_ns = kill->grace_ns;
+        return;
+    }
+    struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+    end.text = gw_core_strdup(kill->reason == GW_KILL_GANG ? "another rank ended" : "killed");
+    gw_run_end(core, run, end, kill->grace_ns);
+}
+
+static void kill_gang(struct gw_node_core *core, struct gw_gang *gang,
+                      const struct gw_msg_kill *kill)
+{
+    if (kill->reason == GW_KILL_GANG)
+        gw_gang_abort(core, gang);
+    if (!gang->ranks.count)
+        gw_gang_tidy(core, gang);
+    else /* backwards: those that end at once leave the array, and the gang goes with the last */
+        for (size_t i = gang->ranks.count; i-- > 0;)
+            kill_run(core, gang->ranks.items[i], kill);
+}
+
+void gw_run_on_kill(struct gw_node_core *core, const struct gw_msg_kill *kill)
+{
+    for (uint32_t i = 0; i < kill->attempt.count; i++) {
+        uint64_t attempt = gw_col64_at(kill->attempt, i), value;
+        if (gw_map_get(&core->gangs, attempt, &value)) {
+            kill_gang(core, (struct gw_gang *)(uintptr_t)value, kill);
+            continue;
+        }
+        struct gw_run *run = gw_run_find(core, attempt, GW_RANK_NONE);
+        if (run)
+            kill_run(core, run, kill);
+    }
+}

@@ -1,0 +1,381 @@
+/* The inside of the worker's core: what its files share. Nobody outside worker/core includes it.
+ *
+ * A run is one attempt of a task, or one rank of a gang's attempt. A pool holds the runners that
+ * can run the same functions (program, environment, folder, slots, GPUs) and the runs that wait for
+ * them. A process is what the guardian started: a runner, or a command. */
+#ifndef GW_WORKER_CORE_STATE_H
+#define GW_WORKER_CORE_STATE_H
+
+#include "graph/base/array.h"
+#include "graph/base/log.h"
+#include "graph/base/map.h"
+#include "graph/base/sm.h"
+#include "graph/wire/enums.h"
+#include "worker/core/node.h"
+
+enum gw_run_state {
+    GW_RUN_WAITING,  /* for inputs */
+    GW_RUN_READY,    /* queued: in its pool, or among those that need a process of their own */
+    GW_RUN_STARTING, /* gang: bound to a runner that starts, or that was told of it */
+    GW_RUN_STANDING, /* gang: reported ready */
+    GW_RUN_SENT,     /* ordinary function: in a runner's queue; the first there executes */
+    GW_RUN_RUNNING,  /* command, or rank after go */
+    GW_RUN_ENDING,   /* how it ends is known; told when its process is buried */
+    GW_RUN_ENDED,
+};
+
+enum gw_process_state {
+    GW_PROCESS_STARTING, /* spawn was sent; a runner has not said hello */
+    GW_PROCESS_IDLE,     /* a runner with nothing to do */
+    GW_PROCESS_BUSY,
+    GW_PROCESS_ENDING, /* bury was sent */
+    GW_PROCESS_EXITED, /* itself gone, perhaps not its descendants */
+    GW_PROCESS_BURIED, /* perhaps something it sent has not arrived yet */
+    GW_PROCESS_GONE,
+};
+
+enum gw_gang_state { GW_GANG_FORMING, GW_GANG_RUNNING, GW_GANG_ABORTED, GW_GANG_GONE };
+
+enum gw_fetch_state { GW_FETCH_CONNECTING, GW_FETCH_ASKED, GW_FETCH_GONE };
+
+extern struct gw_sm gw_run_sm, gw_process_sm, gw_gang_sm, gw_fetch_sm;
+
+/* A connection. */
+struct gw_node_link {
+    gw_peer peer;
+    uint32_t role;
+    uint64_t sent, received; /* sequence numbers */
+    struct gw_process *process;
+    struct gw_neighbour *neighbour;
+};
+
+struct gw_program {
+    uint8_t *hash;
+    uint32_t hash_size;
+    int32_t code; /* GW_EAGAIN: on its way; 0: path; else text says why not */
+    char *path, *text;
+};
+
+struct gw_node_spec {
+    uint64_t job, serial; /* serial: unique in this core */
+    uint32_t refs;
+    struct gw_msg_spec message; /* all it points to lies in block */
+    void *block;
+    uint32_t slots;
+    uint64_t cost_ns;    /* how long its tasks run, on average; UINT64_MAX: unknown */
+    bool function_known; /* its function was found in the program */
+    struct gw_program *program;
+    struct gw_pool *pool; /* where it needs no GPUs; NULL: not known yet */
+};
+
+/* The tables of a job. */
+struct gw_node_job {
+    uint64_t id;
+    GW_ARRAY(struct gw_node_spec *) specs;
+    struct gw_map objects; /* (index, rank) -> struct gw_object */
+    struct gw_map fetches; /* (index, rank) -> struct gw_fetch */
+};
+
+struct gw_object {
+    struct gw_node_job *job;
+    uint32_t index, rank;
+    uint32_t users; /* runs that have it as an input */
+    bool released;  /* goes with its last user */
+    bool ordinary;  /* of a task that is no gang: rank 0, and asked for as GW_RANK_NONE too */
+    uint64_t token; /* 0: value */
+    uint64_t bytes;
+    void *value;
+};
+
+struct gw_fetch {
+    uint64_t request, deadline_ns;
+    struct gw_node_job *job;
+    uint32_t index, rank, worker;
+    uint8_t state;
+    const char *trouble; /* what to say when the deadline comes; static */
+    GW_ARRAY(struct gw_fetch_waiter {
+        struct gw_run *run;
+        uint64_t serial; /* of the run: another one may have its place by then */
+        uint32_t dep;
+    })
+    waiters;
+};
+
+/* Another worker. */
+struct gw_neighbour {
+    uint32_t worker;
+    char *address;
+    struct gw_node_link *link;
+    bool connecting;
+};
+
+struct gw_run_dep {
+    uint64_t job, bytes;
+    uint32_t index, rank, worker, value_size;
+    const void *value;
+    struct gw_object *object; /* counted as a user */
+};
+
+struct gw_run_end {
+    uint32_t outcome, executing;
+    int32_t code, exit_code, signal;
+    uint64_t capture; /* the process in whose capture its stderr lies; 0: in its own file */
+    char *text;       /* owned */
+};
+
+struct gw_runs {
+    struct gw_run *first, *last;
+    size_t count;
+};
+
+struct gw_run {
+    uint64_t attempt, serial;
+    uint64_t job;
+    uint32_t index, rank, try_number;
+    uint8_t state;
+    bool killing;     /* to be killed as soon as it is its runner's first */
+    bool holds_slots; /* a command's rank that is prepared */
+    uint64_t kill_grace_ns;
+    uint64_t load_ns; /* its share of its runner's load */
+    uint32_t missing; /* inputs on their way */
+    uint32_t gpu_count, dep_count, args_size;
+    uint32_t *gpus;
+    struct gw_run_dep *deps;
+    const void *args;
+    void *block;
+    struct gw_node_spec *spec;
+    struct gw_pool *pool;
+    struct gw_process *process;
+    struct gw_gang *gang;
+    struct gw_runs *list; /* the one it is in */
+    struct gw_run *prev, *next;
+    struct gw_run_end end;
+};
+
+struct gw_pool {
+    struct gw_program *program;
+    struct gw_node_spec *like; /* a spec of this pool: environment, folder, slots */
+    uint32_t gpu_count;
+    uint32_t *gpus;
+    size_t run_count, process_count; /* that point here; without any it goes with a process */
+    struct gw_runs ready;
+    GW_ARRAY(struct gw_process *) runners; /* not being ended */
+    uint32_t starting;                     /* of them, and bound to no rank */
+    uint32_t start_failures;               /* in a row */
+    bool proven;                           /* a runner of it has said hello */
+    struct gw_strmap functions;
+};
+
+struct gw_process {
+    uint64_t id;
+    uint8_t state;
+    bool runner;
+    bool burying; /* by our order: what it says from then on is too late */
+    bool started_told;
+    uint32_t slots;
+    struct gw_pool *pool;
+    struct gw_node_link *link;
+    struct gw_runs queue; /* what it was given, in order */
+    uint64_t load_ns;     /* how long that takes, about */
+    uint64_t spec_last;   /* serial of the spec sent last */
+    struct gw_map specs;  /* serials of specs sent */
+    bool hello;           /* a runner that said hello */
+    uint64_t deadline_ns; /* to say hello, or to end after it closed its link; 0: none */
+    uint64_t idle_since_ns;
+    uint64_t head_since_ns; /* since when the first of queue executes; 0: it does not */
+    int32_t exit_code, signal;
+    uint32_t oom;
+    bool exit_known;
+    char *trouble; /* what it did wrong, in words; owned */
+};
+
+struct gw_gang {
+    uint64_t attempt;
+    uint8_t state;
+    struct gw_msg_gang message;
+    GW_ARRAY(struct gw_run *) ranks; /* live ones of this worker */
+    uint32_t arrived;
+    bool leased, lease_failed, port_held;
+    uint64_t segment; /* token; 0: none yet */
+    char *address;
+    uint32_t port;
+    char *lease_text;
+    int32_t lease_code;
+};
+
+/* Ends that could not be told yet. */
+struct gw_outbox_item {
+    struct gw_message message;
+    struct gw_bin stderr_path;
+};
+
+enum { HEARTBEATS_KEPT = 16 };
+
+struct gw_node_core {
+    struct gw_node_options options;
+    uint64_t now_ns, incarnation;
+    struct gw_effects *effects; /* during a step */
+
+    struct gw_node_link *scheduler, *guardian;
+    bool registered, shutting_down, exited;
+    uint64_t term, peer; /* of the envelope, from the last welcome */
+    uint32_t worker;
+    uint64_t heartbeat_number, heartbeat_due_ns, heartbeat_received;
+    uint64_t heartbeat_sent_ns[HEARTBEATS_KEPT];
+    uint64_t acked_ns; /* when the last acknowledged heartbeat was sent */
+    GW_ARRAY(struct gw_outbox_item) outbox;
+    struct gw_arena outbox_arena;
+    bool outbox_told;
+
+    struct gw_map jobs, attempts, gangs, links, processes_by_id, neighbours, requests;
+    GW_ARRAY(struct gw_program *) programs;
+    GW_ARRAY(struct gw_pool *) pools;
+    GW_ARRAY(struct gw_process *) processes;
+    struct gw_runs alone; /* ready ones that need a process of their own: commands and ranks */
+    struct gw_runs waiting, held;        /* for inputs; prepared command ranks and those that end */
+    GW_ARRAY(struct gw_fetch *) fetches; /* in order of their deadlines */
+    GW_ARRAY(void *) run_chunks;
+    struct gw_run *run_spare;
+    uint64_t serial, process_id, request;
+    uint32_t slots_used;
+    uint64_t
+        starving_serial; /* what came later than this run gets no more runners; or UINT64_MAX */
+    uint64_t object_bytes;
+};
+
+/* -- node.c */
+void *gw_core_alloc(size_t bytes); /* zeroed; aborts when out of memory */
+char *gw_core_strdup(const char *text);
+void *gw_core_scratch(struct gw_node_core *core, size_t bytes); /* until the next step */
+struct gw_effect *gw_core_effect(struct gw_node_core *core, uint32_t type);
+/* gw_core_send adds a SEND effect; the caller fills the message in before anything else is added.
+ */
+struct gw_effect *gw_core_send(struct gw_node_core *core, struct gw_node_link *link, uint32_t type);
+void gw_core_drop_token(struct gw_node_core *core, uint64_t token);
+
+/* -- job.c */
+struct gw_node_job *gw_core_job(struct gw_node_core *core, uint64_t id, bool make);
+void gw_job_tidy(struct gw_node_core *core, struct gw_node_job *job);
+void gw_job_free(struct gw_node_core *core, struct gw_node_job *job);
+void gw_job_on_spec(struct gw_node_core *core, const struct gw_msg_spec *spec);
+void gw_job_on_forget(struct gw_node_core *core, uint64_t id);
+struct gw_node_spec *gw_job_spec(struct gw_node_core *core, uint64_t job, uint32_t number);
+void gw_spec_unref(struct gw_node_spec *spec);
+void gw_program_on_event(struct gw_node_core *core, const struct gw_event *event);
+
+/* -- run.c */
+int gw_run_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assign);
+void gw_run_on_kill(struct gw_node_core *core, const struct gw_msg_kill *kill);
+void gw_run_ready(struct gw_node_core *core, struct gw_run *run); /* all inputs are there */
+void gw_run_push(struct gw_runs *list, struct gw_run *run);
+void gw_run_push_first(struct gw_runs *list, struct gw_run *run);
+void gw_run_pull(struct gw_run *run);
+bool gw_run_executes(const struct gw_run *run);
+/* gw_run_end ends a run otherwise than well: at once where nothing of it lives, else when its
+ * process, which is told to end within grace_ns, is buried. Takes end.text. */
+void gw_run_end(struct gw_node_core *core, struct gw_run *run, struct gw_run_end end,
+                uint64_t grace_ns);
+void gw_run_tell(struct gw_node_core *core, struct gw_run *run); /* run.end; frees the run */
+void gw_run_free(struct gw_node_core *core, struct gw_run *run);
+void gw_run_place(const struct gw_run *run, struct gw_node_place *place);
+struct gw_run *gw_run_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank);
+char *gw_run_text(const char *format, ...) GW_PRINTF(1, 2); /* owned by the caller */
+
+/* -- result.c: what runners report */
+int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
+                          const struct gw_event *event);
+int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
+                       const struct gw_msg_ended *ended);
+void gw_result_of_command(struct gw_node_core *core, struct gw_run *run); /* exit code 0 */
+/* gw_result_tell tells the scheduler of an end, or keeps it until there is one; what the message
+ * and the path point to comes from gw_result_copy or gw_result_alloc in the same step. */
+void gw_result_tell(struct gw_node_core *core, const struct gw_message *message,
+                    struct gw_bin stderr_path);
+void *gw_result_alloc(struct gw_node_core *core, size_t bytes);
+void *gw_result_copy(struct gw_node_core *core, const void *data, size_t bytes);
+void gw_result_flush_outbox(struct gw_node_core *core);
+
+/* -- store.c: objects */
+struct gw_object *gw_object_find(struct gw_node_core *core, uint64_t job, uint32_t index,
+                                 uint32_t rank);
+/* gw_object_put adds an object like this one, in place of an earlier attempt's (takes its token and
+ * value); it is marked neither used nor released. */
+struct gw_object *gw_object_put(struct gw_node_core *core, const struct gw_object *like);
+void gw_object_unuse(struct gw_node_core *core, struct gw_object *object);
+void gw_object_free(struct gw_node_core *core, struct gw_object *object);
+void gw_object_on_fetch(struct gw_node_core *core, struct gw_node_link *link,
+                        const struct gw_msg_fetch *fetch);
+void gw_object_on_release(struct gw_node_core *core, const struct gw_msg_release *release);
+
+/* -- fetch.c */
+void gw_fetch_for(struct gw_node_core *core, struct gw_run *run, uint32_t dep);
+void gw_fetch_on_object(struct gw_node_core *core, const struct gw_event *event);
+void gw_fetch_on_neighbour(struct gw_node_core *core, const struct gw_msg_neighbour *message);
+void gw_fetch_on_open(struct gw_node_core *core, struct gw_node_link *link, uint32_t worker);
+void gw_fetch_on_close(struct gw_node_core *core, struct gw_neighbour *neighbour);
+void gw_fetch_fail_worker(struct gw_node_core *core, uint32_t worker);
+void gw_fetch_tick(struct gw_node_core *core);
+void gw_fetch_free(struct gw_node_core *core, struct gw_fetch *fetch);
+
+/* -- pool.c */
+struct gw_pool *gw_pool_for(struct gw_node_core *core, struct gw_node_spec *spec,
+                            const struct gw_run *run);
+void gw_pool_pump(struct gw_node_core *core); /* give work to runners, start and end them */
+void gw_pool_tidy(struct gw_node_core *core, struct gw_pool *pool); /* free it if nobody uses it */
+bool gw_pool_has_function(struct gw_pool *pool, struct gw_node_spec *spec);
+void gw_pool_free(struct gw_pool *pool);
+void gw_pool_fail(struct gw_node_core *core, struct gw_pool *pool, const char *text,
+                  const struct gw_process *process);
+
+/* -- batch.c */
+void gw_batch_send(struct gw_node_core *core, struct gw_process *process,
+                   struct gw_run *const *runs, uint32_t count);
+
+/* -- process.c */
+struct gw_process *gw_process_find(const struct gw_node_core *core, uint64_t id);
+struct gw_process *gw_process_start(struct gw_node_core *core, struct gw_pool *pool,
+                                    struct gw_run *run);
+void gw_process_give(struct gw_node_core *core, struct gw_process *process, struct gw_run *run);
+void gw_process_unbind(struct gw_node_core *core, struct gw_process *process, struct gw_run *run);
+/* gw_process_next follows the end of the first run of a queue: the next one executes, or none. */
+void gw_process_next(struct gw_node_core *core, struct gw_process *process);
+void gw_process_idle(struct gw_node_core *core, struct gw_process *process);
+void gw_process_bury(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns);
+/* gw_process_hurry has what an ended process left behind end within grace_ns. */
+void gw_process_hurry(struct gw_node_core *core, const struct gw_process *process,
+                      uint64_t grace_ns);
+void gw_process_on_spawned(struct gw_node_core *core, const struct gw_msg_spawned *spawned);
+void gw_process_on_exited(struct gw_node_core *core, const struct gw_msg_exited *exited);
+void gw_process_on_buried(struct gw_node_core *core, const struct gw_msg_buried *buried);
+void gw_process_on_close(struct gw_node_core *core, struct gw_process *process, const char *text);
+int gw_process_on_hello(struct gw_node_core *core, struct gw_process *process,
+                        const struct gw_msg_runner *hello);
+void gw_process_tick(struct gw_node_core *core);
+uint64_t gw_process_deadline_ns(const struct gw_node_core *core);
+void gw_process_free(struct gw_node_core *core, struct gw_process *process);
+
+/* -- environment.c */
+struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct gw_pool *pool);
+struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct gw_run *run);
+/* gw_environment_argv gives the command's arguments as they came, and the first as text (scratch).
+ */
+const char *gw_environment_first(struct gw_node_core *core, struct gw_bin list);
+struct gw_bin gw_environment_list1(struct gw_node_core *core, const char *text);
+
+/* -- gang.c */
+void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *message);
+void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event);
+void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event);
+int gw_gang_on_ready(struct gw_node_core *core, struct gw_process *process,
+                     const struct gw_msg_rank_ready *ready);
+void gw_gang_on_control(struct gw_node_core *core, const struct gw_msg_control *control);
+/* gw_gang_prepare tells a runner of the rank that it was given; gw_gang_stand tells the scheduler
+ * that a rank stands. */
+void gw_gang_prepare(struct gw_node_core *core, struct gw_process *process, struct gw_run *run);
+void gw_gang_stand(struct gw_node_core *core, struct gw_run *run);
+void gw_gang_leave(struct gw_node_core *core, struct gw_run *run);
+void gw_gang_abort(struct gw_node_core *core, struct gw_gang *gang);
+void gw_gang_tidy(struct gw_node_core *core, struct gw_gang *gang);
+void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang);
+
+#endif
