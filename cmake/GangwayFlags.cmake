@@ -2,7 +2,8 @@
 add_library(gangway_flags INTERFACE)
 target_compile_definitions(gangway_flags INTERFACE _GNU_SOURCE GANGWAY_VERSION="${PROJECT_VERSION}")
 target_compile_options(gangway_flags INTERFACE
-  -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wcast-qual
+  -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> -Wpointer-arith -Wcast-qual
+  $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
   -Wformat=2 -Wno-unused-parameter -Wvla -fno-common)
 target_include_directories(gangway_flags INTERFACE
   ${PROJECT_SOURCE_DIR}
