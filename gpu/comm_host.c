@@ -22,7 +22,7 @@
 enum {
     SMALL_BYTES = 16 << 10,
     SPIN_NS = 20000,
-    WHOLE_RANKS_MAX = 3, /* up to here a rank reduces whole chunks, beyond it slices of them */
+    WHOLE_RANKS_MAX = 4, /* up to here a rank reduces whole chunks, beyond it slices of them */
     SLICE_ALIGN = 1024,  /* elements, so that ranks never share a cache line of a slice */
 };
 

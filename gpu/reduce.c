@@ -83,6 +83,11 @@ static bool is_half(enum gw_dtype dtype)
     return dtype == GW_DTYPE_BF16 || dtype == GW_DTYPE_F16;
 }
 
+static bool is_whole(enum gw_dtype dtype)
+{
+    return dtype == GW_DTYPE_I32 || dtype == GW_DTYPE_I64 || dtype == GW_DTYPE_U8;
+}
+
 static void widen(enum gw_dtype dtype, const uint16_t *from, float *to, size_t count)
 {
     if (dtype == GW_DTYPE_BF16)
@@ -118,8 +123,8 @@ static void divide(enum gw_dtype dtype, union block *block, size_t count, int di
         for (size_t i = 0; i < count; i++)
             block->u8[i] = (uint8_t)(block->u8[i] / divisor);
         return;
-    default: /* floats were scaled before they were summed */
-        return;
+    default:
+        assert(!"floats were scaled before they were summed");
     }
 }
 
@@ -151,20 +156,23 @@ static void block_run_half(const struct gw_reduction *r, size_t at, size_t count
         memcpy(target_of(r, k, at), result, count * sizeof result[0]);
 }
 
-/* At least two sources of any other type. */
+/* At least two sources of any other type. Two sources are folded straight into the first target:
+ * element by element, a target that is a source too does no harm. */
 static void block_run(const struct gw_reduction *r, size_t at, size_t count)
 {
     const struct kernel *kernel = &kernels[r->dtype][r->reduce];
     const double scale = 1.0 / r->sources;
+    const bool straight = r->sources == 2 && !(r->reduce == GW_REDUCE_AVG && is_whole(r->dtype));
     union block block;
+    void *result = straight ? (void *)target_of(r, 0, at) : &block;
 
-    kernel->first(&block, source_of(r, 0, at), source_of(r, 1, at), count, scale);
+    kernel->first(result, source_of(r, 0, at), source_of(r, 1, at), count, scale);
     for (int k = 2; k < r->sources; k++)
         kernel->next(&block, &block, source_of(r, k, at), count, scale);
-    if (r->reduce == GW_REDUCE_AVG)
+    if (r->reduce == GW_REDUCE_AVG && is_whole(r->dtype))
         divide(r->dtype, &block, count, r->sources);
-    for (int k = 0; k < r->targets; k++)
-        memcpy(target_of(r, k, at), &block, count * gw_dtype_size(r->dtype));
+    for (int k = straight; k < r->targets; k++)
+        memcpy(target_of(r, k, at), result, count * gw_dtype_size(r->dtype));
 }
 
 void gw_reduction_run(const struct gw_reduction *r)
