@@ -1,6 +1,6 @@
 /* The bytes of a checkpoint file, apart from where they lie. */
-#ifndef GPU_CHECKPOINT_IMAGE_H
-#define GPU_CHECKPOINT_IMAGE_H
+#ifndef GW_GPU_CHECKPOINT_IMAGE_H
+#define GW_GPU_CHECKPOINT_IMAGE_H
 
 #include <gangway/checkpoint.h>
 #include <stdbool.h>

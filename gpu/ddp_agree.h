@@ -1,6 +1,6 @@
 /* Whether all ranks have the same parameters. */
-#ifndef GPU_DDP_AGREE_H
-#define GPU_DDP_AGREE_H
+#ifndef GW_GPU_DDP_AGREE_H
+#define GW_GPU_DDP_AGREE_H
 
 #include <gangway/ddp.h>
 

@@ -1,6 +1,6 @@
 /* The GPUs of this machine, as NVIDIA's management library (NVML) lists them. */
-#ifndef GPU_DEVICE_H
-#define GPU_DEVICE_H
+#ifndef GW_GPU_DEVICE_H
+#define GW_GPU_DEVICE_H
 
 #include <gangway/error.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""An unmodified PyTorch script as a gang. Runs under ./check --full, and fails there without torch."""
+"""An unmodified PyTorch script as a gang. Runs under ./check --full, and fails there without
+torch."""
 
 import os
 import re
@@ -18,7 +19,8 @@ class Torch(e2e.Case):
 
     def test_gang_of_two(self):
         done = self.gangway("dispatch", "-n", "2", "--", PYTHON, SCRIPT, timeout_s=180)
-        lines = sorted(re.findall(r"rank (\d) of 2 local (\d) loss ([\d.]+) same (\w+)", done.stdout))
+        pattern = r"rank (\d) of 2 local (\d) loss ([\d.]+) same (\w+)"
+        lines = sorted(re.findall(pattern, done.stdout))
         self.assertEqual([line[0] for line in lines], ["0", "1"], done.stdout + done.stderr)
         self.assertEqual([line[1] for line in lines], ["0", "1"])
         for line in lines:

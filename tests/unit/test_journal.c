@@ -1,4 +1,4 @@
-/* The journal: one commit covers what was appended in a turn, in order; closing asks nothing back. */
+/* The journal: one commit covers what was appended in a turn; after closing nothing is called. */
 #include "scheduler/store/journal.h"
 
 #include <setjmp.h>
