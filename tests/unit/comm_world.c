@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,12 +29,22 @@ static void host_destroy(int handle)
     close(handle);
 }
 
+static void host_copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+}
+
 const struct comm_backend_hooks comm_host_hooks = {
     .name = "host",
     .create = host_create,
     .open = host_open,
     .abort = host_abort,
     .destroy = host_destroy,
+    .copy = host_copy,
+    .ranks_max = WORLD_RANKS_MAX,
+    .has_threads = true,
+    .is_host = true,
 };
 
 static void must(bool fine, const char *what)

@@ -20,6 +20,11 @@ struct comm_backend_hooks {
     int (*open)(int handle, int rank, int ranks, uint64_t timeout_ns, struct gw_comm **comm);
     int (*abort)(int handle, int cause, int rank); /* from outside */
     void (*destroy)(int handle);
+    /* Copies between any two buffers: memory of gw_comm_alloc may be out of the host's reach. */
+    void (*copy)(void *to, const void *from, size_t bytes);
+    int ranks_max;    /* how many ranks the suite may make */
+    bool has_threads; /* ranks may be threads of one process */
+    bool is_host;     /* keeps what comm.h promises for the host backend only */
 };
 
 extern const struct comm_backend_hooks comm_host_hooks;

@@ -166,6 +166,25 @@ struct gw_comm_host_options {
 GW_API int gw_comm_open_host(const struct gw_comm_host_options *options, struct gw_comm **comm,
                              struct gw_error *error);
 
+/* The NCCL backend: ranks are processes of one machine with a GPU each, and a segment through which
+ * they meet; NCCL moves the data. Buffers lie in device memory; others are copied through it, and
+ * refused together with a stream. gw_comm_alloc gives device memory. What it promises less than the
+ * host backend: 16-bit types are rounded at every step of a reduction, whose order is NCCL's. */
+
+struct gw_comm_nccl_options {
+    int fd; /* as in struct gw_comm_host_options, like the next two */
+    int rank;
+    int ranks;
+    int device;          /* of this rank, as CUDA counts in this process */
+    uint64_t timeout_ns; /* also for joining; 0: GW_COMM_TIMEOUT_DEFAULT_NS */
+};
+
+/* gw_comm_open_nccl joins as one rank and gives back a communicator for gw_comm_close. Collective:
+ * it returns when all ranks have joined. GW_ENOTSUP where libgangway-cuda.so, NCCL, the driver or a
+ * GPU is missing (the text says what); else as gw_comm_open_host and as any operation. */
+GW_API int gw_comm_open_nccl(const struct gw_comm_nccl_options *options, struct gw_comm **comm,
+                             struct gw_error *error);
+
 #ifdef __cplusplus
 }
 #endif

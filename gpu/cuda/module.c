@@ -1,0 +1,13 @@
+/* What libgangway-cuda.so gives to libgangway. */
+#include "gpu/cuda/module.h"
+
+#include "gpu/cuda/nccl_comm.h"
+
+const struct gw_cuda_module *gw_cuda_module(void)
+{
+    static const struct gw_cuda_module module = {
+        .version = GANGWAY_VERSION,
+        .comm_open = gw_nccl_comm_open,
+    };
+    return &module;
+}

@@ -1,0 +1,11 @@
+/* Communicators on NCCL, inside libgangway-cuda.so. */
+#ifndef GW_GPU_CUDA_NCCL_COMM_H
+#define GW_GPU_CUDA_NCCL_COMM_H
+
+#include <gangway/comm.h>
+
+/* gw_nccl_comm_open is gw_comm_open_nccl where the module is there: same contract. */
+int gw_nccl_comm_open(const struct gw_comm_nccl_options *options, struct gw_comm **comm,
+                      struct gw_error *error);
+
+#endif

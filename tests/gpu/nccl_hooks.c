@@ -1,0 +1,71 @@
+/* The NCCL backend for the conformance suite (tests/unit/test_comm.c): all ranks on GPU 0, each a
+ * process that NCCL takes for a host of its own. NCCL refuses two ranks with one host and one
+ * device; it reads the host's name from NCCL_HOSTID once a process. Times mean nothing this way. */
+#include "tests/unit/comm_world.h"
+
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern const struct comm_backend_hooks comm_nccl_hooks;
+
+static int nccl_create(int ranks, int *handle)
+{
+    return gw_comm_segment_create(ranks, handle, NULL);
+}
+
+static void set_environment(int rank)
+{
+    static const char *const pairs[][2] = {
+        {"CUDA_VISIBLE_DEVICES", "0"}, {"NCCL_NET", "Socket"},    {"NCCL_SOCKET_IFNAME", "lo"},
+        {"NCCL_IB_DISABLE", "1"},      {"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"},
+        {"NCCL_MNNVL_ENABLE", "0"},    {"NCCL_NVLS_ENABLE", "0"}, {"NCCL_RAS_ENABLE", "0"},
+        {"NCCL_MAX_CTAS", "2"},        {"NCCL_ALGO", "Ring"},     {"NCCL_PROTO", "Simple"},
+    };
+    char host[32];
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        (void)setenv(pairs[i][0], pairs[i][1], 1);
+    (void)snprintf(host, sizeof host, "gang-%d", rank);
+    (void)setenv("NCCL_HOSTID", host, 1);
+}
+
+/* Joining takes seconds, and has a deadline of its own. */
+static int nccl_open(int handle, int rank, int ranks, uint64_t timeout_ns, struct gw_comm **comm)
+{
+    const struct gw_comm_nccl_options options = {
+        .fd = handle, .rank = rank, .ranks = ranks, .timeout_ns = 120000000000};
+    struct gw_error error;
+    set_environment(rank);
+    int rc = gw_comm_open_nccl(&options, comm, &error);
+    if (rc < 0)
+        (void)fprintf(stderr, "rank %d: %s\n", rank, error.text);
+    else
+        gw_comm_set_timeout(*comm, timeout_ns);
+    return rc;
+}
+
+static int nccl_abort(int handle, int cause, int rank)
+{
+    return gw_comm_segment_abort(handle, cause, rank, NULL);
+}
+
+static void nccl_destroy(int handle)
+{
+    close(handle);
+}
+
+static void nccl_copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes > 0 && cudaMemcpy(to, from, bytes, cudaMemcpyDefault) != cudaSuccess)
+        abort();
+}
+
+const struct comm_backend_hooks comm_nccl_hooks = {
+    .name = "nccl",
+    .create = nccl_create,
+    .open = nccl_open,
+    .abort = nccl_abort,
+    .destroy = nccl_destroy,
+    .copy = nccl_copy,
+    .ranks_max = 3,
+};

@@ -1,0 +1,34 @@
+/* The NCCL backend where it cannot work: an error with a reason, never a crash. What it does where
+ * there is a GPU, tests/gpu tests. */
+#include "tests/unit/unit.h"
+
+#include <gangway/comm.h>
+#include <string.h>
+#include <unistd.h>
+
+static void test_says_what_is_missing(void **state)
+{
+    if (access("/dev/nvidiactl", F_OK) == 0)
+        skip(); /* there is a GPU */
+    struct gw_error error;
+    struct gw_comm *comm = NULL;
+    int fd;
+    assert_int_equal(gw_comm_segment_create(1, &fd, &error), 0);
+    for (int i = 0; i < 2; i++) { /* also the second time */
+        error.text[0] = '\0';
+        assert_int_equal(
+            gw_comm_open_nccl(&(const struct gw_comm_nccl_options){.fd = fd, .ranks = 1}, &comm,
+                              &error),
+            GW_ENOTSUP);
+        assert_int_equal(error.code, GW_ENOTSUP);
+        assert_true(strstr(error.text, "libgangway-cuda.so") || strstr(error.text, "no GPU: "));
+        assert_null(comm);
+    }
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_says_what_is_missing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
