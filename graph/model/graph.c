@@ -486,7 +486,7 @@ static void columns_fill(struct columns *c, const struct gw_graph *graph, const 
 
 static int seal(struct gw_graph *graph, struct gw_error *error)
 {
-    struct columns columns;
+    struct columns columns = {0};
     struct edges edges = {0};
     uint32_t *order = malloc((graph->nodes.count + 1) * sizeof *order);
     int rc = order ? sort(graph, order, error) : gw_error_set(error, GW_ENOMEM, "out of memory");

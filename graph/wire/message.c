@@ -45,7 +45,7 @@ struct field {
 struct layout {
     const char *name; /* NULL: no such type */
     const struct field *fields;
-    uint32_t count;
+    uint32_t count, bytes; /* fields; bytes of the message's own struct */
 };
 
 /* Inside such a function `struct self` is the message's struct, so that F can find its field. */
@@ -57,7 +57,8 @@ struct layout {
             struct gw_msg_##message m;                                                             \
         };                                                                                         \
         static const struct field fields[] = {__VA_ARGS__};                                        \
-        return (struct layout){#message, fields, sizeof fields / sizeof *fields};                  \
+        return (struct layout){#message, fields, sizeof fields / sizeof *fields,                   \
+                               sizeof(struct self)};                                               \
     }
 #include "graph/wire/messages.def"
 #undef M
@@ -341,8 +342,8 @@ int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,
     if (rc < 0)
         return rc;
     struct gw_reader reader = {data, (const uint8_t *)data + bytes};
-    struct gw_message decoded = {0};
-    uint32_t fields;
+    struct gw_message decoded; /* all of the union that its type uses is written below */
+    uint32_t fields = 0;
     rc = decode_envelope(&reader, &decoded, &fields, error);
     if (rc < 0)
         return rc;
@@ -368,7 +369,7 @@ int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,
     }
     rc = check_relations(&layout, &decoded, error);
     if (rc == 0)
-        *message = decoded;
+        memcpy(message, &decoded, BODY + layout.bytes);
     return rc;
 }
 
