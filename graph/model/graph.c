@@ -21,10 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ARGS_BYTES_MAX = GW_FRAME_BYTES_MAX / 2, /* of one task: it must fit a frame with its columns */
-    CYCLE_SHOWN_MAX = 8,
-};
+enum { CYCLE_SHOWN_MAX = 8 };
 #define EXTERNAL UINT32_MAX /* as the spec of a node */
 #define NO_NODE ((gw_node){UINT32_MAX})
 
@@ -235,12 +232,6 @@ static gw_node call(struct gw_graph *graph, const struct gw_graph_spec *spec,
         encode_args(graph, values, count, what) < 0)
         return NO_NODE;
     node.args_bytes = graph->args.size - node.args_at;
-    if (node.args_bytes > ARGS_BYTES_MAX) {
-        gw_error_set(&graph->error, GW_ELIMIT,
-                     "%s: %zu bytes of arguments, more than %d: scatter the large ones", what,
-                     node.args_bytes, ARGS_BYTES_MAX);
-        return NO_NODE;
-    }
     struct gw_codec_dep *dep;
     GW_ARRAY_EACH (&graph->found.list, dep)
         if (check_ref(graph, dep, what, &graph->error) < 0)
@@ -498,6 +489,7 @@ static int seal(struct gw_graph *graph, struct gw_error *error)
         columns_fill(&columns, graph, &edges, order);
         graph->rows = (struct gw_graph_rows){
             .count = gw_graph_count(graph),
+            .node_count = (uint32_t)graph->nodes.count,
             .row_of_node = columns.row_of_node,
             .specs = graph->specs.items,
             .spec_count = (uint32_t)graph->specs.count,

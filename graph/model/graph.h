@@ -23,6 +23,7 @@ struct gw_graph_spec {
  * surroundings share a spec. */
 struct gw_graph_rows {
     uint32_t count;
+    uint32_t node_count;         /* external ones too */
     const uint32_t *row_of_node; /* of each node; UINT32_MAX for an external one */
     const struct gw_graph_spec *specs;
     uint32_t spec_count;

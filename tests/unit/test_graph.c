@@ -238,10 +238,12 @@ static void test_wrong_references_are_refused(void **state)
 
 static void test_arguments_have_limits(void **state)
 {
+    /* Large ones are the client's to send ahead of the task; the graph takes them. */
     struct gw_graph *graph = gw_graph_new();
-    void *giant = calloc(1, 600000);
-    gw_call(graph, add, NULL, gw_bytes(giant, 600000));
-    assert_fails(graph, GW_ELIMIT, "add: 600006 bytes of arguments, more than 524288: scatter");
+    void *giant = calloc(1, 2 << 20);
+    gw_call(graph, add, NULL, gw_bytes(giant, 2 << 20));
+    assert_int_equal(gw_graph_check(graph, NULL), 0);
+    gw_graph_free(graph);
     free(giant);
 
     graph = gw_graph_new();

@@ -1,0 +1,26 @@
+/* Where schedulers listen: addresses, this user's folder for clusters, connecting. */
+#ifndef GW_CLIENT_ADDRESS_H
+#define GW_CLIENT_ADDRESS_H
+
+#include <gangway/error.h>
+#include <limits.h>
+
+#define GW_ADDRESS_SOCKET "scheduler.sock"
+
+/* gw_address_parse gives the path of a socket in "unix:/path": borrowed from the text. GW_ENOTSUP
+ * for TCP ("tcp:...", "host:port"), GW_EINVAL for anything else. */
+int gw_address_parse(const char *address, const char **path, struct gw_error *error);
+
+/* gw_address_runtime_dir makes and checks this user's folder for clusters:
+ * $XDG_RUNTIME_DIR/gangway or /tmp/gangway-UID, mode 0700. GW_EPERM, GW_EIO. */
+int gw_address_runtime_dir(char dir[PATH_MAX], struct gw_error *error);
+
+/* gw_address_default_dir is the folder of this user's running cluster; made and checked as above.
+ */
+int gw_address_default_dir(char dir[PATH_MAX], struct gw_error *error);
+
+/* gw_address_connect connects to a scheduler's socket: a descriptor (close-on-exec) for the caller.
+ * GW_ENOSCHEDULER when nobody listens there. */
+int gw_address_connect(const char *path, int *fd, struct gw_error *error);
+
+#endif

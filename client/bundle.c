@@ -1,0 +1,286 @@
+/* Bundles: the futures of one submission, and the results that come in for them. What holds: a
+ * future's result is written before its state leaves GW_PENDING, and a value that is there (SMALL,
+ * HEAP) never changes again while the state is GW_DONE; so done futures are read without the lock.
+ */
+#include "client/client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gw_bundle *gw_bundle_new(struct gw_client *client, uint64_t request, const uint32_t *rows,
+                                uint32_t count)
+{
+    size_t row_bytes = rows ? count * sizeof *rows : 0;
+    struct gw_bundle *bundle =
+        calloc(1, sizeof *bundle + count * sizeof *bundle->futures + row_bytes);
+    if (!bundle)
+        return NULL;
+    bundle->client = client;
+    bundle->request = request;
+    bundle->count = bundle->live = bundle->pending = count;
+    if (rows) {
+        uint32_t *copy = (uint32_t *)(void *)&bundle->futures[count];
+        memcpy(copy, rows, row_bytes);
+        bundle->rows = copy;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        bundle->futures[i].bundle = bundle;
+
+    pthread_mutex_lock(&client->lock);
+    int rc = gw_map_put(&client->bundles, request, (uintptr_t)bundle);
+    if (rc == 0)
+        client->refs++;
+    pthread_mutex_unlock(&client->lock);
+    if (rc == 0)
+        return bundle;
+    free(bundle);
+    return NULL;
+}
+
+void gw_bundle_drop(struct gw_bundle *bundle)
+{
+    struct gw_client *client = bundle->client;
+    pthread_mutex_lock(&client->lock);
+    gw_map_remove(&client->bundles, bundle->request);
+    if (client->io && !client->closed)
+        for (uint32_t i = 0; i < bundle->scattered_count; i++)
+            gw_io_release(client->io, bundle->scattered[i], 0);
+    pthread_mutex_unlock(&client->lock);
+    for (uint32_t i = 0; i < bundle->count; i++)
+        gw_parcel_clear(&bundle->futures[i].result, bundle->futures[i].ranks);
+    free(bundle->scattered);
+    free(bundle);
+    gw_client_unref(client);
+}
+
+struct gw_failure *gw_failure_new(int code, int exit_code, uint64_t attempt, const char *text)
+{
+    size_t length = strlen(text);
+    struct gw_failure *failure = malloc(sizeof *failure + length + 1);
+    if (!failure)
+        return NULL;
+    failure->code = code;
+    failure->exit_code = exit_code;
+    failure->attempt = attempt;
+    memcpy(failure->text, text, length + 1);
+    return failure;
+}
+
+void gw_parcel_clear(struct gw_parcel *result, uint32_t ranks)
+{
+    switch (result->kind) {
+    case GW_PARCEL_HEAP:
+        free(result->heap);
+        break;
+    case GW_PARCEL_VALUE:
+        gw_value_unref(result->value);
+        break;
+    case GW_PARCEL_RANKS:
+        for (uint32_t i = 0; i < ranks; i++)
+            gw_parcel_clear(&result->ranks->items[i], 0);
+        free(result->ranks);
+        break;
+    case GW_PARCEL_ERROR:
+        free(result->failure);
+        break;
+    default:
+        break;
+    }
+    memset(result, 0, sizeof *result);
+}
+
+/* The first future of a row; several futures may stand for one. */
+static struct gw_future *find_row(struct gw_bundle *bundle, uint32_t row)
+{
+    if (!bundle->rows)
+        return row < bundle->count ? &bundle->futures[row] : NULL;
+    uint32_t low = 0, high = bundle->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (bundle->rows[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < bundle->count && bundle->rows[low] == row ? &bundle->futures[low] : NULL;
+}
+
+/* The next future of the same row, or NULL. */
+static struct gw_future *next_same(struct gw_future *future)
+{
+    struct gw_bundle *bundle = future->bundle;
+    size_t i = (size_t)(future - bundle->futures);
+    bool same = bundle->rows && i + 1 < bundle->count && bundle->rows[i] == bundle->rows[i + 1];
+    return same ? future + 1 : NULL;
+}
+
+/* Ends a future: from here on readers need no lock. */
+static void settle(struct gw_future *future, enum gw_future_state state)
+{
+    if (atomic_load_explicit(&future->state, memory_order_relaxed) == GW_PENDING)
+        future->bundle->pending--;
+    atomic_store_explicit(&future->state, (uint8_t)state, memory_order_release);
+    struct gw_watch *next = future->watches;
+    future->watches = NULL;
+    while (next) {
+        struct gw_watch *watch = next;
+        next = watch->next;
+        gw_waiter_fire(watch->waiter, watch->item);
+    }
+}
+
+void gw_bundle_set_failure(struct gw_future *future, struct gw_failure *failure)
+{
+    gw_parcel_clear(&future->result, future->ranks);
+    future->result.kind = failure ? GW_PARCEL_ERROR : GW_PARCEL_CLOSED;
+    future->result.failure = failure;
+    settle(future, GW_FAILED);
+}
+
+/* False when out of memory. */
+static bool result_set(struct gw_parcel *result, const struct gw_landing *from)
+{
+    if (from->value) {
+        result->kind = GW_PARCEL_VALUE;
+        result->value = gw_value_ref(from->value);
+        return true;
+    }
+    if (!from->encoded) {
+        result->kind = GW_PARCEL_REMOTE;
+        return true;
+    }
+    if (from->bytes > sizeof result->small) {
+        uint8_t *heap = malloc(from->bytes);
+        if (!heap)
+            return false;
+        memcpy(heap, from->encoded, from->bytes);
+        result->heap = heap;
+        result->kind = GW_PARCEL_HEAP;
+    } else {
+        memcpy(result->small, from->encoded, from->bytes);
+        result->kind = GW_PARCEL_SMALL;
+    }
+    result->size = from->bytes;
+    return true;
+}
+
+void gw_bundle_set_value(struct gw_future *future, uint32_t rank, const struct gw_landing *value)
+{
+    struct gw_parcel *result = &future->result;
+    if (result->kind == GW_PARCEL_ERROR || result->kind == GW_PARCEL_CLOSED)
+        gw_parcel_clear(result, future->ranks); /* a retry that another future's retry caused */
+    if (future->ranks > 0) {
+        if (rank >= future->ranks)
+            return;
+        if (!result->ranks) {
+            result->ranks =
+                calloc(1, sizeof *result->ranks + future->ranks * sizeof *result->ranks->items);
+            if (!result->ranks)
+                goto no_memory;
+            result->kind = GW_PARCEL_RANKS;
+            result->ranks->missing = future->ranks;
+        }
+        struct gw_parcel *item = &result->ranks->items[rank];
+        if (item->kind != GW_PARCEL_NONE)
+            return;
+        if (!result_set(item, value))
+            goto no_memory;
+        if (--result->ranks->missing > 0)
+            return;
+    } else {
+        if (result->kind != GW_PARCEL_NONE)
+            return;
+        if (!result_set(result, value))
+            goto no_memory;
+    }
+    settle(future, GW_DONE);
+    return;
+no_memory:
+    gw_bundle_set_failure(future, gw_failure_new(GW_ENOMEM, 0, 0, "out of memory"));
+}
+
+void gw_bundle_done(struct gw_client *client, const struct gw_msg_done *done)
+{
+    const uint8_t *at = done->values.data;
+    struct gw_bundle *bundle = NULL;
+    for (uint32_t i = 0; i < done->request.count; i++) {
+        uint64_t request = gw_col64_at(done->request, i), found;
+        uint32_t size = gw_col32_at(done->value_size, i);
+        const struct gw_landing value = {.encoded = size > 0 ? at : NULL, .bytes = size};
+        at += size;
+        if (!bundle || bundle->request != request)
+            bundle = gw_map_get(&client->bundles, request, &found)
+                         ? (struct gw_bundle *)(uintptr_t)found
+                         : NULL;
+        struct gw_future *future = bundle ? find_row(bundle, gw_col32_at(done->index, i)) : NULL;
+        for (; future; future = next_same(future))
+            if (!future->released)
+                gw_bundle_set_value(future, gw_col32_at(done->rank, i), &value);
+    }
+}
+
+void gw_bundle_failed(struct gw_client *client, const struct gw_msg_failed *failed)
+{
+    uint64_t found;
+    if (!gw_map_get(&client->bundles, failed->request, &found))
+        return;
+    struct gw_future *future = find_row((struct gw_bundle *)(uintptr_t)found, failed->index);
+    for (; future; future = next_same(future)) {
+        if (future->released || atomic_load(&future->state) == GW_DONE)
+            continue;
+        int code = failed->code < 0 ? failed->code : GW_ETASK;
+        gw_bundle_set_failure(
+            future, gw_failure_new(code, failed->exit_code, failed->attempt, failed->text));
+    }
+}
+
+void gw_bundle_fail_all(struct gw_client *client)
+{
+    size_t at = 0;
+    uint64_t request, found;
+    while (gw_map_next(&client->bundles, &at, &request, &found)) {
+        struct gw_bundle *bundle = (struct gw_bundle *)(uintptr_t)found;
+        for (uint32_t i = 0; i < bundle->count && bundle->pending > 0; i++)
+            if (!bundle->futures[i].released &&
+                atomic_load(&bundle->futures[i].state) == GW_PENDING)
+                gw_bundle_set_failure(&bundle->futures[i], NULL);
+    }
+}
+
+/* Whether another future of the same row is still held. */
+static bool row_held(const struct gw_bundle *bundle, size_t i)
+{
+    if (!bundle->rows)
+        return false;
+    size_t first = i, last = i;
+    while (first > 0 && bundle->rows[first - 1] == bundle->rows[i])
+        first--;
+    while (last + 1 < bundle->count && bundle->rows[last + 1] == bundle->rows[i])
+        last++;
+    for (size_t k = first; k <= last; k++)
+        if (!bundle->futures[k].released)
+            return true;
+    return false;
+}
+
+void gw_future_release(struct gw_future *future)
+{
+    if (!future)
+        return;
+    struct gw_bundle *bundle = future->bundle;
+    struct gw_client *client = bundle->client;
+    size_t i = (size_t)(future - bundle->futures);
+
+    pthread_mutex_lock(&client->lock);
+    if (atomic_load(&future->state) == GW_PENDING)
+        bundle->pending--;
+    gw_parcel_clear(&future->result, future->ranks);
+    future->released = true;
+    bool last = --bundle->live == 0;
+    struct gw_io *io = client->closed || row_held(bundle, i) ? NULL : client->io;
+    if (io)
+        gw_io_release(io, bundle->job, bundle->rows ? bundle->rows[i] : (uint32_t)i);
+    pthread_mutex_unlock(&client->lock);
+    if (last)
+        gw_bundle_drop(bundle);
+}

@@ -1,0 +1,155 @@
+/* Calls: a thread asks the scheduler something and sleeps until the answer comes. A call that is
+ * registered is completed exactly once, by its answer or by the end of the connection. */
+#include "client/client.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void gw_call_open(struct gw_call *call, struct gw_client *client)
+{
+    memset(call, 0, sizeof *call);
+    call->fd = -1;
+    gw_waiter_init(&call->waiter, NULL);
+    pthread_mutex_lock(&client->lock);
+    call->request = ++client->last_request;
+    pthread_mutex_unlock(&client->lock);
+}
+
+int gw_call_send(struct gw_call *call, struct gw_client *client, struct gw_message *message, int fd)
+{
+    pthread_mutex_lock(&client->lock);
+    int rc =
+        client->down.code ? GW_ECLOSED : gw_map_put(&client->calls, call->request, (uintptr_t)call);
+    pthread_mutex_unlock(&client->lock);
+    if (rc == 0)
+        return gw_io_put(client->io, message, fd);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+int gw_call_wait(struct gw_call *call, struct gw_client *client, uint64_t timeout_ns,
+                 struct gw_error *error)
+{
+    size_t item;
+    int rc = gw_waiter_next(&call->waiter, timeout_ns, &item);
+    if (rc < 0)
+        return gw_error_set(error, rc, "timed out");
+    if (call->error.code == GW_ECLOSED)
+        return gw_client_down_error(client, error);
+    if (call->error.code < 0 && error)
+        *error = call->error;
+    return call->error.code;
+}
+
+void gw_call_close(struct gw_call *call, struct gw_client *client)
+{
+    pthread_mutex_lock(&client->lock);
+    gw_map_remove(&client->calls, call->request);
+    pthread_mutex_unlock(&client->lock);
+    gw_waiter_deinit(&call->waiter);
+    free(call->body);
+    if (call->fd >= 0)
+        close(call->fd);
+}
+
+/* What an answer says, whichever kind it is. */
+struct answer {
+    uint64_t request, number, offset;
+    int code;
+    const char *text;
+    struct gw_bin body;
+    bool end;
+};
+
+static bool answer_of(const struct gw_message *message, struct answer *answer)
+{
+    *answer = (struct answer){0};
+    switch (message->type) {
+    case GW_MESSAGE_accepted:
+        *answer =
+            (struct answer){.request = message->accepted.request, .number = message->accepted.job};
+        return true;
+    case GW_MESSAGE_rejected:
+        *answer = (struct answer){.request = message->rejected.request,
+                                  .code = message->rejected.code,
+                                  .text = message->rejected.text};
+        return true;
+    case GW_MESSAGE_reply:
+        *answer = (struct answer){.request = message->reply.request,
+                                  .code = message->reply.code,
+                                  .text = message->reply.text,
+                                  .body = message->reply.body};
+        return true;
+    case GW_MESSAGE_object:
+        *answer = (struct answer){.request = message->object.request,
+                                  .code = message->object.code,
+                                  .text = message->object.text,
+                                  .number = message->object.bytes,
+                                  .body = message->object.value};
+        return true;
+    case GW_MESSAGE_log_data:
+        *answer = (struct answer){.request = message->log_data.request,
+                                  .code = message->log_data.code,
+                                  .text = message->log_data.text,
+                                  .number = message->log_data.attempt,
+                                  .offset = message->log_data.offset,
+                                  .body = message->log_data.data,
+                                  .end = message->log_data.end != 0};
+        return true;
+    case GW_MESSAGE_welcome:
+        *answer = (struct answer){.request = GW_REQUEST_HELLO};
+        return true;
+    case GW_MESSAGE_program_ready:
+        *answer = (struct answer){.request = GW_REQUEST_PROGRAM,
+                                  .code = message->program_ready.code,
+                                  .text = message->program_ready.text};
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool gw_call_answer(struct gw_client *client, const struct gw_message *message, const int *fds,
+                    uint8_t fd_count)
+{
+    struct answer answer;
+    uint64_t found;
+    if (!answer_of(message, &answer) || !gw_map_get(&client->calls, answer.request, &found))
+        return false;
+    struct gw_call *call = (struct gw_call *)(uintptr_t)found;
+    gw_map_remove(&client->calls, answer.request);
+    call->number = answer.number;
+    call->offset = answer.offset;
+    call->end = answer.end;
+    if (answer.code < 0)
+        gw_error_set(&call->error, answer.code, "%s",
+                     answer.text && *answer.text ? answer.text : gw_error_text(answer.code));
+    if (answer.body.size > 0) {
+        call->body = malloc(answer.body.size);
+        if (call->body)
+            memcpy(call->body, answer.body.data, answer.body.size);
+        else
+            gw_error_set(&call->error, GW_ENOMEM, "out of memory");
+        call->body_bytes = call->body ? answer.body.size : 0;
+    }
+    if (fd_count > 0)
+        call->fd = fds[0];
+    for (uint8_t i = 1; i < fd_count; i++)
+        close(fds[i]);
+    gw_waiter_fire(&call->waiter, 0);
+    return true;
+}
+
+void gw_call_fail_all(struct gw_client *client)
+{
+    size_t at = 0;
+    uint64_t request, found;
+    while (gw_map_next(&client->calls, &at, &request, &found)) {
+        struct gw_call *call = (struct gw_call *)(uintptr_t)found;
+        call->error.code = GW_ECLOSED;
+        gw_waiter_fire(&call->waiter, 0);
+    }
+    gw_map_deinit(&client->calls);
+}

@@ -1,0 +1,45 @@
+/* A chunk: rows of a job as they go into one submit message. */
+#ifndef GW_CLIENT_CHUNK_H
+#define GW_CLIENT_CHUNK_H
+
+#include "graph/base/array.h"
+#include "graph/wire/message.h"
+
+enum { GW_CHUNK_BYTES = 512 << 10 }; /* a chunk that has grown to this is sent */
+
+struct gw_chunk {
+    GW_ARRAY(uint32_t) spec, args_size, dep_count, dep_index, dep_rank, named, name_size, targets;
+    GW_ARRAY(uint64_t) dep_job;
+    struct gw_buffer args, names;
+};
+
+/* A row: one task. Everything is borrowed. */
+struct gw_chunk_row {
+    uint32_t row; /* its number in the job */
+    uint32_t spec;
+    const void *args;
+    size_t args_bytes;
+    const uint64_t *dep_job;
+    const uint32_t *dep_index, *dep_rank;
+    uint32_t dep_count;
+    const char *name; /* or NULL */
+    bool target;
+};
+
+/* gw_chunk_row_bytes is what a row takes in a message. */
+size_t gw_chunk_row_bytes(const struct gw_chunk_row *row);
+
+/* gw_chunk_bytes is what all rows take. */
+size_t gw_chunk_bytes(const struct gw_chunk *chunk);
+
+/* gw_chunk_add appends a row; 0 or GW_ENOMEM. */
+int gw_chunk_add(struct gw_chunk *chunk, const struct gw_chunk_row *row);
+
+/* gw_chunk_columns fills a submit message's columns; borrowed from the chunk until it changes. */
+void gw_chunk_columns(const struct gw_chunk *chunk, struct gw_msg_submit *submit);
+
+/* gw_chunk_clear empties it and keeps its memory; gw_chunk_deinit frees. */
+void gw_chunk_clear(struct gw_chunk *chunk);
+void gw_chunk_deinit(struct gw_chunk *chunk);
+
+#endif

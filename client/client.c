@@ -1,0 +1,382 @@
+/* Opening and closing a client, and what comes in from the scheduler.
+ *
+ * A private cluster is started at the first need and not when the client is opened: only then is it
+ * known how many slots are asked for. */
+#include "client/client.h"
+
+#include "client/address.h"
+#include "graph/base/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OPEN_TIMEOUT_S = 10, CLOSE_TIMEOUT_S = 10 };
+
+/* -- What comes in, on the loop thread -----------------------------------------------------------
+ */
+
+static void send_blobs(struct gw_client *client, struct gw_bin hashes)
+{
+    const uint8_t *hash = hashes.data;
+    for (uint32_t at = 0; at + GW_HASH_BYTES <= hashes.size; at += GW_HASH_BYTES) {
+        const struct gw_program *program = client->program;
+        uint64_t bytes;
+        int fd;
+        for (uint32_t i = 0; program && i < program->count; i++) {
+            if (memcmp(program->files[i].hash, hash + at, GW_HASH_BYTES) != 0)
+                continue;
+            if (gw_program_open(program, hash + at, &fd, &bytes) == 0)
+                gw_io_put(
+                    client->io,
+                    &(struct gw_message){.type = GW_MESSAGE_blob,
+                                         .blob = {{program->files[i].hash, GW_HASH_BYTES}, bytes}},
+                    fd);
+            break;
+        }
+    }
+}
+
+static void client_on_message(const struct gw_message *message, const int *fds, uint8_t fd_count,
+                              void *arg)
+{
+    struct gw_client *client = arg;
+    bool answered = false;
+    pthread_mutex_lock(&client->lock);
+    switch (message->type) {
+    case GW_MESSAGE_done:
+        gw_bundle_done(client, &message->done);
+        break;
+    case GW_MESSAGE_failed:
+        gw_bundle_failed(client, &message->failed);
+        break;
+    case GW_MESSAGE_blob_want:
+        send_blobs(client, message->blob_want.hashes);
+        break;
+    case GW_MESSAGE_refuse:
+        gw_error_set(&client->refused, message->refuse.code < 0 ? message->refuse.code : GW_EPROTO,
+                     "%s", message->refuse.text);
+        break;
+    case GW_MESSAGE_welcome:
+        gw_io_envelope(client->io, message->term, message->peer);
+        answered = gw_call_answer(client, message, fds, fd_count);
+        break;
+    default:
+        answered = gw_call_answer(client, message, fds, fd_count);
+        break;
+    }
+    pthread_mutex_unlock(&client->lock);
+    for (uint8_t i = 0; i < fd_count && !answered; i++)
+        close(fds[i]);
+}
+
+static void client_on_close(const struct gw_error *error, void *arg)
+{
+    struct gw_client *client = arg;
+    pthread_mutex_lock(&client->lock);
+    if (client->refused.code)
+        client->down = client->refused;
+    else if (client->closed)
+        gw_error_set(&client->down, GW_ECLOSED, "the client was closed");
+    else if (error && error->code == GW_EPROTO)
+        gw_error_set(&client->down, GW_EPROTO, "the scheduler broke the protocol: %s", error->text);
+    else
+        gw_error_set(&client->down, GW_ECLOSED, "the scheduler went away");
+    gw_bundle_fail_all(client);
+    gw_call_fail_all(client);
+    pthread_mutex_unlock(&client->lock);
+}
+
+int gw_client_down_error(struct gw_client *client, struct gw_error *error)
+{
+    struct gw_error down;
+    pthread_mutex_lock(&client->lock);
+    down = client->down;
+    pthread_mutex_unlock(&client->lock);
+    if (client->closed || down.code == 0)
+        return gw_error_set(error, GW_ECLOSED, "the client was closed");
+    return gw_error_set(error, down.code, "%s", down.text);
+}
+
+/* -- Connecting ----------------------------------------------------------------------------------
+ */
+
+/* Says hello over a connected socket (taken) and waits for the welcome. */
+static int connect_over(struct gw_client *client, int fd, struct gw_error *error)
+{
+    const struct gw_io_callbacks callbacks = {client_on_message, client_on_close, client};
+    int rc = gw_io_open(fd, &callbacks, &client->io, error);
+    if (rc < 0)
+        return rc;
+
+    struct gw_call call;
+    struct gw_message hello = {
+        .type = GW_MESSAGE_hello,
+        .hello = {.protocol = GW_PROTOCOL,
+                  .role = GW_ROLE_CLIENT,
+                  .pid = (uint32_t)getpid(),
+                  .version = GANGWAY_VERSION,
+                  .name = client->name},
+    };
+    gw_call_open(&call, client);
+    call.request = GW_REQUEST_HELLO;
+    rc = gw_call_send(&call, client, &hello, -1);
+    if (rc == GW_ECLOSED)
+        rc = gw_client_down_error(client, error);
+    else if (rc < 0)
+        gw_error_set(error, rc, "cannot connect: %s", gw_error_text(rc));
+    else
+        rc = gw_call_wait(&call, client, OPEN_TIMEOUT_S * GW_NS_PER_S, error);
+    gw_call_close(&call, client);
+    if (rc == GW_ETIMEDOUT)
+        rc = gw_error_set(error, GW_ENOSCHEDULER, "the scheduler did not answer within %d s",
+                          OPEN_TIMEOUT_S);
+    if (rc == 0) {
+        client->started = true;
+        return 0;
+    }
+    gw_io_close(client->io);
+    client->io = NULL;
+    client->down.code = 0;
+    return rc == GW_ECLOSED ? gw_error_set(error, GW_ENOSCHEDULER, "the scheduler hung up") : rc;
+}
+
+static int start_private(struct gw_client *client, uint32_t slots, struct gw_error *error)
+{
+    struct gw_cluster_options options = client->cluster_options;
+    uint32_t least = options.slots ? options.slots : gw_cluster_cores();
+    options.slots = least > slots ? least : slots;
+    int fd, rc = gw_cluster_open(&options, &client->cluster, error);
+    if (rc < 0)
+        return rc;
+    rc = gw_address_connect(gw_cluster_socket(client->cluster), &fd, error);
+    if (rc == 0)
+        rc = connect_over(client, fd, error);
+    if (rc < 0) {
+        gw_cluster_close(client->cluster);
+        client->cluster = NULL;
+    }
+    return rc;
+}
+
+int gw_client_start(struct gw_client *client, uint32_t slots, struct gw_error *error)
+{
+    if (client->closed)
+        return gw_error_set(error, GW_ECLOSED, "the client was closed");
+    if (client->started)
+        return 0;
+    pthread_mutex_lock(&client->start_lock);
+    int rc = client->started ? 0 : start_private(client, slots, error);
+    pthread_mutex_unlock(&client->start_lock);
+    return rc;
+}
+
+int gw_client_ship(struct gw_client *client, struct gw_error *error)
+{
+    struct gw_call call;
+    int rc = 0;
+    pthread_mutex_lock(&client->start_lock);
+    if (client->program_ready)
+        goto out;
+    if (!client->program) {
+        struct gw_program *program;
+        rc = gw_program_new(&program, error);
+        if (rc < 0)
+            goto out;
+        pthread_mutex_lock(&client->lock);
+        client->program = program;
+        pthread_mutex_unlock(&client->lock);
+    }
+    gw_call_open(&call, client);
+    call.request = GW_REQUEST_PROGRAM;
+    struct gw_message message = {
+        .type = GW_MESSAGE_program,
+        .program = {{client->program->hash, GW_HASH_BYTES},
+                    {client->program->manifest.data, (uint32_t)client->program->manifest.size}},
+    };
+    rc = gw_call_send(&call, client, &message, -1);
+    if (rc == 0)
+        rc = gw_call_wait(&call, client, UINT64_MAX, error);
+    else
+        rc = rc == GW_ECLOSED ? gw_client_down_error(client, error)
+                              : gw_error_set(error, rc, "%s", gw_error_text(rc));
+    gw_call_close(&call, client);
+    client->program_ready = rc == 0;
+out:
+    pthread_mutex_unlock(&client->start_lock);
+    return rc;
+}
+
+/* -- Opening -------------------------------------------------------------------------------------
+ */
+
+static int open_address(struct gw_client *client, const char *address, struct gw_error *error)
+{
+    const char *path;
+    int fd, rc = gw_address_parse(address, &path, error);
+    if (rc == 0)
+        rc = gw_address_connect(path, &fd, error);
+    return rc < 0 ? rc : connect_over(client, fd, error);
+}
+
+/* The running cluster of this user, or a promise of a private one. */
+static int open_default(struct gw_client *client, const struct gw_client_options *options,
+                        struct gw_error *error)
+{
+    char dir[PATH_MAX], path[PATH_MAX + 32], binary[PATH_MAX];
+    int fd, rc = gw_address_runtime_dir(dir, error);
+    if (rc < 0)
+        return rc;
+    snprintf(path, sizeof path, "%s/default/%s", dir, GW_ADDRESS_SOCKET);
+    if (!options->private_cluster) {
+        rc = gw_address_connect(path, &fd, error);
+        if (rc != GW_ENOSCHEDULER)
+            return rc < 0 ? rc : connect_over(client, fd, error);
+        if (options->must_exist)
+            return gw_error_set(error, GW_ENOSCHEDULER,
+                                "no cluster is running: `gangway up` starts one");
+    }
+    return gw_cluster_find_binary(binary, error);
+}
+
+int gw_client_open(const struct gw_client_options *given, struct gw_client **out,
+                   struct gw_error *error)
+{
+    static const struct gw_client_options defaults;
+    const struct gw_client_options *options = given ? given : &defaults;
+    const char *address = options->address ? options->address : getenv("GANGWAY_ADDRESS");
+    const char *inlined = getenv("GANGWAY_INLINE");
+
+    struct gw_client *client = calloc(1, sizeof *client);
+    char *name = strdup(options->name ? options->name : program_invocation_short_name);
+    if (!client || !name) {
+        free(client);
+        free(name);
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
+    client->name = name;
+    client->refs = 1;
+    client->cluster_options.slots = options->slots;
+    client->cluster_options.workers = options->workers;
+    client->inlined = inlined && strcmp(inlined, "1") == 0;
+    pthread_mutex_init(&client->lock, NULL);
+    pthread_mutex_init(&client->start_lock, NULL);
+
+    int rc = 0;
+    if (client->inlined)
+        rc = 0;
+    else if (address && *address && !options->private_cluster)
+        rc = open_address(client, address, error);
+    else
+        rc = open_default(client, options, error);
+    if (rc < 0) {
+        gw_client_unref(client);
+        return rc;
+    }
+    *out = client;
+    return 0;
+}
+
+/* -- Closing -------------------------------------------------------------------------------------
+ */
+
+void gw_client_unref(struct gw_client *client)
+{
+    pthread_mutex_lock(&client->lock);
+    bool last = --client->refs == 0;
+    pthread_mutex_unlock(&client->lock);
+    if (!last)
+        return;
+    gw_map_deinit(&client->calls);
+    gw_map_deinit(&client->bundles);
+    gw_program_free(client->program);
+    pthread_mutex_destroy(&client->lock);
+    pthread_mutex_destroy(&client->start_lock);
+    free(client->name);
+    free(client);
+}
+
+/* Jobs of this session that have not ended; their number. */
+static size_t unfinished_jobs(struct gw_client *client, uint64_t **jobs)
+{
+    size_t at = 0, count = 0;
+    uint64_t request, found;
+    pthread_mutex_lock(&client->lock);
+    *jobs = client->down.code ? NULL : calloc(client->bundles.count + 1, sizeof **jobs);
+    while (*jobs && gw_map_next(&client->bundles, &at, &request, &found)) {
+        const struct gw_bundle *bundle = (const struct gw_bundle *)(uintptr_t)found;
+        if (bundle->pending > 0 && !bundle->detached && bundle->job)
+            (*jobs)[count++] = bundle->job;
+    }
+    pthread_mutex_unlock(&client->lock);
+    return count;
+}
+
+/* On a shared cluster: cancels, and waits until the last process is gone. */
+static void end_jobs(struct gw_client *client)
+{
+    uint64_t *jobs;
+    size_t count = unfinished_jobs(client, &jobs);
+    uint64_t deadline_ns = gw_clock_now_ns() + CLOSE_TIMEOUT_S * GW_NS_PER_S;
+    for (size_t i = 0; i < count; i++)
+        gw_io_put(client->io,
+                  &(struct gw_message){.type = GW_MESSAGE_cancel,
+                                       .cancel = {.job = jobs[i], .index = GW_INDEX_ALL}},
+                  -1);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t now_ns = gw_clock_now_ns();
+        int exit_code;
+        if (now_ns >= deadline_ns ||
+            gw_job_wait(client, jobs[i], deadline_ns - now_ns, &exit_code, NULL) == GW_ECLOSED)
+            break;
+    }
+    free(jobs);
+}
+
+void gw_client_close(struct gw_client *client)
+{
+    if (!client)
+        return;
+    if (client->started && !client->cluster)
+        end_jobs(client);
+    pthread_mutex_lock(&client->lock);
+    client->closed = true;
+    pthread_mutex_unlock(&client->lock);
+    gw_io_close(client->io); /* its end fails whatever still waits */
+
+    pthread_mutex_lock(&client->lock);
+    client->io = NULL;
+    if (!client->down.code)
+        gw_error_set(&client->down, GW_ECLOSED, "the client was closed");
+    pthread_mutex_unlock(&client->lock);
+    gw_cluster_close(client->cluster);
+    client->cluster = NULL;
+    gw_client_unref(client);
+}
+
+int gw_client_shutdown(struct gw_client *client, struct gw_error *error)
+{
+    struct gw_call call;
+    int rc = gw_client_start(client, 0, error);
+    if (rc < 0)
+        return rc;
+    pid_t pid = gw_io_peer_pid(client->io);
+    gw_call_open(&call, client);
+    struct gw_message message = {
+        .type = GW_MESSAGE_shutdown,
+        .shutdown = {.request = call.request, .text = "asked by its user"},
+    };
+    rc = gw_call_send(&call, client, &message, -1);
+    if (rc == 0)
+        rc = gw_call_wait(&call, client, 2 * CLOSE_TIMEOUT_S * GW_NS_PER_S, error);
+    gw_call_close(&call, client);
+    if (rc == GW_ECLOSED || rc == 0) /* gone while we waited, or it said yes and goes now */
+        rc = pid <= 0 || gw_cluster_wait_gone(pid, 2 * CLOSE_TIMEOUT_S * GW_NS_PER_S)
+                 ? 0
+                 : GW_ETIMEDOUT;
+    if (rc == GW_ETIMEDOUT)
+        gw_error_set(error, rc, "the cluster has not ended within %d s", 2 * CLOSE_TIMEOUT_S);
+    return rc;
+}

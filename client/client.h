@@ -1,0 +1,188 @@
+/* The inside of the client library: client, calls, bundles, futures. See README.md.
+ *
+ * One lock a client (`lock`) guards all of it but what stands as atomic; the loop thread takes it
+ * for each message, callers for each call. Waiting never holds it. */
+#ifndef GW_CLIENT_CLIENT_H
+#define GW_CLIENT_CLIENT_H
+
+#include "client/cluster.h"
+#include "client/io.h"
+#include "client/program.h"
+#include "client/waiter.h"
+#include "graph/base/map.h"
+#include "graph/wire/enums.h"
+
+#include <gangway/gangway.h>
+#include <stdatomic.h>
+
+/* Requests that no counter gives out. */
+#define GW_REQUEST_HELLO UINT64_C(0)
+#define GW_REQUEST_PROGRAM UINT64_MAX
+
+/* A question that a thread of the caller's waits on; it lies on that thread's stack. The answer is
+ * an accepted, rejected, reply, object, log_data or program_ready message, copied in here. */
+struct gw_call {
+    struct gw_waiter waiter;
+    uint64_t request;
+    struct gw_error error; /* code 0: answered well */
+    uint64_t number;       /* accepted: job; object: bytes; log_data: attempt */
+    uint64_t offset;       /* log_data */
+    bool end;              /* log_data */
+    uint8_t *body;         /* the blob of the answer, owned; NULL when it is empty */
+    size_t body_bytes;
+    int fd; /* of the answer, or -1 */
+};
+
+struct gw_client {
+    pthread_mutex_t lock;
+    uint32_t refs; /* the owner's, and one a bundle */
+    _Atomic bool closed;
+    struct gw_error down;    /* code not 0: the connection is gone, and why */
+    struct gw_error refused; /* what the scheduler said before it closed */
+    struct gw_map calls;     /* request -> struct gw_call * */
+    struct gw_map bundles;   /* request -> struct gw_bundle * with futures */
+    uint64_t last_request;
+    char *name;
+
+    pthread_mutex_t start_lock; /* one thread starts a private cluster or ships the program */
+    struct gw_io *io;           /* NULL: a private cluster that nobody has needed yet */
+    _Atomic bool started;
+    struct gw_cluster_options cluster_options;
+    struct gw_cluster *cluster; /* private; NULL: somebody else's */
+    struct gw_program *program; /* NULL: not shipped yet */
+    bool program_ready;
+    bool inlined; /* GANGWAY_INLINE: tasks run in this process */
+};
+
+/* gw_client_start makes sure that there is a connection: starts the private cluster at the first
+ * need, with at least `slots` slots. Blocks for at most 10 s. */
+int gw_client_start(struct gw_client *client, uint32_t slots, struct gw_error *error);
+
+/* gw_client_ship makes sure that the cluster has this program: hashes and sends it once. */
+int gw_client_ship(struct gw_client *client, struct gw_error *error);
+
+/* gw_client_unref gives up a reference; the lock is not held. */
+void gw_client_unref(struct gw_client *client);
+
+/* gw_client_down_error writes why the connection is gone; returns its code. */
+int gw_client_down_error(struct gw_client *client, struct gw_error *error);
+
+/* gw_call_open prepares a call, gives it a request number and registers it; gw_call_send puts the
+ * message (with its descriptor, taken, or -1); gw_call_wait blocks for the answer and gives its
+ * code, GW_ETIMEDOUT, or GW_ECLOSED; gw_call_close unregisters and frees what the answer brought
+ * (set body to NULL or fd to -1 to keep them). */
+void gw_call_open(struct gw_call *call, struct gw_client *client);
+int gw_call_send(struct gw_call *call, struct gw_client *client, struct gw_message *message,
+                 int fd);
+int gw_call_wait(struct gw_call *call, struct gw_client *client, uint64_t timeout_ns,
+                 struct gw_error *error);
+void gw_call_close(struct gw_call *call, struct gw_client *client);
+
+/* gw_call_answer completes the call that a message answers (fds: taken); false when nobody waits
+ * for it. gw_call_fail_all ends all calls. The lock is held. */
+bool gw_call_answer(struct gw_client *client, const struct gw_message *message, const int *fds,
+                    uint8_t fd_count);
+void gw_call_fail_all(struct gw_client *client);
+
+/* Where a future's values lie. */
+enum gw_parcel_kind {
+    GW_PARCEL_NONE = 0,
+    GW_PARCEL_SMALL,  /* in the future itself */
+    GW_PARCEL_HEAP,   /* encoded bytes in an allocation */
+    GW_PARCEL_REMOTE, /* in the cluster: to be fetched */
+    GW_PARCEL_VALUE,  /* fetched: a value */
+    GW_PARCEL_RANKS,  /* a gang: one result a rank */
+    GW_PARCEL_ERROR,  /* failed: struct gw_failure */
+    GW_PARCEL_CLOSED, /* failed with the connection */
+};
+
+struct gw_parcel {
+    union {
+        uint8_t small[16];
+        uint8_t *heap;
+        struct gw_value *value;
+        struct gw_rank_parcels *ranks;
+        struct gw_failure *failure;
+    };
+    uint32_t size; /* SMALL, HEAP */
+    uint8_t kind;  /* enum gw_parcel_kind */
+};
+
+struct gw_rank_parcels {
+    uint32_t missing;
+    struct gw_parcel items[];
+};
+
+struct gw_failure {
+    int code, exit_code;
+    uint64_t attempt;
+    char text[];
+};
+
+/* A sleeping thread's interest in a future. */
+struct gw_watch {
+    struct gw_watch *next;
+    struct gw_waiter *waiter;
+    size_t item;
+};
+
+struct gw_future {
+    struct gw_bundle *bundle;
+    struct gw_watch *watches;
+    struct gw_parcel result;
+    uint32_t ranks;        /* 0: an ordinary task */
+    _Atomic uint8_t state; /* enum gw_future_state; released to readers without the lock */
+    bool released;
+};
+
+/* The futures of one submission, in one block, by row. Freed with its last future. */
+struct gw_bundle {
+    struct gw_client *client; /* referenced */
+    uint64_t request, job;
+    bool detached;
+    uint32_t live;        /* futures not released */
+    uint32_t pending;     /* futures not ended */
+    const uint32_t *rows; /* ascending, one a future; NULL: future i is row i */
+    uint64_t *scattered;  /* jobs that hold its large arguments, owned */
+    uint32_t scattered_count;
+    uint32_t count;
+    struct gw_future futures[];
+};
+
+/* gw_bundle_new makes a bundle of `count` pending futures and registers it under `request`; rows
+ * (or NULL) is copied. NULL when out of memory. gw_bundle_drop frees one whose submission failed.
+ */
+struct gw_bundle *gw_bundle_new(struct gw_client *client, uint64_t request, const uint32_t *rows,
+                                uint32_t count);
+void gw_bundle_drop(struct gw_bundle *bundle);
+
+/* gw_bundle_done and gw_bundle_failed bring in results; the client's lock is held. Rows that name
+ * nothing of this client are skipped. gw_bundle_fail_all fails all pending futures with the
+ * connection. */
+void gw_bundle_done(struct gw_client *client, const struct gw_msg_done *done);
+void gw_bundle_failed(struct gw_client *client, const struct gw_msg_failed *failed);
+void gw_bundle_fail_all(struct gw_client *client);
+
+/* A value that came in: an object; or encoded bytes; or neither, and it lies in the cluster. */
+struct gw_landing {
+    struct gw_value *value; /* borrowed */
+    const void *encoded;    /* borrowed */
+    uint32_t bytes;
+};
+
+/* gw_bundle_set_value gives a future its value of one rank; gw_bundle_set_failure ends it badly
+ * (takes failure). The client's lock is held. */
+void gw_bundle_set_value(struct gw_future *future, uint32_t rank, const struct gw_landing *value);
+void gw_bundle_set_failure(struct gw_future *future, struct gw_failure *failure);
+
+/* gw_failure_new copies a text; NULL when out of memory (set_failure accepts it). */
+struct gw_failure *gw_failure_new(int code, int exit_code, uint64_t attempt, const char *text);
+
+/* gw_parcel_clear frees what a result holds and makes it NONE. */
+void gw_parcel_clear(struct gw_parcel *result, uint32_t ranks);
+
+/* gw_submit_scatter puts encoded bytes into the cluster as a job of one finished task. */
+int gw_submit_scatter(struct gw_client *client, const void *encoded, size_t bytes, uint64_t *job,
+                      struct gw_error *error);
+
+#endif

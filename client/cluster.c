@@ -1,0 +1,415 @@
+/* Starting schedulers. A private one holds the read end of a pipe whose write end only this process
+ * has: when this process is gone, however it went, the scheduler reads the end of the pipe and
+ * takes everything down. It runs in a session of its own, so that Ctrl-C in the terminal reaches
+ * this process alone, which then decides. */
+#include "client/cluster.h"
+
+#include "client/address.h"
+#include "graph/base/clock.h"
+#include "graph/base/dir.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { START_TIMEOUT_S = 10, STOP_TIMEOUT_S = 10, LAST_WORDS_BYTES = 800 };
+
+struct gw_cluster {
+    char dir[PATH_MAX - 64];
+    char socket[PATH_MAX];
+    uint32_t slots;
+    pid_t pid;
+    int lifeline; /* write end */
+};
+
+/* One start of a scheduler. */
+struct launch {
+    const char *dir;
+    struct gw_cluster_options options;
+    bool is_private;
+    pid_t pid;
+    int lifeline; /* write end, private only */
+    int ready;    /* read end */
+    int log;      /* its stderr */
+};
+
+static bool executable(const char *path)
+{
+    return access(path, X_OK) == 0;
+}
+
+/* Tries DIR/gangway and DIR/../bin/gangway, DIR being the folder of `file`. */
+static bool beside(const char *file, char path[PATH_MAX])
+{
+    char dir[PATH_MAX];
+    if (!realpath(file, dir))
+        return false;
+    char *slash = strrchr(dir, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    return (snprintf(path, PATH_MAX, "%s/gangway", dir) < PATH_MAX && executable(path)) ||
+           (snprintf(path, PATH_MAX, "%s/../bin/gangway", dir) < PATH_MAX && executable(path));
+}
+
+static bool on_path(char path[PATH_MAX])
+{
+    const char *rest = getenv("PATH");
+    while (rest && *rest) {
+        int length = (int)strcspn(rest, ":");
+        if (length > 0 && snprintf(path, PATH_MAX, "%.*s/gangway", length, rest) < PATH_MAX &&
+            executable(path))
+            return true;
+        rest += length + (rest[length] == ':');
+    }
+    return false;
+}
+
+int gw_cluster_find_binary(char path[PATH_MAX], struct gw_error *error)
+{
+    const char *given = getenv("GANGWAY_BINARY");
+    Dl_info info;
+    if (given && *given) {
+        if (!executable(given) || strlen(given) >= PATH_MAX)
+            return gw_error_set(error, GW_ENOSCHEDULER, "GANGWAY_BINARY=%s: %s", given,
+                                strerror(errno));
+        strcpy(path, given);
+        return 0;
+    }
+    if (dladdr((const void *)(uintptr_t)gw_cluster_find_binary, &info) && info.dli_fname &&
+        beside(info.dli_fname, path))
+        return 0;
+    if (beside("/proc/self/exe", path) || on_path(path))
+        return 0;
+    return gw_error_set(error, GW_ENOSCHEDULER,
+                        "no cluster is running, and the gangway binary that would start a private "
+                        "one is neither beside libgangway, nor beside this program, nor on PATH "
+                        "(GANGWAY_BINARY can name it)");
+}
+
+uint32_t gw_cluster_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (uint32_t)CPU_COUNT(&set);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores > 0 ? (uint32_t)cores : 1;
+}
+
+bool gw_cluster_wait_gone(pid_t pid, uint64_t timeout_ns)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0)
+        return errno == ESRCH;
+    uint64_t deadline_ns = gw_clock_now_ns() + timeout_ns;
+    int rc;
+    do {
+        uint64_t now_ns = gw_clock_now_ns();
+        int left_ms = now_ns >= deadline_ns ? 0 : (int)((deadline_ns - now_ns) / GW_NS_PER_MS) + 1;
+        rc = poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, left_ms);
+    } while (rc < 0 && errno == EINTR);
+    close(fd);
+    return rc > 0;
+}
+
+static void reap(pid_t pid)
+{
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+}
+
+/* Spawns the daemon: stdin from nowhere, both outputs to its log, a session of its own. */
+static int spawn_daemon(char *const argv[], const struct launch *launch, const int inherited[2],
+                        pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attr);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, launch->log, 1);
+    posix_spawn_file_actions_adddup2(&actions, launch->log, 2);
+    for (int i = 0; i < 2; i++)
+        if (inherited[i] >= 0) /* onto itself: it loses close-on-exec, in the child only */
+            posix_spawn_file_actions_adddup2(&actions, inherited[i], inherited[i]);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &all);
+    posix_spawnattr_setflags(&attr,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+    int rc = posix_spawn(pid, argv[0], &actions, &attr, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attr);
+    return rc;
+}
+
+/* Descriptors 0 to 2 would be overwritten in the child. */
+static int pipe_above_stdio(int fds[2])
+{
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return -1;
+    for (int i = 0; i < 2; i++) {
+        if (fds[i] > 2)
+            continue;
+        int moved = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
+        close(fds[i]);
+        fds[i] = moved;
+    }
+    return fds[0] < 0 || fds[1] < 0 ? -1 : 0;
+}
+
+static int launch_start(struct launch *launch, struct gw_error *error)
+{
+    char binary[PATH_MAX], slots[16], workers[16], idle[24], ready[16], lifeline[16];
+    int ready_pipe[2] = {-1, -1}, life_pipe[2] = {-1, -1};
+    int rc = gw_cluster_find_binary(binary, error);
+    if (rc < 0)
+        return rc;
+    if (pipe_above_stdio(ready_pipe) < 0 ||
+        (launch->is_private && pipe_above_stdio(life_pipe) < 0)) {
+        rc = gw_error_set(error, GW_EIO, "pipe: %s", strerror(errno));
+        goto fail;
+    }
+    uint32_t worker_count = launch->options.workers ? launch->options.workers : 1;
+    snprintf(slots, sizeof slots, "%u", (launch->options.slots + worker_count - 1) / worker_count);
+    snprintf(workers, sizeof workers, "%u", worker_count);
+    snprintf(ready, sizeof ready, "%d", ready_pipe[1]);
+    snprintf(lifeline, sizeof lifeline, "%d", life_pipe[0]);
+    snprintf(idle, sizeof idle, "%llu", (unsigned long long)launch->options.idle_stop_s);
+
+    const char *argv[20] = {binary, "scheduler", "--dir", launch->dir,  "--slots",
+                            slots,  "--workers", workers, "--ready-fd", ready};
+    int argc = 10;
+    if (launch->is_private) {
+        argv[argc++] = "--private";
+        argv[argc++] = "--lifeline";
+        argv[argc++] = lifeline;
+    }
+    if (launch->options.idle_stop_s > 0) {
+        argv[argc++] = "--idle-stop";
+        argv[argc++] = idle;
+    }
+    char *words[20];
+    memcpy(words, argv, sizeof words); /* posix_spawn does not write to them */
+    rc = spawn_daemon(words, launch, (const int[]){ready_pipe[1], life_pipe[0]}, &launch->pid);
+    if (rc != 0) {
+        rc = gw_error_set(error, GW_ENOSCHEDULER, "cannot start %s: %s", binary, strerror(rc));
+        goto fail;
+    }
+    close(ready_pipe[1]);
+    if (life_pipe[0] >= 0)
+        close(life_pipe[0]);
+    launch->ready = ready_pipe[0];
+    launch->lifeline = life_pipe[1];
+    return 0;
+fail:
+    for (int i = 0; i < 2; i++) {
+        if (ready_pipe[i] >= 0)
+            close(ready_pipe[i]);
+        if (life_pipe[i] >= 0)
+            close(life_pipe[i]);
+    }
+    return rc;
+}
+
+/* Reads the line that the daemon writes: "ready", or why not; empty when it said nothing. */
+static void launch_read_line(const struct launch *launch, char line[LAST_WORDS_BYTES])
+{
+    uint64_t deadline_ns = gw_clock_now_ns() + START_TIMEOUT_S * GW_NS_PER_S;
+    size_t got = 0;
+    char *newline = NULL;
+    while (!newline && got < LAST_WORDS_BYTES - 1) {
+        uint64_t now_ns = gw_clock_now_ns();
+        if (now_ns >= deadline_ns)
+            break;
+        struct pollfd ready = {.fd = launch->ready, .events = POLLIN};
+        int rc = poll(&ready, 1, (int)((deadline_ns - now_ns) / GW_NS_PER_MS) + 1);
+        if (rc <= 0)
+            continue;
+        ssize_t bytes = read(launch->ready, line + got, LAST_WORDS_BYTES - 1 - got);
+        if (bytes < 0 && errno == EINTR)
+            continue;
+        if (bytes <= 0)
+            break;
+        newline = memchr(line + got, '\n', (size_t)bytes);
+        got += (size_t)bytes;
+    }
+    line[newline ? (size_t)(newline - line) : got] = '\0';
+}
+
+/* Why it did not start: its own line, or the end of its log. */
+static int launch_failed(const struct launch *launch, const char *line, struct gw_error *error)
+{
+    char words[LAST_WORDS_BYTES];
+    if (*line)
+        return gw_error_set(error, GW_ENOSCHEDULER, "the cluster did not start: %s", line);
+    off_t end = lseek(launch->log, 0, SEEK_END);
+    off_t from = end > LAST_WORDS_BYTES - 1 ? end - (LAST_WORDS_BYTES - 1) : 0;
+    ssize_t got = end > 0 ? pread(launch->log, words, LAST_WORDS_BYTES - 1, from) : 0;
+    while (got > 0 && words[got - 1] == '\n')
+        got--;
+    words[got > 0 ? got : 0] = '\0';
+    return gw_error_set(error, GW_ENOSCHEDULER, "the cluster did not start within %d s%s%s",
+                        START_TIMEOUT_S, got > 0 ? ":\n" : "", words);
+}
+
+/* Starts the daemon and waits until it is ready; on failure it is gone again. */
+static int launch_run(struct launch *launch, struct gw_error *error)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/scheduler.log", launch->dir);
+    launch->lifeline = launch->ready = -1;
+    launch->log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (launch->log < 0)
+        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+    int rc = launch_start(launch, error);
+    if (rc == 0) {
+        char line[LAST_WORDS_BYTES];
+        launch_read_line(launch, line);
+        if (strcmp(line, "ready") != 0) {
+            kill(launch->pid, SIGTERM);
+            if (!gw_cluster_wait_gone(launch->pid, 2 * GW_NS_PER_S))
+                kill(launch->pid, SIGKILL);
+            reap(launch->pid);
+            rc = launch_failed(launch, line, error);
+        }
+    }
+    if (launch->ready >= 0)
+        close(launch->ready);
+    close(launch->log);
+    if (rc < 0 && launch->lifeline >= 0)
+        close(launch->lifeline);
+    return rc;
+}
+
+/* Removes what private clusters left whose client and scheduler were both killed. */
+static void sweep_stale(const char *runtime)
+{
+    DIR *dir = opendir(runtime);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        char path[PATH_MAX + 64], socket_path[PATH_MAX + 128];
+        int pid, fd;
+        if (sscanf(entry->d_name, "private-%d-", &pid) != 1 || kill(pid, 0) == 0 || errno != ESRCH)
+            continue;
+        snprintf(path, sizeof path, "%s/%.60s", runtime, entry->d_name);
+        snprintf(socket_path, sizeof socket_path, "%s/%s", path, GW_ADDRESS_SOCKET);
+        if (gw_address_connect(socket_path, &fd, NULL) == 0)
+            close(fd); /* its scheduler is just about to notice */
+        else
+            gw_dir_remove(path, NULL);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+int gw_cluster_open(const struct gw_cluster_options *options, struct gw_cluster **out,
+                    struct gw_error *error)
+{
+    char runtime[PATH_MAX];
+    uint32_t random = 0;
+    struct gw_cluster *cluster = calloc(1, sizeof *cluster);
+    if (!cluster)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    int rc = gw_address_runtime_dir(runtime, error);
+    if (rc < 0)
+        goto fail;
+    sweep_stale(runtime);
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        random = (uint32_t)gw_clock_now_ns();
+    if (snprintf(cluster->dir, sizeof cluster->dir, "%.*s/private-%d-%08x",
+                 (int)sizeof cluster->dir, runtime, (int)getpid(),
+                 random) >= (int)sizeof cluster->dir) {
+        rc = gw_error_set(error, GW_EINVAL, "the path %.64s... is too long", runtime);
+        goto fail;
+    }
+    snprintf(cluster->socket, sizeof cluster->socket, "%s/%s", cluster->dir, GW_ADDRESS_SOCKET);
+    rc = gw_dir_make(cluster->dir, error);
+    if (rc < 0)
+        goto fail;
+
+    struct launch launch = {.dir = cluster->dir, .options = *options, .is_private = true};
+    cluster->slots = options->slots ? options->slots : gw_cluster_cores();
+    launch.options.slots = cluster->slots;
+    rc = launch_run(&launch, error);
+    if (rc < 0) {
+        gw_dir_remove(cluster->dir, NULL);
+        goto fail;
+    }
+    cluster->pid = launch.pid;
+    cluster->lifeline = launch.lifeline;
+    *out = cluster;
+    return 0;
+fail:
+    free(cluster);
+    return rc;
+}
+
+void gw_cluster_close(struct gw_cluster *cluster)
+{
+    if (!cluster)
+        return;
+    close(cluster->lifeline);
+    if (!gw_cluster_wait_gone(cluster->pid, STOP_TIMEOUT_S * GW_NS_PER_S))
+        kill(cluster->pid, SIGKILL);
+    reap(cluster->pid);
+    gw_dir_remove(cluster->dir, NULL); /* a scheduler that was killed could not */
+    free(cluster);
+}
+
+const char *gw_cluster_socket(const struct gw_cluster *cluster)
+{
+    return cluster->socket;
+}
+
+uint32_t gw_cluster_slots(const struct gw_cluster *cluster)
+{
+    return cluster->slots;
+}
+
+int gw_cluster_up(const struct gw_cluster_options *options, pid_t *pid, struct gw_error *error)
+{
+    char dir[PATH_MAX], path[PATH_MAX + 32];
+    int fd, rc = gw_address_default_dir(dir, error);
+    if (rc < 0)
+        return rc;
+    /* Two `up` at once: the second waits here and then finds the first one's cluster. */
+    snprintf(path, sizeof path, "%s.lock", dir);
+    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock < 0 || flock(lock, LOCK_EX) < 0) {
+        rc = gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+        goto out;
+    }
+    snprintf(path, sizeof path, "%s/%s", dir, GW_ADDRESS_SOCKET);
+    if (gw_address_connect(path, &fd, NULL) == 0) {
+        close(fd);
+        rc = gw_error_set(error, GW_EEXIST, "a cluster is running already (unix:%s)", path);
+        goto out;
+    }
+    struct launch launch = {.dir = dir, .options = *options};
+    launch.options.slots = options->slots ? options->slots : gw_cluster_cores();
+    rc = launch_run(&launch, error);
+    if (rc == 0)
+        *pid = launch.pid;
+out:
+    if (lock >= 0)
+        close(lock);
+    return rc;
+}

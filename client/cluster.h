@@ -1,0 +1,48 @@
+/* Clusters that this process starts: the `gangway` binary as a scheduler with its workers. */
+#ifndef GW_CLIENT_CLUSTER_H
+#define GW_CLIENT_CLUSTER_H
+
+#include <gangway/error.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct gw_cluster;
+
+struct gw_cluster_options {
+    uint32_t slots;       /* in all, split among the workers; 0: the cores of this machine */
+    uint32_t workers;     /* 0: 1 */
+    uint64_t idle_stop_s; /* of a shared cluster; 0: never */
+};
+
+/* gw_cluster_find_binary gives the path of the `gangway` binary: $GANGWAY_BINARY, beside
+ * libgangway or this executable, in ../bin of those, or on PATH. GW_ENOSCHEDULER with the places.
+ */
+int gw_cluster_find_binary(char path[PATH_MAX], struct gw_error *error);
+
+/* gw_cluster_open starts a private cluster: it ends with this process, however that ends, or at
+ * gw_cluster_close, which blocks until it is gone (at most 10 s, then it is killed) and leaves no
+ * zombie. Blocks for at most 10 s. GW_ENOSCHEDULER with the daemon's last words, GW_EPERM, GW_EIO.
+ */
+int gw_cluster_open(const struct gw_cluster_options *options, struct gw_cluster **cluster,
+                    struct gw_error *error);
+void gw_cluster_close(struct gw_cluster *cluster);
+
+/* gw_cluster_socket is the path of its scheduler's socket; borrowed. */
+const char *gw_cluster_socket(const struct gw_cluster *cluster);
+
+/* gw_cluster_cores is how many cores this process may use. */
+uint32_t gw_cluster_cores(void);
+
+/* gw_cluster_slots is how many slots it was started with. */
+uint32_t gw_cluster_slots(const struct gw_cluster *cluster);
+
+/* gw_cluster_up starts this user's shared cluster, which outlives this process; *pid is its
+ * scheduler. GW_EEXIST when one answers already. */
+int gw_cluster_up(const struct gw_cluster_options *options, pid_t *pid, struct gw_error *error);
+
+/* gw_cluster_wait_gone blocks until a process has ended; false after timeout_ns. */
+bool gw_cluster_wait_gone(pid_t pid, uint64_t timeout_ns);
+
+#endif

@@ -1,0 +1,352 @@
+/* Futures: reading, waiting, cancelling, retrying. A future that is done is read without the lock
+ * (bundle.c says why); one that failed is read under it, because a retry may make it pending again.
+ */
+#include "client/client.h"
+
+#include "graph/wire/codec.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+enum gw_future_state gw_future_state(const struct gw_future *future)
+{
+    return (enum gw_future_state)atomic_load_explicit(&future->state, memory_order_acquire);
+}
+
+uint64_t gw_future_job(const struct gw_future *future)
+{
+    return future->bundle->job;
+}
+
+uint32_t gw_future_index(const struct gw_future *future)
+{
+    const struct gw_bundle *bundle = future->bundle;
+    size_t i = (size_t)(future - bundle->futures);
+    return bundle->rows ? bundle->rows[i] : (uint32_t)i;
+}
+
+int gw_future_exit_code(const struct gw_future *future)
+{
+    struct gw_client *client = future->bundle->client;
+    pthread_mutex_lock(&client->lock);
+    int exit_code = future->result.kind == GW_PARCEL_ERROR ? future->result.failure->exit_code : 0;
+    pthread_mutex_unlock(&client->lock);
+    return exit_code;
+}
+
+/* -- Waiting -------------------------------------------------------------------------------------
+ */
+
+/* A watch fires exactly once, at once where the future has ended. */
+static void watch_init(struct gw_future *future, struct gw_watch *watch)
+{
+    struct gw_client *client = future->bundle->client;
+    pthread_mutex_lock(&client->lock);
+    if (gw_future_state(future) == GW_PENDING) {
+        watch->next = future->watches;
+        future->watches = watch;
+    } else {
+        gw_waiter_fire(watch->waiter, watch->item);
+    }
+    pthread_mutex_unlock(&client->lock);
+}
+
+/* After this nobody fires it any more. */
+static void watch_deinit(struct gw_future *future, struct gw_watch *watch)
+{
+    struct gw_client *client = future->bundle->client;
+    pthread_mutex_lock(&client->lock);
+    struct gw_watch **at = &future->watches;
+    while (*at && *at != watch)
+        at = &(*at)->next;
+    if (*at)
+        *at = watch->next;
+    pthread_mutex_unlock(&client->lock);
+}
+
+int gw_future_wait(struct gw_future *future, uint64_t timeout_ns)
+{
+    if (gw_future_state(future) != GW_PENDING)
+        return 0;
+    size_t item;
+    struct gw_waiter waiter;
+    struct gw_watch own = {.waiter = &waiter};
+    gw_waiter_init(&waiter, NULL);
+    watch_init(future, &own);
+    int rc = gw_waiter_next(&waiter, timeout_ns, &item);
+    watch_deinit(future, &own);
+    gw_waiter_deinit(&waiter);
+    return rc;
+}
+
+struct gw_completions {
+    struct gw_waiter waiter;
+    struct gw_future **futures; /* a copy */
+    size_t count, given;
+    size_t *fired;
+    struct gw_watch watches[];
+};
+
+int gw_completions_new(struct gw_future *const *futures, size_t count, struct gw_completions **out)
+{
+    struct gw_completions *completions =
+        malloc(sizeof *completions + count * sizeof *completions->watches);
+    struct gw_future **copy = malloc((count + 1) * sizeof *copy);
+    size_t *fired = malloc((count + 1) * sizeof *fired);
+    if (!completions || !copy || !fired) {
+        free(completions);
+        free(copy);
+        free(fired);
+        return GW_ENOMEM;
+    }
+    if (count > 0)
+        memcpy(copy, futures, count * sizeof *copy);
+    *completions = (struct gw_completions){.futures = copy, .count = count, .fired = fired};
+    gw_waiter_init(&completions->waiter, fired);
+    for (size_t i = 0; i < count; i++) {
+        completions->watches[i] = (struct gw_watch){.waiter = &completions->waiter, .item = i};
+        watch_init(copy[i], &completions->watches[i]);
+    }
+    *out = completions;
+    return 0;
+}
+
+int gw_completions_next(struct gw_completions *completions, uint64_t timeout_ns, size_t *index)
+{
+    if (completions->given == completions->count)
+        return GW_ENOENT;
+    int rc = gw_waiter_next(&completions->waiter, timeout_ns, index);
+    if (rc == 0)
+        completions->given++;
+    return rc;
+}
+
+void gw_completions_free(struct gw_completions *completions)
+{
+    if (!completions)
+        return;
+    for (size_t i = 0; i < completions->count; i++)
+        watch_deinit(completions->futures[i], &completions->watches[i]);
+    gw_waiter_deinit(&completions->waiter);
+    free(completions->futures);
+    free(completions->fired);
+    free(completions);
+}
+
+int gw_future_wait_any(struct gw_future *const *futures, size_t count, uint64_t timeout_ns,
+                       size_t *index)
+{
+    struct gw_completions *completions;
+    for (size_t i = 0; i < count; i++) {
+        if (gw_future_state(futures[i]) != GW_PENDING) {
+            *index = i;
+            return 0;
+        }
+    }
+    int rc = gw_completions_new(futures, count, &completions);
+    if (rc < 0)
+        return rc;
+    rc = gw_completions_next(completions, timeout_ns, index);
+    gw_completions_free(completions);
+    return rc;
+}
+
+/* -- Values --------------------------------------------------------------------------------------
+ */
+
+static void unmap(void *data, size_t bytes)
+{
+    munmap(data, bytes);
+}
+
+/* The answer to a fetch as a value: inline, or a view of the mapping of a descriptor. */
+static int decode_object(const struct gw_call *call, struct gw_value **value,
+                         struct gw_error *error)
+{
+    if (call->fd < 0)
+        return gw_codec_decode(call->body, call->body_bytes, NULL, value, error);
+    struct stat info;
+    size_t bytes = (size_t)call->number;
+    if (fstat(call->fd, &info) < 0 || info.st_size < (off_t)bytes || bytes == 0)
+        return gw_error_set(error, GW_EPROTO, "a result came shorter than announced");
+    void *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, call->fd, 0);
+    if (data == MAP_FAILED)
+        return gw_error_set(error, GW_ENOMEM, "cannot map a result of %zu bytes", bytes);
+    struct gw_value *owner = gw_bytes_owned(data, bytes, unmap);
+    int rc = owner ? gw_codec_decode(data, bytes, owner, value, error)
+                   : gw_error_set(error, GW_ENOMEM, "out of memory");
+    gw_value_unref(owner);
+    return rc;
+}
+
+static int fetch(struct gw_future *future, uint32_t rank, struct gw_value **value,
+                 struct gw_error *error)
+{
+    struct gw_client *client = future->bundle->client;
+    struct gw_call call;
+    gw_call_open(&call, client);
+    struct gw_message message = {
+        .type = GW_MESSAGE_fetch,
+        .fetch = {.request = call.request,
+                  .job = future->bundle->job,
+                  .index = gw_future_index(future),
+                  .rank = rank},
+    };
+    int rc = gw_call_send(&call, client, &message, -1);
+    if (rc == 0)
+        rc = gw_call_wait(&call, client, UINT64_MAX, error);
+    else
+        rc = rc == GW_ECLOSED ? gw_client_down_error(client, error)
+                              : gw_error_set(error, rc, "%s", gw_error_text(rc));
+    if (rc == 0)
+        rc = decode_object(&call, value, error);
+    gw_call_close(&call, client);
+    return rc;
+}
+
+static int failure_of(struct gw_future *future, struct gw_error *error)
+{
+    struct gw_client *client = future->bundle->client;
+    int rc = GW_ECLOSED;
+    pthread_mutex_lock(&client->lock);
+    if (future->result.kind == GW_PARCEL_ERROR)
+        rc = gw_error_set(error, future->result.failure->code, "%s", future->result.failure->text);
+    pthread_mutex_unlock(&client->lock);
+    return rc == GW_ECLOSED ? gw_client_down_error(client, error) : rc;
+}
+
+/* A value that was fetched is kept: later gets give the same mapping. */
+static struct gw_value *keep(struct gw_future *future, struct gw_parcel *result,
+                             struct gw_value *value)
+{
+    struct gw_client *client = future->bundle->client;
+    pthread_mutex_lock(&client->lock);
+    if (result->kind == GW_PARCEL_REMOTE) {
+        result->value = gw_value_ref(value);
+        result->kind = GW_PARCEL_VALUE;
+    }
+    pthread_mutex_unlock(&client->lock);
+    return value;
+}
+
+int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **value,
+                  struct gw_error *error)
+{
+    if (rank >= (future->ranks ? future->ranks : 1))
+        return gw_error_set(error, GW_EINVAL, "there is no rank %u: the task has %u", rank,
+                            future->ranks ? future->ranks : 1);
+    gw_future_wait(future, UINT64_MAX);
+    if (future->bundle->client->closed)
+        return gw_client_down_error(future->bundle->client, error);
+    if (gw_future_state(future) == GW_FAILED)
+        return failure_of(future, error);
+
+    struct gw_parcel *result = &future->result;
+    if (result->kind == GW_PARCEL_RANKS)
+        result = &result->ranks->items[rank];
+    struct gw_value *got;
+    int rc = 0;
+    switch (result->kind) {
+    case GW_PARCEL_SMALL:
+        return gw_codec_decode(result->small, result->size, NULL, value, error);
+    case GW_PARCEL_HEAP:
+        return gw_codec_decode(result->heap, result->size, NULL, value, error);
+    case GW_PARCEL_VALUE:
+        *value = gw_value_ref(result->value);
+        return 0;
+    default:
+        rc = fetch(future, rank, &got, error);
+        if (rc == 0)
+            *value = keep(future, result, got);
+        return rc;
+    }
+}
+
+int gw_gather(struct gw_client *client, struct gw_future *const *futures, size_t count,
+              struct gw_value **values, struct gw_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        int rc = gw_future_get(futures[i], 0, &values[i], error);
+        if (rc == 0)
+            continue;
+        while (i > 0)
+            gw_value_unref(values[--i]);
+        return rc;
+    }
+    return 0;
+}
+
+/* -- Cancelling and retrying ---------------------------------------------------------------------
+ */
+
+int gw_future_cancel(struct gw_future *future, bool hard, struct gw_error *error)
+{
+    struct gw_client *client = future->bundle->client;
+    struct gw_message message = {
+        .type = GW_MESSAGE_cancel,
+        .cancel = {.job = future->bundle->job, .index = gw_future_index(future), .hard = hard},
+    };
+    if (gw_future_state(future) != GW_PENDING)
+        return 0;
+    pthread_mutex_lock(&client->lock);
+    message.cancel.request = ++client->last_request; /* the answer is nobody's */
+    int rc = client->closed || !client->io ? GW_ECLOSED : gw_io_put(client->io, &message, -1);
+    pthread_mutex_unlock(&client->lock);
+    return rc == GW_ECLOSED ? gw_client_down_error(client, error)
+           : rc < 0         ? gw_error_set(error, rc, "%s", gw_error_text(rc))
+                            : 0;
+}
+
+/* Makes a failed future pending, and gives its failure for the case that the scheduler refuses. */
+static int set_pending(struct gw_future *future, struct gw_parcel *before)
+{
+    struct gw_client *client = future->bundle->client;
+    int rc = GW_EINVAL;
+    pthread_mutex_lock(&client->lock);
+    if (client->down.code || client->closed) {
+        rc = GW_ECLOSED;
+    } else if (gw_future_state(future) == GW_FAILED) {
+        *before = future->result;
+        memset(&future->result, 0, sizeof future->result);
+        future->bundle->pending++;
+        atomic_store_explicit(&future->state, GW_PENDING, memory_order_release);
+        rc = 0;
+    }
+    pthread_mutex_unlock(&client->lock);
+    return rc;
+}
+
+int gw_future_retry(struct gw_future *future, struct gw_error *error)
+{
+    struct gw_client *client = future->bundle->client;
+    struct gw_parcel before;
+    struct gw_call call;
+    int rc = set_pending(future, &before);
+    if (rc == GW_ECLOSED)
+        return gw_client_down_error(client, error);
+    if (rc < 0)
+        return gw_error_set(error, rc, "only a failed task can be run again");
+
+    gw_call_open(&call, client);
+    struct gw_message message = {
+        .type = GW_MESSAGE_retry,
+        .retry = {.request = call.request,
+                  .job = future->bundle->job,
+                  .index = gw_future_index(future)},
+    };
+    rc = gw_call_send(&call, client, &message, -1);
+    if (rc == 0)
+        rc = gw_call_wait(&call, client, UINT64_MAX, error);
+    else
+        gw_client_down_error(client, error);
+    gw_call_close(&call, client);
+    pthread_mutex_lock(&client->lock);
+    if (rc < 0 && gw_future_state(future) == GW_PENDING)
+        gw_bundle_set_failure(future, before.failure);
+    else
+        gw_parcel_clear(&before, 0);
+    pthread_mutex_unlock(&client->lock);
+    return rc;
+}

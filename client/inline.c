@@ -1,0 +1,182 @@
+/* Running a graph in this process. Rows are in an order in which every dependency comes first. */
+#include "client/inline.h"
+
+#include "graph/wire/codec.h"
+#include "worker/runner/runner.h"
+
+#include <stdlib.h>
+
+/* How a row ended. */
+struct outcome {
+    struct gw_value **values; /* one a rank; NULL: it failed */
+    struct gw_failure *failure;
+};
+
+struct run {
+    struct gw_client *client;
+    const struct gw_graph_rows *rows;
+    uint64_t job;
+    struct outcome *outcomes; /* one a row */
+};
+
+static uint32_t world_of(const struct gw_graph_rows *rows, uint32_t row)
+{
+    uint32_t ranks = rows->specs[rows->spec[row]].options.ranks;
+    return ranks ? ranks : 1;
+}
+
+/* A future of an earlier submission that is still held, by job and index. */
+static struct gw_value *earlier(struct gw_client *client, uint64_t job, uint32_t index)
+{
+    uint64_t found;
+    struct gw_future *future = NULL;
+    struct gw_value *value = NULL;
+    pthread_mutex_lock(&client->lock);
+    struct gw_bundle *bundle =
+        gw_map_get(&client->bundles, job, &found) ? (struct gw_bundle *)(uintptr_t)found : NULL;
+    for (uint32_t i = 0; bundle && i < bundle->count; i++)
+        if (!bundle->futures[i].released && (bundle->rows ? bundle->rows[i] : i) == index)
+            future = &bundle->futures[i];
+    pthread_mutex_unlock(&client->lock);
+    return future && gw_future_get(future, 0, &value, NULL) == 0 ? value : NULL;
+}
+
+static struct gw_value *all_ranks(const struct outcome *outcome, uint32_t world)
+{
+    struct gw_value *list = gw_list();
+    for (uint32_t i = 0; i < world && list; i++) {
+        if (gw_list_push(list, gw_value_ref(outcome->values[i])) < 0) {
+            gw_value_unref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+/* The values that a row depends on; false, and the row's failure set, when one of them is not. */
+static bool resolve(struct run *run, uint32_t row, struct gw_value **deps)
+{
+    const struct gw_graph_rows *rows = run->rows;
+    struct outcome *own = &run->outcomes[row];
+    uint32_t first = rows->deps_at[row], count = rows->deps_at[row + 1] - first;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t index = rows->dep_row[first + k], rank = rows->dep_rank[first + k];
+        if (rows->dep_job[first + k]) {
+            deps[k] = earlier(run->client, rows->dep_job[first + k], index);
+            if (!deps[k])
+                own->failure = gw_failure_new(GW_EDEPENDENCY, 0, 0,
+                                              "the future that it takes was given up or failed");
+        } else if (run->outcomes[index].failure) {
+            struct gw_error error = {0};
+            gw_error_set(&error, GW_EDEPENDENCY, "a task before it failed: %s",
+                         run->outcomes[index].failure->text);
+            own->failure = gw_failure_new(GW_EDEPENDENCY, 0, 0, error.text);
+        } else if (rank == GW_DEP_ALL) {
+            deps[k] = all_ranks(&run->outcomes[index], world_of(rows, index));
+        } else if (rank != GW_DEP_AFTER) {
+            deps[k] = rank < world_of(rows, index) ? gw_value_ref(run->outcomes[index].values[rank])
+                                                   : NULL;
+            if (!deps[k])
+                own->failure = gw_failure_new(GW_EDEPENDENCY, 0, 0,
+                                              "it takes the value of a rank that "
+                                              "the task before it has not");
+        }
+    }
+    return !own->failure;
+}
+
+static int run_row(struct run *run, uint32_t row, struct gw_error *error)
+{
+    const struct gw_graph_rows *rows = run->rows;
+    const struct gw_graph_spec *spec = &rows->specs[rows->spec[row]];
+    struct outcome *outcome = &run->outcomes[row];
+    uint32_t dep_count = rows->deps_at[row + 1] - rows->deps_at[row];
+    uint32_t world = world_of(rows, row);
+    struct gw_value **deps = calloc(dep_count + 1, sizeof *deps);
+    struct gw_value *args = NULL;
+    struct gw_error failed = {0};
+
+    outcome->values = calloc(world, sizeof *outcome->values);
+    int rc = deps && outcome->values ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc == 0)
+        rc = gw_codec_decode(rows->args + rows->args_at[row],
+                             rows->args_at[row + 1] - rows->args_at[row], NULL, &args, error);
+    if (rc == 0 && resolve(run, row, deps)) {
+        const struct gw_runner_call call = {
+            .function = spec->function,
+            .args = args,
+            .deps = deps,
+            .dep_count = dep_count,
+            .ranks = spec->options.ranks,
+            .job = run->job,
+            .index = row,
+        };
+        if (gw_runner_call(&call, outcome->values, &failed) < 0)
+            outcome->failure = gw_failure_new(failed.code, 0, 0, failed.text);
+    }
+    if (rc == 0 && outcome->failure) {
+        free(outcome->values);
+        outcome->values = NULL;
+    }
+    gw_value_unref(args);
+    for (uint32_t k = 0; deps && k < dep_count; k++)
+        gw_value_unref(deps[k]);
+    free(deps);
+    return rc;
+}
+
+/* Gives the futures what their rows ended with. */
+static void settle(struct run *run, struct gw_bundle *bundle)
+{
+    pthread_mutex_lock(&run->client->lock);
+    for (uint32_t i = 0; i < bundle->count; i++) {
+        uint32_t row = bundle->rows[i];
+        const struct outcome *outcome = &run->outcomes[row];
+        bundle->futures[i].ranks = run->rows->specs[run->rows->spec[row]].options.ranks;
+        if (outcome->failure)
+            gw_bundle_set_failure(&bundle->futures[i], gw_failure_new(outcome->failure->code, 0, 0,
+                                                                      outcome->failure->text));
+        for (uint32_t rank = 0; !outcome->failure && rank < world_of(run->rows, row); rank++)
+            gw_bundle_set_value(&bundle->futures[i], rank,
+                                &(struct gw_landing){.value = outcome->values[rank]});
+    }
+    pthread_mutex_unlock(&run->client->lock);
+}
+
+static void run_deinit(struct run *run)
+{
+    for (uint32_t i = 0; run->outcomes && i < run->rows->count; i++) {
+        for (uint32_t rank = 0; run->outcomes[i].values && rank < world_of(run->rows, i); rank++)
+            gw_value_unref(run->outcomes[i].values[rank]);
+        free(run->outcomes[i].values);
+        free(run->outcomes[i].failure);
+    }
+    free(run->outcomes);
+}
+
+int gw_inline_submit(struct gw_client *client, const struct gw_graph_rows *rows,
+                     const uint32_t *target_rows, uint32_t target_count, struct gw_bundle **out,
+                     struct gw_error *error)
+{
+    for (uint32_t i = 0; i < rows->spec_count; i++)
+        if (rows->specs[i].kind != GW_SPEC_FUNCTION)
+            return gw_error_set(error, GW_ENOTSUP, "GANGWAY_INLINE=1 runs functions, no commands");
+    pthread_mutex_lock(&client->lock);
+    uint64_t request = ++client->last_request;
+    pthread_mutex_unlock(&client->lock);
+    struct run run = {client, rows, request, calloc(rows->count, sizeof *run.outcomes)};
+    struct gw_bundle *bundle = gw_bundle_new(client, request, target_rows, target_count);
+    int rc = run.outcomes && bundle ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (bundle)
+        bundle->job = request;
+    for (uint32_t row = 0; row < rows->count && rc == 0; row++)
+        rc = run_row(&run, row, error);
+    if (rc == 0)
+        settle(&run, bundle);
+    run_deinit(&run);
+    if (rc == 0)
+        *out = bundle;
+    else if (bundle)
+        gw_bundle_drop(bundle);
+    return rc;
+}

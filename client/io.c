@@ -1,0 +1,359 @@
+/* The loop thread: outbox to link, link to callbacks. What holds: `lock` guards the outbox, the
+ * releases and `down`; everything of libuv but uv_async_send is touched by the loop thread only,
+ * once it runs. */
+#include "client/io.h"
+
+#include "graph/base/array.h"
+#include "graph/wire/enums.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    QUEUED_BYTES_MAX = 4 << 20, /* in the outbox, and again in the link */
+    FRAMES_BYTES = 256 << 10,   /* frames gather in one buffer up to this */
+    RELEASE_DELAY_MS = 5,
+    RELEASE_ROWS = 16384, /* a message: 256 KiB */
+};
+
+/* Frames that were encoded already, or (fd >= 0) one message that takes a descriptor along. */
+struct outgoing {
+    struct gw_buffer frames;
+    struct gw_message message;
+    int fd;
+};
+
+struct outbox {
+    GW_ARRAY(struct outgoing) list;
+    size_t next; /* of list, not yet handed to the link */
+};
+
+struct gw_io {
+    struct gw_io_callbacks callbacks;
+    uv_loop_t loop;
+    uv_async_t wake;
+    uv_check_t check;
+    uv_timer_t release_timer;
+    struct gw_link *link; /* NULL once it is down */
+    bool link_closing;
+    struct outbox leaving;
+    pthread_t thread;
+    pid_t peer_pid;
+
+    pthread_mutex_t lock;
+    pthread_cond_t room;
+    struct outbox outbox;
+    size_t queued_bytes; /* in outbox and leaving */
+    bool woken, down, closing, releasing;
+    uint64_t term, peer, sequence;
+    GW_ARRAY(uint64_t) release_jobs;
+    GW_ARRAY(uint32_t) release_indices;
+};
+
+static void outbox_deinit(struct outbox *outbox)
+{
+    for (size_t i = outbox->next; i < outbox->list.count; i++) {
+        gw_buffer_deinit(&outbox->list.items[i].frames);
+        if (outbox->list.items[i].fd >= 0)
+            close(outbox->list.items[i].fd);
+    }
+    gw_array_deinit(&outbox->list);
+    outbox->next = 0;
+}
+
+/* Appends to the outbox; the lock is held. */
+static int outbox_put(struct gw_io *io, const struct gw_message *message, int fd)
+{
+    struct gw_message stamped = *message;
+    stamped.term = io->term;
+    stamped.peer = io->peer;
+    stamped.sequence = ++io->sequence;
+
+    struct outgoing *last =
+        io->outbox.list.count ? &io->outbox.list.items[io->outbox.list.count - 1] : NULL;
+    if (fd >= 0 || !last || last->fd >= 0 || last->frames.size > FRAMES_BYTES) {
+        if (gw_array_push(&io->outbox.list, (struct outgoing){.fd = -1}) < 0)
+            return GW_ENOMEM;
+        last = &io->outbox.list.items[io->outbox.list.count - 1];
+    }
+    if (fd >= 0) {
+        last->message = stamped;
+        last->fd = fd;
+        return 0;
+    }
+    size_t before = last->frames.size;
+    int rc = gw_message_encode(&stamped, 0, &last->frames);
+    if (rc < 0)
+        io->sequence--;
+    else
+        io->queued_bytes += last->frames.size - before;
+    return rc;
+}
+
+/* One message of as many releases as fit; the lock is held. */
+static void put_releases(struct gw_io *io)
+{
+    size_t count = io->release_jobs.count;
+    for (size_t at = 0; at < count; at += RELEASE_ROWS) {
+        uint32_t rows = (uint32_t)(count - at < RELEASE_ROWS ? count - at : RELEASE_ROWS);
+        uint32_t *ranks = malloc(rows * sizeof *ranks);
+        if (!ranks)
+            break; /* the objects stay until the session ends */
+        memset(ranks, 0xff, rows * sizeof *ranks);
+        struct gw_message message = {
+            .type = GW_MESSAGE_release,
+            .release = {.job = {io->release_jobs.items + at, rows},
+                        .index = {io->release_indices.items + at, rows},
+                        .rank = {ranks, rows}},
+        };
+        int rc = outbox_put(io, &message, -1);
+        free(ranks);
+        if (rc < 0)
+            break;
+    }
+    gw_array_clear(&io->release_jobs);
+    gw_array_clear(&io->release_indices);
+}
+
+/* Hands what leaves to the link, as long as that has room. */
+static void drain(struct gw_io *io)
+{
+    while (io->link) {
+        if (io->leaving.next == io->leaving.list.count) {
+            gw_array_clear(&io->leaving.list);
+            io->leaving.next = 0;
+            pthread_mutex_lock(&io->lock);
+            struct outbox full = io->outbox;
+            io->outbox = io->leaving;
+            io->leaving = full;
+            io->woken = false;
+            pthread_mutex_unlock(&io->lock);
+            if (io->leaving.list.count == 0)
+                return;
+        }
+        if (gw_link_queued_bytes(io->link) > QUEUED_BYTES_MAX)
+            return; /* the check handle comes back when the socket took some */
+
+        struct outgoing *out = &io->leaving.list.items[io->leaving.next++];
+        size_t bytes = out->frames.size;
+        if (out->fd >= 0)
+            gw_link_send(io->link, &out->message,
+                         (struct gw_channel_fds){.fds = &out->fd, .count = 1, .take = true});
+        else
+            gw_link_send_frames(io->link, out->frames.data, bytes);
+        gw_buffer_deinit(&out->frames);
+
+        pthread_mutex_lock(&io->lock);
+        io->queued_bytes -= bytes;
+        if (io->queued_bytes <= QUEUED_BYTES_MAX)
+            pthread_cond_broadcast(&io->room);
+        pthread_mutex_unlock(&io->lock);
+    }
+}
+
+static void io_on_release_timer(uv_timer_t *timer)
+{
+    struct gw_io *io = timer->data;
+    pthread_mutex_lock(&io->lock);
+    io->releasing = false;
+    put_releases(io);
+    pthread_mutex_unlock(&io->lock);
+    drain(io);
+}
+
+static void io_on_wake(uv_async_t *wake)
+{
+    struct gw_io *io = wake->data;
+    pthread_mutex_lock(&io->lock);
+    bool closing = io->closing;
+    if (closing)
+        put_releases(io);
+    bool arm = io->releasing && !closing && !uv_is_active((uv_handle_t *)&io->release_timer);
+    pthread_mutex_unlock(&io->lock);
+
+    drain(io);
+    if (closing && io->link) {
+        if (!io->link_closing)
+            gw_link_close(io->link);
+        io->link_closing = true;
+    } else if (closing) {
+        uv_close((uv_handle_t *)&io->wake, NULL);
+        uv_close((uv_handle_t *)&io->check, NULL);
+        uv_close((uv_handle_t *)&io->release_timer, NULL);
+    } else if (arm) {
+        uv_timer_start(&io->release_timer, io_on_release_timer, RELEASE_DELAY_MS, 0);
+    }
+}
+
+static void io_on_check(uv_check_t *check)
+{
+    drain(check->data);
+}
+
+static void io_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
+                          uint8_t fd_count, void *arg)
+{
+    struct gw_io *io = arg;
+    io->callbacks.on_message(message, fds, fd_count, io->callbacks.arg);
+}
+
+static void io_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
+{
+    struct gw_io *io = arg;
+    io->link = NULL;
+    pthread_mutex_lock(&io->lock);
+    io->down = true;
+    pthread_cond_broadcast(&io->room);
+    bool closing = io->closing;
+    pthread_mutex_unlock(&io->lock);
+    io->callbacks.on_close(error, io->callbacks.arg);
+    if (closing)
+        uv_async_send(&io->wake);
+}
+
+static void *io_thread(void *arg)
+{
+    struct gw_io *io = arg;
+    uv_run(&io->loop, UV_RUN_DEFAULT);
+    return NULL;
+}
+
+/* The loop thread takes no signals: they are the program's. */
+static int start_thread(struct gw_io *io)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&io->thread, NULL, io_thread, io);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc == 0)
+        pthread_setname_np(io->thread, "gangway-io");
+    return rc;
+}
+
+static void io_free(struct gw_io *io)
+{
+    outbox_deinit(&io->outbox);
+    outbox_deinit(&io->leaving);
+    gw_array_deinit(&io->release_jobs);
+    gw_array_deinit(&io->release_indices);
+    pthread_cond_destroy(&io->room);
+    pthread_mutex_destroy(&io->lock);
+    free(io);
+}
+
+static void loop_init(struct gw_io *io)
+{
+    io->wake.data = io->check.data = io->release_timer.data = io;
+    uv_async_init(&io->loop, &io->wake, io_on_wake);
+    uv_check_init(&io->loop, &io->check);
+    uv_check_start(&io->check, io_on_check);
+    uv_timer_init(&io->loop, &io->release_timer);
+}
+
+int gw_io_open(int fd, const struct gw_io_callbacks *callbacks, struct gw_io **out,
+               struct gw_error *error)
+{
+    struct gw_io *io = calloc(1, sizeof *io);
+    if (!io || uv_loop_init(&io->loop) != 0) {
+        free(io);
+        close(fd);
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
+    io->callbacks = *callbacks;
+    pthread_mutex_init(&io->lock, NULL);
+    pthread_cond_init(&io->room, NULL);
+    loop_init(io);
+
+    const struct gw_link_callbacks link_callbacks = {io_on_message, io_on_close, io};
+    int rc = gw_link_open(&io->loop, fd, &link_callbacks, &io->link);
+    if (rc == 0) {
+        struct ucred peer;
+        io->peer_pid = gw_link_peer(io->link, &peer) == 0 ? peer.pid : 0;
+        rc = start_thread(io) == 0 ? 0 : GW_EIO;
+        if (rc == 0) {
+            *out = io;
+            return 0;
+        }
+    }
+    io->closing = true;
+    uv_async_send(&io->wake);
+    uv_run(&io->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&io->loop);
+    io_free(io);
+    return gw_error_set(error, rc, "cannot start the client's thread: %s", gw_error_text(rc));
+}
+
+void gw_io_close(struct gw_io *io)
+{
+    if (!io)
+        return;
+    pthread_mutex_lock(&io->lock);
+    io->closing = true;
+    pthread_mutex_unlock(&io->lock);
+    uv_async_send(&io->wake);
+    pthread_join(io->thread, NULL);
+    int rc = uv_loop_close(&io->loop);
+    if (rc != 0)
+        abort(); /* a handle of ours was left open */
+    io_free(io);
+}
+
+void gw_io_envelope(struct gw_io *io, uint64_t term, uint64_t peer)
+{
+    pthread_mutex_lock(&io->lock);
+    io->term = term;
+    io->peer = peer;
+    pthread_mutex_unlock(&io->lock);
+}
+
+int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd)
+{
+    pthread_mutex_lock(&io->lock);
+    int rc = io->down || io->closing ? GW_ECLOSED : outbox_put(io, message, fd);
+    bool wake = rc == 0 && !io->woken;
+    if (wake)
+        io->woken = true;
+    pthread_mutex_unlock(&io->lock);
+    if (rc < 0 && fd >= 0)
+        close(fd);
+    if (wake)
+        uv_async_send(&io->wake);
+    return rc;
+}
+
+int gw_io_room(struct gw_io *io)
+{
+    pthread_mutex_lock(&io->lock);
+    while (io->queued_bytes > QUEUED_BYTES_MAX && !io->down)
+        pthread_cond_wait(&io->room, &io->lock);
+    int rc = io->down ? GW_ECLOSED : 0;
+    pthread_mutex_unlock(&io->lock);
+    return rc;
+}
+
+int gw_io_release(struct gw_io *io, uint64_t job, uint32_t index)
+{
+    pthread_mutex_lock(&io->lock);
+    int rc = io->down || io->closing ? GW_ECLOSED : 0;
+    if (rc == 0)
+        rc = gw_array_push(&io->release_jobs, job);
+    if (rc == 0 && (rc = gw_array_push(&io->release_indices, index)) < 0)
+        io->release_jobs.count--;
+    bool wake = rc == 0 && !io->releasing;
+    if (wake)
+        io->releasing = true;
+    pthread_mutex_unlock(&io->lock);
+    if (wake)
+        uv_async_send(&io->wake);
+    return rc;
+}
+
+pid_t gw_io_peer_pid(const struct gw_io *io)
+{
+    return io->peer_pid;
+}

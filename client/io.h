@@ -1,0 +1,50 @@
+/* The client's input and output: one thread with a libuv loop and the link to the scheduler.
+ *
+ * Other threads only put messages into the outbox; the loop thread is woken when the outbox was
+ * empty, and takes all that has gathered meanwhile. Messages leave in the order in which they were
+ * put; the envelope (term, session, sequence) is written here. */
+#ifndef GW_CLIENT_IO_H
+#define GW_CLIENT_IO_H
+
+#include "graph/wire/link.h"
+
+struct gw_io;
+
+struct gw_io_callbacks {
+    /* On the loop thread, without a lock of gw_io. Descriptors are the callee's. */
+    void (*on_message)(const struct gw_message *message, const int *fds, uint8_t fd_count,
+                       void *arg);
+    /* The connection is down, once; no message comes after it. */
+    void (*on_close)(const struct gw_error *error, void *arg);
+    void *arg;
+};
+
+/* gw_io_open takes a connected socket and starts the thread. 0, GW_ENOMEM or GW_EIO with text. */
+int gw_io_open(int fd, const struct gw_io_callbacks *callbacks, struct gw_io **io,
+               struct gw_error *error);
+
+/* gw_io_close closes the connection (what is queued still leaves, as far as the socket takes it),
+ * joins the thread and frees. Never on the loop thread. */
+void gw_io_close(struct gw_io *io);
+
+/* gw_io_envelope sets term and session of later messages. */
+void gw_io_envelope(struct gw_io *io, uint64_t term, uint64_t peer);
+
+/* gw_io_put queues a message with a descriptor (taken, also on failure) or -1. A message with a
+ * descriptor keeps its pointers (they must stay valid until it has left: static storage or the
+ * client's); others are encoded at once. Any thread; does not block. 0, GW_ENOMEM, GW_ELIMIT,
+ * GW_ECLOSED. */
+int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd);
+
+/* gw_io_room blocks while more than a few MiB are queued. 0, or GW_ECLOSED. Never on the loop
+ * thread. */
+int gw_io_room(struct gw_io *io);
+
+/* gw_io_release queues that a future was given up; many leave together, a few milliseconds later:
+ * nobody waits for it, and a wake-up for each of a million would cost more than the tasks. */
+int gw_io_release(struct gw_io *io, uint64_t job, uint32_t index);
+
+/* gw_io_peer_pid is the scheduler's process. */
+pid_t gw_io_peer_pid(const struct gw_io *io);
+
+#endif

@@ -1,0 +1,155 @@
+/* Requests: listings, calls on jobs by number, output. Each is one question and one answer. */
+#include "client/client.h"
+
+#include "graph/wire/codec.h"
+
+#include <stdlib.h>
+
+enum { LOG_BYTES_MAX = 256 << 10 };
+
+/* Sends what `message` asks under the call's number, which the caller has put into it. */
+static int ask(struct gw_call *call, struct gw_client *client, struct gw_message *message,
+               uint64_t timeout_ns, struct gw_error *error)
+{
+    int rc = gw_call_send(call, client, message, -1);
+    if (rc == GW_ECLOSED)
+        return gw_client_down_error(client, error);
+    if (rc < 0)
+        return gw_error_set(error, rc, "%s", gw_error_text(rc));
+    return gw_call_wait(call, client, timeout_ns, error);
+}
+
+static int start(struct gw_client *client, struct gw_error *error)
+{
+    if (client->inlined)
+        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
+    return gw_client_start(client, 0, error);
+}
+
+static int decode_body(const struct gw_call *call, struct gw_value **value, struct gw_error *error)
+{
+    if (call->body_bytes == 0) {
+        *value = gw_nil();
+        return *value ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
+    return gw_codec_decode(call->body, call->body_bytes, NULL, value, error);
+}
+
+int gw_client_query(struct gw_client *client, const char *what, const struct gw_value *arguments,
+                    struct gw_value **answer, struct gw_error *error)
+{
+    struct gw_buffer encoded = {0};
+    struct gw_value *nil = gw_nil();
+    struct gw_call call;
+    int rc = start(client, error);
+    if (rc == 0 && (rc = gw_codec_encode(arguments ? arguments : nil, NULL, &encoded)) < 0)
+        gw_error_set(error, rc, "query %s: %s", what, gw_error_text(rc));
+    gw_value_unref(nil);
+    if (rc < 0)
+        return rc;
+
+    gw_call_open(&call, client);
+    struct gw_message message = {
+        .type = GW_MESSAGE_query,
+        .query = {.request = call.request,
+                  .what = what,
+                  .arguments = {encoded.data, (uint32_t)encoded.size}},
+    };
+    rc = ask(&call, client, &message, UINT64_MAX, error);
+    if (rc == 0)
+        rc = decode_body(&call, answer, error);
+    gw_call_close(&call, client);
+    gw_buffer_deinit(&encoded);
+    return rc;
+}
+
+int gw_job_cancel(struct gw_client *client, uint64_t job, bool hard, struct gw_error *error)
+{
+    struct gw_call call;
+    int rc = start(client, error);
+    if (rc < 0)
+        return rc;
+    gw_call_open(&call, client);
+    struct gw_message message = {
+        .type = GW_MESSAGE_cancel,
+        .cancel = {.request = call.request, .job = job, .index = GW_INDEX_ALL, .hard = hard},
+    };
+    rc = ask(&call, client, &message, UINT64_MAX, error);
+    gw_call_close(&call, client);
+    return rc;
+}
+
+/* body: [code, exit_code, text]. */
+static int read_end(const struct gw_call *call, int *exit_code, struct gw_error *error)
+{
+    struct gw_value *body;
+    int64_t code, exited;
+    const char *text;
+    int rc = decode_body(call, &body, error);
+    if (rc < 0)
+        return rc;
+    if (gw_value_get_i64(gw_value_at(body, 0), &code, NULL) < 0 || code > 0 || code < INT16_MIN ||
+        gw_value_get_i64(gw_value_at(body, 1), &exited, NULL) < 0 ||
+        gw_value_get_str(gw_value_at(body, 2), &text, NULL) < 0) {
+        rc = gw_error_set(error, GW_EPROTO, "the scheduler's answer to wait is malformed");
+    } else {
+        *exit_code = (int)exited;
+        rc = code < 0 ? gw_error_set(error, (int)code, "%s", text) : 0;
+    }
+    gw_value_unref(body);
+    return rc;
+}
+
+int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int *exit_code,
+                struct gw_error *error)
+{
+    struct gw_call call;
+    int rc = start(client, error);
+    if (rc < 0)
+        return rc;
+    gw_call_open(&call, client);
+    struct gw_message message = {
+        .type = GW_MESSAGE_wait,
+        .wait = {.request = call.request, .job = job},
+    };
+    rc = ask(&call, client, &message, timeout_ns, error);
+    if (rc == 0)
+        rc = read_end(&call, exit_code, error);
+    gw_call_close(&call, client);
+    return rc;
+}
+
+int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
+               struct gw_log_chunk *chunk, struct gw_error *error)
+{
+    struct gw_call call;
+    int rc = start(client, error);
+    if (rc < 0)
+        return rc;
+    gw_call_open(&call, client);
+    struct gw_message message = {
+        .type = GW_MESSAGE_log_read,
+        .log_read = {.request = call.request,
+                     .job = request->job,
+                     .index = request->index,
+                     .attempt = request->attempt,
+                     .rank = request->rank,
+                     .stream = request->stream,
+                     .offset = request->offset,
+                     .bytes_max = LOG_BYTES_MAX,
+                     .follow = request->follow},
+    };
+    rc = ask(&call, client, &message, UINT64_MAX, error);
+    if (rc == 0) {
+        struct gw_value *data = gw_bytes_copy(call.body, call.body_bytes);
+        if (data)
+            *chunk = (struct gw_log_chunk){.data = data,
+                                           .attempt = call.number,
+                                           .next_offset = call.offset + call.body_bytes,
+                                           .end = call.end};
+        else
+            rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
+    gw_call_close(&call, client);
+    return rc;
+}

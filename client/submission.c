@@ -1,0 +1,217 @@
+/* Submissions: what is said to the scheduler about one job. */
+#include "client/submission.h"
+
+#include "client/spill.h"
+#include "graph/base/clock.h"
+#include "graph/wire/codec.h"
+#include "graph/wire/frame.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum {
+    FRAME_MARGIN_BYTES = 4096, /* for what a submit message holds beside its rows */
+    OUTPUT_BYTES_DEFAULT = 64 << 20,
+};
+
+int gw_submission_open(struct gw_submission *submission, struct gw_client *client,
+                       const struct gw_submission_options *options, struct gw_error *error)
+{
+    *submission = (struct gw_submission){.client = client,
+                                         .name = options->name,
+                                         .flags = options->detached ? GW_SUBMIT_DETACHED : 0};
+    gw_call_open(&submission->call, client);
+    submission->bundle = gw_bundle_new(client, submission->call.request, options->target_rows,
+                                       options->target_count);
+    if (!submission->bundle)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    submission->bundle->detached = options->detached;
+    return 0;
+}
+
+/* -- Specs ---------------------------------------------------------------------------------------
+ */
+
+/* What would name things that are not there on another machine, or another job's. */
+static bool env_stays(const char *entry)
+{
+    return strncmp(entry, "CUDA_VISIBLE_DEVICES=", 21) == 0 || strncmp(entry, "SLURM_", 6) == 0;
+}
+
+/* strings: NULL-terminated. own: this process's environment, filtered. */
+static int encode_strings(const char *const *strings, bool own, struct gw_buffer *buffer)
+{
+    struct gw_value *list = gw_list();
+    int rc = list ? 0 : GW_ENOMEM;
+    for (; rc == 0 && strings && *strings; strings++)
+        if (!own || !env_stays(*strings))
+            rc = gw_list_push(list, gw_str(*strings));
+    if (rc == 0)
+        rc = gw_codec_encode(list, NULL, buffer);
+    gw_value_unref(list);
+    return rc;
+}
+
+int gw_submission_spec(struct gw_submission *submission, uint32_t number,
+                       const struct gw_graph_spec *spec, struct gw_error *error)
+{
+    const struct gw_task_options *options = &spec->options;
+    const struct gw_program *program = submission->client->program;
+    bool function = spec->kind == GW_SPEC_FUNCTION, any_gpu = options->gpus_per_rank < 0;
+    const char *const *env = spec->env ? spec->env : (const char *const *)environ;
+    struct gw_buffer argv_bytes = {0}, env_bytes = {0};
+    char cwd[PATH_MAX];
+
+    int rc = encode_strings(spec->argv, false, &argv_bytes);
+    if (rc == 0)
+        rc = encode_strings(env, !spec->env, &env_bytes);
+    if (rc == 0) {
+        struct gw_message message = {
+            .type = GW_MESSAGE_spec,
+            .spec = {.key = submission->call.request,
+                     .number = number,
+                     .kind = spec->kind,
+                     .function = function ? spec->function->name : "",
+                     .argv = {argv_bytes.data, (uint32_t)argv_bytes.size},
+                     .env = {env_bytes.data, (uint32_t)env_bytes.size},
+                     .cwd = spec->cwd ? spec->cwd : getcwd(cwd, sizeof cwd),
+                     .ranks = options->ranks,
+                     .slots = options->slots ? options->slots : 1,
+                     .gpus = any_gpu ? 1 : (uint32_t)options->gpus_per_rank,
+                     .gpu_mode = any_gpu ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,
+                     .memory_bytes = options->memory_bytes,
+                     .priority = options->priority,
+                     .retries = options->retries,
+                     .wall_ns = options->wall_ns,
+                     .grace_ns = options->grace_ns ? options->grace_ns : 10 * GW_NS_PER_S,
+                     .fail_grace_ns =
+                         options->fail_grace_ns ? options->fail_grace_ns : 200 * GW_NS_PER_MS,
+                     .output_bytes_max = options->output_bytes_max ? options->output_bytes_max
+                                                                   : OUTPUT_BYTES_DEFAULT},
+        };
+        if (function)
+            message.spec.program = (struct gw_bin){program->hash, GW_HASH_BYTES};
+        rc = gw_io_put(submission->client->io, &message, -1);
+    }
+    gw_buffer_deinit(&argv_bytes);
+    gw_buffer_deinit(&env_bytes);
+    if (rc == GW_ELIMIT)
+        return gw_error_set(error, rc, "arguments and environment of a command are over 1 MiB");
+    if (rc == GW_ECLOSED)
+        return gw_client_down_error(submission->client, error);
+    return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
+}
+
+/* -- Rows ----------------------------------------------------------------------------------------
+ */
+
+static int flush(struct gw_submission *submission, bool last, struct gw_error *error)
+{
+    struct gw_message message = {
+        .type = GW_MESSAGE_submit,
+        .submit = {.request = submission->call.request,
+                   .flags = submission->flags | (last ? GW_SUBMIT_LAST : 0),
+                   .name = submission->name},
+    };
+    gw_chunk_columns(&submission->chunk, &message.submit);
+    int rc = gw_io_room(submission->client->io);
+    if (rc == 0)
+        rc = last ? gw_call_send(&submission->call, submission->client, &message, -1)
+                  : gw_io_put(submission->client->io, &message, -1);
+    submission->sent = true;
+    gw_chunk_clear(&submission->chunk);
+    if (rc == GW_ECLOSED)
+        return gw_client_down_error(submission->client, error);
+    return rc < 0 ? gw_error_set(error, rc, "submit: %s", gw_error_text(rc)) : 0;
+}
+
+static int add(struct gw_submission *submission, const struct gw_chunk_row *row,
+               struct gw_error *error)
+{
+    size_t bytes = gw_chunk_row_bytes(row);
+    if (bytes > GW_FRAME_BYTES_MAX - FRAME_MARGIN_BYTES)
+        return gw_error_set(error, GW_ELIMIT,
+                            "task %u%s%s takes %u inputs and %zu bytes of small arguments: more "
+                            "than one message holds (1 MiB)",
+                            row->row, row->name ? " " : "", row->name ? row->name : "",
+                            row->dep_count, row->args_bytes);
+    if (submission->chunk.spec.count > 0 &&
+        gw_chunk_bytes(&submission->chunk) + bytes > GW_CHUNK_BYTES) {
+        int rc = flush(submission, false, error);
+        if (rc < 0)
+            return rc;
+    }
+    int rc = gw_chunk_add(&submission->chunk, row);
+    return rc < 0 ? gw_error_set(error, rc, "out of memory") : 0;
+}
+
+int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_row *row,
+                      struct gw_error *error)
+{
+    if (row->args_bytes <= GW_SPILL_BYTES)
+        return add(submission, row, error);
+
+    struct gw_spill spill;
+    int rc = gw_spill_init(&spill, submission->client, row, error);
+    for (size_t i = 0; i < spill.jobs.count && rc == 0; i++)
+        if ((rc = gw_array_push(&submission->scattered, spill.jobs.items[i])) < 0)
+            gw_error_set(error, rc, "out of memory");
+    if (rc == 0)
+        rc = add(submission, &spill.row, error);
+    gw_spill_deinit(&spill);
+    return rc;
+}
+
+/* -- The end -------------------------------------------------------------------------------------
+ */
+
+int gw_submission_finish(struct gw_submission *submission, struct gw_error *error)
+{
+    int rc = flush(submission, true, error);
+    if (rc < 0)
+        return rc;
+    rc = gw_call_wait(&submission->call, submission->client, UINT64_MAX, error);
+    submission->sent = false; /* it is accepted, or the scheduler has forgotten it */
+    if (rc < 0)
+        return rc;
+    struct gw_bundle *bundle = submission->bundle;
+    pthread_mutex_lock(&submission->client->lock);
+    bundle->job = submission->call.number;
+    bundle->scattered = submission->scattered.items;
+    bundle->scattered_count = (uint32_t)submission->scattered.count;
+    pthread_mutex_unlock(&submission->client->lock);
+    submission->scattered.items = NULL;
+    submission->bundle = NULL;
+    return 0;
+}
+
+/* A job of which some chunks have left can only be ended as a whole one: close it and cancel. */
+static void take_back(struct gw_submission *submission)
+{
+    gw_chunk_clear(&submission->chunk);
+    if (flush(submission, true, NULL) < 0 ||
+        gw_call_wait(&submission->call, submission->client, UINT64_MAX, NULL) < 0)
+        return;
+    gw_io_put(submission->client->io,
+              &(struct gw_message){
+                  .type = GW_MESSAGE_cancel,
+                  .cancel = {.job = submission->call.number, .index = GW_INDEX_ALL, .hard = 1}},
+              -1);
+}
+
+void gw_submission_close(struct gw_submission *submission)
+{
+    if (submission->sent)
+        take_back(submission);
+    if (submission->bundle) {
+        for (size_t i = 0; i < submission->scattered.count; i++)
+            gw_io_release(submission->client->io, submission->scattered.items[i], 0);
+        gw_bundle_drop(submission->bundle);
+    }
+    gw_array_deinit(&submission->scattered);
+    gw_chunk_deinit(&submission->chunk);
+    gw_call_close(&submission->call, submission->client);
+}

@@ -1,0 +1,44 @@
+/* A submission: one job on its way to the scheduler, in specs and chunks. */
+#ifndef GW_CLIENT_SUBMISSION_H
+#define GW_CLIENT_SUBMISSION_H
+
+#include "client/chunk.h"
+#include "client/client.h"
+#include "graph/model/graph.h"
+
+struct gw_submission {
+    struct gw_client *client;
+    struct gw_call call;
+    struct gw_bundle *bundle;
+    uint32_t flags; /* enum gw_submit_flag */
+    const char *name;
+    struct gw_chunk chunk;
+    GW_ARRAY(uint64_t) scattered; /* jobs that hold large arguments */
+    bool sent;                    /* a chunk has left: the scheduler knows this job */
+};
+
+/* What a submission begins with. All borrowed until gw_submission_close. */
+struct gw_submission_options {
+    const char *name;
+    bool detached;
+    const uint32_t *target_rows; /* ascending; NULL: every row is one */
+    uint32_t target_count;
+};
+
+/* gw_submission_open registers the futures' bundle. Then come gw_submission_spec for each spec,
+ * gw_submission_row for each row in order, and gw_submission_finish, which blocks until the job
+ * was accepted whole or refused. gw_submission_close follows in any case: it takes a job back that
+ * was not finished, and leaves the bundle alone where it was accepted. */
+int gw_submission_open(struct gw_submission *submission, struct gw_client *client,
+                       const struct gw_submission_options *options, struct gw_error *error);
+int gw_submission_spec(struct gw_submission *submission, uint32_t number,
+                       const struct gw_graph_spec *spec, struct gw_error *error);
+
+/* gw_submission_row sends what of its arguments is large ahead, as values of their own. GW_ELIMIT
+ * when it is too large for a message even so. */
+int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_row *row,
+                      struct gw_error *error);
+int gw_submission_finish(struct gw_submission *submission, struct gw_error *error);
+void gw_submission_close(struct gw_submission *submission);
+
+#endif

@@ -1,0 +1,32 @@
+/* A scheduler for tests of the client: a thread that speaks the protocol on one connection, and
+ * does with each task what the name of its function says:
+ *
+ *   echo     its value is the list of its arguments
+ *   bad      fails: GW_ETASK, exit code 7, "boom"
+ *   never    goes on until it is cancelled
+ *   large    a value of fake_scheduler_large bytes, to be fetched
+ *   flaky    fails the first time, echoes after a retry
+ *   refused  its job is rejected with GW_EINFEASIBLE
+ *   gone     the connection ends
+ *   garbage  bytes that are no frame
+ *
+ * Queries: "echo" gives back its arguments, "counts" a dict of what came in: "releases",
+ * "submits", "bytes" (of arguments), "programs", "blobs". */
+#ifndef GW_TESTS_UNIT_FAKE_SCHEDULER_H
+#define GW_TESTS_UNIT_FAKE_SCHEDULER_H
+
+enum { GW_FAKE_LARGE_BYTES = 1 << 20 };
+
+struct gw_fake_scheduler;
+
+/* gw_fake_scheduler_open listens and serves connections, one after the other. */
+struct gw_fake_scheduler *gw_fake_scheduler_open(void);
+void gw_fake_scheduler_close(struct gw_fake_scheduler *fake);
+
+/* gw_fake_scheduler_address is "unix:/..."; borrowed. */
+const char *gw_fake_scheduler_address(const struct gw_fake_scheduler *fake);
+
+/* gw_fake_scheduler_refuse answers the next hello with GW_EVERSION. */
+void gw_fake_scheduler_refuse(struct gw_fake_scheduler *fake);
+
+#endif

@@ -1,0 +1,636 @@
+/* The client library against a scheduler that does what functions are called for: every state of a
+ * future, every way in which the other side can end, and nothing that hangs. */
+#include "tests/unit/fake_scheduler.h"
+#include "tests/unit/unit.h"
+
+#include <gangway/gangway.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define S(n) ((uint64_t)(n)*1000000000)
+
+/* What these do is the fake's business. */
+static int echo(struct gw_task *task)
+{
+    return 0;
+}
+GW_TASK(echo);
+static int bad(struct gw_task *task)
+{
+    return gw_task_fail(task, GW_EIO, "no luck");
+}
+GW_TASK(bad);
+static int never(struct gw_task *task)
+{
+    return 0;
+}
+GW_TASK(never);
+static int large(struct gw_task *task)
+{
+    return 0;
+}
+GW_TASK(large);
+static int flaky(struct gw_task *task)
+{
+    return 0;
+}
+GW_TASK(flaky);
+static int refused(struct gw_task *task)
+{
+    return 0;
+}
+GW_TASK(refused);
+static int gone(struct gw_task *task)
+{
+    return 0;
+}
+GW_TASK(gone);
+static int garbage(struct gw_task *task)
+{
+    return 0;
+}
+GW_TASK(garbage);
+
+/* For the tests that run in this process. */
+static int add(struct gw_task *task)
+{
+    double a, b;
+    if (gw_task_arg_f64(task, 0, &a) < 0 || gw_task_arg_f64(task, 1, &b) < 0)
+        return GW_EINVAL;
+    return gw_task_return(task, gw_f64(a + b));
+}
+GW_TASK(add);
+
+static int rank_of(struct gw_task *task)
+{
+    return gw_task_return(task, gw_i64(gw_task_rank(task) + 10));
+}
+GW_TASK(rank_of);
+
+static const struct gw_function gw_function_unknown = {"unknown", echo};
+
+struct fixture {
+    struct gw_fake_scheduler *fake;
+    struct gw_client *client;
+    struct gw_error error;
+};
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    fixture->fake = gw_fake_scheduler_open();
+    struct gw_client_options options = {.address = gw_fake_scheduler_address(fixture->fake)};
+    int rc = gw_client_open(&options, &fixture->client, &fixture->error);
+    if (rc < 0)
+        fprintf(stderr, "%s\n", fixture->error.text);
+    *state = fixture;
+    return rc;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    gw_client_close(fixture->client);
+    gw_fake_scheduler_close(fixture->fake);
+    free(fixture);
+    return 0;
+}
+
+static int64_t count_of(struct fixture *fixture, const char *what)
+{
+    struct gw_value *counts;
+    int64_t n;
+    assert_int_equal(gw_client_query(fixture->client, "counts", NULL, &counts, NULL), 0);
+    assert_int_equal(gw_value_get_i64(gw_value_find(counts, what), &n, NULL), 0);
+    gw_value_unref(counts);
+    return n;
+}
+
+static void assert_list_of(struct gw_value *list, int64_t wanted)
+{
+    int64_t n;
+    assert_int_equal(gw_value_type(list), GW_LIST);
+    assert_int_equal(gw_value_get_i64(gw_value_at(list, 0), &n, NULL), 0);
+    assert_int_equal(n, wanted);
+    gw_value_unref(list);
+}
+
+static void test_submit_and_get(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future;
+    struct gw_value *value;
+    assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL, gw_i64(42)), 0);
+    assert_int_equal(gw_future_get(future, 0, &value, &f->error), 0);
+    assert_list_of(value, 42);
+    assert_int_equal(gw_future_state(future), GW_DONE);
+    assert_int_equal(gw_future_exit_code(future), 0);
+    assert_true(gw_future_job(future) > 0);
+    assert_int_equal(gw_future_index(future), 0);
+    assert_int_equal(gw_future_get(future, 1, &value, &f->error), GW_EINVAL);
+    assert_int_equal(gw_future_retry(future, &f->error), GW_EINVAL);
+    assert_int_equal(gw_future_cancel(future, false, NULL), 0);
+    gw_future_release(future);
+    gw_future_release(NULL);
+}
+
+static void test_program_is_shipped_once(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL), 0);
+        gw_future_release(future);
+    }
+    assert_int_equal(count_of(f, "programs"), 1);
+    assert_true(count_of(f, "blobs") >= 1);
+}
+
+static void test_failure_carries_its_cause(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future;
+    struct gw_value *value;
+    assert_int_equal(gw_submit(f->client, &future, &f->error, bad, NULL), 0);
+    assert_int_equal(gw_future_get(future, 0, &value, &f->error), GW_ETASK);
+    assert_string_equal(f->error.text, "boom");
+    assert_int_equal(gw_future_exit_code(future), 7);
+    assert_int_equal(gw_future_state(future), GW_FAILED);
+    /* The scheduler does not want to: it stays failed, for the same cause. */
+    assert_int_equal(gw_future_retry(future, &f->error), GW_EINVAL);
+    assert_string_equal(f->error.text, "it would fail again");
+    assert_int_equal(gw_future_get(future, 0, &value, &f->error), GW_ETASK);
+    gw_future_release(future);
+}
+
+static void test_retry_makes_it_pending_again(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future;
+    struct gw_value *value;
+    assert_int_equal(gw_submit(f->client, &future, &f->error, flaky, NULL, gw_i64(5)), 0);
+    assert_int_equal(gw_future_get(future, 0, &value, &f->error), GW_ETASK);
+    assert_int_equal(gw_future_retry(future, &f->error), 0);
+    assert_int_equal(gw_future_get(future, 0, &value, &f->error), 0);
+    assert_list_of(value, 5);
+    gw_future_release(future);
+}
+
+static void test_cancel_and_timeout(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future;
+    struct gw_value *value;
+    assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
+    assert_int_equal(gw_future_wait(future, 1000000), GW_ETIMEDOUT);
+    assert_int_equal(gw_future_state(future), GW_PENDING);
+    assert_int_equal(gw_future_cancel(future, true, &f->error), 0);
+    assert_int_equal(gw_future_wait(future, S(30)), 0);
+    assert_int_equal(gw_future_get(future, 0, &value, &f->error), GW_ECANCELLED);
+    gw_future_release(future);
+}
+
+static void test_refused_job_gives_no_future(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future = NULL;
+    assert_int_equal(gw_submit(f->client, &future, &f->error, refused, NULL), GW_EINFEASIBLE);
+    assert_string_equal(f->error.text, "too large");
+    assert_null(future);
+}
+
+static void test_unknown_function_is_refused_here(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future = NULL;
+    assert_int_equal(gw_submit(f->client, &future, &f->error, unknown, NULL), GW_ENOENT);
+    assert_non_null(strstr(f->error.text, "unknown"));
+    assert_int_equal(count_of(f, "submits"), 0);
+}
+
+static void test_large_value_is_mapped_once(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future;
+    struct gw_value *value, *again;
+    const void *data;
+    size_t bytes;
+    assert_int_equal(gw_submit(f->client, &future, &f->error, large, NULL), 0);
+    assert_int_equal(gw_future_get(future, 0, &value, &f->error), 0);
+    assert_int_equal(gw_value_get_bytes(value, &data, &bytes, &f->error), 0);
+    assert_int_equal(bytes, GW_FAKE_LARGE_BYTES);
+    assert_int_equal(((const char *)data)[bytes - 1], 0);
+    assert_int_equal(gw_future_get(future, 0, &again, &f->error), 0);
+    assert_ptr_equal(value, again);
+    gw_future_release(future);
+    assert_int_equal(((const char *)data)[0], 0); /* the mapping lives as long as the value */
+    gw_value_unref(value);
+    gw_value_unref(again);
+}
+
+static void test_gang_has_a_value_a_rank(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future;
+    struct gw_value *value;
+    assert_int_equal(gw_dispatch(f->client, 3, &future, &f->error, echo, gw_i64(9)), 0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(gw_future_get(future, rank, &value, &f->error), 0);
+        assert_list_of(value, 9);
+    }
+    assert_int_equal(gw_future_get(future, 3, &value, &f->error), GW_EINVAL);
+    gw_future_release(future);
+}
+
+static void test_graph_with_many_targets(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_graph *graph = gw_graph_new();
+    gw_node a = gw_call(graph, echo, GW_OPTIONS(.name = "first"), gw_i64(1));
+    gw_node b = gw_call(graph, echo, GW_OPTIONS(.name = "second"), gw_ref(a), gw_i64(2));
+    gw_graph_after(graph, b, a);
+    gw_node nodes[] = {b, a, b};
+    struct gw_future *futures[3];
+    struct gw_submit_options options = {.name = "graph", .detached = true};
+    assert_int_equal(
+        gw_client_submit_many(f->client, graph, &options, nodes, 3, futures, &f->error), 0);
+    gw_graph_free(graph);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(gw_future_wait(futures[i], S(30)), 0);
+    assert_int_equal(gw_future_index(futures[1]), 0);
+    assert_int_equal(gw_future_index(futures[0]), 1);
+    assert_int_equal(gw_future_index(futures[2]), 1);
+    /* The task of two futures is given up with the last of them. */
+    gw_future_release(futures[0]);
+    gw_future_release(futures[1]);
+    gw_future_release(futures[2]);
+    while (count_of(f, "releases") < 2)
+        continue;
+    assert_int_equal(count_of(f, "releases"), 2);
+}
+
+static void test_nodes_that_are_no_tasks(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future;
+    struct gw_graph *graph = gw_graph_new();
+    assert_int_equal(gw_client_submit(f->client, graph, (gw_node){0}, &future, &f->error),
+                     GW_EINVAL);
+    gw_graph_free(graph);
+    graph = gw_graph_new();
+    gw_call(graph, echo, NULL);
+    assert_int_equal(gw_client_submit(f->client, graph, (gw_node){7}, &future, &f->error),
+                     GW_EINVAL);
+    gw_graph_free(graph);
+    assert_int_equal(gw_client_submit(f->client, NULL, (gw_node){0}, &future, &f->error),
+                     GW_ENOMEM);
+}
+
+static int make_args(size_t i, struct gw_value **args, void *arg)
+{
+    if (arg && i == *(size_t *)arg)
+        return GW_EIO;
+    args[0] = gw_i64((int64_t)i);
+    return 0;
+}
+
+enum { MANY = 10000 };
+
+static void test_map_of_many(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future **futures = calloc(MANY, sizeof(struct gw_future *));
+    struct gw_value **values = calloc(MANY, sizeof(struct gw_value *));
+    struct gw_map_call call = {
+        .function = &gw_function_echo, .count = MANY, .arg_count = 1, .make_args = make_args};
+    assert_int_equal(gw_map(f->client, &call, futures, &f->error), 0);
+    assert_int_equal(gw_gather(f->client, futures, MANY, values, &f->error), 0);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_int_equal(gw_future_index(futures[i]), i);
+        assert_list_of(values[i], (int64_t)i);
+        gw_future_release(futures[i]);
+    }
+    while (count_of(f, "releases") < MANY)
+        continue;
+    assert_true(count_of(f, "bytes") > MANY);
+    free(futures);
+    free(values);
+}
+
+static void test_map_that_cannot_be_made(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *futures[4];
+    size_t at = 2;
+    struct gw_map_call call = {.function = &gw_function_echo,
+                               .count = 4,
+                               .arg_count = 1,
+                               .make_args = make_args,
+                               .arg = &at};
+    assert_int_equal(gw_map(f->client, &call, futures, &f->error), GW_EIO);
+    assert_non_null(strstr(f->error.text, "call 2"));
+    call.count = 0;
+    assert_int_equal(gw_map(f->client, &call, futures, &f->error), 0);
+}
+
+static void test_completions_give_each_once(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *futures[4];
+    struct gw_completions *completions;
+    bool seen[4] = {false};
+    size_t index;
+    assert_int_equal(gw_submit(f->client, &futures[0], &f->error, never, NULL), 0);
+    assert_int_equal(gw_submit(f->client, &futures[1], &f->error, echo, NULL), 0);
+    assert_int_equal(gw_submit(f->client, &futures[2], &f->error, bad, NULL), 0);
+    assert_int_equal(gw_future_wait_any(futures, 4 - 1, S(30), &index), 0);
+    assert_true(index == 1 || index == 2);
+    assert_int_equal(gw_future_wait_any(futures, 1, 1000, &index), GW_ETIMEDOUT);
+    assert_int_equal(gw_completions_new(futures, 3, &completions), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gw_completions_next(completions, S(30), &index), 0);
+        assert_false(seen[index]);
+        seen[index] = true;
+    }
+    assert_false(seen[0]);
+    assert_int_equal(gw_completions_next(completions, 1000, &index), GW_ETIMEDOUT);
+    assert_int_equal(gw_future_cancel(futures[0], false, NULL), 0);
+    assert_int_equal(gw_completions_next(completions, S(30), &index), 0);
+    assert_int_equal(index, 0);
+    assert_int_equal(gw_completions_next(completions, S(30), &index), GW_ENOENT);
+    gw_completions_free(completions);
+    gw_completions_free(NULL);
+    for (int i = 0; i < 3; i++)
+        gw_future_release(futures[i]);
+}
+
+static void test_scatter_and_references(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *small, *big, *future;
+    struct gw_value *value, *text = gw_str("small"), *bytes;
+    static char data[100000];
+    const void *got;
+    size_t size;
+    data[99999] = 7;
+    bytes = gw_bytes(data, sizeof data);
+    assert_int_equal(gw_scatter(f->client, text, &small, &f->error), 0);
+    assert_int_equal(gw_future_get(small, 0, &value, &f->error), 0);
+    assert_true(gw_value_equal(value, text));
+    gw_value_unref(value);
+    assert_int_equal(gw_scatter(f->client, bytes, &big, &f->error), 0);
+    assert_int_equal(gw_future_get(big, 0, &value, &f->error), 0);
+    assert_int_equal(gw_value_get_bytes(value, &got, &size, NULL), 0);
+    assert_int_equal(size, sizeof data);
+    assert_memory_equal(got, data, size);
+    gw_value_unref(value);
+
+    struct gw_graph *graph = gw_graph_new();
+    gw_node node = gw_call(graph, echo, NULL, gw_ref_future(graph, big));
+    assert_int_equal(gw_client_submit(f->client, graph, node, &future, &f->error), 0);
+    gw_graph_free(graph);
+    gw_value_unref(text);
+    gw_value_unref(bytes);
+    gw_future_release(small);
+    gw_future_release(big);
+    gw_future_release(future);
+}
+
+/* A large argument goes ahead; the task itself stays small. */
+static void test_large_arguments_go_ahead(void **state)
+{
+    struct fixture *f = *state;
+    static char data[3 << 20];
+    struct gw_future *future;
+    struct gw_value *list = gw_list(), *value, *reference;
+    gw_node node;
+    gw_list_push(list, gw_i64(1));
+    gw_list_push(list, gw_bytes(data, sizeof data));
+    assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL, gw_i64(3), list), 0);
+    assert_true(count_of(f, "bytes") < 100);
+    assert_int_equal(gw_future_get(future, 0, &value, &f->error), 0);
+    reference = gw_value_at(value, 1); /* [3, reference]: the whole list went ahead */
+    assert_int_equal(gw_value_type(reference), GW_REF);
+    assert_int_equal(gw_value_get_ref(reference, &node, &(int32_t){0}), 0);
+    assert_int_equal(node.index, 0);
+    gw_value_unref(value);
+    gw_future_release(future);
+    while (count_of(f, "releases") < 2) /* the task's and the argument's */
+        continue;
+}
+
+static void test_queries_and_calls_on_jobs(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_value *answer, *question = gw_dict();
+    struct gw_future *future;
+    struct gw_log_chunk chunk;
+    const void *data;
+    size_t bytes;
+    int exit_code = -1;
+    gw_dict_set(question, "job", gw_i64(3));
+    assert_int_equal(gw_client_query(f->client, "echo", question, &answer, &f->error), 0);
+    assert_true(gw_value_equal(answer, question));
+    gw_value_unref(answer);
+    gw_value_unref(question);
+    assert_int_equal(gw_job_cancel(f->client, 12345, false, &f->error), GW_ENOENT);
+    assert_string_equal(f->error.text, "no such job");
+
+    assert_int_equal(gw_submit(f->client, &future, &f->error, bad, NULL), 0);
+    uint64_t job = gw_future_job(future);
+    assert_int_equal(gw_job_wait(f->client, job, S(30), &exit_code, &f->error), GW_ETASK);
+    assert_int_equal(exit_code, 7);
+    gw_future_release(future);
+    assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
+    assert_int_equal(gw_job_wait(f->client, gw_future_job(future), 1000, &exit_code, &f->error),
+                     GW_ETIMEDOUT);
+
+    struct gw_log_request request = {.job = job, .stream = 1, .follow = true};
+    assert_int_equal(gw_job_log(f->client, &request, &chunk, &f->error), 0);
+    assert_int_equal(gw_value_get_bytes(chunk.data, &data, &bytes, NULL), 0);
+    assert_memory_equal(data, "line\n", 5);
+    assert_int_equal(chunk.attempt, 5);
+    assert_false(chunk.end);
+    gw_value_unref(chunk.data);
+    request.offset = chunk.next_offset;
+    assert_int_equal(gw_job_log(f->client, &request, &chunk, &f->error), 0);
+    assert_true(chunk.end);
+    gw_value_unref(chunk.data);
+    gw_future_release(future);
+}
+
+static void test_nobody_hangs_when_the_scheduler_goes(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *pending, *done, *future = NULL;
+    struct gw_value *value;
+    assert_int_equal(gw_submit(f->client, &done, &f->error, echo, NULL, gw_i64(1)), 0);
+    assert_int_equal(gw_future_wait(done, S(30)), 0);
+    assert_int_equal(gw_submit(f->client, &pending, &f->error, never, NULL), 0);
+    (void)gw_submit(f->client, &future, &f->error, gone, NULL); /* accepted or too late */
+    assert_int_equal(gw_future_get(pending, 0, &value, &f->error), GW_ECLOSED);
+    assert_string_equal(f->error.text, "the scheduler went away");
+    assert_int_equal(gw_future_state(pending), GW_FAILED);
+    assert_int_equal(gw_future_get(done, 0, &value, &f->error), 0); /* it was there already */
+    gw_value_unref(value);
+    assert_int_equal(gw_future_retry(pending, &f->error), GW_ECLOSED);
+    assert_int_equal(gw_submit(f->client, &done, &f->error, echo, NULL), GW_ECLOSED);
+    assert_int_equal(gw_client_query(f->client, "echo", NULL, &value, &f->error), GW_ECLOSED);
+    gw_future_release(pending);
+    gw_future_release(done);
+    gw_future_release(future);
+}
+
+static void test_garbage_ends_the_connection(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *pending, *future = NULL;
+    struct gw_value *value;
+    assert_int_equal(gw_submit(f->client, &pending, &f->error, never, NULL), 0);
+    (void)gw_submit(f->client, &future, &f->error, garbage, NULL);
+    assert_int_equal(gw_future_get(pending, 0, &value, &f->error), GW_EPROTO);
+    gw_future_release(pending);
+    gw_future_release(future);
+}
+
+static void test_futures_of_a_closed_client(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *pending, *done;
+    struct gw_value *value;
+    assert_int_equal(gw_submit(f->client, &done, &f->error, echo, NULL), 0);
+    assert_int_equal(gw_future_wait(done, S(30)), 0);
+    assert_int_equal(gw_submit(f->client, &pending, &f->error, never, NULL), 0);
+    gw_client_close(f->client); /* cancels it, and waits for that */
+    f->client = NULL;
+    assert_int_equal(gw_future_get(pending, 0, &value, &f->error), GW_ECLOSED);
+    assert_string_equal(f->error.text, "the client was closed");
+    assert_int_equal(gw_future_get(done, 0, &value, &f->error), GW_ECLOSED);
+    assert_int_equal(gw_future_cancel(pending, false, &f->error), 0); /* it has ended */
+    gw_future_release(done);
+    gw_future_release(pending);
+}
+
+static void test_opening_what_is_not_there(void **state)
+{
+    struct gw_error error;
+    struct gw_client *client = NULL;
+    struct gw_client_options options = {.address = "unix:/tmp/gw-nothing-here/scheduler.sock"};
+    assert_int_equal(gw_client_open(&options, &client, &error), GW_ENOSCHEDULER);
+    assert_non_null(strstr(error.text, "gw-nothing-here"));
+    assert_int_equal(gw_error_exit_code(&error), 3);
+    options.address = "tcp:host:99";
+    assert_int_equal(gw_client_open(&options, &client, &error), GW_ENOTSUP);
+    options.address = "host.example:8080";
+    assert_int_equal(gw_client_open(&options, &client, &error), GW_ENOTSUP);
+    options.address = "what";
+    assert_int_equal(gw_client_open(&options, &client, &error), GW_EINVAL);
+    assert_null(client);
+
+    struct gw_fake_scheduler *fake = gw_fake_scheduler_open();
+    gw_fake_scheduler_refuse(fake);
+    options.address = gw_fake_scheduler_address(fake);
+    assert_int_equal(gw_client_open(&options, &client, &error), GW_EVERSION);
+    assert_string_equal(error.text, "I am 9.9 and you are not");
+    gw_fake_scheduler_close(fake);
+}
+
+static void test_folders_open_to_others_are_refused(void **state)
+{
+    struct gw_error error;
+    struct gw_client *client = NULL;
+    char root[] = "/tmp/gw-runtime-XXXXXX", dir[64];
+    struct gw_client_options options = {.must_exist = true};
+    assert_non_null(mkdtemp(root));
+    snprintf(dir, sizeof dir, "%s/gangway", root);
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", root, 1), 0);
+    assert_int_equal(gw_client_open(&options, &client, &error), GW_ENOSCHEDULER);
+    assert_non_null(strstr(error.text, "gangway up"));
+    assert_int_equal(chmod(dir, 0755), 0);
+    assert_int_equal(gw_client_open(&options, &client, &error), GW_EPERM);
+    assert_non_null(strstr(error.text, "chmod 700"));
+    assert_int_equal(rmdir(dir), 0);
+    assert_int_equal(rmdir(root), 0);
+    unsetenv("XDG_RUNTIME_DIR");
+}
+
+static void test_inline(void **state)
+{
+    struct gw_error error;
+    struct gw_client *client;
+    struct gw_future *futures[4], *later;
+    struct gw_value *value;
+    double sum;
+    int64_t rank;
+    setenv("GANGWAY_INLINE", "1", 1);
+    assert_int_equal(gw_client_open(NULL, &client, &error), 0);
+    unsetenv("GANGWAY_INLINE");
+
+    struct gw_graph *graph = gw_graph_new();
+    gw_node a = gw_call(graph, add, NULL, gw_f64(1), gw_f64(2));
+    gw_node b = gw_call(graph, add, NULL, gw_ref(a), gw_f64(10));
+    gw_node c = gw_call(graph, rank_of, GW_GANG(.ranks = 3));
+    gw_node d = gw_call(graph, add, NULL, gw_str("one"), gw_ref(b));
+    gw_node nodes[] = {a, b, c, d};
+    assert_int_equal(gw_client_submit_many(client, graph, NULL, nodes, 4, futures, &error), 0);
+    gw_graph_free(graph);
+    assert_int_equal(gw_future_get(futures[1], 0, &value, &error), 0);
+    assert_int_equal(gw_value_get_f64(value, &sum, NULL), 0);
+    assert_true(sum == 13);
+    gw_value_unref(value);
+    assert_int_equal(gw_future_get(futures[2], 2, &value, &error), 0);
+    assert_int_equal(gw_value_get_i64(value, &rank, NULL), 0);
+    assert_int_equal(rank, 12);
+    gw_value_unref(value);
+    assert_int_equal(gw_future_get(futures[3], 0, &value, &error), GW_EINVAL);
+    assert_non_null(strstr(error.text, "argument 0"));
+
+    graph = gw_graph_new();
+    gw_node e = gw_call(graph, add, NULL, gw_ref_future(graph, futures[1]), gw_f64(1));
+    assert_int_equal(gw_client_submit(client, graph, e, &later, &error), 0);
+    assert_int_equal(gw_future_get(later, 0, &value, &error), 0);
+    assert_int_equal(gw_value_get_f64(value, &sum, NULL), 0);
+    assert_true(sum == 14);
+    gw_value_unref(value);
+    gw_graph_free(graph);
+    for (int i = 0; i < 4; i++)
+        gw_future_release(futures[i]);
+    gw_future_release(later);
+    gw_client_close(client);
+}
+
+#define WITH_FAKE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    const struct CMUnitTest tests[] = {
+        WITH_FAKE(test_submit_and_get),
+        WITH_FAKE(test_program_is_shipped_once),
+        WITH_FAKE(test_failure_carries_its_cause),
+        WITH_FAKE(test_retry_makes_it_pending_again),
+        WITH_FAKE(test_cancel_and_timeout),
+        WITH_FAKE(test_refused_job_gives_no_future),
+        WITH_FAKE(test_unknown_function_is_refused_here),
+        WITH_FAKE(test_large_value_is_mapped_once),
+        WITH_FAKE(test_gang_has_a_value_a_rank),
+        WITH_FAKE(test_graph_with_many_targets),
+        WITH_FAKE(test_nodes_that_are_no_tasks),
+        WITH_FAKE(test_map_of_many),
+        WITH_FAKE(test_map_that_cannot_be_made),
+        WITH_FAKE(test_completions_give_each_once),
+        WITH_FAKE(test_scatter_and_references),
+        WITH_FAKE(test_large_arguments_go_ahead),
+        WITH_FAKE(test_queries_and_calls_on_jobs),
+        WITH_FAKE(test_nobody_hangs_when_the_scheduler_goes),
+        WITH_FAKE(test_garbage_ends_the_connection),
+        WITH_FAKE(test_futures_of_a_closed_client),
+        cmocka_unit_test(test_opening_what_is_not_there),
+        cmocka_unit_test(test_folders_open_to_others_are_refused),
+        cmocka_unit_test(test_inline),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
