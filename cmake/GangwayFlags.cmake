@@ -41,7 +41,8 @@ function(gangway_unit name)
 endfunction()
 
 # gangway_script(NAME FILE ARGS... [TIMEOUT S] [LABELS L...]): a test that is a script. It finds the
-# binary in GANGWAY_BINARY and the build folder in GANGWAY_BUILD, and skips itself by exit code 77.
+# binary in GANGWAY_BINARY, the build folder in GANGWAY_BUILD, the sanitizers in GANGWAY_FLAVOUR,
+# and skips itself by exit code 77.
 function(gangway_script name file)
   cmake_parse_arguments(SCRIPT "" "TIMEOUT" "LABELS" ${ARGN})
   add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${SCRIPT_UNPARSED_ARGUMENTS})
@@ -50,6 +51,9 @@ function(gangway_script name file)
   endif()
   set(environment PYTHONDONTWRITEBYTECODE=1 GANGWAY_BUILD=${PROJECT_BINARY_DIR}
       GANGWAY_BINARY=${PROJECT_BINARY_DIR}/bin/gangway)
+  if(GANGWAY_SANITIZE) # costs time, which tests of time must know
+    list(APPEND environment GANGWAY_FLAVOUR=sanitize=${GANGWAY_SANITIZE})
+  endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${SCRIPT_TIMEOUT} LABELS "${SCRIPT_LABELS}"
     SKIP_RETURN_CODE 77 ENVIRONMENT "${environment}")
 endfunction()
