@@ -158,6 +158,7 @@ struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct g
     append_gpus(core, pool->gpus, pool->gpu_count, ids);
     add_threads(&added, pool->like->slots);
     add_folders(&added);
+    add(&added, "GANGWAY_RUNNER_FD=3");
     snprintf(gpus, sizeof gpus, "CUDA_VISIBLE_DEVICES=%.*s", TEXT_MAX - 32, ids);
     add(&added, "%s", gpus);
     struct gw_bin env = with_libraries(core, pool->like->message.env, pool->program->path);

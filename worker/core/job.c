@@ -52,11 +52,28 @@ void gw_job_free(struct gw_node_core *core, struct gw_node_job *job)
     free(job);
 }
 
+/* Runners that were told of the job's specs need them no more. */
+static void tell_runners(struct gw_node_core *core, const struct gw_node_job *job)
+{
+    for (size_t p = 0; p < core->processes.count; p++) {
+        struct gw_process *process = core->processes.items[p];
+        bool knows = false;
+        for (size_t i = 0; i < job->specs.count; i++)
+            if (job->specs.items[i])
+                knows |= gw_map_remove(&process->specs, job->specs.items[i]->serial);
+        if (!knows || !process->link || process->burying)
+            continue;
+        process->spec_last = 0;
+        gw_core_send(core, process->link, GW_MESSAGE_forget)->message.forget.job = job->id;
+    }
+}
+
 void gw_job_on_forget(struct gw_node_core *core, uint64_t id)
 {
     struct gw_node_job *job = gw_core_job(core, id, false);
     if (!job)
         return;
+    tell_runners(core, job);
     forget_specs(job);
     bool more = true;
     while (more) { /* freeing one changes the table */

@@ -1,0 +1,156 @@
+/* Output files: tails, parts, moves. */
+#include "tests/unit/unit.h"
+
+#include "graph/base/dir.h"
+#include "worker/store/logfile.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static int set_up(void **state)
+{
+    strcpy(dir, "/tmp/gw-logfile-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    return gw_dir_remove(dir, NULL);
+}
+
+static const char *in_dir(const char *name)
+{
+    static char paths[4][128];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", dir, name);
+    return path;
+}
+
+static void write_file(const char *path, const void *data, size_t bytes)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, data, bytes), bytes);
+    close(fd);
+}
+
+static void test_tail(void **state)
+{
+    static const struct {
+        const char *content, *tail;
+    } cases[] = {
+        {"", ""},
+        {"\n\n", ""},
+        {"one", "one"},
+        {"one\ntwo\n", "one\ntwo"},
+        {"a\n\nb\n", "a\n\nb"},
+        {"10%\r50%\r100%\ndone\n", "100%\ndone"},
+        {"10%\r50%\r", "50%"},
+        {"dos\r\nlines\r\n", "dos\nlines"},
+        {"bell\a\tcolour\033[0m\n", "bell?\tcolour?[0m"},
+        {"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n", "3\n4\n5\n6\n7\n8\n9\n10\n11\n12"},
+    };
+    const char *path = in_dir("tail");
+    char text[GW_LOGFILE_TAIL_BYTES];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_file(path, cases[i].content, strlen(cases[i].content));
+        gw_logfile_tail(path, text);
+        assert_string_equal(text, cases[i].tail);
+    }
+    gw_logfile_tail(in_dir("none"), text);
+    assert_string_equal(text, "");
+}
+
+static void test_tail_of_much(void **state)
+{
+    enum { BYTES = 100000 };
+    char *content = malloc(BYTES), text[GW_LOGFILE_TAIL_BYTES];
+    memset(content, 'x', BYTES);
+    memcpy(content + BYTES - 5, "\nend\n", 5);
+    write_file(in_dir("long"), content, BYTES);
+    gw_logfile_tail(in_dir("long"), text);
+    assert_string_equal(text, "end"); /* the line before it has no room */
+    content[BYTES - 1] = 'x';
+    content[BYTES - 5] = 'x';
+    write_file(in_dir("long"), content, BYTES); /* one line, longer than all room */
+    gw_logfile_tail(in_dir("long"), text);
+    assert_int_equal(strlen(text), GW_LOGFILE_TAIL_BYTES - 1);
+    free(content);
+}
+
+static void test_read(void **state)
+{
+    char data[8];
+    uint32_t bytes = 4;
+    uint64_t total = 99;
+    write_file(in_dir("read"), "0123456789", 10);
+    assert_int_equal(gw_logfile_read(in_dir("read"), 2, data, &bytes, &total, NULL), 0);
+    assert_int_equal(bytes, 4);
+    assert_int_equal(total, 10);
+    assert_memory_equal(data, "2345", 4);
+    bytes = 8;
+    assert_int_equal(gw_logfile_read(in_dir("read"), 8, data, &bytes, &total, NULL), 0);
+    assert_int_equal(bytes, 2);
+    bytes = 8;
+    assert_int_equal(gw_logfile_read(in_dir("read"), 50, data, &bytes, &total, NULL), 0);
+    assert_int_equal(bytes, 0);
+    bytes = 8;
+    assert_int_equal(gw_logfile_read(in_dir("none"), 0, data, &bytes, &total, NULL), 0);
+    assert_int_equal(bytes, 0);
+    struct gw_error error;
+    assert_int_equal(gw_logfile_read(dir, 0, data, &bytes, &total, &error), GW_EIO);
+    assert_int_equal(symlink("read", in_dir("link")), 0); /* never through a link of the user's */
+    assert_int_equal(gw_logfile_read(in_dir("link"), 0, data, &bytes, &total, &error), GW_EIO);
+}
+
+static void test_move(void **state)
+{
+    char data[32];
+    uint32_t bytes = sizeof data;
+    uint64_t total;
+    const char *from = in_dir("capture"), *to = in_dir("7/0.1.out");
+    assert_int_equal(gw_logfile_move(in_dir("none"), to, NULL), 0);
+    write_file(from, "", 0);
+    assert_int_equal(gw_logfile_move(from, to, NULL), 0);
+    assert_int_equal(access(to, F_OK), -1); /* nothing makes nothing */
+    write_file(from, "hello ", 6);
+    assert_int_equal(gw_logfile_move(from, to, NULL), 0);
+    write_file(from, "world", 5);
+    assert_int_equal(gw_logfile_move(from, to, NULL), 0);
+    assert_int_equal(gw_logfile_read(to, 0, data, &bytes, &total, NULL), 0);
+    assert_int_equal(bytes, 11);
+    assert_memory_equal(data, "hello world", 11);
+    struct stat info;
+    assert_int_equal(stat(from, &info), 0);
+    assert_int_equal(info.st_size, 0);
+}
+
+static void test_latest(void **state)
+{
+    char folder[128];
+    snprintf(folder, sizeof folder, "%s/9", dir);
+    assert_int_equal(gw_logfile_latest(folder, 3), 0);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    write_file(in_dir("9/3.17.out"), "", 0);
+    write_file(in_dir("9/3.42.1.err"), "", 0);
+    write_file(in_dir("9/30.99.out"), "", 0);
+    write_file(in_dir("9/junk"), "", 0);
+    assert_int_equal(gw_logfile_latest(folder, 3), 42);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tail),   cmocka_unit_test(test_tail_of_much),
+        cmocka_unit_test(test_read),   cmocka_unit_test(test_move),
+        cmocka_unit_test(test_latest),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,150 @@
+/* Carrying out what the core decided, in its order. */
+#include "worker/net/host.h"
+
+#include "graph/base/log.h"
+#include "graph/wire/enums.h"
+#include "graph/wire/frame.h"
+#include "worker/store/logfile.h"
+
+#include <gangway/comm.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { QUEUED_BYTES_MAX = 64 << 20 }; /* to a peer that does not read */
+
+/* The link closes the duplicates when they have left. */
+void gw_host_send(struct gw_host_link *link, const struct gw_message *message, const int *fds,
+                  uint8_t count)
+{
+    int copies[GW_FRAME_FDS_MAX];
+    for (uint8_t i = 0; i < count; i++) {
+        copies[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+        if (copies[i] >= 0)
+            continue;
+        gw_log_error("%s is not sent: %s", gw_message_name(message->type), strerror(errno));
+        while (i-- > 0)
+            close(copies[i]);
+        gw_link_close(link->link);
+        return;
+    }
+    int rc = gw_link_send(link->link, message, (struct gw_channel_fds){copies, count, true});
+    if (rc < 0) {
+        gw_log_error("%s is not sent: %s", gw_message_name(message->type), gw_error_text(rc));
+        gw_link_close(link->link);
+    } else if (gw_link_queued_bytes(link->link) > QUEUED_BYTES_MAX) {
+        gw_log_warn("a peer does not read: disconnected with %d MiB unsent",
+                    QUEUED_BYTES_MAX >> 20);
+        gw_link_close(link->link);
+    }
+}
+
+/* An end goes with the last lines of its stderr; what never ran has none. */
+static bool wants_tail(const struct gw_effect *effect)
+{
+    const struct gw_msg_ended *ended = &effect->message.ended;
+    return effect->message.type == GW_MESSAGE_ended && effect->bytes.size &&
+           (!ended->stderr_tail || !ended->stderr_tail[0]) &&
+           (ended->executing || ended->outcome == GW_OUTCOME_CANNOT_START);
+}
+
+static void effect_send(struct gw_host *host, const struct gw_effect *effect)
+{
+    struct gw_host_link *link = gw_host_link_find(host, effect->peer.id);
+    int fds[GW_FRAME_FDS_MAX];
+    if (!link || link->closed)
+        return; /* gone; the core hears of it by CLOSE */
+    if (link == host->guardian && effect->message.type == GW_MESSAGE_spawn) {
+        gw_host_spawn(host, &effect->message);
+        return;
+    }
+    assert(effect->token_count <= GW_FRAME_FDS_MAX);
+    for (uint32_t i = 0; i < effect->token_count; i++)
+        fds[i] = gw_tokens_fd(&host->tokens, effect->tokens[i]);
+    if (wants_tail(effect)) {
+        char tail[GW_LOGFILE_TAIL_BYTES];
+        struct gw_message message = effect->message;
+        gw_logfile_tail(effect->bytes.data, tail);
+        message.ended.stderr_tail = tail;
+        gw_host_send(link, &message, NULL, 0);
+        return;
+    }
+    gw_host_send(link, &effect->message, fds, (uint8_t)effect->token_count);
+}
+
+static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
+{
+    struct gw_error error;
+    int segment_fd;
+    uint16_t port;
+    uint64_t token;
+    struct gw_event event = {.type = GW_EVENT_LEASED, .number = effect->number};
+    event.code =
+        gw_lease_open(&host->leases, effect->number, effect->count, &segment_fd, &port, &error);
+    event.text = error.text;
+    if (event.code == 0) {
+        GW_MUST(gw_tokens_add(&host->tokens, segment_fd, &token));
+        event.code = port;
+        event.text = "127.0.0.1";
+        event.tokens = &token;
+        event.token_count = 1;
+    }
+    gw_host_later(host, &event);
+}
+
+static void effect_abort(struct gw_host *host, const struct gw_effect *effect)
+{
+    struct gw_error error;
+    int fd = gw_tokens_fd(&host->tokens, effect->tokens[0]);
+    if (gw_comm_segment_abort(fd, GW_EABORTED, -1, &error) < 0)
+        gw_log_warn("the collectives of attempt %llu: %s", (unsigned long long)effect->number,
+                    error.text);
+}
+
+static void effect_close(struct gw_host *host, uint64_t peer)
+{
+    struct gw_host_link *link = gw_host_link_find(host, peer);
+    if (link && !link->closed)
+        gw_link_close(link->link);
+}
+
+void gw_host_carry_out(struct gw_host *host)
+{
+    struct gw_effect *effect;
+    GW_ARRAY_EACH (&host->effects.list, effect) {
+        switch (effect->type) {
+        case GW_EFFECT_SEND:
+            effect_send(host, effect);
+            break;
+        case GW_EFFECT_CLOSE:
+            effect_close(host, effect->peer.id);
+            break;
+        case GW_EFFECT_DROP_TOKEN:
+            gw_tokens_drop(&host->tokens, effect->tokens[0]);
+            break;
+        case GW_EFFECT_PROGRAM:
+            gw_cache_want(host->cache, effect->bytes);
+            break;
+        case GW_EFFECT_CONNECT:
+            gw_host_connect_peer(host, (uint32_t)effect->number, effect->bytes.data);
+            break;
+        case GW_EFFECT_LEASE:
+            effect_lease(host, effect);
+            break;
+        case GW_EFFECT_UNLEASE:
+            gw_lease_close(&host->leases, effect->number);
+            break;
+        case GW_EFFECT_ABORT:
+            effect_abort(host, effect);
+            break;
+        case GW_EFFECT_EXIT:
+            host->exiting = true;
+            break;
+        default:
+            assert(!"an effect that only schedulers have");
+        }
+    }
+}

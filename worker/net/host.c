@@ -1,0 +1,309 @@
+/* The driver of the worker's core: events in, effects out, and one timer for its deadline.
+ *
+ * Always: the core is in one step at a time; events that arise while effects are carried out wait
+ * for the end of that. The timer is armed for the core's deadline or earlier: re-arming it only
+ * when the deadline comes nearer keeps it out of the path of short tasks. */
+#include "worker/net/host.h"
+
+#include "gpu/device.h"
+#include "graph/base/clock.h"
+#include "graph/base/dir.h"
+#include "graph/base/log.h"
+#include "graph/wire/enums.h"
+#include "graph/wire/frame.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* -- Steps ---------------------------------------------------------------------------------------
+ */
+
+static void host_exit(struct gw_host *host);
+
+static void host_on_tick(uv_timer_t *timer)
+{
+    struct gw_host *host = timer->data;
+    host->armed_ns = UINT64_MAX;
+    (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_TICK});
+}
+
+static void arm(struct gw_host *host)
+{
+    uint64_t deadline_ns = gw_node_core_deadline_ns(host->core);
+    if (deadline_ns >= host->armed_ns)
+        return;
+    uint64_t now_ns = gw_clock_now_ns();
+    uint64_t wait_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+    host->armed_ns = deadline_ns;
+    uv_update_time(host->loop);
+    (void)uv_timer_start(&host->tick, host_on_tick, (wait_ns + GW_NS_PER_MS - 1) / GW_NS_PER_MS, 0);
+}
+
+static int step_once(struct gw_host *host, const struct gw_event *event)
+{
+    struct gw_event timed = *event;
+    timed.now_ns = gw_clock_now_ns();
+    timed.wall_ns = 0; /* nobody reads it here */
+    host->stepping = true;
+    int rc = gw_node_core_step(host->core, &timed, &host->effects);
+    gw_host_carry_out(host);
+    host->stepping = false;
+    return rc;
+}
+
+static void drain(struct gw_host *host)
+{
+    while (host->pending_done < host->pending.count) {
+        struct gw_host_pending *pending = host->pending.items[host->pending_done++];
+        (void)step_once(host, &pending->event);
+        free(pending->text);
+        free(pending);
+    }
+    gw_array_clear(&host->pending);
+    host->pending_done = 0;
+}
+
+int gw_host_step(struct gw_host *host, const struct gw_event *event)
+{
+    assert(!host->stepping);
+    if (host->exiting)
+        return 0;
+    int rc = step_once(host, event);
+    drain(host);
+    if (host->exiting)
+        host_exit(host);
+    else
+        arm(host);
+    return rc;
+}
+
+void gw_host_later(struct gw_host *host, const struct gw_event *event)
+{
+    if (!host->stepping) {
+        (void)gw_host_step(host, event);
+        return;
+    }
+    struct gw_host_pending *pending = calloc(1, sizeof *pending);
+    GW_MUST_PTR(pending);
+    pending->event = *event;
+    if (event->text) {
+        pending->text = strdup(event->text);
+        GW_MUST_PTR(pending->text);
+        pending->event.text = pending->text;
+    }
+    if (event->hash.size == GW_HASH_BYTES) {
+        memcpy(pending->hash, event->hash.data, GW_HASH_BYTES);
+        pending->event.hash.data = pending->hash;
+    }
+    if (event->token_count) {
+        pending->token = event->tokens[0];
+        pending->event.tokens = &pending->token;
+    }
+    if (event->message) { /* a spawned that failed: its text is static */
+        pending->message = *event->message;
+        pending->event.message = &pending->message;
+    }
+    GW_MUST(gw_array_push(&host->pending, pending));
+}
+
+int gw_host_message(struct gw_host_link *link, const struct gw_message *message, const int *fds,
+                    uint8_t fd_count)
+{
+    struct gw_host *host = link->host;
+    uint64_t tokens[GW_FRAME_FDS_MAX];
+    for (uint8_t i = 0; i < fd_count; i++)
+        GW_MUST(gw_tokens_add(&host->tokens, fds[i], &tokens[i]));
+    return gw_host_step(host, &(struct gw_event){.type = GW_EVENT_MESSAGE,
+                                                 .peer = {link->id},
+                                                 .message = message,
+                                                 .tokens = tokens,
+                                                 .token_count = fd_count});
+}
+
+/* -- What the parts ask of the host --------------------------------------------------------------
+ */
+
+static void host_tell_scheduler(const struct gw_message *message, void *arg)
+{
+    struct gw_host *host = arg;
+    if (host->welcomed && !host->scheduler->closed)
+        gw_host_send(host->scheduler, message, NULL, 0);
+}
+
+static void cache_on_ready(struct gw_bin hash, int code, const char *text, void *arg)
+{
+    struct gw_host *host = arg;
+    if (code < 0)
+        gw_log_warn("a program cannot be had: %s", text);
+    gw_host_later(host, &(struct gw_event){
+                            .type = GW_EVENT_PROGRAM, .hash = hash, .code = code, .text = text});
+}
+
+/* -- Opening and closing -------------------------------------------------------------------------
+ */
+
+/* The GPUs of this machine belong to the first worker of a cluster on it. */
+static uint32_t find_gpus(struct gw_host *host, struct gw_device devices[GW_DEVICES_MAX],
+                          struct gw_node_gpu gpus[GW_DEVICES_MAX])
+{
+    char path[PATH_MAX];
+    struct gw_error error;
+    (void)snprintf(path, sizeof path, "%s/gpus.lock", host->options.dir);
+    host->gpu_lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (host->gpu_lock_fd < 0 || flock(host->gpu_lock_fd, LOCK_EX | LOCK_NB) < 0)
+        return 0;
+    int count = gw_device_list(NULL, devices, GW_DEVICES_MAX, &error);
+    if (count < 0)
+        gw_log_warn("this machine's GPUs are not used: %s", error.text);
+    for (int i = 0; i < count; i++)
+        gpus[i] = (struct gw_node_gpu){devices[i].uuid, devices[i].name, devices[i].memory_bytes};
+    return count > 0 ? (uint32_t)count : 0;
+}
+
+static void new_core(struct gw_host *host)
+{
+    static struct gw_device devices[GW_DEVICES_MAX];
+    struct gw_node_gpu gpus[GW_DEVICES_MAX];
+    char name[256];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
+    if (gethostname(name, sizeof name) < 0)
+        strcpy(name, "localhost");
+    name[sizeof name - 1] = '\0';
+    struct gw_node_options options = {
+        .slots = host->options.slots,
+        .cores = cores > 0 ? (uint32_t)cores : 1,
+        .memory_bytes = pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0,
+        .gpus = gpus,
+        .gpu_count = find_gpus(host, devices, gpus),
+        .host = name,
+        .address = host->peers_path,
+        .log_dir = host->log_dir,
+        .checkpoint_dir = host->checkpoint_dir,
+    };
+    host->core = gw_node_core_new(&options);
+}
+
+static int make_paths(struct gw_host *host, struct gw_error *error)
+{
+    const char *dir = host->options.dir;
+    const struct {
+        char *path;
+        const char *name;
+    } paths[] = {{host->scheduler_path, "scheduler.sock"},
+                 {host->log_dir, "logs"},
+                 {host->checkpoint_dir, "checkpoints"}};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (snprintf(paths[i].path, PATH_MAX, "%s/%s", dir, paths[i].name) >= PATH_MAX)
+            return gw_error_set(error, GW_EINVAL, "%s: too long a path", dir);
+    (void)snprintf(host->peers_path, PATH_MAX, "%s/worker-%d.sock", dir, (int)getpid());
+    int rc = gw_dir_make(host->log_dir, error);
+    return rc < 0 ? rc : gw_dir_make(host->checkpoint_dir, error);
+}
+
+int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct gw_host **opened,
+                 struct gw_error *error)
+{
+    struct gw_host *host = calloc(1, sizeof *host);
+    GW_MUST_PTR(host);
+    host->loop = loop;
+    host->options = *options;
+    host->next_peer = 1;
+    host->armed_ns = UINT64_MAX;
+    host->listen_fd = host->reserve_fd = host->gpu_lock_fd = -1;
+    if (getrandom(&host->incarnation, sizeof host->incarnation, GRND_NONBLOCK) < 0)
+        host->incarnation = gw_clock_wall_ns() ^ (uint64_t)getpid();
+    host->incarnation >>= 1;
+    int rc = make_paths(host, error);
+    const struct gw_cache_callbacks cache = {host_tell_scheduler, cache_on_ready, host};
+    if (rc == 0)
+        rc = gw_cache_open(loop, options->dir, &cache, &host->cache, error);
+    if (rc == 0)
+        rc = gw_host_listen(host, error);
+    if (rc < 0) {
+        if (host->cache)
+            gw_cache_close(host->cache);
+        if (host->listen_fd >= 0)
+            close(host->listen_fd);
+        if (host->reserve_fd >= 0)
+            close(host->reserve_fd);
+        free(host);
+        return rc;
+    }
+    new_core(host);
+    host->follow = gw_follow_new(&(struct gw_follow_options){
+        loop, host->core, host->log_dir, host->incarnation, host_tell_scheduler, host});
+    uv_timer_t *timers[] = {&host->tick, &host->reconnect, &host->hello_timer};
+    for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
+        (void)uv_timer_init(loop, timers[i]);
+        timers[i]->data = host;
+    }
+    host->listener.data = host;
+    *opened = host;
+    (void)gw_host_step(host,
+                       &(struct gw_event){.type = GW_EVENT_START, .number = host->incarnation});
+    rc = gw_host_start_guardian(host, error);
+    if (rc < 0) {
+        host->exiting = true;
+        host_exit(host);
+        return rc;
+    }
+    host->reconnect_ms = 200;
+    gw_host_connect_scheduler(host);
+    return 0;
+}
+
+/* Everything closes; the guardian ends when its link has, after the last process. */
+static void host_exit(struct gw_host *host)
+{
+    if (uv_is_closing((uv_handle_t *)&host->tick))
+        return;
+    gw_host_close_links(host);
+    gw_cache_close(host->cache);
+    gw_follow_close(host->follow);
+    uv_close((uv_handle_t *)&host->tick, NULL);
+    uv_close((uv_handle_t *)&host->reconnect, NULL);
+    uv_close((uv_handle_t *)&host->hello_timer, NULL);
+    uv_close((uv_handle_t *)&host->listener, NULL);
+    (void)unlink(host->peers_path);
+}
+
+void gw_host_shut_down(struct gw_host *host)
+{
+    if (host->shutting_down || host->exiting)
+        return;
+    host->shutting_down = true;
+    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_SHUTDOWN});
+}
+
+void gw_host_free(struct gw_host *host)
+{
+    size_t at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&host->runners, &at, &key, &value))
+        free((void *)(uintptr_t)value);
+    gw_node_core_free(host->core);
+    gw_lease_deinit(&host->leases);
+    gw_tokens_deinit(&host->tokens);
+    gw_map_deinit(&host->links);
+    gw_map_deinit(&host->runners);
+    gw_array_deinit(&host->effects.list);
+    gw_arena_deinit(&host->effects.arena);
+    for (size_t i = host->pending_done; i < host->pending.count; i++) {
+        free(host->pending.items[i]->text);
+        free(host->pending.items[i]);
+    }
+    gw_array_deinit(&host->pending);
+    if (host->listen_fd >= 0)
+        close(host->listen_fd);
+    if (host->reserve_fd >= 0)
+        close(host->reserve_fd);
+    if (host->gpu_lock_fd >= 0)
+        close(host->gpu_lock_fd);
+    free(host);
+}

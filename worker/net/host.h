@@ -1,0 +1,119 @@
+/* The inside of worker/net: the driver of the worker's core, shared by its files.
+ *
+ * A host holds the connections, named as peers to the core, and carries out the core's effects in
+ * order. All on one thread, the loop's. */
+#ifndef GW_NET_HOST_H
+#define GW_NET_HOST_H
+
+#include "graph/base/array.h"
+#include "graph/base/map.h"
+#include "graph/wire/hash.h"
+#include "graph/wire/link.h"
+#include "graph/wire/tokens.h"
+#include "worker/core/node.h"
+#include "worker/net/cache.h"
+#include "worker/net/follow.h"
+#include "worker/net/lease.h"
+
+struct gw_host_options {
+    const char *dir; /* borrowed; absolute */
+    const char *name;
+    uint32_t slots;
+    bool private_cluster;
+};
+
+/* A connection. It is freed when its link is closed. */
+struct gw_host_link {
+    struct gw_host *host;
+    struct gw_link *link;
+    uint64_t id, process, opened_ns;
+    uint32_t role;  /* enum gw_role; 0: it connected to us and has not said hello */
+    bool told_core; /* OPEN was raised */
+    bool closed;
+};
+
+/* A runner whose files are still to be tidied: both must have come. */
+struct gw_host_runner {
+    bool buried, closed;
+};
+
+/* An event that arose while effects were carried out. */
+struct gw_host_pending {
+    struct gw_event event;
+    struct gw_message message;
+    char *text; /* owned; event.text */
+    uint64_t token;
+    uint8_t hash[GW_HASH_BYTES];
+};
+
+struct gw_host {
+    uv_loop_t *loop;
+    struct gw_host_options options;
+    char scheduler_path[PATH_MAX], peers_path[PATH_MAX], log_dir[PATH_MAX];
+    char checkpoint_dir[PATH_MAX];
+    struct gw_node_core *core;
+    struct gw_effects effects;
+    struct gw_tokens tokens;
+    uint64_t incarnation, next_peer;
+    struct gw_map links;   /* peer id -> struct gw_host_link */
+    struct gw_map runners; /* process -> struct gw_host_runner */
+    struct gw_host_link *scheduler, *guardian;
+    GW_ARRAY(struct gw_host_pending *) pending;
+    size_t pending_done;
+    bool stepping, exiting, shutting_down, welcomed;
+    int exit_code;
+    uint64_t job_with_folder; /* whose output folder was made last */
+
+    uv_timer_t tick;
+    uint64_t armed_ns;
+    uv_timer_t reconnect;
+    uint64_t reconnect_ms;
+    uv_process_t guardian_process;
+    bool guardian_runs;
+    uv_poll_t listener;
+    int listen_fd, reserve_fd, gpu_lock_fd;
+    uv_timer_t hello_timer;
+    struct gw_cache *cache;
+    struct gw_follow *follow;
+    struct gw_leases leases;
+};
+
+/* -- host.c */
+int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct gw_host **host,
+                 struct gw_error *error);
+/* gw_host_shut_down ends all work, then everything; the loop runs empty. */
+void gw_host_shut_down(struct gw_host *host);
+/* gw_host_free is for a host whose loop has run empty. */
+void gw_host_free(struct gw_host *host);
+
+/* gw_host_step lets the core take an event and carries out what follows. gw_host_later does so
+ * after the step that is under way (text and hash are copied). */
+int gw_host_step(struct gw_host *host, const struct gw_event *event);
+void gw_host_later(struct gw_host *host, const struct gw_event *event);
+
+/* gw_host_message gives a message to the core; descriptors become its tokens. */
+int gw_host_message(struct gw_host_link *link, const struct gw_message *message, const int *fds,
+                    uint8_t fd_count);
+
+/* -- effects.c */
+void gw_host_carry_out(struct gw_host *host);
+/* gw_host_send sends with duplicates of descriptors. */
+void gw_host_send(struct gw_host_link *link, const struct gw_message *message, const int *fds,
+                  uint8_t count);
+
+/* -- runners.c: what is to be done around the core when processes come and go */
+void gw_host_spawn(struct gw_host *host, const struct gw_message *message);
+void gw_host_on_guardian_message(struct gw_host *host, const struct gw_message *message);
+void gw_host_on_runner_closed(struct gw_host *host, uint64_t process);
+void gw_host_tidy_runner(struct gw_host *host, uint64_t process);
+
+/* -- peers.c: connections of all roles */
+struct gw_host_link *gw_host_link_new(struct gw_host *host, int fd, uint32_t role);
+struct gw_host_link *gw_host_link_find(const struct gw_host *host, uint64_t id);
+int gw_host_listen(struct gw_host *host, struct gw_error *error);
+void gw_host_connect_scheduler(struct gw_host *host);
+void gw_host_connect_peer(struct gw_host *host, uint32_t worker, const char *address);
+int gw_host_start_guardian(struct gw_host *host, struct gw_error *error);
+void gw_host_close_links(struct gw_host *host);
+
+#endif

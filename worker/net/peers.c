@@ -1,0 +1,419 @@
+/* Connections: the scheduler's, the guardian's, runners' and other workers', ours and theirs.
+ *
+ * Always: the core hears of a connection only after it is known who is on the other side. One
+ * descriptor is kept in reserve, so that a full table of descriptors turns connections away instead
+ * of spinning on them. */
+#include "worker/net/host.h"
+
+#include "graph/base/clock.h"
+#include "graph/base/log.h"
+#include "graph/wire/enums.h"
+#include "graph/wire/frame.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { HELLO_MS_MAX = 10000, RECONNECT_MS_FIRST = 200, RECONNECT_MS_MAX = 2000 };
+
+static void link_on_message(struct gw_link *handle, const struct gw_message *message,
+                            const int *fds, uint8_t fd_count, void *arg);
+static void link_on_close(struct gw_link *handle, const struct gw_error *error, void *arg);
+
+struct gw_host_link *gw_host_link_find(const struct gw_host *host, uint64_t id)
+{
+    uint64_t value;
+    return gw_map_get(&host->links, id, &value) ? (struct gw_host_link *)(uintptr_t)value : NULL;
+}
+
+/* Takes fd; NULL when it cannot be had (fd is closed). */
+struct gw_host_link *gw_host_link_new(struct gw_host *host, int fd, uint32_t role)
+{
+    struct gw_host_link *link = calloc(1, sizeof *link);
+    GW_MUST_PTR(link);
+    link->host = host;
+    link->role = role;
+    link->id = host->next_peer++;
+    link->opened_ns = gw_clock_now_ns();
+    struct gw_link_callbacks callbacks = {link_on_message, link_on_close, link};
+    if (gw_link_open(host->loop, fd, &callbacks, &link->link) < 0) {
+        free(link);
+        return NULL;
+    }
+    GW_MUST(gw_map_put(&host->links, link->id, (uintptr_t)link));
+    return link;
+}
+
+void gw_host_close_links(struct gw_host *host)
+{
+    size_t at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&host->links, &at, &key, &value)) {
+        struct gw_host_link *link = (struct gw_host_link *)(uintptr_t)value;
+        if (!link->closed)
+            gw_link_close(link->link);
+    }
+}
+
+/* -- Closing -------------------------------------------------------------------------------------
+ */
+
+static void reconnect_on_timer(uv_timer_t *timer)
+{
+    gw_host_connect_scheduler(timer->data);
+}
+
+static void on_scheduler_closed(struct gw_host *host)
+{
+    host->scheduler = NULL;
+    host->welcomed = false;
+    gw_follow_forget(host->follow);
+    host->reconnect_ms = RECONNECT_MS_FIRST;
+    (void)uv_timer_start(&host->reconnect, reconnect_on_timer, 0, 0);
+}
+
+static void link_on_close(struct gw_link *handle, const struct gw_error *error, void *arg)
+{
+    struct gw_host_link *link = arg;
+    struct gw_host *host = link->host;
+    (void)handle;
+    link->closed = true;
+    gw_map_remove(&host->links, link->id);
+    if (error->code == GW_EPROTO)
+        gw_log_warn("a connection sent garbage and was closed: %s", error->text);
+    if (link->role == GW_ROLE_RUNNER)
+        gw_host_on_runner_closed(host, link->process);
+    if (link == host->guardian)
+        host->guardian = NULL;
+    if (!host->exiting && link->told_core) {
+        if (link->role == GW_ROLE_GUARDIAN)
+            gw_log_error("the guardian is gone: this worker ends");
+        (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_CLOSE,
+                                                    .peer = {link->id},
+                                                    .code = error->code,
+                                                    .text = error->text});
+    }
+    if (link->role == GW_ROLE_RUNNER)
+        gw_host_tidy_runner(host, link->process);
+    if (link == host->scheduler && !host->exiting)
+        on_scheduler_closed(host);
+    free(link);
+}
+
+static void refuse(struct gw_host_link *link, int code, const char *text)
+{
+    struct gw_message message = {.type = GW_MESSAGE_refuse, .refuse = {code, text}};
+    if (link->closed)
+        return;
+    (void)gw_link_send(link->link, &message, (struct gw_channel_fds){0});
+    gw_link_close(link->link);
+}
+
+/* -- Messages ------------------------------------------------------------------------------------
+ */
+
+static void on_peer_hello(struct gw_host_link *link, const struct gw_message *message)
+{
+    struct ucred peer;
+    if (message->type != GW_MESSAGE_hello || message->hello.role != GW_ROLE_PEER) {
+        refuse(link, GW_EPROTO, "only workers connect here, and say hello first");
+    } else if (message->hello.protocol != GW_PROTOCOL) {
+        refuse(link, GW_EVERSION, "this worker has another version of Gangway");
+    } else if (gw_link_peer(link->link, &peer) < 0 || peer.uid != geteuid()) {
+        refuse(link, GW_EPERM, "this worker belongs to another user");
+    } else {
+        link->role = GW_ROLE_PEER;
+        link->told_core = true;
+        (void)gw_host_step(link->host, &(struct gw_event){.type = GW_EVENT_OPEN,
+                                                          .peer = {link->id},
+                                                          .uid = peer.uid,
+                                                          .role = GW_ROLE_PEER});
+    }
+}
+
+static void on_refused(struct gw_host *host, const struct gw_msg_refuse *message)
+{
+    gw_log_error("the scheduler refused this worker: %s", message->text);
+    if (message->code == GW_EVERSION || message->code == GW_EPERM) {
+        host->exit_code = EXIT_FAILURE;
+        gw_host_shut_down(host);
+    }
+}
+
+/* What of the scheduler's is not for the core: true where it was dealt with. */
+static bool from_scheduler(struct gw_host *host, const struct gw_message *message, const int *fds,
+                           uint8_t fd_count)
+{
+    struct gw_error error;
+    int rc = 0;
+    switch (message->type) {
+    case GW_MESSAGE_program:
+        rc = gw_cache_on_program(host->cache, &message->program, &error);
+        break;
+    case GW_MESSAGE_blob:
+        rc = gw_cache_on_blob(host->cache, &message->blob, fd_count ? fds[0] : -1, &error);
+        fds++;
+        fd_count = fd_count ? (uint8_t)(fd_count - 1) : 0;
+        break;
+    case GW_MESSAGE_log_read:
+        gw_follow_read(host->follow, &message->log_read);
+        break;
+    case GW_MESSAGE_refuse:
+        on_refused(host, &message->refuse);
+        break;
+    case GW_MESSAGE_welcome:
+        host->welcomed = true;
+        gw_cache_reconnected(host->cache);
+        return false;
+    default:
+        return false;
+    }
+    for (uint8_t i = 0; i < fd_count; i++)
+        close(fds[i]);
+    if (rc < 0)
+        gw_log_warn("the scheduler sent %s", error.text);
+    return true;
+}
+
+static void link_on_message(struct gw_link *handle, const struct gw_message *message,
+                            const int *fds, uint8_t fd_count, void *arg)
+{
+    struct gw_host_link *link = arg;
+    struct gw_host *host = link->host;
+    (void)handle;
+    if (host->exiting || !link->role) {
+        for (uint8_t i = 0; i < fd_count; i++)
+            close(fds[i]);
+        if (!host->exiting)
+            on_peer_hello(link, message);
+        return;
+    }
+    if (link == host->scheduler && from_scheduler(host, message, fds, fd_count))
+        return;
+    if (link == host->guardian)
+        gw_host_on_guardian_message(host, message);
+    uint64_t buried = message->type == GW_MESSAGE_buried    ? message->buried.process
+                      : message->type == GW_MESSAGE_spawned ? message->spawned.process
+                                                            : 0;
+    bool guardian = link == host->guardian;
+    if (gw_host_message(link, message, fds, fd_count) < 0) {
+        gw_log_warn("%s does not fit the conversation", gw_message_name(message->type));
+        refuse(link, GW_EPROTO, "the message does not fit the conversation");
+    }
+    if (guardian && buried)
+        gw_host_tidy_runner(host, buried);
+}
+
+/* -- Connecting ----------------------------------------------------------------------------------
+ */
+
+/* A connected socket at a path, or a negative errno. */
+static int connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        return -ENAMETOOLONG;
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
+        int errnum = errno;
+        close(fd);
+        return -errnum;
+    }
+    return fd;
+}
+
+static void say_hello(struct gw_host_link *link, uint32_t role)
+{
+    struct gw_message message = {.type = GW_MESSAGE_hello};
+    message.hello = (struct gw_msg_hello){
+        .protocol = GW_PROTOCOL,
+        .role = role,
+        .pid = (uint32_t)getpid(),
+        .version = GANGWAY_VERSION,
+        .name = link->host->options.name,
+    };
+    (void)gw_link_send(link->link, &message, (struct gw_channel_fds){0});
+}
+
+void gw_host_connect_scheduler(struct gw_host *host)
+{
+    if (host->scheduler || host->exiting || host->shutting_down)
+        return;
+    int fd = connect_to(host->scheduler_path);
+    struct gw_host_link *link = fd < 0 ? NULL : gw_host_link_new(host, fd, GW_ROLE_SCHEDULER);
+    if (!link) {
+        if (host->options.private_cluster && (fd == -ECONNREFUSED || fd == -ENOENT)) {
+            gw_log_info("the scheduler is gone, and this cluster with it");
+            gw_host_shut_down(host);
+            return;
+        }
+        (void)uv_timer_start(&host->reconnect, reconnect_on_timer, host->reconnect_ms, 0);
+        host->reconnect_ms *= 2;
+        if (host->reconnect_ms > RECONNECT_MS_MAX)
+            host->reconnect_ms = RECONNECT_MS_MAX;
+        return;
+    }
+    host->scheduler = link;
+    link->told_core = true;
+    say_hello(link, GW_ROLE_WORKER);
+    (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_OPEN,
+                                                .peer = {link->id},
+                                                .uid = geteuid(),
+                                                .role = GW_ROLE_SCHEDULER});
+}
+
+void gw_host_connect_peer(struct gw_host *host, uint32_t worker, const char *address)
+{
+    int fd = connect_to(address);
+    struct gw_host_link *link = fd < 0 ? NULL : gw_host_link_new(host, fd, GW_ROLE_PEER);
+    if (!link) {
+        gw_log_warn("cannot connect to worker %u at %s: %s", worker, address,
+                    strerror(fd < 0 ? -fd : EMFILE));
+        gw_host_later(host, &(struct gw_event){.type = GW_EVENT_CLOSE,
+                                               .number = worker,
+                                               .code = GW_ECLOSED,
+                                               .text = "cannot connect"});
+        return;
+    }
+    link->told_core = true;
+    say_hello(link, GW_ROLE_PEER);
+    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_OPEN,
+                                           .peer = {link->id},
+                                           .number = worker,
+                                           .uid = geteuid(),
+                                           .role = GW_ROLE_PEER});
+}
+
+/* -- Listening -----------------------------------------------------------------------------------
+ */
+
+/* Turns away those that have not said who they are in time. */
+static void hello_on_timer(uv_timer_t *timer)
+{
+    struct gw_host *host = timer->data;
+    uint64_t now_ns = gw_clock_now_ns(), key, value;
+    bool waiting = false;
+    size_t at = 0;
+    while (gw_map_next(&host->links, &at, &key, &value)) {
+        struct gw_host_link *link = (struct gw_host_link *)(uintptr_t)value;
+        if (link->role || link->closed)
+            continue;
+        if (now_ns - link->opened_ns >= HELLO_MS_MAX * GW_NS_PER_MS)
+            gw_link_close(link->link);
+        else
+            waiting = true;
+    }
+    if (waiting)
+        (void)uv_timer_start(timer, hello_on_timer, HELLO_MS_MAX / 4, 0);
+}
+
+static void host_on_connect(uv_poll_t *poll, int status, int events)
+{
+    struct gw_host *host = poll->data;
+    (void)events;
+    if (status < 0)
+        return;
+    int fd = accept4(host->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+        gw_log_error("a worker is turned away: %s", strerror(errno));
+        close(host->reserve_fd);
+        fd = accept4(host->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+        if (fd >= 0)
+            close(fd);
+        host->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return;
+    }
+    if (fd < 0 || !gw_host_link_new(host, fd, 0))
+        return;
+    if (!uv_is_active((uv_handle_t *)&host->hello_timer))
+        (void)uv_timer_start(&host->hello_timer, hello_on_timer, HELLO_MS_MAX, 0);
+}
+
+int gw_host_listen(struct gw_host *host, struct gw_error *error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(host->peers_path) >= sizeof address.sun_path)
+        return gw_error_set(error, GW_EINVAL, "%s: too long for a socket's path", host->peers_path);
+    memcpy(address.sun_path, host->peers_path, strlen(host->peers_path));
+    (void)unlink(host->peers_path);
+    host->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    host->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (host->listen_fd < 0 ||
+        bind(host->listen_fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+        listen(host->listen_fd, 128) < 0)
+        return gw_error_set(error, GW_EIO, "cannot listen at %s: %s", host->peers_path,
+                            strerror(errno));
+    int rc = uv_poll_init(host->loop, &host->listener, host->listen_fd);
+    if (rc == 0)
+        rc = uv_poll_start(&host->listener, UV_READABLE, host_on_connect);
+    if (rc < 0)
+        return gw_error_set(error, GW_EIO, "cannot listen at %s: %s", host->peers_path,
+                            uv_strerror(rc));
+    return 0;
+}
+
+/* -- The guardian --------------------------------------------------------------------------------
+ */
+
+static void guardian_on_closed(uv_handle_t *handle)
+{
+    struct gw_host *host = handle->data;
+    host->guardian_runs = false;
+}
+
+static void guardian_on_exit(uv_process_t *process, int64_t status, int signal)
+{
+    if (status || signal)
+        gw_log_error("the guardian ended (exit code %lld, signal %d)", (long long)status, signal);
+    uv_close((uv_handle_t *)process, guardian_on_closed);
+}
+
+int gw_host_start_guardian(struct gw_host *host, struct gw_error *error)
+{
+    char self[PATH_MAX];
+    int pair[2];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return gw_error_set(error, GW_EIO, "cannot start the guardian: %s", strerror(errno));
+    self[length] = '\0';
+    char *argv[] = {"gangway", "guardian", NULL};
+    uv_stdio_container_t stdio[] = {
+        {.flags = UV_IGNORE},
+        {.flags = UV_INHERIT_FD, .data.fd = STDOUT_FILENO},
+        {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
+        {.flags = UV_INHERIT_FD, .data.fd = pair[1]},
+    };
+    uv_process_options_t options = {
+        .exit_cb = guardian_on_exit,
+        .file = self,
+        .args = argv,
+        .stdio = stdio,
+        .stdio_count = 4,
+        .flags = UV_PROCESS_DETACHED, /* a terminal's Ctrl-C is not for it */
+    };
+    host->guardian_process.data = host;
+    int rc = uv_spawn(host->loop, &host->guardian_process, &options);
+    close(pair[1]);
+    if (rc < 0) {
+        uv_close((uv_handle_t *)&host->guardian_process, NULL);
+        close(pair[0]);
+        return gw_error_set(error, GW_EIO, "cannot start the guardian: %s", uv_strerror(rc));
+    }
+    host->guardian_runs = true;
+    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    host->guardian = gw_host_link_new(host, pair[0], GW_ROLE_GUARDIAN);
+    if (!host->guardian)
+        return gw_error_set(error, GW_EIO, "cannot speak with the guardian");
+    host->guardian->told_core = true;
+    return gw_host_step(host, &(struct gw_event){.type = GW_EVENT_OPEN,
+                                                 .peer = {host->guardian->id},
+                                                 .role = GW_ROLE_GUARDIAN});
+}

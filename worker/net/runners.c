@@ -1,0 +1,128 @@
+/* Around the lives of processes: the socket of a runner, the folder of output, and what a runner
+ * that is gone left in its capture files.
+ *
+ * Always: a runner's capture is moved to the attempt that it executed last, before the core tells
+ * of that attempt's end, and removed once the runner is buried and its link closed. */
+#include "worker/net/host.h"
+
+#include "graph/base/log.h"
+#include "graph/wire/enums.h"
+#include "worker/store/logfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct gw_host_runner *runner_of(const struct gw_host *host, uint64_t process)
+{
+    uint64_t value;
+    return gw_map_get(&host->runners, process, &value) ? (struct gw_host_runner *)(uintptr_t)value
+                                                       : NULL;
+}
+
+static void spawn_failed(struct gw_host *host, uint64_t process, const char *why)
+{
+    struct gw_message message = {.type = GW_MESSAGE_spawned};
+    message.spawned = (struct gw_msg_spawned){.process = process, .code = GW_ESTART, .text = why};
+    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_MESSAGE,
+                                           .peer = {host->guardian->id},
+                                           .message = &message});
+}
+
+void gw_host_spawn(struct gw_host *host, const struct gw_message *message)
+{
+    const struct gw_msg_spawn *spawn = &message->spawn;
+    int pair[2];
+    if (!spawn->runner) {
+        gw_logfile_make_folder(spawn->out);
+        gw_host_send(host->guardian, message, NULL, 0);
+        return;
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
+        spawn_failed(host, spawn->process, strerror(errno));
+        return;
+    }
+    (void)fcntl(pair[1], F_SETFL, 0); /* a runner blocks on its end */
+    struct gw_host_link *link = gw_host_link_new(host, pair[0], GW_ROLE_RUNNER);
+    if (!link) {
+        close(pair[1]);
+        spawn_failed(host, spawn->process, "too many open files");
+        return;
+    }
+    struct gw_host_runner *runner = calloc(1, sizeof *runner);
+    GW_MUST_PTR(runner);
+    GW_MUST(gw_map_put(&host->runners, spawn->process, (uintptr_t)runner));
+    link->process = spawn->process;
+    link->told_core = true;
+    gw_host_send(host->guardian, message, &pair[1], 1);
+    close(pair[1]);
+    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_OPEN,
+                                           .peer = {link->id},
+                                           .number = spawn->process,
+                                           .role = GW_ROLE_RUNNER});
+}
+
+static void capture_paths(const struct gw_host *host, uint64_t process, const char *extension,
+                          char path[GW_NODE_PATH_MAX])
+{
+    gw_node_capture_path(host->log_dir, host->incarnation, process, extension, path);
+}
+
+/* The last of a runner has come: what it still held belongs to what it executed. */
+static void move_capture(const struct gw_host *host, uint64_t process)
+{
+    static const char *const extensions[] = {"out", "err"};
+    struct gw_node_place place;
+    if (!gw_node_core_executing(host->core, process, &place))
+        return;
+    for (int i = 0; i < 2; i++) {
+        char from[GW_NODE_PATH_MAX], to[GW_NODE_PATH_MAX];
+        struct gw_error error;
+        capture_paths(host, process, extensions[i], from);
+        gw_node_output_path(host->log_dir, &place, extensions[i], to);
+        if (gw_logfile_move(from, to, &error) < 0)
+            gw_log_warn("%s", error.text);
+    }
+}
+
+static void mark(struct gw_host *host, uint64_t process, bool buried, bool closed)
+{
+    struct gw_host_runner *runner = runner_of(host, process);
+    if (!runner)
+        return;
+    runner->buried |= buried;
+    runner->closed |= closed;
+    if (runner->buried && runner->closed)
+        move_capture(host, process);
+}
+
+void gw_host_on_guardian_message(struct gw_host *host, const struct gw_message *message)
+{
+    if (message->type == GW_MESSAGE_buried)
+        mark(host, message->buried.process, true, false);
+    else if (message->type == GW_MESSAGE_spawned && message->spawned.code < 0)
+        mark(host, message->spawned.process, true, false);
+}
+
+void gw_host_on_runner_closed(struct gw_host *host, uint64_t process)
+{
+    mark(host, process, false, true);
+}
+
+/* After the core has told of its end, and the tail of its output was read. */
+void gw_host_tidy_runner(struct gw_host *host, uint64_t process)
+{
+    char path[GW_NODE_PATH_MAX];
+    struct gw_host_runner *runner = runner_of(host, process);
+    if (!runner || !runner->buried || !runner->closed)
+        return;
+    capture_paths(host, process, "out", path);
+    (void)unlink(path);
+    capture_paths(host, process, "err", path);
+    (void)unlink(path);
+    gw_map_remove(&host->runners, process);
+    free(runner);
+}

@@ -1,0 +1,157 @@
+/* `gangway worker`: arguments, limits, signals, and the folder of a private cluster. */
+#include "worker/net/worker.h"
+
+#include "graph/base/dir.h"
+#include "graph/base/log.h"
+#include "worker/net/host.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { EXIT_USAGE = 2, SLOTS_MAX = 4096 };
+
+struct daemon {
+    uv_loop_t loop;
+    uv_signal_t signals[2];
+    struct gw_host *host;
+    struct gw_host_options options;
+    char dir[PATH_MAX];
+};
+
+static int usage(void)
+{
+    (void)fprintf(stderr,
+                  "gangway worker: wants --dir DIR and --slots N (1 to %d), and may have "
+                  "--private and --name NAME; `gangway up` starts it with what it needs\n",
+                  SLOTS_MAX);
+    return GW_EINVAL;
+}
+
+static int parse(struct daemon *daemon, int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"dir", required_argument, NULL, 'd'},
+        {"slots", required_argument, NULL, 's'},
+        {"name", required_argument, NULL, 'n'},
+        {"private", no_argument, NULL, 'p'},
+        {NULL, 0, NULL, 0},
+    };
+    const char *dir = NULL;
+    unsigned long slots = 0;
+    char *end = "";
+    int option;
+    optind = 1;
+    daemon->options.name = "worker";
+    while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+        switch (option) {
+        case 'd':
+            dir = optarg;
+            break;
+        case 's':
+            slots = strtoul(optarg, &end, 10);
+            break;
+        case 'n':
+            daemon->options.name = optarg;
+            break;
+        case 'p':
+            daemon->options.private_cluster = true;
+            break;
+        default:
+            return usage();
+        }
+    }
+    if (!dir || *end || slots < 1 || slots > SLOTS_MAX || optind != argc)
+        return usage();
+    if (!realpath(dir, daemon->dir)) {
+        (void)fprintf(stderr, "gangway worker: %s: %s\n", dir, strerror(errno));
+        return GW_ENOENT;
+    }
+    daemon->options.dir = daemon->dir;
+    daemon->options.slots = (uint32_t)slots;
+    return 0;
+}
+
+static void daemon_on_signal(uv_signal_t *handle, int signal)
+{
+    struct daemon *daemon = handle->data;
+    gw_log_info("ending: %s", signal == SIGINT ? "interrupted" : "terminated");
+    gw_host_shut_down(daemon->host);
+}
+
+/* Signals do not keep the loop running: it ends when the host has closed all that is its own. */
+static void watch(struct daemon *daemon)
+{
+    static const int numbers[] = {SIGTERM, SIGINT};
+    for (int i = 0; i < 2; i++) {
+        (void)uv_signal_init(&daemon->loop, &daemon->signals[i]);
+        (void)uv_signal_start(&daemon->signals[i], daemon_on_signal, numbers[i]);
+        daemon->signals[i].data = daemon;
+        uv_unref((uv_handle_t *)&daemon->signals[i]);
+    }
+}
+
+/* Objects are descriptors: as many as the system gives. Writing to a socket whose other side is
+ * gone is an error, no signal. */
+static void set_limits(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* Whether a scheduler accepts connections in the folder: then it is not ours to remove. */
+static bool somebody_serves(const char *dir)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (snprintf(address.sun_path, sizeof address.sun_path, "%s/scheduler.sock", dir) >=
+        (int)sizeof address.sun_path)
+        return true;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool serves = fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 ||
+                  (errno != ECONNREFUSED && errno != ENOENT);
+    if (fd >= 0)
+        close(fd);
+    return serves;
+}
+
+int gw_worker_main(int argc, char **argv)
+{
+    static struct daemon daemon;
+    struct gw_error error;
+    gw_log_init("worker", GW_LOG_INFO);
+    if (parse(&daemon, argc, argv) < 0)
+        return EXIT_USAGE;
+    set_limits();
+    (void)uv_loop_init(&daemon.loop);
+    int rc = gw_host_open(&daemon.loop, &daemon.options, &daemon.host, &error);
+    if (rc < 0)
+        gw_log_error("%s", error.text);
+    else
+        watch(&daemon);
+    (void)uv_run(&daemon.loop, UV_RUN_DEFAULT);
+    for (int i = 0; i < 2 && rc == 0; i++)
+        uv_close((uv_handle_t *)&daemon.signals[i], NULL);
+    (void)uv_run(&daemon.loop, UV_RUN_DEFAULT);
+    int busy = uv_loop_close(&daemon.loop);
+    assert(busy == 0);
+    int exit_code = rc < 0 ? EXIT_FAILURE : daemon.host->exit_code;
+    if (daemon.host)
+        gw_host_free(daemon.host);
+    if (daemon.options.private_cluster && !somebody_serves(daemon.dir) &&
+        gw_dir_remove(daemon.dir, &error) < 0)
+        gw_log_warn("%s", error.text);
+    return exit_code;
+}

@@ -1,0 +1,212 @@
+/* Output of tasks, read and moved. Files belong to users' programs: any bytes may stand in them. */
+#include "worker/store/logfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TAIL_READ_BYTES = 16 * 1024, COPY_BYTES = 64 * 1024 };
+
+static ssize_t read_at(int fd, void *data, size_t bytes, uint64_t offset)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t got = pread(fd, (char *)data + done, bytes - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* -- Tails ---------------------------------------------------------------------------------------
+ */
+
+/* What a terminal shows of a line in the end: the text behind its last '\r' that has any. */
+static const char *shown(const char *line, const char *end, const char **shown_end)
+{
+    while (end > line && end[-1] == '\r')
+        end--;
+    const char *start = end;
+    while (start > line && start[-1] != '\r')
+        start--;
+    *shown_end = end;
+    return start;
+}
+
+static void append(char *text, size_t *used, const char *line, const char *end)
+{
+    size_t room = GW_LOGFILE_TAIL_BYTES - *used - 1;
+    for (; line < end && room; line++, room--) {
+        unsigned char c = (unsigned char)*line;
+        text[(*used)++] = (c < 0x20 && c != '\t') || c == 0x7f ? '?' : (char)c;
+    }
+    text[*used] = '\0';
+}
+
+/* Where the last lines that fit begin. */
+static const char *tail_start(const char *data, const char *end)
+{
+    int lines = 0;
+    size_t bytes = 0;
+    const char *start = end;
+    while (start > data) {
+        const char *line = start;
+        while (line > data && line[-1] != '\n')
+            line--;
+        const char *to, *from = shown(line, start, &to);
+        bytes += (size_t)(to - from) + 1;
+        if (lines > 0 && (lines == GW_LOGFILE_TAIL_LINES || bytes > GW_LOGFILE_TAIL_BYTES))
+            return start + 1 > end ? end : start + 1;
+        lines++;
+        if (line == data)
+            return data;
+        start = line - 1; /* at the '\n' of the line before */
+    }
+    return data;
+}
+
+void gw_logfile_tail(const char *path, char text[GW_LOGFILE_TAIL_BYTES])
+{
+    char data[TAIL_READ_BYTES];
+    struct stat info;
+    text[0] = '\0';
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    ssize_t got = -1;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+        uint64_t size = (uint64_t)info.st_size;
+        got = read_at(fd, data, sizeof data, size > sizeof data ? size - sizeof data : 0);
+    }
+    close(fd);
+    if (got <= 0)
+        return;
+    const char *end = data + got;
+    while (end > data && (end[-1] == '\n' || end[-1] == '\r'))
+        end--;
+    size_t used = 0;
+    for (const char *line = tail_start(data, end); line < end;) {
+        const char *line_end = memchr(line, '\n', (size_t)(end - line));
+        line_end = line_end ? line_end : end;
+        const char *to, *from = shown(line, line_end, &to);
+        append(text, &used, from, to);
+        if (line_end < end && used < GW_LOGFILE_TAIL_BYTES - 1)
+            text[used++] = '\n';
+        text[used] = '\0';
+        line = line_end + 1;
+    }
+}
+
+/* -- Parts ---------------------------------------------------------------------------------------
+ */
+
+int gw_logfile_read(const char *path, uint64_t offset, void *data, uint32_t *bytes, uint64_t *total,
+                    struct gw_error *error)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 && errno == ENOENT) {
+        *bytes = 0;
+        *total = 0;
+        return 0;
+    }
+    if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
+        int errnum = fd < 0 ? errno : EINVAL;
+        if (fd >= 0)
+            close(fd);
+        return gw_error_set(error, GW_EIO, "cannot read %s: %s", path, strerror(errnum));
+    }
+    ssize_t got = read_at(fd, data, *bytes, offset);
+    close(fd);
+    if (got < 0)
+        return gw_error_set(error, GW_EIO, "cannot read %s: %s", path, strerror(errno));
+    *bytes = (uint32_t)got;
+    *total = (uint64_t)info.st_size > offset + (uint64_t)got ? (uint64_t)info.st_size
+                                                             : offset + (uint64_t)got;
+    if (!got)
+        *total = (uint64_t)info.st_size;
+    return 0;
+}
+
+/* -- Moving --------------------------------------------------------------------------------------
+ */
+
+void gw_logfile_make_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (!slash || (size_t)(slash - path) >= sizeof folder)
+        return;
+    memcpy(folder, path, (size_t)(slash - path));
+    folder[slash - path] = '\0';
+    (void)mkdir(folder, 0700);
+}
+
+static int copy(int from, int to)
+{
+    char chunk[COPY_BYTES];
+    uint64_t at = 0;
+    for (;;) {
+        ssize_t got = read_at(from, chunk, sizeof chunk, at);
+        if (got <= 0)
+            return (int)got;
+        for (ssize_t done = 0; done < got;) {
+            ssize_t put = write(to, chunk + done, (size_t)(got - done));
+            if (put < 0 && errno == EINTR)
+                continue;
+            if (put < 0)
+                return -1;
+            done += put;
+        }
+        at += (uint64_t)got;
+    }
+}
+
+int gw_logfile_move(const char *from, const char *to, struct gw_error *error)
+{
+    struct stat info;
+    int in = open(from, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (in < 0 || fstat(in, &info) < 0 || info.st_size == 0) {
+        bool none = in >= 0 || errno == ENOENT;
+        if (in >= 0)
+            close(in);
+        return none ? 0 : gw_error_set(error, GW_EIO, "cannot read %s: %s", from, strerror(errno));
+    }
+    gw_logfile_make_folder(to);
+    int rc = 0, out = open(to, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (out < 0 || copy(in, out) < 0 || ftruncate(in, 0) < 0)
+        rc = gw_error_set(error, GW_EIO, "cannot move output to %s: %s", to, strerror(errno));
+    if (out >= 0)
+        close(out);
+    close(in);
+    return rc;
+}
+
+uint64_t gw_logfile_latest(const char *folder, uint32_t index)
+{
+    uint64_t latest = 0;
+    DIR *files = opendir(folder);
+    if (!files)
+        return 0;
+    for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
+        uint32_t of;
+        uint64_t attempt;
+        if (sscanf(entry->d_name, "%" SCNu32 ".%" SCNu64 ".", &of, &attempt) == 2 && of == index &&
+            attempt > latest)
+            latest = attempt;
+    }
+    closedir(files);
+    return latest;
+}

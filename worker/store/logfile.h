@@ -1,0 +1,36 @@
+/* Files with the output of tasks: reading a part, the last lines for a message, moving what a
+ * runner left behind. All functions read and write files; none keeps state. */
+#ifndef GW_STORE_LOGFILE_H
+#define GW_STORE_LOGFILE_H
+
+#include <gangway/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    GW_LOGFILE_TAIL_LINES = 10,
+    GW_LOGFILE_TAIL_BYTES = 2048, /* of the text that a tail gives, with its end */
+};
+
+/* gw_logfile_tail writes the last lines of a file: of a line that was written over by '\r' only
+ * what a terminal would show last; bytes that are no text become '?'. Empty where there is no file.
+ */
+void gw_logfile_tail(const char *path, char text[GW_LOGFILE_TAIL_BYTES]);
+
+/* gw_logfile_read reads up to *bytes from offset: *bytes says how many there were, *total how long
+ * the file is. A file that is not there is empty. 0 or GW_EIO with text. */
+int gw_logfile_read(const char *path, uint64_t offset, void *data, uint32_t *bytes, uint64_t *total,
+                    struct gw_error *error);
+
+/* gw_logfile_move appends one file's content to another, made with its folder where it is not
+ * there, and empties the first. Nothing to move makes nothing. 0 or GW_EIO with text. */
+int gw_logfile_move(const char *from, const char *to, struct gw_error *error);
+
+/* gw_logfile_latest finds the newest attempt of a task that has files in folder (<log_dir>/<job>);
+ * 0 where there is none. */
+uint64_t gw_logfile_latest(const char *folder, uint32_t index);
+
+/* gw_logfile_make_folder makes the folder in which path lies; what fails there, opening tells. */
+void gw_logfile_make_folder(const char *path);
+
+#endif

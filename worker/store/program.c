@@ -1,0 +1,103 @@
+/* Programs as folders. A folder appears by rename, with all its files, so that one that is there is
+ * whole; the executable's name there stands in the link `main`, which find reads. */
+#include "worker/store/program.h"
+
+#include "graph/base/dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void folder_of(const char *dir, const uint8_t hash[GW_HASH_BYTES], char path[PATH_MAX])
+{
+    char text[GW_HASH_TEXT_BYTES];
+    gw_hash_format(hash, text);
+    (void)snprintf(path, PATH_MAX, "%s/%s", dir, text);
+}
+
+/* Writes folder/name; false where that is too long. */
+static bool join(char path[PATH_MAX], const char *folder, const char *name)
+{
+    int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    return length > 0 && length < PATH_MAX;
+}
+
+bool gw_program_find(const char *dir, const uint8_t hash[GW_HASH_BYTES], char path[PATH_MAX])
+{
+    char folder[PATH_MAX], link[PATH_MAX], name[NAME_MAX + 1];
+    folder_of(dir, hash, folder);
+    if (!join(link, folder, "main"))
+        return false;
+    ssize_t length = readlink(link, name, sizeof name - 1);
+    if (length <= 0)
+        return false;
+    name[length] = '\0';
+    return join(path, folder, name);
+}
+
+uint32_t gw_program_lacks(const struct gw_blobs *blobs, const struct gw_manifest *manifest,
+                          uint8_t *hashes)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < manifest->count; i++) {
+        if (gw_blobs_has(blobs, manifest->files[i].hash))
+            continue;
+        memcpy(hashes + (size_t)count * GW_HASH_BYTES, manifest->files[i].hash, GW_HASH_BYTES);
+        count++;
+    }
+    return count;
+}
+
+static int link_file(const struct gw_program_build *build, uint32_t i, const char *to,
+                     struct gw_error *error)
+{
+    char from[PATH_MAX];
+    gw_blobs_path(build->blobs, build->manifest->files[i].hash, from);
+    if (link(from, to) < 0 && errno != EEXIST) /* libraries of one name: the first one counts */
+        return gw_error_set(error, errno == ENOENT ? GW_ENOENT : GW_EIO, "cannot link %s: %s", to,
+                            strerror(errno));
+    return 0;
+}
+
+static int fill(const struct gw_program_build *build, const char *folder, struct gw_error *error)
+{
+    char lib[PATH_MAX], link_path[PATH_MAX], path[PATH_MAX];
+    const char *name = build->manifest->files[0].name;
+    if (strcmp(name, "main") == 0 || strcmp(name, "lib") == 0)
+        name = "program"; /* those are ours */
+    if (!join(lib, folder, "lib") || !join(link_path, folder, "main") || !join(path, folder, name))
+        return gw_error_set(error, GW_EINVAL, "%s: too long a path", folder);
+    if (mkdir(folder, 0700) < 0 || mkdir(lib, 0700) < 0)
+        return gw_error_set(error, GW_EIO, "cannot make %s: %s", lib, strerror(errno));
+    int rc = link_file(build, 0, path, error);
+    for (uint32_t i = 1; i < build->manifest->count && rc == 0; i++)
+        rc = join(path, lib, build->manifest->files[i].name)
+                 ? link_file(build, i, path, error)
+                 : gw_error_set(error, GW_EINVAL, "%s: too long a path", lib);
+    if (rc == 0 && symlink(name, link_path) < 0)
+        rc = gw_error_set(error, GW_EIO, "cannot make %s: %s", link_path, strerror(errno));
+    return rc;
+}
+
+int gw_program_build(const struct gw_program_build *build, char path[PATH_MAX],
+                     struct gw_error *error)
+{
+    char folder[PATH_MAX], fresh[PATH_MAX];
+    if (gw_program_find(build->dir, build->hash, path))
+        return 0;
+    folder_of(build->dir, build->hash, folder);
+    int length = snprintf(fresh, sizeof fresh, "%s.%d", folder, (int)getpid());
+    if (length < 0 || length >= (int)sizeof fresh)
+        return gw_error_set(error, GW_EINVAL, "%s: too long a path", folder);
+    (void)gw_dir_remove(fresh, NULL); /* of one that died here under our number */
+    int rc = fill(build, fresh, error);
+    if (rc == 0 && rename(fresh, folder) < 0 && errno != EEXIST && errno != ENOTEMPTY)
+        rc = gw_error_set(error, GW_EIO, "cannot make %s: %s", folder, strerror(errno));
+    (void)gw_dir_remove(fresh, NULL);
+    if (rc == 0 && !gw_program_find(build->dir, build->hash, path))
+        rc = gw_error_set(error, GW_EIO, "%s is damaged: remove it", folder);
+    return rc;
+}
