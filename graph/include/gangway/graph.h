@@ -73,7 +73,7 @@ GW_API void gw_graph_free(struct gw_graph *graph);
 #endif
 
 /* gw_graph_call is gw_call as a function: takes `count` values, copies the rest but for the
- * function, which must stay. The arguments of one task may have 512 KiB: scatter what is larger. */
+ * function, which must stay. All arguments of a graph are under 4 GiB: scatter what is larger. */
 GW_API gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *function,
                              const struct gw_task_options *options, struct gw_value **values,
                              size_t count);
