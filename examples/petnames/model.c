@@ -96,6 +96,7 @@ int pet_workspace_new(const struct pet_model *model, size_t sample_max,
                       struct pet_workspace **workspace, struct gw_error *error)
 {
     const size_t nodes = pet_batch_node_max(sample_max), units = (size_t)model->hidden;
+    openblas_set_num_threads(1);
     struct pet_workspace *made = calloc(1, sizeof *made);
     if (!made)
         goto fail;

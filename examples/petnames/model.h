@@ -3,7 +3,7 @@
  *
  * Parameters are one flat array with a table of tensors that says what lies where; gradients are an
  * array a tensor, wherever the caller wants them (gw_ddp keeps them in its buckets).
- * OpenBLAS takes its threads from OPENBLAS_NUM_THREADS; ranks on one machine want 1. */
+ * pet_workspace_new sets OpenBLAS to one thread for the whole process. */
 #ifndef GW_EXAMPLES_PETNAMES_MODEL_H
 #define GW_EXAMPLES_PETNAMES_MODEL_H
 
@@ -50,7 +50,8 @@ void pet_model_randomise(const struct pet_model *model, uint64_t seed, pet_real 
 struct pet_workspace;
 
 /* pet_workspace_new makes room for batches of up to sample_max samples; GW_ENOMEM. Pages that no
- * batch has needed are not touched. */
+ * batch has needed are not touched. OpenBLAS gets one thread: products this small are several times
+ * slower with more, and other cores have ranks of their own. */
 int pet_workspace_new(const struct pet_model *model, size_t sample_max,
                       struct pet_workspace **workspace, struct gw_error *error);
 

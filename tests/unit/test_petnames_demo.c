@@ -123,7 +123,6 @@ static void test_demo(void **state)
 
 int main(void)
 {
-    openblas_set_num_threads(1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_demo),
     };

@@ -131,7 +131,6 @@ static void test_seed(void **state)
 
 int main(void)
 {
-    openblas_set_num_threads(1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_blanks),

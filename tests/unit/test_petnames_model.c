@@ -325,7 +325,6 @@ static void test_softmax(void **state)
 
 int main(void)
 {
-    openblas_set_num_threads(1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_gradients),

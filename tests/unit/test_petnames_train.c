@@ -322,7 +322,6 @@ static void test_options(void **state)
 
 int main(void)
 {
-    openblas_set_num_threads(1);
     make_data();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranks_follow_one), cmocka_unit_test(test_a_skipped_reduction_shows),
