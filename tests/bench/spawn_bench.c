@@ -1,0 +1,126 @@
+/* spawn_bench [COUNT]: COUNT times /bin/true, two at a time, bare and through the guardian
+ * (session, files for output, burial), in turns in the same run; prints microseconds each and the
+ * ratio. */
+#include "graph/base/clock.h"
+#include "graph/wire/channel.h"
+#include "graph/wire/codec.h"
+#include "worker/guardian/guardian.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ROUNDS = 5, IN_FLIGHT = 2 };
+extern char **environ;
+
+static void must(int ok, const char *what)
+{
+    if (!ok) {
+        fprintf(stderr, "spawn_bench: %s\n", what);
+        exit(1);
+    }
+}
+
+static double bare(int count)
+{
+    char name[] = "/bin/true";
+    char *argv[] = {name, NULL};
+    uint64_t began_ns = gw_clock_now_ns();
+    for (int started = 0, ended = 0; ended < count;) {
+        pid_t pid;
+        if (started < count && started - ended < IN_FLIGHT) {
+            must(posix_spawn(&pid, name, NULL, NULL, argv, environ) == 0, "posix_spawn");
+            started++;
+        } else {
+            must(waitpid(-1, NULL, 0) > 0, "waitpid");
+            ended++;
+        }
+    }
+    return (double)(gw_clock_now_ns() - began_ns) / 1000 / count;
+}
+
+static void encode(struct gw_buffer *buffer, char *const *items)
+{
+    struct gw_value *list = gw_list();
+    for (; *items; items++)
+        must(gw_list_push(list, gw_str(*items)) == 0, "list");
+    must(gw_codec_encode(list, NULL, buffer) == 0, "encode");
+    gw_value_unref(list);
+}
+
+static double guarded(struct gw_channel *channel, const char *dir, int count)
+{
+    char name[] = "/bin/true", out[64], err[64];
+    char *argv[] = {name, NULL};
+    struct gw_buffer arguments = {0}, env = {0};
+    encode(&arguments, argv);
+    encode(&env, environ);
+    snprintf(out, sizeof out, "%s/out", dir);
+    snprintf(err, sizeof err, "%s/err", dir);
+    struct gw_message message = {.type = GW_MESSAGE_spawn,
+                                 .spawn = {.path = name,
+                                           .argv = {arguments.data, (uint32_t)arguments.size},
+                                           .env = {env.data, (uint32_t)env.size},
+                                           .cwd = "/",
+                                           .out = out,
+                                           .err = err,
+                                           .output_bytes_max = 1 << 20}};
+    struct gw_message answer;
+    int fds[64];
+    uint8_t fd_count;
+    uint64_t began_ns = gw_clock_now_ns();
+    for (int started = 0, ended = 0; ended < count;) {
+        while (started < count && started - ended < IN_FLIGHT) {
+            message.spawn.process = (uint64_t)started++;
+            must(gw_channel_put(channel, &message, (struct gw_channel_fds){0}) == 0, "put");
+        }
+        must(gw_channel_flush(channel) == 0, "flush");
+        must(gw_channel_get(channel, true, &answer, fds, &fd_count, NULL) == 0, "get");
+        must(answer.type != GW_MESSAGE_spawned || answer.spawned.code == 0, "spawned");
+        ended += answer.type == GW_MESSAGE_buried;
+    }
+    gw_buffer_deinit(&arguments);
+    gw_buffer_deinit(&env);
+    return (double)(gw_clock_now_ns() - began_ns) / 1000 / count;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "guardian") == 0)
+        return gw_guardian_main(argc, argv);
+    int count = argc > 1 ? atoi(argv[1]) : 1000, fds[2];
+    char dir[] = "/tmp/gangway-bench-XXXXXX", path[64];
+    must(count > 0 && mkdtemp(dir) != NULL, "a count and a folder");
+    must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0, "socketpair");
+    pid_t guardian = fork();
+    if (guardian == 0) {
+        if (fds[1] == 3)
+            fcntl(3, F_SETFD, 0);
+        else
+            dup2(fds[1], 3);
+        execl("/proc/self/exe", "gangway", "guardian", (char *)NULL);
+        _exit(127);
+    }
+    close(fds[1]);
+    struct gw_channel *channel;
+    must(gw_channel_new(fds[0], &channel) == 0, "channel");
+    guarded(channel, dir, IN_FLIGHT); /* wardens stand */
+    for (int i = 0; i < ROUNDS; i++) {
+        double bare_us = bare(count / ROUNDS + 1);
+        double guarded_us = guarded(channel, dir, count / ROUNDS + 1);
+        printf("bare %.0f us, guarded %.0f us, ratio %.2f\n", bare_us, guarded_us,
+               guarded_us / bare_us);
+    }
+    gw_channel_free(channel);
+    waitpid(guardian, NULL, 0);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, i ? "err" : "out");
+        unlink(path);
+    }
+    return rmdir(dir) == 0 ? 0 : 1;
+}

@@ -1,0 +1,446 @@
+/* The guardian with real processes: how they start, how they end, and that nothing of them stays.
+ */
+#include "tests/unit/unit.h"
+
+#include "graph/base/clock.h"
+#include "tests/unit/guardian_harness.h"
+#include "worker/guardian/guardian.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define SHELL(script) ARGV("/bin/sh", "-c", script)
+#define FOREVER_NS (600 * GW_NS_PER_S)
+
+static struct harness harness;
+
+static int set_up(void **state)
+{
+    harness_open(&harness);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    harness_close(&harness);
+    return 0;
+}
+
+static void start(uint64_t process, const char *const *argv)
+{
+    harness_spawn(&harness, &(struct harness_spawn){.process = process, .argv = argv});
+    struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, process);
+    if (event.code < 0)
+        fail_msg("%s", event.text);
+    assert_true(event.pid > 1);
+}
+
+static struct harness_event wait_exited(uint64_t process)
+{
+    return harness_wait(&harness, GW_MESSAGE_exited, process);
+}
+
+static void wait_buried(uint64_t process)
+{
+    (void)harness_wait(&harness, GW_MESSAGE_buried, process);
+}
+
+static void test_ends_are_reported_as_they_were(void **state)
+{
+    static const struct {
+        const char *script;
+        int exit_code, number;
+    } cases[] = {
+        {"exit 0", 0, 0},
+        {"exit 7", 7, 0},
+        {"kill -SEGV $$", 0, SIGSEGV},
+        {"kill -KILL $$", 0, SIGKILL},
+    };
+    for (uint64_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start(i, SHELL(cases[i].script));
+        struct harness_event event = wait_exited(i);
+        assert_int_equal(event.exit_code, cases[i].exit_code);
+        assert_int_equal(event.signal, cases[i].number);
+        assert_int_equal(event.oom, 0);
+        wait_buried(i);
+    }
+}
+
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static void test_what_cannot_start_says_why(void **state)
+{
+    char foreign[96], closed[96], orphan[96];
+    snprintf(foreign, sizeof foreign, "%s/foreign", harness.dir);
+    snprintf(closed, sizeof closed, "%s/closed", harness.dir);
+    snprintf(orphan, sizeof orphan, "%s/orphan", harness.dir);
+    write_file(foreign, "\177ELF of no machine at all", 0700);
+    write_file(closed, "#!/bin/sh\n", 0600);
+    write_file(orphan, "#!/nowhere/interpreter\n", 0700);
+    const struct {
+        struct harness_spawn spawn;
+        const char *text;
+    } cases[] = {
+        {{.argv = ARGV("/nowhere/program")}, "cannot start /nowhere/program: no such file"},
+        {{.argv = ARGV("no-such-program-on-path")}, "no-such-program-on-path: no such file"},
+        {{.argv = ARGV(closed)}, "permission denied"},
+        {{.argv = ARGV(foreign)}, "exec format error: built for another machine"},
+        {{.argv = ARGV(orphan)}, "interpreter"},
+        {{.argv = ARGV("/bin/true"), .cwd = "/nowhere"}, "working directory /nowhere: no such"},
+        {{.argv = ARGV("/bin/true"), .out = "/nowhere/out"}, "output file /nowhere/out: No such"},
+        {{.path = "/bin/true", .argv = (const char *const[]){NULL}}, "no argv[0]"},
+    };
+    for (uint64_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct harness_spawn spawn = cases[i].spawn;
+        spawn.process = i;
+        harness_spawn(&harness, &spawn);
+        struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, i);
+        assert_int_equal(event.code, GW_ESTART);
+        if (!strstr(event.text, cases[i].text))
+            fail_msg("\"%s\" lacks \"%s\"", event.text, cases[i].text);
+    }
+    start(100, ARGV("/bin/true")); /* and the next one does */
+    wait_buried(100);
+    assert_int_equal(harness.events.count, 1); /* its `exited`, and nothing of the others */
+}
+
+static void test_a_process_starts_clean(void **state)
+{
+    char out[96], err[96];
+    snprintf(out, sizeof out, "%s/out", harness.dir);
+    snprintf(err, sizeof err, "%s/err", harness.dir);
+    const struct harness_spawn spawn = {
+        .process = 1,
+        .argv = ARGV("sh", "-c",
+                     "pwd; echo $VALUE; cat; ls -m /proc/self/fd; "
+                     "grep -E 'SigBlk|SigIgn' /proc/self/status; cut -d' ' -f1,5,6 /proc/$$/stat; "
+                     "cat /proc/$$/oom_score_adj; stat -c %a out; echo $$ >&2"),
+        .env = ARGV("PATH=/nowhere:/usr/bin:/bin", "VALUE=of mine"),
+        .out = out,
+        .err = err,
+    };
+    write_file(out, "before\n", 0600);
+    harness_spawn(&harness, &spawn);
+    uint32_t pid = harness_wait(&harness, GW_MESSAGE_spawned, 1).pid;
+    wait_buried(1);
+
+    char wanted[512];
+    snprintf(wanted, sizeof wanted,
+             "before\n%s\nof mine\n0, 1, 2, 3\n" /* 3: what ls reads */
+             "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n%u %u %u\n",
+             harness.dir, pid, pid, pid);
+    const char *text = harness_read(out);
+    if (strncmp(text, wanted, strlen(wanted)) != 0)
+        fail_msg("got:\n%swanted:\n%s", text, wanted);
+    int own = atoi(harness_read("/proc/self/oom_score_adj"));
+    snprintf(wanted, sizeof wanted, "\n%d\n600\n", own + 500 > 1000 ? 1000 : own + 500);
+    assert_non_null(strstr(harness_read(out), wanted));
+    snprintf(wanted, sizeof wanted, "%u\n", pid);
+    assert_string_equal(harness_read(err), wanted);
+}
+
+static void test_a_runner_gets_its_socket(void **state)
+{
+    int fds[2];
+    char word[3] = "";
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    harness_spawn(&harness, &(struct harness_spawn){
+                                .process = 1, .argv = SHELL("echo hi >&3"), .runner_fd = fds[1]});
+    close(fds[1]);
+    assert_int_equal(read(fds[0], word, 2), 2);
+    assert_string_equal(word, "hi");
+    wait_buried(1);
+    assert_int_equal(read(fds[0], word, 1), 1); /* the newline, and then the end: */
+    assert_int_equal(read(fds[0], word, 1), 0); /* nobody else holds it */
+    close(fds[0]);
+}
+
+static void test_bury_asks_first(void **state)
+{
+    start(1, SHELL("trap 'exit 3' TERM; echo $$ > pids; while :; do sleep 0.1; done"));
+    (void)harness_pid(&harness);
+    harness_bury(&harness, 1, FOREVER_NS);
+    struct harness_event event = wait_exited(1);
+    assert_int_equal(event.exit_code, 3);
+    wait_buried(1);
+}
+
+static void test_bury_kills_who_ignores_it(void **state)
+{
+    start(1, SHELL("trap '' TERM; echo $$ > pids; while :; do sleep 1000; done"));
+    pid_t pid = harness_pid(&harness);
+    uint64_t before_ns = gw_clock_now_ns();
+    harness_bury(&harness, 1, 200 * GW_NS_PER_MS);
+    struct harness_event event = wait_exited(1);
+    assert_true(gw_clock_now_ns() - before_ns >= 200 * GW_NS_PER_MS);
+    assert_int_equal(event.signal, SIGKILL);
+    assert_int_equal(event.oom, 0);
+    wait_buried(1);
+    assert_true(harness_is_gone(pid));
+}
+
+static void test_a_second_bury_shortens_the_grace(void **state)
+{
+    start(1, SHELL("trap '' TERM; echo $$ > pids; while :; do sleep 1000; done"));
+    (void)harness_pid(&harness);
+    harness_bury(&harness, 1, FOREVER_NS);
+    harness_bury(&harness, 1, GW_NS_PER_MS);
+    wait_buried(1);
+    harness_bury(&harness, 1, 0);  /* already gone */
+    harness_bury(&harness, 99, 0); /* never was */
+    start(2, ARGV("/bin/true"));
+    wait_buried(2);
+}
+
+static void test_a_stopped_process_is_asked_too(void **state)
+{
+    start(1, SHELL("trap 'exit 4' TERM; echo $$ > pids; kill -STOP $$; sleep 1000"));
+    (void)harness_pid(&harness);
+    harness_bury(&harness, 1, FOREVER_NS);
+    assert_int_equal(wait_exited(1).exit_code, 4);
+    wait_buried(1);
+}
+
+/* The helper below: a grandchild in a session of its own, its parents gone, its environment empty,
+ * TERM ignored. It writes its pid to the fifo, and the first process goes when that is done. */
+static int daemon_main(void)
+{
+    int fifo = open("pids", O_WRONLY | O_CLOEXEC), fds[2];
+    char byte;
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return 1;
+    if (fork() != 0) {
+        close(fds[1]);
+        return read(fds[0], &byte, 1) == 0 ? 0 : 1;
+    }
+    setsid();
+    if (fork() != 0)
+        return 0;
+    clearenv();
+    signal(SIGTERM, SIG_IGN);
+    dprintf(fifo, "%d\n", (int)getpid());
+    execle("/bin/sleep", "sleep", "1000", (char *)NULL, (char *const[]){NULL});
+    return 1;
+}
+
+/* Forks and goes, a new session each time, for as long as it is let. */
+static int mover_main(void)
+{
+    int fifo = open("pids", O_WRONLY | O_CLOEXEC);
+    uint64_t end_ns = gw_clock_now_ns() + 20 * GW_NS_PER_S;
+    dprintf(fifo, "%d\n", (int)getpid());
+    signal(SIGTERM, SIG_IGN);
+    while (gw_clock_now_ns() < end_ns) {
+        if (fork() != 0)
+            _exit(0);
+        setsid();
+    }
+    return 0;
+}
+
+/* This program as the helper, out of a shell that goes on to do `then`. */
+#define HELPER(which, then) ARGV("/bin/sh", "-c", "\"$0\" " which "; " then, self)
+static char self[4096];
+
+static void test_what_is_left_behind_is_buried(void **state)
+{
+    start(1, HELPER("daemon", "exit 5"));
+    pid_t pid = harness_pid(&harness);
+    assert_int_equal(wait_exited(1).exit_code, 5);
+    wait_buried(1);
+    assert_true(harness_is_gone(pid));
+}
+
+static void test_bury_finds_daemons_and_only_its_own(void **state)
+{
+    start(1, HELPER("daemon", "sleep 1000"));
+    pid_t first = harness_pid(&harness);
+    start(2, HELPER("daemon", "sleep 1000"));
+    pid_t second = harness_pid(&harness);
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+    assert_true(harness_is_gone(first));
+    assert_false(harness_is_gone(second));
+    assert_false(harness_has(&harness, GW_MESSAGE_exited, 2));
+    harness_bury(&harness, 2, 10 * GW_NS_PER_MS);
+    wait_buried(2);
+    assert_true(harness_is_gone(second));
+}
+
+static void test_a_mover_is_caught(void **state)
+{
+    start(1, HELPER("mover", "sleep 1000"));
+    (void)harness_pid(&harness);
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+}
+
+static void test_the_workers_death_buries_all(void **state)
+{
+    struct harness mine;
+    pid_t pids[4];
+    harness_open(&mine);
+    const char *const *const argvs[] = {
+        SHELL("trap '' TERM; echo $$ > pids; while :; do sleep 1000; done"),
+        HELPER("daemon", "sleep 1000"),
+        HELPER("daemon", "kill -STOP $PPID; sleep 1000"),
+        SHELL("setsid sh -c 'echo $$ > pids; exec sleep 1000' & wait"),
+    };
+    for (uint64_t i = 0; i < 4; i++) {
+        harness_spawn(&mine, &(struct harness_spawn){.process = i, .argv = argvs[i]});
+        (void)harness_wait(&mine, GW_MESSAGE_spawned, i);
+        pids[i] = harness_pid(&mine);
+    }
+    harness_close(&mine); /* waits for the guardian */
+    for (int i = 0; i < 4; i++)
+        assert_true(harness_is_gone(pids[i]));
+}
+
+static void test_the_guardians_death_buries_all(void **state)
+{
+    struct harness mine;
+    harness_open(&mine);
+    harness_spawn(&mine, &(struct harness_spawn){.process = 1,
+                                                 .argv = HELPER("daemon", "echo $$ > pids; "
+                                                                          "sleep 1000")});
+    pid_t daemon = harness_pid(&mine), process = harness_pid(&mine);
+    harness_spawn(&mine, &(struct harness_spawn){.process = 2,
+                                                 .argv = HELPER("daemon", "kill -STOP $PPID; "
+                                                                          "echo $$ > pids; "
+                                                                          "sleep 1000")});
+    pid_t stopped_daemon = harness_pid(&mine), stopped = harness_pid(&mine);
+    kill(mine.guardian, SIGKILL);
+    harness_wait_gone(process);
+    harness_wait_gone(daemon);
+    harness_wait_gone(stopped);
+    harness_wait_gone(stopped_daemon);
+    harness_close(&mine);
+}
+
+static void test_a_killed_warden_is_no_way_out(void **state)
+{
+    start(1, HELPER("daemon", "echo $$ > pids; sleep 1000"));
+    pid_t other_daemon = harness_pid(&harness), other = harness_pid(&harness);
+    start(2, HELPER("daemon", "echo $$ > pids; kill -KILL $PPID; sleep 1000"));
+    pid_t daemon = harness_pid(&harness), process = harness_pid(&harness);
+    assert_int_equal(wait_exited(2).signal, SIGKILL);
+    wait_buried(2);
+    assert_true(harness_is_gone(daemon));
+    assert_true(harness_is_gone(process));
+    assert_false(harness_is_gone(other));
+    assert_false(harness_is_gone(other_daemon));
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+    assert_true(harness_is_gone(other_daemon));
+}
+
+static void test_its_groups_signals_stay_its_own(void **state)
+{
+    start(1, SHELL("trap '' TERM HUP INT; kill -TERM 0; kill -HUP $PPID; kill -TERM $PPID; "
+                   "kill -INT $PPID; exit 6"));
+    assert_int_equal(wait_exited(1).exit_code, 6);
+    wait_buried(1);
+}
+
+static void test_output_is_cut(void **state)
+{
+    char out[96];
+    struct stat status;
+    snprintf(out, sizeof out, "%s/out", harness.dir);
+    harness_spawn(&harness, &(struct harness_spawn){.process = 1,
+                                                    .argv = SHELL("yes | head -c 3000000"),
+                                                    .out = out,
+                                                    .output_bytes_max = 1000});
+    wait_buried(1);
+    assert_int_equal(stat(out, &status), 0);
+    assert_true(status.st_size >= 1000 && status.st_size < 1100);
+    assert_non_null(strstr(harness_read(out), "\n[output cut at 1000 bytes]\n"));
+}
+
+static void test_a_number_runs_once_at_a_time(void **state)
+{
+    start(1, ARGV("sleep", "1000"));
+    harness_spawn(&harness, &(struct harness_spawn){.process = 1, .argv = ARGV("/bin/true")});
+    struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, 1);
+    assert_int_equal(event.code, GW_ESTART);
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+    start(1, ARGV("/bin/true"));
+    wait_buried(1);
+}
+
+enum { MANY = 150 };
+
+static void test_many_at_once(void **state)
+{
+    uint32_t pids[MANY];
+    for (uint64_t i = 0; i < MANY; i++)
+        harness_spawn(&harness,
+                      &(struct harness_spawn){.process = i, .argv = ARGV("sleep", "1000")});
+    for (uint64_t i = 0; i < MANY; i++) {
+        struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, i);
+        assert_int_equal(event.code, 0);
+        pids[i] = event.pid;
+    }
+    for (uint64_t i = 0; i < MANY; i++)
+        harness_bury(&harness, i, i % 2 ? 0 : FOREVER_NS);
+    for (uint64_t i = 0; i < MANY; i++) {
+        assert_int_equal(wait_exited(i).signal, i % 2 ? SIGKILL : SIGTERM);
+        wait_buried(i);
+        assert_true(harness_is_gone((pid_t)pids[i]));
+    }
+    for (uint64_t i = 0; i < MANY; i++) { /* and their wardens work again, or make room */
+        start(i, ARGV("/bin/true"));
+        wait_buried(i);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "guardian") == 0)
+        return gw_guardian_main(argc, argv);
+    if (argc == 2 && strcmp(argv[1], "daemon") == 0)
+        return daemon_main();
+    if (argc == 2 && strcmp(argv[1], "mover") == 0)
+        return mover_main();
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        TEST(test_ends_are_reported_as_they_were),
+        TEST(test_what_cannot_start_says_why),
+        TEST(test_a_process_starts_clean),
+        TEST(test_a_runner_gets_its_socket),
+        TEST(test_bury_asks_first),
+        TEST(test_bury_kills_who_ignores_it),
+        TEST(test_a_second_bury_shortens_the_grace),
+        TEST(test_a_stopped_process_is_asked_too),
+        TEST(test_what_is_left_behind_is_buried),
+        TEST(test_bury_finds_daemons_and_only_its_own),
+        TEST(test_a_mover_is_caught),
+        TEST(test_a_killed_warden_is_no_way_out),
+        TEST(test_its_groups_signals_stay_its_own),
+        TEST(test_output_is_cut),
+        TEST(test_a_number_runs_once_at_a_time),
+        TEST(test_many_at_once),
+        cmocka_unit_test(test_the_workers_death_buries_all),
+        cmocka_unit_test(test_the_guardians_death_buries_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

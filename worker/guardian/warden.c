@@ -1,0 +1,302 @@
+/* The warden: starts one process, reports its end, and buries all that came of it.
+ *
+ * It is a child subreaper, so every orphan below it becomes its child: it has no descendants
+ * exactly when wait says that it has no children. No scan is needed to know that, only to kill.
+ * Always holds: `buried` is sent after `exited` and when wait has said so; a new process is taken
+ * only then. It is single-threaded, handles no signals and reads them from a descriptor. */
+#include "worker/guardian/warden.h"
+
+#include "graph/base/clock.h"
+#include "graph/base/sm.h"
+#include "graph/wire/channel.h"
+#include "graph/wire/frame.h"
+#include "worker/guardian/capture.h"
+#include "worker/guardian/oom.h"
+#include "worker/guardian/spawn.h"
+#include "worker/guardian/subtree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SWEEP_MIN_NS GW_NS_PER_MS
+#define SWEEP_MAX_NS (100 * GW_NS_PER_MS)
+#define SWEEPS_FAST 500 /* this many before it slows down: a fork bomb must not outrun them */
+#define CAPTURE_SOON_NS (100 * GW_NS_PER_MS)
+#define CAPTURE_LATE_NS GW_NS_PER_S
+#define OOM_BASE_NS (100 * GW_NS_PER_MS)
+#define SPAWNED_LATER_NS GW_NS_PER_MS
+
+enum { WARDEN_IDLE, WARDEN_RUNNING, WARDEN_LEFT };
+
+static const struct gw_sm_state warden_states[] = {
+    [WARDEN_IDLE] = {"idle", GW_SM_NEXT(WARDEN_RUNNING)},
+    [WARDEN_RUNNING] = {"running", GW_SM_NEXT(WARDEN_LEFT)},
+    [WARDEN_LEFT] = {"left", GW_SM_NEXT(WARDEN_IDLE)}, /* the process ended; others may be left */
+};
+static const struct gw_sm warden_sm = {"warden", warden_states, 3, NULL};
+
+struct warden {
+    struct gw_channel *channel;
+    int signal_fd, null_fd;
+    const char *oom_score_adj;
+    uint8_t state;
+    uint64_t process;
+    pid_t child;
+    struct gw_capture out, err;
+    uint64_t kill_at_ns;  /* from TERM to KILL; 0: no TERM was sent */
+    uint64_t sweep_at_ns; /* next KILL of what is still there; 0: not killing */
+    uint64_t sweep_ns;    /* how long to wait after the next one */
+    uint32_t sweeps;
+    uint64_t capture_at_ns;
+    uint64_t spawned_at_ns; /* when to say `spawned`; 0: said */
+    bool killed;            /* SIGKILL is ours */
+    uint64_t oom_kills, oom_read_ns;
+    bool closed;
+};
+
+static void warden_send(struct warden *warden, const struct gw_message *message)
+{
+    if (gw_channel_put(warden->channel, message, (struct gw_channel_fds){0}) < 0)
+        warden->closed = true;
+}
+
+static void warden_refuse(struct warden *warden, uint64_t process, const struct gw_error *error)
+{
+    const struct gw_message message = {
+        .type = GW_MESSAGE_spawned,
+        .spawned = {.process = process, .code = error->code, .text = error->text}};
+    gw_capture_close(&warden->out);
+    gw_capture_close(&warden->err);
+    warden_send(warden, &message);
+}
+
+/* How many kills for memory there were before this process: read seldom, it is a large file. */
+static void warden_oom_base(struct warden *warden)
+{
+    uint64_t now_ns = gw_clock_now_ns();
+    if (warden->oom_read_ns && now_ns - warden->oom_read_ns < OOM_BASE_NS)
+        return;
+    warden->oom_kills = gw_oom_kills();
+    warden->oom_read_ns = now_ns;
+}
+
+static void warden_on_spawn(struct warden *warden, const struct gw_msg_spawn *spawn, int fd)
+{
+    struct gw_error error;
+    if (gw_capture_open(&warden->out, spawn->out, spawn->output_bytes_max, &error) < 0 ||
+        gw_capture_open(&warden->err, spawn->err, spawn->output_bytes_max, &error) < 0) {
+        warden_refuse(warden, spawn->process, &error);
+        return;
+    }
+    warden_oom_base(warden);
+    const struct gw_spawn_options options = {.message = spawn,
+                                             .in_fd = warden->null_fd,
+                                             .out_fd = warden->out.fd,
+                                             .err_fd = warden->err.fd,
+                                             .runner_fd = fd,
+                                             .oom_score_adj = warden->oom_score_adj};
+    if (gw_spawn(&options, &warden->child, &error) < 0) {
+        warden_refuse(warden, spawn->process, &error);
+        return;
+    }
+    gw_sm_move(&warden_sm, &warden->state, WARDEN_RUNNING);
+    warden->process = spawn->process;
+    warden->kill_at_ns = warden->sweep_at_ns = 0;
+    warden->killed = false;
+    warden->capture_at_ns = spawn->output_bytes_max ? gw_clock_now_ns() + CAPTURE_SOON_NS : 0;
+    warden->spawned_at_ns = gw_clock_now_ns() + SPAWNED_LATER_NS;
+}
+
+/* Said a moment later: a process that has ended by then needs one message in all, and two wake-ups
+ * of others less while it starts. */
+static void warden_say_spawned(struct warden *warden)
+{
+    const struct gw_message message = {
+        .type = GW_MESSAGE_spawned,
+        .spawned = {.process = warden->process, .pid = (uint32_t)warden->child}};
+    if (warden->spawned_at_ns)
+        warden_send(warden, &message);
+    warden->spawned_at_ns = 0;
+}
+
+static void warden_kill(struct warden *warden)
+{
+    warden->killed = true;
+    warden->sweep_at_ns = gw_clock_now_ns();
+    warden->sweep_ns = SWEEP_MIN_NS;
+    warden->sweeps = 0;
+}
+
+/* The process and its group go first, and at once: mostly that is all there is. */
+static void warden_sweep(struct warden *warden)
+{
+    size_t alive = 0;
+    if (warden->state == WARDEN_RUNNING && warden->sweeps++ == 0)
+        kill(-warden->child, SIGKILL);
+    else
+        (void)gw_subtree_signal(&(struct gw_subtree_options){.root = getpid(), .signal = SIGKILL},
+                                &alive);
+    warden->sweep_at_ns = gw_clock_now_ns() + warden->sweep_ns;
+    if ((alive == 0 || warden->sweeps++ > SWEEPS_FAST) && warden->sweep_ns < SWEEP_MAX_NS)
+        warden->sweep_ns *= 2;
+}
+
+static void warden_on_bury(struct warden *warden, const struct gw_msg_bury *bury)
+{
+    size_t alive;
+    if (warden->state == WARDEN_IDLE || warden->process != bury->process || warden->sweep_at_ns)
+        return;
+    uint64_t kill_at_ns = gw_clock_now_ns() + bury->grace_ns;
+    if (bury->grace_ns == 0) {
+        warden_kill(warden);
+    } else if (warden->kill_at_ns == 0) {
+        warden->kill_at_ns = kill_at_ns;
+        if (gw_subtree_signal(&(struct gw_subtree_options){.root = getpid(), .signal = SIGTERM},
+                              &alive) < 0)
+            kill(-warden->child, SIGTERM);
+    } else if (kill_at_ns < warden->kill_at_ns) {
+        warden->kill_at_ns = kill_at_ns;
+    }
+}
+
+static void warden_on_exit(struct warden *warden, int status)
+{
+    bool signalled = WIFSIGNALED(status);
+    bool oom = signalled && WTERMSIG(status) == SIGKILL && !warden->killed &&
+               gw_oom_kills() > warden->oom_kills;
+    const struct gw_message message = {.type = GW_MESSAGE_exited,
+                                       .exited = {.process = warden->process,
+                                                  .exit_code = signalled ? 0 : WEXITSTATUS(status),
+                                                  .signal = signalled ? WTERMSIG(status) : 0,
+                                                  .oom = oom}};
+    warden_say_spawned(warden);
+    warden_send(warden, &message);
+    gw_sm_move(&warden_sm, &warden->state, WARDEN_LEFT);
+}
+
+static void warden_on_buried(struct warden *warden)
+{
+    (void)gw_capture_check(&warden->out);
+    (void)gw_capture_check(&warden->err);
+    gw_capture_close(&warden->out);
+    gw_capture_close(&warden->err);
+    gw_sm_move(&warden_sm, &warden->state, WARDEN_IDLE);
+    const struct gw_message message = {.type = GW_MESSAGE_buried,
+                                       .buried = {.process = warden->process}};
+    warden_send(warden, &message);
+}
+
+static void warden_reap(struct warden *warden)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        if (warden->state == WARDEN_RUNNING && pid == warden->child)
+            warden_on_exit(warden, status);
+    if (warden->state != WARDEN_LEFT)
+        return;
+    if (pid < 0 && errno == ECHILD)
+        warden_on_buried(warden);
+    else if (!warden->sweep_at_ns)
+        warden_kill(warden);
+}
+
+static void warden_receive(struct warden *warden)
+{
+    struct gw_message message;
+    int fds[GW_FRAME_FDS_MAX];
+    uint8_t fd_count = 0;
+    int rc;
+    while ((rc = gw_channel_get(warden->channel, true, &message, fds, &fd_count, NULL)) == 0) {
+        if (message.type == GW_MESSAGE_spawn && warden->state == WARDEN_IDLE)
+            warden_on_spawn(warden, &message.spawn, message.spawn.runner && fd_count ? fds[0] : -1);
+        else if (message.type == GW_MESSAGE_bury)
+            warden_on_bury(warden, &message.bury);
+        for (uint8_t i = 0; i < fd_count; i++)
+            close(fds[i]);
+    }
+    if (rc != GW_EAGAIN)
+        warden->closed = true;
+}
+
+static void warden_tick(struct warden *warden)
+{
+    if (warden->state == WARDEN_IDLE)
+        return;
+    uint64_t now_ns = gw_clock_now_ns();
+    if (warden->spawned_at_ns && now_ns >= warden->spawned_at_ns)
+        warden_say_spawned(warden);
+    if (warden->kill_at_ns && now_ns >= warden->kill_at_ns && !warden->sweep_at_ns)
+        warden_kill(warden);
+    if (warden->sweep_at_ns && now_ns >= warden->sweep_at_ns)
+        warden_sweep(warden);
+    if (warden->capture_at_ns && now_ns >= warden->capture_at_ns) {
+        bool grew = gw_capture_check(&warden->out);
+        grew = gw_capture_check(&warden->err) || grew;
+        warden->capture_at_ns = now_ns + (grew ? CAPTURE_SOON_NS : CAPTURE_LATE_NS);
+    }
+}
+
+static void warden_wait(struct warden *warden)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    const uint64_t deadlines_ns[] = {warden->sweep_at_ns ? 0 : warden->kill_at_ns,
+                                     warden->sweep_at_ns, warden->capture_at_ns,
+                                     warden->spawned_at_ns};
+    for (int i = 0; i < 4 && warden->state != WARDEN_IDLE; i++)
+        if (deadlines_ns[i] && deadlines_ns[i] < deadline_ns)
+            deadline_ns = deadlines_ns[i];
+
+    uint64_t now_ns = gw_clock_now_ns();
+    uint64_t wait_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+    struct timespec wait = {(time_t)(wait_ns / GW_NS_PER_S), (long)(wait_ns % GW_NS_PER_S)};
+    struct pollfd fds[] = {
+        {.fd = warden->closed ? -1 : gw_channel_fd(warden->channel),
+         .events = gw_channel_queued_bytes(warden->channel) ? POLLIN | POLLOUT : POLLIN},
+        {.fd = warden->signal_fd, .events = POLLIN}};
+    if (ppoll(fds, 2, deadline_ns == UINT64_MAX ? NULL : &wait, NULL) <= 0)
+        return;
+    if (fds[1].revents) {
+        struct signalfd_siginfo ignored; /* SIGCHLD does not queue: there is one at most */
+        (void)!read(warden->signal_fd, &ignored, sizeof ignored);
+        warden_reap(warden);
+    }
+    if (fds[0].revents)
+        warden_receive(warden);
+}
+
+void gw_warden_main(const struct gw_warden_options *options)
+{
+    struct warden warden = {.out = {.fd = -1}, .err = {.fd = -1}};
+    warden.oom_score_adj = options->oom_score_adj;
+    sigset_t chld;
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+
+    /* the only descriptors: standard streams, the socket as 3, and what is opened here */
+    if (dup2(options->fd, 3) < 0 || close_range(4, ~0U, 0) < 0 || fcntl(3, F_SETFD, FD_CLOEXEC) < 0)
+        _exit(1);
+    warden.signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+    warden.null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    /* Stopped by its own process, it goes on when the guardian ends, and buries. */
+    if (warden.signal_fd < 0 || warden.null_fd < 0 || gw_channel_new(3, &warden.channel) < 0 ||
+        prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || prctl(PR_SET_PDEATHSIG, SIGCONT) < 0)
+        _exit(1);
+    (void)prctl(PR_SET_NAME, "gangway-warden");
+
+    while (!warden.closed || warden.state != WARDEN_IDLE) {
+        warden_wait(&warden);
+        if (warden.closed && warden.state != WARDEN_IDLE && !warden.sweep_at_ns)
+            warden_kill(&warden);
+        warden_tick(&warden);
+        if (!warden.closed && gw_channel_flush(warden.channel) == GW_ECLOSED)
+            warden.closed = true;
+    }
+    _exit(0);
+}
