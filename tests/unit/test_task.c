@@ -1,0 +1,485 @@
+/* Tasks inside this process: arguments, results, errors, gangs of threads, checkpoints, gw_init. */
+#include "tests/unit/unit.h"
+
+#include "graph/base/dir.h"
+#include "worker/runner/args.h"
+#include "worker/runner/runner.h"
+#include "worker/runner/task.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int add(struct gw_task *task)
+{
+    double a, b;
+    if (gw_task_arg_f64(task, 0, &a) < 0 || gw_task_arg_f64(task, 1, &b) < 0)
+        return GW_EINVAL;
+    return gw_task_return(task, gw_f64(a + b));
+}
+GW_TASK(add);
+
+static int describe(struct gw_task *task)
+{
+    bool b;
+    int64_t n;
+    const char *text;
+    const void *data;
+    size_t bytes;
+    struct gw_value *value;
+    char line[256];
+    if (gw_task_arg_bool(task, 0, &b) < 0 || gw_task_arg_i64(task, 1, &n) < 0 ||
+        gw_task_arg_str(task, 2, &text) < 0 || gw_task_arg_bytes(task, 3, &data, &bytes) < 0 ||
+        gw_task_arg_value(task, 4, &value) < 0)
+        return GW_EINVAL;
+    snprintf(line, sizeof line, "%d %ld %s %zu %zu of %u, job %lu task %u try %u rank %u of %u", b,
+             (long)n, text, bytes, gw_value_count(value), gw_task_arg_count(task),
+             (unsigned long)gw_task_job(task), gw_task_index(task), gw_task_try(task),
+             gw_task_rank(task), gw_task_world(task));
+    return gw_task_return(task, gw_str(line));
+}
+GW_TASK(describe);
+
+static int echo(struct gw_task *task)
+{
+    struct gw_value *value;
+    int rc = gw_task_arg_value(task, 0, &value);
+    return rc < 0 ? rc : gw_task_return(task, gw_value_ref(value));
+}
+GW_TASK(echo);
+
+static int nothing(struct gw_task *task)
+{
+    (void)task;
+    return 0;
+}
+GW_TASK(nothing);
+
+static int paused(struct gw_task *task)
+{
+    int rc = gw_task_return(task, gw_i64(1));
+    return rc < 0 ? rc : GW_PAUSE;
+}
+GW_TASK(paused);
+
+static int fail_silently(struct gw_task *task)
+{
+    (void)task;
+    return GW_EIO;
+}
+GW_TASK(fail_silently);
+
+static int fail_aloud(struct gw_task *task)
+{
+    return gw_task_fail(task, GW_ENOENT, "no file number %d", 7);
+}
+GW_TASK(fail_aloud);
+
+static int no_memory(struct gw_task *task)
+{
+    return gw_task_return(task, NULL);
+}
+GW_TASK(no_memory);
+
+static int large(struct gw_task *task)
+{
+    int64_t bytes;
+    if (gw_task_arg_i64(task, 0, &bytes) < 0)
+        return GW_EINVAL;
+    char *data = malloc((size_t)bytes);
+    if (!data)
+        return GW_ENOMEM;
+    for (int64_t i = 0; i < bytes; i++)
+        data[i] = (char)(i * 7);
+    int rc = gw_task_return(task, gw_bytes(data, (size_t)bytes));
+    free(data); /* what was returned is a copy */
+    return rc;
+}
+GW_TASK(large);
+
+/* Each rank adds its rank; `wrong` (argument 0) is the rank that fails instead, -1: none. */
+static int sum_ranks(struct gw_task *task)
+{
+    int64_t wrong, sum = gw_task_rank(task);
+    if (gw_task_arg_i64(task, 0, &wrong) < 0)
+        return GW_EINVAL;
+    if (wrong == (int64_t)gw_task_rank(task))
+        return gw_task_fail(task, GW_EIO, "this one fails");
+    int rc = gw_comm_all_reduce(gw_task_comm(task),
+                                GW_COMM_ARGS(.recv = &sum, .count = 1, .dtype = GW_DTYPE_I64),
+                                gw_task_error(task));
+    return rc < 0 ? rc : gw_task_return(task, gw_i64(sum * 100 + gw_task_rank(task)));
+}
+GW_TASK(sum_ranks);
+
+/* Ranks that disagree about the step must be told. */
+static int steps_apart(struct gw_task *task)
+{
+    return gw_task_step(task, gw_task_rank(task) == 1 ? 5 : 4, "loss", 1.0);
+}
+GW_TASK(steps_apart);
+
+/* Goes on from the checkpoint by two steps; the value is where it began. */
+static int resume(struct gw_task *task)
+{
+    double state[3] = {-1, -1, -1};
+    int64_t step = -1, began;
+    int rc = gw_checkpoint_load(task, state, sizeof state, &step);
+    if (rc < 0)
+        return rc;
+    began = step;
+    if (step > 0 && state[2] != (double)step)
+        return gw_task_fail(task, GW_ECORRUPT, "the state is another's");
+    for (int i = 0; i < 2; i++, step++)
+        if ((rc = gw_task_step(task, step, "loss", 0.5)) != GW_CONTINUE)
+            return gw_task_fail(task, GW_EABORTED, "step %d answered %d", i, rc);
+    state[2] = (double)step;
+    rc = gw_checkpoint_save(task, state, sizeof state, step);
+    return rc < 0 ? rc : gw_task_return(task, gw_i64(began));
+}
+GW_TASK(resume);
+
+static int resume_smaller(struct gw_task *task)
+{
+    int64_t step;
+    double state;
+    return gw_checkpoint_load(task, &state, sizeof state, &step);
+}
+GW_TASK(resume_smaller);
+
+/* Runs an ordinary task; takes args. */
+static int call(const struct gw_function *function, struct gw_value *args, struct gw_value **value,
+                struct gw_error *error)
+{
+    const struct gw_runner_call made = {
+        .function = function, .args = args, .job = 7, .index = 3, .try_number = 1};
+    error->text[0] = '\0';
+    int rc = gw_runner_call(&made, value, error);
+    gw_value_unref(args);
+    return rc;
+}
+
+static struct gw_value *list_of(struct gw_value *a, struct gw_value *b)
+{
+    struct gw_value *list = gw_list();
+    if (a)
+        assert_int_equal(gw_list_push(list, a), 0);
+    if (b)
+        assert_int_equal(gw_list_push(list, b), 0);
+    return list;
+}
+
+static void test_arguments_arrive(void **state)
+{
+    struct gw_value *value;
+    struct gw_error error;
+    const char *text;
+    double sum;
+    assert_int_equal(call(&gw_function_add, list_of(gw_f64(0.5), gw_i64(2)), &value, &error), 0);
+    assert_int_equal(gw_value_get_f64(value, &sum, NULL), 0);
+    assert_true(sum == 2.5);
+    gw_value_unref(value);
+
+    struct gw_value *args = list_of(gw_bool(true), gw_i64(-4));
+    assert_int_equal(gw_list_push(args, gw_str("word")), 0);
+    assert_int_equal(gw_list_push(args, gw_bytes_copy("abc", 3)), 0);
+    assert_int_equal(gw_list_push(args, list_of(gw_nil(), gw_nil())), 0);
+    assert_int_equal(call(&gw_function_describe, args, &value, &error), 0);
+    assert_int_equal(gw_value_get_str(value, &text, NULL), 0);
+    assert_string_equal(text, "1 -4 word 3 2 of 5, job 7 task 3 try 1 rank 0 of 1");
+    gw_value_unref(value);
+}
+
+static void test_wrong_arguments_say_what_is_wanted(void **state)
+{
+    const struct {
+        struct gw_value *args;
+        const struct gw_function *function;
+        const char *text;
+    } cases[] = {
+        {list_of(gw_f64(1), gw_str("x")), &gw_function_add,
+         "add: argument 1 is a string, wanted a number"},
+        {list_of(gw_f64(1), NULL), &gw_function_add, "add: has 1 argument, wanted at least 2"},
+        {list_of(NULL, NULL), &gw_function_add, "add: has 0 arguments, wanted at least 1"},
+        {list_of(gw_bool(true), gw_f64(1.5)), &gw_function_describe,
+         "describe: argument 1 is 1.5, wanted a whole number"},
+        {list_of(gw_list(), gw_f64(1.5)), &gw_function_describe,
+         "describe: argument 0 is a list, wanted a bool"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gw_value *value = NULL;
+        struct gw_error error;
+        assert_int_equal(call(cases[i].function, cases[i].args, &value, &error), GW_EINVAL);
+        assert_string_equal(error.text, cases[i].text);
+    }
+}
+
+static void test_ends(void **state)
+{
+    struct gw_value *value = NULL;
+    struct gw_error error;
+    assert_int_equal(call(&gw_function_nothing, gw_list(), &value, &error), 0);
+    assert_int_equal(gw_value_type(value), GW_NIL);
+    gw_value_unref(value);
+    assert_int_equal(call(&gw_function_paused, gw_list(), &value, &error), 0);
+    assert_int_equal(gw_value_type(value), GW_I64);
+    gw_value_unref(value);
+    assert_int_equal(call(&gw_function_fail_silently, gw_list(), &value, &error), GW_EIO);
+    assert_string_equal(error.text, "fail_silently returned -3 (GW_EIO: input/output error)");
+    assert_int_equal(call(&gw_function_fail_aloud, gw_list(), &value, &error), GW_ENOENT);
+    assert_string_equal(error.text, "no file number 7");
+    assert_int_equal(call(&gw_function_no_memory, gw_list(), &value, &error), GW_ENOMEM);
+    assert_string_equal(error.text, "no_memory: out of memory for its result");
+}
+
+static void test_results_of_every_size(void **state)
+{
+    static const int64_t sizes[] = {0, 1, 4000, 4093, 4094, 4096, 65535, 65536, 3 << 20};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct gw_value *value;
+        struct gw_error error;
+        const void *data;
+        size_t bytes;
+        assert_int_equal(call(&gw_function_large, list_of(gw_i64(sizes[i]), NULL), &value, &error),
+                         0);
+        assert_int_equal(gw_value_get_bytes(value, &data, &bytes, NULL), 0);
+        assert_int_equal(bytes, sizes[i]);
+        for (size_t k = 0; k < bytes; k++)
+            if (((const char *)data)[k] != (char)(k * 7))
+                fail_msg("byte %zu of %zu", k, bytes);
+        gw_value_unref(value);
+    }
+    /* a large value that is no bytes */
+    struct gw_value *list = gw_list(), *value;
+    struct gw_error error;
+    for (int i = 0; i < 3000; i++)
+        assert_int_equal(gw_list_push(list, gw_f64(i)), 0);
+    assert_int_equal(call(&gw_function_echo, list_of(gw_value_ref(list), NULL), &value, &error), 0);
+    assert_true(gw_value_equal(list, value));
+    gw_value_unref(value);
+    gw_value_unref(list);
+}
+
+static void test_references_are_replaced(void **state)
+{
+    struct gw_value *deps[] = {gw_str("zero"), list_of(gw_i64(1), gw_i64(2)), NULL};
+    struct gw_value *inner = gw_dict();
+    assert_int_equal(gw_dict_set(inner, "a", gw_ref((gw_node){1})), 0);
+    assert_int_equal(gw_dict_set(inner, "b", list_of(gw_ref((gw_node){0}), gw_nil())), 0);
+    struct gw_value *plain = list_of(gw_i64(9), NULL);
+    struct gw_value *args = list_of(inner, gw_value_ref(plain)), *resolved;
+    assert_int_equal(gw_args_resolve(args, deps, 3, &resolved, NULL), 0);
+    char text[128];
+    gw_value_format(resolved, text, sizeof text);
+    assert_string_equal(text, "[{\"a\": [1, 2], \"b\": [\"zero\", null]}, [9]]");
+    assert_ptr_equal(gw_value_at(resolved, 1), plain); /* shared */
+    gw_value_unref(resolved);
+    gw_value_unref(args);
+    gw_value_unref(plain);
+
+    struct gw_error error;
+    for (uint32_t k = 2; k < 4; k++) { /* one without data, one that is not there */
+        args = list_of(gw_ref((gw_node){k}), NULL);
+        assert_int_equal(gw_args_resolve(args, deps, 3, &resolved, &error), GW_EPROTO);
+        gw_value_unref(args);
+    }
+    gw_value_unref(deps[0]);
+    gw_value_unref(deps[1]);
+}
+
+static int call_gang(const struct gw_function *function, int64_t argument, uint32_t ranks,
+                     struct gw_value **values, struct gw_error *error)
+{
+    struct gw_value *args = list_of(gw_i64(argument), NULL);
+    const struct gw_runner_call made = {
+        .function = function, .args = args, .ranks = ranks, .job = 8, .index = 1};
+    int rc = gw_runner_call(&made, values, error);
+    gw_value_unref(args);
+    return rc;
+}
+
+static void test_a_gang_of_threads(void **state)
+{
+    struct gw_value *values[3];
+    struct gw_error error;
+    assert_int_equal(call_gang(&gw_function_sum_ranks, -1, 3, values, &error), 0);
+    for (int i = 0; i < 3; i++) {
+        int64_t got;
+        assert_int_equal(gw_value_get_i64(values[i], &got, NULL), 0);
+        assert_int_equal(got, 300 + i);
+        gw_value_unref(values[i]);
+    }
+    assert_int_equal(call_gang(&gw_function_sum_ranks, 1, 3, values, &error), GW_EIO);
+    assert_string_equal(error.text, "rank 1: this one fails");
+    assert_int_equal(call_gang(&gw_function_steps_apart, 0, 2, values, &error), GW_EMISMATCH);
+    assert_non_null(strstr(error.text, "is at step"));
+    assert_int_equal(call(&gw_function_sum_ranks, list_of(gw_i64(-1), NULL), values, &error), 0);
+    gw_value_unref(values[0]); /* one rank has a communicator too */
+}
+
+static int64_t resume_gang(uint32_t ranks)
+{
+    struct gw_value *values[3];
+    struct gw_error error;
+    int64_t began = -1;
+    int rc = call_gang(&gw_function_resume, 0, ranks, values, &error);
+    if (rc < 0)
+        fail_msg("%s", error.text);
+    for (uint32_t i = 0; i < (ranks ? ranks : 1); i++) {
+        assert_int_equal(gw_value_get_i64(values[i], &began, NULL), 0);
+        gw_value_unref(values[i]);
+    }
+    return began;
+}
+
+static void test_checkpoints_go_on(void **state)
+{
+    char dir[] = "/tmp/gangway-test-XXXXXX";
+    struct gw_value *values[2];
+    struct gw_error error;
+    unsetenv("GANGWAY_CHECKPOINTS");
+    assert_int_equal(call(&gw_function_resume, gw_list(), values, &error), GW_ENOENT);
+    assert_non_null(strstr(error.text, "GANGWAY_CHECKPOINTS"));
+
+    assert_non_null(mkdtemp(dir));
+    setenv("GANGWAY_CHECKPOINTS", dir, 1);
+    assert_int_equal(resume_gang(0), 0);
+    assert_int_equal(resume_gang(3), 2);
+    assert_int_equal(resume_gang(0), 4);
+    assert_int_equal(call_gang(&gw_function_resume_smaller, 0, 2, values, &error), GW_EMISMATCH);
+    unsetenv("GANGWAY_CHECKPOINTS");
+    assert_int_equal(gw_dir_remove(dir, NULL), 0);
+}
+
+static void test_gpus_as_cuda_counts_them(void **state)
+{
+    static const struct {
+        const char *list;
+        uint32_t count;
+    } cases[] = {{"", 0},   {"0", 1},     {"3,1", 2}, {"GPU-ab,GPU-cd,GPU-ef", 3},
+                 {"-1", 0}, {"1,-1,2", 1}};
+    struct gw_task task;
+    gw_task_init(&task);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    assert_int_equal(gw_task_gpu_count(&task), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv("CUDA_VISIBLE_DEVICES", cases[i].list, 1);
+        assert_int_equal(gw_task_gpu_count(&task), cases[i].count);
+    }
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    gw_task_deinit(&task);
+}
+
+static void test_functions_by_name(void **state)
+{
+    assert_ptr_equal(gw_function_find("add"), &gw_function_add);
+    assert_null(gw_function_find("ad"));
+    gw_function_register(&gw_function_add); /* the same one again is nothing */
+}
+
+/* Runs `body` in a child, quietly, and gives its exit code and what it said. */
+static int exit_code_of(void (*body)(void), char said[static 1024])
+{
+    int fds[2], status;
+    size_t length = 0;
+    ssize_t got;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(fds[1], 1);
+        dup2(fds[1], 2);
+        body();
+        fflush(NULL);
+        _exit(0);
+    }
+    close(fds[1]);
+    while (length < 1023 && (got = read(fds[0], said + length, 1023 - length)) > 0)
+        length += (size_t)got;
+    said[length] = '\0';
+    close(fds[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void register_twice(void)
+{
+    static const struct gw_function other = {"add", echo};
+    gw_function_register(&other);
+}
+
+static void init_with(const char *option)
+{
+    char name[] = "program", dashes[] = "--", copy[64], rest[] = "--gangway-bogus";
+    snprintf(copy, sizeof copy, "%s", option);
+    char *arguments[] = {name, copy, dashes, rest, NULL}, **argv = arguments;
+    int argc = 4;
+    gw_init(&argc, &argv);
+    printf("%d %s %s %s", argc, argv[1], getenv("GANGWAY_ADDRESS"), argv[argc] ? "more" : "end");
+}
+
+static void init_address(void)
+{
+    unsetenv("GANGWAY_ADDRESS");
+    init_with("--gangway-address=unix:/x");
+}
+
+static void init_bogus(void)
+{
+    init_with("--gangway-adress=x");
+}
+
+static void init_other(void)
+{
+    setenv("GANGWAY_ADDRESS", "unset", 1);
+    init_with("--mine");
+}
+
+static void init_functions(void)
+{
+    init_with("--gangway-functions");
+}
+
+static void init_bad_runner(void)
+{
+    setenv("GANGWAY_RUNNER_FD", "777", 1);
+    init_with("--mine");
+}
+
+static void test_init_takes_its_options(void **state)
+{
+    char said[1024];
+    assert_int_equal(exit_code_of(register_twice, said), 2);
+    assert_string_equal(said, "gangway: two task functions of this program are named add\n");
+    assert_int_equal(exit_code_of(init_address, said), 0);
+    assert_string_equal(said, "3 -- unix:/x end");
+    assert_int_equal(exit_code_of(init_other, said), 0);
+    assert_string_equal(said, "4 --mine unset end");
+    assert_int_equal(exit_code_of(init_bogus, said), 2);
+    assert_non_null(strstr(said, "unknown or incomplete option --gangway-adress=x"));
+    assert_int_equal(exit_code_of(init_functions, said), 0);
+    assert_non_null(strstr(said, "add\ndescribe\n"));
+    assert_int_equal(exit_code_of(init_bad_runner, said), 2);
+    assert_non_null(strstr(said, "GANGWAY_RUNNER_FD=777"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arguments_arrive),
+        cmocka_unit_test(test_wrong_arguments_say_what_is_wanted),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_results_of_every_size),
+        cmocka_unit_test(test_references_are_replaced),
+        cmocka_unit_test(test_a_gang_of_threads),
+        cmocka_unit_test(test_checkpoints_go_on),
+        cmocka_unit_test(test_gpus_as_cuda_counts_them),
+        cmocka_unit_test(test_functions_by_name),
+        cmocka_unit_test(test_init_takes_its_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,78 @@
+/* Replacing references in arguments. Depth is bounded by the wire's check (GW_FRAME_DEPTH_MAX). */
+#include "worker/runner/args.h"
+
+struct resolver {
+    struct gw_value *const *deps;
+    size_t count;
+    struct gw_error *error;
+};
+
+static int resolve(const struct resolver *resolver, struct gw_value *value,
+                   struct gw_value **resolved);
+
+static bool has_references(const struct gw_value *value)
+{
+    if (gw_value_type(value) == GW_REF)
+        return true;
+    size_t count = gw_value_count(value);
+    for (size_t i = 0; i < count; i++)
+        if (has_references(gw_value_at(value, i)))
+            return true;
+    return false;
+}
+
+static int resolve_reference(const struct resolver *resolver, struct gw_value *value,
+                             struct gw_value **resolved)
+{
+    gw_node node;
+    int32_t rank;
+    int rc = gw_value_get_ref(value, &node, &rank);
+    if (rc < 0 || node.index >= resolver->count || !resolver->deps[node.index])
+        return gw_error_set(resolver->error, GW_EPROTO, "argument refers to no dependency");
+    *resolved = gw_value_ref(resolver->deps[node.index]);
+    return 0;
+}
+
+static int resolve_items(const struct resolver *resolver, struct gw_value *value,
+                         struct gw_value *made)
+{
+    bool dict = gw_value_type(value) == GW_DICT;
+    size_t count = gw_value_count(value);
+    for (size_t i = 0; i < count; i++) {
+        struct gw_value *item;
+        int rc = resolve(resolver, gw_value_at(value, i), &item);
+        if (rc == 0)
+            rc = dict ? gw_dict_set(made, gw_value_key(value, i), item) : gw_list_push(made, item);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int resolve(const struct resolver *resolver, struct gw_value *value,
+                   struct gw_value **resolved)
+{
+    if (gw_value_type(value) == GW_REF)
+        return resolve_reference(resolver, value, resolved);
+    if (!has_references(value)) {
+        *resolved = gw_value_ref(value);
+        return 0;
+    }
+    struct gw_value *made = gw_value_type(value) == GW_DICT ? gw_dict() : gw_list();
+    if (!made)
+        return gw_error_set(resolver->error, GW_ENOMEM, "out of memory");
+    int rc = resolve_items(resolver, value, made);
+    if (rc < 0) {
+        gw_value_unref(made);
+        return rc == GW_ENOMEM ? gw_error_set(resolver->error, rc, "out of memory") : rc;
+    }
+    *resolved = made;
+    return 0;
+}
+
+int gw_args_resolve(struct gw_value *args, struct gw_value *const *deps, size_t dep_count,
+                    struct gw_value **resolved, struct gw_error *error)
+{
+    const struct resolver resolver = {deps, dep_count, error};
+    return resolve(&resolver, args, resolved);
+}

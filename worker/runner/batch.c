@@ -1,0 +1,122 @@
+/* Batches: assign messages outlive the channel's buffer, because a training function looks for
+ * messages while it runs. One allocation each. */
+#include "worker/runner/batch.h"
+
+#include "graph/wire/enums.h"
+#include "graph/wire/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert(sizeof((struct gw_batch *)0)->fds / sizeof(int) == GW_FRAME_FDS_MAX,
+               "a batch has room for a frame's descriptors");
+
+struct column {
+    const void **data;
+    size_t bytes;
+};
+
+enum { COLUMNS = 17 };
+
+static void list_columns(struct gw_msg_assign *a, struct column columns[static COLUMNS])
+{
+    const struct column list[COLUMNS] = {
+        {&a->job.data, a->job.count * 8UL},
+        {&a->index.data, a->index.count * 4UL},
+        {&a->spec.data, a->spec.count * 4UL},
+        {&a->attempt.data, a->attempt.count * 8UL},
+        {&a->try_number.data, a->try_number.count * 4UL},
+        {&a->rank.data, a->rank.count * 4UL},
+        {&a->gpu_count.data, a->gpu_count.count * 4UL},
+        {&a->gpus.data, a->gpus.count * 4UL},
+        {&a->args_size.data, a->args_size.count * 4UL},
+        {&a->args.data, a->args.size},
+        {&a->dep_count.data, a->dep_count.count * 4UL},
+        {&a->dep_job.data, a->dep_job.count * 8UL},
+        {&a->dep_index.data, a->dep_index.count * 4UL},
+        {&a->dep_rank.data, a->dep_rank.count * 4UL},
+        {&a->dep_bytes.data, a->dep_bytes.count * 8UL},
+        {&a->dep_value_size.data, a->dep_value_size.count * 4UL},
+        {&a->dep_values.data, a->dep_values.size},
+    };
+    memcpy(columns, list, sizeof list);
+}
+
+struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, const int *fds, uint8_t fd_count)
+{
+    struct column columns[COLUMNS];
+    struct gw_msg_assign copy = *assign;
+    list_columns(&copy, columns);
+    size_t bytes = 0;
+    for (int i = 0; i < COLUMNS; i++)
+        bytes += columns[i].bytes;
+
+    struct gw_batch *batch = malloc(sizeof *batch + bytes);
+    if (!batch) {
+        for (uint8_t i = 0; i < fd_count; i++)
+            close(fds[i]);
+        return NULL;
+    }
+    *batch = (struct gw_batch){.assign = copy, .fd_count = fd_count};
+    if (fd_count)
+        memcpy(batch->fds, fds, fd_count * sizeof *fds);
+    list_columns(&batch->assign, columns);
+    uint8_t *at = batch->memory;
+    for (int i = 0; i < COLUMNS; i++) {
+        if (columns[i].bytes)
+            memcpy(at, *columns[i].data, columns[i].bytes);
+        *columns[i].data = at;
+        at += columns[i].bytes;
+    }
+    return batch;
+}
+
+void gw_batch_free(struct gw_batch *batch)
+{
+    while (batch && batch->fd_at < batch->fd_count)
+        close(batch->fds[batch->fd_at++]);
+    free(batch);
+}
+
+bool gw_batch_row(struct gw_batch *batch, struct gw_batch_row *row)
+{
+    const struct gw_msg_assign *a = &batch->assign;
+    uint32_t i = batch->row;
+    if (i >= a->job.count)
+        return false;
+    uint32_t args_bytes = gw_col32_at(a->args_size, i);
+    *row = (struct gw_batch_row){
+        .job = gw_col64_at(a->job, i),
+        .attempt = gw_col64_at(a->attempt, i),
+        .index = gw_col32_at(a->index, i),
+        .spec = gw_col32_at(a->spec, i),
+        .try_number = gw_col32_at(a->try_number, i),
+        .rank = gw_col32_at(a->rank, i),
+        .args = {(const char *)a->args.data + batch->args_at, args_bytes},
+        .dep_count = gw_col32_at(a->dep_count, i),
+    };
+    batch->args_at += args_bytes;
+    batch->row++;
+    return true;
+}
+
+int gw_batch_dep(struct gw_batch *batch, struct gw_batch_dep *dep)
+{
+    const struct gw_msg_assign *a = &batch->assign;
+    uint32_t i = batch->dep++;
+    uint32_t size = gw_col32_at(a->dep_value_size, i);
+    *dep = (struct gw_batch_dep){
+        .value = {(const char *)a->dep_values.data + batch->value_at, size},
+        .bytes = gw_col64_at(a->dep_bytes, i),
+        .rank = gw_col32_at(a->dep_rank, i),
+        .fd = -1,
+    };
+    batch->value_at += size;
+    if (size > 0 || dep->bytes == 0 || dep->rank == GW_DEP_AFTER || dep->rank == GW_DEP_ALL)
+        return 0;
+    if (batch->fd_at >= batch->fd_count)
+        return GW_EPROTO;
+    dep->fd = batch->fds[batch->fd_at++];
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* Tasks that were assigned to this runner and not yet begun, in order. */
+#ifndef GW_RUNNER_BATCH_H
+#define GW_RUNNER_BATCH_H
+
+#include "graph/wire/message.h"
+
+#include <stdbool.h>
+
+/* One assign message, copied, and how far it was executed. */
+struct gw_batch {
+    struct gw_batch *next;
+    struct gw_msg_assign assign; /* columns lie in memory */
+    uint32_t row, dep;
+    size_t args_at, value_at;
+    int fds[64];
+    uint8_t fd_count, fd_at;
+    uint8_t memory[];
+};
+
+/* gw_batch_new copies a message (borrowed) and takes its descriptors; NULL when out of memory (they
+ * are closed then). gw_batch_free closes those not taken. */
+struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, const int *fds, uint8_t fd_count);
+void gw_batch_free(struct gw_batch *batch);
+
+/* One row: what to execute, and its dependencies. */
+struct gw_batch_row {
+    uint64_t job, attempt;
+    uint32_t index, spec, try_number, rank;
+    struct gw_bin args;
+    uint32_t dep_count;
+};
+
+/* One row of dependencies: a value inline, or behind a descriptor (the caller's then), or neither:
+ * an order without data (rank GW_DEP_AFTER), or all ranks' values (GW_DEP_ALL), which are the next
+ * `bytes` rows. */
+struct gw_batch_dep {
+    struct gw_bin value;
+    uint64_t bytes;
+    uint32_t rank;
+    int fd; /* -1: none */
+};
+
+/* gw_batch_row gives the next row and moves on, false at the end. gw_batch_dep gives the next row
+ * of its dependencies: call it exactly dep_count times. GW_EPROTO: a descriptor is missing. */
+bool gw_batch_row(struct gw_batch *batch, struct gw_batch_row *row);
+int gw_batch_dep(struct gw_batch *batch, struct gw_batch_dep *dep);
+
+#endif

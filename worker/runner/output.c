@@ -1,0 +1,131 @@
+/* Output of tasks, sorted into files.
+ *
+ * The guardian opened streams 1 and 2 as files of this process, for appending and readable. Many
+ * short tasks share them, one after the other: after each, what it wrote is moved. A gang's rank
+ * runs long and is followed, so it writes to its own files from the start. */
+#include "worker/runner/output.h"
+
+#include "graph/wire/enums.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096, COPY_BYTES = 64 * 1024 };
+
+static FILE *stream_of(int i)
+{
+    return i == 0 ? stdout : stderr;
+}
+
+void gw_output_init(struct gw_output *output, const char *log_dir)
+{
+    *output = (struct gw_output){.log_dir = log_dir, .saved_fds = {-1, -1}};
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int i = 0; i < 2; i++) {
+        struct stat status;
+        output->captured[i] =
+            log_dir && fstat(STDOUT_FILENO + i, &status) == 0 && S_ISREG(status.st_mode);
+    }
+}
+
+static int open_file(const struct gw_output *output, const struct gw_output_place *place, int i)
+{
+    char path[PATH_BYTES], rank[16] = "";
+    if (place->rank != GW_RANK_NONE)
+        snprintf(rank, sizeof rank, ".%" PRIu32, place->rank);
+    int length = snprintf(path, sizeof path, "%s/%" PRIu64, output->log_dir, place->job);
+    (void)mkdir(path, 0700); /* mostly there; open says what is wrong */
+    if (length < 0 || length >= (int)sizeof path)
+        return -1;
+    snprintf(path + length, sizeof path - (size_t)length, "/%" PRIu32 ".%" PRIu64 "%s.%s",
+             place->index, place->attempt, rank, i == 0 ? "out" : "err");
+    return open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/* Cuts a file that is longer than the limit, and says so in it. */
+static void trim(int fd, uint64_t bytes_max)
+{
+    char note[64];
+    struct stat status;
+    int length = snprintf(note, sizeof note, "\n[output cut at %" PRIu64 " bytes]\n", bytes_max);
+    if (bytes_max == 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+        (uint64_t)status.st_size <= bytes_max + (uint64_t)length)
+        return;
+    if (ftruncate(fd, (off_t)bytes_max) == 0 && write(fd, note, (size_t)length) < 0)
+        return; /* a full disk: the cut itself counts */
+}
+
+/* Never more than the limit and a bit: trim cuts it exactly. */
+static void copy(int from, int to, uint64_t bytes, uint64_t bytes_max)
+{
+    char buffer[COPY_BYTES];
+    uint64_t end = bytes_max && bytes > bytes_max + COPY_BYTES ? bytes_max + COPY_BYTES : bytes;
+    uint64_t at = 0;
+    ssize_t got;
+    while (at < end && (got = pread(from, buffer, sizeof buffer, (off_t)at)) > 0) {
+        if (write(to, buffer, (size_t)got) != got)
+            return;
+        at += (uint64_t)got;
+    }
+}
+
+void gw_output_move(struct gw_output *output, const struct gw_output_place *place)
+{
+    for (int i = 0; i < 2; i++) {
+        struct stat status;
+        if (!output->captured[i])
+            continue;
+        fflush(stream_of(i));
+        if (fstat(STDOUT_FILENO + i, &status) < 0 || status.st_size == 0)
+            continue;
+        int fd = open_file(output, place, i);
+        if (fd >= 0) {
+            copy(STDOUT_FILENO + i, fd, (uint64_t)status.st_size, place->bytes_max);
+            trim(fd, place->bytes_max);
+            close(fd);
+        }
+        if (ftruncate(STDOUT_FILENO + i, 0) < 0)
+            output->captured[i] = false; /* the task closed or replaced it: leave it alone */
+    }
+}
+
+void gw_output_redirect(struct gw_output *output, const struct gw_output_place *place)
+{
+    output->bytes_max = place->bytes_max;
+    for (int i = 0; i < 2 && output->log_dir; i++) {
+        int fd = open_file(output, place, i);
+        fflush(stream_of(i));
+        int saved = fd < 0 ? -1 : fcntl(STDOUT_FILENO + i, F_DUPFD_CLOEXEC, 3);
+        if (saved >= 0) {
+            output->saved_fds[i] = saved;
+            dup2(fd, STDOUT_FILENO + i);
+        }
+        if (fd >= 0)
+            close(fd);
+    }
+}
+
+void gw_output_trim(struct gw_output *output)
+{
+    for (int i = 0; i < 2; i++)
+        if (output->saved_fds[i] >= 0)
+            trim(STDOUT_FILENO + i, output->bytes_max);
+}
+
+void gw_output_restore(struct gw_output *output)
+{
+    fflush(stdout);
+    fflush(stderr);
+    gw_output_trim(output);
+    for (int i = 0; i < 2; i++) {
+        if (output->saved_fds[i] < 0)
+            continue;
+        dup2(output->saved_fds[i], STDOUT_FILENO + i);
+        close(output->saved_fds[i]);
+        output->saved_fds[i] = -1;
+    }
+}

@@ -1,0 +1,36 @@
+/* Where a task's standard output and error go: files of each attempt, below GANGWAY_LOG_DIR. */
+#ifndef GW_RUNNER_OUTPUT_H
+#define GW_RUNNER_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gw_output {
+    const char *log_dir; /* borrowed; NULL: output stays where it is */
+    bool captured[2];    /* streams 1 and 2 are files that can be emptied */
+    int saved_fds[2];    /* while redirected: the capture files; else -1 */
+    uint64_t bytes_max;  /* of the redirected task */
+};
+
+/* Whose output: file names are <job>/<index>.<attempt>[.<rank>].out and .err. */
+struct gw_output_place {
+    uint64_t job, attempt;
+    uint32_t index, rank; /* rank: GW_RANK_NONE where it is not a gang */
+    uint64_t bytes_max;   /* of each file; 0: no limit */
+};
+
+/* gw_output_init looks at this process's streams and makes stdout line-buffered. */
+void gw_output_init(struct gw_output *output, const char *log_dir);
+
+/* gw_output_move appends what streams 1 and 2 have captured to the task's files and empties them;
+ * nothing is made where nothing was written. What cannot be written is dropped: output never fails
+ * a task. */
+void gw_output_move(struct gw_output *output, const struct gw_output_place *place);
+
+/* gw_output_redirect points streams 1 and 2 at the task's own files, so that they can be followed
+ * while it runs; gw_output_restore points them back; gw_output_trim cuts them at bytes_max. */
+void gw_output_redirect(struct gw_output *output, const struct gw_output_place *place);
+void gw_output_trim(struct gw_output *output);
+void gw_output_restore(struct gw_output *output);
+
+#endif

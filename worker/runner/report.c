@@ -1,0 +1,63 @@
+/* Gathering of results; the columns are arrays of their final shape. */
+#include "worker/runner/report.h"
+
+#include <unistd.h>
+
+int gw_report_add(struct gw_report *report, const struct gw_report_row *row,
+                  struct gw_result *result)
+{
+    static const uint8_t nil = 0xc0;
+    uint32_t i = report->count;
+    bool inlined = result->fd < 0;
+    struct gw_bin value = {&nil, 1};
+    if (result->bytes && inlined)
+        value = (struct gw_bin){result->buffer.data, (uint32_t)result->bytes};
+    if (inlined && gw_buffer_append(&report->values, value.data, value.size) < 0)
+        return GW_ENOMEM;
+    if (!inlined) {
+        report->fds[report->fd_count++] = result->fd;
+        result->fd = -1;
+    }
+    report->attempt[i] = row->attempt;
+    report->rank[i] = row->rank;
+    report->bytes[i] = inlined ? value.size : result->bytes;
+    report->value_size[i] = inlined ? value.size : 0;
+    report->run_ns[i] = row->run_ns;
+    if (i == 0)
+        report->oldest_ns = row->ended_ns;
+    report->count++;
+    return 0;
+}
+
+bool gw_report_is_full(const struct gw_report *report)
+{
+    return report->count == GW_REPORT_ROWS_MAX || report->fd_count == GW_REPORT_FDS_MAX;
+}
+
+int gw_report_put(struct gw_report *report, struct gw_channel *channel)
+{
+    if (report->count == 0)
+        return 0;
+    const struct gw_message message = {
+        .type = GW_MESSAGE_finished,
+        .finished = {.attempt = {report->attempt, report->count},
+                     .rank = {report->rank, report->count},
+                     .bytes = {report->bytes, report->count},
+                     .value_size = {report->value_size, report->count},
+                     .values = {report->values.data, (uint32_t)report->values.size},
+                     .run_ns = {report->run_ns, report->count}}};
+    const struct gw_channel_fds fds = {.fds = report->fds, .count = report->fd_count, .take = true};
+    int rc = gw_channel_put(channel, &message, fds);
+    report->count = 0;
+    report->fd_count = 0;
+    report->values.size = 0;
+    return rc;
+}
+
+void gw_report_deinit(struct gw_report *report)
+{
+    for (uint8_t i = 0; i < report->fd_count; i++)
+        close(report->fds[i]);
+    report->fd_count = 0;
+    gw_buffer_deinit(&report->values);
+}

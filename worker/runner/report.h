@@ -1,0 +1,39 @@
+/* Results on their way to the worker, gathered so that many short tasks share a message. */
+#ifndef GW_RUNNER_REPORT_H
+#define GW_RUNNER_REPORT_H
+
+#include "graph/base/array.h"
+#include "graph/wire/channel.h"
+#include "worker/runner/result.h"
+
+enum { GW_REPORT_ROWS_MAX = 64, GW_REPORT_FDS_MAX = 32 };
+
+struct gw_report {
+    uint32_t count;
+    uint64_t oldest_ns; /* when the first of them ended */
+    uint64_t attempt[GW_REPORT_ROWS_MAX], bytes[GW_REPORT_ROWS_MAX], run_ns[GW_REPORT_ROWS_MAX];
+    uint32_t rank[GW_REPORT_ROWS_MAX], value_size[GW_REPORT_ROWS_MAX];
+    struct gw_buffer values;
+    int fds[GW_REPORT_FDS_MAX];
+    uint8_t fd_count;
+};
+
+struct gw_report_row {
+    uint64_t attempt, run_ns, ended_ns;
+    uint32_t rank;
+};
+
+/* gw_report_add adds a task that ended well, with its result (whose descriptor it takes).
+ * GW_ENOMEM. The caller flushes when gw_report_is_full. */
+int gw_report_add(struct gw_report *report, const struct gw_report_row *row,
+                  struct gw_result *result);
+bool gw_report_is_full(const struct gw_report *report);
+
+/* gw_report_put queues them as one `finished` on a channel and forgets them; nothing where there
+ * are none. Errors as gw_channel_put. */
+int gw_report_put(struct gw_report *report, struct gw_channel *channel);
+
+/* gw_report_deinit frees it with what was not put. */
+void gw_report_deinit(struct gw_report *report);
+
+#endif

@@ -1,0 +1,139 @@
+/* Results of tasks as MessagePack, and values from descriptors. */
+#include "worker/runner/result.h"
+
+#include "graph/wire/codec.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { BIN_HEADER_MAX = 5 };
+
+void gw_result_init(struct gw_result *result)
+{
+    *result = (struct gw_result){.fd = -1};
+}
+
+void gw_result_clear(struct gw_result *result)
+{
+    if (result->fd >= 0)
+        close(result->fd);
+    result->fd = -1;
+    result->bytes = 0;
+    result->buffer.size = 0;
+}
+
+void gw_result_deinit(struct gw_result *result)
+{
+    gw_result_clear(result);
+    gw_buffer_deinit(&result->buffer);
+}
+
+static int write_all(int fd, const void *data, size_t bytes)
+{
+    const char *at = data;
+    while (bytes > 0) {
+        ssize_t written = write(fd, at, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return -1;
+        at += written;
+        bytes -= (size_t)written;
+    }
+    return 0;
+}
+
+static int write_memfd(struct gw_result *result, struct gw_bin head, const void *data, size_t bytes)
+{
+    int fd = memfd_create("gangway-value", MFD_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (write_all(fd, head.data, head.size) < 0 || write_all(fd, data, bytes) < 0) {
+        close(fd);
+        return -1;
+    }
+    result->fd = fd;
+    result->bytes = head.size + bytes;
+    return 0;
+}
+
+static struct gw_bin bin_header(uint8_t out[static BIN_HEADER_MAX], size_t bytes)
+{
+    if (bytes <= UINT16_MAX) {
+        out[0] = 0xc5;
+        out[1] = (uint8_t)(bytes >> 8);
+        out[2] = (uint8_t)bytes;
+        return (struct gw_bin){out, 3};
+    }
+    out[0] = 0xc6;
+    for (int i = 0; i < 4; i++)
+        out[1 + i] = (uint8_t)(bytes >> (24 - 8 * i));
+    return (struct gw_bin){out, 5};
+}
+
+int gw_result_set(struct gw_result *result, const struct gw_value *value, struct gw_error *error)
+{
+    gw_result_clear(result);
+    const void *data;
+    size_t bytes;
+    if (gw_value_type(value) == GW_BYTES && gw_value_get_bytes(value, &data, &bytes, NULL) == 0 &&
+        bytes > GW_INLINE_BYTES_MAX) {
+        uint8_t header[BIN_HEADER_MAX];
+        if (bytes > UINT32_MAX)
+            return gw_error_set(error, GW_ELIMIT, "the result has %zu bytes, more than 4 GiB",
+                                bytes);
+        if (write_memfd(result, bin_header(header, bytes), data, bytes) < 0)
+            return gw_error_set(error, GW_ENOMEM, "no memory for a result of %zu bytes: %s", bytes,
+                                strerror(errno));
+        return 0;
+    }
+    int rc = gw_codec_encode(value, NULL, &result->buffer);
+    if (rc < 0)
+        return gw_error_set(error, rc, "the result cannot be encoded: %s", gw_error_text(rc));
+    result->bytes = result->buffer.size;
+    if (result->bytes <= GW_INLINE_BYTES_MAX)
+        return 0;
+    struct gw_buffer large = result->buffer;
+    if (write_memfd(result, (struct gw_bin){0}, large.data, large.size) < 0) {
+        result->bytes = 0;
+        return gw_error_set(error, GW_ENOMEM, "no memory for a result of %zu bytes: %s", large.size,
+                            strerror(errno));
+    }
+    return 0;
+}
+
+int gw_result_decode(const struct gw_result *result, struct gw_value **value,
+                     struct gw_error *error)
+{
+    if (result->bytes == 0) {
+        struct gw_value *nil = gw_nil();
+        if (!nil)
+            return gw_error_set(error, GW_ENOMEM, "out of memory");
+        *value = nil;
+        return 0;
+    }
+    if (result->fd >= 0)
+        return gw_result_map(result->fd, result->bytes, value, error);
+    return gw_codec_decode(result->buffer.data, result->buffer.size, NULL, value, error);
+}
+
+static void unmap(void *data, size_t bytes)
+{
+    munmap(data, bytes);
+}
+
+int gw_result_map(int fd, size_t bytes, struct gw_value **value, struct gw_error *error)
+{
+    void *data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED)
+        return gw_error_set(error, GW_ENOMEM, "cannot map a value of %zu bytes: %s", bytes,
+                            strerror(errno));
+    struct gw_value *owner = gw_bytes_owned(data, bytes, unmap);
+    if (!owner)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    int rc = gw_codec_decode(data, bytes, owner, value, error);
+    gw_value_unref(owner);
+    return rc;
+}

@@ -1,0 +1,35 @@
+/* What a task returned, encoded: small in memory, large in a memfd. */
+#ifndef GW_RUNNER_RESULT_H
+#define GW_RUNNER_RESULT_H
+
+#include "graph/wire/message.h"
+
+#include <gangway/value.h>
+
+struct gw_result {
+    uint64_t bytes;          /* 0: nothing was returned */
+    int fd;                  /* -1: inline, in buffer */
+    struct gw_buffer buffer; /* kept from task to task */
+};
+
+/* gw_result_init and gw_result_deinit; deinit closes what was not taken. */
+void gw_result_init(struct gw_result *result);
+void gw_result_deinit(struct gw_result *result);
+
+/* gw_result_clear makes it empty for the next task. */
+void gw_result_clear(struct gw_result *result);
+
+/* gw_result_set encodes a value (borrowed), in place of an earlier one. More than
+ * GW_INLINE_BYTES_MAX bytes go to a memfd; bytes at the top are written there without a copy
+ * between. GW_ENOMEM, GW_EINVAL (a reference), GW_ELIMIT (4 GiB), with a text. */
+int gw_result_set(struct gw_result *result, const struct gw_value *value, struct gw_error *error);
+
+/* gw_result_decode makes a value of it again; nil where nothing was returned. */
+int gw_result_decode(const struct gw_result *result, struct gw_value **value,
+                     struct gw_error *error);
+
+/* gw_result_map makes a value of the first `bytes` bytes behind a descriptor (borrowed), which it
+ * maps read-only for as long as the value lives. */
+int gw_result_map(int fd, size_t bytes, struct gw_value **value, struct gw_error *error);
+
+#endif

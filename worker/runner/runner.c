@@ -1,0 +1,475 @@
+/* The loop of a runner: take tasks from the worker, execute them in order, report.
+ *
+ * One thread, one blocking socket. Reports of finished tasks gather, but not for long: they leave
+ * when nothing is left to execute, before a task that starts FLUSH_AFTER_NS after the first of them
+ * ended, when they are many, and before anything else is said. A crash is charged to the first task
+ * that was not reported; so that this is not the same innocent one again and again, what is tried
+ * again is reported by itself. When the worker is gone the process ends, here or by the guardian.
+ */
+#include "worker/runner/runner.h"
+
+#include "graph/base/clock.h"
+#include "graph/wire/channel.h"
+#include "graph/wire/codec.h"
+#include "graph/wire/enums.h"
+#include "graph/wire/frame.h"
+#include "worker/runner/args.h"
+#include "worker/runner/batch.h"
+#include "worker/runner/function.h"
+#include "worker/runner/output.h"
+#include "worker/runner/report.h"
+#include "worker/runner/spec.h"
+#include "worker/runner/task.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FLUSH_AFTER_NS (200 * GW_NS_PER_US)
+#define METRIC_EVERY_NS (50 * GW_NS_PER_MS)
+#define TRIM_EVERY_NS (100 * GW_NS_PER_MS)
+enum { METRIC_NAME_MAX = 128 };
+
+/* A step that was not yet reported: the last one always is. */
+struct metric {
+    bool pending;
+    int64_t step;
+    double value;
+    char name[METRIC_NAME_MAX];
+    uint64_t sent_ns;
+};
+
+struct runner {
+    struct gw_channel *channel;
+    struct gw_specs specs;
+    struct gw_batch *first, **last;
+    struct gw_report report;
+    struct gw_output output;
+
+    /* the task being executed */
+    struct gw_task task;
+    struct gw_task_hooks hooks;
+    uint64_t attempt;
+    uint32_t rank; /* as assigned: GW_RANK_NONE where it is not a gang */
+    struct metric metric;
+    uint64_t trimmed_ns;
+
+    /* of a gang, each the last that was said */
+    struct gw_msg_gang gang;
+    uint64_t go_attempt;
+    int go_fd; /* -1: none */
+    uint64_t control_attempt;
+    int control;
+};
+
+static void out_of_memory(void) __attribute__((noreturn));
+static void out_of_memory(void)
+{
+    fputs("gangway: out of memory in a runner\n", stderr);
+    exit(EXIT_FAILURE);
+}
+
+/* -- Speaking ------------------------------------------------------------------------------------
+ */
+
+static void flush(struct runner *runner)
+{
+    if (gw_report_put(&runner->report, runner->channel) < 0)
+        out_of_memory();
+    if (gw_channel_flush(runner->channel) < 0)
+        exit(EXIT_SUCCESS); /* the worker is gone, and all that this process was for */
+}
+
+static void say(struct runner *runner, const struct gw_message *message)
+{
+    if (gw_report_put(&runner->report, runner->channel) < 0 ||
+        gw_channel_put(runner->channel, message, (struct gw_channel_fds){0}) < 0)
+        out_of_memory();
+    flush(runner);
+}
+
+static void say_hello(struct runner *runner)
+{
+    struct gw_buffer names = {0};
+    struct gw_value *list = gw_list();
+    for (size_t i = 0; i < gw_function_count(); i++)
+        if (gw_list_push(list, gw_str(gw_function_at(i)->name)) < 0)
+            out_of_memory();
+    if (gw_codec_encode(list, NULL, &names) < 0)
+        out_of_memory();
+    const struct gw_message message = {
+        .type = GW_MESSAGE_runner,
+        .runner = {.protocol = GW_PROTOCOL, .functions = {names.data, (uint32_t)names.size}}};
+    say(runner, &message);
+    gw_value_unref(list);
+    gw_buffer_deinit(&names);
+}
+
+static void say_ended(struct runner *runner, uint32_t outcome, const struct gw_error *error)
+{
+    const struct gw_message message = {.type = GW_MESSAGE_ended,
+                                       .ended = {.attempt = runner->attempt,
+                                                 .rank = runner->rank,
+                                                 .outcome = outcome,
+                                                 .code = error->code,
+                                                 .executing = outcome == GW_OUTCOME_FAILED,
+                                                 .text = error->text}};
+    say(runner, &message);
+}
+
+/* -- Listening -----------------------------------------------------------------------------------
+ */
+
+static void on_assign(struct runner *runner, const struct gw_msg_assign *assign, const int *fds,
+                      uint8_t fd_count)
+{
+    struct gw_batch *batch = gw_batch_new(assign, fds, fd_count);
+    if (!batch)
+        out_of_memory();
+    *runner->last = batch;
+    runner->last = &batch->next;
+}
+
+static void on_go(struct runner *runner, const struct gw_msg_gang_go *go, int fd)
+{
+    if (runner->go_fd >= 0)
+        close(runner->go_fd);
+    runner->go_fd = fd;
+    runner->go_attempt = go->attempt;
+}
+
+static void on_refuse(const struct gw_msg_refuse *refuse)
+{
+    fprintf(stderr, "gangway: the worker refused this runner: %s\n", refuse->text);
+    exit(EXIT_FAILURE);
+}
+
+/* What is not for runners is skipped: a newer worker may say more. */
+static void on_message(struct runner *runner, const struct gw_message *message, const int *fds,
+                       uint8_t fd_count)
+{
+    uint8_t taken = 0;
+    switch (message->type) {
+    case GW_MESSAGE_assign:
+        on_assign(runner, &message->assign, fds, fd_count);
+        taken = fd_count;
+        break;
+    case GW_MESSAGE_spec:
+        if (gw_specs_add(&runner->specs, &message->spec) < 0)
+            out_of_memory();
+        break;
+    case GW_MESSAGE_forget:
+        gw_specs_forget(&runner->specs, message->forget.job);
+        break;
+    case GW_MESSAGE_gang:
+        runner->gang = message->gang;
+        break;
+    case GW_MESSAGE_gang_go:
+        on_go(runner, &message->gang_go, fd_count ? fds[0] : -1);
+        taken = fd_count ? 1 : 0;
+        break;
+    case GW_MESSAGE_control:
+        runner->control_attempt = message->control.attempt;
+        runner->control = (int)message->control.command;
+        break;
+    case GW_MESSAGE_refuse:
+        on_refuse(&message->refuse);
+        break;
+    default:
+        break;
+    }
+    while (taken < fd_count)
+        close(fds[taken++]);
+}
+
+/* Takes one message. wait false: only what is here already; GW_EAGAIN when nothing is. */
+static int listen_once(struct runner *runner, bool wait)
+{
+    struct gw_message message;
+    struct gw_error error;
+    int fds[GW_FRAME_FDS_MAX];
+    uint8_t fd_count = 0;
+    int rc = gw_channel_get(runner->channel, wait, &message, fds, &fd_count, &error);
+    if (rc == GW_EPROTO) {
+        fprintf(stderr, "gangway: from the worker: %s\n", error.text);
+        exit(EXIT_FAILURE);
+    }
+    if (rc < 0 && rc != GW_EAGAIN)
+        exit(EXIT_SUCCESS);
+    if (rc == 0)
+        on_message(runner, &message, fds, fd_count);
+    return rc;
+}
+
+/* What has come while a task runs. */
+static void listen_ready(struct runner *runner)
+{
+    struct pollfd fd = {.fd = gw_channel_fd(runner->channel), .events = POLLIN};
+    while (listen_once(runner, false) == 0)
+        ;
+    while (poll(&fd, 1, 0) > 0) {
+        (void)listen_once(runner, true);
+        while (listen_once(runner, false) == 0)
+            ;
+    }
+}
+
+/* -- Steps of training ---------------------------------------------------------------------------
+ */
+
+static void metric_send(struct runner *runner, uint64_t now_ns)
+{
+    const struct gw_message message = {.type = GW_MESSAGE_metric,
+                                       .metric = {.attempt = runner->attempt,
+                                                  .rank = runner->rank,
+                                                  .step = runner->metric.step,
+                                                  .name = runner->metric.name,
+                                                  .value = runner->metric.value}};
+    runner->metric.pending = false;
+    runner->metric.sent_ns = now_ns;
+    say(runner, &message);
+}
+
+static void runner_on_metric(void *arg, int64_t step, const char *name, double value)
+{
+    struct runner *runner = arg;
+    uint64_t now_ns = gw_clock_now_ns();
+    runner->metric.pending = true;
+    runner->metric.step = step;
+    runner->metric.value = value;
+    snprintf(runner->metric.name, sizeof runner->metric.name, "%s", name);
+    if (runner->metric.sent_ns == 0 || now_ns - runner->metric.sent_ns >= METRIC_EVERY_NS)
+        metric_send(runner, now_ns);
+    if (now_ns - runner->trimmed_ns >= TRIM_EVERY_NS) {
+        gw_output_trim(&runner->output);
+        runner->trimmed_ns = now_ns;
+    }
+}
+
+static int runner_on_control(void *arg)
+{
+    struct runner *runner = arg;
+    listen_ready(runner);
+    return runner->control_attempt == runner->attempt ? runner->control : GW_CONTINUE;
+}
+
+/* -- Executing -----------------------------------------------------------------------------------
+ */
+
+/* The value of one row, NULL where it has none; its descriptor is consumed in any case. */
+static int take_value(const struct gw_batch_dep *dep, struct gw_value **value,
+                      struct gw_error *error)
+{
+    if (dep->fd >= 0) {
+        int rc = gw_result_map(dep->fd, dep->bytes, value, error);
+        close(dep->fd);
+        return rc;
+    }
+    if (dep->value.size == 0)
+        return 0;
+    return gw_codec_decode(dep->value.data, dep->value.size, NULL, value, error);
+}
+
+/* Dependencies of one task, as the references in its arguments count them. */
+struct deps {
+    struct gw_value **items;
+    uint32_t count;
+    struct gw_value *all; /* a list that `missing` more rows belong to */
+    uint64_t missing;
+};
+
+static int add_dep(struct deps *deps, const struct gw_batch_dep *dep, struct gw_error *error)
+{
+    struct gw_value *value = NULL;
+    int rc = take_value(dep, &value, error);
+    if (rc < 0)
+        return rc;
+    if (deps->missing) {
+        deps->missing--;
+        return gw_list_push(deps->all, value ? value : gw_nil());
+    }
+    if (dep->rank == GW_DEP_ALL && !value) {
+        deps->missing = dep->bytes;
+        deps->all = value = gw_list();
+    }
+    deps->items[deps->count++] = value;
+    return 0;
+}
+
+static int resolve_args(struct gw_bin args, struct gw_value *const *deps, uint32_t dep_count,
+                        struct gw_task *task)
+{
+    struct gw_value *raw = args.size ? NULL : gw_list();
+    int rc = args.size ? gw_codec_decode(args.data, args.size, NULL, &raw, &task->error) : 0;
+    if (rc == 0 && gw_value_type(raw) != GW_LIST)
+        rc = gw_error_set(&task->error, GW_EPROTO, "arguments are no list");
+    if (rc == 0)
+        rc = gw_args_resolve(raw, deps, dep_count, &task->args, &task->error);
+    gw_value_unref(raw);
+    return rc;
+}
+
+/* Decodes a row's arguments into the task; all its dependencies are consumed, also on failure. */
+static int take_args(struct gw_batch *batch, const struct gw_batch_row *row, struct gw_task *task)
+{
+    struct gw_value *few[8] = {NULL};
+    struct deps deps = {.items = row->dep_count > 8 ? calloc(row->dep_count, sizeof *few) : few};
+    int rc = 0;
+    if (!deps.items)
+        out_of_memory();
+    for (uint32_t i = 0; i < row->dep_count; i++) {
+        struct gw_batch_dep dep;
+        int taken = gw_batch_dep(batch, &dep);
+        if (taken == 0)
+            taken = add_dep(&deps, &dep, &task->error);
+        else
+            (void)gw_error_set(&task->error, taken, "a dependency came without its descriptor");
+        rc = rc < 0 ? rc : taken;
+    }
+    if (rc == 0)
+        rc = resolve_args(row->args, deps.items, deps.count, task);
+    for (uint32_t i = 0; i < deps.count; i++)
+        gw_value_unref(deps.items[i]);
+    if (deps.items != few)
+        free(deps.items);
+    return rc;
+}
+
+/* A gang's rank says that it stands, and waits until all do. */
+static int join_gang(struct runner *runner, struct gw_task *task)
+{
+    if (runner->gang.attempt != runner->attempt)
+        return gw_error_set(&task->error, GW_EPROTO, "a rank was assigned before its gang");
+    task->rank = runner->rank;
+    task->world = runner->gang.world;
+    task->local_rank = runner->rank - runner->gang.first_rank;
+
+    const struct gw_message ready = {
+        .type = GW_MESSAGE_rank_ready,
+        .rank_ready = {.attempt = runner->attempt, .rank = runner->rank}};
+    say(runner, &ready);
+    while (runner->go_fd < 0 || runner->go_attempt != runner->attempt)
+        (void)listen_once(runner, true);
+
+    const struct gw_comm_host_options options = {
+        .fd = runner->go_fd, .rank = (int)task->rank, .ranks = (int)task->world};
+    int rc = gw_comm_open_host(&options, &task->comm, &task->error);
+    close(runner->go_fd);
+    runner->go_fd = -1;
+    return rc;
+}
+
+/* The report of a failure goes first: it must be seen before those of the ranks it takes along. */
+static void end_failed(struct runner *runner, uint32_t outcome)
+{
+    struct gw_task *task = &runner->task;
+    say_ended(runner, outcome, &task->error);
+    if (task->comm)
+        gw_comm_abort(task->comm, task->error.code, (int)task->rank);
+}
+
+static void execute(struct runner *runner, const struct gw_batch_row *row,
+                    const struct gw_spec *spec)
+{
+    struct gw_task *task = &runner->task;
+    bool gang = row->rank != GW_RANK_NONE;
+    const struct gw_output_place place = {.job = row->job,
+                                          .attempt = row->attempt,
+                                          .index = row->index,
+                                          .rank = row->rank,
+                                          .bytes_max = spec->output_bytes_max};
+    runner->metric.pending = false;
+    runner->metric.sent_ns = 0;
+    if (gang)
+        gw_output_redirect(&runner->output, &place);
+    uint64_t started_ns = gw_clock_now_ns();
+    if (runner->report.count &&
+        (row->try_number > 0 || started_ns - runner->report.oldest_ns >= FLUSH_AFTER_NS))
+        flush(runner);
+
+    int rc = gw_task_run(task);
+
+    uint64_t ended_ns = gw_clock_now_ns();
+    if (gang)
+        gw_output_restore(&runner->output);
+    else
+        gw_output_move(&runner->output, &place);
+    if (runner->metric.pending)
+        metric_send(runner, ended_ns);
+    if (rc < 0) {
+        end_failed(runner, GW_OUTCOME_FAILED);
+        return;
+    }
+    const struct gw_report_row report = {.attempt = row->attempt,
+                                         .rank = row->rank,
+                                         .run_ns = ended_ns - started_ns,
+                                         .ended_ns = ended_ns};
+    if (gw_report_add(&runner->report, &report, &task->result) < 0)
+        out_of_memory();
+    if (row->try_number > 0 || gw_report_is_full(&runner->report))
+        flush(runner);
+}
+
+static void run_row(struct runner *runner, struct gw_batch *batch, const struct gw_batch_row *row)
+{
+    struct gw_task *task = &runner->task;
+    runner->attempt = row->attempt;
+    runner->rank = row->rank;
+    task->job = row->job;
+    task->index = row->index;
+    task->try_number = row->try_number;
+    task->hooks = &runner->hooks;
+
+    const struct gw_spec *spec = gw_specs_find(&runner->specs, row->job, row->spec);
+    int rc = take_args(batch, row, task);
+    if (rc == 0 && (!spec || !spec->function))
+        rc = gw_error_set(&task->error, GW_ENOENT, "this program has no task function %s",
+                          spec ? spec->name : "of that number");
+    if (rc == 0 && row->rank != GW_RANK_NONE)
+        rc = join_gang(runner, task);
+    if (rc < 0) {
+        end_failed(runner, GW_OUTCOME_CANNOT_START);
+    } else {
+        spec = gw_specs_find(&runner->specs, row->job, row->spec); /* waiting moved the list */
+        task->function = spec->function;
+        execute(runner, row, spec);
+    }
+    gw_task_reset(task);
+}
+
+static void run_batches(struct runner *runner)
+{
+    struct gw_batch_row row;
+    while (runner->first) {
+        struct gw_batch *batch = runner->first;
+        while (gw_batch_row(batch, &row))
+            run_row(runner, batch, &row);
+        runner->first = batch->next;
+        if (!runner->first)
+            runner->last = &runner->first;
+        gw_batch_free(batch);
+    }
+}
+
+void gw_runner_main(int fd)
+{
+    static struct runner runner; /* its memory belongs to the process */
+    runner.go_fd = -1;
+    runner.last = &runner.first;
+    runner.hooks = (struct gw_task_hooks){runner_on_metric, runner_on_control, &runner};
+    const char *log_dir = getenv("GANGWAY_LOG_DIR");
+    gw_output_init(&runner.output, log_dir && *log_dir ? log_dir : NULL);
+    gw_task_init(&runner.task);
+    if (gw_channel_new(fd, &runner.channel) < 0)
+        out_of_memory();
+    say_hello(&runner);
+    for (;;) {
+        run_batches(&runner);
+        if (listen_once(&runner, false) == 0)
+            continue; /* more work is here: reports may still gather */
+        flush(&runner);
+        (void)listen_once(&runner, true);
+    }
+}

@@ -1,0 +1,41 @@
+/* One execution of a task function, as its runner sees it; what user code sees is gangway/task.h.
+ */
+#ifndef GW_RUNNER_TASK_H
+#define GW_RUNNER_TASK_H
+
+#include "worker/runner/result.h"
+
+#include <gangway/task.h>
+
+/* How a task reaches the world; NULL in a task: nobody listens (inline mode). */
+struct gw_task_hooks {
+    /* rank 0 reports a step; name and number are borrowed */
+    void (*metric)(void *arg, int64_t step, const char *name, double value);
+    /* what the user wants of a training function: GW_CONTINUE, GW_PAUSE, GW_STOP */
+    int (*control)(void *arg);
+    void *arg;
+};
+
+struct gw_task {
+    const struct gw_function *function;
+    struct gw_value *args; /* a list, without references; owned */
+    uint64_t job;
+    uint32_t index, try_number, rank, world, local_rank;
+    struct gw_comm *comm; /* owned; NULL: not yet needed */
+    const struct gw_task_hooks *hooks;
+    struct gw_error error;
+    struct gw_result result;
+    char checkpoint_dir[4096]; /* empty until asked */
+};
+
+/* gw_task_init makes an ordinary task of rank 0 of 1 that has no arguments; set more before it
+ * runs. gw_task_deinit frees what it owns. gw_task_reset makes it so again, keeping memory. */
+void gw_task_init(struct gw_task *task);
+void gw_task_reset(struct gw_task *task);
+void gw_task_deinit(struct gw_task *task);
+
+/* gw_task_run calls the function. 0 where it ended well (a result is set: nil, if it gave none),
+ * else its negative code, with a text in task->error in any case. */
+int gw_task_run(struct gw_task *task);
+
+#endif
