@@ -1,0 +1,50 @@
+/* The `gangway` binary: one table of subcommands, one file for each. Results go to stdout,
+ * progress and errors to stderr. */
+#ifndef GW_CLI_CLI_H
+#define GW_CLI_CLI_H
+
+#include <gangway/gangway.h>
+#include <stdio.h>
+
+/* Exit codes; `wait` and foreground `dispatch` and `submit` give the task's own beside these. */
+enum {
+    GW_EXIT_OK = 0,
+    GW_EXIT_FAILED = 1,
+    GW_EXIT_USAGE = 2,
+    GW_EXIT_NO_SCHEDULER = 3,
+    GW_EXIT_TIMEOUT = 124,
+    GW_EXIT_INTERRUPTED = 130,
+};
+
+struct gw_cli_command {
+    const char *name;
+    const char *summary;               /* one line; NULL: hidden (a daemon) */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name; gives the exit code */
+};
+
+/* gw_cli_commands is the table, ended by a NULL name. */
+extern const struct gw_cli_command gw_cli_commands[];
+
+int gw_cli_up(int argc, char **argv);
+int gw_cli_down(int argc, char **argv);
+int gw_cli_status(int argc, char **argv);
+int gw_cli_submit(int argc, char **argv);
+int gw_cli_dispatch(int argc, char **argv);
+int gw_cli_jobs(int argc, char **argv);
+int gw_cli_logs(int argc, char **argv);
+int gw_cli_wait(int argc, char **argv);
+int gw_cli_cancel(int argc, char **argv);
+int gw_cli_explain(int argc, char **argv);
+int gw_cli_worker(int argc, char **argv);
+int gw_cli_bench(int argc, char **argv);
+int gw_cli_new(int argc, char **argv);
+int gw_cli_version(int argc, char **argv);
+int gw_cli_help(int argc, char **argv);
+
+/* gw_cli_error prints "gangway: text" to stderr and gives the exit code. */
+int gw_cli_error(const struct gw_error *error);
+
+/* gw_cli_open connects to the running cluster; GW_EXIT_OK, or the exit code after printing why. */
+int gw_cli_open(struct gw_client **client);
+
+#endif

@@ -1,0 +1,26 @@
+/* `gangway jobs`: a line a job. */
+#include "client/cli/cli.h"
+#include "client/cli/listing.h"
+
+int gw_cli_jobs(int argc, char **argv)
+{
+    static const struct gw_column columns[] = {
+        {"job", "JOB", GW_CELL_NUMBER},
+        {"name", "NAME", GW_CELL_TEXT},
+        {"state", "STATE", GW_CELL_TEXT},
+        {"tasks", "TASKS", GW_CELL_NUMBER},
+        {"running", "RUNNING", GW_CELL_NUMBER},
+        {"done", "DONE", GW_CELL_NUMBER},
+        {"failed", "FAILED", GW_CELL_NUMBER},
+        {"submitted_ns", "AGE", GW_CELL_SINCE},
+        {0},
+    };
+    const struct gw_listing listing = {
+        .command = "jobs",
+        .summary = "List this cluster's jobs, the newest last.",
+        .query = "jobs",
+        .columns = columns,
+        .none = "no jobs",
+    };
+    return gw_listing_run(&listing, argc, argv);
+}

@@ -1,0 +1,18 @@
+/* Subcommands that show one query: options, the question, a table or JSON. */
+#ifndef GW_CLI_LISTING_H
+#define GW_CLI_LISTING_H
+
+#include "client/cli/table.h"
+
+struct gw_listing {
+    const char *command, *summary;
+    const char *query;
+    const struct gw_column *columns;
+    const char *none; /* said when the list is empty */
+    bool single;      /* the answer is one dict, not a list */
+};
+
+/* gw_listing_run is the whole subcommand; gives the exit code. */
+int gw_listing_run(const struct gw_listing *listing, int argc, char **argv);
+
+#endif

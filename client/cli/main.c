@@ -1,0 +1,99 @@
+/* The entry of the `gangway` binary: finds the subcommand and runs it. */
+#include "client/cli/cli.h"
+
+#include "client/cli/options.h"
+#include "scheduler/net/daemon.h"
+#include "worker/guardian/guardian.h"
+#include "worker/net/worker.h"
+
+#include <string.h>
+
+const struct gw_cli_command gw_cli_commands[] = {
+    {"up", "start a cluster on this machine", gw_cli_up},
+    {"down", "end it", gw_cli_down},
+    {"status", "what the cluster has and does", gw_cli_status},
+    {"submit", "run a command as a task", gw_cli_submit},
+    {"dispatch", "run a command as a gang of ranks", gw_cli_dispatch},
+    {"jobs", "list jobs", gw_cli_jobs},
+    {"logs", "print a job's output", gw_cli_logs},
+    {"wait", "wait for jobs to end", gw_cli_wait},
+    {"cancel", "end jobs", gw_cli_cancel},
+    {"explain", "why a job waits, or what it does", gw_cli_explain},
+    {"worker", "list workers", gw_cli_worker},
+    {"bench", "measure a private cluster", gw_cli_bench},
+    {"new", "write a small project", gw_cli_new},
+    {"version", "print the version", gw_cli_version},
+    {"help", "print this, or the help of a command", gw_cli_help},
+    {"scheduler", NULL, gw_scheduler_main},
+    {"guardian", NULL, gw_guardian_main},
+    {NULL, NULL, NULL},
+};
+
+int gw_cli_version(int argc, char **argv)
+{
+    printf("gangway %s\n", gw_version());
+    return GW_EXIT_OK;
+}
+
+static void print_commands(FILE *out)
+{
+    fprintf(out, "Usage: gangway COMMAND [options]\n\nCommands:\n");
+    for (const struct gw_cli_command *command = gw_cli_commands; command->name; command++)
+        if (command->summary)
+            fprintf(out, "  %-10s %s\n", command->name, command->summary);
+    fprintf(out, "\n`gangway COMMAND --help` tells more.\n"
+                 "Exit codes: 0 ok, 1 a task failed, 2 usage, 3 no scheduler, 124 time-out, 130 "
+                 "interrupted;\ndispatch, submit and wait give the task's own.\n");
+}
+
+static const char *next_command(void *arg, size_t i)
+{
+    size_t seen = 0;
+    for (const struct gw_cli_command *command = gw_cli_commands; command->name; command++)
+        if (command->summary && seen++ == i)
+            return command->name;
+    return NULL;
+}
+
+static const struct gw_cli_command *find_command(const char *name)
+{
+    for (const struct gw_cli_command *command = gw_cli_commands; command->name; command++)
+        if (strcmp(command->name, name) == 0)
+            return command;
+    const char *nearest = gw_options_nearest(name, next_command, NULL);
+    fprintf(stderr, "gangway: unknown command '%s'%s%s%s\n", name,
+            nearest ? ", did you mean '" : "; `gangway help` lists them", nearest ? nearest : "",
+            nearest ? "'?" : "");
+    return NULL;
+}
+
+int gw_cli_help(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_commands(stdout);
+        return GW_EXIT_OK;
+    }
+    const struct gw_cli_command *command = find_command(argv[1]);
+    if (!command)
+        return GW_EXIT_USAGE;
+    char help[] = "--help";
+    char *words[] = {argv[1], help, NULL};
+    return command->run == gw_cli_help ? (print_commands(stdout), GW_EXIT_OK)
+                                       : command->run(2, words);
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv); /* the tasks of `bench` are in this program */
+    if (argc < 2) {
+        print_commands(stderr);
+        return GW_EXIT_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return gw_cli_help(1, argv + 1);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return gw_cli_version(1, argv + 1);
+    const struct gw_cli_command *command = find_command(word);
+    return command ? command->run(argc - 1, argv + 1) : GW_EXIT_USAGE;
+}

@@ -1,0 +1,252 @@
+/* Reading options with getopt_long, whose tables are made from ours. */
+#include "client/cli/options.h"
+
+#include "client/cli/cli.h"
+#include "client/cli/units.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTIONS_MAX = 40, LONG_ONLY = 256, HELP = 1000, WORD_MAX = 32 };
+
+/* Edits (insert, delete, replace, swap of neighbours) from a to b. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b), cost[WORD_MAX + 1][WORD_MAX + 1];
+    if (n > WORD_MAX || m > WORD_MAX)
+        return SIZE_MAX;
+    for (size_t i = 0; i <= n; i++) {
+        for (size_t j = 0; j <= m; j++) {
+            if (i == 0 || j == 0) {
+                cost[i][j] = i + j;
+                continue;
+            }
+            size_t best = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (cost[i - 1][j] + 1 < best)
+                best = cost[i - 1][j] + 1;
+            if (cost[i][j - 1] + 1 < best)
+                best = cost[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                cost[i - 2][j - 2] + 1 < best)
+                best = cost[i - 2][j - 2] + 1;
+            cost[i][j] = best;
+        }
+    }
+    return cost[n][m];
+}
+
+const char *gw_options_nearest(const char *word, const char *(*next)(void *arg, size_t i),
+                               void *arg)
+{
+    const char *best = NULL, *candidate;
+    size_t best_distance = strlen(word) / 3 + 2; /* farther away is no typo any more */
+    for (size_t i = 0; (candidate = next(arg, i)); i++) {
+        size_t d = distance(word, candidate);
+        if (d < best_distance) {
+            best_distance = d;
+            best = candidate;
+        }
+    }
+    return best;
+}
+
+static const char *next_option(void *arg, size_t i)
+{
+    const struct gw_option *table = arg;
+    return table[i].name;
+}
+
+/* -- Help ----------------------------------------------------------------------------------------
+ */
+
+static void print_option(const struct gw_option *option)
+{
+    char left[64];
+    int length = option->letter ? snprintf(left, sizeof left, "-%c, ", option->letter)
+                                : snprintf(left, sizeof left, "    ");
+    snprintf(left + length, sizeof left - (size_t)length, "--%s%s%s", option->name,
+             option->argument ? " " : "", option->argument ? option->argument : "");
+    /* Lines of a longer help are aligned under the first. */
+    const char *help = option->help;
+    printf("  %-26s ", left);
+    while (*help) {
+        int line = (int)strcspn(help, "\n");
+        printf("%.*s\n", line, help);
+        help += line + (help[line] == '\n');
+        if (*help)
+            printf("  %-26s ", "");
+    }
+}
+
+void gw_options_help(const struct gw_options *options)
+{
+    printf("Usage: gangway %s [options]%s%s\n\n%s\n", options->command,
+           *options->arguments ? " " : "", options->arguments, options->summary);
+    if (options->details)
+        printf("\n%s\n", options->details);
+    printf("\nOptions:\n");
+    for (const struct gw_option *option = options->table; option->name; option++)
+        print_option(option);
+    print_option(&(struct gw_option){.name = "help", .letter = 'h', .help = "print this"});
+}
+
+/* -- Parsing -------------------------------------------------------------------------------------
+ */
+
+static int usage_error(const struct gw_options *options, const char *format, ...) GW_PRINTF(2, 3);
+
+static int usage_error(const struct gw_options *options, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "gangway %s: ", options->command);
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "\n`gangway %s --help` tells more\n", options->command);
+    va_end(args);
+    return GW_EXIT_USAGE;
+}
+
+static bool parse_integer(const char *text, long long least, long long most, long long *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0' && *number >= least && *number <= most;
+}
+
+/* Stores one option; 0 or the exit code. */
+static int store(const struct gw_options *options, const struct gw_option *option, const char *text)
+{
+    long long number;
+    switch (option->kind) {
+    case GW_OPTION_FLAG:
+        *(bool *)option->into = true;
+        return 0;
+    case GW_OPTION_TEXT:
+        *(const char **)option->into = text;
+        return 0;
+    case GW_OPTION_TEXTS: {
+        struct gw_option_texts *texts = option->into;
+        const char **grown = realloc(texts->items, (texts->count + 1) * sizeof *grown);
+        if (!grown)
+            return usage_error(options, "out of memory");
+        texts->items = grown;
+        texts->items[texts->count++] = text;
+        return 0;
+    }
+    case GW_OPTION_U32:
+        if (!parse_integer(text, 0, UINT32_MAX, &number))
+            return usage_error(options, "--%s %s: not a number of 0 or more", option->name, text);
+        *(uint32_t *)option->into = (uint32_t)number;
+        return 0;
+    case GW_OPTION_I32:
+        if (!parse_integer(text, INT32_MIN, INT32_MAX, &number))
+            return usage_error(options, "--%s %s: not a whole number", option->name, text);
+        *(int32_t *)option->into = (int32_t)number;
+        return 0;
+    case GW_OPTION_DURATION:
+        if (gw_units_parse_duration(text, option->into) < 0)
+            return usage_error(options, "--%s %s: not a duration like 90, 500ms or 1h30m",
+                               option->name, text);
+        return 0;
+    case GW_OPTION_SIZE:
+        if (gw_units_parse_size(text, option->into) < 0)
+            return usage_error(options, "--%s %s: not a size like 100, 64M or 1.5G", option->name,
+                               text);
+        return 0;
+    }
+    return usage_error(options, "--%s: unknown kind", option->name);
+}
+
+static int unknown(const struct gw_options *options, const char *word)
+{
+    char name[WORD_MAX + 1];
+    if (strncmp(word, "--", 2) != 0)
+        return usage_error(options, "unknown option -%c", optopt);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    const char *nearest = gw_options_nearest(name, next_option, (void *)(uintptr_t)options->table);
+    if (nearest && strcmp(nearest, name) == 0)
+        return usage_error(options, "--%s takes no value", name);
+    if (nearest)
+        return usage_error(options, "unknown option --%s, did you mean --%s?", name, nearest);
+    return usage_error(options, "unknown option --%s", name);
+}
+
+/* getopt's tables: each option by its place, LONG_ONLY + i. */
+static void make_tables(const struct gw_options *options, char *letters,
+                        struct option longs[OPTIONS_MAX])
+{
+    size_t count = 0;
+    *letters++ = options->command_line ? '+' : '-';
+    *letters++ = ':';
+    *letters++ = 'h';
+    for (const struct gw_option *option = options->table; option->name; option++) {
+        bool argument = option->kind != GW_OPTION_FLAG;
+        longs[count] = (struct option){option->name, argument ? required_argument : no_argument,
+                                       NULL, LONG_ONLY + (int)count};
+        count++;
+        if (!option->letter)
+            continue;
+        *letters++ = option->letter;
+        if (argument)
+            *letters++ = ':';
+    }
+    longs[count++] = (struct option){"help", no_argument, NULL, HELP};
+    longs[count] = (struct option){0};
+    *letters = '\0';
+}
+
+static const struct gw_option *find(const struct gw_options *options, int found)
+{
+    if (found >= LONG_ONLY)
+        return &options->table[found - LONG_ONLY];
+    for (const struct gw_option *option = options->table; option->name; option++)
+        if (option->letter == found)
+            return option;
+    return NULL;
+}
+
+bool gw_options_parse(const struct gw_options *options, int argc, char **argv, int *first,
+                      int *exit_code)
+{
+    char letters[3 * OPTIONS_MAX];
+    struct option longs[OPTIONS_MAX];
+    int found, arguments = 0;
+    make_tables(options, letters, longs);
+    optind = 0; /* glibc: begin anew */
+    opterr = 0;
+    *exit_code = 0;
+    /* Arguments between options ('-' in letters) move, in order, to where argv begins. */
+    while (*exit_code == 0 && (found = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+        const char *word = argv[optind - 1];
+        if (found == HELP || found == 'h') {
+            gw_options_help(options);
+            return false;
+        }
+        if (found == 1)
+            argv[1 + arguments++] = optarg;
+        else if (found == '?')
+            *exit_code = unknown(options, word);
+        else if (found == ':')
+            *exit_code = usage_error(options, "%s wants a value", word);
+        else
+            *exit_code = store(options, find(options, found), optarg);
+    }
+    if (*exit_code)
+        return false;
+    while (!options->command_line && optind < argc)
+        argv[1 + arguments++] = argv[optind++]; /* behind "--" */
+    *first = options->command_line ? optind : 1;
+    int count = options->command_line ? argc - optind : arguments;
+    if (!options->command_line)
+        argv[1 + count] = NULL;
+    if (count < options->arguments_min)
+        *exit_code = usage_error(options, "%s is missing", options->arguments);
+    else if (count > options->arguments_max)
+        *exit_code = usage_error(options, "one argument too many: %s",
+                                 argv[*first + options->arguments_max]);
+    return *exit_code == 0;
+}

@@ -1,0 +1,57 @@
+/* Options of subcommands, from one table that is also their help. */
+#ifndef GW_CLI_OPTIONS_H
+#define GW_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gw_option_kind {
+    GW_OPTION_FLAG,     /* bool */
+    GW_OPTION_TEXT,     /* const char *, borrowed from argv */
+    GW_OPTION_TEXTS,    /* struct gw_option_texts: may be given many times */
+    GW_OPTION_U32,      /* uint32_t */
+    GW_OPTION_I32,      /* int32_t */
+    GW_OPTION_DURATION, /* uint64_t of nanoseconds: 90, 1h30m, 500ms */
+    GW_OPTION_SIZE,     /* uint64_t of bytes: 100, 64M, 1.5G */
+};
+
+struct gw_option_texts {
+    const char **items; /* to be freed with free() */
+    size_t count;
+};
+
+struct gw_option {
+    const char *name; /* without dashes; NULL ends a table */
+    char letter;      /* or 0 */
+    enum gw_option_kind kind;
+    void *into;
+    const char *argument; /* how the help calls its argument; NULL for flags */
+    const char *help;
+};
+
+struct gw_options {
+    const char *command;   /* "dispatch" */
+    const char *arguments; /* "-- COMMAND [ARGUMENT...]"; "" where there are none */
+    const char *summary;   /* one line */
+    const char *details;   /* more lines, or NULL */
+    const struct gw_option *table;
+    int arguments_min, arguments_max;
+    bool command_line; /* what follows the first argument is not ours to read */
+};
+
+/* gw_options_parse reads argv (argv[0] is the command). True: go on, the arguments are
+ * argv[*first] and following. False: exit with *exit_code (after --help, or a mistake that was
+ * printed). */
+bool gw_options_parse(const struct gw_options *options, int argc, char **argv, int *first,
+                      int *exit_code);
+
+/* gw_options_help prints the help of a command to stdout. */
+void gw_options_help(const struct gw_options *options);
+
+/* gw_options_nearest gives the candidate that a mistyped word probably means, or NULL. `next`
+ * yields candidates until NULL. */
+const char *gw_options_nearest(const char *word, const char *(*next)(void *arg, size_t i),
+                               void *arg);
+
+#endif

@@ -1,0 +1,31 @@
+/* `gangway status`: what the cluster has and does. */
+#include "client/cli/cli.h"
+#include "client/cli/listing.h"
+
+int gw_cli_status(int argc, char **argv)
+{
+    static const struct gw_column columns[] = {
+        {"version", "Version", GW_CELL_TEXT},
+        {"workers", "Workers", GW_CELL_TEXT},
+        {"slots", "Slots", GW_CELL_TEXT},
+        {"slots_free", "Free slots", GW_CELL_TEXT},
+        {"gpus", "GPUs", GW_CELL_TEXT},
+        {"gpus_free", "Free GPUs", GW_CELL_TEXT},
+        {"jobs_running", "Jobs running", GW_CELL_TEXT},
+        {"jobs", "Jobs", GW_CELL_TEXT},
+        {"tasks_running", "Tasks running", GW_CELL_TEXT},
+        {"tasks_waiting", "Tasks waiting", GW_CELL_TEXT},
+        {"clients", "Clients", GW_CELL_TEXT},
+        {"uptime_ns", "Up for", GW_CELL_DURATION},
+        {"dir", "Folder", GW_CELL_TEXT},
+        {0},
+    };
+    const struct gw_listing listing = {
+        .command = "status",
+        .summary = "Show what the running cluster has and does.",
+        .query = "status",
+        .columns = columns,
+        .single = true,
+    };
+    return gw_listing_run(&listing, argc, argv);
+}

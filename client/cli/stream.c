@@ -1,0 +1,258 @@
+/* Streams. Each reader asks for more from where it is; the scheduler answers when there is some.
+ * Lines of several ranks are never mixed: a line is printed whole, with its rank before it. */
+#include "client/cli/stream.h"
+
+#include "client/cli/table.h"
+#include "graph/base/clock.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_BYTES_MAX = 64 << 10, STACK_BYTES = 256 << 10 };
+#define AGAIN_NS (50 * GW_NS_PER_MS) /* between looks for a next attempt */
+
+struct reader {
+    struct gw_stream *stream;
+    uint32_t rank;
+    bool err;
+    bool raw; /* to a terminal, alone: as it comes */
+    char *line;
+    size_t line_bytes;
+    pthread_t thread;
+};
+
+struct gw_stream {
+    struct gw_stream_options options;
+    pthread_mutex_t lock; /* of what is printed, and error */
+    struct gw_error error;
+    bool prefix;
+    size_t count;
+    struct reader readers[];
+};
+
+/* -- Printing ------------------------------------------------------------------------------------
+ */
+
+/* What a terminal would show of a line in the end: progress bars overwrite themselves. A carriage
+ * return right before the newline alone is only another way to end a line. */
+static void collapse(const char **line, size_t *bytes)
+{
+    size_t end = *bytes;
+    if (end == 0 || !memchr(*line, '\r', end - 1))
+        return;
+    while (end > 0 && (*line)[end - 1] == '\r')
+        end--;
+    const char *last = end > 0 ? memrchr(*line, '\r', end) : NULL;
+    if (last) {
+        end -= (size_t)(last + 1 - *line);
+        *line = last + 1;
+    }
+    *bytes = end;
+}
+
+static void print_json(const struct reader *reader, const char *line, size_t bytes)
+{
+    json_t *text = json_stringn(line, bytes);
+    json_t *object = json_pack("{s:i, s:s, s:o}", "rank", (int)reader->rank, "stream",
+                               reader->err ? "err" : "out", "text", text ? text : json_string("?"));
+    char *dump = json_dumps(object, JSON_COMPACT);
+    printf("%s\n", dump ? dump : "{}");
+    free(dump);
+    json_decref(object);
+}
+
+/* Prints the gathered line; `whole`: a newline came. */
+static void print_line(struct reader *reader, bool whole)
+{
+    struct gw_stream *stream = reader->stream;
+    FILE *out = reader->err ? stderr : stdout;
+    const char *line = reader->line;
+    size_t bytes = reader->line_bytes;
+    collapse(&line, &bytes);
+    pthread_mutex_lock(&stream->lock);
+    if (stream->options.json) {
+        print_json(reader, line, bytes);
+    } else {
+        if (stream->prefix)
+            fprintf(out, "[%u] ", reader->rank);
+        fwrite(line, 1, bytes, out);
+        if (whole || stream->prefix)
+            fputc('\n', out);
+    }
+    fflush(stream->options.json ? stdout : out);
+    pthread_mutex_unlock(&stream->lock);
+    reader->line_bytes = 0;
+}
+
+static void feed(struct reader *reader, const char *data, size_t bytes)
+{
+    if (reader->raw) {
+        pthread_mutex_lock(&reader->stream->lock);
+        fwrite(data, 1, bytes, reader->err ? stderr : stdout);
+        fflush(reader->err ? stderr : stdout);
+        pthread_mutex_unlock(&reader->stream->lock);
+        return;
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        if (data[i] == '\n') {
+            print_line(reader, true);
+            continue;
+        }
+        if (reader->line_bytes == LINE_BYTES_MAX)
+            print_line(reader, false);
+        reader->line[reader->line_bytes++] = data[i];
+    }
+}
+
+/* -- Reading -------------------------------------------------------------------------------------
+ */
+
+static int read_chunk(struct reader *reader, struct gw_log_request *request,
+                      struct gw_log_chunk *chunk, struct gw_error *error)
+{
+    const struct gw_stream_options *options = &reader->stream->options;
+    request->job = options->job;
+    request->index = options->index;
+    request->rank = reader->rank;
+    request->stream = reader->err ? 2 : 1;
+    request->follow = options->follow;
+    return gw_job_log(options->client, request, chunk, error);
+}
+
+/* Prints one attempt from its beginning; request->attempt says which, afterwards at least. */
+static int read_attempt(struct reader *reader, struct gw_log_request *request,
+                        struct gw_error *error)
+{
+    for (;;) {
+        struct gw_log_chunk chunk;
+        const void *data = NULL;
+        size_t bytes = 0;
+        int rc = read_chunk(reader, request, &chunk, error);
+        if (rc < 0)
+            return rc;
+        gw_value_get_bytes(chunk.data, &data, &bytes, NULL);
+        feed(reader, data, bytes);
+        gw_value_unref(chunk.data);
+        request->attempt = chunk.attempt;
+        request->offset = chunk.next_offset;
+        if (chunk.end || (bytes == 0 && !request->follow))
+            break;
+    }
+    if (reader->line_bytes > 0)
+        print_line(reader, false);
+    return 0;
+}
+
+/* Looks whether there is another attempt than the one that was printed; it is request's then. */
+static bool next_attempt(struct reader *reader, struct gw_log_request *request)
+{
+    struct gw_log_request probe = *request;
+    struct gw_log_chunk chunk;
+    struct gw_error error;
+    probe.attempt = 0;
+    if (read_chunk(reader, &probe, &chunk, &error) < 0)
+        return false;
+    gw_value_unref(chunk.data);
+    if (chunk.attempt == 0 || chunk.attempt == request->attempt)
+        return false;
+    *request = (struct gw_log_request){.attempt = chunk.attempt};
+    return true;
+}
+
+static void *reader_thread(void *arg)
+{
+    struct reader *reader = arg;
+    struct gw_stream *stream = reader->stream;
+    struct gw_future *future = stream->options.future;
+    struct gw_log_request request = {.attempt = stream->options.attempt};
+    struct gw_error error = {0};
+    int rc = read_attempt(reader, &request, &error);
+    /* A retry, or another worker after this one was lost, is another attempt. */
+    for (bool over = !future; !over && rc != GW_ECLOSED;) {
+        over = gw_future_wait(future, AGAIN_NS) == 0;
+        if (next_attempt(reader, &request)) {
+            rc = read_attempt(reader, &request, &error);
+            over = false;
+        }
+    }
+    pthread_mutex_lock(&stream->lock);
+    if (rc < 0 && stream->error.code == 0)
+        stream->error = error;
+    pthread_mutex_unlock(&stream->lock);
+    return NULL;
+}
+
+/* -- All of them ---------------------------------------------------------------------------------
+ */
+
+static int start(struct gw_stream *stream, uint32_t rank, bool err)
+{
+    struct reader *reader = &stream->readers[stream->count];
+    pthread_attr_t attr;
+    bool terminal = gw_table_is_terminal(err ? stderr : stdout);
+    *reader = (struct reader){.stream = stream,
+                              .rank = rank,
+                              .err = err,
+                              .raw = terminal && !stream->prefix && !stream->options.json,
+                              .line = malloc(LINE_BYTES_MAX)};
+    if (!reader->line)
+        return GW_ENOMEM;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    int rc = pthread_create(&reader->thread, &attr, reader_thread, reader) == 0 ? 0 : GW_ENOMEM;
+    pthread_attr_destroy(&attr);
+    if (rc == 0)
+        stream->count++;
+    else
+        free(reader->line);
+    return rc;
+}
+
+int gw_stream_open(const struct gw_stream_options *options, struct gw_stream **out)
+{
+    uint32_t world = options->ranks ? options->ranks : 1;
+    uint32_t first = options->rank >= 0 ? (uint32_t)options->rank : 0;
+    uint32_t last = options->rank >= 0 ? first + 1 : world;
+    struct gw_stream *stream =
+        calloc(1, sizeof *stream + 2 * (size_t)(last - first) * sizeof *stream->readers);
+    if (!stream)
+        return GW_ENOMEM;
+    stream->options = *options;
+    stream->prefix = last - first > 1;
+    pthread_mutex_init(&stream->lock, NULL);
+    int rc = 0;
+    for (uint32_t rank = first; rank < last && rc == 0; rank++) {
+        rc = options->out ? start(stream, rank, false) : 0;
+        if (rc == 0 && options->err)
+            rc = start(stream, rank, true);
+        /* What is not live is printed rank by rank. */
+        for (; !options->follow && stream->count > 0; stream->count--) {
+            pthread_join(stream->readers[stream->count - 1].thread, NULL);
+            free(stream->readers[stream->count - 1].line);
+        }
+    }
+    if (rc < 0)
+        gw_stream_close(stream, NULL);
+    else
+        *out = stream;
+    return rc;
+}
+
+int gw_stream_close(struct gw_stream *stream, struct gw_error *error)
+{
+    if (!stream)
+        return 0;
+    for (size_t i = 0; i < stream->count; i++) {
+        pthread_join(stream->readers[i].thread, NULL);
+        free(stream->readers[i].line);
+    }
+    int rc = stream->error.code;
+    if (rc < 0 && error)
+        *error = stream->error;
+    pthread_mutex_destroy(&stream->lock);
+    free(stream);
+    return rc;
+}

@@ -1,0 +1,27 @@
+/* Output of a task on this terminal: one reader for each rank and stream, lines under one lock. */
+#ifndef GW_CLI_STREAM_H
+#define GW_CLI_STREAM_H
+
+#include <gangway/gangway.h>
+
+struct gw_stream_options {
+    struct gw_client *client; /* all borrowed, longer than it lives */
+    uint64_t job;
+    uint32_t index;
+    uint64_t attempt;         /* 0: the latest */
+    uint32_t ranks;           /* 0: an ordinary task */
+    int32_t rank;             /* only this one; -1: all */
+    bool out, err;            /* which streams; both go to this process's own of the same kind */
+    bool follow;              /* until the attempt has ended */
+    bool json;                /* a line of JSON for each line, on stdout */
+    struct gw_future *future; /* with follow: until it has ended, over all attempts; or NULL */
+};
+
+struct gw_stream;
+
+/* gw_stream_open begins to print, on threads of its own. 0, GW_ENOMEM. gw_stream_close waits until
+ * all is printed and frees; gives the first reader's error (GW_ENOENT, say), or 0. */
+int gw_stream_open(const struct gw_stream_options *options, struct gw_stream **stream);
+int gw_stream_close(struct gw_stream *stream, struct gw_error *error);
+
+#endif

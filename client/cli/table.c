@@ -1,0 +1,190 @@
+/* Aligned tables and JSON of values. Widths are counted in characters of UTF-8. */
+#include "client/cli/table.h"
+
+#include "client/cli/units.h"
+#include "graph/base/clock.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CELL_BYTES = 256, COLUMNS_MAX = 24 };
+
+bool gw_table_is_terminal(FILE *out)
+{
+    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+    return isatty(fileno(out)) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+}
+
+static void format_cell(const struct gw_column *column, const struct gw_value *row, char *text)
+{
+    const struct gw_value *value = gw_value_find(row, column->key);
+    const char *string;
+    int64_t number;
+    uint64_t now_ns = gw_clock_wall_ns();
+    if (!value || gw_value_type(value) == GW_NIL) {
+        strcpy(text, "-");
+    } else if (gw_value_get_str(value, &string, NULL) == 0) {
+        snprintf(text, CELL_BYTES, "%s", *string ? string : "-");
+    } else if (column->cell >= GW_CELL_DURATION && gw_value_get_i64(value, &number, NULL) == 0) {
+        uint64_t amount = number > 0 ? (uint64_t)number : 0;
+        if (column->cell == GW_CELL_SIZE)
+            gw_units_format_size(amount, text, CELL_BYTES);
+        else if (column->cell == GW_CELL_SINCE)
+            gw_units_format_duration(now_ns > amount ? now_ns - amount : 0, text, CELL_BYTES);
+        else
+            gw_units_format_duration(amount, text, CELL_BYTES);
+        if (amount == 0 && column->cell == GW_CELL_SINCE)
+            strcpy(text, "-");
+    } else {
+        gw_value_format(value, text, CELL_BYTES);
+    }
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?'; /* what a job calls itself must not steer the terminal */
+}
+
+static size_t width_of(const char *text)
+{
+    size_t width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+static void print_cell(FILE *out, const char *text, size_t width, bool right, bool last)
+{
+    int padding = (int)(width > width_of(text) ? width - width_of(text) : 0);
+    if (right)
+        fprintf(out, "%*s%s", padding, "", text);
+    else
+        fprintf(out, "%s%*s", text, last ? 0 : padding, "");
+    fputs(last ? "\n" : "  ", out);
+}
+
+void gw_table_print(FILE *out, const struct gw_column *columns, const struct gw_value *rows)
+{
+    size_t widths[COLUMNS_MAX] = {0}, column_count = 0, row_count = gw_value_count(rows);
+    char text[CELL_BYTES];
+    bool bold = gw_table_is_terminal(out);
+    for (; columns[column_count].key && column_count < COLUMNS_MAX; column_count++) {
+        widths[column_count] = width_of(columns[column_count].header);
+        for (size_t i = 0; i < row_count; i++) {
+            format_cell(&columns[column_count], gw_value_at(rows, i), text);
+            if (width_of(text) > widths[column_count])
+                widths[column_count] = width_of(text);
+        }
+    }
+    if (bold)
+        fputs("\033[1m", out);
+    for (size_t k = 0; k < column_count; k++)
+        print_cell(out, columns[k].header, widths[k], columns[k].cell != GW_CELL_TEXT,
+                   k + 1 == column_count);
+    if (bold)
+        fputs("\033[0m", out);
+    for (size_t i = 0; i < row_count; i++) {
+        for (size_t k = 0; k < column_count; k++) {
+            format_cell(&columns[k], gw_value_at(rows, i), text);
+            print_cell(out, text, widths[k], columns[k].cell != GW_CELL_TEXT,
+                       k + 1 == column_count);
+        }
+    }
+}
+
+void gw_table_print_dict(FILE *out, const struct gw_column *columns, const struct gw_value *dict)
+{
+    size_t width = 0;
+    char text[CELL_BYTES];
+    for (const struct gw_column *column = columns; column->key; column++)
+        if (width_of(column->header) > width)
+            width = width_of(column->header);
+    for (const struct gw_column *column = columns; column->key; column++) {
+        if (!gw_value_find(dict, column->key))
+            continue;
+        format_cell(column, dict, text);
+        print_cell(out, column->header, width, false, false);
+        fprintf(out, "%s\n", text);
+    }
+}
+
+/* -- JSON ----------------------------------------------------------------------------------------
+ */
+
+static json_t *json_of(const struct gw_value *value);
+
+static json_t *json_of_bytes(const struct gw_value *value)
+{
+    const void *data;
+    size_t bytes;
+    gw_value_get_bytes(value, &data, &bytes, NULL);
+    unsigned char *text = malloc(bytes / 3 * 4 + 8);
+    json_t *json = NULL;
+    if (text && bytes < INT32_MAX) {
+        EVP_EncodeBlock(text, data, (int)bytes);
+        json = json_string((const char *)text);
+    }
+    free(text);
+    return json;
+}
+
+static json_t *json_of_items(const struct gw_value *value)
+{
+    bool dict = gw_value_type(value) == GW_DICT;
+    json_t *json = dict ? json_object() : json_array();
+    for (size_t i = 0; json && i < gw_value_count(value); i++) {
+        json_t *item = json_of(gw_value_at(value, i));
+        if ((dict ? json_object_set_new(json, gw_value_key(value, i), item)
+                  : json_array_append_new(json, item)) < 0) {
+            json_decref(json);
+            json = NULL;
+        }
+    }
+    return json;
+}
+
+static json_t *json_of(const struct gw_value *value)
+{
+    bool b;
+    int64_t i;
+    double d;
+    const char *text;
+    json_t *json;
+    switch (gw_value_type(value)) {
+    case GW_BOOL:
+        gw_value_get_bool(value, &b, NULL);
+        return json_boolean(b);
+    case GW_I64:
+        gw_value_get_i64(value, &i, NULL);
+        return json_integer(i);
+    case GW_F64:
+        gw_value_get_f64(value, &d, NULL);
+        return isfinite(d) ? json_real(d) : json_null(); /* JSON has no infinity */
+    case GW_STR:
+        gw_value_get_str(value, &text, NULL);
+        json = json_string(text);
+        return json ? json : json_string("?"); /* it was not UTF-8 */
+    case GW_BYTES:
+        return json_of_bytes(value);
+    case GW_LIST:
+    case GW_DICT:
+        return json_of_items(value);
+    default:
+        return json_null();
+    }
+}
+
+int gw_table_json(FILE *out, const struct gw_value *value, bool compact)
+{
+    json_t *json = json_of(value);
+    char *text =
+        json ? json_dumps(json, JSON_ENCODE_ANY | (compact ? JSON_COMPACT : JSON_INDENT(2))) : NULL;
+    json_decref(json);
+    if (!text)
+        return GW_ENOMEM;
+    fprintf(out, "%s\n", text);
+    free(text);
+    return 0;
+}

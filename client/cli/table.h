@@ -1,0 +1,38 @@
+/* Tables on a terminal, and the same answers as JSON. */
+#ifndef GW_CLI_TABLE_H
+#define GW_CLI_TABLE_H
+
+#include <gangway/value.h>
+#include <stdio.h>
+
+/* How a cell is written. */
+enum gw_cell {
+    GW_CELL_TEXT,     /* strings; numbers as they are */
+    GW_CELL_NUMBER,   /* right-aligned */
+    GW_CELL_DURATION, /* nanoseconds */
+    GW_CELL_SIZE,     /* bytes */
+    GW_CELL_SINCE,    /* how long ago a wall clock time was, in nanoseconds since 1970 */
+};
+
+struct gw_column {
+    const char *key; /* in each row, a dict; NULL ends the list */
+    const char *header;
+    enum gw_cell cell;
+};
+
+/* gw_table_print prints rows (a list of dicts) in aligned columns under a header; a key that a row
+ * has not is "-". Control characters in texts are shown as "?". */
+void gw_table_print(FILE *out, const struct gw_column *columns, const struct gw_value *rows);
+
+/* gw_table_print_dict prints one dict, a line a column: "header  value". */
+void gw_table_print_dict(FILE *out, const struct gw_column *columns, const struct gw_value *dict);
+
+/* gw_table_json prints a value as JSON and a newline; `compact`: on one line (NDJSON). Bytes are
+ * base64. 0 or GW_ENOMEM. */
+int gw_table_json(FILE *out, const struct gw_value *value, bool compact);
+
+/* gw_table_is_terminal tells whether colours and live lines make sense on `out` (NO_COLOR and a
+ * dumb terminal say no). */
+bool gw_table_is_terminal(FILE *out);
+
+#endif

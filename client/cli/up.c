@@ -1,0 +1,50 @@
+/* `gangway up` starts this user's cluster on this machine. */
+#include "client/cli/cli.h"
+#include "client/cli/options.h"
+#include "client/cluster.h"
+#include "graph/base/clock.h"
+
+int gw_cli_up(int argc, char **argv)
+{
+    struct gw_cluster_options cluster = {0};
+    const char *listen = NULL;
+    uint64_t idle_stop_ns = 0;
+    bool json = false;
+    int first, exit_code;
+    const struct gw_option table[] = {
+        {"slots", 's', GW_OPTION_U32, &cluster.slots, "N",
+         "slots in all: tasks that run at once\n(default: the cores)"},
+        {"workers", 'w', GW_OPTION_U32, &cluster.workers, "K",
+         "worker processes that share the slots\n(default: 1)"},
+        {"idle-stop", 0, GW_OPTION_DURATION, &idle_stop_ns, "TIME",
+         "end when unused for so long (30m)"},
+        {"listen", 0, GW_OPTION_TEXT, &listen, "ADDRESS", "not there yet"},
+        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "up",
+        .arguments = "",
+        .summary = "Start a cluster on this machine, for this user. It goes on when the terminal\n"
+                   "is closed; `gangway down` ends it.",
+        .table = table,
+    };
+    struct gw_error error;
+    pid_t pid;
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    if (listen) {
+        gw_error_set(&error, GW_EINVAL,
+                     "--listen %s: clusters of several machines are not there yet", listen);
+        return gw_cli_error(&error);
+    }
+    cluster.idle_stop_s = (idle_stop_ns + GW_NS_PER_S - 1) / GW_NS_PER_S;
+    int rc = gw_cluster_up(&cluster, &pid, &error);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    if (json)
+        printf("{\"pid\": %d}\n", (int)pid);
+    else
+        fprintf(stderr, "the cluster is up (process %d); `gangway down` ends it\n", (int)pid);
+    return GW_EXIT_OK;
+}

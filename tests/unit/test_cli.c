@@ -1,0 +1,278 @@
+/* What the command line reads and writes: options, durations, sizes, selectors, tables, JSON. */
+#include "tests/unit/unit.h"
+
+#include "client/cli/options.h"
+#include "client/cli/table.h"
+#include "client/cli/units.h"
+#include "graph/base/clock.h"
+
+#include <gangway/gangway.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void test_durations(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t wanted_ns;
+    } good[] = {
+        {"90", 90 * GW_NS_PER_S},      {"0", 0},
+        {"1.5s", 1500 * GW_NS_PER_MS}, {"500ms", 500 * GW_NS_PER_MS},
+        {"1h30m", 5400 * GW_NS_PER_S}, {"2d", 172800 * GW_NS_PER_S},
+        {"10us", 10 * GW_NS_PER_US},   {"1m5s", 65 * GW_NS_PER_S},
+    };
+    static const char *const bad[] = {
+        "",    "s",    "-1", "1h30", "30parsecs", "1..5s",         "nan",
+        "inf", "0x10", " 5", "5 ",   "1e9",       "1000000000000d"};
+    uint64_t ns;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(gw_units_parse_duration(good[i].text, &ns), 0);
+        assert_int_equal(ns, good[i].wanted_ns);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(gw_units_parse_duration(bad[i], &ns), GW_EINVAL);
+}
+
+static void test_durations_are_written(void **state)
+{
+    static const struct {
+        uint64_t ns;
+        const char *wanted;
+    } cases[] = {
+        {850 * GW_NS_PER_US, "850us"},   {12 * GW_NS_PER_MS, "12ms"},
+        {4250 * GW_NS_PER_MS, "4.2s"},   {185 * GW_NS_PER_S, "3m05s"},
+        {5400 * GW_NS_PER_S, "1h30m"},   {187200 * GW_NS_PER_S, "2d04h"},
+        {59999 * GW_NS_PER_MS, "59.9s"},
+    };
+    char text[32];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gw_units_format_duration(cases[i].ns, text, sizeof text);
+        assert_string_equal(text, cases[i].wanted);
+    }
+}
+
+static void test_sizes(void **state)
+{
+    static const char *const bad[] = {"", "M", "-1", "1X", "1MM", "1 M", "99999999999T", "1iB"};
+    uint64_t bytes;
+    char text[32];
+    assert_int_equal(gw_units_parse_size("100", &bytes), 0);
+    assert_int_equal(bytes, 100);
+    assert_int_equal(gw_units_parse_size("64M", &bytes), 0);
+    assert_int_equal(bytes, 64 << 20);
+    assert_int_equal(gw_units_parse_size("1.5GiB", &bytes), 0);
+    assert_int_equal(bytes, 3ull << 29);
+    assert_int_equal(gw_units_parse_size("2kb", &bytes), 0);
+    assert_int_equal(bytes, 2048);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(gw_units_parse_size(bad[i], &bytes), GW_EINVAL);
+    gw_units_format_size(512, text, sizeof text);
+    assert_string_equal(text, "512 B");
+    gw_units_format_size(3 << 19, text, sizeof text);
+    assert_string_equal(text, "1.5 MiB");
+}
+
+static void test_ranges(void **state)
+{
+    static const char *const bad[] = {"", "a", "1,", ",1", "5-3", "1-", "-1", "1 2", "1,,2"};
+    struct gw_units_range ranges[GW_UNITS_RANGES_MAX];
+    assert_int_equal(gw_units_parse_ranges("1,3,5-8", ranges), 3);
+    assert_int_equal(ranges[1].first, 3);
+    assert_int_equal(ranges[1].last, 3);
+    assert_int_equal(ranges[2].first, 5);
+    assert_int_equal(ranges[2].last, 8);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(gw_units_parse_ranges(bad[i], ranges), GW_EINVAL);
+}
+
+/* Everything that options can be. */
+struct parsed {
+    bool flag;
+    const char *text;
+    struct gw_option_texts texts;
+    uint32_t number;
+    uint64_t duration_ns, bytes;
+    int first, exit_code;
+    char *argv[16];
+};
+
+/* Parses words that are separated by single spaces; the result is where they stand. */
+static bool parse(struct parsed *parsed, bool command_line, char *line)
+{
+    memset(parsed, 0, sizeof *parsed);
+    const struct gw_option table[] = {
+        {"flag", 'f', GW_OPTION_FLAG, &parsed->flag, NULL, "a flag"},
+        {"text", 't', GW_OPTION_TEXT, &parsed->text, "TEXT", "a text\nof two lines"},
+        {"texts", 'e', GW_OPTION_TEXTS, &parsed->texts, "TEXT", "texts"},
+        {"number", 'n', GW_OPTION_U32, &parsed->number, "N", "a number"},
+        {"wall", 0, GW_OPTION_DURATION, &parsed->duration_ns, "TIME", "a time"},
+        {"memory", 0, GW_OPTION_SIZE, &parsed->bytes, "SIZE", "a size"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "test",
+        .arguments = "THING",
+        .summary = "Test.",
+        .table = table,
+        .arguments_min = 1,
+        .arguments_max = command_line ? 100 : 1,
+        .command_line = command_line,
+    };
+    int argc = 0;
+    for (char *word = strtok(line, " "); word; word = strtok(NULL, " "))
+        parsed->argv[argc++] = word;
+    return gw_options_parse(&options, argc, parsed->argv, &parsed->first, &parsed->exit_code);
+}
+
+static void test_options(void **state)
+{
+    struct parsed p;
+    char line[] = "test -f thing --text=a -e x --texts y -n4 --wall 1h30m --memory 2K";
+    assert_true(parse(&p, false, line));
+    assert_true(p.flag);
+    assert_string_equal(p.text, "a");
+    assert_int_equal(p.texts.count, 2);
+    assert_string_equal(p.texts.items[1], "y");
+    assert_int_equal(p.number, 4);
+    assert_int_equal(p.duration_ns, 5400 * GW_NS_PER_S);
+    assert_int_equal(p.bytes, 2048);
+    assert_string_equal(p.argv[p.first], "thing");
+    free(p.texts.items);
+
+    char dashes[] = "test -- -f";
+    assert_true(parse(&p, false, dashes));
+    assert_false(p.flag);
+    assert_string_equal(p.argv[p.first], "-f");
+}
+
+static void test_options_stop_at_a_command(void **state)
+{
+    struct parsed p;
+    char line[] = "test -n 2 python -n 3 --no-such";
+    assert_true(parse(&p, true, line));
+    assert_int_equal(p.number, 2);
+    assert_string_equal(p.argv[p.first], "python");
+    assert_string_equal(p.argv[p.first + 1], "-n");
+    char dashes[] = "test -- -n";
+    assert_true(parse(&p, true, dashes));
+    assert_string_equal(p.argv[p.first], "-n");
+}
+
+static void test_wrong_options_are_usage(void **state)
+{
+    static const char *const lines[] = {"test thing --no-such",
+                                        "test thing -x",
+                                        "test thing -n two",
+                                        "test thing -n -1",
+                                        "test thing --wall 3y",
+                                        "test thing --memory much",
+                                        "test",
+                                        "test a b",
+                                        "test thing --text",
+                                        "test thing --flag=1"};
+    struct parsed p;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "%s", lines[i]);
+        assert_false(parse(&p, false, line));
+        assert_int_equal(p.exit_code, 2);
+    }
+    char help[] = "test --help";
+    assert_false(parse(&p, false, help));
+    assert_int_equal(p.exit_code, 0);
+}
+
+static const char *next_word(void *arg, size_t i)
+{
+    static const char *const words[] = {"status", "submit", "dispatch", "wait", NULL};
+    return words[i];
+}
+
+static void test_typos(void **state)
+{
+    assert_string_equal(gw_options_nearest("stauts", next_word, NULL), "status");
+    assert_string_equal(gw_options_nearest("dispach", next_word, NULL), "dispatch");
+    assert_string_equal(gw_options_nearest("wiat", next_word, NULL), "wait");
+    assert_null(gw_options_nearest("frobnicate", next_word, NULL));
+    assert_null(gw_options_nearest(
+        "a-word-that-is-longer-than-any-option-can-ever-be-and-so-is-none", next_word, NULL));
+}
+
+static const struct gw_column columns[] = {
+    {"job", "JOB", GW_CELL_NUMBER},
+    {"name", "NAME", GW_CELL_TEXT},
+    {"time", "TIME", GW_CELL_DURATION},
+    {"bytes", "BYTES", GW_CELL_SIZE},
+    {0},
+};
+
+static struct gw_value *row(int64_t job, const char *name, int64_t time_ns)
+{
+    struct gw_value *dict = gw_dict();
+    gw_dict_set(dict, "job", gw_i64(job));
+    gw_dict_set(dict, "name", gw_str(name));
+    gw_dict_set(dict, "time", gw_i64(time_ns));
+    return dict;
+}
+
+static void test_tables(void **state)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = tmpfile();
+    struct gw_value *rows = gw_list();
+    gw_list_push(rows, row(7, "größe", 1500000000));
+    gw_list_push(rows, row(123, "a\033[31m", 5000000));
+    gw_table_print(out, columns, rows);
+    bytes = (size_t)ftell(out);
+    rewind(out);
+    text = calloc(1, bytes + 1);
+    assert_int_equal(fread(text, 1, bytes, out), bytes);
+    assert_string_equal(text, "JOB  NAME    TIME  BYTES\n"
+                              "  7  größe   1.5s      -\n"
+                              "123  a?[31m   5ms      -\n");
+    free(text);
+    fclose(out);
+    gw_value_unref(rows);
+}
+
+static void test_json(void **state)
+{
+    char text[256] = "";
+    FILE *out = tmpfile();
+    struct gw_value *value = row(1, "x\"y", 2), *list = gw_list();
+    gw_list_push(list, gw_nil());
+    gw_list_push(list, gw_bool(true));
+    gw_list_push(list, gw_f64(0.5));
+    gw_list_push(list, gw_f64((double)INFINITY));
+    gw_list_push(list, gw_f64(0));
+    gw_list_push(list, gw_bytes_copy("abc", 3));
+    gw_dict_set(value, "list", list);
+    assert_int_equal(gw_table_json(out, value, true), 0);
+    rewind(out);
+    assert_non_null(fgets(text, sizeof text, out));
+    assert_string_equal(text,
+                        "{\"job\":1,\"name\":\"x\\\"y\",\"time\":2,\"list\":[null,true,0.5,null,"
+                        "0.0,\"YWJj\"]}\n");
+    fclose(out);
+    gw_value_unref(value);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_durations_are_written),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_options_stop_at_a_command),
+        cmocka_unit_test(test_wrong_options_are_usage),
+        cmocka_unit_test(test_typos),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
