@@ -22,6 +22,10 @@
 #include <string.h>
 #include <time.h>
 
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 19, 0)
+#error "NCCL 2.19 or later: ncclMemAlloc"
+#endif
+
 enum {
     POLLS_BUSY = 2000,     /* polls before the owner sleeps between two of them */
     POLL_PAUSE_NS = 50000, /* how long then */

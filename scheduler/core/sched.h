@@ -2,6 +2,7 @@
 #ifndef GW_SCHEDULER_CORE_SCHED_H
 #define GW_SCHEDULER_CORE_SCHED_H
 
+#include "graph/base/sm.h"
 #include "graph/wire/step.h"
 
 #include <gangway/value.h>
@@ -37,6 +38,17 @@ void gw_sched_check(const struct gw_sched *sched);
  * query). gw_sched_step calls it for query messages. */
 int gw_sched_query(const struct gw_sched *sched, const char *what, const struct gw_value *arguments,
                    struct gw_value **answer, struct gw_error *error);
+
+/* gw_sched_restore applies durable facts, the bytes of COMMIT effects in their order, to a new
+ * core; START follows. GW_ECORRUPT where the bytes are not facts. */
+int gw_sched_restore(struct gw_sched *sched, const void *bytes, size_t size);
+
+/* gw_sched_durable_dump appends the durable state in one form: equal bytes, equal states. */
+void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out);
+
+/* gw_sched_machine returns table i of the core's state machines, NULL behind the last; whoever
+ * wants counts sets .taken before the first step. */
+struct gw_sm *gw_sched_machine(size_t i);
 
 /* gw_sched_idle_since_ns: since when no job is unfinished and no client is connected; UINT64_MAX
  * when it is not idle. */

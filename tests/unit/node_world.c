@@ -49,6 +49,9 @@ int step(struct world *w, struct gw_event event)
         case GW_EFFECT_LEASE:
             w->leases++;
             break;
+        case GW_EFFECT_UNLEASE:
+            w->unleases++;
+            break;
         case GW_EFFECT_ABORT:
             w->aborts++;
             break;
@@ -251,6 +254,7 @@ void hello(struct world *w, uint64_t process, uint32_t protocol)
 int finish(struct world *w, uint64_t process, uint64_t attempt, uint32_t rank, uint64_t bytes,
            uint64_t run_ns)
 {
+    bool lacks = bytes == NO_DESCRIPTOR;
     uint32_t size = bytes ? 0 : 1;
     uint64_t one = 1, token = 50;
     struct gw_message message = {.type = GW_MESSAGE_finished};
@@ -262,7 +266,7 @@ int finish(struct world *w, uint64_t process, uint64_t attempt, uint32_t rank, u
         .values = bin("\x07", size),
         .run_ns = {&run_ns, 1},
     };
-    return deliver_with(w, RUNNER + process, message, &token, bytes > 0);
+    return deliver_with(w, RUNNER + process, message, &token, bytes > 0 && !lacks);
 }
 
 void spawned(struct world *w, uint64_t process, int code, const char *text)

@@ -15,12 +15,15 @@ enum { SCHEDULER = 1, GUARDIAN = 2, PEER = 3, RUNNER = 100 /* + process */ };
 #define MS UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)
 
+/* As bytes of finish: a value that is large, and its descriptor missing. */
+#define NO_DESCRIPTOR UINT64_C(5001)
+
 struct world {
     struct gw_node_core *core;
     struct gw_effects effects;
     uint64_t now_ns, sequence;
     uint64_t processes; /* spawned so far */
-    uint64_t connects, programs, leases, aborts, exits, drops;
+    uint64_t connects, programs, leases, unleases, aborts, exits, drops;
     uint64_t open_runners;            /* bit a process */
     GW_ARRAY(struct gw_message) sent; /* since the last clear; borrowed memory copied to arena */
     GW_ARRAY(uint64_t) sent_to;

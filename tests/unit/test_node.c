@@ -58,7 +58,7 @@ static void test_a_crash_charges_the_first_only(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
-    for (uint64_t attempt = 2; attempt < 5; attempt++)
+    for (uint64_t attempt = 2; attempt < 6; attempt++)
         must_assign(w, (struct task){.attempt = attempt});
     forget_sent(w);
     exits(w, 1, 0, 11);
@@ -72,9 +72,12 @@ static void test_a_crash_charges_the_first_only(void **state)
     assert_int_equal(ended->ended.signal, 11);
     assert_int_equal(ended->ended.executing, 1);
     assert_null(sent(w, GW_MESSAGE_ended, 1));
-    hello(w, 2, GW_PROTOCOL); /* attempt 4 goes to the next runner */
+    forget_sent(w);
+    hello(w, 2, GW_PROTOCOL); /* attempts 4 and 5 go to the next runner, in their order */
     const struct gw_message *given = must_send(w, GW_MESSAGE_assign);
+    assert_int_equal(given->assign.attempt.count, 2);
     assert_int_equal(gw_col64_at(given->assign.attempt, 0), 4);
+    assert_int_equal(gw_col64_at(given->assign.attempt, 1), 5);
     free_world(w);
 }
 
@@ -206,6 +209,25 @@ static void test_an_idle_runner_makes_room(void **state)
     free_world(w);
 }
 
+/* A stream of short tasks does not keep another program's from its slot for ever. */
+static void test_what_is_older_gets_its_turn(void **state)
+{
+    struct world *w = new_world(1);
+    function_spec(w, (struct gw_msg_spec){0});
+    function_spec(w, (struct gw_msg_spec){.number = 1, .cwd = "/elsewhere"});
+    must_assign(w, (struct task){.attempt = 1});
+    hello(w, 1, GW_PROTOCOL);
+    must_assign(w, (struct task){.attempt = 2, .spec = 1}); /* wants a runner of its own */
+    must_assign(w, (struct task){.attempt = 3});
+    forget_sent(w);
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    assert_null(sent(w, GW_MESSAGE_assign, 0)); /* 3 came after 2 */
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
+    dies(w, 1, 0, 15);
+    assert_string_equal(must_send(w, GW_MESSAGE_spawn)->spawn.cwd, "/elsewhere");
+    free_world(w);
+}
+
 static void test_idle_runners_end(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -316,6 +338,34 @@ static void test_inputs_are_fetched_once(void **state)
     free_world(w);
 }
 
+/* A row for all ranks has no data of its own, and a row for order has none at all. */
+static void test_inputs_of_all_ranks(void **state)
+{
+    static const uint32_t ranks[] = {GW_DEP_ALL, GW_DEP_AFTER};
+    for (int i = 0; i < 2; i++) {
+        struct world *w = new_world(1);
+        struct dep dep = {.job = 8, .index = 2, .rank = ranks[i], .worker = 6};
+        function_spec(w, (struct gw_msg_spec){0});
+        must_assign(w, (struct task){.attempt = 1, .dep = &dep});
+        hello(w, 1, GW_PROTOCOL);
+        assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_assign)->assign.dep_rank, 0),
+                         ranks[i]);
+        assert_null(sent(w, GW_MESSAGE_fetch, 0));
+        free_world(w);
+    }
+}
+
+static void test_runners_forget(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    forget_sent(w);
+    deliver(w, SCHEDULER, (struct gw_message){.type = GW_MESSAGE_forget, .forget = {1}});
+    assert_int_equal(must_send(w, GW_MESSAGE_forget)->forget.job, 1);
+    assert_int_equal(assign(w, (struct task){.attempt = 2}), GW_EPROTO); /* its spec is gone */
+    free_world(w);
+}
+
 static void test_lost_inputs(void **state)
 {
     for (int way = 0; way < 4; way++) {
@@ -386,6 +436,7 @@ static void test_broken_protocol_changes_nothing(void **state)
     forget_sent(w);
     assert_int_equal(finish(w, 1, 99, GW_RANK_NONE, 5000, 1), GW_EPROTO);
     assert_int_equal(w->drops, 1);
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, NO_DESCRIPTOR, 1), GW_EPROTO);
     assert_int_equal(assign(w, (struct task){.attempt = 2, .spec = 44}), GW_EPROTO);
     assert_int_equal(assign(w, (struct task){.attempt = 2, .rank = 1}), GW_EPROTO);
     assert_int_equal(w->sent.count, 0);
@@ -393,7 +444,7 @@ static void test_broken_protocol_changes_nothing(void **state)
     free_world(w);
 }
 
-static void test_ends_wait_for_the_scheduler(void **state)
+static void test_a_new_connection_hears_of_what_lives(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     must_assign(w, (struct task){.attempt = 2});
@@ -401,12 +452,12 @@ static void test_ends_wait_for_the_scheduler(void **state)
                 (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = "closed"});
     forget_sent(w);
     finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
-    assert_null(sent(w, GW_MESSAGE_finished, 0));
     w->sequence += 1000;
     open_scheduler(w);
-    const struct gw_message *registration = must_send(w, GW_MESSAGE_registration);
-    assert_int_equal(registration->registration.attempt.count, 2);
-    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_finished)->finished.attempt, 0), 1);
+    const struct gw_msg_registration *now = &must_send(w, GW_MESSAGE_registration)->registration;
+    assert_int_equal(now->attempt.count, 1);
+    assert_int_equal(gw_col64_at(now->attempt, 0), 2);
+    assert_null(sent(w, GW_MESSAGE_finished, 0));
     free_world(w);
 }
 
@@ -416,11 +467,12 @@ static void test_fence(void **state)
     tick(w, 2 * SECOND);
     const struct gw_message *beat = sent(w, GW_MESSAGE_heartbeat, 1);
     assert_non_null(beat);
+    w->now_ns += 3 * SECOND; /* the fence counts from when it was sent, not from the answer */
     deliver(w, SCHEDULER,
             (struct gw_message){.type = GW_MESSAGE_heartbeat,
                                 .heartbeat = {1, beat->heartbeat.number, 0}});
     forget_sent(w);
-    tick(w, 10 * SECOND - 1);
+    tick(w, 7 * SECOND - 1);
     assert_null(sent(w, GW_MESSAGE_bury, 0));
     tick(w, 1);
     assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 0);
@@ -467,7 +519,10 @@ int main(void)
         cmocka_unit_test(test_commands),
         cmocka_unit_test(test_slots_are_kept_until_buried),
         cmocka_unit_test(test_an_idle_runner_makes_room),
+        cmocka_unit_test(test_what_is_older_gets_its_turn),
         cmocka_unit_test(test_idle_runners_end),
+        cmocka_unit_test(test_inputs_of_all_ranks),
+        cmocka_unit_test(test_runners_forget),
         cmocka_unit_test(test_kill),
         cmocka_unit_test(test_wall_limit),
         cmocka_unit_test(test_objects_are_served_and_released),
@@ -475,7 +530,7 @@ int main(void)
         cmocka_unit_test(test_lost_inputs),
         cmocka_unit_test(test_stale_messages_are_dropped),
         cmocka_unit_test(test_broken_protocol_changes_nothing),
-        cmocka_unit_test(test_ends_wait_for_the_scheduler),
+        cmocka_unit_test(test_a_new_connection_hears_of_what_lives),
         cmocka_unit_test(test_fence),
         cmocka_unit_test(test_shutdown_buries_all),
         cmocka_unit_test(test_guardian_gone),

@@ -58,6 +58,7 @@ static void test_gang_of_functions(void **state)
     assert_int_equal(must_send(w, GW_MESSAGE_metric)->metric.step, 10);
     deliver(w, SCHEDULER, (struct gw_message){.type = GW_MESSAGE_control, .control = {1, 2}});
     assert_int_equal(must_send(w, GW_MESSAGE_control)->control.command, 2);
+    assert_int_equal(w->unleases, 1); /* before the ranks go, which bind the port */
     assert_int_equal(finish(w, 1, 1, 0, 0, 1000), 0);
     assert_int_equal(finish(w, 2, 1, 1, 0, 1000), 0);
     assert_non_null(sent(w, GW_MESSAGE_finished, 1));

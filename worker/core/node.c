@@ -92,6 +92,12 @@ void *gw_core_scratch(struct gw_node_core *core, size_t bytes)
     return memory;
 }
 
+const char *gw_core_text(struct gw_node_core *core, const char *text)
+{
+    size_t bytes = strlen(text ? text : "") + 1;
+    return memcpy(gw_core_scratch(core, bytes), text ? text : "", bytes);
+}
+
 struct gw_effect *gw_core_effect(struct gw_node_core *core, uint32_t type)
 {
     GW_MUST(gw_array_push(&core->effects->list, (struct gw_effect){.type = type}));
@@ -217,8 +223,6 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_array_deinit(&core->programs);
     gw_array_deinit(&core->processes);
     gw_array_deinit(&core->fetches);
-    gw_array_deinit(&core->outbox);
-    gw_arena_deinit(&core->outbox_arena);
     gw_map_deinit(&core->jobs);
     gw_map_deinit(&core->attempts);
     gw_map_deinit(&core->gangs);
@@ -271,10 +275,6 @@ static void list_attempts(struct gw_node_core *core, struct gw_msg_registration 
     uint64_t key, value;
     while (gw_map_next(&core->gangs, &at, &key, &value))
         count += ((struct gw_gang *)(uintptr_t)value)->ranks.count;
-    for (size_t i = 0; i < core->outbox.count; i++)
-        count += core->outbox.items[i].message.type == GW_MESSAGE_finished
-                     ? core->outbox.items[i].message.finished.attempt.count
-                     : 1;
     uint64_t *attempts = gw_core_scratch(core, count * sizeof *attempts);
     uint32_t *ranks = gw_core_scratch(core, count * sizeof *ranks), n = 0;
     for (at = 0; gw_map_next(&core->attempts, &at, &key, &value);) {
@@ -286,15 +286,6 @@ static void list_attempts(struct gw_node_core *core, struct gw_msg_registration 
         for (size_t i = 0; i < gang->ranks.count; i++) {
             attempts[n] = key;
             ranks[n++] = gang->ranks.items[i]->rank;
-        }
-    }
-    for (size_t i = 0; i < core->outbox.count; i++) {
-        const struct gw_message *told = &core->outbox.items[i].message;
-        uint32_t rows = told->type == GW_MESSAGE_finished ? told->finished.attempt.count : 1;
-        for (uint32_t row = 0; row < rows; row++, n++) {
-            bool well = told->type == GW_MESSAGE_finished;
-            attempts[n] = well ? gw_col64_at(told->finished.attempt, row) : told->ended.attempt;
-            ranks[n] = well ? gw_col32_at(told->finished.rank, row) : told->ended.rank;
         }
     }
     message->attempt = (struct gw_col64){attempts, n};
@@ -352,7 +343,6 @@ static void on_welcome(struct gw_node_core *core, const struct gw_message *messa
     list_attempts(core, &registration);
     gw_core_send(core, core->scheduler, GW_MESSAGE_registration)->message.registration =
         registration;
-    gw_result_flush_outbox(core);
     size_t at = 0;
     uint64_t key, value;
     while (gw_map_next(&core->gangs, &at, &key, &value)) {
@@ -405,12 +395,11 @@ static void drop_all(struct gw_node_core *core, uint64_t grace_ns)
         gw_gang_abort(core, gang);
         gw_gang_tidy(core, gang);
     }
-    gw_array_clear(&core->outbox);
 }
 
 static bool anything_runs(const struct gw_node_core *core)
 {
-    return core->attempts.count || core->gangs.count || core->outbox.count;
+    return core->attempts.count || core->gangs.count;
 }
 
 static void fence(struct gw_node_core *core)

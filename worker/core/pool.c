@@ -186,14 +186,17 @@ static void feed(struct gw_node_core *core, struct gw_process *process, size_t s
 /* Idle runners first, so that nothing waits behind another task while one of them is free. */
 static void feed_pool(struct gw_node_core *core, struct gw_pool *pool)
 {
-    for (int idle = 1; idle >= 0; idle--) {
-        size_t left = pool->runners.count;
-        for (size_t i = 0; i < pool->runners.count && pool->ready.first; i++, left--) {
+    size_t left = 0;
+    for (size_t i = 0; i < pool->runners.count; i++)
+        left += takes_work(pool->runners.items[i]);
+    for (int idle = 1; idle >= 0; idle--)
+        for (size_t i = 0; i < pool->runners.count && pool->ready.first; i++) {
             struct gw_process *process = pool->runners.items[i];
-            if (takes_work(process) && (process->state == GW_PROCESS_IDLE) == idle)
-                feed(core, process, (pool->ready.count + left - 1) / left);
+            if (!takes_work(process) || (process->state == GW_PROCESS_IDLE) != idle)
+                continue;
+            feed(core, process, (pool->ready.count + left - 1) / (left ? left : 1));
+            left -= left > 0;
         }
-    }
 }
 
 /* -- Starting and ending them --------------------------------------------------------------------

@@ -1,58 +1,32 @@
 /* Results: what runners report, and how it reaches the scheduler.
  *
  * Always: a runner reports in the order in which it was given work; anything else is a broken
- * protocol, seen before anything is changed. What ends while no scheduler is there waits in the
- * outbox. */
+ * protocol, seen before anything is changed. */
 #include "worker/core/state.h"
 
 #include <string.h>
 
-void *gw_result_alloc(struct gw_node_core *core, size_t bytes)
+/* What ends while no scheduler is there is not told later: it counted this worker's work as lost
+ * when the connection closed. The registration lists what lives. */
+void gw_result_tell(struct gw_node_core *core, const struct gw_message *message,
+                    struct gw_bin stderr_path)
 {
-    if (core->registered)
-        return gw_core_scratch(core, bytes);
-    if (core->outbox_told) {
-        gw_arena_reset(&core->outbox_arena);
-        core->outbox_told = false;
-    }
-    void *memory = gw_arena_alloc(&core->outbox_arena, bytes ? bytes : 1);
-    GW_MUST_PTR(memory);
-    return memory;
-}
-
-void *gw_result_copy(struct gw_node_core *core, const void *data, size_t bytes)
-{
-    void *copy = gw_result_alloc(core, bytes);
-    if (bytes)
-        memcpy(copy, data, bytes);
-    return copy;
-}
-
-static void send(struct gw_node_core *core, const struct gw_message *message, struct gw_bin path)
-{
+    if (!core->registered)
+        return;
     struct gw_effect *effect = gw_core_send(core, core->scheduler, message->type);
     if (message->type == GW_MESSAGE_finished)
         effect->message.finished = message->finished;
     else
         effect->message.ended = message->ended;
-    effect->bytes = path;
+    effect->bytes = stderr_path;
 }
 
-void gw_result_tell(struct gw_node_core *core, const struct gw_message *message,
-                    struct gw_bin stderr_path)
+static void *copy(struct gw_node_core *core, const void *data, size_t bytes)
 {
-    if (core->registered)
-        send(core, message, stderr_path);
-    else
-        GW_MUST(gw_array_push(&core->outbox, (struct gw_outbox_item){*message, stderr_path}));
-}
-
-void gw_result_flush_outbox(struct gw_node_core *core)
-{
-    for (size_t i = 0; i < core->outbox.count; i++)
-        send(core, &core->outbox.items[i].message, core->outbox.items[i].stderr_path);
-    gw_array_clear(&core->outbox);
-    core->outbox_told = true; /* its memory is in use until the next step */
+    void *memory = gw_core_scratch(core, bytes);
+    if (bytes)
+        memcpy(memory, data, bytes);
+    return memory;
 }
 
 /* -- Finished ------------------------------------------------------------------------------------
@@ -92,7 +66,6 @@ static void keep_value(struct gw_node_core *core, const struct gw_run *run, uint
         .job = gw_core_job(core, run->job, true),
         .index = run->index,
         .rank = run->rank == GW_RANK_NONE ? 0 : run->rank,
-        .ordinary = run->rank == GW_RANK_NONE,
         .token = token,
         .bytes = bytes,
     };
@@ -121,12 +94,12 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
     }
     struct gw_message out = {.type = GW_MESSAGE_finished};
     out.finished = (struct gw_msg_finished){
-        .attempt = {gw_result_copy(core, in->attempt.data, (size_t)count * 8), count},
-        .rank = {gw_result_copy(core, in->rank.data, (size_t)count * 4), count},
-        .bytes = {gw_result_copy(core, in->bytes.data, (size_t)count * 8), count},
-        .value_size = {gw_result_copy(core, in->value_size.data, (size_t)count * 4), count},
-        .values = {gw_result_copy(core, in->values.data, in->values.size), in->values.size},
-        .run_ns = {gw_result_copy(core, in->run_ns.data, (size_t)count * 8), count},
+        .attempt = {copy(core, in->attempt.data, (size_t)count * 8), count},
+        .rank = {copy(core, in->rank.data, (size_t)count * 4), count},
+        .bytes = {copy(core, in->bytes.data, (size_t)count * 8), count},
+        .value_size = {copy(core, in->value_size.data, (size_t)count * 4), count},
+        .values = {copy(core, in->values.data, in->values.size), in->values.size},
+        .run_ns = {copy(core, in->run_ns.data, (size_t)count * 8), count},
     };
     gw_result_tell(core, &out, (struct gw_bin){0});
     gw_process_next(core, process);
@@ -139,7 +112,7 @@ void gw_result_of_command(struct gw_node_core *core, struct gw_run *run)
         uint64_t attempt, bytes, run_ns;
         uint32_t rank, value_size;
         uint8_t value; /* MessagePack: 0 */
-    } *row = gw_result_alloc(core, sizeof *row);
+    } *row = gw_core_scratch(core, sizeof *row);
     row->attempt = run->attempt;
     row->rank = run->rank;
     row->bytes = row->value_size = 1;

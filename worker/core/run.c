@@ -179,8 +179,8 @@ static void gather_inputs(struct gw_node_core *core, struct gw_run *run)
 {
     for (uint32_t d = 0; d < run->dep_count; d++) {
         struct gw_run_dep *dep = &run->deps[d];
-        if (dep->value_size || dep->rank == GW_DEP_AFTER)
-            continue;
+        if (dep->value_size || dep->rank == GW_DEP_AFTER || dep->rank == GW_DEP_ALL)
+            continue; /* all ranks: the rows that follow are its data */
         dep->object = gw_object_find(core, dep->job, dep->index, dep->rank);
         if (dep->object)
             dep->object->users++;
@@ -317,12 +317,11 @@ void gw_run_tell(struct gw_node_core *core, struct gw_run *run)
         .exit_code = end->exit_code,
         .signal = end->signal,
         .executing = end->executing,
-        .text = gw_result_copy(core, end->text ? end->text : "",
-                               strlen(end->text ? end->text : "") + 1),
+        .text = gw_core_text(core, end->text),
         .stderr_tail = "",
     };
-    uint32_t bytes = (uint32_t)strlen(path) + 1;
-    gw_result_tell(core, &message, (struct gw_bin){gw_result_copy(core, path, bytes), bytes});
+    const char *copy = gw_core_text(core, path);
+    gw_result_tell(core, &message, (struct gw_bin){copy, (uint32_t)strlen(copy) + 1});
     gw_run_free(core, run);
 }
 

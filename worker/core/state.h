@@ -81,7 +81,6 @@ struct gw_object {
     uint32_t index, rank;
     uint32_t users; /* runs that have it as an input */
     bool released;  /* goes with its last user */
-    bool ordinary;  /* of a task that is no gang: rank 0, and asked for as GW_RANK_NONE too */
     uint64_t token; /* 0: value */
     uint64_t bytes;
     void *value;
@@ -203,12 +202,6 @@ struct gw_gang {
     int32_t lease_code;
 };
 
-/* Ends that could not be told yet. */
-struct gw_outbox_item {
-    struct gw_message message;
-    struct gw_bin stderr_path;
-};
-
 enum { HEARTBEATS_KEPT = 16 };
 
 struct gw_node_core {
@@ -223,9 +216,6 @@ struct gw_node_core {
     uint64_t heartbeat_number, heartbeat_due_ns, heartbeat_received;
     uint64_t heartbeat_sent_ns[HEARTBEATS_KEPT];
     uint64_t acked_ns; /* when the last acknowledged heartbeat was sent */
-    GW_ARRAY(struct gw_outbox_item) outbox;
-    struct gw_arena outbox_arena;
-    bool outbox_told;
 
     struct gw_map jobs, attempts, gangs, links, processes_by_id, neighbours, requests;
     GW_ARRAY(struct gw_program *) programs;
@@ -246,7 +236,8 @@ struct gw_node_core {
 /* -- node.c */
 void *gw_core_alloc(size_t bytes); /* zeroed; aborts when out of memory */
 char *gw_core_strdup(const char *text);
-void *gw_core_scratch(struct gw_node_core *core, size_t bytes); /* until the next step */
+void *gw_core_scratch(struct gw_node_core *core, size_t bytes);        /* until the next step */
+const char *gw_core_text(struct gw_node_core *core, const char *text); /* a copy, likewise */
 struct gw_effect *gw_core_effect(struct gw_node_core *core, uint32_t type);
 /* gw_core_send adds a SEND effect; the caller fills the message in before anything else is added.
  */
@@ -287,13 +278,10 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
 int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
                        const struct gw_msg_ended *ended);
 void gw_result_of_command(struct gw_node_core *core, struct gw_run *run); /* exit code 0 */
-/* gw_result_tell tells the scheduler of an end, or keeps it until there is one; what the message
- * and the path point to comes from gw_result_copy or gw_result_alloc in the same step. */
+/* gw_result_tell tells the scheduler, if there is one, of an end; stderr_path: see struct
+ * gw_effect. */
 void gw_result_tell(struct gw_node_core *core, const struct gw_message *message,
                     struct gw_bin stderr_path);
-void *gw_result_alloc(struct gw_node_core *core, size_t bytes);
-void *gw_result_copy(struct gw_node_core *core, const void *data, size_t bytes);
-void gw_result_flush_outbox(struct gw_node_core *core);
 
 /* -- store.c: objects */
 struct gw_object *gw_object_find(struct gw_node_core *core, uint64_t job, uint32_t index,

@@ -1,8 +1,7 @@
 /* Objects: results of tasks that lie at this worker, and who gets them.
  *
  * Always: an object that was released is only kept for runs that have it as an input; bytes are
- * counted once. An ordinary task's object has rank 0; since GW_RANK_NONE and GW_DEP_ALL are one
- * number, only such an object answers to it where there is none of that very rank. */
+ * counted once. An ordinary task's object has rank 0, and answers to GW_RANK_NONE too. */
 #include "worker/core/state.h"
 
 #include <stdlib.h>
@@ -20,12 +19,9 @@ struct gw_object *gw_object_find(struct gw_node_core *core, uint64_t job_id, uin
     struct gw_node_job *job = gw_core_job(core, job_id, false);
     if (!job)
         return NULL;
-    if (gw_map_get(&job->objects, object_key(index, rank), &value))
-        return (struct gw_object *)(uintptr_t)value;
-    if (rank != GW_RANK_NONE || !gw_map_get(&job->objects, object_key(index, 0), &value))
+    if (!gw_map_get(&job->objects, object_key(index, rank == GW_RANK_NONE ? 0 : rank), &value))
         return NULL;
-    struct gw_object *object = (struct gw_object *)(uintptr_t)value;
-    return object->ordinary ? object : NULL;
+    return (struct gw_object *)(uintptr_t)value;
 }
 
 struct gw_object *gw_object_put(struct gw_node_core *core, const struct gw_object *like)

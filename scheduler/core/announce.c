@@ -1,0 +1,95 @@
+/* Announcements.
+ *
+ * Nothing about a detached job is told before its fact is committed: a line in the queue names the
+ * task, and what is told is read when its turn comes. */
+#include "scheduler/core/announce.h"
+
+#include "scheduler/core/job.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/task.h"
+
+#include <string.h>
+
+static void tell_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    uint8_t flags = job->tasks.flags[row];
+    if (!job->session || !(flags & GW_TASK_HELD) || (flags & GW_TASK_TOLD) ||
+        !gw_sched_task_final(job, row))
+        return;
+    if (job->tasks.state[row] == GW_TASK_DONE) {
+        gw_sched_send_done(sched, job, row);
+    } else {
+        const struct gw_failure *failure = gw_sched_failure_of(job, row);
+        struct gw_msg_failed *failed =
+            &gw_sched_send(sched, job->session->remote, GW_MESSAGE_failed)->failed;
+        failed->request = job->request;
+        failed->index = row;
+        failed->code = job->tasks.state[row] == GW_TASK_CANCELLED ? GW_ECANCELLED : failure->code;
+        if (job->tasks.state[row] == GW_TASK_FAILED && (flags & GW_TASK_DEPENDENT))
+            failed->code = GW_EDEPENDENCY;
+        failed->exit_code = failure->exit_code;
+        failed->attempt = failure->attempt;
+        failed->text = gw_sched_text(sched, failure->text);
+    }
+    GW_FACT(sched, told, .job = job, .index = row);
+}
+
+void gw_sched_announce_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    if (!(job->tasks.flags[row] & GW_TASK_HELD))
+        return;
+    if (!job->detached || GW_PLANTED(5)) {
+        tell_task(sched, job, row);
+        return;
+    }
+    GW_FACT(sched, announced, .job = job, .index = row, .kind = GW_ANNOUNCE_TASK,
+            .number = sched->facts + 1);
+}
+
+void gw_sched_apply_announced(struct gw_sched *sched, const struct gw_fact_announced *fact)
+{
+    GW_MUST(gw_array_push(
+        &sched->announcements,
+        ((struct gw_announcement){fact->number, fact->job->id, fact->index, fact->kind})));
+}
+
+void gw_sched_apply_announcements_made(struct gw_sched *sched,
+                                       const struct gw_fact_announcements_made *fact)
+{
+    size_t left = sched->announcements.count - fact->count;
+    memmove(sched->announcements.items, sched->announcements.items + fact->count,
+            left * sizeof *sched->announcements.items);
+    sched->announcements.count = left;
+}
+
+void gw_sched_apply_committed(struct gw_sched *sched, const struct gw_fact_committed *fact)
+{
+    if (fact->number > sched->committed)
+        sched->committed = fact->number;
+}
+
+void gw_sched_announce_committed(struct gw_sched *sched, uint64_t number)
+{
+    GW_FACT(sched, committed, .number = number);
+    size_t count = 0;
+    for (; count < sched->announcements.count; count++) {
+        const struct gw_announcement line = sched->announcements.items[count];
+        if (line.number > sched->committed)
+            break;
+        struct gw_job *job = gw_sched_job_find(sched, line.job);
+        if (!job)
+            continue;
+        if (line.kind == GW_ANNOUNCE_TASK) {
+            tell_task(sched, job, line.index);
+        } else if (line.kind == GW_ANNOUNCE_ACCEPTED && job->session) {
+            struct gw_msg_accepted *accepted =
+                &gw_sched_send(sched, job->session->remote, GW_MESSAGE_accepted)->accepted;
+            accepted->request = job->request;
+            accepted->job = job->id;
+        }
+        if (job->questions)
+            GW_MUST(gw_array_push(&sched->revisited, job->id));
+    }
+    if (count)
+        GW_FACT(sched, announcements_made, .count = count);
+}

@@ -1,0 +1,14 @@
+/* Announcements: ends and acceptances, told to the session once they may be told. */
+#ifndef GW_SCHEDULER_CORE_ANNOUNCE_H
+#define GW_SCHEDULER_CORE_ANNOUNCE_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_announce_task tells the session that one of its targets ended: at once, or after the
+ * commit where the job is detached. */
+void gw_sched_announce_task(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* gw_sched_announce_committed tells what waited for facts that are committed now. */
+void gw_sched_announce_committed(struct gw_sched *sched, uint64_t number);
+
+#endif

@@ -1,0 +1,271 @@
+/* The columns of `assign`.
+ *
+ * Dependencies go out in the order in which the task was submitted with them, so that the k-th row
+ * is what ext 1 (k) stands for; orders without data are left out at the end and stay as empty rows
+ * elsewhere. One on all ranks is a row with GW_DEP_ALL, dep_bytes saying how many ranks, followed
+ * by a row a rank, which do not count for k. */
+#include "scheduler/core/assign.h"
+
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/task.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EACH_COLUMN(X)                                                                             \
+    X(job)                                                                                         \
+    X(attempt)                                                                                     \
+    X(dep_job)                                                                                     \
+    X(dep_bytes)                                                                                   \
+    X(index)                                                                                       \
+    X(spec)                                                                                        \
+    X(try_number)                                                                                  \
+    X(rank)                                                                                        \
+    X(gpu_count)                                                                                   \
+    X(gpus)                                                                                        \
+    X(args_size)                                                                                   \
+    X(dep_count)                                                                                   \
+    X(dep_index)                                                                                   \
+    X(dep_rank)                                                                                    \
+    X(dep_worker)                                                                                  \
+    X(dep_value_size)
+#define EACH_BLOB(X) X(args) X(dep_values)
+
+void gw_sched_assign_clear(struct gw_assign_rows *rows)
+{
+#define CLEAR(column) gw_array_clear(&rows->column);
+    EACH_COLUMN(CLEAR)
+    EACH_BLOB(CLEAR)
+#undef CLEAR
+}
+
+void gw_sched_assign_deinit(struct gw_assign_rows *rows)
+{
+#define DEINIT(column) gw_array_deinit(&rows->column);
+    EACH_COLUMN(DEINIT)
+    EACH_BLOB(DEINIT)
+#undef DEINIT
+}
+
+/* Data as it leaves: lent where it lies, or copied. */
+static const void *leave(struct gw_sched *sched, const void *data, size_t bytes, bool lend)
+{
+    if (lend || bytes == 0)
+        return data;
+    const void *copy = gw_arena_copy(&sched->effects->arena, data, bytes);
+    GW_MUST_PTR(copy);
+    return copy;
+}
+
+void gw_sched_assign_flush(struct gw_sched *sched, struct gw_worker *worker, bool lend)
+{
+    struct gw_assign_rows *rows = &worker->assign;
+    if (rows->job.count == 0)
+        return;
+    struct gw_msg_assign assign;
+#define LEAVE(column, member)                                                                      \
+    assign.column.data =                                                                           \
+        leave(sched, rows->column.items, rows->column.count * sizeof *rows->column.items, lend);   \
+    assign.column.member = (uint32_t)rows->column.count;
+#define LEAVE_COLUMN(column) LEAVE(column, count)
+#define LEAVE_BLOB(column) LEAVE(column, size)
+    EACH_COLUMN(LEAVE_COLUMN)
+    EACH_BLOB(LEAVE_BLOB)
+#undef LEAVE_BLOB
+#undef LEAVE_COLUMN
+#undef LEAVE
+    gw_sched_send(sched, worker->remote, GW_MESSAGE_assign)->assign = assign;
+    if (lend)
+        GW_MUST(gw_array_push(&sched->lent_workers, worker));
+    else
+        gw_sched_assign_clear(rows);
+}
+
+/* -- What a worker must know before --------------------------------------------------------------
+ */
+
+static void tell_spec(struct gw_sched *sched, struct gw_job *job, uint32_t number,
+                      struct gw_worker *worker)
+{
+    struct gw_spec *spec = &job->specs.items[number];
+    if (worker->slot < spec->told_count && spec->told[worker->slot] == worker->id)
+        return;
+    GW_FACT(sched, spec_told, .job = job, .spec = number, .worker = worker);
+    gw_sched_send(sched, worker->remote, GW_MESSAGE_spec)->spec = spec->message;
+}
+
+/* Remembers in a list by slot that the worker there was told. */
+static void remember(uint32_t **told, uint32_t *count, const struct gw_worker *worker)
+{
+    if (worker->slot >= *count) {
+        uint32_t more = worker->slot + 4;
+        *told = realloc(*told, more * sizeof **told);
+        GW_MUST_PTR(*told);
+        memset(*told + *count, 0, (more - *count) * sizeof **told);
+        *count = more;
+    }
+    (*told)[worker->slot] = worker->id;
+}
+
+void gw_sched_apply_spec_told(struct gw_sched *sched, const struct gw_fact_spec_told *fact)
+{
+    struct gw_spec *spec = &fact->job->specs.items[fact->spec];
+    (void)sched;
+    remember(&spec->told, &spec->told_count, fact->worker);
+}
+
+void gw_sched_apply_neighbour_told(struct gw_sched *sched,
+                                   const struct gw_fact_neighbour_told *fact)
+{
+    (void)sched;
+    remember(&fact->worker->neighbours, &fact->worker->neighbour_count, fact->neighbour);
+}
+
+static void tell_neighbour(struct gw_sched *sched, struct gw_worker *worker,
+                           struct gw_worker *neighbour)
+{
+    if (neighbour == worker || (neighbour->slot < worker->neighbour_count &&
+                                worker->neighbours[neighbour->slot] == neighbour->id))
+        return;
+    GW_FACT(sched, neighbour_told, .worker = worker, .neighbour = neighbour);
+    struct gw_msg_neighbour *message =
+        &gw_sched_send(sched, worker->remote, GW_MESSAGE_neighbour)->neighbour;
+    message->worker = neighbour->id;
+    message->address = gw_sched_text(sched, neighbour->address);
+}
+
+/* -- Rows ----------------------------------------------------------------------------------------
+ */
+
+struct dep_row {
+    uint64_t job, bytes;
+    uint32_t index, rank, worker, size;
+};
+
+static void push_dep(struct gw_assign_rows *rows, const struct dep_row *dep)
+{
+    GW_MUST(gw_array_push(&rows->dep_job, dep->job));
+    GW_MUST(gw_array_push(&rows->dep_index, dep->index));
+    GW_MUST(gw_array_push(&rows->dep_rank, dep->rank));
+    GW_MUST(gw_array_push(&rows->dep_bytes, dep->bytes));
+    GW_MUST(gw_array_push(&rows->dep_worker, dep->worker));
+    GW_MUST(gw_array_push(&rows->dep_value_size, dep->size));
+}
+
+static void push_object(struct gw_sched *sched, struct gw_worker *worker, uint32_t at,
+                        size_t *inlined)
+{
+    struct gw_assign_rows *rows = &worker->assign;
+    const struct gw_object *object = &sched->objects.items[at];
+    const void *value = gw_sched_object_value(object);
+    struct dep_row dep = {
+        .job = object->job->id,
+        .index = object->index,
+        .rank = object->rank,
+        .bytes = object->bytes,
+    };
+    if (value && *inlined + object->size <= GW_ROW_INLINE_MAX) {
+        dep.size = object->size;
+        *inlined += object->size;
+        GW_MUST(gw_array_reserve(&rows->dep_values, object->size));
+        memcpy(rows->dep_values.items + rows->dep_values.count, value, object->size);
+        rows->dep_values.count += object->size;
+    } else if (!gw_sched_object_here(object)) {
+        uint32_t place = gw_sched_holder_any(sched, at, worker->slot);
+        assert(place != GW_NONE);
+        struct gw_worker *holder = sched->workers.items[sched->holders.items[place].worker];
+        dep.worker = holder->id;
+        tell_neighbour(sched, worker, holder);
+    }
+    push_dep(rows, &dep);
+}
+
+static void push_deps(struct gw_sched *sched, struct gw_worker *worker, struct gw_job *job,
+                      uint32_t row)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    struct gw_assign_rows *rows = &worker->assign;
+    size_t before = rows->dep_job.count, inlined = 0;
+    uint32_t end = gw_sched_deps_end(tasks, row);
+    while (end > tasks->deps_at[row] && gw_sched_dep_rank(tasks, end - 1) == GW_DEP_AFTER)
+        end--;
+    for (uint32_t e = tasks->deps_at[row]; e < end; e++) {
+        struct gw_row from;
+        uint32_t rank = gw_sched_dep_rank(tasks, e);
+        bool known = gw_sched_dep(sched, job, e, &from);
+        if (rank == GW_DEP_AFTER) {
+            push_dep(rows, &(struct dep_row){known ? from.job->id : 0, 0, tasks->dep_index[e], rank,
+                                             0, 0});
+            continue;
+        }
+        assert(known);
+        uint32_t at =
+            gw_sched_object_of(sched, from.job, from.index, rank == GW_DEP_ALL ? 0 : rank);
+        if (rank != GW_DEP_ALL) {
+            push_object(sched, worker, at, &inlined);
+            continue;
+        }
+        struct dep_row all = {.job = from.job->id, .index = from.index, .rank = GW_DEP_ALL};
+        for (uint32_t i = at; i != GW_NONE; i = sched->objects.items[i].next)
+            all.bytes++;
+        push_dep(rows, &all);
+        for (; at != GW_NONE; at = sched->objects.items[at].next)
+            push_object(sched, worker, at, &inlined);
+    }
+    GW_MUST(gw_array_push(&rows->dep_count, (uint32_t)(rows->dep_job.count - before)));
+}
+
+/* What a row can take at most, so that a batch stays below what a frame holds. */
+static size_t row_bytes_max(const struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    size_t bytes = tasks->args_size[row];
+    for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
+        struct gw_row from;
+        bytes += GW_DEP_BYTES;
+        if (gw_sched_dep_rank(tasks, e) == GW_DEP_ALL && gw_sched_dep(sched, job, e, &from))
+            bytes += (size_t)GW_DEP_BYTES *
+                     from.job->specs.items[from.job->tasks.spec[from.index]].message.ranks;
+    }
+    return bytes == tasks->args_size[row] ? bytes : bytes + GW_ROW_INLINE_MAX;
+}
+
+void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_worker *worker = attempt->worker;
+    struct gw_assign_rows *rows = &worker->assign;
+    struct gw_job *job = attempt->job;
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t row = attempt->index;
+    if (rows->job.count * 44 + rows->dep_job.count * 36 + rows->args.count +
+            rows->dep_values.count + row_bytes_max(sched, job, row) >
+        GW_FLUSH_BYTES)
+        gw_sched_assign_flush(sched, worker, false);
+    tell_spec(sched, job, tasks->spec[row], worker);
+
+    GW_MUST(gw_array_push(&rows->job, job->id));
+    GW_MUST(gw_array_push(&rows->index, row));
+    GW_MUST(gw_array_push(&rows->spec, tasks->spec[row]));
+    GW_MUST(gw_array_push(&rows->attempt, attempt->gang ? attempt->gang->id : attempt->id));
+    GW_MUST(gw_array_push(&rows->try_number, tasks->charges[row].tries - 1u));
+    GW_MUST(gw_array_push(&rows->rank, attempt->rank));
+    GW_MUST(gw_array_push(&rows->gpu_count, attempt->gpus));
+    for (uint32_t i = 0, left = attempt->gpus; left > 0; i++) {
+        if (worker->gpus[i].slot != slot)
+            continue;
+        GW_MUST(gw_array_push(&rows->gpus, i));
+        left--;
+    }
+    uint32_t size = tasks->args_size[row];
+    GW_MUST(gw_array_push(&rows->args_size, size));
+    GW_MUST(gw_array_reserve(&rows->args, size));
+    if (size)
+        memcpy(rows->args.items + rows->args.count, tasks->args[row], size);
+    rows->args.count += size;
+    if (tasks->deps_at[row] == gw_sched_deps_end(tasks, row))
+        GW_MUST(gw_array_push(&rows->dep_count, 0));
+    else
+        push_deps(sched, worker, job, row);
+}

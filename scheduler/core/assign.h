@@ -1,0 +1,17 @@
+/* The columns of `assign`, the message that gives work to a worker. Used by the outbox alone. */
+#ifndef GW_SCHEDULER_CORE_ASSIGN_H
+#define GW_SCHEDULER_CORE_ASSIGN_H
+
+#include "scheduler/core/object.h"
+#include "scheduler/core/state.h"
+
+/* gw_sched_assign_row adds the row of an attempt; what its worker must know before (spec,
+ * neighbours) is sent at once. */
+void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot);
+
+/* gw_sched_assign_flush sends the rows. lend: they stay where they are until the next step. */
+void gw_sched_assign_flush(struct gw_sched *sched, struct gw_worker *worker, bool lend);
+void gw_sched_assign_clear(struct gw_assign_rows *rows);
+void gw_sched_assign_deinit(struct gw_assign_rows *rows);
+
+#endif

@@ -1,0 +1,180 @@
+/* The table of attempts.
+ *
+ * A place is used again with its generation raised, and never once that would wrap: an id from an
+ * earlier life of a place, or of the scheduler, finds nothing. */
+#include "scheduler/core/attempt.h"
+
+#include "scheduler/core/lane.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/task.h"
+
+#include <assert.h>
+
+static const struct gw_sm_state attempt_states[] = {
+    [GW_ATTEMPT_FREE] = {"free", GW_SM_NEXT(GW_ATTEMPT_SENT)},
+    [GW_ATTEMPT_SENT] = {"sent", GW_SM_NEXT(GW_ATTEMPT_RUNNING) | GW_SM_NEXT(GW_ATTEMPT_KILLED) |
+                                     GW_SM_NEXT(GW_ATTEMPT_FREE)},
+    [GW_ATTEMPT_RUNNING] = {"running", GW_SM_NEXT(GW_ATTEMPT_KILLED) | GW_SM_NEXT(GW_ATTEMPT_FREE)},
+    [GW_ATTEMPT_KILLED] = {"killed", GW_SM_NEXT(GW_ATTEMPT_FREE)},
+};
+struct gw_sm gw_sched_attempt_sm = {"attempt", attempt_states,
+                                    sizeof attempt_states / sizeof *attempt_states, NULL};
+
+static uint64_t attempt_id(const struct gw_sched *sched, uint32_t slot, uint32_t generation)
+{
+    return (sched->term & 0xffff) << 48 | (uint64_t)generation << GW_ATTEMPT_SLOT_BITS | slot;
+}
+
+/* The place of the next attempt; grows the table where none is free. */
+static uint32_t next_slot(struct gw_sched *sched)
+{
+    if (sched->free_attempt != GW_NONE)
+        return sched->free_attempt;
+    uint32_t slot = (uint32_t)sched->attempts.count;
+    assert(slot < 1u << GW_ATTEMPT_SLOT_BITS);
+    GW_MUST(
+        gw_array_push(&sched->attempts, ((struct gw_attempt){.next = GW_NONE, .generation = 1})));
+    sched->free_attempt = slot;
+    return slot;
+}
+
+uint64_t gw_sched_attempt_next(struct gw_sched *sched)
+{
+    uint32_t slot = next_slot(sched);
+    return attempt_id(sched, slot, sched->attempts.items[slot].generation);
+}
+
+uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id)
+{
+    uint32_t slot = gw_sched_attempt_place(id);
+    if (slot >= sched->attempts.count)
+        return GW_NONE;
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    if (GW_PLANTED(1))
+        return attempt->state != GW_ATTEMPT_FREE ? slot : GW_NONE;
+    return attempt->state != GW_ATTEMPT_FREE && attempt->id == id ? slot : GW_NONE;
+}
+
+static void take_gpus(struct gw_sched *sched, struct gw_worker *worker, uint32_t slot,
+                      uint32_t count)
+{
+    for (uint32_t i = 0; i < worker->gpu_count && count > 0; i++) {
+        if (worker->gpus[i].slot != GW_NONE)
+            continue;
+        worker->gpus[i].slot = slot;
+        worker->gpus_free--;
+        sched->gpus_free--;
+        count--;
+    }
+    assert(count == 0);
+}
+
+static void give_gpus(struct gw_sched *sched, struct gw_worker *worker, uint32_t slot)
+{
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        if (worker->gpus[i].slot != slot)
+            continue;
+        worker->gpus[i].slot = GW_NONE;
+        worker->gpus_free++;
+        sched->gpus_free++;
+    }
+}
+
+uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_new *options)
+{
+    uint32_t slot = next_slot(sched);
+    struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_worker *worker = options->worker;
+    sched->free_attempt = attempt->next;
+    attempt->id = attempt_id(sched, slot, attempt->generation);
+    attempt->job = options->job;
+    attempt->worker = worker;
+    attempt->gang = options->gang;
+    attempt->index = options->index;
+    attempt->rank = options->rank;
+    attempt->is_long = options->is_long;
+    attempt->gpus = gw_sched_shape_gpus(sched, options->shape);
+    gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_SENT);
+
+    attempt->prev = worker->last;
+    attempt->next = GW_NONE;
+    if (worker->last != GW_NONE)
+        sched->attempts.items[worker->last].next = slot;
+    else
+        worker->first = slot;
+    worker->last = slot;
+    worker->attempts++;
+
+    attempt->lane = gw_sched_lane_for(worker, options->shape);
+    gw_sched_lane_enter(sched, attempt->lane, attempt, options->prefetched);
+    if (attempt->gpus)
+        take_gpus(sched, worker, slot, attempt->gpus);
+    return slot;
+}
+
+void gw_sched_apply_attempt_started(struct gw_sched *sched,
+                                    const struct gw_fact_attempt_started *fact)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
+    attempt->job->tasks.flags[attempt->index] |= GW_TASK_STARTED;
+}
+
+void gw_sched_apply_attempt_killed(struct gw_sched *sched,
+                                   const struct gw_fact_attempt_killed *fact)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    if (attempt->state != GW_ATTEMPT_KILLED)
+        gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_KILLED);
+}
+
+/* A spec's mean run time; the first samples count most, later ones drift. */
+static void measure(struct gw_spec *spec, uint64_t run_ns)
+{
+    uint64_t weight = spec->samples < 8 ? spec->samples + 1 : 8;
+    spec->mean_ns = spec->mean_ns - spec->mean_ns / weight + run_ns / weight;
+    if (spec->samples < UINT32_MAX)
+        spec->samples++;
+}
+
+void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_attempt_ended *fact)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    struct gw_worker *worker = attempt->worker;
+    if (fact->well)
+        measure(&attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]], fact->run_ns);
+    gw_sched_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
+
+    if (attempt->prev != GW_NONE)
+        sched->attempts.items[attempt->prev].next = attempt->next;
+    else
+        worker->first = attempt->next;
+    if (attempt->next != GW_NONE)
+        sched->attempts.items[attempt->next].prev = attempt->prev;
+    else
+        worker->last = attempt->prev;
+    worker->attempts--;
+
+    if (attempt->gpus)
+        give_gpus(sched, worker, fact->slot);
+    if (!GW_PLANTED(2) || fact->well)
+        gw_sched_lane_leave(sched, attempt->lane, attempt);
+    gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_FREE);
+    if (attempt->gang) {
+        attempt->gang->ranks[attempt->rank].slot = GW_NONE;
+        attempt->gang->live--;
+    }
+    attempt->job = NULL;
+    attempt->worker = NULL;
+    attempt->gang = NULL;
+    if (++attempt->generation >> GW_ATTEMPT_GENERATION_BITS)
+        return; /* this place has had all its names */
+    attempt->next = sched->free_attempt;
+    sched->free_attempt = fact->slot;
+}
+
+void gw_sched_attempts_deinit(struct gw_sched *sched)
+{
+    gw_array_deinit(&sched->attempts);
+}

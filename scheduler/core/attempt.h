@@ -1,0 +1,37 @@
+/* Attempts: one task, or one rank of a gang, at one worker. Names are unique for ever. */
+#ifndef GW_SCHEDULER_CORE_ATTEMPT_H
+#define GW_SCHEDULER_CORE_ATTEMPT_H
+
+#include "scheduler/core/state.h"
+
+/* An id: 16 bits of the term, 26 of the place's generation, 22 of the place in the table. */
+enum { GW_ATTEMPT_SLOT_BITS = 22, GW_ATTEMPT_GENERATION_BITS = 26 };
+
+/* gw_sched_attempt_next is the id that the next attempt will have. */
+uint64_t gw_sched_attempt_next(struct gw_sched *sched);
+
+/* gw_sched_attempt_place is the place in the table that an id names. */
+static inline uint32_t gw_sched_attempt_place(uint64_t id)
+{
+    return id & ((1u << GW_ATTEMPT_SLOT_BITS) - 1);
+}
+
+/* gw_sched_attempt_find gives the place of a live attempt by its id; GW_NONE for any other. */
+uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id);
+
+/* gw_sched_attempt_add makes one, debits what it needs and gives its place; for apply functions.
+ */
+struct gw_attempt_new {
+    struct gw_job *job;
+    uint32_t index, rank;
+    struct gw_worker *worker;
+    struct gw_shape *shape;
+    struct gw_gang_try *gang;
+    bool prefetched, is_long;
+};
+uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_new *options);
+
+/* gw_sched_attempts_deinit frees the table. */
+void gw_sched_attempts_deinit(struct gw_sched *sched);
+
+#endif

@@ -1,0 +1,27 @@
+/* Cancelling, and running again what had ended. */
+#ifndef GW_SCHEDULER_CORE_CANCEL_H
+#define GW_SCHEDULER_CORE_CANCEL_H
+
+#include "scheduler/core/state.h"
+
+struct gw_cancel {
+    bool hard;       /* no grace */
+    uint32_t reason; /* enum gw_kill_reason */
+};
+
+/* gw_sched_cancel_task cancels a task that has not ended: at once, or when its worker says that it
+ * ended. What depends on it follows. gw_sched_cancel_job cancels all of a job. */
+void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                          const struct gw_cancel *cancel);
+void gw_sched_cancel_job(struct gw_sched *sched, struct gw_job *job,
+                         const struct gw_cancel *cancel);
+
+/* gw_sched_on_cancel, _retry and _release take a client's message. */
+void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
+                        const struct gw_msg_cancel *message);
+void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
+                       const struct gw_msg_retry *message);
+int gw_sched_on_release(struct gw_sched *sched, struct gw_session *session,
+                        const struct gw_msg_release *message);
+
+#endif

@@ -1,0 +1,247 @@
+/* Every invariant of the scheduler's state, walked and asserted. */
+#include "scheduler/core/lane.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/task.h"
+#include "scheduler/core/worker.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct gw_sm *gw_sched_machine(size_t i)
+{
+    static struct gw_sm *const machines[] = {&gw_sched_job_sm, &gw_sched_task_sm,
+                                             &gw_sched_attempt_sm, &gw_sched_gang_sm,
+                                             &gw_sched_worker_sm};
+    return i < sizeof machines / sizeof *machines ? machines[i] : NULL;
+}
+
+/* -- Workers and attempts ------------------------------------------------------------------------
+ */
+
+static void check_lane(const struct gw_sched *sched, const struct gw_worker *worker,
+                       const struct gw_lane *lane)
+{
+    uint32_t attempts = 0, longs = 0;
+    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (attempt->lane != lane)
+            continue;
+        attempts++;
+        longs += attempt->is_long;
+    }
+    assert(lane->attempts == attempts && lane->longs == longs);
+    assert(lane->debits >= longs && lane->debits <= attempts);
+    assert(attempts == longs || lane->debits > longs);
+    assert((lane->next != NULL) == (lane->debits > longs));
+    assert(sched->shapes.items[lane->shape->id] == lane->shape);
+}
+
+static void check_worker(const struct gw_sched *sched, const struct gw_worker *worker)
+{
+    uint64_t slots = 0, memory = 0, held = 0;
+    uint32_t attempts = 0, gpus = 0, previous = GW_NONE;
+    if (worker->state != GW_WORKER_READY) {
+        assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
+        return;
+    }
+    for (uint32_t i = 0; i < worker->lane_count; i++) {
+        const struct gw_lane *lane = worker->lanes[i];
+        if (!lane)
+            continue;
+        check_lane(sched, worker, lane);
+        slots += (uint64_t)lane->debits * (lane->shape->alone ? worker->slots : lane->shape->slots);
+        memory += lane->debits * lane->shape->memory_bytes;
+    }
+    assert(worker->slots_free + slots == worker->slots);
+    assert(worker->memory_free + memory == worker->memory_bytes);
+    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        assert(attempt->state != GW_ATTEMPT_FREE && attempt->worker == worker);
+        assert(attempt->prev == previous);
+        previous = slot;
+        attempts++;
+        gpus += attempt->gpus;
+        for (uint32_t k = 0, mine = 0; attempt->gpus && k < worker->gpu_count; k++) {
+            mine += worker->gpus[k].slot == slot;
+            assert(k + 1 < worker->gpu_count || mine == attempt->gpus);
+        }
+    }
+    assert(attempts == worker->attempts && previous == worker->last);
+    assert(worker->gpus_free + gpus == worker->gpu_count);
+    for (uint32_t at = worker->first_holder; at != GW_NONE;
+         at = sched->holders.items[at].worker_next) {
+        const struct gw_holder *holder = &sched->holders.items[at];
+        assert(holder->worker == worker->slot && sched->objects.items[holder->object].job);
+        assert(holder->firm || holder->fetching > 0);
+        if (holder->firm)
+            held += sched->objects.items[holder->object].bytes;
+    }
+    assert(held == worker->held_bytes);
+}
+
+static void check_workers(const struct gw_sched *sched)
+{
+    uint32_t ready = 0, slots = 0, slots_free = 0, gpus = 0, gpus_free = 0;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker)
+            continue;
+        assert(worker->slot == i && worker->remote->worker == worker);
+        check_worker(sched, worker);
+        if (worker->state != GW_WORKER_READY)
+            continue;
+        ready++;
+        slots += worker->slots;
+        slots_free += worker->slots_free;
+        gpus += worker->gpu_count;
+        gpus_free += worker->gpus_free;
+    }
+    assert(ready == sched->workers_ready && slots == sched->slots && gpus == sched->gpus);
+    assert(slots_free == sched->slots_free && gpus_free == sched->gpus_free);
+    for (size_t free = 0; free < sched->by_free.count; free++)
+        for (const struct gw_worker *worker = sched->by_free.items[free]; worker;
+             worker = worker->next) {
+            assert(worker->slots_free == free && free <= sched->free_max);
+            assert(worker->state == GW_WORKER_READY);
+        }
+}
+
+/* -- Jobs ----------------------------------------------------------------------------------------
+ */
+
+/* What the tables say, against what the edges say. */
+struct tally {
+    uint32_t *users;
+};
+
+static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
+{
+    uint8_t state = job->tasks.state[row];
+    if (state != GW_TASK_PLACED && state != GW_TASK_CANCELLING)
+        return;
+    uint64_t value;
+    if (job->specs.items[job->tasks.spec[row]].message.ranks > 0) {
+        bool found = gw_map_get(&sched->gangs, job->tasks.attempt[row], &value);
+        assert(found);
+        const struct gw_gang_try *gang = (const struct gw_gang_try *)(uintptr_t)value;
+        assert(gang->job == job && gang->index == row && gang->live > 0);
+        uint32_t live = 0, ready = 0;
+        for (uint32_t i = 0; i < gang->count; i++) {
+            live += gang->ranks[i].slot != GW_NONE;
+            ready += gang->ranks[i].ready;
+            if (gang->ranks[i].slot != GW_NONE)
+                assert(sched->attempts.items[gang->ranks[i].slot].gang == gang &&
+                       sched->attempts.items[gang->ranks[i].slot].rank == i);
+        }
+        assert(live == gang->live && ready == gang->ready);
+        assert(gang->state != GW_GANG_GOING || ready == gang->count);
+        assert(gang->state != GW_GANG_PREPARING || live == gang->count);
+        assert(state != GW_TASK_CANCELLING || gang->state == GW_GANG_ENDING);
+        return;
+    }
+    uint32_t slot = (uint32_t)(job->tasks.attempt[row] & ((1u << 22) - 1));
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    assert(attempt->id == job->tasks.attempt[row] && attempt->state != GW_ATTEMPT_FREE);
+    assert(attempt->job == job && attempt->index == row && !attempt->gang);
+    assert(state != GW_TASK_CANCELLING || attempt->state == GW_ATTEMPT_KILLED);
+}
+
+static void check_edges(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                        const struct tally *tally)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t waiting = 0;
+    bool all_known = true;
+    for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
+        struct gw_row dep;
+        if (!gw_sched_dep(sched, job, e, &dep)) {
+            all_known = false;
+            continue;
+        }
+        all_known = all_known && !dep.job->compacted;
+        waiting += !gw_sched_task_satisfied(dep.job, dep.index);
+        if (dep.job == job && gw_sched_dep_rank(tasks, e) != GW_DEP_AFTER &&
+            !gw_sched_task_final(job, row))
+            tally->users[dep.index]++;
+    }
+    assert(!all_known || tasks->waiting[row] == waiting);
+}
+
+static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    uint8_t state = tasks->state[row];
+    bool queued = false;
+    for (size_t i = 0; i < job->queues.count; i++)
+        queued = queued || gw_bits_test(&job->queues.items[i]->ready, row);
+    assert(queued == (state == GW_TASK_READY));
+    assert(state != GW_TASK_READY || tasks->waiting[row] == 0);
+    assert(state != GW_TASK_WAITING || tasks->waiting[row] > 0);
+    assert((tasks->object[row] != GW_NONE) == (state == GW_TASK_DONE));
+    assert(state != GW_TASK_DONE || tasks->users[row] > 0);
+    assert(state != GW_TASK_RELEASED || tasks->users[row] == 0);
+    assert(state != GW_TASK_DONE || gw_sched_objects_whole(sched, job, row));
+    assert((gw_sched_failure_of(job, row) != NULL) ==
+           (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED));
+    check_attempt_of(sched, job, row);
+}
+
+static void check_job(const struct gw_sched *sched, struct gw_job *job)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t unfinished = 0, done = 0, failed = 0, cancelled = 0, placed = 0, held = 0, objects = 0;
+    struct tally tally = {calloc(tasks->count + 1, sizeof *tally.users)};
+    GW_MUST_PTR(tally.users);
+    for (uint32_t row = 0; row < tasks->count; row++) {
+        uint8_t state = tasks->state[row];
+        unfinished += !gw_sched_task_final(job, row);
+        done += gw_sched_task_satisfied(job, row);
+        failed += state == GW_TASK_FAILED;
+        cancelled += state == GW_TASK_CANCELLED;
+        placed += state == GW_TASK_PLACED || state == GW_TASK_CANCELLING;
+        bool holds = (tasks->flags[row] & GW_TASK_HELD) != 0;
+        held += holds;
+        tally.users[row] += holds;
+        for (uint32_t at = tasks->object[row]; at != GW_NONE; at = sched->objects.items[at].next)
+            objects++;
+        if (!job->compacted)
+            check_edges(sched, job, row, &tally);
+        check_task(sched, job, row);
+    }
+    uint64_t foreign = 0;
+    for (uint32_t row = 0; row < tasks->count && !job->compacted; row++) {
+        assert(tasks->users[row] >= tally.users[row]);
+        foreign += tasks->users[row] - tally.users[row];
+    }
+    free(tally.users);
+    assert(job->compacted || foreign == job->needed);
+    assert(unfinished == job->unfinished && done == job->done && failed == job->failed);
+    assert(cancelled == job->cancelled_tasks && placed == job->placed && held == job->held);
+    assert(objects == job->objects);
+    assert(job->state != GW_JOB_ENDED || unfinished == 0);
+    assert(job->state != GW_JOB_RUNNING || unfinished > 0);
+}
+
+void gw_sched_check(const struct gw_sched *sched)
+{
+    uint32_t jobs = 0, unended = 0, ended = 0;
+    uint64_t ended_tasks = 0;
+    check_workers(sched);
+    for (struct gw_job *job = sched->first_job; job; job = job->next) {
+        assert(!job->next || job->next->id > job->id);
+        check_job(sched, job);
+        jobs++;
+        unended += job->state != GW_JOB_ENDED;
+        ended += job->state == GW_JOB_ENDED;
+        ended_tasks += job->state == GW_JOB_ENDED ? job->tasks.count : 0;
+    }
+    assert(jobs == sched->job_count && unended == sched->unended_jobs);
+    assert(ended == sched->ended_jobs && ended_tasks == sched->ended_tasks);
+    assert(sched->doomed.count + sched->idle.count + sched->lost.count + sched->reopened.count +
+               sched->unwanted.count + sched->retried.count + sched->ending.count ==
+           0);
+    for (const struct gw_gang_try *gang = sched->preparing; gang; gang = gang->next)
+        assert(gang->state == GW_GANG_PREPARING &&
+               (!gang->next || gang->next->deadline_ns >= gang->deadline_ns));
+}

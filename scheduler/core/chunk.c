@@ -1,0 +1,424 @@
+/* Specs and chunks.
+ *
+ * A check sees everything that an apply relies on: what was checked applies without a further look.
+ * Successors of a chunk's own rows go into compressed rows; those of earlier chunks or other jobs
+ * to the append list of the task that they wait for. */
+#include "scheduler/core/chunk.h"
+
+#include "scheduler/core/job.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/placement.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/task.h"
+#include "scheduler/core/worker.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- Specs ---------------------------------------------------------------------------------------
+ */
+
+void gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shape)
+{
+    *shape = (struct gw_shape){
+        .ranks = spec->ranks,
+        .slots = spec->slots ? spec->slots : 1,
+        .gpus = spec->gpu_mode == GW_GPU_MODE_IF_ANY ? 0 : spec->gpus,
+        .gpu_if_any = spec->gpu_mode == GW_GPU_MODE_IF_ANY,
+        .memory_bytes = spec->memory_bytes,
+    };
+}
+
+static void describe_need(const struct gw_sched *sched, const struct gw_shape *shape, char *text,
+                          size_t bytes)
+{
+    uint32_t gpus = gw_sched_shape_gpus(sched, shape);
+    int n = snprintf(text, bytes, "%u slot%s", shape->slots, shape->slots == 1 ? "" : "s");
+    if (gpus && (size_t)n < bytes)
+        n += snprintf(text + n, bytes - (size_t)n, ", %u GPU%s", gpus, gpus == 1 ? "" : "s");
+    if (shape->memory_bytes && (size_t)n < bytes)
+        (void)snprintf(text + n, bytes - (size_t)n, ", %.1f GB of memory",
+                       (double)shape->memory_bytes / 1e9);
+}
+
+static void describe_largest(const struct gw_sched *sched, char *text, size_t bytes)
+{
+    const struct gw_worker *largest = NULL;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker->state == GW_WORKER_READY &&
+            (!largest || worker->slots > largest->slots))
+            largest = worker;
+    }
+    (void)snprintf(text, bytes, "%u slots, %u GPUs, %.1f GB of memory", largest->slots,
+                   largest->gpu_count, (double)largest->memory_bytes / 1e9);
+}
+
+int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *shape,
+                        struct gw_error *error)
+{
+    if (sched->workers_ready == 0)
+        return 0;
+    char need[128], largest[128];
+    describe_need(sched, shape, need, sizeof need);
+    describe_largest(sched, largest, sizeof largest);
+    uint64_t ranks = gw_sched_ranks_ever(sched, shape);
+    if (shape->ranks > 0 && ranks < shape->ranks)
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "a gang of %u (each rank %s) does not fit this cluster: it has %u "
+                            "slots and %u GPUs in all, room for %llu ranks; its largest worker "
+                            "has %s",
+                            shape->ranks, need, sched->slots, sched->gpus,
+                            (unsigned long long)ranks, largest);
+    if (shape->ranks == 0 && ranks == 0)
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "a task that needs %s fits no worker of this cluster: the largest has "
+                            "%s",
+                            need, largest);
+    return 0;
+}
+
+int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
+                        const struct gw_msg_spec *spec, struct gw_error *error)
+{
+    (void)job;
+    if (spec->kind != GW_SPEC_FUNCTION && spec->kind != GW_SPEC_COMMAND)
+        return gw_error_set(error, GW_EINVAL, "a spec of unknown kind %u", spec->kind);
+    if (spec->gpu_mode > GW_GPU_MODE_IF_ANY)
+        return gw_error_set(error, GW_EINVAL, "a spec with unknown GPU mode %u", spec->gpu_mode);
+    if (spec->ranks > GW_RANKS_MAX)
+        return gw_error_set(error, GW_EINFEASIBLE, "a gang of %u ranks: %d are the most",
+                            spec->ranks, GW_RANKS_MAX);
+    struct gw_shape shape;
+    gw_sched_shape_of_spec(spec, &shape);
+    return gw_sched_infeasible(sched, &shape, error);
+}
+
+static struct gw_bin copy_bin(struct gw_job *job, struct gw_bin bin)
+{
+    void *copy = gw_arena_copy(&job->arena, bin.data, bin.size);
+    GW_MUST_PTR(copy);
+    return (struct gw_bin){copy, bin.size};
+}
+
+static const char *copy_text(struct gw_job *job, const char *text)
+{
+    char *copy = gw_arena_strdup(&job->arena, text ? text : "");
+    GW_MUST_PTR(copy);
+    return copy;
+}
+
+void gw_sched_apply_spec_added(struct gw_sched *sched, const struct gw_fact_spec_added *fact)
+{
+    struct gw_job *job = fact->job;
+    struct gw_spec spec = {.message = *fact->spec};
+    spec.message.key = job->id;
+    spec.message.program = copy_bin(job, spec.message.program);
+    spec.message.function = copy_text(job, spec.message.function);
+    spec.message.argv = copy_bin(job, spec.message.argv);
+    spec.message.env = copy_bin(job, spec.message.env);
+    spec.message.cwd = copy_text(job, spec.message.cwd);
+    struct gw_shape shape;
+    gw_sched_shape_of_spec(fact->spec, &shape);
+    spec.shape = gw_sched_shape_for(sched, &shape);
+    spec.queue = gw_sched_queue_for(sched, job, spec.shape, spec.message.priority);
+    GW_MUST(gw_array_push(&job->specs, spec));
+}
+
+/* -- Checking a chunk ----------------------------------------------------------------------------
+ */
+
+static uint64_t sum32(struct gw_col32 column)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < column.count; i++)
+        sum += gw_col32_at(column, i);
+    return sum;
+}
+
+static int check_columns(const struct gw_msg_submit *chunk, struct gw_error *error)
+{
+    uint32_t rows = chunk->spec.count;
+    if (chunk->args_size.count != rows || chunk->dep_count.count != rows ||
+        chunk->dep_index.count != chunk->dep_job.count ||
+        chunk->dep_rank.count != chunk->dep_job.count ||
+        chunk->name_size.count != chunk->named.count ||
+        sum32(chunk->args_size) != chunk->args.size ||
+        sum32(chunk->dep_count) != chunk->dep_job.count ||
+        sum32(chunk->name_size) != chunk->names.size)
+        return gw_error_set(error, GW_EPROTO, "submit: columns that do not match");
+    return 0;
+}
+
+static uint32_t spec_of_row(const struct gw_chunk_check *check, uint32_t row)
+{
+    uint32_t known = check->job->tasks.count;
+    return row < known ? check->job->tasks.spec[row] : check->specs.items[row - known];
+}
+
+/* An edge from a task of an earlier job; gives the ranks that it has. */
+static int check_other_job(const struct gw_sched *sched, const struct gw_chunk_check *check,
+                           const struct gw_msg_submit *chunk, uint32_t edge, uint32_t *ranks,
+                           struct gw_error *error)
+{
+    uint64_t id = gw_col64_at(chunk->dep_job, edge);
+    uint32_t index = gw_col32_at(chunk->dep_index, edge);
+    const struct gw_job *other = gw_sched_job_find(sched, id);
+    if (!other || other == check->job || index >= other->tasks.count)
+        return gw_error_set(error, GW_ENOENT, "there is no task %u of job %llu", index,
+                            (unsigned long long)id);
+    if (other->uid != check->job->uid)
+        return gw_error_set(error, GW_EPERM, "job %llu belongs to another user",
+                            (unsigned long long)id);
+    if (check->job->detached && !other->detached)
+        return gw_error_set(error, GW_EINVAL,
+                            "a detached job cannot take results of job %llu, which ends with its "
+                            "client",
+                            (unsigned long long)id);
+    if (gw_col32_at(chunk->dep_rank, edge) != GW_DEP_AFTER &&
+        other->tasks.state[index] == GW_TASK_RELEASED)
+        return gw_error_set(error, GW_ENOENT, "the result of task %u of job %llu was released",
+                            index, (unsigned long long)id);
+    *ranks = other->specs.items[other->tasks.spec[index]].message.ranks;
+    return 0;
+}
+
+/* An edge to `row`; adds to *bytes what it takes in an assign. */
+static int check_edge(const struct gw_sched *sched, const struct gw_chunk_check *check,
+                      const struct gw_msg_submit *chunk, uint32_t edge, uint32_t row,
+                      uint64_t *bytes, struct gw_error *error)
+{
+    uint32_t ranks = 0, rank = gw_col32_at(chunk->dep_rank, edge);
+    if (gw_col64_at(chunk->dep_job, edge) != 0) {
+        int rc = check_other_job(sched, check, chunk, edge, &ranks, error);
+        if (rc < 0)
+            return rc;
+    } else {
+        uint32_t index = gw_col32_at(chunk->dep_index, edge);
+        if (index >= row)
+            return gw_error_set(error, GW_EINVAL,
+                                "task %u depends on task %u, which is not before it", row, index);
+        ranks = check->job->specs.items[spec_of_row(check, index)].message.ranks;
+    }
+    if (rank != GW_DEP_ALL && rank != GW_DEP_AFTER && rank >= (ranks ? ranks : 1))
+        return gw_error_set(error, GW_EINVAL,
+                            "task %u takes the value of rank %u of a task of %u ranks", row, rank,
+                            ranks ? ranks : 1);
+    *bytes += GW_DEP_BYTES + (rank == GW_DEP_ALL ? (uint64_t)ranks * GW_DEP_BYTES : 0);
+    return 0;
+}
+
+static int check_rows(const struct gw_sched *sched, struct gw_chunk_check *check,
+                      const struct gw_msg_submit *chunk, struct gw_error *error)
+{
+    uint32_t base = check->job->tasks.count + (uint32_t)check->specs.count;
+    uint32_t edge = 0;
+    GW_MUST(gw_array_reserve(&check->specs, chunk->spec.count));
+    for (uint32_t i = 0; i < chunk->spec.count; i++) {
+        uint32_t spec = gw_col32_at(chunk->spec, i), deps = gw_col32_at(chunk->dep_count, i);
+        if (spec >= check->job->specs.count)
+            return gw_error_set(error, GW_EINVAL, "task %u has an unknown spec %u", base + i, spec);
+        if (deps > GW_TASK_DEPS_MAX)
+            return gw_error_set(error, GW_ELIMIT, "task %u takes %u others: %d are the most",
+                                base + i, deps, GW_TASK_DEPS_MAX);
+        uint64_t bytes = gw_col32_at(chunk->args_size, i);
+        for (uint32_t end = edge + deps; edge < end; edge++) {
+            int rc = check_edge(sched, check, chunk, edge, base + i, &bytes, error);
+            if (rc < 0)
+                return rc;
+        }
+        if (bytes > GW_ROW_BYTES_MAX)
+            return gw_error_set(error, GW_ELIMIT,
+                                "the arguments of task %u are larger than %d KiB: scatter them",
+                                base + i, GW_ROW_BYTES_MAX >> 10);
+        check->specs.items[check->specs.count++] = spec;
+    }
+    return 0;
+}
+
+int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *check,
+                         const struct gw_msg_submit *chunk, struct gw_error *error)
+{
+    int rc = check_columns(chunk, error);
+    if (rc < 0)
+        return rc;
+    uint64_t rows = (uint64_t)check->job->tasks.count + check->specs.count + chunk->spec.count;
+    if (rows > GW_TASKS_MAX)
+        return gw_error_set(error, GW_ELIMIT, "a job of more than %d tasks", GW_TASKS_MAX);
+    rc = check_rows(sched, check, chunk, error);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; i < chunk->targets.count; i++)
+        if (gw_col32_at(chunk->targets, i) >= rows ||
+            gw_col32_at(chunk->targets, i) < rows - chunk->spec.count)
+            return gw_error_set(error, GW_EINVAL, "a target that is not a task of its chunk: %u",
+                                gw_col32_at(chunk->targets, i));
+    for (uint32_t i = 0; i < chunk->named.count; i++)
+        if (gw_col32_at(chunk->named, i) >= rows)
+            return gw_error_set(error, GW_EINVAL, "a name for what is not a task: %u",
+                                gw_col32_at(chunk->named, i));
+    return 0;
+}
+
+/* -- Adding a chunk ------------------------------------------------------------------------------
+ */
+
+static void later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t index)
+{
+    struct gw_tasks *tasks = &of->tasks;
+    struct gw_later later = {job, index, tasks->later[row]};
+    tasks->later[row] = (uint32_t)tasks->laters.count;
+    GW_MUST(gw_array_push(&tasks->laters, later));
+}
+
+static void add_edge(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_submit *chunk,
+                     uint32_t from, uint32_t row)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    uint64_t other_id = gw_col64_at(chunk->dep_job, from);
+    uint32_t rank = gw_col32_at(chunk->dep_rank, from);
+    uint32_t edge = tasks->edges++;
+    tasks->dep_index[edge] = gw_col32_at(chunk->dep_index, from);
+    if (rank != 0 && !tasks->dep_rank) {
+        tasks->dep_rank = calloc(tasks->edges_capacity, 4);
+        GW_MUST_PTR(tasks->dep_rank);
+    }
+    if (tasks->dep_rank)
+        tasks->dep_rank[edge] = rank;
+    if (other_id != 0 && !tasks->dep_job) {
+        tasks->dep_job = calloc(tasks->edges_capacity, 8);
+        GW_MUST_PTR(tasks->dep_job);
+    }
+    if (tasks->dep_job)
+        tasks->dep_job[edge] = other_id;
+
+    struct gw_row dep;
+    bool known = gw_sched_dep(sched, job, edge, &dep);
+    assert(known);
+    if (!gw_sched_task_satisfied(dep.job, dep.index))
+        tasks->waiting[row]++;
+    uint8_t state = dep.job->tasks.state[dep.index];
+    if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED)
+        GW_MUST(gw_array_push(&sched->doomed, (struct gw_row){job, row}));
+}
+
+static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_submit *chunk,
+                     const uint8_t *args)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t edge = 0;
+    for (uint32_t i = 0; i < chunk->spec.count; i++) {
+        uint32_t row = tasks->count;
+        tasks->spec[row] = gw_col32_at(chunk->spec, i);
+        tasks->args[row] = args;
+        tasks->args_size[row] = gw_col32_at(chunk->args_size, i);
+        args += tasks->args_size[row];
+        tasks->state[row] = GW_TASK_WAITING;
+        tasks->flags[row] = 0;
+        tasks->attempt[row] = 0;
+        tasks->charges[row] = (struct gw_charges){0};
+        tasks->waiting[row] = tasks->users[row] = tasks->worker[row] = 0;
+        tasks->later[row] = tasks->object[row] = GW_NONE;
+        tasks->deps_at[row] = tasks->edges;
+        tasks->succ_at[row] = (uint32_t)tasks->succ.count;
+        uint32_t deps = gw_col32_at(chunk->dep_count, i);
+        for (uint32_t end = edge + deps; edge < end; edge++)
+            add_edge(sched, job, chunk, edge, row);
+        tasks->count++;
+    }
+}
+
+/* Successors of the chunk's own rows: count, place, fill. */
+static void add_successors(struct gw_sched *sched, struct gw_job *job, uint32_t base)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t rows = tasks->count - base, own = 0;
+    if (rows == 0 || tasks->deps_at[base] == tasks->edges)
+        return;
+    uint32_t *fill = calloc(rows + 1, 4);
+    GW_MUST_PTR(fill);
+    for (uint32_t e = tasks->deps_at[base]; e < tasks->edges; e++) {
+        if ((tasks->dep_job && tasks->dep_job[e]) || tasks->dep_index[e] < base)
+            continue;
+        fill[tasks->dep_index[e] - base + 1]++;
+        own++;
+    }
+    uint32_t at = (uint32_t)tasks->succ.count;
+    GW_MUST(gw_array_reserve(&tasks->succ, own));
+    tasks->succ.count += own;
+    for (uint32_t i = 0; i < rows; i++) {
+        fill[i + 1] += fill[i];
+        tasks->succ_at[base + i] = at + fill[i];
+    }
+    for (uint32_t row = base; row < tasks->count; row++)
+        for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
+            struct gw_row dep;
+            (void)gw_sched_dep(sched, job, e, &dep);
+            if (dep.job == job && dep.index >= base)
+                tasks->succ.items[at + fill[dep.index - base]++] = row;
+            else
+                later_add(dep.job, dep.index, dep.job == job ? 0 : job->id, row);
+        }
+    free(fill);
+}
+
+static void add_names(struct gw_job *job, const struct gw_msg_submit *chunk)
+{
+    const char *text = chunk->names.data;
+    for (uint32_t i = 0; i < chunk->named.count; i++) {
+        uint32_t size = gw_col32_at(chunk->name_size, i);
+        char *name = gw_arena_alloc(&job->arena, size + 1);
+        GW_MUST_PTR(name);
+        memcpy(name, text, size);
+        text += size;
+        GW_MUST(gw_map_put(&job->names, gw_col32_at(chunk->named, i), (uintptr_t)name));
+    }
+}
+
+static void name_job(struct gw_job *job, const struct gw_msg_submit *chunk)
+{
+    if (job->name)
+        return;
+    const char *name = chunk->name;
+    if ((!name || !*name) && job->specs.count)
+        name = job->specs.items[0].message.function;
+    job->name = strdup(name && *name ? name : "job");
+    GW_MUST_PTR(job->name);
+}
+
+void gw_sched_apply_chunk_added(struct gw_sched *sched, const struct gw_fact_chunk_added *fact)
+{
+    struct gw_job *job = fact->job;
+    const struct gw_msg_submit *chunk = fact->chunk;
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t base = tasks->count, rows = chunk->spec.count;
+    name_job(job, chunk);
+    uint8_t *args = NULL;
+    if (chunk->args.size) {
+        args = malloc(chunk->args.size);
+        GW_MUST_PTR(args);
+        memcpy(args, chunk->args.data, chunk->args.size);
+        GW_MUST(gw_array_push(&job->blobs, (void *)args));
+    }
+    gw_sched_tasks_reserve(tasks, rows, chunk->dep_job.count);
+    add_rows(sched, job, chunk, args);
+    add_successors(sched, job, base);
+    add_names(job, chunk);
+    job->unfinished += rows;
+    for (uint32_t i = 0; i < chunk->targets.count; i++) {
+        uint32_t row = gw_col32_at(chunk->targets, i);
+        if (tasks->flags[row] & GW_TASK_TARGET)
+            continue;
+        tasks->flags[row] |= GW_TASK_TARGET | GW_TASK_HELD;
+        tasks->users[row]++;
+        job->held++;
+    }
+    for (uint32_t row = base; row < tasks->count; row++) {
+        if (tasks->deps_at[row] != gw_sched_deps_end(tasks, row))
+            gw_sched_task_use(sched, job, row);
+        if (tasks->waiting[row] == 0)
+            gw_sched_task_ready(sched, job, row);
+    }
+}

@@ -1,0 +1,297 @@
+/* Durable facts as bytes: uint32 size of what follows, uint16 number, then the fields,
+ * little-endian; texts and blobs with a uint32 size before them. Encoder and decoder are made of
+ * one list, facts.def.
+ */
+#include "scheduler/core/durable.h"
+
+#include "scheduler/core/job.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/task.h"
+
+#include <string.h>
+
+/* -- Writing -------------------------------------------------------------------------------------
+ */
+
+static void put(struct gw_buffer *out, const void *data, size_t bytes)
+{
+    GW_MUST(gw_buffer_append(out, data, bytes));
+}
+
+static void put_U32(struct gw_buffer *out, uint32_t x)
+{
+    put(out, &x, sizeof x);
+}
+
+static void put_U64(struct gw_buffer *out, uint64_t x)
+{
+    put(out, &x, sizeof x);
+}
+
+static void put_I32(struct gw_buffer *out, int32_t x)
+{
+    put(out, &x, sizeof x);
+}
+
+static void put_BIN(struct gw_buffer *out, struct gw_bin x)
+{
+    put_U32(out, x.size);
+    put(out, x.data, x.size);
+}
+
+static void put_STR(struct gw_buffer *out, const char *x)
+{
+    put_BIN(out, (struct gw_bin){x ? x : "", x ? (uint32_t)strlen(x) : 0});
+}
+
+static void put_CHARGES(struct gw_buffer *out, struct gw_charges x)
+{
+    uint8_t bytes[6] = {x.tries & 0xff, x.tries >> 8, x.retries, x.crashes, x.losses, x.uncharged};
+    put(out, bytes, sizeof bytes);
+}
+
+static void put_RESULTS(struct gw_buffer *out, struct gw_results x)
+{
+    put_U32(out, x.count);
+    for (uint32_t i = 0; i < x.count; i++) {
+        put_U64(out, x.items[i].bytes);
+        put_U32(out, x.items[i].value != NULL);
+        put_BIN(out, (struct gw_bin){x.items[i].value, x.items[i].value ? x.items[i].size : 0});
+    }
+}
+
+/* Whether a fact about this job goes to disk; no job: it is about the scheduler itself. */
+static bool is_durable(const struct gw_sched *sched, const struct gw_job *job)
+{
+    return !sched->restoring && (!job || job->detached);
+}
+
+#define F(kind, field) put_##kind(&sched->commit, fact->field);
+#define SOFT(name, ...)
+#define DURABLE(name, number, ...)                                                                 \
+    void gw_sched_fact_log_##name(struct gw_sched *sched, const struct gw_fact_##name *fact)       \
+    {                                                                                              \
+        if (!is_durable(sched, fact->at))                                                          \
+            return;                                                                                \
+        size_t at = sched->commit.size;                                                            \
+        uint16_t type = (number);                                                                  \
+        put_U32(&sched->commit, 0);                                                                \
+        put(&sched->commit, &type, sizeof type);                                                   \
+        __VA_ARGS__                                                                                \
+        uint32_t size = (uint32_t)(sched->commit.size - at - sizeof size);                         \
+        memcpy(sched->commit.data + at, &size, sizeof size);                                       \
+    }
+#include "scheduler/core/facts.def"
+#undef DURABLE
+#undef SOFT
+#undef F
+
+void gw_sched_durable_flush(struct gw_sched *sched)
+{
+    if (sched->commit.size == 0)
+        return;
+    struct gw_effect *effect = gw_sched_effect(sched, GW_EFFECT_COMMIT);
+    effect->number = ++sched->facts;
+    effect->bytes = (struct gw_bin){sched->commit.data, (uint32_t)sched->commit.size};
+}
+
+/* -- Reading -------------------------------------------------------------------------------------
+ */
+
+/* What is left to read; `bad` sticks. */
+struct reader {
+    const uint8_t *at;
+    size_t left;
+    bool bad;
+    struct gw_arena arena; /* of texts and results */
+};
+
+static void get(struct reader *in, void *x, size_t bytes)
+{
+    if (in->left < bytes) {
+        in->bad = true;
+        memset(x, 0, bytes);
+        return;
+    }
+    memcpy(x, in->at, bytes);
+    in->at += bytes;
+    in->left -= bytes;
+}
+
+static void get_U32(struct reader *in, uint32_t *x)
+{
+    get(in, x, sizeof *x);
+}
+
+static void get_U64(struct reader *in, uint64_t *x)
+{
+    get(in, x, sizeof *x);
+}
+
+static void get_I32(struct reader *in, int32_t *x)
+{
+    get(in, x, sizeof *x);
+}
+
+static void get_BIN(struct reader *in, struct gw_bin *x)
+{
+    get_U32(in, &x->size);
+    if (in->left < x->size) {
+        in->bad = true;
+        x->size = 0;
+    }
+    x->data = in->at;
+    in->at += x->size;
+    in->left -= x->size;
+}
+
+static void get_STR(struct reader *in, const char **x)
+{
+    struct gw_bin bin;
+    get_BIN(in, &bin);
+    char *text = gw_arena_alloc(&in->arena, (size_t)bin.size + 1);
+    GW_MUST_PTR(text);
+    memcpy(text, bin.data, bin.size);
+    *x = text;
+}
+
+static void get_CHARGES(struct reader *in, struct gw_charges *x)
+{
+    uint8_t bytes[6];
+    get(in, bytes, sizeof bytes);
+    *x = (struct gw_charges){(uint16_t)(bytes[0] | bytes[1] << 8), bytes[2], bytes[3], bytes[4],
+                             bytes[5]};
+}
+
+static void get_RESULTS(struct reader *in, struct gw_results *x)
+{
+    get_U32(in, &x->count);
+    if (x->count > in->left / 16) {
+        in->bad = true;
+        x->count = 0;
+    }
+    struct gw_result *items = gw_arena_alloc(&in->arena, x->count * sizeof *items);
+    GW_MUST_PTR(items);
+    for (uint32_t i = 0; i < x->count; i++) {
+        uint32_t here;
+        struct gw_bin value;
+        get_U64(in, &items[i].bytes);
+        get_U32(in, &here);
+        get_BIN(in, &value);
+        items[i].value = here ? value.data : NULL;
+        items[i].size = value.size;
+    }
+    x->items = items;
+}
+
+#define F(kind, field) get_##kind(in, &fact.field);
+#define SOFT(name, ...)
+#define DURABLE(name, number, ...)                                                                 \
+    static void restore_##name(struct gw_sched *sched, struct reader *in)                          \
+    {                                                                                              \
+        struct gw_fact_##name fact = {0};                                                          \
+        __VA_ARGS__                                                                                \
+        if (!in->bad)                                                                              \
+            gw_sched_apply_##name(sched, &fact);                                                   \
+    }
+#include "scheduler/core/facts.def"
+#undef DURABLE
+#undef SOFT
+#undef F
+
+static void restore_one(struct gw_sched *sched, uint16_t type, struct reader *in)
+{
+    switch (type) {
+#define F(kind, field)
+#define SOFT(name, ...)
+#define DURABLE(name, number, ...)                                                                 \
+    case number:                                                                                   \
+        restore_##name(sched, in);                                                                 \
+        break;
+#include "scheduler/core/facts.def"
+#undef DURABLE
+#undef SOFT
+#undef F
+    default:
+        in->bad = true;
+    }
+}
+
+int gw_sched_restore(struct gw_sched *sched, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    int rc = 0;
+    sched->restoring = true;
+    while (size > 0 && rc == 0) {
+        uint32_t length;
+        uint16_t type;
+        if (size < sizeof length + sizeof type) {
+            rc = GW_ECORRUPT;
+            break;
+        }
+        memcpy(&length, at, sizeof length);
+        memcpy(&type, at + sizeof length, sizeof type);
+        if (length < sizeof type || length > size - sizeof length) {
+            rc = GW_ECORRUPT;
+            break;
+        }
+        struct reader in = {at + sizeof length + sizeof type, length - sizeof type, false, {0}};
+        restore_one(sched, type, &in);
+        gw_arena_deinit(&in.arena);
+        rc = in.bad ? GW_ECORRUPT : 0;
+        at += sizeof length + length;
+        size -= sizeof length + length;
+    }
+    sched->restoring = false;
+    return rc;
+}
+
+/* -- Comparing -----------------------------------------------------------------------------------
+ */
+
+static void dump_task(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                      struct gw_buffer *out)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    bool final = gw_sched_task_final(job, row);
+    bool satisfied = gw_sched_task_satisfied(job, row);
+    put_U32(out, satisfied ? GW_TASK_DONE : final ? tasks->state[row] : GW_TASK_WAITING);
+    struct gw_charges charges = tasks->charges[row];
+    charges.tries = 0; /* attempts that are under way are soft */
+    put_CHARGES(out, charges);
+    put_U32(out, tasks->flags[row] & (GW_TASK_TARGET | GW_TASK_HELD));
+    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    if (failure) {
+        put_I32(out, failure->code);
+        put_I32(out, failure->exit_code);
+        put_STR(out, failure->text);
+    }
+    if (!satisfied || !(tasks->flags[row] & GW_TASK_HELD))
+        return;
+    for (uint32_t at = tasks->object[row]; at != GW_NONE; at = sched->objects.items[at].next) {
+        const struct gw_object *object = &sched->objects.items[at];
+        const void *value = gw_sched_object_value(object);
+        put_U64(out, object->bytes);
+        put_BIN(out, (struct gw_bin){value, value ? object->size : 0});
+    }
+}
+
+void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out)
+{
+    put_U64(out, sched->term);
+    put_U64(out, sched->job_ids_upto);
+    for (const struct gw_job *job = sched->first_job; job; job = job->next) {
+        if (!job->detached || job->state == GW_JOB_OPEN)
+            continue;
+        put_U64(out, job->id);
+        put_U32(out, job->uid);
+        put_U32(out, job->state);
+        put_U64(out, job->submitted_wall_ns);
+        put_U64(out, job->ended_wall_ns);
+        put_STR(out, job->name);
+        put_STR(out, job->user);
+        for (uint32_t row = 0; row < job->tasks.count; row++)
+            dump_task(sched, job, row, out);
+    }
+}

@@ -1,0 +1,146 @@
+/* Explaining: why a task is where it is, in words. */
+#include "scheduler/core/query.h"
+
+#include "scheduler/core/chunk.h"
+#include "scheduler/core/gang_try.h"
+#include "scheduler/core/placement.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/task.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct text {
+    char *to;
+    size_t size, used;
+};
+
+static void say(struct text *text, const char *format, ...) GW_PRINTF(2, 3);
+
+static void say(struct text *text, const char *format, ...)
+{
+    va_list args;
+    if (text->used >= text->size)
+        return;
+    va_start(args, format);
+    int n = vsnprintf(text->to + text->used, text->size - text->used, format, args);
+    va_end(args);
+    text->used += n > 0 ? (size_t)n : 0;
+}
+
+/* Which jobs hold slots, the largest first, three at most. */
+static void say_who_holds(const struct gw_sched *sched, struct text *text)
+{
+    const struct gw_job *said[3];
+    int count = 0;
+    while (count < 3) {
+        const struct gw_job *best = NULL;
+        for (const struct gw_job *job = sched->first_job; job; job = job->next) {
+            bool known = job->placed == 0;
+            for (int i = 0; i < count; i++)
+                known = known || said[i] == job;
+            if (!known && (!best || job->placed > best->placed))
+                best = job;
+        }
+        if (!best)
+            return;
+        say(text, "; job %llu (%s) has %u task%s at workers", (unsigned long long)best->id,
+            best->name ? best->name : "", best->placed, best->placed == 1 ? "" : "s");
+        said[count++] = best;
+    }
+}
+
+static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                          struct text *text)
+{
+    const struct gw_shape *shape = job->specs.items[job->tasks.spec[row]].shape;
+    uint32_t gpus = gw_sched_shape_gpus(sched, shape);
+    struct gw_error error;
+    if (sched->workers_ready == 0) {
+        say(text, "no worker has registered yet");
+        return;
+    }
+    if (gw_sched_infeasible(sched, shape, &error) < 0) {
+        say(text, "%s", error.text);
+        return;
+    }
+    if (shape->ranks > 0)
+        say(text, "a gang of %u needs %u free slots", shape->ranks, shape->ranks * shape->slots);
+    else
+        say(text, "it needs %u free slot%s", shape->slots, shape->slots == 1 ? "" : "s");
+    if (job->tasks.flags[row] & GW_TASK_ALONE)
+        say(text, " on a worker where nothing else runs (it was lost with its worker before)");
+    if (gpus)
+        say(text, ", %u GPU%s %s", gpus, gpus == 1 ? "" : "s", shape->ranks ? "a rank" : "");
+    if (shape->memory_bytes)
+        say(text, ", %.1f GB of memory%s", (double)shape->memory_bytes / 1e9,
+            shape->ranks ? " a rank" : "");
+    say(text, "; %u of %u slots %s free", sched->slots_free, sched->slots,
+        sched->slots_free == 1 ? "is" : "are");
+    if (gpus)
+        say(text, ", %u of %u GPUs", sched->gpus_free, sched->gpus);
+    say_who_holds(sched, text);
+}
+
+static void explain_waiting(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                            struct text *text)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    say(text, "it waits for %u task%s before it", tasks->waiting[row],
+        tasks->waiting[row] == 1 ? "" : "s");
+    int said = 0;
+    for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row) && said < 3; e++) {
+        struct gw_row dep;
+        char label[128];
+        if (!gw_sched_dep(sched, job, e, &dep) || gw_sched_task_satisfied(dep.job, dep.index))
+            continue;
+        gw_sched_task_label(dep.job, dep.index, label, sizeof label);
+        say(text, "%s %s (task %u, %s)", said ? "," : ":", label, dep.index,
+            gw_sm_name(&gw_sched_task_sm, dep.job->tasks.state[dep.index]));
+        said++;
+    }
+}
+
+static void explain_placed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                           struct text *text)
+{
+    const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    if (job->tasks.state[row] == GW_TASK_CANCELLING)
+        say(text, "it is being ended at its worker; ");
+    if (gang)
+        say(text, "its gang of %u is %s: %u ranks stand, %u have not ended", gang->count,
+            gw_sm_name(&gw_sched_gang_sm, gang->state), gang->ready, gang->live);
+    else
+        say(text, "it is at worker %u, attempt %u", job->tasks.worker[row],
+            job->tasks.charges[row].tries);
+}
+
+void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t row, char *to,
+                      size_t text_bytes)
+{
+    struct text text = {to, text_bytes, 0};
+    char label[128];
+    gw_sched_task_label(job, row, label, sizeof label);
+    say(&text, "%s (task %u of job %llu): ", label, row, (unsigned long long)job->id);
+    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    switch (job->tasks.state[row]) {
+    case GW_TASK_WAITING:
+        explain_waiting(sched, job, row, &text);
+        break;
+    case GW_TASK_READY:
+        explain_ready(sched, job, row, &text);
+        break;
+    case GW_TASK_PLACED:
+    case GW_TASK_CANCELLING:
+        explain_placed(sched, job, row, &text);
+        break;
+    case GW_TASK_DONE:
+    case GW_TASK_RELEASED:
+        say(&text, "it is done");
+        break;
+    default:
+        say(&text, "%s: %s", gw_sm_name(&gw_sched_task_sm, job->tasks.state[row]),
+            failure ? failure->text : "");
+    }
+}

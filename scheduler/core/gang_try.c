@@ -1,0 +1,415 @@
+/* Attempts of gangs.
+ *
+ * All ranks are placed in one fact. They prepare; when all stand, they go, with rank 0's token and
+ * info. The first rank that ends badly (or is lost, or does not stand in time) ends the attempt: it
+ * is the cause that is kept, all others are killed, and what they say after that is no cause. A
+ * rank's slot is free when its worker says that it ended; the attempt is over with its last rank.
+ */
+#include "scheduler/core/gang_try.h"
+
+#include "scheduler/core/attempt.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/task.h"
+#include "scheduler/core/verdict.h"
+#include "scheduler/core/worker.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct gw_sm_state gang_states[] = {
+    [GW_GANG_PREPARING] = {"preparing", GW_SM_NEXT(GW_GANG_READY) | GW_SM_NEXT(GW_GANG_ENDING)},
+    [GW_GANG_READY] = {"ready", GW_SM_NEXT(GW_GANG_GOING)},
+    [GW_GANG_GOING] = {"going", GW_SM_NEXT(GW_GANG_ENDING) | GW_SM_NEXT(GW_GANG_ENDED)},
+    [GW_GANG_ENDING] = {"ending", GW_SM_NEXT(GW_GANG_ENDED)},
+    [GW_GANG_ENDED] = {"ended", 0},
+};
+struct gw_sm gw_sched_gang_sm = {"gang", gang_states, sizeof gang_states / sizeof *gang_states,
+                                 NULL};
+
+struct gw_gang_try *gw_sched_gang_of(const struct gw_sched *sched, const struct gw_job *job,
+                                     uint32_t row)
+{
+    uint64_t gang;
+    if (job->tasks.state[row] != GW_TASK_PLACED && job->tasks.state[row] != GW_TASK_CANCELLING)
+        return NULL;
+    return gw_map_get(&sched->gangs, job->tasks.attempt[row], &gang)
+               ? (struct gw_gang_try *)(uintptr_t)gang
+               : NULL;
+}
+
+/* -- Placement -----------------------------------------------------------------------------------
+ */
+
+static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
+                      const struct gw_seat *seats)
+{
+    uint32_t groups = 0, group = 0;
+    for (uint32_t i = 0; i < gang->count; i++)
+        groups += i == 0 || seats[i].worker != seats[i - 1].worker;
+    for (uint32_t first = 0, end; first < gang->count; first = end, group++) {
+        for (end = first; end < gang->count && seats[end].worker == seats[first].worker;)
+            end++;
+        struct gw_msg_gang *message =
+            &gw_sched_send(sched, seats[first].worker->remote, GW_MESSAGE_gang)->gang;
+        message->attempt = gang->id;
+        message->world = gang->count;
+        message->first_rank = first;
+        message->local = end - first;
+        message->group_rank = group;
+        message->groups = groups;
+    }
+}
+
+void gw_sched_gang_place(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                         struct gw_shape *shape, const struct gw_seat *seats)
+{
+    GW_FACT(sched, gang_placed, .job = job, .index = row, .shape = shape, .seats = seats,
+            .seat_count = shape->ranks);
+    struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    tell_gang(sched, gang, seats);
+    for (uint32_t i = 0; i < gang->count; i++)
+        gw_sched_send_assign(sched, gang->ranks[i].slot);
+}
+
+void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gang_placed *fact)
+{
+    struct gw_job *job = fact->job;
+    struct gw_tasks *tasks = &job->tasks;
+    struct gw_gang_try *gang = calloc(1, sizeof *gang);
+    GW_MUST_PTR(gang);
+    gang->ranks = calloc(fact->seat_count, sizeof *gang->ranks);
+    GW_MUST_PTR(gang->ranks);
+    gang->job = job;
+    gang->index = fact->index;
+    gang->count = gang->live = fact->seat_count;
+    gang->id = gw_sched_attempt_next(sched);
+    gang->cause_rank = GW_NONE;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        struct gw_worker *worker = fact->seats[i].worker;
+        gang->ranks[i].worker = worker->id;
+        gang->ranks[i].slot =
+            gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
+                                                                 .index = fact->index,
+                                                                 .rank = i,
+                                                                 .worker = worker,
+                                                                 .shape = fact->shape,
+                                                                 .gang = gang,
+                                                                 .is_long = true});
+        gw_sched_inputs_fetch(sched, job, fact->index, worker);
+        GW_MUST(
+            gw_array_push(&job->places, ((struct gw_place){gang->id, fact->index, i, worker->id})));
+    }
+    GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
+    gang->deadline_ns = sched->now_ns + GW_GANG_PREPARE_NS;
+    gang->prev = sched->preparing_last;
+    if (gang->prev)
+        gang->prev->next = gang;
+    else
+        sched->preparing = gang;
+    sched->preparing_last = gang;
+
+    gw_sched_queue_remove(gw_sched_task_queue(sched, job, fact->index), fact->index);
+    gw_sm_move(&gw_sched_task_sm, &tasks->state[fact->index], GW_TASK_PLACED);
+    tasks->attempt[fact->index] = gang->id;
+    tasks->charges[fact->index].tries++;
+    job->placed++;
+}
+
+static struct gw_gang_try *gang_find(const struct gw_sched *sched, uint64_t id)
+{
+    uint64_t value;
+    return gw_map_get(&sched->gangs, id, &value) ? (struct gw_gang_try *)(uintptr_t)value : NULL;
+}
+
+uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker *worker,
+                            uint64_t attempt, uint32_t rank)
+{
+    const struct gw_gang_try *gang = gang_find(sched, attempt);
+    if (!gang || rank >= gang->count || gang->ranks[rank].slot == GW_NONE)
+        return GW_NONE;
+    uint32_t slot = gang->ranks[rank].slot;
+    return sched->attempts.items[slot].worker == worker ? slot : GW_NONE;
+}
+
+/* -- Standing, and going -------------------------------------------------------------------------
+ */
+
+static void go(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_READY);
+    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_GOING);
+    const struct gw_worker *last = NULL;
+    struct gw_bin info = gw_sched_bin(sched, (struct gw_bin){gang->info, gang->info_size});
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const struct gw_worker *worker = sched->attempts.items[gang->ranks[i].slot].worker;
+        if (worker == last)
+            continue;
+        last = worker;
+        struct gw_message *message =
+            gang->token ? gw_sched_send_with(sched, worker->remote, GW_MESSAGE_gang_go, gang->token)
+                        : gw_sched_send(sched, worker->remote, GW_MESSAGE_gang_go);
+        message->gang_go.attempt = gang->id;
+        message->gang_go.info = info;
+    }
+}
+
+int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
+                           const struct gw_msg_rank_ready *ready)
+{
+    uint32_t slot = gw_sched_gang_slot(sched, worker, ready->attempt, ready->rank);
+    struct gw_gang_try *gang = gang_find(sched, ready->attempt);
+    if (slot == GW_NONE || gang->state != GW_GANG_PREPARING || gang->ranks[ready->rank].ready)
+        return 0;
+    uint64_t token = 0;
+    if (ready->rank == 0 && sched->event->token_count > 0) {
+        token = sched->event->tokens[0];
+        sched->tokens_kept = sched->event->token_count == 1;
+    }
+    GW_FACT(sched, rank_readied, .gang = gang, .rank = ready->rank, .info = ready->info,
+            .token = token);
+    if (gang->ready == gang->count || (GW_PLANTED(6) && gang->ready + 1 == gang->count))
+        go(sched, gang);
+    return 0;
+}
+
+void gw_sched_apply_rank_readied(struct gw_sched *sched, const struct gw_fact_rank_readied *fact)
+{
+    struct gw_gang_try *gang = fact->gang;
+    (void)sched;
+    gang->ranks[fact->rank].ready = true;
+    gang->ready++;
+    if (fact->rank != 0)
+        return;
+    gang->token = fact->token;
+    gang->info_size = fact->info.size;
+    gang->info = malloc(fact->info.size + 1);
+    GW_MUST_PTR(gang->info);
+    if (fact->info.size)
+        memcpy(gang->info, fact->info.data, fact->info.size);
+}
+
+static void leave_preparing(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    if (gang->prev)
+        gang->prev->next = gang->next;
+    else
+        sched->preparing = gang->next;
+    if (gang->next)
+        gang->next->prev = gang->prev;
+    else
+        sched->preparing_last = gang->prev;
+    gang->prev = gang->next = NULL;
+}
+
+void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang_moved *fact)
+{
+    struct gw_gang_try *gang = fact->gang;
+    if (gang->state == GW_GANG_PREPARING)
+        leave_preparing(sched, gang);
+    gw_sm_move(&gw_sched_gang_sm, &gang->state, fact->state);
+    if (fact->state != GW_GANG_ENDED)
+        return;
+    (void)gw_map_remove(&sched->gangs, gang->id);
+    gw_sched_gang_free(gang);
+}
+
+/* -- Ending --------------------------------------------------------------------------------------
+ */
+
+static char *own_text(const char *text)
+{
+    char *copy = strdup(text ? text : "");
+    GW_MUST_PTR(copy);
+    return copy;
+}
+
+void gw_sched_apply_gang_ending(struct gw_sched *sched, const struct gw_fact_gang_ending *fact)
+{
+    struct gw_gang_try *gang = fact->gang;
+    if (gang->state == GW_GANG_PREPARING)
+        leave_preparing(sched, gang);
+    gw_sm_move(&gw_sched_gang_sm, &gang->state, GW_GANG_ENDING);
+    gang->cause = *fact->cause;
+    gang->cause.text = own_text(fact->cause->text);
+    gang->cause.stderr_tail = own_text(fact->cause->stderr_tail);
+    gang->cause_rank = fact->rank;
+    gang->cause_worker = fact->rank == GW_NONE ? 0 : gang->ranks[fact->rank].worker;
+}
+
+void gw_sched_apply_rank_finished(struct gw_sched *sched, const struct gw_fact_rank_finished *fact)
+{
+    struct gw_rank *rank = &fact->gang->ranks[fact->rank];
+    (void)sched;
+    rank->finished = true;
+    rank->result = *fact->result;
+    if (!fact->result->value)
+        return;
+    void *copy = malloc(fact->result->size + 1);
+    GW_MUST_PTR(copy);
+    if (fact->result->size)
+        memcpy(copy, fact->result->value, fact->result->size);
+    rank->result.value = copy;
+}
+
+void gw_sched_gang_free(struct gw_gang_try *gang)
+{
+    for (uint32_t i = 0; i < gang->count; i++) {
+        void *value;
+        memcpy(&value, &gang->ranks[i].result.value, sizeof value);
+        free(value);
+    }
+    char *texts[2];
+    memcpy(&texts[0], &gang->cause.text, sizeof texts[0]);
+    memcpy(&texts[1], &gang->cause.stderr_tail, sizeof texts[1]);
+    free(texts[0]);
+    free(texts[1]);
+    free(gang->ranks);
+    free(gang->info);
+    free(gang);
+}
+
+/* What finished ranks left at their workers is of no use when the attempt ends badly. */
+static void release_results(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const struct gw_rank *rank = &gang->ranks[i];
+        struct gw_worker *worker = rank->finished && !rank->result.value
+                                       ? gw_sched_worker_find(sched, rank->worker)
+                                       : NULL;
+        if (worker && worker->state == GW_WORKER_READY)
+            gw_sched_send_release(sched, worker,
+                                  &(struct gw_release_row){gang->job->id, gang->index, i});
+    }
+}
+
+/* The last rank has ended: the gang has all its results, or its first cause decides. */
+static void gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    struct gw_job *job = gang->job;
+    uint32_t row = gang->index;
+    if (gang->token)
+        gw_sched_drop_token(sched, gang->token);
+    if (gang->state == GW_GANG_ENDING) {
+        char where[320] = "";
+        const struct gw_worker *worker = gw_sched_worker_find(sched, gang->cause_worker);
+        if (gang->cause_rank != GW_NONE)
+            (void)snprintf(where, sizeof where, "rank %u on %s", gang->cause_rank,
+                           worker ? worker->host : "a lost worker");
+        release_results(sched, gang);
+        gw_sched_verdict(sched, &(struct gw_verdict){job, row, gang->id, where, &gang->cause});
+    } else {
+        struct gw_result *results =
+            gw_arena_alloc(&sched->effects->arena, gang->count * sizeof *results);
+        GW_MUST_PTR(results);
+        bool lost = false;
+        for (uint32_t i = 0; i < gang->count; i++) {
+            results[i] = gang->ranks[i].result;
+            if (results[i].value)
+                continue;
+            results[i].worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
+            lost = lost || !results[i].worker || results[i].worker->state != GW_WORKER_READY;
+        }
+        if (lost) {
+            struct gw_end end = {.outcome = GW_OUTCOME_LOST,
+                                 .executing = true,
+                                 .text = "a rank's worker was lost with its result"};
+            release_results(sched, gang);
+            gw_sched_verdict(sched, &(struct gw_verdict){job, row, gang->id, "", &end});
+        } else {
+            gw_sched_task_done(sched, job, row, &(struct gw_results){results, gang->count});
+        }
+    }
+    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_ENDED);
+}
+
+int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
+                              const struct gw_rank_end *end)
+{
+    uint32_t slot = gw_sched_gang_slot(sched, worker, end->attempt, end->rank);
+    if (slot == GW_NONE) {
+        gw_sched_worker_on_stale(sched, worker, end->attempt, end->rank);
+        return 0;
+    }
+    struct gw_gang_try *gang = gang_find(sched, end->attempt);
+    if (gang->state == GW_GANG_PREPARING)
+        return GW_EPROTO; /* nobody told it to go */
+    GW_FACT(sched, attempt_ended, .slot = slot, .well = true);
+    GW_FACT(sched, rank_finished, .gang = gang, .rank = end->rank, .result = end->result);
+    if (gang->live == 0)
+        gang_over(sched, gang);
+    return 0;
+}
+
+void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
+                        const struct gw_gang_kill *kill)
+{
+    if (gang->state != GW_GANG_ENDING)
+        GW_FACT(sched, gang_ending, .gang = gang, .rank = GW_NONE, .cause = kill->cause);
+    const struct gw_worker *last = NULL;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        uint32_t slot = gang->ranks[i].slot;
+        if (slot == GW_NONE)
+            continue;
+        GW_FACT(sched, attempt_killed, .slot = slot);
+        struct gw_worker *worker = sched->attempts.items[slot].worker;
+        if (worker == last)
+            continue;
+        last = worker;
+        if (!(GW_PLANTED(7) && i > 0))
+            gw_sched_send_kill(sched, worker,
+                               &(struct gw_kill_row){gang->id, kill->grace_ns, kill->reason});
+    }
+}
+
+void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t rank,
+                              const struct gw_end *end)
+{
+    bool first = gang->state != GW_GANG_ENDING;
+    if (first)
+        GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = end);
+    gw_sched_attempt_end_badly(sched, gang->ranks[rank].slot);
+    if (first) {
+        const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
+        uint64_t grace_ns = spec->message.fail_grace_ns;
+        gw_sched_gang_kill(
+            sched, gang,
+            &(struct gw_gang_kill){grace_ns ? grace_ns : GW_FAIL_GRACE_NS, GW_KILL_GANG, end});
+    }
+    if (gang->live == 0)
+        gang_over(sched, gang);
+}
+
+int gw_sched_gang_on_control(struct gw_sched *sched, struct gw_remote *remote,
+                             const struct gw_msg_control *control)
+{
+    const struct gw_gang_try *gang = gang_find(sched, control->attempt);
+    if (control->command > 2)
+        return GW_EPROTO;
+    if (!gang || gang->state != GW_GANG_GOING || gang->job->uid != remote->uid ||
+        gang->ranks[0].slot == GW_NONE)
+        return 0;
+    const struct gw_worker *worker = sched->attempts.items[gang->ranks[0].slot].worker;
+    gw_sched_send(sched, worker->remote, GW_MESSAGE_control)->control = *control;
+    return 0;
+}
+
+void gw_sched_gangs_on_tick(struct gw_sched *sched)
+{
+    while (sched->preparing && sched->preparing->deadline_ns <= sched->now_ns) {
+        struct gw_gang_try *gang = sched->preparing;
+        uint32_t rank = 0;
+        while (rank + 1 < gang->count && gang->ranks[rank].ready)
+            rank++;
+        char text[128];
+        (void)snprintf(text, sizeof text, "it did not get ready in %u s",
+                       (unsigned)(GW_GANG_PREPARE_NS / GW_NS_PER_S));
+        struct gw_end end = {.outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text};
+        GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = &end);
+        gw_sched_gang_kill(sched, gang,
+                           &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
+    }
+}

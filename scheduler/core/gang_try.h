@@ -1,0 +1,56 @@
+/* One attempt of a gang: N ranks that start together or not at all, and end together. */
+#ifndef GW_SCHEDULER_CORE_GANG_TRY_H
+#define GW_SCHEDULER_CORE_GANG_TRY_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_gang_place starts an attempt of the gang `row` with rank i at seats[i]; ranks of one
+ * worker are next to each other. */
+void gw_sched_gang_place(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                         struct gw_shape *shape, const struct gw_seat *seats);
+
+/* gw_sched_gang_slot gives the place of a rank's attempt at a worker, or GW_NONE. */
+uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker *worker,
+                            uint64_t attempt, uint32_t rank);
+
+/* gw_sched_gang_on_ready takes a worker's rank_ready (it keeps rank 0's token). */
+int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
+                           const struct gw_msg_rank_ready *ready);
+
+/* gw_sched_gang_on_finished: a rank ended well; one that is not known is dropped. */
+struct gw_rank_end {
+    uint64_t attempt;
+    uint32_t rank;
+    const struct gw_result *result;
+};
+int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
+                              const struct gw_rank_end *end);
+
+/* gw_sched_gang_rank_ended: a rank ended otherwise, or its worker is lost. */
+void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t rank,
+                              const struct gw_end *end);
+
+/* gw_sched_gang_kill tells all ranks to end. */
+struct gw_gang_kill {
+    uint64_t grace_ns;
+    uint32_t reason;
+    const struct gw_end *cause;
+};
+void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
+                        const struct gw_gang_kill *kill);
+
+/* gw_sched_gang_on_control passes a client's control on to rank 0's worker, where the attempt is
+ * its own and goes. */
+int gw_sched_gang_on_control(struct gw_sched *sched, struct gw_remote *remote,
+                             const struct gw_msg_control *control);
+
+/* gw_sched_gangs_on_tick ends the attempts whose ranks do not stand in time. */
+void gw_sched_gangs_on_tick(struct gw_sched *sched);
+
+/* gw_sched_gang_of gives the running attempt of a gang, or NULL. */
+struct gw_gang_try *gw_sched_gang_of(const struct gw_sched *sched, const struct gw_job *job,
+                                     uint32_t row);
+
+void gw_sched_gang_free(struct gw_gang_try *gang);
+
+#endif

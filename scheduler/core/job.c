@@ -1,0 +1,365 @@
+/* Jobs.
+ *
+ * A job is open while its chunks come, runs until its last task has ended, and stays listed after
+ * that. Its tables are freed whole: first what only running again would need (compacted), at last
+ * all of it (forgotten). Neither happens while somebody holds or needs a result. */
+#include "scheduler/core/job.h"
+
+#include "scheduler/core/announce.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/question.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/settle.h"
+#include "scheduler/core/submission.h"
+#include "scheduler/core/task.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct gw_sm_state job_states[] = {
+    [GW_JOB_OPEN] = {"open", GW_SM_NEXT(GW_JOB_RUNNING)},
+    [GW_JOB_RUNNING] = {"running", GW_SM_NEXT(GW_JOB_ENDED)},
+    [GW_JOB_ENDED] = {"ended", GW_SM_NEXT(GW_JOB_RUNNING)},
+};
+struct gw_sm gw_sched_job_sm = {"job", job_states, sizeof job_states / sizeof *job_states, NULL};
+
+struct gw_job *gw_sched_job_find(const struct gw_sched *sched, uint64_t id)
+{
+    uint64_t value;
+    return gw_map_get(&sched->jobs, id, &value) ? (struct gw_job *)(uintptr_t)value : NULL;
+}
+
+/* -- Birth ---------------------------------------------------------------------------------------
+ */
+
+struct gw_job *gw_sched_job_open(struct gw_sched *sched, struct gw_session *session,
+                                 uint64_t request)
+{
+    if (sched->next_job + GW_JOB_IDS_BLOCK / 2 >= sched->job_ids_upto)
+        GW_FACT(sched, job_ids, .upto = sched->job_ids_upto + GW_JOB_IDS_BLOCK);
+    uint64_t id = sched->next_job;
+    GW_FACT(sched, job_opened, .job = id, .session = session, .request = request);
+    return gw_sched_job_find(sched, id);
+}
+
+void gw_sched_apply_job_ids(struct gw_sched *sched, const struct gw_fact_job_ids *fact)
+{
+    sched->job_ids_upto = fact->upto;
+}
+
+static struct gw_job *job_new(struct gw_sched *sched, uint64_t id)
+{
+    struct gw_job *job = calloc(1, sizeof *job);
+    GW_MUST_PTR(job);
+    job->id = id;
+    job->prev = sched->last_job;
+    if (sched->last_job)
+        sched->last_job->next = job;
+    else
+        sched->first_job = job;
+    sched->last_job = job;
+    sched->job_count++;
+    sched->unended_jobs++;
+    if (id >= sched->next_job)
+        sched->next_job = id + 1;
+    GW_MUST(gw_map_put(&sched->jobs, id, (uintptr_t)job));
+    return job;
+}
+
+void gw_sched_apply_job_opened(struct gw_sched *sched, const struct gw_fact_job_opened *fact)
+{
+    struct gw_job *job = job_new(sched, fact->job);
+    struct gw_session *session = fact->session;
+    job->session = session;
+    job->request = fact->request;
+    job->uid = session->remote->uid;
+    job->user = strdup(session->remote->name);
+    GW_MUST_PTR(job->user);
+    job->session_next = session->jobs;
+    if (session->jobs)
+        session->jobs->session_prev = job;
+    session->jobs = job;
+    GW_MUST(gw_map_put(&session->requests, fact->request, (uintptr_t)job));
+}
+
+void gw_sched_job_seal(struct gw_sched *sched, struct gw_job *job, uint64_t wall_ns)
+{
+    gw_sm_move(&gw_sched_job_sm, &job->state, GW_JOB_RUNNING);
+    job->submitted_wall_ns = wall_ns;
+    if (job->session)
+        (void)gw_map_remove(&job->session->requests, job->request);
+    if (job->unfinished == 0)
+        GW_MUST(gw_array_push(&sched->ending, job));
+}
+
+void gw_sched_apply_job_sealed(struct gw_sched *sched, const struct gw_fact_job_sealed *fact)
+{
+    gw_sched_job_seal(sched, fact->job, fact->wall_ns);
+}
+
+/* A detached job's messages wait here, as frames, until the last one is in. */
+void gw_sched_apply_job_kept(struct gw_sched *sched, const struct gw_fact_job_kept *fact)
+{
+    (void)sched;
+    fact->job->detached = true;
+    GW_MUST(gw_message_encode(fact->message, 0, &fact->job->content));
+}
+
+void gw_sched_apply_job_accepted(struct gw_sched *sched, const struct gw_fact_job_accepted *fact)
+{
+    struct gw_job *job = fact->at;
+    if (!job) {
+        job = job_new(sched, fact->job);
+        job->uid = fact->uid;
+        job->user = strdup(fact->user);
+        GW_MUST_PTR(job->user);
+        job->detached = true;
+    }
+    int rc = gw_sched_content_replay(sched, job, fact->content);
+    assert(rc == 0); /* it was validated before it was accepted */
+    gw_sched_job_seal(sched, job, fact->wall_ns);
+}
+
+void gw_sched_apply_job_cancelled(struct gw_sched *sched, const struct gw_fact_job_cancelled *fact)
+{
+    (void)sched;
+    fact->job->cancelled = true;
+}
+
+void gw_sched_job_leave_session(struct gw_job *job)
+{
+    struct gw_session *session = job->session;
+    if (!session)
+        return;
+    if (job->session_prev)
+        job->session_prev->session_next = job->session_next;
+    else
+        session->jobs = job->session_next;
+    if (job->session_next)
+        job->session_next->session_prev = job->session_prev;
+    uint64_t at;
+    if (gw_map_get(&session->requests, job->request, &at) && (struct gw_job *)(uintptr_t)at == job)
+        (void)gw_map_remove(&session->requests, job->request);
+    job->session = NULL;
+    job->session_prev = job->session_next = NULL;
+}
+
+/* -- End -----------------------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_ended *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    gw_sm_move(&gw_sched_job_sm, &job->state, GW_JOB_ENDED);
+    job->ended_wall_ns = fact->wall_ns;
+    job->ended_number = job->detached ? sched->facts + 1 : 0;
+    job->ended_prev = sched->last_ended;
+    job->ended_next = NULL;
+    if (sched->last_ended)
+        sched->last_ended->ended_next = job;
+    else
+        sched->first_ended = job;
+    sched->last_ended = job;
+    sched->ended_jobs++;
+    sched->ended_tasks += job->tasks.count;
+    if (--sched->unended_jobs == 0)
+        sched->idle_since_ns = sched->now_ns;
+    if (job->questions)
+        GW_MUST(gw_array_push(&sched->revisited, job->id));
+    GW_MUST(gw_array_push(&sched->aging, job->id));
+}
+
+static void ended_unlink(struct gw_sched *sched, struct gw_job *job)
+{
+    if (job->ended_prev)
+        job->ended_prev->ended_next = job->ended_next;
+    else
+        sched->first_ended = job->ended_next;
+    if (job->ended_next)
+        job->ended_next->ended_prev = job->ended_prev;
+    else
+        sched->last_ended = job->ended_prev;
+    sched->ended_jobs--;
+    sched->ended_tasks -= job->tasks.count;
+}
+
+void gw_sched_job_reopen(struct gw_sched *sched, struct gw_job *job)
+{
+    ended_unlink(sched, job);
+    gw_sm_move(&gw_sched_job_sm, &job->state, GW_JOB_RUNNING);
+    job->ended_number = 0;
+    job->ended_wall_ns = 0;
+    sched->unended_jobs++;
+}
+
+bool gw_sched_job_shown_ended(const struct gw_sched *sched, const struct gw_job *job)
+{
+    return job->state == GW_JOB_ENDED && job->ended_number <= sched->committed;
+}
+
+/* Frees what is needed only to run a task of it again. */
+void gw_sched_apply_job_compacted(struct gw_sched *sched, const struct gw_fact_job_compacted *fact)
+{
+    struct gw_job *job = fact->job;
+    (void)sched;
+    assert(job->objects == 0 && job->unfinished == 0);
+    gw_sched_tasks_compact(&job->tasks);
+    for (size_t i = 0; i < job->blobs.count; i++)
+        free(job->blobs.items[i]);
+    gw_array_deinit(&job->blobs);
+    for (size_t i = 0; i < job->queues.count; i++)
+        gw_sched_queue_free(job->queues.items[i]);
+    gw_array_deinit(&job->queues);
+    for (size_t i = 0; i < job->specs.count; i++)
+        job->specs.items[i].queue = NULL;
+    job->compacted = true;
+}
+
+void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
+{
+    for (uint32_t row = 0; job->objects > 0; row++)
+        gw_sched_objects_drop(sched, job, row);
+    gw_sched_job_leave_session(job);
+    if (job->prev)
+        job->prev->next = job->next;
+    else
+        sched->first_job = job->next;
+    if (job->next)
+        job->next->prev = job->prev;
+    else
+        sched->last_job = job->prev;
+    sched->job_count--;
+    if (job->state == GW_JOB_ENDED)
+        ended_unlink(sched, job);
+    else
+        sched->unended_jobs--;
+    (void)gw_map_remove(&sched->jobs, job->id);
+
+    size_t at = 0;
+    uint64_t row, failure;
+    while (gw_map_next(&job->failures, &at, &row, &failure))
+        gw_sched_failure_unref((struct gw_failure *)(uintptr_t)failure);
+    gw_sched_failure_unref(job->first_failure);
+    for (size_t i = 0; i < job->specs.count; i++)
+        free(job->specs.items[i].told);
+    for (size_t i = 0; i < job->queues.count; i++)
+        gw_sched_queue_free(job->queues.items[i]);
+    for (size_t i = 0; i < job->blobs.count; i++)
+        free(job->blobs.items[i]);
+    gw_array_deinit(&job->specs);
+    gw_array_deinit(&job->queues);
+    gw_array_deinit(&job->blobs);
+    gw_array_deinit(&job->places);
+    gw_map_deinit(&job->names);
+    gw_map_deinit(&job->failures);
+    gw_sched_tasks_deinit(&job->tasks);
+    gw_buffer_deinit(&job->content);
+    gw_arena_deinit(&job->arena);
+    free(job->metric_name);
+    free(job->name);
+    free(job->user);
+    free(job);
+}
+
+void gw_sched_apply_job_dropped(struct gw_sched *sched, const struct gw_fact_job_dropped *fact)
+{
+    gw_sched_job_free(sched, fact->job);
+}
+
+void gw_sched_apply_job_forgotten(struct gw_sched *sched, const struct gw_fact_job_forgotten *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    gw_sched_job_free(sched, job);
+}
+
+void gw_sched_apply_metric_seen(struct gw_sched *sched, const struct gw_fact_metric_seen *fact)
+{
+    struct gw_job *job = fact->job;
+    (void)sched;
+    if (!job->metric_name || strcmp(job->metric_name, fact->metric->name) != 0) {
+        free(job->metric_name);
+        job->metric_name = strdup(fact->metric->name);
+        GW_MUST_PTR(job->metric_name);
+    }
+    job->metric = true;
+    job->metric_step = fact->metric->step;
+    job->metric_value = fact->metric->value;
+}
+
+/* -- Settling ------------------------------------------------------------------------------------
+ */
+
+/* Workers forget a job's specs when nothing of it will run there again. */
+static void tell_forget(struct gw_sched *sched, const struct gw_job *job)
+{
+    for (size_t slot = 0; slot < sched->workers.count; slot++) {
+        struct gw_worker *worker = sched->workers.items[slot];
+        if (!worker || worker->state == GW_WORKER_LOST)
+            continue;
+        for (size_t i = 0; i < job->specs.count; i++) {
+            const struct gw_spec *spec = &job->specs.items[i];
+            if (slot >= spec->told_count || spec->told[slot] != worker->id)
+                continue;
+            gw_sched_send(sched, worker->remote, GW_MESSAGE_forget)->forget.job = job->id;
+            break;
+        }
+    }
+}
+
+static bool may_compact(const struct gw_job *job)
+{
+    return !job->compacted && !job->detached && job->state == GW_JOB_ENDED &&
+           (!job->session || job->held == 0) && job->objects == 0 && job->needed == 0;
+}
+
+/* Nobody holds or needs a result of it (those that a detached job keeps go with it). */
+static bool may_forget(const struct gw_job *job)
+{
+    return job->state == GW_JOB_ENDED && job->needed == 0 && job->questions == 0 &&
+           (job->detached || (job->objects == 0 && (!job->session || job->held == 0)));
+}
+
+void gw_sched_jobs_tidy(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->aging.count; i++) {
+        struct gw_job *job = gw_sched_job_find(sched, sched->aging.items[i]);
+        if (!job || !may_compact(job))
+            continue;
+        tell_forget(sched, job);
+        GW_FACT(sched, job_compacted, .job = job);
+    }
+    gw_array_clear(&sched->aging);
+
+    struct gw_job *job = sched->first_ended;
+    uint32_t looked = 0;
+    while (job && looked++ < 16 &&
+           (sched->ended_jobs > GW_HISTORY_JOBS_MAX || sched->ended_tasks > GW_HISTORY_TASKS_MAX)) {
+        struct gw_job *next = job->ended_next;
+        if (may_forget(job) && gw_sched_job_shown_ended(sched, job)) {
+            for (uint32_t row = 0; row < job->tasks.count; row++)
+                if (job->tasks.object[row] != GW_NONE)
+                    gw_sched_release_task(sched, job, row);
+            if (!job->compacted)
+                tell_forget(sched, job);
+            GW_FACT(sched, job_forgotten, .at = job, .job = job->id);
+        }
+        job = next;
+    }
+}
+
+void gw_sched_jobs_settle(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->ending.count; i++) {
+        struct gw_job *job = sched->ending.items[i];
+        if (job->state != GW_JOB_RUNNING || job->unfinished > 0)
+            continue;
+        GW_FACT(sched, job_ended, .at = job, .job = job->id, .wall_ns = sched->wall_ns);
+        if (job->detached)
+            GW_FACT(sched, announced, .job = job, .kind = GW_ANNOUNCE_JOB,
+                    .number = sched->facts + 1);
+    }
+    gw_array_clear(&sched->ending);
+}

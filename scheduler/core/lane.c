@@ -1,0 +1,173 @@
+/* Lanes.
+ *
+ * What always holds: a lane has at most as many debits as attempts; every long attempt (one of
+ * unknown or long run time, of a gang, or with GPUs) has a debit of its own; the short ones share
+ * the rest and queue behind each other. A worker's free slots and memory are its own less the
+ * debits of all its lanes. */
+#include "scheduler/core/lane.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct gw_lane *gw_sched_lane_get(const struct gw_worker *worker, const struct gw_shape *shape)
+{
+    return shape->id < worker->lane_count ? worker->lanes[shape->id] : NULL;
+}
+
+struct gw_lane *gw_sched_lane_for(struct gw_worker *worker, struct gw_shape *shape)
+{
+    if (shape->id >= worker->lane_count) {
+        uint32_t count = shape->id + 8;
+        worker->lanes = realloc(worker->lanes, count * sizeof *worker->lanes);
+        GW_MUST_PTR(worker->lanes);
+        for (uint32_t i = worker->lane_count; i < count; i++)
+            worker->lanes[i] = NULL;
+        worker->lane_count = count;
+    }
+    struct gw_lane **lane = &worker->lanes[shape->id];
+    if (!*lane) {
+        *lane = calloc(1, sizeof **lane);
+        GW_MUST_PTR(*lane);
+        (*lane)->worker = worker;
+        (*lane)->shape = shape;
+    }
+    return *lane;
+}
+
+/* -- Workers by free slots -----------------------------------------------------------------------
+ */
+
+void gw_sched_worker_link(struct gw_sched *sched, struct gw_worker *worker)
+{
+    while (sched->by_free.count <= worker->slots_free)
+        GW_MUST(gw_array_push(&sched->by_free, NULL));
+    struct gw_worker **head = &sched->by_free.items[worker->slots_free];
+    worker->prev = NULL;
+    worker->next = *head;
+    if (*head)
+        (*head)->prev = worker;
+    *head = worker;
+    if (worker->slots_free > sched->free_max)
+        sched->free_max = worker->slots_free;
+}
+
+void gw_sched_worker_unlink(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->prev)
+        worker->prev->next = worker->next;
+    else
+        sched->by_free.items[worker->slots_free] = worker->next;
+    if (worker->next)
+        worker->next->prev = worker->prev;
+    worker->prev = worker->next = NULL;
+}
+
+static uint32_t debit_slots(const struct gw_lane *lane)
+{
+    return lane->shape->alone ? lane->worker->slots : lane->shape->slots;
+}
+
+static void debit(struct gw_sched *sched, struct gw_lane *lane)
+{
+    struct gw_worker *worker = lane->worker;
+    uint32_t slots = debit_slots(lane);
+    assert(worker->slots_free >= slots && worker->memory_free >= lane->shape->memory_bytes);
+    gw_sched_worker_unlink(sched, worker);
+    worker->slots_free -= slots;
+    worker->memory_free -= lane->shape->memory_bytes;
+    sched->slots_free -= slots;
+    gw_sched_worker_link(sched, worker);
+    lane->debits++;
+}
+
+static void credit(struct gw_sched *sched, struct gw_lane *lane)
+{
+    struct gw_worker *worker = lane->worker;
+    uint32_t slots = debit_slots(lane);
+    gw_sched_worker_unlink(sched, worker);
+    worker->slots_free += slots;
+    worker->memory_free += lane->shape->memory_bytes;
+    sched->slots_free += slots;
+    assert(worker->slots_free <= worker->slots && worker->memory_free <= worker->memory_bytes);
+    gw_sched_worker_link(sched, worker);
+    lane->debits--;
+    sched->freed = true;
+}
+
+/* -- The ring of lanes with room -----------------------------------------------------------------
+ */
+
+static void ring_remove(struct gw_lane *lane)
+{
+    struct gw_shape *shape = lane->shape;
+    if (!lane->next)
+        return;
+    if (shape->room == lane)
+        shape->room = lane->next == lane ? NULL : lane->next;
+    lane->prev->next = lane->next;
+    lane->next->prev = lane->prev;
+    lane->prev = lane->next = NULL;
+}
+
+static void ring_push_first(struct gw_lane *lane)
+{
+    struct gw_shape *shape = lane->shape;
+    if (shape->room == lane)
+        return;
+    ring_remove(lane);
+    if (shape->room) {
+        lane->next = shape->room;
+        lane->prev = shape->room->prev;
+        lane->prev->next = lane->next->prev = lane;
+    } else {
+        lane->prev = lane->next = lane;
+    }
+    shape->room = lane;
+}
+
+void gw_sched_lane_rotate(struct gw_shape *shape)
+{
+    if (shape->room)
+        shape->room = shape->room->next;
+}
+
+uint32_t gw_sched_lane_room(const struct gw_lane *lane, uint32_t window)
+{
+    uint64_t most = (uint64_t)(lane->debits - lane->longs) * window;
+    uint32_t shorts = lane->attempts - lane->longs;
+    return shorts < most ? (uint32_t)(most - shorts) : 0;
+}
+
+void gw_sched_lane_enter(struct gw_sched *sched, struct gw_lane *lane,
+                         const struct gw_attempt *attempt, bool prefetched)
+{
+    lane->attempts++;
+    lane->shape->attempts++;
+    if (!prefetched)
+        debit(sched, lane);
+    if (attempt->is_long)
+        lane->longs++;
+    else if (!prefetched)
+        ring_push_first(lane);
+}
+
+void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
+                         const struct gw_attempt *attempt)
+{
+    assert(lane->attempts > 0 && lane->shape->attempts > 0);
+    lane->attempts--;
+    lane->shape->attempts--;
+    if (attempt->is_long) {
+        lane->longs--;
+        credit(sched, lane);
+        return;
+    }
+    if (lane->debits - lane->longs > lane->attempts - lane->longs)
+        credit(sched, lane);
+    if (lane->debits == lane->longs) {
+        ring_remove(lane);
+    } else {
+        ring_push_first(lane);
+        sched->freed = true;
+    }
+}

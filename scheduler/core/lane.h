@@ -1,0 +1,30 @@
+/* Lanes: a worker's attempts of one shape, and what is debited for them. Called by apply functions.
+ */
+#ifndef GW_SCHEDULER_CORE_LANE_H
+#define GW_SCHEDULER_CORE_LANE_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_lane_for finds or makes a worker's lane of a shape; gw_sched_lane_get only finds. */
+struct gw_lane *gw_sched_lane_for(struct gw_worker *worker, struct gw_shape *shape);
+struct gw_lane *gw_sched_lane_get(const struct gw_worker *worker, const struct gw_shape *shape);
+
+/* gw_sched_lane_enter counts an attempt in, with a debit unless it is prefetched;
+ * gw_sched_lane_leave counts it out and gives back the debit that nobody inherits. */
+void gw_sched_lane_enter(struct gw_sched *sched, struct gw_lane *lane,
+                         const struct gw_attempt *attempt, bool prefetched);
+void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
+                         const struct gw_attempt *attempt);
+
+/* gw_sched_lane_room is how many more tasks may queue in a lane, `window` to a slot. */
+uint32_t gw_sched_lane_room(const struct gw_lane *lane, uint32_t window);
+
+/* gw_sched_lane_rotate moves the first lane of the shape's ring behind the others. */
+void gw_sched_lane_rotate(struct gw_shape *shape);
+
+/* gw_sched_worker_link and gw_sched_worker_unlink put a ready worker among those with as many free
+ * slots, and take it out. */
+void gw_sched_worker_link(struct gw_sched *sched, struct gw_worker *worker);
+void gw_sched_worker_unlink(struct gw_sched *sched, struct gw_worker *worker);
+
+#endif

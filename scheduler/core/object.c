@@ -1,0 +1,274 @@
+/* Objects and holders.
+ *
+ * What always holds: a task in state done has its objects, one a rank; each is here (a small value,
+ * or a token) or has holders. A holder is firm when its worker has the bytes, else an attempt there
+ * is fetching them: that counts for locality, but nobody is sent to fetch from it. */
+#include "scheduler/core/object.h"
+
+#include "scheduler/core/task.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- Holders -------------------------------------------------------------------------------------
+ */
+
+static uint32_t holder_add(struct gw_sched *sched, uint32_t at, struct gw_worker *worker)
+{
+    uint32_t place = sched->free_holder;
+    if (place != GW_NONE) {
+        sched->free_holder = sched->holders.items[place].next;
+    } else {
+        place = (uint32_t)sched->holders.count;
+        GW_MUST(gw_array_push(&sched->holders, (struct gw_holder){0}));
+    }
+    struct gw_object *object = &sched->objects.items[at];
+    sched->holders.items[place] = (struct gw_holder){
+        .object = at,
+        .worker = worker->slot,
+        .next = object->holders,
+        .worker_prev = GW_NONE,
+        .worker_next = worker->first_holder,
+    };
+    object->holders = place;
+    if (worker->first_holder != GW_NONE)
+        sched->holders.items[worker->first_holder].worker_prev = place;
+    worker->first_holder = place;
+    return place;
+}
+
+static void holder_set_firm(struct gw_sched *sched, uint32_t place)
+{
+    struct gw_holder *holder = &sched->holders.items[place];
+    if (holder->firm)
+        return;
+    holder->firm = true;
+    sched->workers.items[holder->worker]->held_bytes += sched->objects.items[holder->object].bytes;
+}
+
+static void holder_remove(struct gw_sched *sched, uint32_t place)
+{
+    struct gw_holder *holder = &sched->holders.items[place];
+    struct gw_object *object = &sched->objects.items[holder->object];
+    struct gw_worker *worker = sched->workers.items[holder->worker];
+    uint32_t *link = &object->holders;
+    while (*link != place)
+        link = &sched->holders.items[*link].next;
+    *link = holder->next;
+    if (holder->worker_prev != GW_NONE)
+        sched->holders.items[holder->worker_prev].worker_next = holder->worker_next;
+    else
+        worker->first_holder = holder->worker_next;
+    if (holder->worker_next != GW_NONE)
+        sched->holders.items[holder->worker_next].worker_prev = holder->worker_prev;
+    if (holder->firm)
+        worker->held_bytes -= object->bytes;
+    *holder = (struct gw_holder){.object = GW_NONE, .next = sched->free_holder};
+    sched->free_holder = place;
+}
+
+uint32_t gw_sched_holder_of(const struct gw_sched *sched, uint32_t object, uint32_t worker_slot)
+{
+    uint32_t place = sched->objects.items[object].holders;
+    while (place != GW_NONE && sched->holders.items[place].worker != worker_slot)
+        place = sched->holders.items[place].next;
+    return place;
+}
+
+uint32_t gw_sched_holder_any(const struct gw_sched *sched, uint32_t object, uint32_t worker_slot)
+{
+    uint32_t found = GW_NONE;
+    for (uint32_t place = sched->objects.items[object].holders; place != GW_NONE;
+         place = sched->holders.items[place].next) {
+        if (!sched->holders.items[place].firm)
+            continue;
+        found = place;
+        if (sched->holders.items[place].worker == worker_slot)
+            break;
+    }
+    return found;
+}
+
+void gw_sched_apply_holder_removed(struct gw_sched *sched,
+                                   const struct gw_fact_holder_removed *fact)
+{
+    uint32_t place = gw_sched_holder_of(sched, fact->object, fact->worker->slot);
+    struct gw_object *object = &sched->objects.items[fact->object];
+    holder_remove(sched, place);
+    if (!gw_sched_object_here(object) &&
+        gw_sched_holder_any(sched, fact->object, GW_NONE) == GW_NONE)
+        GW_MUST(gw_array_push(&sched->lost, (struct gw_row){object->job, object->index}));
+}
+
+/* -- Objects -------------------------------------------------------------------------------------
+ */
+
+static uint32_t object_add(struct gw_sched *sched, struct gw_job *job, const struct gw_row *row,
+                           const struct gw_result *result)
+{
+    uint32_t at = sched->free_object;
+    if (at != GW_NONE) {
+        sched->free_object = sched->objects.items[at].next;
+    } else {
+        at = (uint32_t)sched->objects.count;
+        GW_MUST(gw_array_push(&sched->objects, (struct gw_object){0}));
+    }
+    struct gw_object *object = &sched->objects.items[at];
+    *object = (struct gw_object){
+        .job = job,
+        .index = row->index,
+        .bytes = result->bytes,
+        .size = result->value ? result->size : 0,
+        .holders = GW_NONE,
+        .next = GW_NONE,
+    };
+    if (result->token) {
+        object->token = result->token;
+        object->has_token = true;
+    } else if (result->value && result->size > sizeof object->small) {
+        object->value = malloc(result->size);
+        GW_MUST_PTR(object->value);
+        memcpy(object->value, result->value, result->size);
+    } else if (result->value && result->size) {
+        memcpy(object->small, result->value, result->size);
+    } else if (result->worker) {
+        holder_set_firm(sched, holder_add(sched, at, result->worker));
+    }
+    job->objects++;
+    return at;
+}
+
+void gw_sched_objects_add(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                          const struct gw_results *results)
+{
+    assert(job->tasks.object[row] == GW_NONE && results->count > 0);
+    const struct gw_row at = {job, row};
+    for (uint32_t i = results->count; i-- > 0;) {
+        uint32_t object = object_add(sched, job, &at, &results->items[i]);
+        sched->objects.items[object].rank = i;
+        sched->objects.items[object].next = job->tasks.object[row];
+        job->tasks.object[row] = object;
+    }
+}
+
+void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    uint32_t at = job->tasks.object[row];
+    job->tasks.object[row] = GW_NONE;
+    while (at != GW_NONE) {
+        struct gw_object *object = &sched->objects.items[at];
+        while (object->holders != GW_NONE)
+            holder_remove(sched, object->holders);
+        if (!object->has_token && object->size > sizeof object->small)
+            free(object->value);
+        uint32_t next = object->next;
+        *object = (struct gw_object){.holders = GW_NONE, .next = sched->free_object};
+        sched->free_object = at;
+        job->objects--;
+        at = next;
+    }
+}
+
+uint32_t gw_sched_object_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                            uint32_t rank)
+{
+    uint32_t at = job->tasks.object[row];
+    while (at != GW_NONE && sched->objects.items[at].rank != rank)
+        at = sched->objects.items[at].next;
+    return at;
+}
+
+const void *gw_sched_object_value(const struct gw_object *object)
+{
+    if (object->has_token || object->bytes != object->size)
+        return NULL;
+    return object->size > sizeof object->small ? object->value : object->small;
+}
+
+bool gw_sched_object_here(const struct gw_object *object)
+{
+    return object->has_token || gw_sched_object_value(object) != NULL;
+}
+
+bool gw_sched_objects_whole(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
+{
+    uint32_t at = job->tasks.object[row];
+    for (; at != GW_NONE; at = sched->objects.items[at].next)
+        if (!gw_sched_object_here(&sched->objects.items[at]) &&
+            gw_sched_holder_any(sched, at, GW_NONE) == GW_NONE)
+            return false;
+    return job->tasks.object[row] != GW_NONE;
+}
+
+/* -- Inputs of a row -----------------------------------------------------------------------------
+ */
+
+void gw_sched_each_input(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                         const struct gw_input_visit *visit)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
+        struct gw_row dep;
+        uint32_t rank = gw_sched_dep_rank(tasks, e);
+        if (rank == GW_DEP_AFTER || !gw_sched_dep(sched, job, e, &dep))
+            continue;
+        if (rank != GW_DEP_ALL) {
+            uint32_t at = gw_sched_object_of(sched, dep.job, dep.index, rank);
+            if (at != GW_NONE)
+                visit->visit(sched, at, visit->arg);
+            continue;
+        }
+        for (uint32_t at = dep.job->tasks.object[dep.index]; at != GW_NONE;
+             at = sched->objects.items[at].next)
+            visit->visit(sched, at, visit->arg);
+    }
+}
+
+static void input_fetch(struct gw_sched *sched, uint32_t at, void *arg)
+{
+    struct gw_worker *worker = arg;
+    if (gw_sched_object_value(&sched->objects.items[at]))
+        return;
+    uint32_t place = gw_sched_holder_of(sched, at, worker->slot);
+    if (place == GW_NONE)
+        place = holder_add(sched, at, worker);
+    sched->holders.items[place].fetching++;
+}
+
+void gw_sched_inputs_fetch(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                           struct gw_worker *worker)
+{
+    if (job->tasks.deps_at[row] == gw_sched_deps_end(&job->tasks, row))
+        return;
+    gw_sched_each_input(sched, job, row, &(struct gw_input_visit){input_fetch, worker});
+}
+
+struct fetched {
+    struct gw_worker *worker;
+    bool well;
+};
+
+static void input_fetched(struct gw_sched *sched, uint32_t at, void *arg)
+{
+    const struct fetched *fetched = arg;
+    uint32_t place = gw_sched_holder_of(sched, at, fetched->worker->slot);
+    if (place == GW_NONE)
+        return; /* it was released, or made again, meanwhile */
+    struct gw_holder *holder = &sched->holders.items[place];
+    if (holder->fetching > 0)
+        holder->fetching--;
+    if (fetched->well)
+        holder_set_firm(sched, place);
+    else if (!holder->firm && holder->fetching == 0)
+        holder_remove(sched, place);
+}
+
+void gw_sched_inputs_fetched(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                             struct gw_worker *worker, bool well)
+{
+    if (job->tasks.deps_at[row] == gw_sched_deps_end(&job->tasks, row))
+        return;
+    struct fetched fetched = {worker, well};
+    gw_sched_each_input(sched, job, row, &(struct gw_input_visit){input_fetched, &fetched});
+}

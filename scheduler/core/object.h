@@ -1,0 +1,47 @@
+/* Objects: results of tasks, and who holds them. Called by apply functions, but for the readers. */
+#ifndef GW_SCHEDULER_CORE_OBJECT_H
+#define GW_SCHEDULER_CORE_OBJECT_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_objects_add makes a task's objects, one a rank (values are copied). */
+void gw_sched_objects_add(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                          const struct gw_results *results);
+
+/* gw_sched_objects_drop forgets a task's objects; a token is not dropped by it. */
+void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* gw_sched_object_of gives the place of a rank's object; GW_NONE: there is none. */
+uint32_t gw_sched_object_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                            uint32_t rank);
+
+/* gw_sched_object_value gives a value that is here; NULL when workers or a token have it. */
+const void *gw_sched_object_value(const struct gw_object *object);
+
+/* gw_sched_object_here: the scheduler itself can give it. gw_sched_objects_whole: every rank's
+ * object of a task is here or at a worker. */
+bool gw_sched_object_here(const struct gw_object *object);
+bool gw_sched_objects_whole(const struct gw_sched *sched, const struct gw_job *job, uint32_t row);
+
+/* gw_sched_holder_of gives the place of the holder that a worker is of an object, or GW_NONE;
+ * gw_sched_holder_any one that has it, preferring `worker`. */
+uint32_t gw_sched_holder_of(const struct gw_sched *sched, uint32_t object, uint32_t worker_slot);
+uint32_t gw_sched_holder_any(const struct gw_sched *sched, uint32_t object, uint32_t worker_slot);
+
+/* gw_sched_inputs_fetch counts that an attempt of the row at a worker fetches the row's inputs;
+ * gw_sched_inputs_fetched that it ended, and has them where it ended well. */
+void gw_sched_inputs_fetch(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                           struct gw_worker *worker);
+void gw_sched_inputs_fetched(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                             struct gw_worker *worker, bool well);
+
+/* gw_sched_each_input calls visit for every object that a row takes, in the order of its
+ * dependencies (GW_DEP_ALL: one call a rank). */
+struct gw_input_visit {
+    void (*visit)(struct gw_sched *sched, uint32_t object, void *arg);
+    void *arg;
+};
+void gw_sched_each_input(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                         const struct gw_input_visit *visit);
+
+#endif

@@ -1,0 +1,275 @@
+/* The outbox.
+ *
+ * Rows stay in the peer's own arrays and are lent to the effects until the next step; only where a
+ * batch grows beyond GW_FLUSH_BYTES inside one step is it copied out early. */
+#include "scheduler/core/outbox.h"
+
+#include "scheduler/core/assign.h"
+
+#include <string.h>
+
+struct gw_effect *gw_sched_effect(struct gw_sched *sched, uint32_t type)
+{
+    GW_MUST(gw_array_push(&sched->effects->list, ((struct gw_effect){.type = type})));
+    return &sched->effects->list.items[sched->effects->list.count - 1];
+}
+
+struct gw_message *gw_sched_send(struct gw_sched *sched, struct gw_remote *remote, uint32_t type)
+{
+    struct gw_effect *effect = gw_sched_effect(sched, GW_EFFECT_SEND);
+    effect->peer = remote->peer;
+    effect->message.type = type;
+    effect->message.term = sched->term;
+    effect->message.peer = remote->id;
+    effect->message.sequence = ++remote->sent;
+    return &effect->message;
+}
+
+struct gw_message *gw_sched_send_with(struct gw_sched *sched, struct gw_remote *remote,
+                                      uint32_t type, uint64_t token)
+{
+    uint64_t *tokens = gw_arena_copy(&sched->effects->arena, &token, sizeof token);
+    GW_MUST_PTR(tokens);
+    struct gw_message *message = gw_sched_send(sched, remote, type);
+    struct gw_effect *effect = &sched->effects->list.items[sched->effects->list.count - 1];
+    effect->tokens = tokens;
+    effect->token_count = 1;
+    return message;
+}
+
+void gw_sched_close(struct gw_sched *sched, struct gw_remote *remote)
+{
+    gw_sched_effect(sched, GW_EFFECT_CLOSE)->peer = remote->peer;
+}
+
+void gw_sched_drop_token(struct gw_sched *sched, uint64_t token)
+{
+    uint64_t *tokens = gw_arena_copy(&sched->effects->arena, &token, sizeof token);
+    GW_MUST_PTR(tokens);
+    struct gw_effect *effect = gw_sched_effect(sched, GW_EFFECT_DROP_TOKEN);
+    effect->tokens = tokens;
+    effect->token_count = 1;
+}
+
+const char *gw_sched_text(struct gw_sched *sched, const char *text)
+{
+    char *copy = gw_arena_strdup(&sched->effects->arena, text);
+    GW_MUST_PTR(copy);
+    return copy;
+}
+
+struct gw_bin gw_sched_bin(struct gw_sched *sched, struct gw_bin bin)
+{
+    void *copy = gw_arena_copy(&sched->effects->arena, bin.data, bin.size);
+    GW_MUST_PTR(copy);
+    return (struct gw_bin){copy, bin.size};
+}
+
+static void make_dirty(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->dirty)
+        return;
+    worker->dirty = true;
+    GW_MUST(gw_array_push(&sched->dirty_workers, worker));
+}
+
+/* -- Releases and kills --------------------------------------------------------------------------
+ */
+
+static void *copy_out(struct gw_sched *sched, const void *data, size_t bytes)
+{
+    void *copy = gw_arena_copy(&sched->effects->arena, data, bytes);
+    GW_MUST_PTR(copy);
+    return copy;
+}
+
+#define COPY_OUT(sched, array)                                                                     \
+    {                                                                                              \
+        copy_out((sched), (array).items, (array).count * sizeof *(array).items),                   \
+            (uint32_t)(array).count                                                                \
+    }
+
+static void flush_release(struct gw_sched *sched, struct gw_worker *worker)
+{
+    struct gw_release_rows *rows = &worker->release;
+    if (rows->job.count == 0)
+        return;
+    struct gw_msg_release release = {
+        .job = COPY_OUT(sched, rows->job),
+        .index = COPY_OUT(sched, rows->index),
+        .rank = COPY_OUT(sched, rows->rank),
+    };
+    gw_sched_send(sched, worker->remote, GW_MESSAGE_release)->release = release;
+    gw_array_clear(&rows->job);
+    gw_array_clear(&rows->index);
+    gw_array_clear(&rows->rank);
+}
+
+void gw_sched_send_release(struct gw_sched *sched, struct gw_worker *worker,
+                           const struct gw_release_row *row)
+{
+    struct gw_release_rows *rows = &worker->release;
+    make_dirty(sched, worker);
+    GW_MUST(gw_array_push(&rows->job, row->job));
+    GW_MUST(gw_array_push(&rows->index, row->index));
+    GW_MUST(gw_array_push(&rows->rank, row->rank));
+    if (rows->job.count * 16 > GW_FLUSH_BYTES)
+        flush_release(sched, worker);
+}
+
+static void flush_kill(struct gw_sched *sched, struct gw_worker *worker)
+{
+    struct gw_kill_rows *rows = &worker->kill;
+    if (rows->attempt.count == 0)
+        return;
+    struct gw_msg_kill kill = {
+        .attempt = COPY_OUT(sched, rows->attempt),
+        .grace_ns = rows->grace_ns,
+        .reason = rows->reason,
+    };
+    gw_sched_send(sched, worker->remote, GW_MESSAGE_kill)->kill = kill;
+    gw_array_clear(&rows->attempt);
+}
+
+void gw_sched_send_kill(struct gw_sched *sched, struct gw_worker *worker,
+                        const struct gw_kill_row *row)
+{
+    struct gw_kill_rows *rows = &worker->kill;
+    make_dirty(sched, worker);
+    if (rows->attempt.count > 0 &&
+        (rows->grace_ns != row->grace_ns || rows->reason != row->reason ||
+         rows->attempt.count * 8 > GW_FLUSH_BYTES))
+        flush_kill(sched, worker);
+    rows->grace_ns = row->grace_ns;
+    rows->reason = row->reason;
+    GW_MUST(gw_array_push(&rows->attempt, row->attempt));
+}
+
+/* -- Done ----------------------------------------------------------------------------------------
+ */
+
+static void done_clear(struct gw_done_rows *rows)
+{
+    gw_array_clear(&rows->request);
+    gw_array_clear(&rows->bytes);
+    gw_array_clear(&rows->index);
+    gw_array_clear(&rows->rank);
+    gw_array_clear(&rows->value_size);
+    gw_array_clear(&rows->values);
+}
+
+void gw_sched_done_rows_deinit(struct gw_done_rows *rows)
+{
+    gw_array_deinit(&rows->request);
+    gw_array_deinit(&rows->bytes);
+    gw_array_deinit(&rows->index);
+    gw_array_deinit(&rows->rank);
+    gw_array_deinit(&rows->value_size);
+    gw_array_deinit(&rows->values);
+}
+
+static void flush_done(struct gw_sched *sched, struct gw_session *session)
+{
+    struct gw_done_rows *rows = &session->done;
+    if (rows->request.count == 0)
+        return;
+    struct gw_msg_done done = {
+        .request = COPY_OUT(sched, rows->request),
+        .index = COPY_OUT(sched, rows->index),
+        .rank = COPY_OUT(sched, rows->rank),
+        .bytes = COPY_OUT(sched, rows->bytes),
+        .value_size = COPY_OUT(sched, rows->value_size),
+        .values = COPY_OUT(sched, rows->values),
+    };
+    gw_sched_send(sched, session->remote, GW_MESSAGE_done)->done = done;
+    done_clear(rows);
+}
+
+void gw_sched_send_done(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    struct gw_session *session = job->session;
+    struct gw_done_rows *rows = &session->done;
+    bool gang = job->specs.items[job->tasks.spec[row]].message.ranks > 0;
+    if (!session->dirty) {
+        session->dirty = true;
+        GW_MUST(gw_array_push(&sched->dirty_sessions, session));
+    }
+    for (uint32_t at = job->tasks.object[row]; at != GW_NONE; at = sched->objects.items[at].next) {
+        const struct gw_object *object = &sched->objects.items[at];
+        const void *value = gw_sched_object_value(object);
+        uint32_t size = value ? object->size : 0;
+        GW_MUST(gw_array_push(&rows->request, job->request));
+        GW_MUST(gw_array_push(&rows->index, row));
+        GW_MUST(gw_array_push(&rows->rank, gang ? object->rank : GW_RANK_NONE));
+        GW_MUST(gw_array_push(&rows->bytes, object->bytes));
+        GW_MUST(gw_array_push(&rows->value_size, size));
+        GW_MUST(gw_array_reserve(&rows->values, size));
+        if (size)
+            memcpy(rows->values.items + rows->values.count, value, size);
+        rows->values.count += size;
+        if (rows->values.count + rows->request.count * 28 > GW_FLUSH_BYTES)
+            flush_done(sched, session);
+    }
+}
+
+/* -- The step ------------------------------------------------------------------------------------
+ */
+
+void gw_sched_outbox_begin(struct gw_sched *sched, struct gw_effects *effects)
+{
+    sched->effects = effects;
+    gw_array_clear(&effects->list);
+    gw_arena_reset(&effects->arena);
+    for (size_t i = 0; i < sched->lent_workers.count; i++)
+        gw_sched_assign_clear(&sched->lent_workers.items[i]->assign);
+    gw_array_clear(&sched->lent_workers);
+}
+
+void gw_sched_outbox_flush(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->dirty_workers.count; i++) {
+        struct gw_worker *worker = sched->dirty_workers.items[i];
+        flush_release(sched, worker);
+        flush_kill(sched, worker);
+    }
+    for (size_t i = 0; i < sched->dirty_sessions.count; i++) {
+        flush_done(sched, sched->dirty_sessions.items[i]);
+        sched->dirty_sessions.items[i]->dirty = false;
+    }
+    gw_array_clear(&sched->dirty_sessions);
+    for (size_t i = 0; i < sched->dirty_workers.count; i++) {
+        struct gw_worker *worker = sched->dirty_workers.items[i];
+        gw_sched_assign_flush(sched, worker, true);
+        worker->dirty = false;
+    }
+    gw_array_clear(&sched->dirty_workers);
+}
+
+void gw_sched_outbox_forget(struct gw_sched *sched, const struct gw_worker *worker,
+                            const struct gw_session *session)
+{
+    for (size_t i = sched->dirty_workers.count; i-- > 0;)
+        if (sched->dirty_workers.items[i] == worker)
+            gw_array_remove_swap(&sched->dirty_workers, i);
+    for (size_t i = sched->lent_workers.count; i-- > 0;)
+        if (sched->lent_workers.items[i] == worker)
+            gw_array_remove_swap(&sched->lent_workers, i);
+    for (size_t i = sched->dirty_sessions.count; i-- > 0;)
+        if (sched->dirty_sessions.items[i] == session)
+            gw_array_remove_swap(&sched->dirty_sessions, i);
+}
+
+void gw_sched_worker_rows_deinit(struct gw_worker *worker)
+{
+    gw_array_deinit(&worker->release.job);
+    gw_array_deinit(&worker->release.index);
+    gw_array_deinit(&worker->release.rank);
+    gw_array_deinit(&worker->kill.attempt);
+    gw_sched_assign_deinit(&worker->assign);
+}
+
+void gw_sched_send_assign(struct gw_sched *sched, uint32_t slot)
+{
+    make_dirty(sched, sched->attempts.items[slot].worker);
+    gw_sched_assign_row(sched, slot);
+}

@@ -1,0 +1,53 @@
+/* The outbox: effects of the step under way. Rows of hot messages gather by peer and leave at its
+ * end, in this order: releases, kills, done, assign. */
+#ifndef GW_SCHEDULER_CORE_OUTBOX_H
+#define GW_SCHEDULER_CORE_OUTBOX_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_outbox_begin empties the step's effects; gw_sched_outbox_flush sends all rows. */
+void gw_sched_outbox_begin(struct gw_sched *sched, struct gw_effects *effects);
+void gw_sched_outbox_flush(struct gw_sched *sched);
+
+/* gw_sched_send adds a message to a remote and gives it, to be filled in before anything else is
+ * sent. gw_sched_send_with gives it one token (borrowed by the effect). */
+struct gw_message *gw_sched_send(struct gw_sched *sched, struct gw_remote *remote, uint32_t type);
+struct gw_message *gw_sched_send_with(struct gw_sched *sched, struct gw_remote *remote,
+                                      uint32_t type, uint64_t token);
+void gw_sched_close(struct gw_sched *sched, struct gw_remote *remote);
+void gw_sched_drop_token(struct gw_sched *sched, uint64_t token);
+struct gw_effect *gw_sched_effect(struct gw_sched *sched, uint32_t type);
+
+/* gw_sched_text and gw_sched_bin copy what a message points to into the effects' arena. */
+const char *gw_sched_text(struct gw_sched *sched, const char *text);
+struct gw_bin gw_sched_bin(struct gw_sched *sched, struct gw_bin bin);
+
+/* gw_sched_send_release tells a worker that nobody needs an object any more. */
+struct gw_release_row {
+    uint64_t job;
+    uint32_t index, rank;
+};
+void gw_sched_send_release(struct gw_sched *sched, struct gw_worker *worker,
+                           const struct gw_release_row *row);
+
+struct gw_kill_row {
+    uint64_t attempt, grace_ns;
+    uint32_t reason;
+};
+void gw_sched_send_kill(struct gw_sched *sched, struct gw_worker *worker,
+                        const struct gw_kill_row *row);
+
+/* gw_sched_send_assign adds the row of an attempt, after what its worker must know before. */
+void gw_sched_send_assign(struct gw_sched *sched, uint32_t slot);
+
+/* gw_sched_send_done adds the rows of a finished target, one a rank. */
+void gw_sched_send_done(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* gw_sched_outbox_forget takes a peer that is gone out of what leaves at the end of the step. */
+void gw_sched_outbox_forget(struct gw_sched *sched, const struct gw_worker *worker,
+                            const struct gw_session *session);
+
+void gw_sched_worker_rows_deinit(struct gw_worker *worker);
+void gw_sched_done_rows_deinit(struct gw_done_rows *rows);
+
+#endif

@@ -1,0 +1,363 @@
+/* Placement.
+ *
+ * A task goes to the worker that holds most of its input bytes among those with room now, else to
+ * the one with most free slots. When no slot is free, short tasks queue behind short ones of their
+ * shape, up to a window. A shape of which nothing fits is blocked until something is freed; what
+ * comes after it in the order may use free slots, but may not queue: slots must come free for it.
+ *
+ * Only gangs look at all workers: they are few, and need a picture of the whole. */
+#include "scheduler/core/placement.h"
+
+#include "scheduler/core/attempt.h"
+#include "scheduler/core/gang_try.h"
+#include "scheduler/core/lane.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/task.h"
+#include "scheduler/core/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t gw_sched_window(const struct gw_sched *sched, const struct gw_spec *spec)
+{
+    if (spec->message.kind != GW_SPEC_FUNCTION || spec->message.ranks > 0 ||
+        spec->message.gpus > 0 || spec->message.gpu_mode == GW_GPU_MODE_IF_ANY ||
+        spec->samples == 0)
+        return 1;
+    uint64_t window = GW_WINDOW_TARGET_NS / (spec->mean_ns + 1);
+    uint64_t most = sched->options.window ? sched->options.window : GW_WINDOW_MAX;
+    window = window > most ? most : window;
+    window = window > spec->samples + 1u ? spec->samples + 1u : window;
+    return window < 1 ? 1 : (uint32_t)window;
+}
+
+/* -- Which worker --------------------------------------------------------------------------------
+ */
+
+struct choice {
+    const struct gw_shape *shape;
+    uint64_t epoch;
+    struct gw_worker *workers[GW_DATA_WORKERS_MAX]; /* that hold inputs */
+    uint32_t count;
+};
+
+static void weigh_input(struct gw_sched *sched, uint32_t at, void *arg)
+{
+    struct choice *choice = arg;
+    const struct gw_object *object = &sched->objects.items[at];
+    for (uint32_t place = object->holders; place != GW_NONE;
+         place = sched->holders.items[place].next) {
+        struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
+        if (worker->score_epoch != choice->epoch) {
+            if (choice->count == GW_DATA_WORKERS_MAX)
+                continue;
+            worker->score_epoch = choice->epoch;
+            worker->score = 0;
+            choice->workers[choice->count++] = worker;
+        }
+        worker->score += object->bytes;
+    }
+}
+
+static void weigh_inputs(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                         struct choice *choice)
+{
+    choice->count = 0;
+    choice->epoch = ++sched->score_epoch;
+    if (job->tasks.deps_at[row] != gw_sched_deps_end(&job->tasks, row))
+        gw_sched_each_input(sched, job, row, &(struct gw_input_visit){weigh_input, choice});
+}
+
+/* The one with most free slots that has room for one more. */
+static struct gw_worker *most_free(struct gw_sched *sched, const struct gw_shape *shape)
+{
+    if (sched->by_free.count == 0)
+        return NULL;
+    if (sched->free_max >= sched->by_free.count)
+        sched->free_max = (uint32_t)sched->by_free.count - 1;
+    while (sched->free_max > 0 && !sched->by_free.items[sched->free_max])
+        sched->free_max--;
+    for (uint32_t slots = sched->free_max; slots >= shape->slots && slots > 0; slots--)
+        for (struct gw_worker *worker = sched->by_free.items[slots]; worker; worker = worker->next)
+            if (gw_sched_worker_fits(sched, worker, shape))
+                return worker;
+    return NULL;
+}
+
+static struct gw_worker *free_worker(struct gw_sched *sched, const struct choice *choice)
+{
+    struct gw_worker *best = NULL;
+    for (uint32_t i = 0; i < choice->count; i++) {
+        struct gw_worker *worker = choice->workers[i];
+        if (gw_sched_worker_fits(sched, worker, choice->shape) &&
+            (!best || worker->score > best->score ||
+             (worker->score == best->score && worker->id < best->id)))
+            best = worker;
+    }
+    return best ? best : most_free(sched, choice->shape);
+}
+
+/* A worker where a short task may queue: one that holds inputs, else the next in the ring. */
+static struct gw_worker *lane_worker(const struct choice *choice, struct gw_shape *shape,
+                                     uint32_t window)
+{
+    struct gw_worker *best = NULL;
+    for (uint32_t i = 0; i < choice->count; i++) {
+        struct gw_worker *worker = choice->workers[i];
+        const struct gw_lane *lane = gw_sched_lane_get(worker, shape);
+        if (lane && gw_sched_lane_room(lane, window) > 0 && (!best || worker->score > best->score))
+            best = worker;
+    }
+    if (best)
+        return best;
+    for (int tries = 0; shape->room && tries < GW_LANES_TRIED_MAX; tries++) {
+        struct gw_lane *lane = shape->room;
+        if (gw_sched_lane_room(lane, window) > 0)
+            return lane->worker;
+        gw_sched_lane_rotate(shape);
+    }
+    return NULL;
+}
+
+/* -- Ordinary tasks ------------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_task_placed *fact)
+{
+    struct gw_job *job = fact->job;
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t row = fact->index;
+    gw_sched_queue_remove(gw_sched_task_queue(sched, job, row), row);
+    gw_sm_move(&gw_sched_task_sm, &tasks->state[row], GW_TASK_PLACED);
+    if (tasks->attempt[row])
+        GW_MUST(gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row,
+                                                               GW_RANK_NONE, tasks->worker[row]})));
+    (void)gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
+                                                               .index = row,
+                                                               .rank = GW_RANK_NONE,
+                                                               .worker = fact->worker,
+                                                               .shape = fact->shape,
+                                                               .prefetched = fact->prefetched,
+                                                               .is_long = fact->is_long});
+    tasks->attempt[row] = fact->attempt;
+    tasks->worker[row] = fact->worker->id;
+    tasks->charges[row].tries++;
+    job->placed++;
+    gw_sched_inputs_fetch(sched, job, row, fact->worker);
+}
+
+static bool place_task(struct gw_sched *sched, struct gw_queue *queue, bool may_queue)
+{
+    struct gw_job *job = queue->job;
+    struct gw_shape *shape = queue->shape;
+    uint32_t row = gw_bits_first(&queue->ready);
+    struct choice choice = {.shape = shape};
+    weigh_inputs(sched, job, row, &choice);
+    uint32_t window = 1;
+    if (!shape->alone)
+        window = gw_sched_window(sched, &job->specs.items[job->tasks.spec[row]]);
+
+    bool prefetched = false;
+    struct gw_worker *worker = free_worker(sched, &choice);
+    if (!worker && may_queue && window > 1) {
+        worker = lane_worker(&choice, shape, window);
+        prefetched = true;
+    }
+    if (!worker)
+        return false;
+    uint64_t attempt = gw_sched_attempt_next(sched);
+    uint32_t slot = gw_sched_attempt_place(attempt);
+    GW_FACT(sched, task_placed, .job = job, .index = row, .worker = worker, .shape = shape,
+            .attempt = attempt, .prefetched = prefetched, .is_long = window == 1);
+    if (prefetched && shape->room && shape->room->worker == worker)
+        gw_sched_lane_rotate(shape);
+    gw_sched_send_assign(sched, slot);
+    return true;
+}
+
+/* -- Gangs ---------------------------------------------------------------------------------------
+ */
+
+struct berth {
+    struct gw_worker *worker;
+    uint32_t ranks;
+};
+
+static uint64_t divided(uint64_t have, uint64_t each)
+{
+    return each ? have / each : UINT64_MAX;
+}
+
+static uint64_t smallest(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+static uint64_t ranks_at(const struct gw_sched *sched, const struct gw_worker *worker,
+                         const struct gw_shape *shape, bool ever)
+{
+    if (!worker || worker->state != GW_WORKER_READY)
+        return 0;
+    uint32_t gpus = gw_sched_shape_gpus(sched, shape);
+    return smallest(divided(ever ? worker->slots : worker->slots_free, shape->slots),
+                    divided(ever ? worker->memory_bytes : worker->memory_free, shape->memory_bytes),
+                    divided(ever ? worker->gpu_count : worker->gpus_free, gpus));
+}
+
+uint64_t gw_sched_ranks_now(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    uint64_t ranks = 0;
+    for (size_t i = 0; i < sched->workers.count; i++)
+        ranks += ranks_at(sched, sched->workers.items[i], shape, false);
+    return ranks;
+}
+
+uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    uint64_t ranks = 0;
+    for (size_t i = 0; i < sched->workers.count; i++)
+        ranks += ranks_at(sched, sched->workers.items[i], shape, true);
+    return ranks;
+}
+
+/* Most ranks first; so few workers are taken, and few hosts. */
+static int by_ranks(const void *a, const void *b)
+{
+    const struct berth *x = a, *y = b;
+    if (x->ranks != y->ranks)
+        return x->ranks > y->ranks ? -1 : 1;
+    int hosts = strcmp(x->worker->host, y->worker->host);
+    return hosts ? hosts : x->worker->id < y->worker->id ? -1 : 1;
+}
+
+static int by_host(const void *a, const void *b)
+{
+    const struct berth *x = a, *y = b;
+    int hosts = strcmp(x->worker->host, y->worker->host);
+    return hosts ? hosts : x->worker->id < y->worker->id ? -1 : 1;
+}
+
+/* Takes as many berths as `ranks` need; gives how many, 0 when they do not suffice. */
+static uint32_t take_berths(struct berth *berths, uint32_t count, uint32_t ranks)
+{
+    uint32_t best = GW_NONE; /* alone it holds them all, with the least room to spare */
+    for (uint32_t i = 0; i < count; i++)
+        if (berths[i].ranks >= ranks && (best == GW_NONE || berths[i].ranks < berths[best].ranks))
+            best = i;
+    if (best != GW_NONE) {
+        berths[0] = berths[best];
+        berths[0].ranks = ranks;
+        return 1;
+    }
+    qsort(berths, count, sizeof *berths, by_ranks);
+    uint32_t taken = 0;
+    for (; taken < count && ranks > 0; taken++) {
+        if (berths[taken].ranks > ranks)
+            berths[taken].ranks = ranks;
+        ranks -= berths[taken].ranks;
+    }
+    if (ranks > 0)
+        return 0;
+    qsort(berths, taken, sizeof *berths, by_host);
+    return taken;
+}
+
+static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
+{
+    struct gw_shape *shape = queue->shape;
+    if ((uint64_t)sched->slots_free < (uint64_t)shape->ranks * shape->slots)
+        return false;
+    struct berth *berths =
+        gw_arena_alloc(&sched->effects->arena, (sched->workers.count + 1) * sizeof *berths);
+    GW_MUST_PTR(berths);
+    uint32_t count = 0;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        uint64_t ranks = ranks_at(sched, sched->workers.items[i], shape, false);
+        if (ranks > 0)
+            berths[count++] = (struct berth){sched->workers.items[i],
+                                             ranks > shape->ranks ? shape->ranks : (uint32_t)ranks};
+    }
+    uint32_t taken = take_berths(berths, count, shape->ranks);
+    if (taken == 0)
+        return false;
+    struct gw_seat *seats = gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *seats);
+    GW_MUST_PTR(seats);
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < taken; i++)
+        for (uint32_t k = 0; k < berths[i].ranks; k++)
+            seats[rank++].worker = berths[i].worker;
+    gw_sched_gang_place(sched, queue->job, gw_bits_first(&queue->ready), shape, seats);
+    return true;
+}
+
+/* -- The order -----------------------------------------------------------------------------------
+ */
+
+/* The shape whose first task comes first among those that are not blocked. overtakes: a blocked one
+ * that could run here comes before it. */
+static struct gw_shape *next_shape(struct gw_sched *sched, bool *overtakes)
+{
+    struct gw_shape *best = NULL;
+    const struct gw_queue *best_top = NULL, *blocked_top = NULL;
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        struct gw_shape *shape = sched->shapes.items[i];
+        if (!shape || shape->heap.count == 0)
+            continue;
+        const struct gw_queue *top = gw_sched_queue_top(shape);
+        if (!top)
+            continue;
+        if (shape->blocked) {
+            if (shape->could && (!blocked_top || gw_sched_queue_before(top, blocked_top)))
+                blocked_top = top;
+        } else if (!best || gw_sched_queue_before(top, best_top)) {
+            best = shape;
+            best_top = top;
+        }
+    }
+    *overtakes = best && blocked_top && gw_sched_queue_before(blocked_top, best_top);
+    return best;
+}
+
+static void block(struct gw_sched *sched, struct gw_shape *shape)
+{
+    shape->blocked = true;
+    if (shape->could_epoch == sched->workers_epoch)
+        return;
+    shape->could_epoch = sched->workers_epoch;
+    shape->could = gw_sched_ranks_ever(sched, shape) >= (shape->ranks ? shape->ranks : 1);
+}
+
+static bool only_shape(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    for (size_t i = 0; i < sched->shapes.count; i++)
+        if (sched->shapes.items[i] && sched->shapes.items[i] != shape &&
+            sched->shapes.items[i]->heap.count > 0)
+            return false;
+    return true;
+}
+
+void gw_sched_place(struct gw_sched *sched)
+{
+    if (sched->workers_ready == 0 || sched->shutting_down)
+        return;
+    if (sched->freed)
+        for (size_t i = 0; i < sched->shapes.count; i++)
+            if (sched->shapes.items[i])
+                sched->shapes.items[i]->blocked = false;
+    sched->freed = false;
+    bool overtakes;
+    for (struct gw_shape *shape; (shape = next_shape(sched, &overtakes));) {
+        bool alone = only_shape(sched, shape);
+        for (struct gw_queue *queue; (queue = gw_sched_queue_top(shape));) {
+            bool placed =
+                shape->ranks ? place_gang(sched, queue) : place_task(sched, queue, !overtakes);
+            if (!placed)
+                block(sched, shape);
+            if (!placed || !alone)
+                break;
+        }
+    }
+}

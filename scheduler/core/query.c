@@ -1,0 +1,303 @@
+/* Queries.
+ *
+ * Answers are dicts and lists of plain values (PROTOCOL.md names the keys). Listings are cut at a
+ * named number of rows, newest jobs first, and say so with "truncated". */
+#include "scheduler/core/query.h"
+
+#include "scheduler/core/job.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/task.h"
+
+#include "graph/wire/codec.h"
+#include "graph/wire/frame.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ANSWER_BYTES_MAX = GW_FRAME_BYTES_MAX - 4096 };
+
+static void set(struct gw_value *dict, const char *key, struct gw_value *value)
+{
+    GW_MUST(gw_dict_set(dict, key, value));
+}
+
+static void set_u64(struct gw_value *dict, const char *key, uint64_t x)
+{
+    set(dict, key, gw_i64((int64_t)x));
+}
+
+static const char *job_state(const struct gw_sched *sched, const struct gw_job *job)
+{
+    if (job->state == GW_JOB_OPEN)
+        return "open";
+    if (!gw_sched_job_shown_ended(sched, job))
+        return job->placed > 0 ? "running" : "queued";
+    if (job->failed > 0)
+        return "failed";
+    return job->cancelled_tasks > 0 ? "cancelled" : "done";
+}
+
+/* -- One job -------------------------------------------------------------------------------------
+ */
+
+static uint32_t ranks_of(const struct gw_job *job)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < job->specs.count; i++)
+        if (job->specs.items[i].message.ranks > most)
+            most = job->specs.items[i].message.ranks;
+    return most;
+}
+
+static struct gw_value *describe_job(const struct gw_sched *sched, const struct gw_job *job)
+{
+    struct gw_value *dict = gw_dict();
+    set_u64(dict, "id", job->id);
+    set(dict, "name", gw_str(job->name ? job->name : ""));
+    set(dict, "state", gw_str(job_state(sched, job)));
+    set(dict, "session", gw_str(job->user));
+    set(dict, "detached", gw_bool(job->detached));
+    set_u64(dict, "tasks", job->tasks.count);
+    set_u64(dict, "done", job->done);
+    set_u64(dict, "failed", job->failed);
+    set_u64(dict, "cancelled", job->cancelled_tasks);
+    set_u64(dict, "running", job->placed);
+    set_u64(dict, "ranks", ranks_of(job));
+    set_u64(dict, "submitted_ns", job->submitted_wall_ns);
+    set_u64(dict, "ended_ns", gw_sched_job_shown_ended(sched, job) ? job->ended_wall_ns : 0);
+    if (job->metric) {
+        struct gw_value *metric = gw_dict();
+        set(metric, "step", gw_i64(job->metric_step));
+        set(metric, "name", gw_str(job->metric_name));
+        set(metric, "value", gw_f64(job->metric_value));
+        set(dict, "metric", metric);
+    }
+    if (job->first_failure && gw_sched_job_shown_ended(sched, job)) {
+        set(dict, "code", gw_i64(job->first_failure->code));
+        set(dict, "exit_code", gw_i64(job->first_failure->exit_code));
+        set(dict, "text", gw_str(job->first_failure->text));
+    }
+    return dict;
+}
+
+static struct gw_value *describe_task(const struct gw_job *job, uint32_t row)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    struct gw_value *dict = gw_dict();
+    char label[256];
+    gw_sched_task_label(job, row, label, sizeof label);
+    uint8_t state = tasks->state[row];
+    set_u64(dict, "index", row);
+    set(dict, "name", gw_str(label));
+    set(dict, "state",
+        gw_str(gw_sm_name(&gw_sched_task_sm, state == GW_TASK_RELEASED ? GW_TASK_DONE : state)));
+    set_u64(dict, "tries", tasks->charges[row].tries);
+    set_u64(dict, "attempt", tasks->attempt[row]);
+    set_u64(dict, "worker", tasks->worker[row]);
+    set_u64(dict, "ranks", job->specs.items[tasks->spec[row]].message.ranks);
+    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    if (failure) {
+        set(dict, "code",
+            gw_i64(tasks->flags[row] & GW_TASK_DEPENDENT ? GW_EDEPENDENCY : failure->code));
+        set(dict, "exit_code", gw_i64(failure->exit_code));
+        set(dict, "text", gw_str(failure->text));
+    }
+    return dict;
+}
+
+/* -- Listings ------------------------------------------------------------------------------------
+ */
+
+static struct gw_value *query_status(const struct gw_sched *sched)
+{
+    struct gw_value *dict = gw_dict(), *tasks = gw_dict(), *jobs = gw_dict();
+    uint64_t waiting = 0, placed = 0, done = 0, failed = 0, cancelled = 0, running_jobs = 0;
+    for (const struct gw_job *job = sched->first_job; job; job = job->next) {
+        waiting += job->unfinished - job->placed;
+        placed += job->placed;
+        done += job->done;
+        failed += job->failed;
+        cancelled += job->cancelled_tasks;
+        running_jobs += !gw_sched_job_shown_ended(sched, job);
+    }
+    set(dict, "version", gw_str(GANGWAY_VERSION));
+    set_u64(dict, "term", sched->term);
+    set_u64(dict, "uptime_ns", sched->now_ns - sched->start_ns);
+    set(dict, "state_dir", gw_str(sched->options.state_dir));
+    set_u64(dict, "workers", sched->workers_ready);
+    set_u64(dict, "sessions", sched->session_count);
+    set_u64(dict, "slots", sched->slots);
+    set_u64(dict, "slots_free", sched->slots_free);
+    set_u64(dict, "gpus", sched->gpus);
+    set_u64(dict, "gpus_free", sched->gpus_free);
+    set_u64(jobs, "running", running_jobs);
+    set_u64(jobs, "ended", sched->job_count - running_jobs);
+    set(dict, "jobs", jobs);
+    set_u64(tasks, "waiting", waiting);
+    set_u64(tasks, "running", placed);
+    set_u64(tasks, "done", done);
+    set_u64(tasks, "failed", failed);
+    set_u64(tasks, "cancelled", cancelled);
+    set(dict, "tasks", tasks);
+    return dict;
+}
+
+static struct gw_value *query_jobs(const struct gw_sched *sched)
+{
+    struct gw_value *list = gw_list();
+    uint32_t rows = 0;
+    for (const struct gw_job *job = sched->last_job; job && rows < GW_ANSWER_JOBS_MAX;
+         job = job->prev) {
+        const struct gw_spec *spec = job->specs.count ? &job->specs.items[0] : NULL;
+        if (spec && spec->message.kind == GW_SPEC_VALUE)
+            continue; /* a value that somebody scattered is no work */
+        GW_MUST(gw_list_push(list, describe_job(sched, job)));
+        rows++;
+    }
+    return list;
+}
+
+static struct gw_value *query_tasks(const struct gw_job *job, const char *state)
+{
+    struct gw_value *list = gw_list();
+    uint32_t rows = 0;
+    for (uint32_t row = 0; row < job->tasks.count && rows < GW_ANSWER_TASKS_MAX; row++) {
+        uint8_t at = job->tasks.state[row];
+        if (at == GW_TASK_RELEASED)
+            at = GW_TASK_DONE;
+        if (state && strcmp(state, gw_sm_name(&gw_sched_task_sm, at)) != 0)
+            continue;
+        GW_MUST(gw_list_push(list, describe_task(job, row)));
+        rows++;
+    }
+    return list;
+}
+
+static struct gw_value *query_workers(const struct gw_sched *sched)
+{
+    struct gw_value *list = gw_list();
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state == GW_WORKER_LOST)
+            continue;
+        struct gw_value *dict = gw_dict(), *gpus = gw_list();
+        for (uint32_t k = 0; k < worker->gpu_count; k++) {
+            struct gw_value *gpu = gw_dict();
+            set(gpu, "name", gw_str(worker->gpus[k].name));
+            set(gpu, "uuid", gw_str(worker->gpus[k].uuid));
+            set_u64(gpu, "memory_bytes", worker->gpus[k].memory_bytes);
+            set(gpu, "free", gw_bool(worker->gpus[k].slot == GW_NONE));
+            GW_MUST(gw_list_push(gpus, gpu));
+        }
+        set_u64(dict, "id", worker->id);
+        set(dict, "host", gw_str(worker->host));
+        set(dict, "state", gw_str(gw_sm_name(&gw_sched_worker_sm, worker->state)));
+        set_u64(dict, "slots", worker->slots);
+        set_u64(dict, "slots_free", worker->slots_free);
+        set(dict, "gpus", gpus);
+        set_u64(dict, "memory_bytes", worker->memory_bytes);
+        set_u64(dict, "memory_free", worker->memory_free);
+        set_u64(dict, "held_bytes", worker->held_bytes);
+        set_u64(dict, "running", worker->attempts);
+        GW_MUST(gw_list_push(list, dict));
+    }
+    return list;
+}
+
+/* -- Asking --------------------------------------------------------------------------------------
+ */
+
+/* The job that arguments name, and optionally a task of it. */
+static int find_row(const struct gw_sched *sched, const struct gw_value *arguments,
+                    struct gw_job **job, int64_t *row, struct gw_error *error)
+{
+    int64_t id = 0;
+    const struct gw_value *value = arguments ? gw_value_find(arguments, "job") : NULL;
+    if (!value || gw_value_get_i64(value, &id, NULL) < 0)
+        return gw_error_set(error, GW_EINVAL, "which job? (argument \"job\", a number)");
+    *job = gw_sched_job_find(sched, (uint64_t)id);
+    if (!*job)
+        return gw_error_set(error, GW_ENOENT, "there is no job %lld", (long long)id);
+    *row = -1;
+    value = gw_value_find(arguments, "index");
+    if (value && (gw_value_get_i64(value, row, NULL) < 0 || *row < 0 ||
+                  *row >= (int64_t)(*job)->tasks.count))
+        return gw_error_set(error, GW_ENOENT, "job %lld has no such task", (long long)id);
+    return 0;
+}
+
+/* The task that is worth an explanation when nobody says which: the first that has not ended. */
+static uint32_t first_waiting(const struct gw_job *job)
+{
+    for (uint32_t row = 0; row < job->tasks.count; row++)
+        if (!gw_sched_task_final(job, row) && job->tasks.state[row] != GW_TASK_PLACED)
+            return row;
+    for (uint32_t row = 0; row < job->tasks.count; row++)
+        if (!gw_sched_task_final(job, row))
+            return row;
+    return 0;
+}
+
+int gw_sched_query(const struct gw_sched *sched, const char *what, const struct gw_value *arguments,
+                   struct gw_value **answer, struct gw_error *error)
+{
+    if (strcmp(what, "status") == 0) {
+        *answer = query_status(sched);
+        return 0;
+    }
+    if (strcmp(what, "jobs") == 0) {
+        *answer = query_jobs(sched);
+        return 0;
+    }
+    if (strcmp(what, "workers") == 0) {
+        *answer = query_workers(sched);
+        return 0;
+    }
+    bool one = strcmp(what, "job") == 0, tasks = strcmp(what, "tasks") == 0;
+    if (!one && !tasks && strcmp(what, "explain") != 0)
+        return gw_error_set(error, GW_EINVAL, "there is no query \"%s\"", what);
+    struct gw_job *job = NULL;
+    int64_t row = -1;
+    int rc = find_row(sched, arguments, &job, &row, error);
+    if (rc < 0)
+        return rc;
+    const char *state = NULL;
+    if (tasks && gw_value_find(arguments, "state"))
+        (void)gw_value_get_str(gw_value_find(arguments, "state"), &state, NULL);
+    if (one) {
+        *answer = describe_job(sched, job);
+    } else if (tasks) {
+        *answer = query_tasks(job, state);
+    } else {
+        char text[GW_ERROR_TEXT_MAX] = "the job has no tasks";
+        if (job->tasks.count)
+            gw_sched_explain(sched, job, row < 0 ? first_waiting(job) : (uint32_t)row, text,
+                             sizeof text);
+        *answer = gw_str(text);
+    }
+    GW_MUST_PTR(*answer);
+    return 0;
+}
+
+int gw_sched_query_encoded(struct gw_sched *sched, const struct gw_msg_query *query,
+                           struct gw_bin *body, struct gw_error *error)
+{
+    struct gw_value *arguments = NULL, *answer;
+    int rc = 0;
+    if (query->arguments.size)
+        rc = gw_codec_decode(query->arguments.data, query->arguments.size, NULL, &arguments, error);
+    if (rc == 0)
+        rc = gw_sched_query(sched, query->what, arguments, &answer, error);
+    gw_value_unref(arguments);
+    if (rc < 0)
+        return rc;
+    struct gw_buffer bytes = {0};
+    GW_MUST(gw_codec_encode(answer, NULL, &bytes));
+    gw_value_unref(answer);
+    if (bytes.size > ANSWER_BYTES_MAX)
+        rc = gw_error_set(error, GW_ELIMIT, "the answer is larger than a message: narrow it");
+    else
+        *body = gw_sched_bin(sched, (struct gw_bin){bytes.data, (uint32_t)bytes.size});
+    gw_buffer_deinit(&bytes);
+    return rc;
+}

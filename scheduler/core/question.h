@@ -1,0 +1,36 @@
+/* Questions: what clients (and workers) ask that is answered later, or by somebody else. */
+#ifndef GW_SCHEDULER_CORE_QUESTION_H
+#define GW_SCHEDULER_CORE_QUESTION_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_reply answers a call with a code and text (error->code 0: all is well). */
+void gw_sched_reply(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
+                    const struct gw_error *error);
+
+/* gw_sched_row_check: GW_ENOENT for a job or task that is not there, GW_EPERM for another user's.
+ */
+int gw_sched_row_check(const struct gw_job *job, uint64_t id, uint32_t row, uint32_t uid,
+                       struct gw_error *error);
+
+void gw_sched_on_wait(struct gw_sched *sched, struct gw_remote *remote,
+                      const struct gw_msg_wait *wait);
+void gw_sched_on_fetch(struct gw_sched *sched, struct gw_remote *remote,
+                       const struct gw_msg_fetch *fetch);
+void gw_sched_on_log_read(struct gw_sched *sched, struct gw_remote *remote,
+                          const struct gw_msg_log_read *read);
+
+/* gw_sched_on_object and gw_sched_on_log_data pass a worker's answer on. */
+void gw_sched_on_object(struct gw_sched *sched, struct gw_worker *worker,
+                        const struct gw_msg_object *object);
+void gw_sched_on_log_data(struct gw_sched *sched, struct gw_worker *worker,
+                          const struct gw_msg_log_data *data);
+
+/* gw_sched_questions_settle looks again at what waits for the jobs where something changed. */
+void gw_sched_questions_settle(struct gw_sched *sched);
+void gw_sched_questions_on_worker_lost(struct gw_sched *sched, uint32_t id);
+
+/* gw_sched_questions_deinit frees them. */
+void gw_sched_questions_deinit(struct gw_sched *sched);
+
+#endif

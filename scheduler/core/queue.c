@@ -1,0 +1,207 @@
+/* Shapes and queues.
+ *
+ * A shape has a heap of queues, one a (job, priority): by priority, then by the age of the job. A
+ * queue gives its smallest row first: rows are in the depth-first order of the graph. A queue that
+ * ran empty stays in its heap until it comes to the top. */
+#include "scheduler/core/queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
+{
+    return a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
+           a->gpu_if_any == b->gpu_if_any && a->alone == b->alone &&
+           a->memory_bytes == b->memory_bytes;
+}
+
+/* Shapes that nobody uses are kept for the next job that looks the same, but not without end. */
+static void shapes_tidy(struct gw_sched *sched)
+{
+    if (sched->shapes_count < GW_SHAPES_IDLE_MAX)
+        return;
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        struct gw_shape *shape = sched->shapes.items[i];
+        if (shape && shape->queues == 0 && shape->attempts == 0)
+            gw_sched_shape_free(sched, shape);
+    }
+}
+
+struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shape *key)
+{
+    uint32_t free_id = GW_NONE;
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        struct gw_shape *shape = sched->shapes.items[i];
+        if (!shape)
+            free_id = (uint32_t)i;
+        else if (shape_equal(shape, key))
+            return shape;
+    }
+    if (free_id == GW_NONE) {
+        shapes_tidy(sched);
+        free_id = (uint32_t)sched->shapes.count;
+        GW_MUST(gw_array_push(&sched->shapes, NULL));
+    }
+    struct gw_shape *shape = calloc(1, sizeof *shape);
+    GW_MUST_PTR(shape);
+    *shape = (struct gw_shape){
+        .id = free_id,
+        .ranks = key->ranks,
+        .slots = key->slots,
+        .gpus = key->gpus,
+        .gpu_if_any = key->gpu_if_any,
+        .alone = key->alone,
+        .memory_bytes = key->memory_bytes,
+    };
+    sched->shapes.items[free_id] = shape;
+    sched->shapes_count++;
+    return shape;
+}
+
+void gw_sched_shape_free(struct gw_sched *sched, struct gw_shape *shape)
+{
+    assert(!shape->room);
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (worker && shape->id < worker->lane_count) {
+            free(worker->lanes[shape->id]);
+            worker->lanes[shape->id] = NULL;
+        }
+    }
+    sched->shapes.items[shape->id] = NULL;
+    sched->shapes_count--;
+    gw_array_deinit(&shape->heap);
+    free(shape);
+}
+
+uint32_t gw_sched_shape_gpus(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    if (!shape->gpu_if_any)
+        return shape->gpus;
+    uint32_t ranks = shape->ranks ? shape->ranks : 1;
+    return sched->gpus >= ranks ? 1 : 0;
+}
+
+/* -- The heap ------------------------------------------------------------------------------------
+ */
+
+static bool queue_less(const struct gw_queue *a, const struct gw_queue *b)
+{
+    if (a->priority != b->priority)
+        return a->priority > b->priority;
+    return a->job->id < b->job->id;
+}
+
+static void heap_set(struct gw_shape *shape, uint32_t at, struct gw_queue *queue)
+{
+    shape->heap.items[at] = queue;
+    queue->heap_at = at;
+}
+
+static void heap_up(struct gw_shape *shape, uint32_t at)
+{
+    struct gw_queue *queue = shape->heap.items[at];
+    while (at > 0) {
+        uint32_t parent = (at - 1) / 2;
+        if (!queue_less(queue, shape->heap.items[parent]))
+            break;
+        heap_set(shape, at, shape->heap.items[parent]);
+        at = parent;
+    }
+    heap_set(shape, at, queue);
+}
+
+static void heap_down(struct gw_shape *shape, uint32_t at)
+{
+    struct gw_queue *queue = shape->heap.items[at];
+    for (;;) {
+        uint32_t child = at * 2 + 1;
+        if (child >= shape->heap.count)
+            break;
+        if (child + 1 < shape->heap.count &&
+            queue_less(shape->heap.items[child + 1], shape->heap.items[child]))
+            child++;
+        if (!queue_less(shape->heap.items[child], queue))
+            break;
+        heap_set(shape, at, shape->heap.items[child]);
+        at = child;
+    }
+    heap_set(shape, at, queue);
+}
+
+static void heap_remove(struct gw_shape *shape, uint32_t at)
+{
+    shape->heap.items[at]->heap_at = GW_NONE;
+    struct gw_queue *last = shape->heap.items[--shape->heap.count];
+    if (at == shape->heap.count)
+        return;
+    heap_set(shape, at, last);
+    heap_up(shape, at);
+    heap_down(shape, last->heap_at);
+}
+
+/* -- Queues --------------------------------------------------------------------------------------
+ */
+
+struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
+                                    struct gw_shape *shape, int32_t priority)
+{
+    (void)sched;
+    for (size_t i = 0; i < job->queues.count; i++) {
+        struct gw_queue *queue = job->queues.items[i];
+        if (queue->shape == shape && queue->priority == priority)
+            return queue;
+    }
+    struct gw_queue *queue = calloc(1, sizeof *queue);
+    GW_MUST_PTR(queue);
+    queue->shape = shape;
+    queue->job = job;
+    queue->priority = priority;
+    queue->heap_at = GW_NONE;
+    shape->queues++;
+    GW_MUST(gw_array_push(&job->queues, queue));
+    return queue;
+}
+
+void gw_sched_queue_add(struct gw_queue *queue, uint32_t row)
+{
+    gw_bits_reserve(&queue->ready, row + 1);
+    gw_bits_set(&queue->ready, row);
+    if (queue->heap_at == GW_NONE) {
+        GW_MUST(gw_array_push(&queue->shape->heap, queue));
+        heap_up(queue->shape, (uint32_t)queue->shape->heap.count - 1);
+    }
+}
+
+void gw_sched_queue_remove(struct gw_queue *queue, uint32_t row)
+{
+    assert(gw_bits_test(&queue->ready, row));
+    gw_bits_clear(&queue->ready, row);
+}
+
+void gw_sched_queue_free(struct gw_queue *queue)
+{
+    if (queue->heap_at != GW_NONE)
+        heap_remove(queue->shape, queue->heap_at);
+    queue->shape->queues--;
+    gw_bits_deinit(&queue->ready);
+    free(queue);
+}
+
+struct gw_queue *gw_sched_queue_top(struct gw_shape *shape)
+{
+    while (shape->heap.count) {
+        struct gw_queue *queue = shape->heap.items[0];
+        if (queue->ready.count)
+            return queue;
+        heap_remove(shape, 0);
+    }
+    return NULL;
+}
+
+bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b)
+{
+    if (a->priority != b->priority || a->job != b->job)
+        return queue_less(a, b);
+    return gw_bits_first(&a->ready) < gw_bits_first(&b->ready);
+}

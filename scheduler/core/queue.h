@@ -1,0 +1,32 @@
+/* Shapes (what a task needs) and the queues of ready tasks. Called by apply functions. */
+#ifndef GW_SCHEDULER_CORE_QUEUE_H
+#define GW_SCHEDULER_CORE_QUEUE_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_shape_for finds or makes the shape that equals `key` in what a task needs. */
+struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shape *key);
+
+/* gw_sched_shape_gpus is how many GPUs a rank gets as the cluster is now. */
+uint32_t gw_sched_shape_gpus(const struct gw_sched *sched, const struct gw_shape *shape);
+
+/* gw_sched_queue_for finds or makes the queue of a job for a shape and a priority. */
+struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
+                                    struct gw_shape *shape, int32_t priority);
+
+/* gw_sched_queue_add and gw_sched_queue_remove put a row in, and take it out. */
+void gw_sched_queue_add(struct gw_queue *queue, uint32_t row);
+void gw_sched_queue_remove(struct gw_queue *queue, uint32_t row);
+
+/* gw_sched_queue_free frees a queue, whatever is in it. */
+void gw_sched_queue_free(struct gw_queue *queue);
+
+/* gw_sched_queue_top gives the queue whose first row comes before all of the shape, NULL: none. */
+struct gw_queue *gw_sched_queue_top(struct gw_shape *shape);
+
+/* gw_sched_queue_before tells whether a's first row comes before b's. */
+bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b);
+
+void gw_sched_shape_free(struct gw_sched *sched, struct gw_shape *shape);
+
+#endif

@@ -1,0 +1,164 @@
+/* Remotes and sessions.
+ *
+ * A message counts when its envelope is of this term and this connection and its number is larger
+ * than the last one: copies, and what an earlier connection sent, are dropped here and nowhere
+ * else. */
+#include "scheduler/core/remote.h"
+
+#include "scheduler/core/cancel.h"
+#include "scheduler/core/job.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gw_remote *gw_sched_remote_find(const struct gw_sched *sched, gw_peer peer)
+{
+    uint64_t value;
+    return gw_map_get(&sched->remotes, peer.id, &value) ? (struct gw_remote *)(uintptr_t)value
+                                                        : NULL;
+}
+
+int gw_sched_remote_on_open(struct gw_sched *sched, const struct gw_event *event)
+{
+    if (event->role != GW_ROLE_CLIENT && event->role != GW_ROLE_WORKER)
+        return GW_EPROTO;
+    if (gw_sched_remote_find(sched, event->peer))
+        return GW_EPROTO;
+    GW_FACT(sched, remote_opened, .event = event, .id = sched->next_remote);
+    struct gw_remote *remote = gw_sched_remote_find(sched, event->peer);
+    struct gw_msg_welcome *welcome = &gw_sched_send(sched, remote, GW_MESSAGE_welcome)->welcome;
+    welcome->worker = remote->worker ? remote->worker->id : 0;
+    welcome->version = GANGWAY_VERSION;
+    welcome->state_dir = sched->options.state_dir;
+    return 0;
+}
+
+static struct gw_session *session_new(struct gw_sched *sched, struct gw_remote *remote)
+{
+    struct gw_session *session = calloc(1, sizeof *session);
+    GW_MUST_PTR(session);
+    session->remote = remote;
+    session->next = sched->sessions;
+    if (sched->sessions)
+        sched->sessions->prev = session;
+    sched->sessions = session;
+    sched->session_count++;
+    return session;
+}
+
+void gw_sched_apply_remote_opened(struct gw_sched *sched, const struct gw_fact_remote_opened *fact)
+{
+    const struct gw_event *event = fact->event;
+    struct gw_remote *remote = calloc(1, sizeof *remote);
+    GW_MUST_PTR(remote);
+    *remote = (struct gw_remote){
+        .peer = event->peer, .id = fact->id, .role = event->role, .uid = event->uid};
+    remote->name = strdup(event->text ? event->text : "");
+    GW_MUST_PTR(remote->name);
+    sched->next_remote = fact->id + 1;
+    GW_MUST(gw_map_put(&sched->remotes, event->peer.id, (uintptr_t)remote));
+    if (event->role == GW_ROLE_WORKER)
+        gw_sched_worker_new(sched, remote);
+    else
+        remote->session = session_new(sched, remote);
+}
+
+int gw_sched_remote_accepts(struct gw_sched *sched, struct gw_remote *remote,
+                            const struct gw_message *message)
+{
+    if (message->sequence == 0)
+        return GW_EPROTO;
+    if ((message->term && message->term != sched->term) ||
+        (message->peer && message->peer != remote->id))
+        return 0;
+    if (message->sequence <= remote->seen && !GW_PLANTED(3))
+        return 0;
+    GW_FACT(sched, remote_heard, .remote = remote, .sequence = message->sequence);
+    return 1;
+}
+
+void gw_sched_apply_remote_heard(struct gw_sched *sched, const struct gw_fact_remote_heard *fact)
+{
+    fact->remote->seen = fact->sequence;
+    if (fact->remote->worker)
+        fact->remote->worker->heard_ns = sched->now_ns;
+}
+
+/* The session's attached jobs end with it; a job that was not submitted whole goes, too. */
+static void session_close(struct gw_sched *sched, struct gw_session *session)
+{
+    for (struct gw_job *job = session->jobs, *next; job; job = next) {
+        next = job->session_next;
+        if (job->state == GW_JOB_OPEN && job->detached) {
+            GW_FACT(sched, job_dropped, .job = job);
+            continue;
+        }
+        if (job->detached)
+            continue;
+        gw_sched_cancel_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_SESSION});
+        for (uint32_t row = 0; job->held > 0 && row < job->tasks.count; row++)
+            if (job->tasks.flags[row] & GW_TASK_HELD)
+                GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
+    }
+    GW_FACT(sched, session_closed, .session = session);
+}
+
+void gw_sched_apply_session_closed(struct gw_sched *sched,
+                                   const struct gw_fact_session_closed *fact)
+{
+    struct gw_session *session = fact->session;
+    while (session->jobs) {
+        struct gw_job *job = session->jobs;
+        gw_sched_job_leave_session(job);
+        GW_MUST(gw_array_push(&sched->aging, job->id));
+        if (job->state == GW_JOB_OPEN) /* cancelled, and nothing more will come */
+            gw_sched_job_seal(sched, job, sched->wall_ns);
+    }
+    if (session->prev)
+        session->prev->next = session->next;
+    else
+        sched->sessions = session->next;
+    if (session->next)
+        session->next->prev = session->prev;
+    sched->session_count--;
+    if (sched->session_count == 0)
+        sched->idle_since_ns = sched->now_ns;
+    gw_sched_outbox_forget(sched, NULL, session);
+    session->remote->session = NULL;
+    gw_map_deinit(&session->requests);
+    gw_sched_done_rows_deinit(&session->done);
+    free(session);
+}
+
+void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer)
+{
+    struct gw_remote *remote = gw_sched_remote_find(sched, peer);
+    if (!remote)
+        return;
+    if (remote->session)
+        session_close(sched, remote->session);
+    if (remote->worker)
+        gw_sched_worker_lose(sched, remote->worker, "its connection closed");
+    GW_FACT(sched, remote_closed, .remote = remote);
+}
+
+void gw_sched_apply_remote_closed(struct gw_sched *sched, const struct gw_fact_remote_closed *fact)
+{
+    (void)gw_map_remove(&sched->remotes, fact->remote->peer.id);
+    gw_sched_remote_free(sched, fact->remote);
+}
+
+void gw_sched_remote_free(struct gw_sched *sched, struct gw_remote *remote)
+{
+    if (remote->session) {
+        gw_map_deinit(&remote->session->requests);
+        gw_sched_done_rows_deinit(&remote->session->done);
+        free(remote->session);
+    }
+    if (remote->worker)
+        gw_sched_worker_free(sched, remote->worker);
+    free(remote->name);
+    free(remote);
+}

@@ -1,0 +1,379 @@
+/* The scheduler's core, from outside: one event in, effects out.
+ *
+ * A step is a sequence of decide-apply pairs: the event is handled, then what follows from it is
+ * settled until nothing more does, then what can be placed is placed. Facts become one commit; rows
+ * leave last. */
+#include "scheduler/core/sched.h"
+
+#include "scheduler/core/announce.h"
+#include "scheduler/core/attempt.h"
+#include "scheduler/core/cancel.h"
+#include "scheduler/core/durable.h"
+#include "scheduler/core/gang_try.h"
+#include "scheduler/core/job.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/placement.h"
+#include "scheduler/core/query.h"
+#include "scheduler/core/question.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/remote.h"
+#include "scheduler/core/settle.h"
+#include "scheduler/core/state.h"
+#include "scheduler/core/submission.h"
+#include "scheduler/core/task.h"
+#include "scheduler/core/verdict.h"
+#include "scheduler/core/worker.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { CHECK_TASKS_MAX = 4096 }; /* of more tasks, only every so many steps are checked */
+
+struct gw_sched *gw_sched_new(const struct gw_sched_options *options)
+{
+    struct gw_sched *sched = calloc(1, sizeof *sched);
+    GW_MUST_PTR(sched);
+    sched->options = *options;
+    if (!sched->options.heartbeat_ns)
+        sched->options.heartbeat_ns = 2 * GW_NS_PER_S;
+    if (!sched->options.worker_lost_ns)
+        sched->options.worker_lost_ns = 15 * GW_NS_PER_S;
+    if (!sched->options.crash_budget)
+        sched->options.crash_budget = 3;
+    if (!sched->options.loss_budget)
+        sched->options.loss_budget = 10;
+    if (!sched->options.state_dir)
+        sched->options.state_dir = "";
+    sched->next_remote = sched->next_job = sched->next_relay = 1;
+    sched->job_ids_upto = 1;
+    sched->next_worker = 1;
+    sched->free_attempt = sched->free_object = sched->free_holder = GW_NONE;
+    return sched;
+}
+
+void gw_sched_free(struct gw_sched *sched)
+{
+    if (!sched)
+        return;
+    size_t at = 0;
+    uint64_t id, value;
+    while (gw_map_next(&sched->gangs, &at, &id, &value))
+        gw_sched_gang_free((struct gw_gang_try *)(uintptr_t)value);
+    while (sched->first_job)
+        gw_sched_job_free(sched, sched->first_job);
+    for (at = 0; gw_map_next(&sched->remotes, &at, &id, &value);)
+        gw_sched_remote_free(sched, (struct gw_remote *)(uintptr_t)value);
+    for (size_t i = 0; i < sched->shapes.count; i++)
+        if (sched->shapes.items[i]) {
+            sched->shapes.items[i]->room = NULL;
+            gw_sched_shape_free(sched, sched->shapes.items[i]);
+        }
+    gw_sched_questions_deinit(sched);
+    gw_map_deinit(&sched->remotes);
+    gw_map_deinit(&sched->jobs);
+    gw_map_deinit(&sched->gangs);
+    gw_array_deinit(&sched->workers);
+    gw_array_deinit(&sched->by_free);
+    gw_array_deinit(&sched->shapes);
+    gw_sched_attempts_deinit(sched);
+    gw_array_deinit(&sched->objects);
+    gw_array_deinit(&sched->holders);
+    gw_array_deinit(&sched->doomed);
+    gw_array_deinit(&sched->idle);
+    gw_array_deinit(&sched->lost);
+    gw_array_deinit(&sched->reopened);
+    gw_array_deinit(&sched->unwanted);
+    gw_array_deinit(&sched->retried);
+    gw_array_deinit(&sched->ending);
+    gw_array_deinit(&sched->aging);
+    gw_array_deinit(&sched->revisited);
+    gw_array_deinit(&sched->announcements);
+    gw_array_deinit(&sched->dirty_workers);
+    gw_array_deinit(&sched->lent_workers);
+    gw_array_deinit(&sched->dirty_sessions);
+    gw_buffer_deinit(&sched->commit);
+    free(sched);
+}
+
+/* -- Start, shutdown -----------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_term(struct gw_sched *sched, const struct gw_fact_term *fact)
+{
+    sched->term = fact->term;
+}
+
+/* What was restored may lack results that were at workers: they are looked at as if lost. */
+static void start(struct gw_sched *sched, const struct gw_event *event)
+{
+    GW_FACT(sched, term, .term = event->number);
+    sched->start_ns = sched->idle_since_ns = event->now_ns;
+    sched->beat_ns = event->now_ns + sched->options.heartbeat_ns;
+    if (sched->next_job < sched->job_ids_upto)
+        sched->next_job = sched->job_ids_upto;
+    for (struct gw_job *job = sched->first_job; job; job = job->next)
+        for (uint32_t row = 0; row < job->tasks.count; row++)
+            if (job->tasks.state[row] == GW_TASK_DONE)
+                GW_MUST(gw_array_push(&sched->lost, (struct gw_row){job, row}));
+}
+
+void gw_sched_apply_shutting_down(struct gw_sched *sched, const struct gw_fact_shutting_down *fact)
+{
+    sched->shutting_down = true;
+    sched->shutdown_peer = fact->remote->peer;
+    sched->shutdown_request = fact->request;
+    sched->shutdown_deadline_ns = fact->deadline_ns;
+}
+
+static void on_shutdown(struct gw_sched *sched, struct gw_remote *remote,
+                        const struct gw_msg_shutdown *message)
+{
+    if (sched->shutting_down) {
+        struct gw_error error = {0};
+        gw_sched_reply(sched, remote, message->request, &error);
+        return;
+    }
+    GW_FACT(sched, shutting_down, .remote = remote, .request = message->request,
+            .deadline_ns = sched->now_ns + GW_SHUTDOWN_NS);
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state == GW_WORKER_LOST)
+            continue;
+        struct gw_msg_shutdown *shutdown =
+            &gw_sched_send(sched, worker->remote, GW_MESSAGE_shutdown)->shutdown;
+        shutdown->text = gw_sched_text(sched, message->text);
+    }
+}
+
+/* Once the workers are gone, or had their time: the one who asked hears it, and all is over. */
+static void shutdown_settle(struct gw_sched *sched)
+{
+    if (!sched->shutting_down || sched->exited)
+        return;
+    if (sched->now_ns < sched->shutdown_deadline_ns)
+        for (size_t i = 0; i < sched->workers.count; i++)
+            if (sched->workers.items[i] && sched->workers.items[i]->state != GW_WORKER_LOST)
+                return;
+    struct gw_remote *remote = gw_sched_remote_find(sched, sched->shutdown_peer);
+    struct gw_error error = {0};
+    if (remote)
+        gw_sched_reply(sched, remote, sched->shutdown_request, &error);
+    (void)gw_sched_effect(sched, GW_EFFECT_EXIT);
+    sched->exited = true;
+}
+
+/* -- Messages ------------------------------------------------------------------------------------
+ */
+
+static void on_query(struct gw_sched *sched, struct gw_remote *remote,
+                     const struct gw_msg_query *query)
+{
+    struct gw_bin body;
+    struct gw_error error = {0};
+    int rc = gw_sched_query_encoded(sched, query, &body, &error);
+    struct gw_msg_reply *reply = &gw_sched_send(sched, remote, GW_MESSAGE_reply)->reply;
+    reply->request = query->request;
+    reply->code = rc;
+    reply->text = rc < 0 ? gw_sched_text(sched, error.text) : "";
+    if (rc == 0)
+        reply->body = body;
+}
+
+static int on_client_message(struct gw_sched *sched, struct gw_remote *remote,
+                             const struct gw_message *message)
+{
+    struct gw_session *session = remote->session;
+    switch (message->type) {
+    case GW_MESSAGE_spec:
+        return gw_sched_on_spec(sched, session, message);
+    case GW_MESSAGE_submit:
+        return gw_sched_on_submit(sched, session, message);
+    case GW_MESSAGE_scatter:
+        return gw_sched_on_scatter(sched, session, &message->scatter);
+    case GW_MESSAGE_release:
+        return gw_sched_on_release(sched, session, &message->release);
+    case GW_MESSAGE_fetch:
+        gw_sched_on_fetch(sched, remote, &message->fetch);
+        return 0;
+    case GW_MESSAGE_cancel:
+        gw_sched_on_cancel(sched, session, &message->cancel);
+        return 0;
+    case GW_MESSAGE_retry:
+        gw_sched_on_retry(sched, session, &message->retry);
+        return 0;
+    case GW_MESSAGE_wait:
+        gw_sched_on_wait(sched, remote, &message->wait);
+        return 0;
+    case GW_MESSAGE_query:
+        on_query(sched, remote, &message->query);
+        return 0;
+    case GW_MESSAGE_log_read:
+        gw_sched_on_log_read(sched, remote, &message->log_read);
+        return 0;
+    case GW_MESSAGE_control:
+        return gw_sched_gang_on_control(sched, remote, &message->control);
+    case GW_MESSAGE_shutdown:
+        on_shutdown(sched, remote, &message->shutdown);
+        return 0;
+    default:
+        return GW_EPROTO;
+    }
+}
+
+static void on_object_lost(struct gw_sched *sched, const struct gw_msg_object_lost *lost)
+{
+    struct gw_job *job = gw_sched_job_find(sched, lost->job);
+    struct gw_worker *worker = gw_sched_worker_find(sched, lost->worker);
+    if (!job || !worker || lost->index >= job->tasks.count)
+        return;
+    uint32_t at = gw_sched_object_of(sched, job, lost->index, lost->rank);
+    if (at != GW_NONE && gw_sched_holder_of(sched, at, worker->slot) != GW_NONE)
+        GW_FACT(sched, holder_removed, .object = at, .worker = worker);
+}
+
+static void on_metric(struct gw_sched *sched, const struct gw_worker *worker,
+                      const struct gw_msg_metric *metric)
+{
+    uint32_t slot = gw_sched_attempt_slot(sched, worker, metric->attempt, metric->rank);
+    if (slot == GW_NONE)
+        slot = gw_sched_gang_slot(sched, worker, metric->attempt, metric->rank);
+    if (slot != GW_NONE)
+        GW_FACT(sched, metric_seen, .job = sched->attempts.items[slot].job, .metric = metric);
+}
+
+static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
+                             const struct gw_message *message)
+{
+    if (message->type == GW_MESSAGE_registration)
+        return gw_sched_worker_on_registration(sched, worker, &message->registration);
+    if (worker->state == GW_WORKER_LOST)
+        return 0; /* it does not know yet; its connection is being closed */
+    switch (message->type) {
+    case GW_MESSAGE_finished:
+        return gw_sched_on_finished(sched, worker, &message->finished);
+    case GW_MESSAGE_ended:
+        return gw_sched_on_ended(sched, worker, &message->ended);
+    case GW_MESSAGE_started:
+        return gw_sched_on_started(sched, worker, &message->started);
+    case GW_MESSAGE_rank_ready:
+        return gw_sched_gang_on_ready(sched, worker, &message->rank_ready);
+    case GW_MESSAGE_object_lost:
+        on_object_lost(sched, &message->object_lost);
+        return 0;
+    case GW_MESSAGE_object:
+        gw_sched_on_object(sched, worker, &message->object);
+        return 0;
+    case GW_MESSAGE_log_data:
+        gw_sched_on_log_data(sched, worker, &message->log_data);
+        return 0;
+    case GW_MESSAGE_fetch:
+        gw_sched_on_fetch(sched, worker->remote, &message->fetch);
+        return 0;
+    case GW_MESSAGE_metric:
+        on_metric(sched, worker, &message->metric);
+        return 0;
+    case GW_MESSAGE_heartbeat:
+        gw_sched_worker_on_heartbeat(sched, worker, &message->heartbeat);
+        return 0;
+    default:
+        return GW_EPROTO;
+    }
+}
+
+static int on_message(struct gw_sched *sched, const struct gw_event *event)
+{
+    struct gw_remote *remote = gw_sched_remote_find(sched, event->peer);
+    if (!remote)
+        return 0;
+    int rc = gw_sched_remote_accepts(sched, remote, event->message);
+    if (rc <= 0)
+        return rc;
+    if (remote->worker)
+        return on_worker_message(sched, remote->worker, event->message);
+    return on_client_message(sched, remote, event->message);
+}
+
+/* -- The step ------------------------------------------------------------------------------------
+ */
+
+static int handle(struct gw_sched *sched, const struct gw_event *event)
+{
+    switch (event->type) {
+    case GW_EVENT_START:
+        start(sched, event);
+        return 0;
+    case GW_EVENT_OPEN:
+        return gw_sched_remote_on_open(sched, event);
+    case GW_EVENT_CLOSE:
+        gw_sched_remote_on_close(sched, event->peer);
+        return 0;
+    case GW_EVENT_MESSAGE:
+        return on_message(sched, event);
+    case GW_EVENT_TICK:
+        gw_sched_workers_on_tick(sched);
+        gw_sched_gangs_on_tick(sched);
+        return 0;
+    case GW_EVENT_COMMITTED:
+        gw_sched_announce_committed(sched, event->number);
+        return 0;
+    default:
+        return GW_EPROTO;
+    }
+}
+
+static uint32_t tasks_in_all(const struct gw_sched *sched)
+{
+    uint32_t count = 0;
+    for (const struct gw_job *job = sched->first_job; job; job = job->next)
+        count += job->tasks.count;
+    return count;
+}
+
+int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct gw_effects *effects)
+{
+    sched->now_ns = event->now_ns;
+    sched->wall_ns = event->wall_ns;
+    sched->event = event;
+    sched->tokens_kept = false;
+    sched->commit.size = 0;
+    gw_sched_outbox_begin(sched, effects);
+    int rc = handle(sched, event);
+    gw_sched_settle(sched);
+    gw_sched_place(sched);
+    shutdown_settle(sched);
+    gw_sched_durable_flush(sched);
+    gw_sched_outbox_flush(sched);
+    if (!sched->tokens_kept)
+        for (uint32_t i = 0; i < event->token_count; i++)
+            gw_sched_drop_token(sched, event->tokens[i]);
+    sched->event = NULL;
+    sched->effects = NULL;
+#ifdef GANGWAY_CHECK
+    uint32_t tasks = tasks_in_all(sched);
+    if (tasks <= CHECK_TASKS_MAX || ++sched->steps % (tasks / CHECK_TASKS_MAX * 16) == 0)
+        gw_sched_check(sched);
+#else
+    (void)tasks_in_all;
+#endif
+    return rc;
+}
+
+uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    for (size_t i = 0; i < sched->workers.count && deadline_ns == UINT64_MAX; i++)
+        if (sched->workers.items[i])
+            deadline_ns = sched->beat_ns;
+    if (sched->preparing && sched->preparing->deadline_ns < deadline_ns)
+        deadline_ns = sched->preparing->deadline_ns;
+    if (sched->shutting_down && !sched->exited && sched->shutdown_deadline_ns < deadline_ns)
+        deadline_ns = sched->shutdown_deadline_ns;
+    return deadline_ns;
+}
+
+uint64_t gw_sched_idle_since_ns(const struct gw_sched *sched)
+{
+    return sched->session_count == 0 && sched->unended_jobs == 0 ? sched->idle_since_ns
+                                                                 : UINT64_MAX;
+}

@@ -1,0 +1,184 @@
+/* Settling.
+ *
+ * Applying a fact notes on lists what may follow from it; here each note is looked at again, for
+ * much may have happened since, and becomes a fact or nothing. The order matters: results are found
+ * lost before tasks are found ready, so that nothing becomes ready whose inputs are gone. */
+#include "scheduler/core/settle.h"
+
+#include "scheduler/core/announce.h"
+#include "scheduler/core/cancel.h"
+#include "scheduler/core/job.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/question.h"
+#include "scheduler/core/task.h"
+
+#include <stdio.h>
+
+void gw_sched_release_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    for (uint32_t at = job->tasks.object[row]; at != GW_NONE; at = sched->objects.items[at].next) {
+        const struct gw_object *object = &sched->objects.items[at];
+        for (uint32_t place = object->holders; place != GW_NONE;
+             place = sched->holders.items[place].next)
+            gw_sched_send_release(sched, sched->workers.items[sched->holders.items[place].worker],
+                                  &(struct gw_release_row){job->id, row, object->rank});
+        if (object->has_token)
+            gw_sched_drop_token(sched, object->token);
+    }
+}
+
+static void reopen(struct gw_sched *sched, struct gw_job *job, uint32_t row, bool retry)
+{
+    gw_sched_release_task(sched, job, row);
+    GW_FACT(sched, task_reopened, .at = job, .job = job->id, .index = row, .retry = retry);
+}
+
+void gw_sched_retry(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    struct gw_charges charges = {.tries = job->tasks.charges[row].tries};
+    GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
+    reopen(sched, job, row, true);
+}
+
+/* A task fails because `cause` did. */
+static void doom(struct gw_sched *sched, struct gw_row row, struct gw_row cause)
+{
+    bool cancelled = cause.job->tasks.state[cause.index] == GW_TASK_CANCELLED;
+    GW_FACT(sched, task_ended, .at = row.job, .job = row.job->id, .index = row.index,
+            .state = cancelled ? GW_TASK_CANCELLED : GW_TASK_FAILED, .text = "",
+            .cause_job = cause.job->id, .cause_index = cause.index);
+    gw_sched_announce_task(sched, row.job, row.index);
+}
+
+/* The inputs of a task that were let go, in a job of which nothing can be run again. */
+static void doom_unrecoverable(struct gw_sched *sched, struct gw_row row, struct gw_row input)
+{
+    char label[128], text[GW_ERROR_TEXT_MAX];
+    gw_sched_task_label(row.job, row.index, label, sizeof label);
+    (void)snprintf(text, sizeof text,
+                   "%s (task %u of job %llu): the result of task %u of job %llu, which it needs "
+                   "again, was released and cannot be made again",
+                   label, row.index, (unsigned long long)row.job->id, input.index,
+                   input.job ? (unsigned long long)input.job->id : 0);
+    GW_FACT(sched, task_ended, .at = row.job, .job = row.job->id, .index = row.index,
+            .state = GW_TASK_FAILED, .code = GW_ELOST, .text = text);
+    gw_sched_announce_task(sched, row.job, row.index);
+}
+
+/* Looks at what a waiting task waits for: true when it failed with one of them. */
+static bool doom_if_needed(struct gw_sched *sched, struct gw_row row)
+{
+    struct gw_tasks *tasks = &row.job->tasks;
+    for (uint32_t e = tasks->deps_at[row.index]; e < gw_sched_deps_end(tasks, row.index); e++) {
+        struct gw_row dep;
+        bool known = gw_sched_dep(sched, row.job, e, &dep);
+        bool data = gw_sched_dep_rank(tasks, e) != GW_DEP_AFTER;
+        if (!known && !data)
+            continue;
+        uint8_t state = known ? dep.job->tasks.state[dep.index] : GW_TASK_RELEASED;
+        if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) {
+            doom(sched, row, dep);
+            return true;
+        }
+        if (state == GW_TASK_RELEASED && data) {
+            doom_unrecoverable(sched, row, dep);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void settle_doomed(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->doomed.count; i++) {
+        struct gw_row row = sched->doomed.items[i];
+        if (row.job->tasks.state[row.index] == GW_TASK_WAITING)
+            (void)doom_if_needed(sched, row);
+    }
+    gw_array_clear(&sched->doomed);
+}
+
+static void settle_lost(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->lost.count; i++) {
+        struct gw_row row = sched->lost.items[i];
+        uint8_t state = row.job->tasks.state[row.index];
+        if (row.job->tasks.users[row.index] == 0 || row.job->compacted || GW_PLANTED(8))
+            continue;
+        if (state == GW_TASK_RELEASED ||
+            (state == GW_TASK_DONE && !gw_sched_objects_whole(sched, row.job, row.index)))
+            reopen(sched, row.job, row.index, false);
+    }
+    gw_array_clear(&sched->lost);
+}
+
+static void settle_retried(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->retried.count; i++) {
+        struct gw_row row = sched->retried.items[i];
+        uint8_t state = row.job->tasks.state[row.index];
+        if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED)
+            gw_sched_retry(sched, row.job, row.index);
+    }
+    gw_array_clear(&sched->retried);
+}
+
+static void settle_reopened(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->reopened.count; i++) {
+        struct gw_row row = sched->reopened.items[i];
+        if (row.job->tasks.state[row.index] != GW_TASK_WAITING || doom_if_needed(sched, row))
+            continue;
+        if (row.job->tasks.waiting[row.index] == 0)
+            GW_FACT(sched, task_readied, .job = row.job, .index = row.index);
+    }
+    gw_array_clear(&sched->reopened);
+}
+
+/* Released once the last that needs it is through. */
+static void settle_idle(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->idle.count; i++) {
+        struct gw_row row = sched->idle.items[i];
+        if (row.job->tasks.state[row.index] != GW_TASK_DONE || row.job->tasks.users[row.index] > 0)
+            continue;
+        gw_sched_release_task(sched, row.job, row.index);
+        GW_FACT(sched, object_released, .job = row.job, .index = row.index);
+    }
+    gw_array_clear(&sched->idle);
+}
+
+/* Targets that were given up, and what only they needed: nobody would see them end. */
+static void settle_unwanted(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->unwanted.count; i++) {
+        struct gw_row row = sched->unwanted.items[i];
+        if (row.job->detached || row.job->state == GW_JOB_OPEN ||
+            gw_sched_task_final(row.job, row.index) || row.job->tasks.users[row.index] > 0)
+            continue;
+        if (!gw_sched_task_awaited(sched, row.job, row.index))
+            gw_sched_cancel_task(sched, row.job, row.index,
+                                 &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+    }
+    gw_array_clear(&sched->unwanted);
+}
+
+void gw_sched_settle(struct gw_sched *sched)
+{
+    do {
+        settle_lost(sched);
+        settle_retried(sched);
+        if (sched->lost.count || sched->retried.count)
+            continue;
+        settle_doomed(sched);
+        settle_reopened(sched);
+        settle_unwanted(sched);
+        settle_idle(sched);
+        gw_sched_jobs_settle(sched);
+        gw_sched_questions_settle(sched);
+    } while (sched->lost.count || sched->retried.count || sched->doomed.count ||
+             sched->reopened.count || sched->unwanted.count || sched->idle.count ||
+             sched->ending.count || sched->revisited.count);
+    gw_sched_jobs_tidy(sched);
+}

@@ -1,0 +1,478 @@
+/* The state of the scheduler's core: what its files share. Nobody outside scheduler/core includes
+ * it.
+ *
+ * Only gw_sched_apply_* functions (and what they call) change it; see fact.h. Pointers to jobs,
+ * workers, sessions, remotes, shapes and gangs are stable; attempts, objects and holders are named
+ * by their place in a table, because the tables move when they grow. */
+#ifndef GW_SCHEDULER_CORE_STATE_H
+#define GW_SCHEDULER_CORE_STATE_H
+
+#include "graph/base/array.h"
+#include "graph/base/clock.h"
+#include "graph/base/map.h"
+#include "graph/base/must.h"
+#include "graph/base/planted.h"
+#include "graph/base/sm.h"
+#include "graph/wire/enums.h"
+#include "scheduler/core/bits.h"
+#include "scheduler/core/fact.h"
+#include "scheduler/core/sched.h"
+
+/* Limits, and what is taken where somebody said nothing. */
+enum {
+    GW_NONE = UINT32_MAX, /* no place in a table */
+    GW_TASK_DEPS_MAX = 16384,
+    GW_TASKS_MAX = 1 << 26, /* of a job */
+    GW_RANKS_MAX = 4096,
+    GW_ROW_BYTES_MAX = 768 << 10,   /* of one task in an assign: arguments and dependencies */
+    GW_DEP_BYTES = 40,              /* of a dependency in an assign, its value apart */
+    GW_FLUSH_BYTES = 640 << 10,     /* a batch that is larger leaves at once */
+    GW_ROW_INLINE_MAX = 128 << 10,  /* of one task's inline inputs; others are fetched */
+    GW_WINDOW_MAX = 1024,           /* tasks a slot, the running one included */
+    GW_UNCHARGED_MAX = 100,         /* attempts of a task that nobody is charged for */
+    GW_HISTORY_JOBS_MAX = 10000,    /* ended jobs that stay listed */
+    GW_HISTORY_TASKS_MAX = 4 << 20, /* tasks of ended jobs that stay listed */
+    GW_JOB_IDS_BLOCK = 1000,        /* ids that one durable fact reserves */
+    GW_SHAPES_IDLE_MAX = 256,
+    GW_LANES_TRIED_MAX = 8,     /* before a shape counts as blocked */
+    GW_DATA_WORKERS_MAX = 16,   /* considered for one task because they hold its inputs */
+    GW_ANSWER_JOBS_MAX = 10000, /* rows of one answer to a query */
+    GW_ANSWER_TASKS_MAX = 5000,
+};
+#define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* work that may queue behind a slot */
+#define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)
+#define GW_GRACE_NS (10 * GW_NS_PER_S)
+#define GW_FAIL_GRACE_NS (200 * GW_NS_PER_MS)
+#define GW_SHUTDOWN_NS (12 * GW_NS_PER_S)
+
+/* -- State machines -----------------------------------------------------------------------------
+ */
+
+enum gw_task_state {
+    GW_TASK_WAITING,    /* for tasks before it */
+    GW_TASK_READY,      /* in a queue */
+    GW_TASK_PLACED,     /* at a worker */
+    GW_TASK_CANCELLING, /* at a worker that was told to end it */
+    GW_TASK_DONE,
+    GW_TASK_RELEASED, /* done, and its result is gone because nobody needs it */
+    GW_TASK_FAILED,
+    GW_TASK_CANCELLED,
+};
+
+enum gw_attempt_state { GW_ATTEMPT_FREE, GW_ATTEMPT_SENT, GW_ATTEMPT_RUNNING, GW_ATTEMPT_KILLED };
+
+enum gw_gang_state {
+    GW_GANG_PREPARING, /* ranks start */
+    GW_GANG_READY,     /* all stand */
+    GW_GANG_GOING,
+    GW_GANG_ENDING, /* one ended badly: the others are being ended */
+    GW_GANG_ENDED,
+};
+
+enum gw_worker_state {
+    GW_WORKER_GREETED,
+    GW_WORKER_DRAINING, /* registered with attempts of an earlier connection, which end now */
+    GW_WORKER_READY,
+    GW_WORKER_LOST,
+};
+
+enum gw_job_state { GW_JOB_OPEN, GW_JOB_RUNNING, GW_JOB_ENDED };
+
+extern struct gw_sm gw_sched_task_sm, gw_sched_attempt_sm, gw_sched_gang_sm, gw_sched_worker_sm,
+    gw_sched_job_sm;
+
+/* -- Peers ---------------------------------------------------------------------------------------
+ */
+
+/* The other end of a connection. */
+struct gw_remote {
+    gw_peer peer;
+    uint64_t id; /* in the envelopes */
+    uint32_t role, uid;
+    char *name;
+    uint64_t seen, sent; /* sequence numbers */
+    struct gw_session *session;
+    struct gw_worker *worker;
+};
+
+/* Rows of a `done` that leaves at the end of the step. */
+struct gw_done_rows {
+    GW_ARRAY(uint64_t) request, bytes;
+    GW_ARRAY(uint32_t) index, rank, value_size;
+    GW_ARRAY(uint8_t) values;
+};
+
+struct gw_session {
+    struct gw_remote *remote;
+    struct gw_session *prev, *next;
+    struct gw_job *jobs;    /* by session_next */
+    struct gw_map requests; /* of jobs whose last chunk has not come -> struct gw_job * */
+    struct gw_done_rows done;
+    bool dirty; /* has rows to send */
+};
+
+/* -- Jobs and tasks ------------------------------------------------------------------------------
+ */
+
+struct gw_spec {
+    struct gw_msg_spec message; /* key: the job; all it points to lies in the job's arena */
+    struct gw_shape *shape;
+    struct gw_queue *queue;
+    uint64_t mean_ns; /* of the time its tasks ran, weighted towards the latest */
+    uint32_t samples;
+    uint32_t told_count;
+    uint32_t *told; /* by worker slot: the id of the worker that was told */
+};
+
+/* The first cause of a failure; tasks that failed because of one share it. */
+struct gw_failure {
+    uint32_t refs;
+    int32_t code, exit_code;
+    uint64_t attempt;
+    char *text;
+};
+
+enum gw_task_flag {
+    GW_TASK_TARGET = 1,     /* was submitted with a future */
+    GW_TASK_HELD = 2,       /* that future is held */
+    GW_TASK_TOLD = 4,       /* its end was shown to the session */
+    GW_TASK_ALONE = 8,      /* runs with no other on its worker */
+    GW_TASK_STARTED = 16,   /* its running attempt said so */
+    GW_TASK_DEPENDENT = 32, /* it failed because a task before it did */
+};
+
+/* A successor that came in a later chunk or another job. */
+struct gw_later {
+    uint64_t job; /* 0: the same */
+    uint32_t index, next;
+};
+
+/* Tasks by row. All columns lie in one block. */
+struct gw_tasks {
+    uint32_t count, capacity;
+    void *block;
+    uint64_t *attempt; /* the live one, else the last */
+    const uint8_t **args;
+    struct gw_charges *charges;
+    uint32_t *args_size, *spec, *waiting, *users, *deps_at, *succ_at, *later, *object, *worker;
+    uint8_t *state, *flags;
+
+    uint32_t edges, edges_capacity;
+    uint32_t *dep_index;
+    uint32_t *dep_rank;      /* NULL: all 0 */
+    uint64_t *dep_job;       /* NULL: all this job */
+    GW_ARRAY(uint32_t) succ; /* rows of the chunk's own successors, by succ_at */
+    GW_ARRAY(struct gw_later) laters;
+};
+
+/* Where an attempt ran that is not a task's only one, or a rank of a gang. */
+struct gw_place {
+    uint64_t attempt;
+    uint32_t index, rank, worker;
+};
+
+/* Somebody who waits for a job's or a task's end, or for an answer of a worker. */
+struct gw_question {
+    uint64_t relay; /* its number when a worker is asked */
+    uint32_t type;  /* GW_MESSAGE_wait, fetch, log_read */
+    gw_peer peer;
+    uint64_t request, job;
+    uint32_t index, rank;
+    struct gw_msg_log_read log;
+    uint32_t worker; /* the id of the one that was asked; 0: none yet */
+};
+
+struct gw_job {
+    uint64_t id;
+    uint8_t state;
+    bool detached, compacted, cancelled;
+    uint32_t uid;
+    char *name, *user;
+    struct gw_session *session; /* NULL: it has none any more */
+    struct gw_job *session_prev, *session_next;
+    struct gw_job *prev, *next; /* all jobs, oldest first */
+    struct gw_job *ended_prev, *ended_next;
+    uint64_t request;
+    uint64_t submitted_wall_ns, ended_wall_ns;
+    uint64_t ended_number; /* the fact of its end, where that is durable */
+    struct gw_arena arena; /* of specs and names */
+    GW_ARRAY(struct gw_spec) specs;
+    GW_ARRAY(struct gw_queue *) queues;
+    GW_ARRAY(void *) blobs; /* arguments, one a chunk */
+    struct gw_tasks tasks;
+    struct gw_map names;    /* row -> text in the arena */
+    struct gw_map failures; /* row -> struct gw_failure * */
+    GW_ARRAY(struct gw_place) places;
+    uint32_t unfinished, done, failed, cancelled_tasks, placed, held;
+    uint32_t objects;   /* alive */
+    uint32_t needed;    /* times that unfinished tasks of other jobs use one of its results */
+    uint32_t questions; /* that wait for it */
+    struct gw_failure *first_failure;
+    struct gw_buffer content; /* detached and open: its messages as frames */
+    bool metric;
+    int64_t metric_step;
+    double metric_value;
+    char *metric_name;
+};
+
+/* A row, named from anywhere. */
+struct gw_row {
+    struct gw_job *job;
+    uint32_t index;
+};
+
+/* -- What tasks need, and the queues -------------------------------------------------------------
+ */
+
+struct gw_shape {
+    uint32_t id;          /* place in sched->shapes */
+    uint32_t ranks;       /* 0: an ordinary task */
+    uint32_t slots, gpus; /* of one rank */
+    bool gpu_if_any, alone;
+    uint64_t memory_bytes;
+    uint32_t queues, attempts;        /* that refer to it */
+    GW_ARRAY(struct gw_queue *) heap; /* by priority, then job */
+    bool blocked;                     /* nothing of it can be placed until something is freed */
+    bool could;                       /* the cluster, if empty, could hold it; as of could_epoch */
+    uint64_t could_epoch;
+    struct gw_lane *room; /* ring of lanes that short tasks may queue in */
+};
+
+/* Ready tasks of one job that have one shape and one priority. */
+struct gw_queue {
+    struct gw_shape *shape;
+    struct gw_job *job;
+    int32_t priority;
+    uint32_t heap_at; /* GW_NONE: not in the heap */
+    struct gw_bits ready;
+};
+
+/* A worker's attempts of one shape: at most as many debits as attempts; attempts beyond the debits
+ * are short tasks that were prefetched and inherit the debit of one that ends. */
+struct gw_lane {
+    struct gw_worker *worker;
+    struct gw_shape *shape;
+    uint32_t debits, attempts;
+    uint32_t longs;   /* attempts that hold a debit of their own and let nobody queue behind them */
+    uint32_t may_run; /* while its worker is lost: attempts that may have been running */
+    struct gw_lane *prev, *next; /* shape->room; NULL: not in it */
+};
+
+/* -- Workers and attempts ------------------------------------------------------------------------
+ */
+
+struct gw_gpu {
+    uint64_t memory_bytes;
+    uint32_t slot; /* of the attempt that has it; GW_NONE: free */
+    const char *uuid, *name;
+};
+
+/* Rows of an `assign`. */
+struct gw_assign_rows {
+    GW_ARRAY(uint64_t) job, attempt, dep_job, dep_bytes;
+    GW_ARRAY(uint32_t) index, spec, try_number, rank, gpu_count, gpus, args_size, dep_count;
+    GW_ARRAY(uint32_t) dep_index, dep_rank, dep_worker, dep_value_size;
+    GW_ARRAY(uint8_t) args, dep_values;
+};
+
+struct gw_release_rows {
+    GW_ARRAY(uint64_t) job;
+    GW_ARRAY(uint32_t) index, rank;
+};
+
+struct gw_kill_rows {
+    GW_ARRAY(uint64_t) attempt;
+    uint64_t grace_ns;
+    uint32_t reason;
+};
+
+struct gw_stale {
+    uint64_t attempt;
+    uint32_t rank;
+};
+
+struct gw_worker {
+    uint32_t id;   /* never used again */
+    uint32_t slot; /* place in sched->workers */
+    uint8_t state;
+    struct gw_remote *remote;
+    struct gw_arena arena; /* texts of the registration */
+    const char *host, *address;
+    uint64_t incarnation;
+    uint32_t slots, slots_free, gpu_count, gpus_free;
+    uint64_t memory_bytes, memory_free;
+    struct gw_gpu *gpus;
+    struct gw_lane **lanes; /* by shape id */
+    uint32_t lane_count;
+    uint32_t first, last; /* attempts, oldest first */
+    uint32_t attempts;
+    uint32_t first_holder;
+    uint64_t held_bytes;
+    struct gw_worker *prev, *next; /* with as many free slots */
+    GW_ARRAY(struct gw_stale) stale;
+    uint32_t *neighbours; /* by worker slot: the id of the worker it was told of */
+    uint32_t neighbour_count;
+    uint64_t heard_ns, beats_sent, beat_seen, memory_used_bytes;
+    uint64_t score_epoch, score; /* of the placement under way */
+    struct gw_assign_rows assign;
+    struct gw_release_rows release;
+    struct gw_kill_rows kill;
+    bool dirty; /* has rows to send */
+};
+
+/* One task (or one rank of a gang) at one worker. */
+struct gw_attempt {
+    uint64_t id; /* a gang's ranks have the gang's id on the wire, which is its first rank's here */
+    struct gw_job *job;
+    struct gw_worker *worker;
+    struct gw_lane *lane;
+    struct gw_gang_try *gang; /* NULL: an ordinary task */
+    uint32_t index, rank;
+    uint32_t prev, next; /* of its worker; next: also of the free ones */
+    uint32_t generation;
+    uint32_t slots; /* debited by it alone; 0: its lane's debit */
+    uint32_t gpus;
+    uint8_t state;
+    bool is_long;
+};
+
+/* Where a rank goes. */
+struct gw_seat {
+    struct gw_worker *worker;
+};
+
+/* How an attempt ended otherwise than well. */
+struct gw_end {
+    uint32_t outcome;
+    int32_t code, exit_code, signal;
+    bool executing;
+    const char *text, *stderr_tail;
+};
+
+struct gw_rank {
+    uint32_t slot;   /* of its attempt; GW_NONE: ended */
+    uint32_t worker; /* id */
+    bool ready, finished;
+    struct gw_result result; /* value is owned */
+};
+
+/* One attempt of a gang. */
+struct gw_gang_try {
+    uint64_t id;
+    struct gw_job *job;
+    uint32_t index;
+    uint8_t state;
+    uint32_t count, ready, live;
+    struct gw_rank *ranks;
+    uint64_t deadline_ns;            /* until all must stand */
+    struct gw_gang_try *prev, *next; /* those that prepare, by deadline */
+    void *info;
+    uint32_t info_size;
+    uint64_t token;      /* of rank 0's segment; 0: none */
+    uint32_t cause_rank; /* GW_NONE: no rank's */
+    uint32_t cause_worker;
+    struct gw_end cause; /* texts are owned */
+};
+
+/* -- Results -------------------------------------------------------------------------------------
+ */
+
+/* A rank's result. Small ones are kept here; larger ones at workers, or behind a token. */
+struct gw_object {
+    struct gw_job *job; /* NULL: free */
+    uint64_t bytes;
+    union {
+        uint8_t small[8];
+        void *value;
+        uint64_t token;
+    };
+    uint32_t size; /* of the value that is here */
+    uint32_t index, rank;
+    uint32_t holders;
+    uint32_t next; /* the next rank's; of a free one: the next free */
+    bool has_token;
+};
+
+/* A worker that has an object, or will have it because an attempt there fetches it. */
+struct gw_holder {
+    uint32_t object;
+    uint32_t worker;   /* slot */
+    uint32_t fetching; /* attempts */
+    bool firm;         /* it has it */
+    uint32_t next;     /* of the object, or of the free ones */
+    uint32_t worker_prev, worker_next;
+};
+
+/* An end that is shown once its fact is committed. */
+enum gw_announcement_kind { GW_ANNOUNCE_ACCEPTED, GW_ANNOUNCE_TASK, GW_ANNOUNCE_JOB };
+struct gw_announcement {
+    uint64_t number, job;
+    uint32_t index, kind;
+};
+
+struct gw_sched {
+    struct gw_sched_options options;
+    uint64_t term, now_ns, wall_ns, start_ns, idle_since_ns;
+    uint64_t next_remote, next_job, job_ids_upto, next_relay;
+    uint32_t next_worker;
+
+    struct gw_map remotes; /* gw_peer.id -> struct gw_remote * */
+    struct gw_session *sessions;
+    uint32_t session_count;
+    struct gw_map jobs; /* id -> struct gw_job * */
+    struct gw_job *first_job, *last_job, *first_ended, *last_ended;
+    uint32_t job_count, unended_jobs, ended_jobs;
+    uint64_t ended_tasks;
+
+    GW_ARRAY(struct gw_worker *) workers; /* by slot; NULL: free */
+    GW_ARRAY(struct gw_worker *) by_free; /* by free slots: those that are ready */
+    uint32_t free_max;                    /* no worker has more free slots */
+    uint64_t workers_epoch;               /* raised when a worker becomes ready or is lost */
+    uint32_t workers_ready, slots, slots_free, gpus, gpus_free;
+    GW_ARRAY(struct gw_shape *) shapes; /* by id; NULL: free */
+    uint32_t shapes_count;
+    bool freed; /* something was freed, or became ready, since the last placement */
+    uint64_t score_epoch;
+
+    GW_ARRAY(struct gw_attempt) attempts;
+    uint32_t free_attempt;
+    struct gw_map gangs; /* attempt -> struct gw_gang_try * */
+    struct gw_gang_try *preparing, *preparing_last;
+    GW_ARRAY(struct gw_object) objects;
+    uint32_t free_object;
+    GW_ARRAY(struct gw_holder) holders;
+    uint32_t free_holder;
+
+    /* What follows from what became true, to be decided before the step ends. */
+    GW_ARRAY(struct gw_row) doomed;   /* a task before them failed */
+    GW_ARRAY(struct gw_row) idle;     /* done, perhaps nobody needs the result any more */
+    GW_ARRAY(struct gw_row) lost;     /* done, but the result must be made again */
+    GW_ARRAY(struct gw_row) reopened; /* perhaps ready, perhaps doomed */
+    GW_ARRAY(struct gw_row) unwanted; /* perhaps nobody waits for them any more */
+    GW_ARRAY(struct gw_row) retried;  /* failed, and wanted again by a task that is retried */
+    GW_ARRAY(struct gw_job *) ending; /* all tasks have ended */
+    GW_ARRAY(uint64_t) aging;         /* ended jobs of which something can be freed, perhaps */
+    GW_ARRAY(uint64_t) revisited;     /* jobs whose questions can be answered now, by id */
+
+    struct gw_map questions; /* relay -> struct gw_question * */
+
+    struct gw_buffer commit; /* this step's durable facts */
+    uint64_t facts, committed;
+    bool restoring;
+    GW_ARRAY(struct gw_announcement) announcements;
+
+    uint64_t beat_ns; /* when heartbeats are due */
+    gw_peer shutdown_peer;
+    uint64_t shutdown_request, shutdown_deadline_ns;
+    bool shutting_down, exited;
+
+    /* Of the step under way; no state. */
+    struct gw_effects *effects;
+    const struct gw_event *event;
+    bool tokens_kept;
+    GW_ARRAY(struct gw_worker *) dirty_workers, lent_workers;
+    GW_ARRAY(struct gw_session *) dirty_sessions;
+    uint64_t steps;
+};
+
+#endif

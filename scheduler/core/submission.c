@@ -1,0 +1,254 @@
+/* Submission: what a client sends is validated whole, message by message, before anything of it
+ * becomes a fact.
+ *
+ * An attached job's chunks are applied as they come, and its tasks may start at once. A detached
+ * one's are kept as frames until the last is in, then validated and applied together: what was
+ * acknowledged is one durable fact. */
+#include "scheduler/core/submission.h"
+
+#include "scheduler/core/announce.h"
+#include "scheduler/core/cancel.h"
+#include "scheduler/core/chunk.h"
+#include "scheduler/core/job.h"
+#include "scheduler/core/outbox.h"
+
+#include "graph/wire/frame.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct gw_job *open_job(const struct gw_session *session, uint64_t request)
+{
+    uint64_t value;
+    return gw_map_get(&session->requests, request, &value) ? (struct gw_job *)(uintptr_t)value
+                                                           : NULL;
+}
+
+static void reject(struct gw_sched *sched, struct gw_session *session, uint64_t request,
+                   const struct gw_error *error)
+{
+    struct gw_msg_rejected *rejected =
+        &gw_sched_send(sched, session->remote, GW_MESSAGE_rejected)->rejected;
+    rejected->request = request;
+    rejected->code = error->code;
+    rejected->text = gw_sched_text(sched, error->text);
+}
+
+/* A refused job holds nothing: what of it started already ends, nothing of it is told. */
+static void refuse_job(struct gw_sched *sched, struct gw_job *job, const struct gw_error *error)
+{
+    struct gw_session *session = job->session;
+    reject(sched, session, job->request, error);
+    if (job->tasks.count == 0) {
+        GW_FACT(sched, job_dropped, .job = job);
+        return;
+    }
+    GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
+    for (uint32_t row = 0; job->held > 0 && row < job->tasks.count; row++)
+        if (job->tasks.flags[row] & GW_TASK_HELD)
+            GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
+    gw_sched_cancel_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+}
+
+int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
+                     const struct gw_message *message)
+{
+    const struct gw_msg_spec *spec = &message->spec;
+    struct gw_job *job = open_job(session, spec->key);
+    if (!job)
+        job = gw_sched_job_open(sched, session, spec->key);
+    if (spec->number != job->specs.count)
+        return GW_EPROTO;
+    struct gw_error error;
+    if (gw_sched_spec_check(sched, job, spec, &error) < 0) {
+        /* The chunk that follows would be refused for a spec that is not there: say why now. */
+        refuse_job(sched, job, &error);
+        return 0;
+    }
+    GW_FACT(sched, spec_added, .job = job, .spec = spec);
+    if (job->detached)
+        GW_FACT(sched, job_kept, .job = job, .message = message);
+    return 0;
+}
+
+/* -- Detached ------------------------------------------------------------------------------------
+ */
+
+/* Calls `each` with the messages of a row of frames. */
+static int each_frame(struct gw_sched *sched, struct gw_bin content,
+                      int (*each)(struct gw_sched *sched, const struct gw_message *message,
+                                  void *arg, struct gw_error *error),
+                      void *arg, struct gw_error *error)
+{
+    const uint8_t *at = content.data, *end = at + content.size;
+    struct gw_arena arena = {0};
+    int rc = 0;
+    while (rc == 0 && at < end) {
+        struct gw_frame_header header;
+        struct gw_message message;
+        rc = gw_frame_header_read(at, &header, error);
+        at += GW_FRAME_HEADER_BYTES;
+        if (rc == 0)
+            rc = gw_message_decode(at, header.bytes, &arena, &message, error);
+        if (rc == 0)
+            rc = each(sched, &message, arg, error);
+        at += header.bytes;
+        gw_arena_reset(&arena);
+    }
+    gw_arena_deinit(&arena);
+    return rc;
+}
+
+static int frame_check(struct gw_sched *sched, const struct gw_message *message, void *arg,
+                       struct gw_error *error)
+{
+    return message->type == GW_MESSAGE_submit
+               ? gw_sched_chunk_check(sched, arg, &message->submit, error)
+               : 0;
+}
+
+static int frame_apply(struct gw_sched *sched, const struct gw_message *message, void *arg,
+                       struct gw_error *error)
+{
+    struct gw_job *job = arg;
+    (void)error;
+    if (message->type == GW_MESSAGE_spec) {
+        if (message->spec.number == job->specs.count)
+            gw_sched_apply_spec_added(
+                sched, &(struct gw_fact_spec_added){.job = job, .spec = &message->spec});
+    } else {
+        gw_sched_apply_chunk_added(
+            sched, &(struct gw_fact_chunk_added){.job = job, .chunk = &message->submit});
+    }
+    return 0;
+}
+
+int gw_sched_content_replay(struct gw_sched *sched, struct gw_job *job, struct gw_bin content)
+{
+    return each_frame(sched, content, frame_apply, job, NULL);
+}
+
+/* The specs of a detached job were applied as they came; they belong to its content, too. */
+static void keep_specs(struct gw_sched *sched, struct gw_job *job)
+{
+    for (size_t i = 0; i < job->specs.count; i++) {
+        struct gw_message message = {.type = GW_MESSAGE_spec, .spec = job->specs.items[i].message};
+        GW_FACT(sched, job_kept, .job = job, .message = &message);
+    }
+}
+
+static int submit_detached(struct gw_sched *sched, struct gw_job *job,
+                           const struct gw_message *message, struct gw_error *error)
+{
+    const struct gw_msg_submit *submit = &message->submit;
+    if (job->tasks.count)
+        return gw_error_set(error, GW_EINVAL, "a job is detached from its first chunk on, or not");
+    if (!job->detached)
+        keep_specs(sched, job);
+    GW_FACT(sched, job_kept, .job = job, .message = message);
+    if (!(submit->flags & GW_SUBMIT_LAST))
+        return 0;
+
+    /* Rows refer to rows of earlier chunks: check and apply go chunk by chunk, the first bad one
+     * drops the job whole, before anything of it was placed. */
+    struct gw_bin content = {job->content.data, (uint32_t)job->content.size};
+    struct gw_chunk_check check = {.job = job};
+    int rc = each_frame(sched, content, frame_check, &check, error);
+    gw_array_deinit(&check.specs);
+    if (rc < 0)
+        return rc;
+    GW_FACT(sched, job_accepted, .at = job, .job = job->id, .uid = job->uid,
+            .wall_ns = sched->wall_ns, .user = job->user, .content = content);
+    GW_FACT(sched, announced, .job = job, .kind = GW_ANNOUNCE_ACCEPTED, .number = sched->facts + 1);
+    return 0;
+}
+
+/* -- Attached ------------------------------------------------------------------------------------
+ */
+
+static int submit_attached(struct gw_sched *sched, struct gw_job *job,
+                           const struct gw_msg_submit *submit, struct gw_error *error)
+{
+    if (job->detached)
+        return gw_error_set(error, GW_EINVAL, "a job is detached from its first chunk on, or not");
+    struct gw_chunk_check check = {.job = job};
+    int rc = gw_sched_chunk_check(sched, &check, submit, error);
+    gw_array_deinit(&check.specs);
+    if (rc < 0)
+        return rc;
+    GW_FACT(sched, chunk_added, .job = job, .chunk = submit);
+    if (!(submit->flags & GW_SUBMIT_LAST))
+        return 0;
+    GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
+    struct gw_msg_accepted *accepted =
+        &gw_sched_send(sched, job->session->remote, GW_MESSAGE_accepted)->accepted;
+    accepted->request = job->request;
+    accepted->job = job->id;
+    return 0;
+}
+
+int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
+                       const struct gw_message *message)
+{
+    const struct gw_msg_submit *submit = &message->submit;
+    struct gw_error error = {0};
+    struct gw_job *job = open_job(session, submit->request);
+    if (!job) {
+        /* No spec came before it, or the job was refused and this was under way behind it. */
+        gw_error_set(&error, GW_EINVAL, "submit: a job without specs");
+        reject(sched, session, submit->request, &error);
+        return 0;
+    }
+    if (sched->shutting_down)
+        gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down");
+    else if (submit->flags & GW_SUBMIT_DETACHED)
+        (void)submit_detached(sched, job, message, &error);
+    else
+        (void)submit_attached(sched, job, submit, &error);
+    if (error.code < 0)
+        refuse_job(sched, job, &error);
+    return 0;
+}
+
+/* -- Scatter -------------------------------------------------------------------------------------
+ */
+
+int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
+                        const struct gw_msg_scatter *scatter)
+{
+    uint32_t tokens = sched->event->token_count;
+    if (tokens > 1 || (tokens == 0 && scatter->value.size != scatter->bytes) ||
+        open_job(session, scatter->request))
+        return GW_EPROTO;
+    struct gw_job *job = gw_sched_job_open(sched, session, scatter->request);
+    struct gw_msg_spec spec = {.kind = GW_SPEC_VALUE, .slots = 1, .function = "value", .cwd = ""};
+    uint32_t zero = 0, target = 0;
+    const struct gw_col32 one = {&zero, 1};
+    struct gw_msg_submit chunk = {.flags = GW_SUBMIT_LAST,
+                                  .name = "value",
+                                  .spec = one,
+                                  .args_size = one,
+                                  .dep_count = one,
+                                  .names = {"", 0},
+                                  .args = {"", 0},
+                                  .targets = {&target, 1}};
+    struct gw_result result = {
+        .bytes = scatter->bytes,
+        .value = tokens ? NULL : scatter->value.data,
+        .size = scatter->value.size,
+        .token = tokens ? sched->event->tokens[0] : 0,
+    };
+    if (tokens)
+        sched->tokens_kept = true;
+    GW_FACT(sched, spec_added, .job = job, .spec = &spec);
+    GW_FACT(sched, chunk_added, .job = job, .chunk = &chunk);
+    GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
+    GW_FACT(sched, value_scattered, .job = job, .result = &result);
+    GW_FACT(sched, told, .job = job, .index = 0);
+    struct gw_msg_accepted *accepted =
+        &gw_sched_send(sched, session->remote, GW_MESSAGE_accepted)->accepted;
+    accepted->request = scatter->request;
+    accepted->job = job->id;
+    return 0;
+}

@@ -1,0 +1,21 @@
+/* Submission: specs, chunks and scattered values become jobs. */
+#ifndef GW_SCHEDULER_CORE_SUBMISSION_H
+#define GW_SCHEDULER_CORE_SUBMISSION_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_on_spec, gw_sched_on_submit and gw_sched_on_scatter take a client's message: accepted
+ * and rejected are their answers. GW_EPROTO for one that makes no sense. scatter keeps its token.
+ */
+int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
+                     const struct gw_message *message);
+int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
+                       const struct gw_message *message);
+int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
+                        const struct gw_msg_scatter *scatter);
+
+/* gw_sched_content_replay applies the messages of a detached job, as frames; for apply functions.
+ */
+int gw_sched_content_replay(struct gw_sched *sched, struct gw_job *job, struct gw_bin content);
+
+#endif

@@ -1,0 +1,498 @@
+/* Tasks.
+ *
+ * What always holds, and gw_sched_check walks: `waiting` of a row is the number of its edges from
+ * tasks that have not ended well, whatever state the row is in; `users` is the number of edges with
+ * data to tasks that have not ended, and one more for the session that holds its future. So a task
+ * can be run again at any time without asking who had already started. */
+#include "scheduler/core/task.h"
+
+#include "scheduler/core/job.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/queue.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct gw_sm_state task_states[] = {
+    [GW_TASK_WAITING] = {"waiting", GW_SM_NEXT(GW_TASK_READY) | GW_SM_NEXT(GW_TASK_FAILED) |
+                                        GW_SM_NEXT(GW_TASK_CANCELLED)},
+    [GW_TASK_READY] = {"ready", GW_SM_NEXT(GW_TASK_PLACED) | GW_SM_NEXT(GW_TASK_WAITING) |
+                                    GW_SM_NEXT(GW_TASK_CANCELLED)},
+    [GW_TASK_PLACED] = {"placed", GW_SM_NEXT(GW_TASK_DONE) | GW_SM_NEXT(GW_TASK_FAILED) |
+                                      GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_CANCELLING)},
+    [GW_TASK_CANCELLING] = {"cancelling", GW_SM_NEXT(GW_TASK_CANCELLED)},
+    [GW_TASK_DONE] = {"done", GW_SM_NEXT(GW_TASK_RELEASED) | GW_SM_NEXT(GW_TASK_WAITING)},
+    [GW_TASK_RELEASED] = {"released", GW_SM_NEXT(GW_TASK_WAITING)},
+    [GW_TASK_FAILED] = {"failed", GW_SM_NEXT(GW_TASK_WAITING)},
+    [GW_TASK_CANCELLED] = {"cancelled", GW_SM_NEXT(GW_TASK_WAITING)},
+};
+struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeof *task_states,
+                                 NULL};
+
+/* -- The table -----------------------------------------------------------------------------------
+ */
+
+/* Lays the columns out in a new block and copies `count` rows of the old one. */
+static void tasks_lay_out(struct gw_tasks *tasks, uint32_t capacity)
+{
+    size_t row_bytes = 8 + sizeof(uint8_t *) + sizeof(struct gw_charges) + 9 * 4 + 2;
+    uint8_t *block = malloc(row_bytes * capacity + 64);
+    GW_MUST_PTR(block);
+    struct gw_tasks old = *tasks;
+    uint8_t *at = block;
+#define COLUMN(name)                                                                               \
+    do {                                                                                           \
+        if (old.count)                                                                             \
+            memcpy(at, old.name, sizeof *old.name *old.count);                                     \
+        tasks->name = (void *)at;                                                                  \
+        at += sizeof *old.name * capacity;                                                         \
+    } while (0)
+    COLUMN(attempt);
+    COLUMN(args);
+    COLUMN(args_size);
+    COLUMN(spec);
+    COLUMN(waiting);
+    COLUMN(users);
+    COLUMN(deps_at);
+    COLUMN(succ_at);
+    COLUMN(later);
+    COLUMN(object);
+    COLUMN(worker);
+    COLUMN(charges);
+    COLUMN(state);
+    COLUMN(flags);
+#undef COLUMN
+    assert(at <= block + row_bytes * capacity + 64);
+    free(old.block);
+    tasks->block = block;
+    tasks->capacity = capacity;
+}
+
+void gw_sched_tasks_reserve(struct gw_tasks *tasks, uint32_t extra, uint32_t edges)
+{
+    if (tasks->count + extra > tasks->capacity) {
+        uint32_t capacity = tasks->count + extra;
+        if (tasks->count && capacity < tasks->capacity * 2)
+            capacity = tasks->capacity * 2;
+        tasks_lay_out(tasks, (capacity + 7) / 8 * 8);
+    }
+    if (tasks->edges + edges > tasks->edges_capacity) {
+        uint32_t capacity = tasks->edges + edges;
+        if (tasks->edges && capacity < tasks->edges_capacity * 2)
+            capacity = tasks->edges_capacity * 2;
+        tasks->dep_index = realloc(tasks->dep_index, (size_t)capacity * 4);
+        GW_MUST_PTR(tasks->dep_index);
+        if (tasks->dep_rank) {
+            tasks->dep_rank = realloc(tasks->dep_rank, (size_t)capacity * 4);
+            GW_MUST_PTR(tasks->dep_rank);
+        }
+        if (tasks->dep_job) {
+            tasks->dep_job = realloc(tasks->dep_job, (size_t)capacity * 8);
+            GW_MUST_PTR(tasks->dep_job);
+        }
+        tasks->edges_capacity = capacity;
+    }
+}
+
+static void edges_free(struct gw_tasks *tasks)
+{
+    free(tasks->dep_index);
+    free(tasks->dep_rank);
+    free(tasks->dep_job);
+    tasks->dep_index = tasks->dep_rank = NULL;
+    tasks->dep_job = NULL;
+    tasks->edges = tasks->edges_capacity = 0;
+    gw_array_deinit(&tasks->succ);
+    gw_array_deinit(&tasks->laters);
+}
+
+void gw_sched_tasks_deinit(struct gw_tasks *tasks)
+{
+    edges_free(tasks);
+    free(tasks->block);
+    *tasks = (struct gw_tasks){0};
+}
+
+void gw_sched_tasks_compact(struct gw_tasks *tasks)
+{
+    edges_free(tasks);
+    for (uint32_t i = 0; i < tasks->count; i++) {
+        tasks->deps_at[i] = tasks->succ_at[i] = tasks->waiting[i] = 0;
+        tasks->later[i] = GW_NONE;
+        tasks->args[i] = NULL;
+    }
+}
+
+/* -- Edges ---------------------------------------------------------------------------------------
+ */
+
+bool gw_sched_dep(const struct gw_sched *sched, struct gw_job *job, uint32_t edge,
+                  struct gw_row *dep)
+{
+    uint64_t id = job->tasks.dep_job ? job->tasks.dep_job[edge] : 0;
+    dep->job = id ? gw_sched_job_find(sched, id) : job;
+    dep->index = job->tasks.dep_index[edge];
+    return dep->job != NULL;
+}
+
+void gw_sched_task_use(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
+        struct gw_row dep;
+        if (gw_sched_dep_rank(tasks, e) == GW_DEP_AFTER || !gw_sched_dep(sched, job, e, &dep))
+            continue;
+        dep.job->tasks.users[dep.index]++;
+        if (dep.job != job)
+            dep.job->needed++;
+    }
+}
+
+void gw_sched_task_unuse(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
+        struct gw_row dep;
+        if (!gw_sched_dep(sched, job, e, &dep))
+            continue;
+        if (gw_sched_dep_rank(tasks, e) != GW_DEP_AFTER) {
+            assert(dep.job->tasks.users[dep.index] > 0);
+            if (dep.job != job)
+                dep.job->needed--;
+            if (--dep.job->tasks.users[dep.index] == 0 &&
+                dep.job->tasks.state[dep.index] == GW_TASK_DONE)
+                GW_MUST(gw_array_push(&sched->idle, dep));
+        }
+        if (job->tasks.state[row] == GW_TASK_CANCELLED && !gw_sched_task_final(dep.job, dep.index))
+            GW_MUST(gw_array_push(&sched->unwanted, dep));
+    }
+}
+
+/* Successor number i of a row, own ones first; false behind the last. A forgotten one has no job.
+ */
+struct successors {
+    struct gw_job *job;
+    uint32_t at, end, later;
+};
+
+static struct successors successors_of(struct gw_job *job, uint32_t row)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    if (job->compacted)
+        return (struct successors){job, 0, 0, GW_NONE};
+    uint32_t end = row + 1 < tasks->count ? tasks->succ_at[row + 1] : (uint32_t)tasks->succ.count;
+    return (struct successors){job, tasks->succ_at[row], end, tasks->later[row]};
+}
+
+static bool successors_next(const struct gw_sched *sched, struct successors *from,
+                            struct gw_row *row)
+{
+    const struct gw_tasks *tasks = &from->job->tasks;
+    if (from->at < from->end) {
+        *row = (struct gw_row){from->job, tasks->succ.items[from->at++]};
+        return true;
+    }
+    if (from->later == GW_NONE)
+        return false;
+    struct gw_later later = tasks->laters.items[from->later];
+    from->later = later.next;
+    *row =
+        (struct gw_row){later.job ? gw_sched_job_find(sched, later.job) : from->job, later.index};
+    return true;
+}
+
+void gw_sched_successors(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                         void (*visit)(struct gw_sched *sched, struct gw_job *job, uint32_t row))
+{
+    struct successors from = successors_of(job, row);
+    struct gw_row next;
+    while (successors_next(sched, &from, &next))
+        if (next.job && !next.job->compacted)
+            visit(sched, next.job, next.index);
+}
+
+bool gw_sched_task_awaited(const struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    struct successors from = successors_of(job, row);
+    struct gw_row next;
+    while (successors_next(sched, &from, &next))
+        if (next.job && !gw_sched_task_final(next.job, next.index))
+            return true;
+    return false;
+}
+
+/* -- Moves ---------------------------------------------------------------------------------------
+ */
+
+struct gw_queue *gw_sched_task_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    if (!(job->tasks.flags[row] & GW_TASK_ALONE))
+        return spec->queue;
+    struct gw_shape key = *spec->shape;
+    key.alone = true;
+    return gw_sched_queue_for(sched, job, gw_sched_shape_for(sched, &key), spec->message.priority);
+}
+
+void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    assert(job->tasks.waiting[row] == 0);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_READY);
+    gw_sched_queue_add(gw_sched_task_queue(sched, job, row), row);
+}
+
+static void task_unqueue(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    gw_sched_queue_remove(gw_sched_task_queue(sched, job, row), row);
+}
+
+void gw_sched_apply_task_readied(struct gw_sched *sched, const struct gw_fact_task_readied *fact)
+{
+    gw_sched_task_ready(sched, fact->job, fact->index);
+}
+
+void gw_sched_apply_task_requeued(struct gw_sched *sched, const struct gw_fact_task_requeued *fact)
+{
+    struct gw_job *job = fact->job;
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[fact->index], GW_TASK_WAITING);
+    job->placed--;
+    job->tasks.flags[fact->index] &= (uint8_t)~GW_TASK_STARTED;
+    GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, fact->index}));
+}
+
+void gw_sched_apply_task_cancelling(struct gw_sched *sched,
+                                    const struct gw_fact_task_cancelling *fact)
+{
+    (void)sched;
+    gw_sm_move(&gw_sched_task_sm, &fact->job->tasks.state[fact->index], GW_TASK_CANCELLING);
+}
+
+void gw_sched_apply_task_charged(struct gw_sched *sched, const struct gw_fact_task_charged *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    uint8_t *flags = &job->tasks.flags[fact->index];
+    bool queued = job->tasks.state[fact->index] == GW_TASK_READY;
+    if (queued)
+        task_unqueue(sched, job, fact->index);
+    job->tasks.charges[fact->index] = fact->charges;
+    struct gw_spec *spec = &job->specs.items[job->tasks.spec[fact->index]];
+    *flags &= (uint8_t)~GW_TASK_ALONE;
+    if (fact->charges.losses >= 2 && spec->message.ranks == 0)
+        *flags |= GW_TASK_ALONE;
+    if (queued)
+        gw_sched_queue_add(gw_sched_task_queue(sched, job, fact->index), fact->index);
+}
+
+static void successor_satisfied(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    assert(job->tasks.waiting[row] > 0);
+    if (--job->tasks.waiting[row] == 0 && job->tasks.state[row] == GW_TASK_WAITING)
+        gw_sched_task_ready(sched, job, row);
+}
+
+static void successor_doomed(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    if (job->tasks.state[row] == GW_TASK_WAITING)
+        GW_MUST(gw_array_push(&sched->doomed, (struct gw_row){job, row}));
+}
+
+static void successor_unsatisfied(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    job->tasks.waiting[row]++;
+    if (job->tasks.state[row] == GW_TASK_READY) {
+        task_unqueue(sched, job, row);
+        gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_WAITING);
+    }
+}
+
+/* Durable facts say how a task ended, not that it was ready and placed before, and a scattered
+ * value never was: takes those moves. */
+static void task_catch_up(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint32_t state)
+{
+    uint8_t *at = &job->tasks.state[row];
+    if (*at == GW_TASK_READY && state != GW_TASK_CANCELLED)
+        task_unqueue(sched, job, row);
+    else if (*at == GW_TASK_WAITING && state == GW_TASK_DONE)
+        gw_sm_move(&gw_sched_task_sm, at, GW_TASK_READY);
+    else
+        return;
+    gw_sm_move(&gw_sched_task_sm, at, GW_TASK_PLACED);
+    job->placed++;
+}
+
+static void task_fail(struct gw_sched *sched, struct gw_job *job,
+                      const struct gw_fact_task_ended *fact)
+{
+    struct gw_failure *failure = NULL;
+    struct gw_job *cause = fact->cause_job ? gw_sched_job_find(sched, fact->cause_job) : NULL;
+    if (cause)
+        failure = gw_sched_failure_of(cause, fact->cause_index);
+    if (failure) {
+        failure->refs++;
+        job->tasks.flags[fact->index] |= GW_TASK_DEPENDENT;
+    } else {
+        failure = calloc(1, sizeof *failure);
+        GW_MUST_PTR(failure);
+        char *text = strdup(fact->text ? fact->text : "");
+        GW_MUST_PTR(text);
+        *failure = (struct gw_failure){1, fact->code, fact->exit_code, fact->attempt, text};
+    }
+    GW_MUST(gw_map_put(&job->failures, fact->index, (uintptr_t)failure));
+    if (!job->first_failure) {
+        failure->refs++;
+        job->first_failure = failure;
+    }
+}
+
+void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task_ended *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t row = fact->index;
+    if (sched->restoring)
+        task_catch_up(sched, job, row, fact->state);
+    if (tasks->state[row] == GW_TASK_PLACED || tasks->state[row] == GW_TASK_CANCELLING)
+        job->placed--;
+    if (tasks->state[row] == GW_TASK_READY)
+        task_unqueue(sched, job, row);
+    gw_sm_move(&gw_sched_task_sm, &tasks->state[row], fact->state);
+    tasks->flags[row] &= (uint8_t)~GW_TASK_STARTED;
+    job->unfinished--;
+    if (fact->state == GW_TASK_DONE) {
+        job->done++;
+        gw_sched_objects_add(sched, job, row, &fact->results);
+        gw_sched_successors(sched, job, row, successor_satisfied);
+        if (tasks->users[row] == 0)
+            GW_MUST(gw_array_push(&sched->idle, (struct gw_row){job, row}));
+    } else {
+        *(fact->state == GW_TASK_FAILED ? &job->failed : &job->cancelled_tasks) += 1;
+        task_fail(sched, job, fact);
+        gw_sched_successors(sched, job, row, successor_doomed);
+    }
+    gw_sched_task_unuse(sched, job, row);
+    if (job->unfinished == 0 && job->state == GW_JOB_RUNNING)
+        GW_MUST(gw_array_push(&sched->ending, job));
+    if (job->questions)
+        GW_MUST(gw_array_push(&sched->revisited, job->id));
+}
+
+void gw_sched_apply_value_scattered(struct gw_sched *sched,
+                                    const struct gw_fact_value_scattered *fact)
+{
+    task_catch_up(sched, fact->job, 0, GW_TASK_DONE);
+    gw_sched_apply_task_ended(sched, &(struct gw_fact_task_ended){.at = fact->job,
+                                                                  .job = fact->job->id,
+                                                                  .state = GW_TASK_DONE,
+                                                                  .results = {fact->result, 1}});
+}
+
+/* Its inputs that are gone must be made again, too; `users` was raised already. */
+static void task_want_inputs(struct gw_sched *sched, struct gw_job *job, uint32_t row, bool retry)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
+        struct gw_row dep;
+        if (!gw_sched_dep(sched, job, e, &dep) || dep.job->compacted)
+            continue;
+        uint8_t state = dep.job->tasks.state[dep.index];
+        bool data = gw_sched_dep_rank(tasks, e) != GW_DEP_AFTER;
+        if (data && (state == GW_TASK_RELEASED || state == GW_TASK_DONE))
+            GW_MUST(gw_array_push(&sched->lost, dep));
+        if (retry && (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED))
+            GW_MUST(gw_array_push(&sched->retried, dep));
+    }
+}
+
+void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_task_reopened *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t row = fact->index;
+    uint8_t state = tasks->state[row];
+    if (state == GW_TASK_DONE || state == GW_TASK_RELEASED) {
+        job->done--;
+        gw_sched_objects_drop(sched, job, row);
+        gw_sched_successors(sched, job, row, successor_unsatisfied);
+    } else {
+        *(state == GW_TASK_FAILED ? &job->failed : &job->cancelled_tasks) -= 1;
+        struct gw_failure *failure = gw_sched_failure_of(job, row);
+        (void)gw_map_remove(&job->failures, row);
+        bool first = job->first_failure == failure;
+        gw_sched_failure_unref(failure);
+        if (first) {
+            gw_sched_failure_unref(job->first_failure);
+            job->first_failure = NULL;
+        }
+        tasks->flags[row] &= (uint8_t)~GW_TASK_DEPENDENT;
+    }
+    gw_sm_move(&gw_sched_task_sm, &tasks->state[row], GW_TASK_WAITING);
+    job->unfinished++;
+    if (fact->retry)
+        tasks->flags[row] &= (uint8_t)~GW_TASK_TOLD;
+    if (job->state == GW_JOB_ENDED)
+        gw_sched_job_reopen(sched, job);
+    gw_sched_task_use(sched, job, row);
+    task_want_inputs(sched, job, row, fact->retry);
+    GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, row}));
+}
+
+void gw_sched_apply_task_unheld(struct gw_sched *sched, const struct gw_fact_task_unheld *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_tasks *tasks = &job->tasks;
+    assert(tasks->flags[fact->index] & GW_TASK_HELD);
+    tasks->flags[fact->index] &= (uint8_t)~GW_TASK_HELD;
+    job->held--;
+    tasks->users[fact->index]--;
+    struct gw_row row = {job, fact->index};
+    if (tasks->users[fact->index] == 0 && tasks->state[fact->index] == GW_TASK_DONE)
+        GW_MUST(gw_array_push(&sched->idle, row));
+    if (!gw_sched_task_final(job, fact->index))
+        GW_MUST(gw_array_push(&sched->unwanted, row));
+}
+
+void gw_sched_apply_told(struct gw_sched *sched, const struct gw_fact_told *fact)
+{
+    (void)sched;
+    fact->job->tasks.flags[fact->index] |= GW_TASK_TOLD;
+}
+
+void gw_sched_apply_object_released(struct gw_sched *sched,
+                                    const struct gw_fact_object_released *fact)
+{
+    gw_sched_objects_drop(sched, fact->job, fact->index);
+    gw_sm_move(&gw_sched_task_sm, &fact->job->tasks.state[fact->index], GW_TASK_RELEASED);
+    if (fact->job->objects == 0 && fact->job->state == GW_JOB_ENDED)
+        GW_MUST(gw_array_push(&sched->aging, fact->job->id));
+}
+
+/* -- For people ----------------------------------------------------------------------------------
+ */
+
+void gw_sched_task_label(const struct gw_job *job, uint32_t row, char *text, size_t text_bytes)
+{
+    uint64_t name;
+    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    if (gw_map_get(&job->names, row, &name))
+        (void)snprintf(text, text_bytes, "%s", (const char *)(uintptr_t)name);
+    else if (spec->message.kind == GW_SPEC_FUNCTION)
+        (void)snprintf(text, text_bytes, "%s", spec->message.function);
+    else
+        (void)snprintf(text, text_bytes, "%s", job->name);
+}
+
+struct gw_failure *gw_sched_failure_of(const struct gw_job *job, uint32_t row)
+{
+    uint64_t value;
+    return gw_map_get(&job->failures, row, &value) ? (struct gw_failure *)(uintptr_t)value : NULL;
+}
+
+void gw_sched_failure_unref(struct gw_failure *failure)
+{
+    if (!failure || --failure->refs > 0)
+        return;
+    free(failure->text);
+    free(failure);
+}

@@ -1,0 +1,68 @@
+/* Tasks: the table of a job's rows, and how one row moves. See facts.def for what moves it. */
+#ifndef GW_SCHEDULER_CORE_TASK_H
+#define GW_SCHEDULER_CORE_TASK_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_tasks_reserve makes room for `extra` more rows and `edges` more edges. */
+void gw_sched_tasks_reserve(struct gw_tasks *tasks, uint32_t extra, uint32_t edges);
+void gw_sched_tasks_deinit(struct gw_tasks *tasks);
+
+/* gw_sched_tasks_compact frees what only running a task again would need. */
+void gw_sched_tasks_compact(struct gw_tasks *tasks);
+
+/* gw_sched_deps_end is the edge behind a row's last one. */
+static inline uint32_t gw_sched_deps_end(const struct gw_tasks *tasks, uint32_t row)
+{
+    return row + 1 < tasks->count ? tasks->deps_at[row + 1] : tasks->edges;
+}
+
+static inline uint32_t gw_sched_dep_rank(const struct gw_tasks *tasks, uint32_t edge)
+{
+    return tasks->dep_rank ? tasks->dep_rank[edge] : 0;
+}
+
+/* gw_sched_dep gives the task that an edge of a job comes from; false when its job was forgotten.
+ */
+bool gw_sched_dep(const struct gw_sched *sched, struct gw_job *job, uint32_t edge,
+                  struct gw_row *dep);
+
+/* gw_sched_task_satisfied: it ended well. gw_sched_task_final: it ended. */
+static inline bool gw_sched_task_satisfied(const struct gw_job *job, uint32_t row)
+{
+    uint8_t state = job->tasks.state[row];
+    return state == GW_TASK_DONE || state == GW_TASK_RELEASED;
+}
+
+static inline bool gw_sched_task_final(const struct gw_job *job, uint32_t row)
+{
+    return job->tasks.state[row] >= GW_TASK_DONE;
+}
+
+/* gw_sched_task_ready puts a waiting task with nothing before it into its queue. */
+void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* gw_sched_task_queue is the queue where a task belongs. */
+struct gw_queue *gw_sched_task_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* gw_sched_task_use and gw_sched_task_unuse count a row's inputs as needed by it, or no more. */
+void gw_sched_task_use(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+void gw_sched_task_unuse(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* gw_sched_successors calls visit for every task that waits for a row's end, with one call an edge;
+ * ones whose job was forgotten are left out. */
+void gw_sched_successors(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                         void (*visit)(struct gw_sched *sched, struct gw_job *job, uint32_t row));
+
+/* gw_sched_task_awaited tells whether a task that has not ended waits for a row. */
+bool gw_sched_task_awaited(const struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* gw_sched_task_label writes what a person calls the task: its name, else its function or command.
+ */
+void gw_sched_task_label(const struct gw_job *job, uint32_t row, char *text, size_t text_bytes);
+
+/* gw_sched_failure_of gives why a task failed, NULL when it did not. Borrowed. */
+struct gw_failure *gw_sched_failure_of(const struct gw_job *job, uint32_t row);
+void gw_sched_failure_unref(struct gw_failure *failure);
+
+#endif

@@ -1,0 +1,287 @@
+/* Verdicts.
+ *
+ * The first accepted end of an attempt wins; the attempt is the fence. What is charged to whom: the
+ * user's own errors to the task's retries, the end of a runner under it to its crash budget, a lost
+ * worker to its loss budget; being killed, or missing an input, to nobody. */
+#include "scheduler/core/verdict.h"
+
+#include "scheduler/core/announce.h"
+#include "scheduler/core/attempt.h"
+#include "scheduler/core/gang_try.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/task.h"
+#include "scheduler/core/worker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *gw_sched_outcome_name(uint32_t outcome)
+{
+    switch (outcome) {
+#define NAME(name, number, text)                                                                   \
+    case number:                                                                                   \
+        return text;
+        GW_OUTCOMES(NAME)
+#undef NAME
+    default:
+        return "?";
+    }
+}
+
+uint32_t gw_sched_attempt_slot(const struct gw_sched *sched, const struct gw_worker *worker,
+                               uint64_t id, uint32_t rank)
+{
+    uint32_t slot = gw_sched_attempt_find(sched, id);
+    if (slot == GW_NONE)
+        return GW_NONE;
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    if (attempt->worker == worker && !attempt->gang && rank == GW_RANK_NONE)
+        return slot;
+    return GW_NONE;
+}
+
+/* -- Well ----------------------------------------------------------------------------------------
+ */
+
+void gw_sched_task_done(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                        const struct gw_results *results)
+{
+    GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_DONE,
+            .attempt = job->tasks.attempt[row], .text = "", .results = *results);
+    gw_sched_announce_task(sched, job, row);
+}
+
+/* The task was told to end, and did: how no longer matters. */
+static void task_cancelled(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_CANCELLED,
+            .code = GW_ECANCELLED, .attempt = job->tasks.attempt[row], .text = "cancelled");
+    gw_sched_announce_task(sched, job, row);
+}
+
+int gw_sched_on_started(struct gw_sched *sched, struct gw_worker *worker,
+                        const struct gw_msg_started *started)
+{
+    if (started->rank.count != started->attempt.count)
+        return GW_EPROTO;
+    for (uint32_t i = 0; i < started->attempt.count; i++) {
+        uint64_t id = gw_col64_at(started->attempt, i);
+        uint32_t rank = gw_col32_at(started->rank, i);
+        uint32_t slot = gw_sched_attempt_slot(sched, worker, id, rank);
+        if (slot == GW_NONE)
+            slot = gw_sched_gang_slot(sched, worker, id, rank);
+        if (slot != GW_NONE && sched->attempts.items[slot].state == GW_ATTEMPT_SENT)
+            GW_FACT(sched, attempt_started, .slot = slot);
+    }
+    return 0;
+}
+
+static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64_t id,
+                        uint32_t rank, const struct gw_result *result, uint64_t run_ns)
+{
+    uint32_t slot = gw_sched_attempt_slot(sched, worker, id, rank);
+    if (slot == GW_NONE)
+        return gw_sched_gang_on_finished(
+            sched, worker, &(struct gw_rank_end){.attempt = id, .rank = rank, .result = result});
+    struct gw_job *job = sched->attempts.items[slot].job;
+    uint32_t row = sched->attempts.items[slot].index;
+    GW_FACT(sched, attempt_ended, .slot = slot, .well = true, .run_ns = run_ns);
+    if (job->tasks.state[row] == GW_TASK_CANCELLING) {
+        if (!result->value) /* the worker has it, nobody will ask for it */
+            gw_sched_send_release(sched, worker, &(struct gw_release_row){job->id, row, 0});
+        task_cancelled(sched, job, row);
+        return 0;
+    }
+    gw_sched_task_done(sched, job, row, &(struct gw_results){result, 1});
+    return 0;
+}
+
+int gw_sched_on_finished(struct gw_sched *sched, struct gw_worker *worker,
+                         const struct gw_msg_finished *finished)
+{
+    uint32_t rows = finished->attempt.count;
+    if (finished->rank.count != rows || finished->bytes.count != rows ||
+        finished->value_size.count != rows || finished->run_ns.count != rows)
+        return GW_EPROTO;
+    const uint8_t *values = finished->values.data, *end = values + finished->values.size;
+    int rc = 0;
+    for (uint32_t i = 0; i < rows && rc == 0; i++) {
+        uint32_t size = gw_col32_at(finished->value_size, i);
+        uint64_t bytes = gw_col64_at(finished->bytes, i);
+        if (size > (size_t)(end - values) || (size > 0 && size != bytes))
+            return GW_EPROTO;
+        struct gw_result result = {.bytes = bytes, .size = size, .worker = worker};
+        if (size == bytes)
+            result.value = size ? (const void *)values : "";
+        values += size;
+        rc =
+            finished_row(sched, worker, gw_col64_at(finished->attempt, i),
+                         gw_col32_at(finished->rank, i), &result, gw_col64_at(finished->run_ns, i));
+    }
+    return rc;
+}
+
+/* -- Otherwise -----------------------------------------------------------------------------------
+ */
+
+/* The error that a client gets when it is final. */
+static int code_of(uint32_t outcome)
+{
+    switch (outcome) {
+    case GW_OUTCOME_CRASHED:
+    case GW_OUTCOME_OOM:
+        return GW_ECRASHED;
+    case GW_OUTCOME_TIMEOUT:
+        return GW_ETIMEDOUT;
+    case GW_OUTCOME_CANNOT_START:
+        return GW_ESTART;
+    case GW_OUTCOME_LOST:
+    case GW_OUTCOME_LOST_INPUT:
+        return GW_ELOST;
+    case GW_OUTCOME_KILLED:
+        return GW_ECANCELLED;
+    default:
+        return GW_ETASK;
+    }
+}
+
+/* Charges the end to the task; tells whether it may run again. */
+static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
+                   const struct gw_end *end, struct gw_charges *charges)
+{
+    switch (end->outcome) {
+    case GW_OUTCOME_FAILED:
+        if (charges->retries >= spec->message.retries || charges->retries == UINT8_MAX)
+            return false;
+        charges->retries++;
+        return true;
+    case GW_OUTCOME_CRASHED:
+    case GW_OUTCOME_OOM:
+        if (!end->executing)
+            break;
+        if (GW_PLANTED(4))
+            return true;
+        return ++charges->crashes < sched->options.crash_budget;
+    case GW_OUTCOME_LOST:
+        if (!end->executing)
+            break;
+        return ++charges->losses < sched->options.loss_budget;
+    case GW_OUTCOME_KILLED:
+    case GW_OUTCOME_LOST_INPUT:
+        break;
+    default:
+        return false; /* over its limit, cannot start: final */
+    }
+    return ++charges->uncharged < GW_UNCHARGED_MAX;
+}
+
+/* "task name (task 3 of job 7) on host a: killed by signal 9" and the last lines of its stderr. */
+static void failure_text(const struct gw_verdict *verdict, char *text, size_t bytes)
+{
+    const struct gw_end *end = verdict->end;
+    char label[128];
+    gw_sched_task_label(verdict->job, verdict->index, label, sizeof label);
+    const char *why = end->text && *end->text ? end->text : gw_sched_outcome_name(end->outcome);
+    int n = snprintf(text, bytes, "%s (task %u of job %llu)%s%s: %s", label, verdict->index,
+                     (unsigned long long)verdict->job->id, *verdict->where ? ", " : "",
+                     verdict->where, why);
+    if (end->stderr_tail && *end->stderr_tail && n > 0 && (size_t)n < bytes)
+        (void)snprintf(text + n, bytes - (size_t)n, "\n%s", end->stderr_tail);
+}
+
+void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
+{
+    struct gw_job *job = verdict->job;
+    uint32_t row = verdict->index;
+    if (job->tasks.state[row] == GW_TASK_CANCELLING) {
+        task_cancelled(sched, job, row);
+        return;
+    }
+    struct gw_charges charges = job->tasks.charges[row];
+    const struct gw_charges before = charges;
+    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    bool again = charge(sched, spec, verdict->end, &charges);
+    if (memcmp(&before, &charges, sizeof charges) != 0)
+        GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
+    if (again) {
+        GW_FACT(sched, task_requeued, .job = job, .index = row);
+        return;
+    }
+    char text[GW_ERROR_TEXT_MAX];
+    failure_text(verdict, text, sizeof text);
+    const struct gw_end *end = verdict->end;
+    int32_t exit_code = end->signal ? 128 + end->signal : end->exit_code;
+    GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_FAILED,
+            .code = code_of(end->outcome), .exit_code = exit_code, .attempt = verdict->attempt,
+            .text = text);
+    gw_sched_announce_task(sched, job, row);
+}
+
+struct unfetched {
+    struct gw_worker *worker;
+};
+
+/* An input that an attempt was fetching when it ended: nobody will have it there. */
+static void input_unfetched(struct gw_sched *sched, uint32_t at, void *arg)
+{
+    const struct unfetched *unfetched = arg;
+    uint32_t place = gw_sched_holder_of(sched, at, unfetched->worker->slot);
+    if (place == GW_NONE)
+        return;
+    const struct gw_holder *holder = &sched->holders.items[place];
+    const struct gw_object *object = &sched->objects.items[at];
+    if (!holder->firm && holder->fetching == 1)
+        gw_sched_send_release(
+            sched, unfetched->worker,
+            &(struct gw_release_row){object->job->id, object->index, object->rank});
+}
+
+/* Ends the attempt at a place, not well; rows of a gang's ranks, too. */
+void gw_sched_attempt_end_badly(struct gw_sched *sched, uint32_t slot)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct unfetched unfetched = {attempt->worker};
+    gw_sched_each_input(sched, attempt->job, attempt->index,
+                        &(struct gw_input_visit){input_unfetched, &unfetched});
+    GW_FACT(sched, attempt_ended, .slot = slot);
+}
+
+void gw_sched_verdict_ended(struct gw_sched *sched, uint32_t slot, const struct gw_end *end)
+{
+    const struct gw_attempt attempt = sched->attempts.items[slot];
+    if (attempt.gang) {
+        gw_sched_gang_rank_ended(sched, attempt.gang, attempt.rank, end);
+        return;
+    }
+    char where[320];
+    (void)snprintf(where, sizeof where, "on %s", attempt.worker->host);
+    gw_sched_attempt_end_badly(sched, slot);
+    gw_sched_verdict(sched,
+                     &(struct gw_verdict){attempt.job, attempt.index, attempt.id, where, end});
+}
+
+int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
+                      const struct gw_msg_ended *ended)
+{
+    if (ended->outcome < GW_OUTCOME_FAILED || ended->outcome >= GW_OUTCOME_LOST)
+        return GW_EPROTO;
+    uint32_t slot = gw_sched_attempt_slot(sched, worker, ended->attempt, ended->rank);
+    if (slot == GW_NONE)
+        slot = gw_sched_gang_slot(sched, worker, ended->attempt, ended->rank);
+    if (slot == GW_NONE) {
+        gw_sched_worker_on_stale(sched, worker, ended->attempt, ended->rank);
+        return 0;
+    }
+    struct gw_end end = {
+        .outcome = ended->outcome,
+        .code = ended->code,
+        .exit_code = ended->exit_code,
+        .signal = ended->signal,
+        .executing = ended->executing != 0,
+        .text = ended->text,
+        .stderr_tail = ended->stderr_tail,
+    };
+    gw_sched_verdict_ended(sched, slot, &end);
+    return 0;
+}

@@ -1,0 +1,342 @@
+/* Workers.
+ *
+ * A worker is greeted, registers, and is ready; where it comes back with attempts of an earlier
+ * connection it drains them first: their slots are not free before they have ended. Once lost, a
+ * worker never comes back under the same id. */
+#include "scheduler/core/worker.h"
+
+#include "scheduler/core/attempt.h"
+#include "scheduler/core/lane.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/question.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/verdict.h"
+
+#include <gangway/value.h>
+
+#include "graph/wire/codec.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct gw_sm_state worker_states[] = {
+    [GW_WORKER_GREETED] = {"greeted", GW_SM_NEXT(GW_WORKER_DRAINING) | GW_SM_NEXT(GW_WORKER_READY) |
+                                          GW_SM_NEXT(GW_WORKER_LOST)},
+    [GW_WORKER_DRAINING] = {"draining", GW_SM_NEXT(GW_WORKER_READY) | GW_SM_NEXT(GW_WORKER_LOST)},
+    [GW_WORKER_READY] = {"ready", GW_SM_NEXT(GW_WORKER_LOST)},
+    [GW_WORKER_LOST] = {"lost", 0},
+};
+struct gw_sm gw_sched_worker_sm = {"worker", worker_states,
+                                   sizeof worker_states / sizeof *worker_states, NULL};
+
+enum { SLOTS_MAX = 65536, GPUS_MAX = 1024 };
+
+void gw_sched_worker_new(struct gw_sched *sched, struct gw_remote *remote)
+{
+    struct gw_worker *worker = calloc(1, sizeof *worker);
+    GW_MUST_PTR(worker);
+    uint32_t slot = 0;
+    while (slot < sched->workers.count && sched->workers.items[slot])
+        slot++;
+    if (slot == sched->workers.count)
+        GW_MUST(gw_array_push(&sched->workers, NULL));
+    sched->workers.items[slot] = worker;
+    worker->id = sched->next_worker++;
+    worker->slot = slot;
+    worker->remote = remote;
+    worker->host = "?";
+    worker->first = worker->last = worker->first_holder = GW_NONE;
+    worker->heard_ns = sched->now_ns;
+    remote->worker = worker;
+}
+
+void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker)
+{
+    gw_sched_outbox_forget(sched, worker, NULL);
+    sched->workers.items[worker->slot] = NULL;
+    for (uint32_t i = 0; i < worker->lane_count; i++)
+        free(worker->lanes[i]);
+    free(worker->lanes);
+    free(worker->gpus);
+    free(worker->neighbours);
+    gw_array_deinit(&worker->stale);
+    gw_sched_worker_rows_deinit(worker);
+    gw_arena_deinit(&worker->arena);
+    free(worker);
+}
+
+struct gw_worker *gw_sched_worker_find(const struct gw_sched *sched, uint32_t id)
+{
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (sched->workers.items[i] && sched->workers.items[i]->id == id)
+            return sched->workers.items[i];
+    return NULL;
+}
+
+/* -- Registration --------------------------------------------------------------------------------
+ */
+
+/* The GPUs of a registration: a list of [uuid, name, bytes]. */
+static int read_gpus(struct gw_bin bin, struct gw_value **gpus)
+{
+    *gpus = NULL;
+    if (bin.size == 0)
+        return 0;
+    if (gw_codec_decode(bin.data, bin.size, NULL, gpus, NULL) < 0)
+        return GW_EPROTO;
+    if (gw_value_count(*gpus) > GPUS_MAX)
+        goto fail;
+    for (size_t i = 0; i < gw_value_count(*gpus); i++) {
+        const struct gw_value *gpu = gw_value_at(*gpus, i);
+        const char *text;
+        int64_t bytes;
+        if (gw_value_count(gpu) < 3 || gw_value_get_str(gw_value_at(gpu, 0), &text, NULL) < 0 ||
+            gw_value_get_str(gw_value_at(gpu, 1), &text, NULL) < 0 ||
+            gw_value_get_i64(gw_value_at(gpu, 2), &bytes, NULL) < 0)
+            goto fail;
+    }
+    return 0;
+fail:
+    gw_value_unref(*gpus);
+    *gpus = NULL;
+    return GW_EPROTO;
+}
+
+int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *worker,
+                                    const struct gw_msg_registration *registration)
+{
+    struct gw_value *gpus;
+    if (worker->state != GW_WORKER_GREETED || registration->slots > SLOTS_MAX ||
+        registration->attempt_rank.count != registration->attempt.count ||
+        registration->object_index.count != registration->object_job.count ||
+        registration->object_rank.count != registration->object_job.count ||
+        read_gpus(registration->gpus, &gpus) < 0)
+        return GW_EPROTO;
+    gw_value_unref(gpus);
+    GW_FACT(sched, worker_registered, .worker = worker, .registration = registration);
+
+    /* What it holds from an earlier connection was counted as lost then: nobody knows it. */
+    for (uint32_t i = 0; i < registration->object_job.count; i++)
+        gw_sched_send_release(sched, worker,
+                              &(struct gw_release_row){gw_col64_at(registration->object_job, i),
+                                                       gw_col32_at(registration->object_index, i),
+                                                       gw_col32_at(registration->object_rank, i)});
+    for (size_t i = 0; i < worker->stale.count; i++)
+        gw_sched_send_kill(sched, worker,
+                           &(struct gw_kill_row){worker->stale.items[i].attempt, 0, GW_KILL_STALE});
+    if (worker->stale.count == 0)
+        GW_FACT(sched, worker_readied, .worker = worker);
+    return 0;
+}
+
+static void set_gpus(struct gw_worker *worker, struct gw_bin bin)
+{
+    struct gw_value *gpus;
+    int rc = read_gpus(bin, &gpus);
+    assert(rc == 0);
+    worker->gpu_count = worker->gpus_free = gpus ? (uint32_t)gw_value_count(gpus) : 0;
+    worker->gpus = calloc(worker->gpu_count + 1, sizeof *worker->gpus);
+    GW_MUST_PTR(worker->gpus);
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        const struct gw_value *gpu = gw_value_at(gpus, i);
+        const char *uuid = "", *name = "";
+        int64_t bytes = 0;
+        (void)gw_value_get_str(gw_value_at(gpu, 0), &uuid, NULL);
+        (void)gw_value_get_str(gw_value_at(gpu, 1), &name, NULL);
+        (void)gw_value_get_i64(gw_value_at(gpu, 2), &bytes, NULL);
+        worker->gpus[i] = (struct gw_gpu){
+            .memory_bytes = (uint64_t)bytes,
+            .slot = GW_NONE,
+            .uuid = gw_arena_strdup(&worker->arena, uuid),
+            .name = gw_arena_strdup(&worker->arena, name),
+        };
+        GW_MUST_PTR(worker->gpus[i].uuid);
+        GW_MUST_PTR(worker->gpus[i].name);
+    }
+    gw_value_unref(gpus);
+}
+
+void gw_sched_apply_worker_registered(struct gw_sched *sched,
+                                      const struct gw_fact_worker_registered *fact)
+{
+    struct gw_worker *worker = fact->worker;
+    const struct gw_msg_registration *registration = fact->registration;
+    (void)sched;
+    worker->incarnation = registration->incarnation;
+    worker->slots = worker->slots_free = registration->slots;
+    worker->memory_bytes = worker->memory_free = registration->memory_bytes;
+    worker->host = gw_arena_strdup(&worker->arena, registration->host);
+    GW_MUST_PTR(worker->host);
+    worker->address = gw_arena_strdup(&worker->arena, registration->address);
+    GW_MUST_PTR(worker->address);
+    set_gpus(worker, registration->gpus);
+    for (uint32_t i = 0; i < registration->attempt.count; i++)
+        GW_MUST(gw_array_push(&worker->stale,
+                              ((struct gw_stale){gw_col64_at(registration->attempt, i),
+                                                 gw_col32_at(registration->attempt_rank, i)})));
+    if (worker->stale.count)
+        gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_DRAINING);
+}
+
+void gw_sched_apply_worker_readied(struct gw_sched *sched,
+                                   const struct gw_fact_worker_readied *fact)
+{
+    struct gw_worker *worker = fact->worker;
+    gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_READY);
+    sched->workers_ready++;
+    sched->workers_epoch++;
+    sched->slots += worker->slots;
+    sched->slots_free += worker->slots_free;
+    sched->gpus += worker->gpu_count;
+    sched->gpus_free += worker->gpus_free;
+    gw_sched_worker_link(sched, worker);
+    sched->freed = true;
+}
+
+void gw_sched_worker_on_stale(struct gw_sched *sched, struct gw_worker *worker, uint64_t attempt,
+                              uint32_t rank)
+{
+    if (worker->state != GW_WORKER_DRAINING)
+        return;
+    GW_FACT(sched, worker_cleared, .worker = worker, .attempt = attempt, .rank = rank);
+    if (worker->stale.count == 0)
+        GW_FACT(sched, worker_readied, .worker = worker);
+}
+
+void gw_sched_apply_worker_cleared(struct gw_sched *sched,
+                                   const struct gw_fact_worker_cleared *fact)
+{
+    (void)sched;
+    for (size_t i = fact->worker->stale.count; i-- > 0;)
+        if (fact->worker->stale.items[i].attempt == fact->attempt &&
+            fact->worker->stale.items[i].rank == fact->rank)
+            gw_array_remove_swap(&fact->worker->stale, i);
+}
+
+/* -- Loss ----------------------------------------------------------------------------------------
+ */
+
+/* Only what could have been running is charged: the first attempts of a lane, as many as it has
+ * debits; what was queued behind them is not. */
+static void lose_attempts(struct gw_sched *sched, struct gw_worker *worker, const char *why)
+{
+    char text[GW_ERROR_TEXT_MAX];
+    (void)snprintf(text, sizeof text, "worker %u on %s was lost: %s", worker->id, worker->host,
+                   why);
+    for (uint32_t i = 0; i < worker->lane_count; i++)
+        if (worker->lanes[i])
+            worker->lanes[i]->may_run = worker->lanes[i]->debits;
+    while (worker->first != GW_NONE) {
+        const struct gw_attempt *attempt = &sched->attempts.items[worker->first];
+        bool could_run = attempt->is_long || attempt->lane->may_run > 0;
+        if (!attempt->is_long && attempt->lane->may_run > 0)
+            attempt->lane->may_run--;
+        struct gw_end end = {.outcome = GW_OUTCOME_LOST,
+                             .code = GW_ELOST,
+                             .executing = could_run,
+                             .text = text,
+                             .stderr_tail = ""};
+        gw_sched_verdict_ended(sched, worker->first, &end);
+    }
+}
+
+void gw_sched_worker_lose(struct gw_sched *sched, struct gw_worker *worker, const char *why)
+{
+    if (worker->state == GW_WORKER_LOST)
+        return;
+    lose_attempts(sched, worker, why);
+    while (worker->first_holder != GW_NONE)
+        GW_FACT(sched, holder_removed, .worker = worker,
+                .object = sched->holders.items[worker->first_holder].object);
+    uint32_t id = worker->id;
+    GW_FACT(sched, worker_lost, .worker = worker);
+    gw_sched_questions_on_worker_lost(sched, id);
+}
+
+void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_worker_lost *fact)
+{
+    struct gw_worker *worker = fact->worker;
+    assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
+    if (worker->state == GW_WORKER_READY) {
+        assert(worker->slots_free == worker->slots && worker->gpus_free == worker->gpu_count);
+        sched->workers_ready--;
+        sched->workers_epoch++;
+        sched->slots -= worker->slots;
+        sched->slots_free -= worker->slots;
+        sched->gpus -= worker->gpu_count;
+        sched->gpus_free -= worker->gpu_count;
+        gw_sched_worker_unlink(sched, worker);
+    }
+    gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
+}
+
+/* -- Heartbeats ----------------------------------------------------------------------------------
+ */
+
+void gw_sched_worker_on_heartbeat(struct gw_sched *sched, struct gw_worker *worker,
+                                  const struct gw_msg_heartbeat *heartbeat)
+{
+    GW_FACT(sched, worker_beat, .worker = worker, .number = heartbeat->number,
+            .memory_used_bytes = heartbeat->memory_used_bytes);
+}
+
+void gw_sched_apply_worker_beat(struct gw_sched *sched, const struct gw_fact_worker_beat *fact)
+{
+    (void)sched;
+    fact->worker->beat_seen = fact->number;
+    fact->worker->memory_used_bytes = fact->memory_used_bytes;
+}
+
+void gw_sched_apply_beat_sent(struct gw_sched *sched, const struct gw_fact_beat_sent *fact)
+{
+    sched->beat_ns = fact->now_ns + sched->options.heartbeat_ns;
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (sched->workers.items[i])
+            sched->workers.items[i]->beats_sent++;
+}
+
+void gw_sched_workers_on_tick(struct gw_sched *sched)
+{
+    if (sched->now_ns < sched->beat_ns)
+        return;
+    GW_FACT(sched, beat_sent, .now_ns = sched->now_ns);
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state == GW_WORKER_LOST)
+            continue;
+        if (sched->now_ns - worker->heard_ns >= sched->options.worker_lost_ns) {
+            gw_sched_worker_lose(sched, worker, "it was silent for too long");
+            gw_sched_close(sched, worker->remote);
+            continue;
+        }
+        struct gw_msg_heartbeat *heartbeat =
+            &gw_sched_send(sched, worker->remote, GW_MESSAGE_heartbeat)->heartbeat;
+        heartbeat->number = worker->beats_sent;
+        heartbeat->echo = worker->beat_seen;
+    }
+}
+
+/* -- What fits -----------------------------------------------------------------------------------
+ */
+
+bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *worker,
+                          const struct gw_shape *shape)
+{
+    if (worker->state != GW_WORKER_READY || worker->slots_free < shape->slots ||
+        worker->memory_free < shape->memory_bytes)
+        return false;
+    if (shape->alone && (worker->attempts > 0 || worker->slots_free < worker->slots))
+        return false;
+    return worker->gpus_free >= gw_sched_shape_gpus(sched, shape);
+}
+
+bool gw_sched_worker_could(const struct gw_sched *sched, const struct gw_worker *worker,
+                           const struct gw_shape *shape)
+{
+    return worker->state == GW_WORKER_READY && worker->slots >= shape->slots &&
+           worker->memory_bytes >= shape->memory_bytes &&
+           worker->gpu_count >= gw_sched_shape_gpus(sched, shape);
+}
