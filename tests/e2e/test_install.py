@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""The installed Gangway, used by a program outside the tree: by CMake and by pkg-config, shared and
+static, after the whole installation was moved; what the libraries export; `gangway new`."""
+import glob
+import os
+import re
+import shutil
+import sys
+
+import e2e
+
+OUTSIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "outside")
+
+
+class Install(e2e.Case):
+    def setUp(self):
+        super().setUp()
+        first, self.prefix = os.path.join(self.dir, "first"), os.path.join(self.dir, "moved")
+        self.run_program("cmake", "--install", e2e.BUILD, "--prefix", first)
+        os.rename(first, self.prefix)  # nothing may remember where it was installed
+        found = glob.glob(self.prefix + "/lib/**/libgangway.a", recursive=True)
+        self.lib = os.path.dirname(found[0])
+        self.source = os.path.join(self.dir, "source")
+        shutil.copytree(OUTSIDE, self.source)
+        # As a user has it: the tree's own binary is out of reach.
+        del self.env["GANGWAY_BINARY"]
+        self.env.update({"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": self.lib,
+                         "PKG_CONFIG_PATH": os.path.join(self.lib, "pkgconfig")})
+
+    def check_program(self, path, path_has_binary):
+        """It runs inside itself and on a private cluster; a static one finds the binary on PATH."""
+        wanted = r"version \d+\.\d+\.\d+ sum 0\.75 ranks 3\n"
+        env = {"PATH": f"{self.prefix}/bin:{self.env['PATH']}"} if path_has_binary else {}
+        alone = self.run_program(path, env={"GANGWAY_INLINE": "1"})
+        self.assertRegex(alone.stdout, re.sub("ranks 3", r"ranks \\d", wanted))
+        self.assertRegex(self.run_program(path, env=env).stdout, wanted)
+
+    def cmake_build(self, *options):
+        build = os.path.join(self.dir, "build")
+        shutil.rmtree(build, ignore_errors=True)
+        self.run_program("cmake", "-S", self.source, "-B", build, "-G", "Ninja",
+                         f"-DCMAKE_PREFIX_PATH={self.prefix}", *options)
+        self.run_program("cmake", "--build", build)
+        return build
+
+    def pkg_config(self, *options):
+        return self.run_program("pkg-config", *options, "gangway").stdout.split()
+
+    def test_cmake_shared(self):
+        self.check_program(self.cmake_build() + "/outside", False)
+
+    def test_cmake_static(self):
+        path = self.cmake_build("-DLINK=gangway::static") + "/outside"
+        self.assertNotIn("libgangway", self.run_program("ldd", path).stdout)
+        self.check_program(path, True)
+
+    def test_pkg_config_shared(self):
+        path = os.path.join(self.dir, "program")
+        self.run_program("cc", "-o", path, "main.c", "tasks.c",
+                         *self.pkg_config("--cflags", "--libs"), cwd=self.source)
+        self.assertIn("libgangway", self.run_program("ldd", path).stdout)
+        self.check_program(path, False)
+
+    def test_pkg_config_static(self):
+        path = os.path.join(self.dir, "program")
+        libraries = [self.lib + "/libgangway.a" if word == "-lgangway" else word
+                     for word in self.pkg_config("--static", "--libs")]
+        self.run_program("cc", "-o", path, *self.pkg_config("--cflags"), "main.c", "tasks.c",
+                         *libraries, cwd=self.source)
+        self.assertNotIn("libgangway", self.run_program("ldd", path).stdout)
+        self.check_program(path, True)
+
+    def test_exports_only_its_own_names(self):
+        """And the static library defines no other name that a program could meet."""
+        for name, options in (("libgangway.so", ["-D"]), ("libgangway.a", [])):
+            path = os.path.join(self.lib, name)
+            said = self.run_program("nm", "--defined-only", "-g", *options, path).stdout
+            names = re.findall(r"^[0-9a-f]+ \w (\S+)$", said, re.M)
+            self.assertIn("gw_init", names)
+            self.assertEqual([name for name in names if not name.startswith("gw_")], [], path)
+
+    def test_new_project(self):
+        """`gangway new` writes a project that builds, both ways, and runs."""
+        binary = self.prefix + "/bin/gangway"
+        project = os.path.join(self.dir, "project")
+        env = {"PATH": f"{self.prefix}/bin:{self.env['PATH']}"}
+        self.run_program(binary, "new", project)
+        self.run_program("make", cwd=project, env=env)
+        made = [name for name in os.listdir(project)
+                if os.access(os.path.join(project, name), os.X_OK)
+                and os.path.isfile(os.path.join(project, name))]
+        self.assertEqual(len(made), 1, made)
+        said = self.run_program(os.path.join(project, made[0]), env=env).stdout
+        self.assertTrue(said)
+        self.source = project
+        build = self.cmake_build()
+        again = self.run_program(os.path.join(build, made[0]), env=env).stdout
+        self.assertEqual(again, said)
+        self.run_program(binary, "new", project, rc=2)  # what is there is not overwritten
+
+
+if __name__ == "__main__":
+    if not e2e.BUILD:
+        sys.exit("GANGWAY_BUILD must name the build folder")
+    e2e.main()
