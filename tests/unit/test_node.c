@@ -158,7 +158,14 @@ static void test_commands(void **state)
         {.outcome = 0},
         {.exit_code = 3, .outcome = GW_OUTCOME_FAILED, .text = "exit code 3"},
         {.signal = 11, .outcome = GW_OUTCOME_CRASHED, .text = "signal 11"},
-        {.spawn_code = GW_ENOENT, .outcome = GW_OUTCOME_CANNOT_START, .text = "not found"},
+        {.exit_code = 127,
+         .spawn_code = GW_ENOENT,
+         .outcome = GW_OUTCOME_CANNOT_START,
+         .text = "not found"},
+        {.exit_code = 126,
+         .spawn_code = GW_ESTART,
+         .outcome = GW_OUTCOME_CANNOT_START,
+         .text = "not found"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct world *w = new_world(2);

@@ -161,6 +161,12 @@ const struct gw_message *harness_wait(struct harness *harness, uint32_t type)
         if (rc < 0)
             fail_msg("waiting for %s: %s", gw_message_name(type), gw_error_text(rc));
         assert_true(count <= 1);
+        if (harness->message.type != GW_MESSAGE_hello) {
+            assert_int_equal(harness->message.term, TERM);
+            assert_int_equal(harness->message.peer, PEER);
+            assert_true(harness->message.sequence > harness->seen);
+            harness->seen = harness->message.sequence;
+        }
         harness->fd = count ? fds[0] : -1;
         if (harness->message.type == type)
             return &harness->message;

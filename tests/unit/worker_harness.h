@@ -20,7 +20,7 @@ struct harness {
     pid_t worker;
     struct gw_channel *channel;
     struct gw_msg_registration registration; /* counts and numbers alone */
-    uint64_t sequence;
+    uint64_t sequence, seen;
     struct gw_message message; /* the last that was waited for */
     int fd;                    /* its descriptor, the harness's; -1: none */
     uint8_t program[GW_HASH_BYTES];

@@ -104,15 +104,27 @@ struct gw_effect *gw_core_effect(struct gw_node_core *core, uint32_t type)
     return &core->effects->list.items[core->effects->list.count - 1];
 }
 
+static void stamp(const struct gw_node_core *core, struct gw_node_link *link,
+                  struct gw_message *message)
+{
+    message->term = core->term;
+    message->peer = core->peer;
+    message->sequence = ++link->sent;
+}
+
 struct gw_effect *gw_core_send(struct gw_node_core *core, struct gw_node_link *link, uint32_t type)
 {
     struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_SEND);
     effect->peer = link->peer;
     effect->message.type = type;
-    effect->message.term = core->term;
-    effect->message.peer = core->peer;
-    effect->message.sequence = ++link->sent;
+    stamp(core, link, &effect->message);
     return effect;
+}
+
+void gw_node_core_stamp(struct gw_node_core *core, struct gw_message *message)
+{
+    assert(core->scheduler);
+    stamp(core, core->scheduler, message);
 }
 
 void gw_core_drop_token(struct gw_node_core *core, uint64_t token)

@@ -50,6 +50,10 @@ uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core);
 /* gw_node_core_check walks every invariant and asserts it. */
 void gw_node_core_check(const struct gw_node_core *core);
 
+/* gw_node_core_stamp writes the envelope of a message that the driver itself sends to the scheduler
+ * (log_data, blob_want), in the order in which they leave; between welcome and CLOSE. */
+void gw_node_core_stamp(struct gw_node_core *core, struct gw_message *message);
+
 /* What a process runs, or where an attempt is. rank: GW_RANK_NONE where it is not a gang. process
  * 0: not started. */
 struct gw_node_place {

@@ -294,6 +294,8 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
         end.code = GW_ESTART;
         end.executing = 0;
         end.capture = process->runner ? process->id : 0;
+        if (!process->exit_known) /* as shells have it */
+            end.exit_code = process->spawn_code == GW_ENOENT ? 127 : 126;
     } else if (process->oom) {
         end.outcome = GW_OUTCOME_OOM;
     } else if (!process->runner && !process->signal) {
@@ -381,6 +383,7 @@ void gw_process_on_spawned(struct gw_node_core *core, const struct gw_msg_spawne
     if (spawned->code < 0) {
         free(process->trouble);
         process->trouble = gw_core_strdup(spawned->text);
+        process->spawn_code = spawned->code;
         buried(core, process);
     } else if (process->state == GW_PROCESS_STARTING && !process->runner) {
         gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);

@@ -182,7 +182,7 @@ struct gw_process {
     uint64_t deadline_ns; /* to say hello, or to end after it closed its link; 0: none */
     uint64_t idle_since_ns;
     uint64_t head_since_ns; /* since when the first of queue executes; 0: it does not */
-    int32_t exit_code, signal;
+    int32_t exit_code, signal, spawn_code;
     uint32_t oom;
     bool exit_known;
     char *trouble; /* what it did wrong, in words; owned */

@@ -190,10 +190,14 @@ static int explain(const struct child *child, struct gw_error *error)
     if (child->step == STEP_CWD)
         return gw_error_set(error, GW_ESTART, "cannot start %s: working directory %s: %s",
                             message->path, message->cwd, text);
-    if (child->step == STEP_EXEC && child->errnum == ENOENT && message->path[0] == '/' &&
-        access(message->path, F_OK) == 0)
-        text = "its interpreter (the first line's, or the dynamic loader) is missing";
-    return gw_error_set(error, GW_ESTART, "cannot start %s: %s", message->path, text);
+    int code = GW_ESTART;
+    if (child->step == STEP_EXEC && child->errnum == ENOENT) {
+        if (message->path[0] != '/' || access(message->path, F_OK) < 0)
+            code = GW_ENOENT;
+        else
+            text = "its interpreter (the first line's, or the dynamic loader) is missing";
+    }
+    return gw_error_set(error, code, "cannot start %s: %s", message->path, text);
 }
 
 static int start(struct child *child, pid_t *pid, struct gw_error *error)

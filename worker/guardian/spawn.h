@@ -15,7 +15,8 @@ struct gw_spawn_options {
 
 /* gw_spawn starts a process in a session of its own, with no other descriptors, no signal blocked
  * or ignored, and SIGKILL when its parent ends; it returns when exec has succeeded or failed.
- * GW_ESTART with a text ("cannot start x: no such file"); GW_EPROTO, GW_ENOMEM. The caller has all
+ * GW_ENOENT (there is no such program) or GW_ESTART, with a text ("cannot start x: no such file");
+ * GW_EPROTO, GW_ENOMEM. The caller has all
  * signals blocked and handles none. Not thread-safe. */
 int gw_spawn(const struct gw_spawn_options *options, pid_t *pid, struct gw_error *error);
 

@@ -126,8 +126,7 @@ void gw_host_carry_out(struct gw_host *host)
             gw_tokens_drop(&host->tokens, effect->tokens[0]);
             break;
         case GW_EFFECT_PROGRAM:
-            gw_cache_want(host->cache, effect->bytes);
-            break;
+            break; /* below */
         case GW_EFFECT_CONNECT:
             gw_host_connect_peer(host, (uint32_t)effect->number, effect->bytes.data);
             break;
@@ -147,4 +146,8 @@ void gw_host_carry_out(struct gw_host *host)
             assert(!"an effect that only schedulers have");
         }
     }
+    /* Last: they may send to the scheduler, behind what the core has numbered already. */
+    GW_ARRAY_EACH (&host->effects.list, effect)
+        if (effect->type == GW_EFFECT_PROGRAM)
+            gw_cache_want(host->cache, effect->bytes);
 }

@@ -132,8 +132,11 @@ int gw_host_message(struct gw_host_link *link, const struct gw_message *message,
 static void host_tell_scheduler(const struct gw_message *message, void *arg)
 {
     struct gw_host *host = arg;
-    if (host->welcomed && !host->scheduler->closed)
-        gw_host_send(host->scheduler, message, NULL, 0);
+    if (!host->welcomed || host->scheduler->closed)
+        return;
+    struct gw_message stamped = *message;
+    gw_node_core_stamp(host->core, &stamped);
+    gw_host_send(host->scheduler, &stamped, NULL, 0);
 }
 
 static void cache_on_ready(struct gw_bin hash, int code, const char *text, void *arg)

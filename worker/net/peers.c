@@ -166,10 +166,6 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
     case GW_MESSAGE_refuse:
         on_refused(host, &message->refuse);
         break;
-    case GW_MESSAGE_welcome:
-        host->welcomed = true;
-        gw_cache_reconnected(host->cache);
-        return false;
     default:
         return false;
     }
@@ -197,6 +193,7 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
         return;
     if (link == host->guardian)
         gw_host_on_guardian_message(host, message);
+    bool welcome = link == host->scheduler && message->type == GW_MESSAGE_welcome;
     uint64_t buried = message->type == GW_MESSAGE_buried    ? message->buried.process
                       : message->type == GW_MESSAGE_spawned ? message->spawned.process
                                                             : 0;
@@ -207,6 +204,10 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
     }
     if (guardian && buried)
         gw_host_tidy_runner(host, buried);
+    if (welcome && !host->exiting) {
+        host->welcomed = true;
+        gw_cache_reconnected(host->cache);
+    }
 }
 
 /* -- Connecting ----------------------------------------------------------------------------------
