@@ -4,7 +4,6 @@
 #include "client/cli/selector.h"
 #include "client/cli/table.h"
 
-/* The answer is a dict with "text", for people, and its parts. */
 static int explain(struct gw_client *client, uint64_t job, bool json, struct gw_error *error)
 {
     struct gw_value *answer, *question = gw_dict();
@@ -15,12 +14,18 @@ static int explain(struct gw_client *client, uint64_t job, bool json, struct gw_
     gw_value_unref(question);
     if (rc < 0)
         return rc;
-    if (json)
-        gw_table_json(stdout, answer, true);
-    else if (gw_value_get_str(gw_value_find(answer, "text"), &text, NULL) == 0)
-        printf("job %llu: %s\n", (unsigned long long)job, text);
+    rc = gw_value_get_str(answer, &text, error);
+    if (rc == 0 && !json) {
+        printf("%s\n", text);
+    } else if (rc == 0) {
+        struct gw_value *line = gw_dict();
+        gw_dict_set(line, "job", gw_i64((int64_t)job));
+        gw_dict_set(line, "text", gw_value_ref(answer));
+        rc = gw_table_json(stdout, line, true);
+        gw_value_unref(line);
+    }
     gw_value_unref(answer);
-    return 0;
+    return rc;
 }
 
 int gw_cli_explain(int argc, char **argv)

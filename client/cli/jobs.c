@@ -5,19 +5,21 @@
 int gw_cli_jobs(int argc, char **argv)
 {
     static const struct gw_column columns[] = {
-        {"job", "JOB", GW_CELL_NUMBER},
+        {"id", "JOB", GW_CELL_NUMBER},
         {"name", "NAME", GW_CELL_TEXT},
         {"state", "STATE", GW_CELL_TEXT},
         {"tasks", "TASKS", GW_CELL_NUMBER},
         {"running", "RUNNING", GW_CELL_NUMBER},
         {"done", "DONE", GW_CELL_NUMBER},
         {"failed", "FAILED", GW_CELL_NUMBER},
+        {"ranks", "RANKS", GW_CELL_NUMBER},
         {"submitted_ns", "AGE", GW_CELL_SINCE},
+        {"session", "CLIENT", GW_CELL_TEXT},
         {0},
     };
     const struct gw_listing listing = {
         .command = "jobs",
-        .summary = "List this cluster's jobs, the newest last.",
+        .summary = "List this cluster's jobs, the newest first.",
         .query = "jobs",
         .columns = columns,
         .none = "no jobs",

@@ -52,7 +52,7 @@ static int choose(struct gw_selector *selector, const struct gw_value *jobs, con
     for (size_t i = 0; i < gw_value_count(jobs); i++) {
         const struct gw_value *job = gw_value_at(jobs, i);
         int64_t id;
-        if (gw_value_get_i64(gw_value_find(job, "job"), &id, NULL) < 0)
+        if (gw_value_get_i64(gw_value_find(job, "id"), &id, NULL) < 0)
             continue;
         bool wanted = all    ? !unfinished || !has_ended(job)
                       : last ? selector->count == 0 || (uint64_t)id > selector->jobs[0]

@@ -6,18 +6,21 @@ int gw_cli_status(int argc, char **argv)
 {
     static const struct gw_column columns[] = {
         {"version", "Version", GW_CELL_TEXT},
+        {"uptime_ns", "Up for", GW_CELL_DURATION},
+        {"state_dir", "Folder", GW_CELL_TEXT},
         {"workers", "Workers", GW_CELL_TEXT},
+        {"sessions", "Clients", GW_CELL_TEXT},
         {"slots", "Slots", GW_CELL_TEXT},
         {"slots_free", "Free slots", GW_CELL_TEXT},
         {"gpus", "GPUs", GW_CELL_TEXT},
         {"gpus_free", "Free GPUs", GW_CELL_TEXT},
-        {"jobs_running", "Jobs running", GW_CELL_TEXT},
-        {"jobs", "Jobs", GW_CELL_TEXT},
-        {"tasks_running", "Tasks running", GW_CELL_TEXT},
-        {"tasks_waiting", "Tasks waiting", GW_CELL_TEXT},
-        {"clients", "Clients", GW_CELL_TEXT},
-        {"uptime_ns", "Up for", GW_CELL_DURATION},
-        {"dir", "Folder", GW_CELL_TEXT},
+        {"jobs.running", "Jobs running", GW_CELL_TEXT},
+        {"jobs.ended", "Jobs ended", GW_CELL_TEXT},
+        {"tasks.waiting", "Tasks waiting", GW_CELL_TEXT},
+        {"tasks.running", "Tasks running", GW_CELL_TEXT},
+        {"tasks.done", "Tasks done", GW_CELL_TEXT},
+        {"tasks.failed", "Tasks failed", GW_CELL_TEXT},
+        {"tasks.cancelled", "Tasks cancelled", GW_CELL_TEXT},
         {0},
     };
     const struct gw_listing listing = {

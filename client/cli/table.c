@@ -19,14 +19,28 @@ bool gw_table_is_terminal(FILE *out)
     return isatty(fileno(out)) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 
+/* The value at a key, or at "a.b". */
+static const struct gw_value *find(const struct gw_value *row, const char *key)
+{
+    char outer[64];
+    const char *dot = strchr(key, '.');
+    if (!dot)
+        return gw_value_find(row, key);
+    snprintf(outer, sizeof outer, "%.*s", (int)(dot - key), key);
+    const struct gw_value *inner = gw_value_find(row, outer);
+    return inner ? gw_value_find(inner, dot + 1) : NULL;
+}
+
 static void format_cell(const struct gw_column *column, const struct gw_value *row, char *text)
 {
-    const struct gw_value *value = gw_value_find(row, column->key);
+    const struct gw_value *value = find(row, column->key);
     const char *string;
     int64_t number;
     uint64_t now_ns = gw_clock_wall_ns();
     if (!value || gw_value_type(value) == GW_NIL) {
         strcpy(text, "-");
+    } else if (column->cell == GW_CELL_COUNT) {
+        snprintf(text, CELL_BYTES, "%zu", gw_value_count(value));
     } else if (gw_value_get_str(value, &string, NULL) == 0) {
         snprintf(text, CELL_BYTES, "%s", *string ? string : "-");
     } else if (column->cell >= GW_CELL_DURATION && gw_value_get_i64(value, &number, NULL) == 0) {
@@ -102,7 +116,7 @@ void gw_table_print_dict(FILE *out, const struct gw_column *columns, const struc
         if (width_of(column->header) > width)
             width = width_of(column->header);
     for (const struct gw_column *column = columns; column->key; column++) {
-        if (!gw_value_find(dict, column->key))
+        if (!find(dict, column->key))
             continue;
         format_cell(column, dict, text);
         print_cell(out, column->header, width, false, false);

@@ -9,13 +9,14 @@
 enum gw_cell {
     GW_CELL_TEXT,     /* strings; numbers as they are */
     GW_CELL_NUMBER,   /* right-aligned */
+    GW_CELL_COUNT,    /* how many items a list has */
     GW_CELL_DURATION, /* nanoseconds */
     GW_CELL_SIZE,     /* bytes */
     GW_CELL_SINCE,    /* how long ago a wall clock time was, in nanoseconds since 1970 */
 };
 
 struct gw_column {
-    const char *key; /* in each row, a dict; NULL ends the list */
+    const char *key; /* in each row, a dict; "a.b": b in the dict a; NULL ends the list */
     const char *header;
     enum gw_cell cell;
 };

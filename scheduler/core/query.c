@@ -157,7 +157,7 @@ static struct gw_value *query_jobs(const struct gw_sched *sched)
     return list;
 }
 
-static struct gw_value *query_tasks(const struct gw_job *job, const char *state)
+static struct gw_value *query_tasks(const struct gw_job *job, const char *state, int64_t only)
 {
     struct gw_value *list = gw_list();
     uint32_t rows = 0;
@@ -165,7 +165,8 @@ static struct gw_value *query_tasks(const struct gw_job *job, const char *state)
         uint8_t at = job->tasks.state[row];
         if (at == GW_TASK_RELEASED)
             at = GW_TASK_DONE;
-        if (state && strcmp(state, gw_sm_name(&gw_sched_task_sm, at)) != 0)
+        if ((state && strcmp(state, gw_sm_name(&gw_sched_task_sm, at)) != 0) ||
+            (only >= 0 && row != only))
             continue;
         GW_MUST(gw_list_push(list, describe_task(job, row)));
         rows++;
@@ -267,7 +268,7 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
     if (one) {
         *answer = describe_job(sched, job);
     } else if (tasks) {
-        *answer = query_tasks(job, state);
+        *answer = query_tasks(job, state, row);
     } else {
         char text[GW_ERROR_TEXT_MAX] = "the job has no tasks";
         if (job->tasks.count)
