@@ -1,23 +1,20 @@
 /* The loop of a runner: take tasks from the worker, execute them in order, report.
  *
- * One thread, one blocking socket. Reports of finished tasks gather, but not for long: they leave
- * when nothing is left to execute, before a task that starts FLUSH_AFTER_NS after the first of them
- * ended, when they are many, and before anything else is said. A crash is charged to the first task
- * that was not reported; so that this is not the same innocent one again and again, what is tried
- * again is reported by itself. When the worker is gone the process ends, here or by the guardian.
- */
+ * One blocking socket, read by this thread alone. Results gather (outbox.h), but before anything
+ * else is said they are. A crash is charged to the first task that was not reported; so that this
+ * is not the same innocent one again and again, what is tried again is reported by itself. When the
+ * worker is gone the process ends, here or by the guardian's hand. */
 #include "worker/runner/runner.h"
 
 #include "graph/base/clock.h"
-#include "graph/wire/channel.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "worker/runner/args.h"
 #include "worker/runner/batch.h"
 #include "worker/runner/function.h"
+#include "worker/runner/outbox.h"
 #include "worker/runner/output.h"
-#include "worker/runner/report.h"
 #include "worker/runner/spec.h"
 #include "worker/runner/task.h"
 
@@ -27,7 +24,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FLUSH_AFTER_NS (200 * GW_NS_PER_US)
 #define METRIC_EVERY_NS (50 * GW_NS_PER_MS)
 #define TRIM_EVERY_NS (100 * GW_NS_PER_MS)
 enum { METRIC_NAME_MAX = 128 };
@@ -42,10 +38,9 @@ struct metric {
 };
 
 struct runner {
-    struct gw_channel *channel;
+    struct gw_outbox outbox;
     struct gw_specs specs;
     struct gw_batch *first, **last;
-    struct gw_report report;
     struct gw_output output;
 
     /* the task being executed */
@@ -74,20 +69,18 @@ static void out_of_memory(void)
 /* -- Speaking ------------------------------------------------------------------------------------
  */
 
-static void flush(struct runner *runner)
+/* The worker is gone, and with it all that this process was for. */
+static void must(int rc)
 {
-    if (gw_report_put(&runner->report, runner->channel) < 0)
+    if (rc == GW_ENOMEM || rc == GW_ELIMIT)
         out_of_memory();
-    if (gw_channel_flush(runner->channel) < 0)
-        exit(EXIT_SUCCESS); /* the worker is gone, and all that this process was for */
+    if (rc < 0)
+        exit(EXIT_SUCCESS);
 }
 
 static void say(struct runner *runner, const struct gw_message *message)
 {
-    if (gw_report_put(&runner->report, runner->channel) < 0 ||
-        gw_channel_put(runner->channel, message, (struct gw_channel_fds){0}) < 0)
-        out_of_memory();
-    flush(runner);
+    must(gw_outbox_say(&runner->outbox, message));
 }
 
 static void say_hello(struct runner *runner)
@@ -191,13 +184,13 @@ static int listen_once(struct runner *runner, bool wait)
     struct gw_error error;
     int fds[GW_FRAME_FDS_MAX];
     uint8_t fd_count = 0;
-    int rc = gw_channel_get(runner->channel, wait, &message, fds, &fd_count, &error);
+    int rc = gw_outbox_get(&runner->outbox, wait, &message, fds, &fd_count, &error);
     if (rc == GW_EPROTO) {
         fprintf(stderr, "gangway: from the worker: %s\n", error.text);
         exit(EXIT_FAILURE);
     }
-    if (rc < 0 && rc != GW_EAGAIN)
-        exit(EXIT_SUCCESS);
+    if (rc != GW_EAGAIN)
+        must(rc);
     if (rc == 0)
         on_message(runner, &message, fds, fd_count);
     return rc;
@@ -206,7 +199,7 @@ static int listen_once(struct runner *runner, bool wait)
 /* What has come while a task runs. */
 static void listen_ready(struct runner *runner)
 {
-    struct pollfd fd = {.fd = gw_channel_fd(runner->channel), .events = POLLIN};
+    struct pollfd fd = {.fd = gw_channel_fd(runner->outbox.channel), .events = POLLIN};
     while (listen_once(runner, false) == 0)
         ;
     while (poll(&fd, 1, 0) > 0) {
@@ -384,10 +377,10 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     runner->metric.sent_ns = 0;
     if (gang)
         gw_output_redirect(&runner->output, &place);
+    if (row->try_number > 0)
+        must(gw_outbox_flush(&runner->outbox));
+    gw_outbox_watch(&runner->outbox);
     uint64_t started_ns = gw_clock_now_ns();
-    if (runner->report.count &&
-        (row->try_number > 0 || started_ns - runner->report.oldest_ns >= FLUSH_AFTER_NS))
-        flush(runner);
 
     int rc = gw_task_run(task);
 
@@ -406,10 +399,9 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
                                          .rank = row->rank,
                                          .run_ns = ended_ns - started_ns,
                                          .ended_ns = ended_ns};
-    if (gw_report_add(&runner->report, &report, &task->result) < 0)
-        out_of_memory();
-    if (row->try_number > 0 || gw_report_is_full(&runner->report))
-        flush(runner);
+    must(gw_outbox_add(&runner->outbox, &report, &task->result));
+    if (row->try_number > 0)
+        must(gw_outbox_flush(&runner->outbox));
 }
 
 static void run_row(struct runner *runner, struct gw_batch *batch, const struct gw_batch_row *row)
@@ -422,19 +414,21 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     task->try_number = row->try_number;
     task->hooks = &runner->hooks;
 
-    const struct gw_spec *spec = gw_specs_find(&runner->specs, row->job, row->spec);
+    const struct gw_spec *known = gw_specs_find(&runner->specs, row->job, row->spec);
     int rc = take_args(batch, row, task);
-    if (rc == 0 && (!spec || !spec->function))
+    if (rc == 0 && (!known || !known->function))
         rc = gw_error_set(&task->error, GW_ENOENT, "this program has no task function %s",
-                          spec ? spec->name : "of that number");
+                          known ? known->name : "of that number");
+    struct gw_spec spec = {0};
+    if (rc == 0)
+        spec = *known; /* a copy: while a gang forms, and in its steps, more is heard */
     if (rc == 0 && row->rank != GW_RANK_NONE)
         rc = join_gang(runner, task);
     if (rc < 0) {
         end_failed(runner, GW_OUTCOME_CANNOT_START);
     } else {
-        spec = gw_specs_find(&runner->specs, row->job, row->spec); /* waiting moved the list */
-        task->function = spec->function;
-        execute(runner, row, spec);
+        task->function = spec.function;
+        execute(runner, row, &spec);
     }
     gw_task_reset(task);
 }
@@ -462,14 +456,11 @@ void gw_runner_main(int fd)
     const char *log_dir = getenv("GANGWAY_LOG_DIR");
     gw_output_init(&runner.output, log_dir && *log_dir ? log_dir : NULL);
     gw_task_init(&runner.task);
-    if (gw_channel_new(fd, &runner.channel) < 0)
-        out_of_memory();
+    must(gw_outbox_init(&runner.outbox, fd));
     say_hello(&runner);
     for (;;) {
         run_batches(&runner);
-        if (listen_once(&runner, false) == 0)
-            continue; /* more work is here: reports may still gather */
-        flush(&runner);
-        (void)listen_once(&runner, true);
+        if (listen_once(&runner, false) < 0) /* nothing more is here: results go, and we wait */
+            (void)listen_once(&runner, true);
     }
 }

@@ -1,0 +1,64 @@
+/* The worker's side of real runners: this same program, started again as one. */
+#ifndef GW_TESTS_UNIT_RUNNER_HARNESS_H
+#define GW_TESTS_UNIT_RUNNER_HARNESS_H
+
+#include "graph/wire/channel.h"
+
+#include <gangway/value.h>
+#include <sys/types.h>
+
+enum { SIDE_FDS = 64, SIDE_JOB = 42 };
+
+/* One runner and what it said last. */
+struct side {
+    pid_t pid;
+    struct gw_channel *channel;
+    struct gw_message message; /* valid until the next side_get */
+    int fds[SIDE_FDS];
+    uint8_t fd_count, fd_at;
+    char out[160], err[160]; /* its capture files */
+};
+
+/* side_open starts a runner whose captures, GANGWAY_LOG_DIR (<dir>/log) and GANGWAY_CHECKPOINTS lie
+ * below dir, and takes its hello. side_close closes the channel and wants exit code 0;
+ * side_wait gives the wait status of one that ends by itself. */
+void side_open(struct side *side, const char *dir);
+void side_close(struct side *side);
+int side_wait(struct side *side);
+
+/* side_get takes the next message, which must be of a type; its descriptors are closed at the next
+ * call unless side_fd took them. side_is_silent tells that nothing came yet. */
+const struct gw_message *side_get(struct side *side, uint32_t type);
+int side_fd(struct side *side);
+bool side_is_silent(struct side *side);
+
+/* side_value takes value i of the `finished` that came last, inline or from its descriptor. */
+struct gw_value *side_value(struct side *side, uint32_t i);
+
+void side_put(struct side *side, const struct gw_message *message, int fd); /* fd: -1 none */
+void side_flush(struct side *side);
+
+/* side_spec says that spec `number` of SIDE_JOB is a function. */
+void side_spec(struct side *side, uint32_t number, const char *function, uint64_t output_bytes_max);
+
+/* One dependency: a value (taken), sent inline or by descriptor; or a rank that has none. */
+struct side_dep {
+    struct gw_value *value;
+    bool by_fd;
+    uint32_t rank;
+    uint64_t bytes; /* where there is no value */
+};
+
+/* One task; attempt 0: 1000 + index. rank 0: GW_RANK_NONE; else the rank is rank - 1. */
+struct side_row {
+    uint32_t index, spec, try_number, rank;
+    uint64_t attempt;
+    struct gw_value *args; /* taken; NULL: none */
+    struct side_dep deps[8];
+    uint32_t dep_count;
+};
+
+/* side_assign queues one assign of at most 512 rows; side_flush sends it. */
+void side_assign(struct side *side, const struct side_row *rows, uint32_t count);
+
+#endif

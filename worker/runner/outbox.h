@@ -1,0 +1,42 @@
+/* The runner's side of its socket: what it says, in order, and when that leaves.
+ *
+ * Results gather so that many short tasks share a message. gw_outbox_watch, called before a task
+ * runs, makes sure that they do not wait for its end: after a moment a thread sends them.
+ * Everything else is for the one thread that executes tasks. */
+#ifndef GW_RUNNER_OUTBOX_H
+#define GW_RUNNER_OUTBOX_H
+
+#include "graph/wire/channel.h"
+#include "worker/runner/report.h"
+
+#include <pthread.h>
+
+struct gw_outbox {
+    pthread_mutex_t mutex; /* guards all below */
+    pthread_cond_t wake;
+    struct gw_channel *channel;
+    struct gw_report report;
+    bool watched, parked; /* the thread exists; it waits for `wake` */
+};
+
+/* gw_outbox_init takes a connected socket. It lives as long as the process. */
+int gw_outbox_init(struct gw_outbox *outbox, int fd);
+
+/* gw_outbox_add adds a task that ended well, with its result (whose descriptor it takes), and sends
+ * what there is when that is enough, or the oldest has waited. 0, GW_ENOMEM, GW_ECLOSED. */
+int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
+                  struct gw_result *result);
+
+/* gw_outbox_say sends results and then a message, at once; gw_outbox_flush sends results. Errors as
+ * gw_outbox_add, and GW_ELIMIT. */
+int gw_outbox_say(struct gw_outbox *outbox, const struct gw_message *message);
+int gw_outbox_flush(struct gw_outbox *outbox);
+
+/* gw_outbox_watch sees to it that what is there now leaves soon, whatever the caller does. */
+void gw_outbox_watch(struct gw_outbox *outbox);
+
+/* gw_outbox_get is gw_channel_get. Before it waits, all results are sent. */
+int gw_outbox_get(struct gw_outbox *outbox, bool wait, struct gw_message *message, int *fds,
+                  uint8_t *fd_count, struct gw_error *error);
+
+#endif
