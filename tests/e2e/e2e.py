@@ -20,6 +20,7 @@ import selectors
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -225,5 +226,8 @@ class Case(unittest.TestCase):
 
 
 def main():
-    """Runs the tests of the file that calls it."""
-    unittest.main(verbosity=2)
+    """Runs the tests of the file that calls it; exits with 77 where all of them were skipped."""
+    result = unittest.main(verbosity=2, exit=False).result
+    if result.wasSuccessful() and result.testsRun and len(result.skipped) == result.testsRun:
+        sys.exit(77)
+    sys.exit(not result.wasSuccessful())

@@ -36,7 +36,7 @@ gangway_probe()
     case $kind in
     cmd) command -v "$what" >/dev/null ;;
     file) [ -e "$what" ] ;;
-    py) python3 -c "import $what" >/dev/null 2>&1 ;;
+    py) /usr/bin/python3 -c "import $what" >/dev/null 2>&1 ;; # where Debian's modules are
     format)
         command -v clang-format-14 >/dev/null ||
             clang-format --version 2>/dev/null | grep -q 'version 14\.'
