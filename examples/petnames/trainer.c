@@ -1,0 +1,350 @@
+/* The training task of the pet-names examples.
+ *
+ * All ranks read the same names, split in the same way; each asks gw_task_step after every step, so
+ * that pausing and stopping reach all of them at the same one. A later attempt of the same task
+ * goes on from the checkpoint of the one before it. */
+#include "examples/petnames/trainer.h"
+
+#include "examples/petnames/names.h"
+#include "examples/petnames/train.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What trains a size well: the global batch, so that the ranks share it. */
+static const struct recipe {
+    const char *size;
+    int64_t global_batch, epochs;
+    double lr;
+} recipes[] = {
+    {"demo", 1024, 3, 0.01},
+    {"article", 1024, 10, 0.004},
+};
+
+int pet_trainer_recipe(const char *size, uint32_t ranks, struct pet_trainer_options *options,
+                       struct gw_error *error)
+{
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        if (strcmp(recipes[i].size, size) != 0)
+            continue;
+        options->size = recipes[i].size;
+        options->batch = (recipes[i].global_batch + ranks - 1) / ranks;
+        options->epochs = recipes[i].epochs;
+        options->lr = recipes[i].lr;
+        return 0;
+    }
+    return gw_error_set(error, GW_EINVAL, "no size \"%s\": there are demo and article", size);
+}
+
+/* -- The argument --------------------------------------------------------------------------------
+ */
+
+struct gw_value *pet_trainer_argument(const struct pet_trainer_options *options)
+{
+    struct gw_value *dict = gw_dict();
+    if (!dict)
+        return NULL;
+    const struct {
+        const char *key;
+        struct gw_value *value;
+    } entries[] = {
+        {"size", gw_str(options->size)},
+        {"data", gw_str(options->data ? options->data : "")},
+        {"column", gw_str(options->column ? options->column : "")},
+        {"checkpoint", gw_str(options->checkpoint ? options->checkpoint : "")},
+        {"resume", gw_bool(options->resume)},
+        {"batch", gw_i64(options->batch)},
+        {"epochs", gw_i64(options->epochs)},
+        {"steps", gw_i64(options->steps)},
+        {"lr", gw_f64(options->lr)},
+        {"seed", gw_i64(options->seed)},
+        {"points", gw_i64(options->points)},
+    };
+    int rc = 0;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        int set = gw_dict_set(dict, entries[i].key, entries[i].value);
+        rc = rc < 0 ? rc : set;
+    }
+    if (rc < 0) {
+        gw_value_unref(dict);
+        return NULL;
+    }
+    return dict;
+}
+
+static int read_options(const struct gw_value *dict, struct pet_trainer_options *options,
+                        struct gw_error *error)
+{
+    int rc = 0;
+    const struct {
+        const char *key;
+        const char **text;
+    } texts[] = {{"size", &options->size},
+                 {"data", &options->data},
+                 {"column", &options->column},
+                 {"checkpoint", &options->checkpoint}};
+    const struct {
+        const char *key;
+        int64_t *number;
+    } numbers[] = {{"batch", &options->batch},
+                   {"epochs", &options->epochs},
+                   {"steps", &options->steps},
+                   {"seed", &options->seed},
+                   {"points", &options->points}};
+    for (size_t i = 0; rc >= 0 && i < sizeof texts / sizeof *texts; i++)
+        rc = gw_value_get_str(gw_value_find(dict, texts[i].key), texts[i].text, error);
+    for (size_t i = 0; rc >= 0 && i < sizeof numbers / sizeof *numbers; i++)
+        rc = gw_value_get_i64(gw_value_find(dict, numbers[i].key), numbers[i].number, error);
+    if (rc >= 0)
+        rc = gw_value_get_bool(gw_value_find(dict, "resume"), &options->resume, error);
+    if (rc >= 0)
+        rc = gw_value_get_f64(gw_value_find(dict, "lr"), &options->lr, error);
+    return rc;
+}
+
+/* -- Training ------------------------------------------------------------------------------------
+ */
+
+/* One rank's run. */
+struct trainer {
+    struct gw_task *task;
+    struct pet_trainer_options options;
+    char checkpoint[PATH_MAX]; /* empty: none is written */
+    struct pet_names *names;
+    uint64_t *samples, *held_out;
+    size_t sample_count, held_out_count;
+    struct pet_train *train;
+    double *curve; /* [points][epoch, seconds, loss] */
+    size_t point_count;
+    double loss_sum;
+    int64_t loss_steps;
+};
+
+static void add_point(struct trainer *trainer, const struct pet_train_progress *progress)
+{
+    trainer->loss_sum += progress->loss;
+    trainer->loss_steps++;
+    int64_t points = trainer->options.points;
+    /* Point k of n lies at the first step that is past k/n of the run. */
+    if (points <= 0 || (size_t)points == trainer->point_count ||
+        progress->step * points < (int64_t)(trainer->point_count + 1) * progress->steps)
+        return;
+    double *point = &trainer->curve[PET_POINT_NUMBERS * trainer->point_count++];
+    point[PET_POINT_EPOCH] = progress->epoch;
+    point[PET_POINT_SECONDS] = progress->seconds;
+    point[PET_POINT_LOSS] = trainer->loss_sum / (double)trainer->loss_steps;
+    trainer->loss_sum = 0;
+    trainer->loss_steps = 0;
+}
+
+static int trainer_on_step(void *user, const struct pet_train_progress *progress)
+{
+    struct trainer *trainer = user;
+    add_point(trainer, progress);
+    return gw_task_step(trainer->task, progress->step, "loss", progress->loss);
+}
+
+static int save(struct trainer *trainer)
+{
+    struct gw_error *error = gw_task_error(trainer->task);
+    if (!*trainer->checkpoint)
+        return 0;
+    struct gw_checkpoint *checkpoint = gw_checkpoint_new();
+    if (!checkpoint)
+        return gw_error_set(error, GW_ENOMEM, "no memory for a checkpoint");
+    int rc = pet_train_store(trainer->train, checkpoint, error);
+    if (rc >= 0)
+        rc = gw_checkpoint_comm_save(checkpoint, gw_task_comm(trainer->task), trainer->checkpoint,
+                                     error);
+    gw_checkpoint_free(checkpoint);
+    return rc;
+}
+
+static int trainer_on_epoch(void *user, const struct pet_train_progress *progress)
+{
+    struct trainer *trainer = user;
+    if (gw_task_rank(trainer->task) == 0) {
+        (void)printf("epoch %4.1f/%lld  loss %.4f  held-out %.4f nats a character  "
+                     "%7.0f samples/s  %3.0f s left\n",
+                     progress->epoch, (long long)trainer->options.epochs, progress->loss,
+                     progress->held_out_loss, progress->samples_per_s, progress->seconds_left);
+        (void)fflush(stdout);
+    }
+    return save(trainer);
+}
+
+/* Where the checkpoint lies; without a wish of the user's, in the job's own folder. */
+static void name_checkpoint(struct trainer *trainer)
+{
+    const char *dir = gw_task_checkpoint_dir(trainer->task);
+    if (*trainer->options.checkpoint)
+        (void)snprintf(trainer->checkpoint, sizeof trainer->checkpoint, "%s",
+                       trainer->options.checkpoint);
+    else if (dir)
+        (void)snprintf(trainer->checkpoint, sizeof trainer->checkpoint, "%s/task-%u", dir,
+                       gw_task_index(trainer->task));
+}
+
+/* Goes on from the checkpoint of an attempt before this one, or where the user wants so. */
+static int restore(struct trainer *trainer)
+{
+    struct gw_error *error = gw_task_error(trainer->task);
+    if (!*trainer->checkpoint || (!trainer->options.resume && gw_task_try(trainer->task) == 0))
+        return 0;
+    struct gw_checkpoint *checkpoint = NULL;
+    int rc = gw_checkpoint_comm_load(gw_task_comm(trainer->task), trainer->checkpoint, &checkpoint,
+                                     error);
+    if (rc == GW_ENOENT)
+        return 0;
+    if (rc >= 0)
+        rc = pet_train_restore(trainer->train, checkpoint, error);
+    if (rc >= 0 && gw_task_rank(trainer->task) == 0)
+        (void)printf("going on from %s at step %lld\n", trainer->checkpoint,
+                     (long long)pet_train_progress(trainer->train)->step);
+    gw_checkpoint_free(checkpoint);
+    return rc;
+}
+
+static int load_names(struct trainer *trainer)
+{
+    struct gw_error *error = gw_task_error(trainer->task);
+    const struct pet_names_options names = {
+        .data = *trainer->options.data ? trainer->options.data : NULL,
+        .column = *trainer->options.column ? trainer->options.column : NULL,
+        .seed = 1,
+    };
+    int rc = pet_names_load(&names, &trainer->names, error);
+    if (rc >= 0)
+        rc = pet_names_samples(trainer->names, false, &trainer->samples, &trainer->sample_count,
+                               error);
+    if (rc >= 0)
+        rc = pet_names_samples(trainer->names, true, &trainer->held_out, &trainer->held_out_count,
+                               error);
+    if (rc >= 0 && gw_task_rank(trainer->task) == 0)
+        (void)printf("%zu names (%zu distinct, %zu of them held out), %zu samples to train on\n",
+                     trainer->names->kept_count, trainer->names->name_count,
+                     trainer->names->held_out_count, trainer->sample_count);
+    return rc;
+}
+
+static int run(struct trainer *trainer)
+{
+    struct gw_error *error = gw_task_error(trainer->task);
+    int rc = load_names(trainer);
+    if (rc < 0)
+        return rc;
+    const struct pet_trainer_options *options = &trainer->options;
+    const struct pet_train_options train = {
+        .size = options->size,
+        .batch_per_rank = (size_t)options->batch,
+        .lr = options->lr,
+        .epochs = options->epochs,
+        .steps = options->steps,
+        .seed = (uint64_t)options->seed,
+        .samples = trainer->samples,
+        .sample_count = trainer->sample_count,
+        .held_out = trainer->held_out,
+        .held_out_count = trainer->held_out_count,
+        .on_step = trainer_on_step,
+        .on_epoch = trainer_on_epoch,
+        .user = trainer,
+    };
+    rc = pet_train_new(&train, gw_task_comm(trainer->task), &trainer->train, error);
+    if (rc >= 0)
+        rc = restore(trainer);
+    if (rc < 0)
+        return rc;
+    (void)fflush(stdout);
+    rc = pet_train_run(trainer->train, error);
+    return rc == GW_PAUSE || rc == GW_STOP ? save(trainer) : rc;
+}
+
+/* -- The result ----------------------------------------------------------------------------------
+ */
+
+static struct gw_value *make_result(const struct trainer *trainer)
+{
+    const struct pet_train_progress *progress = pet_train_progress(trainer->train);
+    struct gw_value *dict = gw_dict();
+    if (!dict)
+        return NULL;
+    const struct {
+        const char *key;
+        struct gw_value *value;
+    } entries[] = {
+        {"curve",
+         gw_bytes(trainer->curve, trainer->point_count * PET_POINT_NUMBERS * sizeof(double))},
+        {"held_out_loss", gw_f64(progress->held_out_loss)},
+        {"samples_per_s", gw_f64(progress->samples_per_s)},
+        {"seconds", gw_f64(progress->seconds)},
+    };
+    int rc = 0;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        int set = gw_dict_set(dict, entries[i].key, entries[i].value);
+        rc = rc < 0 ? rc : set;
+    }
+    if (rc < 0) {
+        gw_value_unref(dict);
+        return NULL;
+    }
+    return dict;
+}
+
+int pet_trainer_read_result(const struct gw_value *value, struct pet_trainer_result *out,
+                            struct gw_error *error)
+{
+    const void *curve;
+    size_t bytes;
+    struct pet_trainer_result read;
+    int rc = gw_value_get_bytes(gw_value_find(value, "curve"), &curve, &bytes, error);
+    if (rc >= 0)
+        rc = gw_value_get_f64(gw_value_find(value, "held_out_loss"), &read.held_out_loss, error);
+    if (rc >= 0)
+        rc = gw_value_get_f64(gw_value_find(value, "samples_per_s"), &read.samples_per_s, error);
+    if (rc >= 0)
+        rc = gw_value_get_f64(gw_value_find(value, "seconds"), &read.train_seconds, error);
+    if (rc < 0)
+        return rc;
+    read.curve = curve;
+    read.points = bytes / (PET_POINT_NUMBERS * sizeof(double));
+    *out = read;
+    return 0;
+}
+
+void pet_trainer_point(const struct pet_trainer_result *result, size_t i,
+                       double point[PET_POINT_NUMBERS])
+{
+    memcpy(point, (const char *)result->curve + i * PET_POINT_NUMBERS * sizeof(double),
+           PET_POINT_NUMBERS * sizeof(double));
+}
+
+static int pet_trainer(struct gw_task *task)
+{
+    struct trainer trainer = {.task = task};
+    struct gw_value *dict;
+    int rc = gw_task_arg_value(task, 0, &dict);
+    if (rc >= 0)
+        rc = read_options(dict, &trainer.options, gw_task_error(task));
+    if (rc < 0)
+        return rc;
+    name_checkpoint(&trainer);
+    if (trainer.options.points > 0) {
+        trainer.curve = calloc((size_t)trainer.options.points, PET_POINT_NUMBERS * sizeof(double));
+        if (!trainer.curve)
+            return gw_task_fail(task, GW_ENOMEM, "no memory for a curve of %lld points",
+                                (long long)trainer.options.points);
+    }
+    rc = run(&trainer);
+    if (rc >= 0)
+        rc = gw_task_return(task, make_result(&trainer));
+    pet_train_free(trainer.train);
+    free(trainer.samples);
+    free(trainer.held_out);
+    free(trainer.curve);
+    pet_names_free(trainer.names);
+    return rc;
+}
+GW_TASK(pet_trainer);

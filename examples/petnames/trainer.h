@@ -1,0 +1,54 @@
+/* The training task of the pet-names examples: one function, run once in every rank of a gang.
+ *
+ * It takes one argument, made by pet_trainer_argument, and gives, from rank 0, a dict that
+ * pet_trainer_read_result reads. Rank 0 prints a line an epoch. */
+#ifndef GW_EXAMPLES_PETNAMES_TRAINER_H
+#define GW_EXAMPLES_PETNAMES_TRAINER_H
+
+#include <gangway/gangway.h>
+
+GW_TASK_DECLARE(pet_trainer);
+
+struct pet_trainer_options {
+    const char *size;       /* "demo" or "article" */
+    const char *data;       /* file or URL; "": made-up names */
+    const char *column;     /* of a CSV; NULL: the usual ones */
+    const char *checkpoint; /* file to write at every epoch's end; NULL: the job's own folder */
+    bool resume;            /* go on from that file where it is there */
+    int64_t batch;          /* samples of each rank */
+    int64_t epochs;
+    int64_t steps; /* ends after so many, whatever the epochs; 0: no limit */
+    double lr;
+    int64_t seed;
+    int64_t points; /* of the loss curve that comes back; 0: none */
+};
+
+/* pet_trainer_recipe fills size, batch, epochs and lr with what trains a size well on `ranks`
+ * ranks; GW_EINVAL for a size that is not known. */
+int pet_trainer_recipe(const char *size, uint32_t ranks, struct pet_trainer_options *options,
+                       struct gw_error *error);
+
+/* pet_trainer_argument makes the task's argument; NULL when out of memory. */
+struct gw_value *pet_trainer_argument(const struct pet_trainer_options *options);
+
+/* What training gave; curve: see pet_trainer_point, borrowed from the value. */
+struct pet_trainer_result {
+    const void *curve;
+    size_t points;
+    double held_out_loss; /* nats a character */
+    double samples_per_s; /* of all ranks together */
+    double train_seconds;
+};
+
+/* Where a point of the curve lies. */
+enum { PET_POINT_EPOCH, PET_POINT_SECONDS, PET_POINT_LOSS, PET_POINT_NUMBERS };
+
+/* pet_trainer_point reads point i of the curve; the loss is the mean since the point before. */
+void pet_trainer_point(const struct pet_trainer_result *result, size_t i,
+                       double point[PET_POINT_NUMBERS]);
+
+/* pet_trainer_read_result reads a task's value (borrowed); GW_EINVAL with text. */
+int pet_trainer_read_result(const struct gw_value *value, struct pet_trainer_result *result,
+                            struct gw_error *error);
+
+#endif
