@@ -14,29 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What trains a size well: the global batch, so that the ranks share it. */
-static const struct recipe {
-    const char *size;
-    int64_t global_batch, epochs;
-    double lr;
-} recipes[] = {
-    {"demo", 1024, 3, 0.01},
-    {"article", 1024, 10, 0.004},
-};
-
 int pet_trainer_recipe(const char *size, uint32_t ranks, struct pet_trainer_options *options,
                        struct gw_error *error)
 {
-    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
-        if (strcmp(recipes[i].size, size) != 0)
-            continue;
-        options->size = recipes[i].size;
-        options->batch = (recipes[i].global_batch + ranks - 1) / ranks;
-        options->epochs = recipes[i].epochs;
-        options->lr = recipes[i].lr;
-        return 0;
-    }
-    return gw_error_set(error, GW_EINVAL, "no size \"%s\": there are demo and article", size);
+    struct pet_train_options train = {0};
+    int rc = pet_train_defaults(&train, size, (int)ranks, error);
+    if (rc < 0)
+        return rc;
+    options->size = train.size;
+    options->batch = (int64_t)train.batch_per_rank;
+    options->epochs = train.epochs;
+    options->lr = train.lr;
+    return 0;
 }
 
 /* -- The argument --------------------------------------------------------------------------------
