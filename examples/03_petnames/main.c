@@ -40,6 +40,7 @@ static const char usage[] =
     "city\n"
     "                       of Seattle's open data, else made-up names (made-up names)\n"
     "  --column NAME        of a CSV (Animal's Name, Pet Name or Name)\n"
+    "  --allow-http         the URL may be http, unencrypted\n"
     "  --batch N            samples of each rank; the global batch is N x ranks\n"
     "  --epochs N           passes over the data\n"
     "  --steps N            end after so many steps, whatever the epochs\n"
@@ -108,6 +109,9 @@ static int read_option(int option, struct arguments *arguments, struct given *gi
     case 'c':
         train->column = optarg;
         return 0;
+    case 'H':
+        train->http_allowed = true;
+        return 0;
     case 'b':
         return read_count("batch", optarg, 1 << 24, &given->batch);
     case 'e':
@@ -168,6 +172,7 @@ static int read_arguments(int argc, char **argv, struct arguments *arguments, st
         {"generate", required_argument, NULL, 'g'},
         {"temperature", required_argument, NULL, 't'},
         {"help", no_argument, NULL, 'h'},
+        {"allow-http", no_argument, NULL, 'H'},
         {NULL, 0, NULL, 0},
     };
     *arguments = (struct arguments){.train.seed = 1, .temperature = 0.8};

@@ -44,6 +44,7 @@ struct gw_value *pet_trainer_argument(const struct pet_trainer_options *options)
         {"data", gw_str(options->data ? options->data : "")},
         {"column", gw_str(options->column ? options->column : "")},
         {"checkpoint", gw_str(options->checkpoint ? options->checkpoint : "")},
+        {"http_allowed", gw_bool(options->http_allowed)},
         {"resume", gw_bool(options->resume)},
         {"batch", gw_i64(options->batch)},
         {"epochs", gw_i64(options->epochs)},
@@ -89,6 +90,8 @@ static int read_options(const struct gw_value *dict, struct pet_trainer_options 
         rc = gw_value_get_i64(gw_value_find(dict, numbers[i].key), numbers[i].number, error);
     if (rc >= 0)
         rc = gw_value_get_bool(gw_value_find(dict, "resume"), &options->resume, error);
+    if (rc >= 0)
+        rc = gw_value_get_bool(gw_value_find(dict, "http_allowed"), &options->http_allowed, error);
     if (rc >= 0)
         rc = gw_value_get_f64(gw_value_find(dict, "lr"), &options->lr, error);
     return rc;
@@ -203,6 +206,7 @@ static int load_names(struct trainer *trainer)
     const struct pet_names_options names = {
         .data = *trainer->options.data ? trainer->options.data : NULL,
         .column = *trainer->options.column ? trainer->options.column : NULL,
+        .http_allowed = trainer->options.http_allowed,
         .seed = 1,
     };
     int rc = pet_names_load(&names, &trainer->names, error);

@@ -13,6 +13,7 @@ struct pet_trainer_options {
     const char *size;       /* "demo" or "article" */
     const char *data;       /* file or URL; "": made-up names */
     const char *column;     /* of a CSV; NULL: the usual ones */
+    bool http_allowed;      /* the URL may be http, unencrypted */
     const char *checkpoint; /* file to write at every epoch's end; NULL: the job's own folder */
     bool resume;            /* go on from that file where it is there */
     int64_t batch;          /* samples of each rank */
