@@ -211,11 +211,11 @@ static int load_names(struct trainer *trainer)
     };
     int rc = pet_names_load(&names, &trainer->names, error);
     if (rc >= 0)
-        rc = pet_names_samples(trainer->names, false, &trainer->samples, &trainer->sample_count,
-                               error);
+        rc = pet_names_samples(trainer->names, PET_TRAIN_ROOT, &trainer->samples,
+                               &trainer->sample_count, error);
     if (rc >= 0)
-        rc = pet_names_samples(trainer->names, true, &trainer->held_out, &trainer->held_out_count,
-                               error);
+        rc = pet_names_samples(trainer->names, PET_HELD_OUT, &trainer->held_out,
+                               &trainer->held_out_count, error);
     if (rc >= 0 && gw_task_rank(trainer->task) == 0)
         (void)printf("%zu names (%zu distinct, %zu of them held out), %zu samples to train on\n",
                      trainer->names->kept_count, trainer->names->name_count,
