@@ -8,7 +8,7 @@ import struct
 
 import e2e
 
-MISUSE = os.path.join(e2e.BUILD, "tests", "e2e", "misuse")
+MISUSE = os.path.join(e2e.BUILD, "bin", "misuse")
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -131,7 +131,7 @@ class WrongInput(e2e.Case):
         self.assertIn("gangway up", done.stderr)
 
     def test_unreadable_data(self):
-        trainer = os.path.join(os.path.join(e2e.BUILD, "examples"), "03_petnames", "petnames")
+        trainer = os.path.join(e2e.BUILD, "bin", "petnames")
         if not os.path.exists(trainer):
             self.skipTest("the examples were not built")
         torn = os.path.join(self.dir, "names.gz")
