@@ -146,20 +146,35 @@ static int code_of(uint32_t outcome)
     }
 }
 
+/* The user's own error: as many further attempts as they asked for. */
+static bool charge_retry(const struct gw_spec *spec, struct gw_charges *charges)
+{
+    if (charges->retries >= spec->message.retries || charges->retries == UINT8_MAX)
+        return false;
+    charges->retries++;
+    return true;
+}
+
+/* A command, and a rank of a gang, has its process for itself: no other task can have broken it, so
+ * its crash is its own error. A pooled runner may have been broken before. */
+static bool owns_process(const struct gw_spec *spec)
+{
+    return spec->message.ranks > 0 || spec->message.kind == GW_SPEC_COMMAND;
+}
+
 /* Charges the end to the task; tells whether it may run again. */
 static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
                    const struct gw_end *end, struct gw_charges *charges)
 {
     switch (end->outcome) {
     case GW_OUTCOME_FAILED:
-        if (charges->retries >= spec->message.retries || charges->retries == UINT8_MAX)
-            return false;
-        charges->retries++;
-        return true;
+        return charge_retry(spec, charges);
     case GW_OUTCOME_CRASHED:
     case GW_OUTCOME_OOM:
         if (!end->executing)
             break;
+        if (owns_process(spec))
+            return charge_retry(spec, charges);
         if (GW_PLANTED(4))
             return true;
         return ++charges->crashes < sched->options.crash_budget;
