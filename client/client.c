@@ -249,6 +249,12 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
     const char *address = options->address ? options->address : getenv("GANGWAY_ADDRESS");
     const char *inlined = getenv("GANGWAY_INLINE");
 
+    /* A runner that opened clusters would start itself again without end. */
+    if (getenv("GANGWAY_RUNNER_FD"))
+        return gw_error_set(error, GW_ESTART,
+                            "this process was started to run tasks, but main did not begin with "
+                            "gw_init(&argc, &argv)");
+
     struct gw_client *client = calloc(1, sizeof *client);
     char *name = strdup(options->name ? options->name : program_invocation_short_name);
     if (!client || !name) {

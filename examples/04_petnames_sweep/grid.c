@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int sweep_number_read(const char *name, const char *text, double *number, struct gw_error *error)
+int pet_sweep_number_read(const char *name, const char *text, double *number,
+                          struct gw_error *error)
 {
     char *end;
     double x = strtod(text, &end);
@@ -17,10 +18,10 @@ int sweep_number_read(const char *name, const char *text, double *number, struct
     return 0;
 }
 
-int sweep_list_read(struct sweep_list *list, const char *name, const char *text,
-                    struct gw_error *error)
+int pet_sweep_list_read(struct pet_sweep_list *list, const char *name, const char *text,
+                        struct gw_error *error)
 {
-    struct sweep_list read = {.count = 0};
+    struct pet_sweep_list read = {.count = 0};
     for (const char *at = text;; at++) {
         char *end;
         double x = strtod(at, &end);
@@ -39,7 +40,7 @@ int sweep_list_read(struct sweep_list *list, const char *name, const char *text,
     return 0;
 }
 
-static int check_whole(const struct sweep_list *list, const char *name, struct gw_error *error)
+static int check_whole(const struct pet_sweep_list *list, const char *name, struct gw_error *error)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->values[i] != floor(list->values[i]))
@@ -48,13 +49,13 @@ static int check_whole(const struct sweep_list *list, const char *name, struct g
     return 0;
 }
 
-int sweep_grid_check(const struct sweep_grid *grid, struct gw_error *error)
+int pet_sweep_grid_check(const struct pet_sweep_grid *grid, struct gw_error *error)
 {
     int rc = check_whole(&grid->ranks, "ranks", error);
     return rc < 0 ? rc : check_whole(&grid->batches, "batch", error);
 }
 
-uint32_t sweep_grid_ranks_max(const struct sweep_grid *grid)
+uint32_t pet_sweep_grid_ranks_max(const struct pet_sweep_grid *grid)
 {
     double max = 1;
     for (size_t i = 0; i < grid->ranks.count; i++)
@@ -64,7 +65,7 @@ uint32_t sweep_grid_ranks_max(const struct sweep_grid *grid)
 
 static int by_global_batch(const void *a, const void *b)
 {
-    const struct sweep_cell *x = a, *y = b;
+    const struct pet_sweep_cell *x = a, *y = b;
     int64_t global_x = x->ranks * x->batch, global_y = y->ranks * y->batch;
     if (global_x != global_y)
         return global_x < global_y ? -1 : 1;
@@ -73,15 +74,15 @@ static int by_global_batch(const void *a, const void *b)
     return x->lr < y->lr ? -1 : x->lr > y->lr;
 }
 
-int sweep_grid_cells(const struct sweep_grid *grid, struct sweep_cell **cells, size_t *count,
-                     struct gw_error *error)
+int pet_sweep_grid_cells(const struct pet_sweep_grid *grid, struct pet_sweep_cell **cells,
+                         size_t *count, struct gw_error *error)
 {
     size_t total = grid->ranks.count * grid->batches.count * grid->rates.count;
-    struct sweep_cell *made = calloc(total, sizeof *made);
+    struct pet_sweep_cell *made = calloc(total, sizeof *made);
     if (!made)
         return gw_error_set(error, GW_ENOMEM, "no memory for %zu cells", total);
     for (size_t i = 0; i < total; i++) {
-        struct sweep_cell *cell = &made[i];
+        struct pet_sweep_cell *cell = &made[i];
         cell->ranks = (int64_t)grid->ranks.values[i / (grid->batches.count * grid->rates.count)];
         cell->batch = (int64_t)grid->batches.values[i / grid->rates.count % grid->batches.count];
         cell->lr = grid->rates.values[i % grid->rates.count];
@@ -94,8 +95,8 @@ int sweep_grid_cells(const struct sweep_grid *grid, struct sweep_cell **cells, s
     return 0;
 }
 
-int sweep_cell_set_result(struct sweep_cell *cell, const struct gw_value *value,
-                          struct gw_error *error)
+int pet_sweep_cell_set_result(struct pet_sweep_cell *cell, const struct gw_value *value,
+                              struct gw_error *error)
 {
     struct pet_trainer_result result;
     int rc = pet_trainer_read_result(value, &result, error);
@@ -115,7 +116,7 @@ int sweep_cell_set_result(struct sweep_cell *cell, const struct gw_value *value,
     return 0;
 }
 
-void sweep_cell_set_failure(struct sweep_cell *cell, const struct gw_error *error)
+void pet_sweep_cell_set_failure(struct pet_sweep_cell *cell, const struct gw_error *error)
 {
     size_t length = strcspn(error->text, "\n");
     if (length >= sizeof cell->failure)
@@ -125,7 +126,7 @@ void sweep_cell_set_failure(struct sweep_cell *cell, const struct gw_error *erro
     cell->failure[length] = '\0';
 }
 
-bool sweep_cell_seconds_to(const struct sweep_cell *cell, double level, double *seconds)
+bool pet_sweep_cell_seconds_to(const struct pet_sweep_cell *cell, double level, double *seconds)
 {
     for (size_t i = 0; i < cell->points; i++) {
         if (!(cell->loss[i] <= level))

@@ -8,17 +8,17 @@
 
 enum { SWEEP_LIST_MAX = 32, SWEEP_POINTS = 40, SWEEP_FAILURE_MAX = 160 };
 
-struct sweep_list {
+struct pet_sweep_list {
     double values[SWEEP_LIST_MAX];
     size_t count;
 };
 
-struct sweep_grid {
-    struct sweep_list ranks, batches, rates;
+struct pet_sweep_grid {
+    struct pet_sweep_list ranks, batches, rates;
     int64_t samples; /* each cell ends after so many; 0: epochs decide */
 };
 
-struct sweep_cell {
+struct pet_sweep_cell {
     char name[64];
     int64_t ranks, batch;
     double lr;
@@ -29,30 +29,31 @@ struct sweep_cell {
     double held_out_loss, samples_per_s, train_seconds;
 };
 
-/* sweep_list_read reads "1,2,4" of option --name; sweep_number_read one number above 0. GW_EINVAL
- * with a text that names the option. */
-int sweep_list_read(struct sweep_list *list, const char *name, const char *text,
-                    struct gw_error *error);
-int sweep_number_read(const char *name, const char *text, double *number, struct gw_error *error);
-
-/* sweep_grid_check refuses ranks and batches that are no whole numbers. */
-int sweep_grid_check(const struct sweep_grid *grid, struct gw_error *error);
-
-/* sweep_grid_ranks_max is the size of the largest gang. */
-uint32_t sweep_grid_ranks_max(const struct sweep_grid *grid);
-
-/* sweep_grid_cells makes all cells, small global batches first; the caller frees them. */
-int sweep_grid_cells(const struct sweep_grid *grid, struct sweep_cell **cells, size_t *count,
-                     struct gw_error *error);
-
-/* sweep_cell_set_result copies a trainer's result; sweep_cell_set_failure the first line of an
- * error. */
-int sweep_cell_set_result(struct sweep_cell *cell, const struct gw_value *value,
+/* pet_sweep_list_read reads "1,2,4" of option --name; pet_sweep_number_read one number above 0.
+ * GW_EINVAL with a text that names the option. */
+int pet_sweep_list_read(struct pet_sweep_list *list, const char *name, const char *text,
+                        struct gw_error *error);
+int pet_sweep_number_read(const char *name, const char *text, double *number,
                           struct gw_error *error);
-void sweep_cell_set_failure(struct sweep_cell *cell, const struct gw_error *error);
 
-/* sweep_cell_seconds_to gives the time at which the loss first was at most `level`, between two
+/* pet_sweep_grid_check refuses ranks and batches that are no whole numbers. */
+int pet_sweep_grid_check(const struct pet_sweep_grid *grid, struct gw_error *error);
+
+/* pet_sweep_grid_ranks_max is the size of the largest gang. */
+uint32_t pet_sweep_grid_ranks_max(const struct pet_sweep_grid *grid);
+
+/* pet_sweep_grid_cells makes all cells, small global batches first; the caller frees them. */
+int pet_sweep_grid_cells(const struct pet_sweep_grid *grid, struct pet_sweep_cell **cells,
+                         size_t *count, struct gw_error *error);
+
+/* pet_sweep_cell_set_result copies a trainer's result; pet_sweep_cell_set_failure the first line of
+ * an error. */
+int pet_sweep_cell_set_result(struct pet_sweep_cell *cell, const struct gw_value *value,
+                              struct gw_error *error);
+void pet_sweep_cell_set_failure(struct pet_sweep_cell *cell, const struct gw_error *error);
+
+/* pet_sweep_cell_seconds_to gives the time at which the loss first was at most `level`, between two
  * points of the curve on the straight line; false when it never was. */
-bool sweep_cell_seconds_to(const struct sweep_cell *cell, double level, double *seconds);
+bool pet_sweep_cell_seconds_to(const struct pet_sweep_cell *cell, double level, double *seconds);
 
 #endif

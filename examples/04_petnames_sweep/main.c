@@ -22,7 +22,7 @@
 enum { EXIT_USAGE = 2 };
 
 struct arguments {
-    struct sweep_grid grid;
+    struct pet_sweep_grid grid;
     struct pet_trainer_options train; /* what all cells share */
     const char *data;
     const char *out;
@@ -50,16 +50,16 @@ static const char usage[] =
 static int read_option(int option, struct arguments *arguments, struct gw_error *error)
 {
     struct pet_trainer_options *train = &arguments->train;
-    struct sweep_grid *grid = &arguments->grid;
+    struct pet_sweep_grid *grid = &arguments->grid;
     double number;
     int rc;
     switch (option) {
     case 'r':
-        return sweep_list_read(&grid->ranks, "ranks", optarg, error);
+        return pet_sweep_list_read(&grid->ranks, "ranks", optarg, error);
     case 'b':
-        return sweep_list_read(&grid->batches, "batch", optarg, error);
+        return pet_sweep_list_read(&grid->batches, "batch", optarg, error);
     case 'l':
-        return sweep_list_read(&grid->rates, "lr", optarg, error);
+        return pet_sweep_list_read(&grid->rates, "lr", optarg, error);
     case 's':
         train->size = optarg;
         return 0;
@@ -70,17 +70,17 @@ static int read_option(int option, struct arguments *arguments, struct gw_error 
         arguments->out = optarg;
         return 0;
     case 'L':
-        return sweep_number_read("level", optarg, &arguments->level, error);
+        return pet_sweep_number_read("level", optarg, &arguments->level, error);
     case 'e':
-        rc = sweep_number_read("epochs", optarg, &number, error);
+        rc = pet_sweep_number_read("epochs", optarg, &number, error);
         train->epochs = rc < 0 ? 0 : (int64_t)number;
         return rc;
     case 'n':
-        rc = sweep_number_read("samples", optarg, &number, error);
+        rc = pet_sweep_number_read("samples", optarg, &number, error);
         grid->samples = rc < 0 ? 0 : (int64_t)number;
         return rc;
     case 'S':
-        rc = sweep_number_read("seed", optarg, &number, error);
+        rc = pet_sweep_number_read("seed", optarg, &number, error);
         train->seed = rc < 0 ? 0 : (int64_t)number;
         return rc;
     case 'h':
@@ -114,7 +114,7 @@ static int read_arguments(int argc, char **argv, struct arguments *arguments,
     if (rc >= 0 && optind < argc)
         rc = gw_error_set(error, GW_EINVAL, "%s: takes options only", argv[optind]);
     if (rc >= 0)
-        rc = sweep_grid_check(&arguments->grid, error);
+        rc = pet_sweep_grid_check(&arguments->grid, error);
     struct pet_trainer_options recipe;
     if (rc >= 0)
         rc = pet_trainer_recipe(arguments->train.size, 1, &recipe, error);
@@ -139,7 +139,8 @@ static int prepare(struct arguments *arguments, struct gw_error *error)
 }
 
 static int submit(struct gw_client *client, const struct arguments *arguments,
-                  const struct sweep_cell *cell, struct gw_future **future, struct gw_error *error)
+                  const struct pet_sweep_cell *cell, struct gw_future **future,
+                  struct gw_error *error)
 {
     struct pet_trainer_options train = arguments->train;
     train.batch = cell->batch;
@@ -157,7 +158,7 @@ static int submit(struct gw_client *client, const struct arguments *arguments,
 }
 
 /* Takes each cell's result as it completes; a failed one keeps the first line of its error. */
-static int collect(struct sweep_cell *cells, struct gw_future **futures, size_t count,
+static int collect(struct pet_sweep_cell *cells, struct gw_future **futures, size_t count,
                    struct gw_error *error)
 {
     struct gw_completions *completions;
@@ -169,11 +170,11 @@ static int collect(struct sweep_cell *cells, struct gw_future **futures, size_t 
         struct gw_error failed;
         int got = gw_future_get(futures[i], 0, &value, &failed);
         if (got >= 0)
-            got = sweep_cell_set_result(&cells[i], value, &failed);
+            got = pet_sweep_cell_set_result(&cells[i], value, &failed);
         gw_value_unref(value);
         if (got < 0)
-            sweep_cell_set_failure(&cells[i], &failed);
-        sweep_report_progress(&cells[i], done, count);
+            pet_sweep_cell_set_failure(&cells[i], &failed);
+        pet_sweep_report_progress(&cells[i], done, count);
         if (got == GW_ECLOSED) {
             rc = gw_error_set(error, GW_ECLOSED, "%s", failed.text);
             break;
@@ -183,7 +184,7 @@ static int collect(struct sweep_cell *cells, struct gw_future **futures, size_t 
     return rc;
 }
 
-static int sweep(struct arguments *arguments, struct sweep_cell *cells, size_t count,
+static int sweep(struct arguments *arguments, struct pet_sweep_cell *cells, size_t count,
                  struct gw_error *error)
 {
     struct gw_client *client = NULL;
@@ -191,8 +192,8 @@ static int sweep(struct arguments *arguments, struct sweep_cell *cells, size_t c
     int rc = futures ? prepare(arguments, error) : gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc >= 0)
         rc = gw_client_open(
-            &(struct gw_client_options){.slots = sweep_grid_ranks_max(&arguments->grid)}, &client,
-            error);
+            &(struct gw_client_options){.slots = pet_sweep_grid_ranks_max(&arguments->grid)},
+            &client, error);
     if (rc >= 0)
         (void)printf("%zu cells, side by side as far as there are slots.\n", count);
     (void)fflush(stdout);
@@ -218,13 +219,14 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     size_t count;
-    struct sweep_cell *cells = NULL;
-    int rc = sweep_grid_cells(&arguments.grid, &cells, &count, &error);
+    struct pet_sweep_cell *cells = NULL;
+    int rc = pet_sweep_grid_cells(&arguments.grid, &cells, &count, &error);
     if (rc >= 0)
         rc = sweep(&arguments, cells, count, &error);
     if (rc >= 0)
-        rc = sweep_report(cells, count,
-                          &(struct sweep_report_options){arguments.out, arguments.level}, &error);
+        rc = pet_sweep_report(cells, count,
+                              &(struct pet_sweep_report_options){arguments.out, arguments.level},
+                              &error);
     size_t failed = 0;
     for (size_t i = 0; rc >= 0 && i < count; i++)
         failed += cells[i].failed;

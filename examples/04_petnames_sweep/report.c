@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sweep_report_progress(const struct sweep_cell *cell, size_t done, size_t count)
+void pet_sweep_report_progress(const struct pet_sweep_cell *cell, size_t done, size_t count)
 {
     if (cell->failed)
         (void)fprintf(stderr, "[%zu/%zu] %s failed: %s\n", done, count, cell->name, cell->failure);
@@ -18,7 +18,7 @@ void sweep_report_progress(const struct sweep_cell *cell, size_t done, size_t co
                       cell->held_out_loss, cell->train_seconds);
 }
 
-static void print_row(const struct sweep_cell *cell, double level)
+static void print_row(const struct pet_sweep_cell *cell, double level)
 {
     (void)printf("%6lld %6lld %7lld %8g  ", (long long)(cell->ranks * cell->batch),
                  (long long)cell->ranks, (long long)cell->batch, cell->lr);
@@ -28,13 +28,13 @@ static void print_row(const struct sweep_cell *cell, double level)
     }
     double seconds;
     char reached[32] = "never";
-    if (sweep_cell_seconds_to(cell, level, &seconds))
+    if (pet_sweep_cell_seconds_to(cell, level, &seconds))
         (void)snprintf(reached, sizeof reached, "%.1f s", seconds);
     (void)printf("%8.3f  %10s  %9.0f  %7.1f s\n", cell->held_out_loss, reached, cell->samples_per_s,
                  cell->train_seconds);
 }
 
-static void print_table(const struct sweep_cell *cells, size_t count, double level)
+static void print_table(const struct pet_sweep_cell *cells, size_t count, double level)
 {
     char heading[32];
     (void)snprintf(heading, sizeof heading, "to %.2f", level);
@@ -46,7 +46,7 @@ static void print_table(const struct sweep_cell *cells, size_t count, double lev
     (void)printf("\n");
 }
 
-static int write_csv(const struct sweep_cell *cells, size_t count, const char *path,
+static int write_csv(const struct pet_sweep_cell *cells, size_t count, const char *path,
                      struct gw_error *error)
 {
     FILE *file = fopen(path, "we");
@@ -65,7 +65,7 @@ static int write_csv(const struct sweep_cell *cells, size_t count, const char *p
 }
 
 /* One plot: loss against epochs, or against seconds. */
-static int write_plot(const struct sweep_cell *cells, size_t count, bool against_time,
+static int write_plot(const struct pet_sweep_cell *cells, size_t count, bool against_time,
                       const char *path, struct gw_error *error)
 {
     struct pet_plot_series *series = calloc(count, sizeof *series);
@@ -107,8 +107,8 @@ static int write_plot(const struct sweep_cell *cells, size_t count, bool against
     return rc;
 }
 
-int sweep_report(const struct sweep_cell *cells, size_t count,
-                 const struct sweep_report_options *options, struct gw_error *error)
+int pet_sweep_report(const struct pet_sweep_cell *cells, size_t count,
+                     const struct pet_sweep_report_options *options, struct gw_error *error)
 {
     char csv[PATH_MAX], epoch[PATH_MAX], time[PATH_MAX];
     (void)snprintf(csv, sizeof csv, "%s/sweep.csv", options->dir);

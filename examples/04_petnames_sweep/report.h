@@ -4,16 +4,16 @@
 
 #include "examples/04_petnames_sweep/grid.h"
 
-struct sweep_report_options {
+struct pet_sweep_report_options {
     const char *dir; /* where the files go */
     double level;    /* the loss whose time is taken */
 };
 
-/* sweep_report_progress prints a line to stderr about the cell that just ended. */
-void sweep_report_progress(const struct sweep_cell *cell, size_t done, size_t count);
+/* pet_sweep_report_progress prints a line to stderr about the cell that just ended. */
+void pet_sweep_report_progress(const struct pet_sweep_cell *cell, size_t done, size_t count);
 
-/* sweep_report prints the table and writes loss-epoch.svg, loss-time.svg and sweep.csv. */
-int sweep_report(const struct sweep_cell *cells, size_t count,
-                 const struct sweep_report_options *options, struct gw_error *error);
+/* pet_sweep_report prints the table and writes loss-epoch.svg, loss-time.svg and sweep.csv. */
+int pet_sweep_report(const struct pet_sweep_cell *cells, size_t count,
+                     const struct pet_sweep_report_options *options, struct gw_error *error);
 
 #endif

@@ -9,7 +9,6 @@ import struct
 import e2e
 
 MISUSE = os.path.join(e2e.BUILD, "bin", "misuse")
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 class WrongInput(e2e.Case):
@@ -36,7 +35,7 @@ class WrongInput(e2e.Case):
         self.misuse("twice", 2, "GW_EEXIST", "same")
 
     def test_crash(self):
-        self.misuse("crash", 1, "GW_ECRASHED", "about to crash", "SIGSEGV")
+        self.misuse("crash", 1, "GW_ECRASHED", "about to crash", "signal 6")
 
     def test_first_cause_along_the_graph(self):
         self.misuse("fail", 1, "GW_EDEPENDENCY", "first", "the disk is on fire")
@@ -135,12 +134,11 @@ class WrongInput(e2e.Case):
         if not os.path.exists(trainer):
             self.skipTest("the examples were not built")
         torn = os.path.join(self.dir, "names.gz")
-        source = os.path.join(SOURCE, "README.md")
         with open(torn, "wb") as file:
             file.write(b"\x1f\x8b\x08\x00torn")
-        for data in ("/no/such/names.txt", torn, self.dir, source + "/below"):
+        for data, rc in (("/no/such/names.txt", 2), (torn, 1), (self.dir, 1)):
             with self.subTest(data=data):
-                done = self.run_program(trainer, "--data", data, rc=2)
+                done = self.run_program(trainer, "--data", data, rc=rc)
                 self.assertIn(os.path.basename(data), done.stderr)
 
 
