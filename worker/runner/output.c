@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,18 +74,25 @@ static void copy(int from, int to, uint64_t bytes, uint64_t bytes_max)
     }
 }
 
+/* How much stream i has captured: asked after every task, so the cheapest call that knows. */
+static uint64_t captured_bytes(int i)
+{
+    FILE *stream = stream_of(i);
+    if (__fpending(stream) > 0)
+        fflush(stream);
+    off_t end = lseek(STDOUT_FILENO + i, 0, SEEK_END);
+    return end > 0 ? (uint64_t)end : 0;
+}
+
 void gw_output_move(struct gw_output *output, const struct gw_output_place *place)
 {
     for (int i = 0; i < 2; i++) {
-        struct stat status;
-        if (!output->captured[i])
-            continue;
-        fflush(stream_of(i));
-        if (fstat(STDOUT_FILENO + i, &status) < 0 || status.st_size == 0)
+        uint64_t bytes = output->captured[i] ? captured_bytes(i) : 0;
+        if (bytes == 0)
             continue;
         int fd = open_file(output, place, i);
         if (fd >= 0) {
-            copy(STDOUT_FILENO + i, fd, (uint64_t)status.st_size, place->bytes_max);
+            copy(STDOUT_FILENO + i, fd, bytes, place->bytes_max);
             trim(fd, place->bytes_max);
             close(fd);
         }

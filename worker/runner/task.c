@@ -60,11 +60,12 @@ uint32_t gw_task_arg_count(const struct gw_task *task)
 static int arg_at(struct gw_task *task, uint32_t i, struct gw_value **value)
 {
     uint32_t count = gw_task_arg_count(task);
-    if (i >= count)
-        return gw_error_set(&task->error, GW_EINVAL,
-                            "%s: has %" PRIu32 " argument%s, wanted at "
-                            "least %" PRIu64,
-                            task->function->name, count, count == 1 ? "" : "s", (uint64_t)i + 1);
+    if (i >= count) {
+        (void)gw_error_set(&task->error, GW_EINVAL,
+                           "%s: has %" PRIu32 " argument%s, wanted at least %" PRIu64,
+                           task->function->name, count, count == 1 ? "" : "s", (uint64_t)i + 1);
+        return GW_EINVAL;
+    }
     *value = gw_value_at(task->args, i);
     return 0;
 }
