@@ -5,6 +5,7 @@
 #include "client/client.h"
 
 #include "client/address.h"
+#include "client/inline.h"
 #include "graph/base/clock.h"
 
 #include <errno.h>
@@ -272,7 +273,7 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
 
     int rc = 0;
     if (client->inlined)
-        rc = 0;
+        rc = gw_inline_open(client, error);
     else if (address && *address && !options->private_cluster)
         rc = open_address(client, address, error);
     else
@@ -295,6 +296,7 @@ void gw_client_unref(struct gw_client *client)
     pthread_mutex_unlock(&client->lock);
     if (!last)
         return;
+    gw_inline_close(client);
     gw_map_deinit(&client->calls);
     gw_map_deinit(&client->bundles);
     gw_program_free(client->program);
@@ -359,6 +361,7 @@ void gw_client_close(struct gw_client *client)
     pthread_mutex_unlock(&client->lock);
     gw_cluster_close(client->cluster);
     client->cluster = NULL;
+    gw_inline_close(client);
     gw_client_unref(client);
 }
 

@@ -51,7 +51,8 @@ struct gw_client {
     struct gw_cluster *cluster; /* private; NULL: somebody else's */
     struct gw_program *program; /* NULL: not shipped yet */
     bool program_ready;
-    bool inlined; /* GANGWAY_INLINE: tasks run in this process */
+    bool inlined;     /* GANGWAY_INLINE: tasks run in this process */
+    char *inline_dir; /* for their checkpoints; NULL: the environment names one */
 };
 
 /* gw_client_start makes sure that there is a connection: starts the private cluster at the first

@@ -1,10 +1,44 @@
 /* Running a graph in this process. Rows are in an order in which every dependency comes first. */
 #include "client/inline.h"
 
+#include "client/address.h"
+#include "graph/base/dir.h"
 #include "graph/wire/codec.h"
 #include "worker/runner/runner.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where runners look for the folder of checkpoints. */
+#define CHECKPOINTS "GANGWAY_CHECKPOINTS"
+
+int gw_inline_open(struct gw_client *client, struct gw_error *error)
+{
+    char dir[PATH_MAX], path[PATH_MAX + 32];
+    if (getenv(CHECKPOINTS))
+        return 0;
+    int rc = gw_address_runtime_dir(dir, error);
+    if (rc < 0)
+        return rc;
+    snprintf(path, sizeof path, "%s/inline-%d", dir, (int)getpid());
+    rc = gw_dir_make(path, error);
+    if (rc == 0 && (!(client->inline_dir = strdup(path)) || setenv(CHECKPOINTS, path, 1) < 0))
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    return rc;
+}
+
+void gw_inline_close(struct gw_client *client)
+{
+    if (!client->inline_dir)
+        return;
+    unsetenv(CHECKPOINTS);
+    gw_dir_remove(client->inline_dir, NULL);
+    free(client->inline_dir);
+    client->inline_dir = NULL;
+}
 
 /* How a row ended. */
 struct outcome {

@@ -5,6 +5,11 @@
 #include "client/client.h"
 #include "graph/model/graph.h"
 
+/* gw_inline_open makes a folder for checkpoints, unless GANGWAY_CHECKPOINTS names one;
+ * gw_inline_close removes it. GW_EPERM, GW_EIO, GW_ENOMEM. */
+int gw_inline_open(struct gw_client *client, struct gw_error *error);
+void gw_inline_close(struct gw_client *client);
+
 /* gw_inline_submit runs a sealed graph to its end and gives a bundle of `target_count` futures that
  * have ended, of these rows (ascending). A task that fails fails its future and what depends on it;
  * only commands (GW_ENOTSUP) and memory make the submission fail. */

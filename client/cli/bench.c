@@ -78,7 +78,7 @@ static int bag(struct bench *bench, size_t count, double *seconds)
 static int noop_tasks(struct bench *bench, double *figure)
 {
     size_t count = bench->quick ? 10000 : 1000000;
-    double seconds;
+    double seconds = 0;
     int rc = bag(bench, 1000, &seconds); /* runners start, the program is there */
     if (rc == 0)
         rc = bag(bench, count, &seconds);

@@ -31,6 +31,12 @@ const struct gw_cli_command gw_cli_commands[] = {
 
 int gw_cli_version(int argc, char **argv)
 {
+    static const struct gw_option table[] = {{0}};
+    const struct gw_options options = {
+        .command = "version", .arguments = "", .summary = "Print the version.", .table = table};
+    int first, exit_code;
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
     printf("gangway %s\n", gw_version());
     return GW_EXIT_OK;
 }
@@ -69,17 +75,25 @@ static const struct gw_cli_command *find_command(const char *name)
 
 int gw_cli_help(int argc, char **argv)
 {
-    if (argc < 2) {
+    static const struct gw_option table[] = {{0}};
+    const struct gw_options options = {
+        .command = "help",
+        .arguments = "[COMMAND]",
+        .summary = "List the commands, or print the help of one.",
+        .table = table,
+        .arguments_max = 1,
+    };
+    int first, exit_code;
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    if (!argv[first]) {
         print_commands(stdout);
         return GW_EXIT_OK;
     }
-    const struct gw_cli_command *command = find_command(argv[1]);
-    if (!command)
-        return GW_EXIT_USAGE;
+    const struct gw_cli_command *command = find_command(argv[first]);
     char help[] = "--help";
-    char *words[] = {argv[1], help, NULL};
-    return command->run == gw_cli_help ? (print_commands(stdout), GW_EXIT_OK)
-                                       : command->run(2, words);
+    char *words[] = {argv[first], help, NULL};
+    return command ? command->run(2, words) : GW_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""The command line as people use it: output live, exit codes, Ctrl-C, listings, JSON."""
+import json
+import os
+import re
+import signal
+
+import e2e
+
+HANG = """#!/bin/sh
+trap 'echo ended gently; exit 7' TERM
+echo up
+while :; do read line < "$FIFO"; done
+"""
+DEAF = """#!/bin/sh
+trap '' TERM
+echo up
+exec tail -f /dev/null
+"""
+
+
+class CommandLine(e2e.Case):
+    def test_output_of_ranks_has_prefixes(self):
+        done = self.gangway("dispatch", "-n", "2", "--", "sh", "-c",
+                            "echo out $RANK of $WORLD_SIZE; echo err $RANK >&2")
+        self.assertEqual(sorted(done.stdout.splitlines()), ["[0] out 0 of 2", "[1] out 1 of 2"])
+        self.assertEqual(sorted(done.stderr.splitlines()), ["[0] err 0", "[1] err 1"])
+
+    def test_one_rank_is_as_it_is(self):
+        done = self.gangway("submit", "--", "printf", r"10%%\r50%%\r100%%\nno newline")
+        self.assertEqual(done.stdout, "100%\nno newline")
+        done = self.gangway("dispatch", "--", "printf", r"dos\r\n")
+        self.assertEqual(done.stdout, "dos\n")  # text mode reads the newline of other systems, too
+
+    def test_exit_code_and_cause(self):
+        done = self.gangway("dispatch", "-n", "2", "--", "sh", "-c",
+                            "echo last words >&2; test $RANK = 0 || exit 42; "
+                            "exec tail -f /dev/null", rc=42)
+        self.assertRegex(done.stderr, r"gangway: job \d+: .*rank 1.*exit code 42")
+        self.assertGreaterEqual(done.stderr.count("last words"), 2)
+        done = self.gangway("submit", "--", "sh", "-c", "kill -SEGV $$", rc=139)
+        self.assertIn("signal 11", done.stderr)
+        self.gangway("submit", "--wall", "100ms", "--", "tail", "-f", "/dev/null", rc=124)
+
+    def test_environment_and_folder(self):
+        done = self.gangway("submit", "-e", "ADDED=a b", "--env", "HOME=/elsewhere", "--cwd", "/",
+                            "--", "sh", "-c", 'echo "$ADDED $HOME $KEPT $SLURM_JOB_ID"; pwd',
+                            env={"KEPT": "kept", "SLURM_JOB_ID": "1"})
+        self.assertEqual(done.stdout, "a b /elsewhere kept \n/\n")
+
+    def interrupt(self, script, *options):
+        path = self.write("script", script)
+        job = self.start(e2e.BINARY, "dispatch", "-n", "2", *options, "--", path,
+                         env={"FIFO": self.fifo()})
+        job.wait_output(r"\[0\] up")
+        job.wait_output(r"\[1\] up")
+        job.kill(signal.SIGINT)
+        job.wait_output("interrupted")
+        return job
+
+    def test_interrupt_ends_gently(self):
+        job = self.interrupt(HANG)
+        self.assertEqual(job.wait(), 130, job.text)
+        self.assertIn("[0] ended gently", job.text)
+        self.assertIn("[1] ended gently", job.text)
+
+    def test_interrupt_twice_ends_at_once(self):
+        job = self.interrupt(DEAF, "--grace", "1h")
+        job.kill(signal.SIGINT)
+        self.assertEqual(job.wait(), 130, job.text)
+
+    def test_detached_jobs(self):
+        self.up("--slots", "2")
+        job = self.gangway("submit", "-d", "--name", "one", "--", "sh", "-c",
+                           "echo out; echo err >&2; exit 5").stdout.strip()
+        self.assertRegex(job, r"^\d+$")
+        done = self.gangway("wait", job, rc=5)
+        self.assertIn("exit code 5", done.stderr)
+        done = self.gangway("logs", job)
+        self.assertEqual((done.stdout, done.stderr), ("out\n", "err\n"))
+        self.assertEqual(self.gangway("logs", "last", "--out").stderr, "")
+        self.assertEqual(json.loads(self.gangway("logs", job + ".0", "--out", "--json").stdout),
+                         {"rank": 0, "stream": "out", "text": "out"})
+        self.assertIn("exit code 5", self.gangway("explain", job).stdout)
+        self.assertEqual(self.gangway_json("wait", job, rc=5)["exit_code"], 5)
+
+        done = self.gangway("dispatch", "-d", "-n", "2", "--json", "--", "sh", "-c", "echo $RANK")
+        gang = json.loads(done.stdout)["job"]
+        self.gangway("wait", str(gang))
+        self.assertEqual(sorted(self.gangway("logs", "-f", str(gang)).stdout.splitlines()),
+                         ["[0] 0", "[1] 1"])
+        self.assertEqual(self.gangway("logs", str(gang), "--rank", "1").stdout, "1\n")
+        jobs = self.gangway_json("jobs")
+        self.assertEqual({j["id"]: j["state"] for j in jobs}, {int(job): "failed", gang: "done"})
+        table = self.gangway("jobs").stdout.splitlines()
+        self.assertRegex(table[0], r"^ *JOB +NAME +STATE")
+        self.assertTrue(any(re.match(rf" *{job} +one +failed", line) for line in table), table)
+
+    def test_follow_and_cancel(self):
+        self.up("--slots", "2")
+        fifo = self.fifo()
+        job = self.gangway("submit", "-d", "--", self.write("hang", HANG),
+                           env={"FIFO": fifo}).stdout.strip()
+        logs = self.start(e2e.BINARY, "logs", "-f", job)
+        logs.wait_output("up")
+        self.gangway("wait", "--timeout", "10ms", job, rc=124)
+        self.assertIn("slot", self.gangway("status").stdout.lower())
+        self.assertEqual(self.gangway_json("status")["slots_free"], 1)
+        self.assertEqual(self.gangway_json("worker", "list")[0]["slots"], 2)
+        self.gangway("cancel", "all")
+        self.gangway("wait", job, rc=130)
+        self.assertEqual(logs.wait(), 0)
+        self.assertIn("ended gently", logs.text)
+        self.gangway("cancel", "999", rc=2)
+        self.gangway("logs", "999", rc=2)
+
+    def test_up_and_down(self):
+        self.assertIn("no cluster", self.gangway("down").stderr)
+        self.up("--slots", "3", "--workers", "2", "--idle-stop", "1h")
+        self.assertIn("already", self.gangway("up", rc=2).stderr)
+        self.assertEqual(self.gangway_json("status")["workers"], 2)
+        self.assertEqual(self.gangway_json("down"), {"was_running": True})
+        self.gangway("status", rc=3)
+        self.assertIn("not there yet", self.gangway("up", "--listen", "0.0.0.0:1", rc=2).stderr)
+
+    def test_help_of_everything(self):
+        listed = re.findall(r"^  (\w+) ", self.gangway("--help").stdout, re.M)
+        self.assertIn("dispatch", listed)
+        for command in listed:
+            with self.subTest(command=command):
+                self.assertIn("Usage: gangway", self.gangway("help", command).stdout)
+                self.assertIn("Usage: gangway", self.gangway(command, "--help").stdout)
+        self.assertRegex(self.gangway("--version").stdout, r"^gangway \d+\.\d+\.\d+$")
+        self.assertIn("did you mean 'status'?", self.gangway("stauts", rc=2).stderr)
+        self.gangway(rc=2)
+
+    def test_new_refuses_a_full_folder(self):
+        self.gangway("new", "project")
+        self.assertEqual(sorted(os.listdir(os.path.join(self.dir, "project"))),
+                         ["CMakeLists.txt", "Makefile", "README.md", "main.c"])
+        self.assertIn("not empty", self.gangway("new", "project", rc=2).stderr)
+
+    def test_bench(self):
+        figures = self.gangway_json("bench", "--quick", timeout_s=110)
+        self.assertEqual(list(figures), ["noop_tasks_per_s", "task_latency_us", "chain_hop_us",
+                                         "gang4_first_allreduce_ms", "allreduce_105mb_ms",
+                                         "command_tasks_per_s"])
+        self.assertTrue(all(figure > 0 for figure in figures.values()), figures)
+
+    def test_examples(self):
+        hello = os.path.join(e2e.BUILD, "bin", "hello")
+        if not os.path.exists(hello):
+            self.skipTest("the examples were not built")
+        self.assertIn("4 ranks learned y = 3.00 x -1.00", self.run_program(hello).stdout)
+        self.assertIn("328350", self.run_program(os.path.join(e2e.BUILD, "bin", "tree"), "100")
+                      .stdout)
+        done = self.run_program(hello, env={"GANGWAY_INLINE": "1"})
+        self.assertIn("y = 3.00 x -1.00", done.stdout)
+
+
+if __name__ == "__main__":
+    e2e.main()
