@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +25,19 @@ static void must(int ok, const char *what)
         fprintf(stderr, "spawn_bench: %s\n", what);
         exit(1);
     }
+}
+
+/* Microseconds of CPU that this process and all it waited for have used. */
+static double cpu_us(void)
+{
+    double us = 0;
+    for (int i = 0; i < 2; i++) {
+        struct rusage usage;
+        getrusage(i ? RUSAGE_CHILDREN : RUSAGE_SELF, &usage);
+        us += 1e6 * (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+              (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    }
+    return us;
 }
 
 static double bare(int count)
@@ -110,14 +124,21 @@ int main(int argc, char **argv)
     struct gw_channel *channel;
     must(gw_channel_new(fds[0], &channel) == 0, "channel");
     guarded(channel, dir, IN_FLIGHT); /* wardens stand */
+    double began_us = cpu_us(), bare_cpu_us = 0;
+    int each = count / ROUNDS + 1;
     for (int i = 0; i < ROUNDS; i++) {
-        double bare_us = bare(count / ROUNDS + 1);
-        double guarded_us = guarded(channel, dir, count / ROUNDS + 1);
+        double before_us = cpu_us();
+        double bare_us = bare(each);
+        bare_cpu_us += cpu_us() - before_us;
+        double guarded_us = guarded(channel, dir, each);
         printf("bare %.0f us, guarded %.0f us, ratio %.2f\n", bare_us, guarded_us,
                guarded_us / bare_us);
     }
     gw_channel_free(channel);
     waitpid(guardian, NULL, 0);
+    double guarded_cpu_us = cpu_us() - began_us - bare_cpu_us;
+    printf("CPU: bare %.0f us, guarded %.0f us, ratio %.2f\n", bare_cpu_us / (each * ROUNDS),
+           guarded_cpu_us / (each * ROUNDS), guarded_cpu_us / bare_cpu_us);
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, i ? "err" : "out");
         unlink(path);
