@@ -1,0 +1,311 @@
+/* Walks the C API against a real cluster; a function a subject, asserts inside. Argument: the
+ * subject. */
+#include <gangway/gangway.h>
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* -- Task functions ------------------------------------------------------------------------------
+ */
+
+static int square(struct gw_task *task)
+{
+    int64_t n;
+    if (gw_task_arg_i64(task, 0, &n) < 0)
+        return GW_EINVAL;
+    return gw_task_return(task, gw_i64(n * n));
+}
+GW_TASK(square);
+
+/* Bytes of a size, each the low byte of its place plus a seed. */
+static int make_bytes(struct gw_task *task)
+{
+    int64_t bytes, seed;
+    if (gw_task_arg_i64(task, 0, &bytes) < 0 || gw_task_arg_i64(task, 1, &seed) < 0)
+        return GW_EINVAL;
+    unsigned char *data = malloc((size_t)bytes + 1);
+    if (!data)
+        return GW_ENOMEM;
+    for (int64_t i = 0; i < bytes; i++)
+        data[i] = (unsigned char)(i + seed);
+    int rc = gw_task_return(task, gw_bytes(data, (size_t)bytes));
+    free(data);
+    return rc;
+}
+GW_TASK(make_bytes);
+
+static int sum_bytes(struct gw_task *task)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < gw_task_arg_count(task); i++) {
+        const void *data;
+        size_t bytes;
+        if (gw_task_arg_bytes(task, i, &data, &bytes) < 0)
+            return GW_EINVAL;
+        for (size_t k = 0; k < bytes; k++)
+            sum += ((const unsigned char *)data)[k];
+    }
+    return gw_task_return(task, gw_i64(sum));
+}
+GW_TASK(sum_bytes);
+
+static int rank_times(struct gw_task *task)
+{
+    int64_t factor;
+    if (gw_task_arg_i64(task, 0, &factor) < 0)
+        return GW_EINVAL;
+    return gw_task_return(task, gw_i64((int64_t)gw_task_rank(task) * factor));
+}
+GW_TASK(rank_times);
+
+static int sum_list(struct gw_task *task)
+{
+    struct gw_value *list;
+    if (gw_task_arg_value(task, 0, &list) < 0)
+        return GW_EINVAL;
+    int64_t sum = 0, n;
+    for (size_t i = 0; i < gw_value_count(list); i++) {
+        if (gw_value_get_i64(gw_value_at(list, i), &n, gw_task_error(task)) < 0)
+            return GW_EINVAL;
+        sum += n * (int64_t)(i + 1);
+    }
+    return gw_task_return(task, gw_i64(sum));
+}
+GW_TASK(sum_list);
+
+/* Says on a fifo that it runs, then waits for ever. */
+static int hang(struct gw_task *task)
+{
+    const char *path;
+    if (gw_task_arg_str(task, 0, &path) < 0)
+        return GW_EINVAL;
+    FILE *fifo = fopen(path, "w");
+    if (!fifo)
+        return gw_task_fail(task, GW_EIO, "no fifo");
+    (void)fprintf(fifo, "%d\n", (int)getpid());
+    (void)fclose(fifo);
+    for (;;)
+        pause();
+}
+GW_TASK(hang);
+
+/* Fails until the file is there. */
+static int need_file(struct gw_task *task)
+{
+    const char *path;
+    if (gw_task_arg_str(task, 0, &path) < 0)
+        return GW_EINVAL;
+    if (access(path, F_OK) < 0)
+        return gw_task_fail(task, GW_ENOENT, "%s is not there", path);
+    return gw_task_return(task, gw_str("there"));
+}
+GW_TASK(need_file);
+
+/* -- Subjects ------------------------------------------------------------------------------------
+ */
+
+static struct gw_client *client;
+static struct gw_error error;
+
+#define MUST(x)                                                                                    \
+    do {                                                                                           \
+        if ((x) < 0) {                                                                             \
+            (void)fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);          \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static int64_t get_i64(struct gw_future *future, uint32_t rank)
+{
+    struct gw_value *value;
+    int64_t n;
+    MUST(gw_future_get(future, rank, &value, &error));
+    MUST(gw_value_get_i64(value, &n, &error));
+    gw_value_unref(value);
+    return n;
+}
+
+static int square_args(size_t i, struct gw_value **args, void *arg)
+{
+    (void)arg;
+    args[0] = gw_i64((int64_t)i);
+    return 0;
+}
+
+static void subject_map(const char *path)
+{
+    enum { COUNT = 5000 };
+    static struct gw_future *futures[COUNT];
+    static struct gw_value *values[COUNT];
+    static char seen[COUNT];
+    (void)path;
+    const struct gw_map_call call = {
+        .function = &gw_function_square, .count = COUNT, .arg_count = 1, .make_args = square_args};
+    MUST(gw_map(client, &call, futures, &error));
+    struct gw_completions *completions;
+    MUST(gw_completions_new(futures, COUNT, &completions));
+    size_t index;
+    for (size_t i = 0; i < COUNT; i++) {
+        MUST(gw_completions_next(completions, UINT64_MAX, &index));
+        assert(index < COUNT && !seen[index]++);
+    }
+    assert(gw_completions_next(completions, UINT64_MAX, &index) == GW_ENOENT);
+    gw_completions_free(completions);
+    MUST(gw_gather(client, futures, COUNT, values, &error));
+    for (int64_t i = 0; i < COUNT; i++) {
+        int64_t n;
+        MUST(gw_value_get_i64(values[i], &n, &error));
+        assert(n == i * i);
+        gw_value_unref(values[i]);
+    }
+    MUST(gw_future_wait_any(futures, COUNT, UINT64_MAX, &index));
+    for (size_t i = 0; i < COUNT; i++)
+        gw_future_release(futures[i]);
+}
+
+/* Values of every way of travelling: inline, by descriptor; as results, inputs and arguments. */
+static void subject_large(const char *path)
+{
+    static const int64_t sizes[] = {0, 1, 4000, 4096, 4097, 70000, 300000, 5000000};
+    (void)path;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t expected = 0;
+        for (int64_t k = 0; k < sizes[i]; k++)
+            expected += (unsigned char)(k + 1) + (unsigned char)(k + 2);
+        struct gw_graph *graph = gw_graph_new();
+        gw_node a = gw_call(graph, make_bytes, NULL, gw_i64(sizes[i]), gw_i64(1));
+        gw_node b = gw_call(graph, make_bytes, NULL, gw_i64(sizes[i]), gw_i64(2));
+        gw_node sum = gw_call(graph, sum_bytes, NULL, gw_ref(a), gw_ref(b));
+        struct gw_future *futures[2];
+        const gw_node nodes[] = {a, sum};
+        MUST(gw_client_submit_many(client, graph, NULL, nodes, 2, futures, &error));
+        assert(get_i64(futures[1], 0) == expected);
+
+        struct gw_value *value;
+        const void *data;
+        size_t bytes;
+        MUST(gw_future_get(futures[0], 0, &value, &error));
+        MUST(gw_value_get_bytes(value, &data, &bytes, &error));
+        assert(bytes == (size_t)sizes[i]);
+        assert(bytes == 0 || ((const unsigned char *)data)[bytes - 1] == (unsigned char)bytes);
+
+        /* The same bytes as an argument, and scattered, twice into one task. */
+        struct gw_future *again, *scattered;
+        MUST(gw_submit(client, &again, &error, sum_bytes, NULL, gw_bytes(data, bytes)));
+        MUST(gw_scatter(client, value, &scattered, &error));
+        struct gw_graph *second = gw_graph_new();
+        gw_node both = gw_call(second, sum_bytes, NULL, gw_ref_future(second, scattered),
+                               gw_ref_future(second, futures[0]));
+        struct gw_future *twice;
+        MUST(gw_client_submit(client, second, both, &twice, &error));
+        assert(get_i64(twice, 0) == 2 * get_i64(again, 0));
+        gw_value_unref(value);
+        gw_future_release(again);
+        gw_future_release(scattered);
+        gw_future_release(twice);
+        gw_future_release(futures[0]);
+        gw_future_release(futures[1]);
+        gw_graph_free(graph);
+        gw_graph_free(second);
+    }
+}
+
+/* A gang as a node: N results, one rank's and all ranks' values into later tasks. */
+static void subject_gang(const char *path)
+{
+    (void)path;
+    struct gw_future *future;
+    MUST(gw_dispatch(client, 3, &future, &error, rank_times, gw_i64(10)));
+    for (uint32_t rank = 0; rank < 3; rank++)
+        assert(get_i64(future, rank) == rank * 10);
+    struct gw_value *none;
+    assert(gw_future_get(future, 3, &none, &error) == GW_EINVAL);
+    gw_future_release(future);
+
+    struct gw_graph *graph = gw_graph_new();
+    gw_node n = gw_call(graph, square, NULL, gw_i64(3));
+    gw_node gang = gw_call(graph, rank_times, GW_GANG(.ranks = 3), gw_ref(n));
+    gw_node one = gw_call(graph, square, NULL, gw_ref_rank(gang, 2));
+    gw_node all = gw_call(graph, sum_list, NULL, gw_ref_all(gang));
+    gw_graph_after(graph, all, one);
+    const gw_node nodes[] = {one, all};
+    struct gw_future *futures[2];
+    MUST(gw_client_submit_many(client, graph, NULL, nodes, 2, futures, &error));
+    assert(get_i64(futures[0], 0) == 18 * 18);
+    assert(get_i64(futures[1], 0) == 9 * 2 + 18 * 3);
+    gw_future_release(futures[0]);
+    gw_future_release(futures[1]);
+    gw_graph_free(graph);
+}
+
+static void subject_cancel(const char *path)
+{
+    struct gw_future *future, *queued;
+    struct gw_graph *graph = gw_graph_new();
+    gw_node first = gw_call(graph, hang, GW_OPTIONS(.grace_ns = 100000000), gw_str(path));
+    gw_node second = gw_call(graph, square, NULL, gw_ref(first));
+    const gw_node nodes[] = {first, second};
+    struct gw_future *futures[2];
+    MUST(gw_client_submit_many(client, graph, NULL, nodes, 2, futures, &error));
+    future = futures[0];
+    queued = futures[1];
+    FILE *fifo = fopen(path, "r"); /* waits until it runs */
+    int pid = 0;
+    assert(fifo && fscanf(fifo, "%d", &pid) == 1 && pid > 0);
+    (void)fclose(fifo);
+    assert(gw_future_wait(future, 1000000) == GW_ETIMEDOUT);
+    MUST(gw_future_cancel(future, false, &error));
+    struct gw_value *value;
+    assert(gw_future_get(future, 0, &value, &error) == GW_ECANCELLED);
+    assert(gw_future_get(queued, 0, &value, &error) < 0);
+    assert(gw_future_state(queued) == GW_FAILED);
+    gw_future_release(future);
+    gw_future_release(queued);
+    gw_graph_free(graph);
+    struct gw_future *next; /* the slot is free again */
+    MUST(gw_submit(client, &next, &error, square, NULL, gw_i64(4)));
+    assert(get_i64(next, 0) == 16);
+    gw_future_release(next);
+}
+
+static void subject_retry(const char *path)
+{
+    struct gw_future *future;
+    struct gw_value *value;
+    char file[4096];
+    (void)snprintf(file, sizeof file, "%s.made", path);
+    MUST(gw_submit(client, &future, &error, need_file, GW_OPTIONS(.retries = 2), gw_str(file)));
+    assert(gw_future_get(future, 0, &value, &error) == GW_ETASK);
+    assert(strstr(error.text, "is not there"));
+    FILE *made = fopen(file, "w");
+    assert(made);
+    (void)fclose(made);
+    MUST(gw_future_retry(future, &error));
+    MUST(gw_future_get(future, 0, &value, &error));
+    gw_value_unref(value);
+    gw_future_release(future);
+    (void)unlink(file);
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    static const struct {
+        const char *name;
+        void (*run)(const char *path);
+    } subjects[] = {
+        {"map", subject_map},       {"large", subject_large}, {"gang", subject_gang},
+        {"cancel", subject_cancel}, {"retry", subject_retry},
+    };
+    assert(argc == 3);
+    MUST(gw_client_open(&(struct gw_client_options){.slots = 3, .workers = 2}, &client, &error));
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+        if (strcmp(subjects[i].name, argv[1]) == 0)
+            subjects[i].run(argv[2]);
+    gw_client_close(client);
+    (void)printf("%s: well\n", argv[1]);
+    return 0;
+}
