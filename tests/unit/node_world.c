@@ -26,7 +26,6 @@ static void keep(struct world *w, const struct gw_effect *effect)
 
 int step(struct world *w, struct gw_event event)
 {
-    uint64_t opened = 0;
     event.now_ns = w->now_ns;
     int rc = gw_node_core_step(w->core, &event, &w->effects);
     for (size_t i = 0; i < w->effects.list.count; i++) {
@@ -37,7 +36,7 @@ int step(struct world *w, struct gw_event event)
             if (effect->message.type == GW_MESSAGE_spawn) {
                 w->processes = effect->message.spawn.process;
                 if (effect->message.spawn.runner)
-                    opened |= UINT64_C(1) << w->processes;
+                    assert_int_equal(gw_array_push(&w->fresh, w->processes), 0);
             }
             break;
         case GW_EFFECT_CONNECT:
@@ -48,6 +47,7 @@ int step(struct world *w, struct gw_event event)
             break;
         case GW_EFFECT_LEASE:
             w->leases++;
+            w->leased_attempt = effect->number;
             break;
         case GW_EFFECT_UNLEASE:
             w->unleases++;
@@ -61,19 +61,22 @@ int step(struct world *w, struct gw_event event)
         case GW_EFFECT_EXIT:
             w->exits++;
             break;
+        case GW_EFFECT_CLOSE:
+            w->scheduler_closed |= effect->peer.id == SCHEDULER;
+            break;
         default:
             break;
         }
     }
     gw_node_core_check(w->core);
-    for (uint64_t p = 1; p < 64; p++)
-        if (opened >> p & 1) {
-            w->open_runners |= UINT64_C(1) << p;
-            raise_event(w, (struct gw_event){.type = GW_EVENT_OPEN,
-                                             .peer = {RUNNER + p},
-                                             .number = p,
-                                             .role = GW_ROLE_RUNNER});
-        }
+    while (w->fresh.count) {
+        uint64_t process = w->fresh.items[--w->fresh.count];
+        assert_int_equal(gw_map_put(&w->open_runners, process, 1), 0);
+        raise_event(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                         .peer = {RUNNER + process},
+                                         .number = process,
+                                         .role = GW_ROLE_RUNNER});
+    }
     return rc;
 }
 
@@ -165,6 +168,8 @@ void free_world(struct world *w)
     gw_node_core_free(w->core);
     gw_array_deinit(&w->sent);
     gw_array_deinit(&w->sent_to);
+    gw_array_deinit(&w->fresh);
+    gw_map_deinit(&w->open_runners);
     gw_array_deinit(&w->effects.list);
     gw_arena_deinit(&w->effects.arena);
     gw_arena_deinit(&w->arena);
@@ -278,10 +283,9 @@ void spawned(struct world *w, uint64_t process, int code, const char *text)
 
 void runner_closes(struct world *w, uint64_t process)
 {
-    if (w->open_runners >> process & 1)
+    if (gw_map_remove(&w->open_runners, process))
         raise_event(w, (struct gw_event){
                            .type = GW_EVENT_CLOSE, .peer = {RUNNER + process}, .text = "closed"});
-    w->open_runners &= ~(UINT64_C(1) << process);
 }
 
 void bury(struct world *w, uint64_t process)

@@ -4,6 +4,7 @@
 
 #include "tests/unit/unit.h"
 
+#include "graph/base/map.h"
 #include "graph/wire/enums.h"
 #include "worker/core/node.h"
 
@@ -22,9 +23,12 @@ struct world {
     struct gw_node_core *core;
     struct gw_effects effects;
     uint64_t now_ns, sequence;
-    uint64_t processes; /* spawned so far */
+    uint64_t processes;      /* spawned so far */
+    uint64_t leased_attempt; /* the last LEASE */
     uint64_t connects, programs, leases, unleases, aborts, exits, drops;
-    uint64_t open_runners;            /* bit a process */
+    struct gw_map open_runners;       /* process -> 1 */
+    GW_ARRAY(uint64_t) fresh;         /* runners spawned in this step */
+    bool scheduler_closed;            /* the core asked for it */
     GW_ARRAY(struct gw_message) sent; /* since the last clear; borrowed memory copied to arena */
     GW_ARRAY(uint64_t) sent_to;
     struct gw_arena arena;

@@ -49,7 +49,9 @@ static void check_pool(const struct gw_node_core *core, const struct gw_pool *po
         const struct gw_process *process = pool->runners.items[i];
         assert(process->pool == pool && !process->burying);
         assert(process->state <= GW_PROCESS_BUSY);
-        starting += process->state == GW_PROCESS_STARTING && !process->queue.first;
+        assert(!process->starts ||
+               (process->state == GW_PROCESS_STARTING && !process->queue.first));
+        starting += process->starts;
     }
     assert(pool->starting == starting);
 }

@@ -70,6 +70,18 @@ static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const str
     };
 }
 
+/* Whether it is one of those that start for the pool's queue, not for a rank. */
+static void count_starting(struct gw_process *process, bool starts)
+{
+    if (process->starts == starts)
+        return;
+    process->starts = starts;
+    if (starts)
+        process->pool->starting++;
+    else
+        process->pool->starting--;
+}
+
 /* A runner of pool, bound to run where there is one; without a pool the command that run is. */
 struct gw_process *gw_process_start(struct gw_node_core *core, struct gw_pool *pool,
                                     struct gw_run *run)
@@ -94,7 +106,7 @@ struct gw_process *gw_process_start(struct gw_node_core *core, struct gw_pool *p
         if (run)
             gw_process_give(core, process, run);
         else
-            pool->starting++;
+            count_starting(process, true);
         spawn = spawn_of_runner(core, pool, process);
     } else {
         spawn = spawn_of_command(core, run, process);
@@ -124,7 +136,7 @@ void gw_process_unbind(struct gw_node_core *core, struct gw_process *process, st
     gw_run_pull(run);
     run->process = NULL;
     gw_run_push(&core->held, run);
-    process->pool->starting++;
+    count_starting(process, true);
 }
 
 void gw_process_idle(struct gw_node_core *core, struct gw_process *process)
@@ -199,8 +211,7 @@ int gw_process_on_hello(struct gw_node_core *core, struct gw_process *process,
     process->deadline_ns = 0;
     process->pool->proven = true;
     process->pool->start_failures = 0;
-    if (!run)
-        process->pool->starting--;
+    count_starting(process, false);
     gw_process_idle(core, process);
     if (run)
         gw_gang_prepare(core, process, run);
@@ -219,8 +230,7 @@ static void leave_pool(struct gw_process *process)
     for (size_t i = 0; i < pool->runners.count; i++)
         if (pool->runners.items[i] == process) {
             gw_array_remove_swap(&pool->runners, i);
-            if (!process->hello && !process->queue.first)
-                pool->starting--;
+            count_starting(process, false);
             return;
         }
 }
@@ -407,8 +417,11 @@ void gw_process_on_exited(struct gw_node_core *core, const struct gw_msg_exited 
 void gw_process_on_buried(struct gw_node_core *core, const struct gw_msg_buried *message)
 {
     struct gw_process *process = gw_process_find(core, message->process);
-    if (process && process->state != GW_PROCESS_BURIED)
-        buried(core, process);
+    if (!process || process->state == GW_PROCESS_BURIED)
+        return;
+    if (process->state != GW_PROCESS_EXITED) /* its guardian says so before, always */
+        gw_process_on_exited(core, &(struct gw_msg_exited){.process = message->process});
+    buried(core, process);
 }
 
 void gw_process_on_close(struct gw_node_core *core, struct gw_process *process, const char *text)

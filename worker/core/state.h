@@ -171,6 +171,7 @@ struct gw_process {
     bool runner;
     bool burying; /* by our order: what it says from then on is too late */
     bool started_told;
+    bool starts; /* counted in its pool's `starting` */
     uint32_t slots;
     struct gw_pool *pool;
     struct gw_node_link *link;
