@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { OPEN_TIMEOUT_S = 10, CLOSE_TIMEOUT_S = 10 };
@@ -162,14 +163,48 @@ static int start_private(struct gw_client *client, uint32_t slots, struct gw_err
     return rc;
 }
 
+/* The slots that the scheduler knows of. */
+static int count_slots(struct gw_client *client, int64_t *slots, struct gw_error *error)
+{
+    struct gw_value *status;
+    int rc = gw_client_query(client, "status", NULL, &status, error);
+    if (rc < 0)
+        return rc;
+    rc = gw_value_get_i64(gw_value_find(status, "slots"), slots, error);
+    gw_value_unref(status);
+    return rc;
+}
+
+/* A private cluster has what is asked of it, also when that is more than at its start. */
+static int grow(struct gw_client *client, uint32_t slots, struct gw_error *error)
+{
+    uint64_t deadline_ns = gw_clock_now_ns() + OPEN_TIMEOUT_S * GW_NS_PER_S;
+    int64_t before, now;
+    uint32_t more = slots - gw_cluster_slots(client->cluster);
+    int rc = count_slots(client, &before, error);
+    if (rc == 0)
+        rc = gw_cluster_grow(client->cluster, more, error);
+    while (rc == 0 && (rc = count_slots(client, &now, error)) == 0 && now < before + more) {
+        if (gw_clock_now_ns() > deadline_ns)
+            return gw_error_set(error, GW_ETIMEDOUT, "a worker did not start within %d s",
+                                OPEN_TIMEOUT_S);
+        nanosleep(&(struct timespec){.tv_nsec = 2 * GW_NS_PER_MS}, NULL);
+    }
+    return rc;
+}
+
 int gw_client_start(struct gw_client *client, uint32_t slots, struct gw_error *error)
 {
     if (client->closed)
         return gw_error_set(error, GW_ECLOSED, "the client was closed");
-    if (client->started)
+    if (client->started && slots <= client->slots)
         return 0;
     pthread_mutex_lock(&client->start_lock);
     int rc = client->started ? 0 : start_private(client, slots, error);
+    if (rc == 0 && client->cluster && slots > gw_cluster_slots(client->cluster))
+        rc = grow(client, slots, error);
+    if (rc == 0)
+        client->slots = client->cluster ? gw_cluster_slots(client->cluster) : UINT32_MAX;
     pthread_mutex_unlock(&client->start_lock);
     return rc;
 }

@@ -47,6 +47,8 @@ struct gw_client {
     pthread_mutex_t start_lock; /* one thread starts a private cluster or ships the program */
     struct gw_io *io;           /* NULL: a private cluster that nobody has needed yet */
     _Atomic bool started;
+    _Atomic uint32_t
+        slots; /* of a private cluster; UINT32_MAX: somebody else's, not ours to grow */
     struct gw_cluster_options cluster_options;
     struct gw_cluster *cluster; /* private; NULL: somebody else's */
     struct gw_program *program; /* NULL: not shipped yet */
@@ -56,7 +58,7 @@ struct gw_client {
 };
 
 /* gw_client_start makes sure that there is a connection: starts the private cluster at the first
- * need, with at least `slots` slots. Blocks for at most 10 s. */
+ * need. One of its own has at least `slots` slots afterwards. Blocks for at most 10 s. */
 int gw_client_start(struct gw_client *client, uint32_t slots, struct gw_error *error);
 
 /* gw_client_ship makes sure that the cluster has this program: hashes and sends it once. */

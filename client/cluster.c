@@ -5,6 +5,7 @@
 #include "client/cluster.h"
 
 #include "client/address.h"
+#include "graph/base/array.h"
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
 
@@ -34,7 +35,8 @@ struct gw_cluster {
     char socket[PATH_MAX];
     uint32_t slots;
     pid_t pid;
-    int lifeline; /* write end */
+    int lifeline;          /* write end */
+    GW_ARRAY(pid_t) grown; /* workers beside those that the scheduler started */
 };
 
 /* One start of a scheduler. */
@@ -134,8 +136,7 @@ static void reap(pid_t pid)
 }
 
 /* Spawns the daemon: stdin from nowhere, both outputs to its log, a session of its own. */
-static int spawn_daemon(char *const argv[], const struct launch *launch, const int inherited[2],
-                        pid_t *pid)
+static int spawn_daemon(const char *const argv[], int log, const int inherited[2], pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -145,8 +146,8 @@ static int spawn_daemon(char *const argv[], const struct launch *launch, const i
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attr);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, launch->log, 1);
-    posix_spawn_file_actions_adddup2(&actions, launch->log, 2);
+    posix_spawn_file_actions_adddup2(&actions, log, 1);
+    posix_spawn_file_actions_adddup2(&actions, log, 2);
     for (int i = 0; i < 2; i++)
         if (inherited[i] >= 0) /* onto itself: it loses close-on-exec, in the child only */
             posix_spawn_file_actions_adddup2(&actions, inherited[i], inherited[i]);
@@ -154,7 +155,8 @@ static int spawn_daemon(char *const argv[], const struct launch *launch, const i
     posix_spawnattr_setsigdefault(&attr, &all);
     posix_spawnattr_setflags(&attr,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-    int rc = posix_spawn(pid, argv[0], &actions, &attr, argv, environ);
+    /* posix_spawn does not write to argv */
+    int rc = posix_spawn(pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attr);
     return rc;
@@ -206,9 +208,7 @@ static int launch_start(struct launch *launch, struct gw_error *error)
         argv[argc++] = "--idle-stop";
         argv[argc++] = idle;
     }
-    char *words[20];
-    memcpy(words, argv, sizeof words); /* posix_spawn does not write to them */
-    rc = spawn_daemon(words, launch, (const int[]){ready_pipe[1], life_pipe[0]}, &launch->pid);
+    rc = spawn_daemon(argv, launch->log, (const int[]){ready_pipe[1], life_pipe[0]}, &launch->pid);
     if (rc != 0) {
         rc = gw_error_set(error, GW_ENOSCHEDULER, "cannot start %s: %s", binary, strerror(rc));
         goto fail;
@@ -362,14 +362,48 @@ fail:
     return rc;
 }
 
+int gw_cluster_grow(struct gw_cluster *cluster, uint32_t slots, struct gw_error *error)
+{
+    char binary[PATH_MAX], path[PATH_MAX], number[16];
+    pid_t pid;
+    int rc = gw_cluster_find_binary(binary, error);
+    if (rc < 0)
+        return rc;
+    snprintf(path, sizeof path, "%s/worker-grown.log", cluster->dir);
+    int log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (log < 0)
+        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+    snprintf(number, sizeof number, "%u", slots);
+    const char *argv[] = {binary,    "worker", "--dir",     cluster->dir,
+                          "--slots", number,   "--private", NULL};
+    if (gw_array_reserve(&cluster->grown, 1) < 0)
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    else if ((rc = spawn_daemon(argv, log, (const int[]){-1, -1}, &pid)) != 0)
+        rc = gw_error_set(error, GW_ENOSCHEDULER, "cannot start %s: %s", binary, strerror(rc));
+    close(log);
+    if (rc < 0)
+        return rc;
+    cluster->grown.items[cluster->grown.count++] = pid;
+    cluster->slots += slots;
+    return 0;
+}
+
+static void stop(pid_t pid)
+{
+    if (!gw_cluster_wait_gone(pid, STOP_TIMEOUT_S * GW_NS_PER_S))
+        kill(pid, SIGKILL);
+    reap(pid);
+}
+
 void gw_cluster_close(struct gw_cluster *cluster)
 {
     if (!cluster)
         return;
     close(cluster->lifeline);
-    if (!gw_cluster_wait_gone(cluster->pid, STOP_TIMEOUT_S * GW_NS_PER_S))
-        kill(cluster->pid, SIGKILL);
-    reap(cluster->pid);
+    stop(cluster->pid);
+    for (size_t i = 0; i < cluster->grown.count; i++)
+        stop(cluster->grown.items[i]); /* they go with their scheduler */
+    gw_array_deinit(&cluster->grown);
     gw_dir_remove(cluster->dir, NULL); /* a scheduler that was killed could not */
     free(cluster);
 }

@@ -35,7 +35,10 @@ const char *gw_cluster_socket(const struct gw_cluster *cluster);
 /* gw_cluster_cores is how many cores this process may use. */
 uint32_t gw_cluster_cores(void);
 
-/* gw_cluster_slots is how many slots it was started with. */
+/* gw_cluster_grow starts one more worker, with so many slots; it registers a moment later. */
+int gw_cluster_grow(struct gw_cluster *cluster, uint32_t slots, struct gw_error *error);
+
+/* gw_cluster_slots is how many slots it was given in all. */
 uint32_t gw_cluster_slots(const struct gw_cluster *cluster);
 
 /* gw_cluster_up starts this user's shared cluster, which outlives this process; *pid is its
