@@ -11,8 +11,10 @@
 
 Every test has a HOME, a runtime and a temporary folder of its own, so its clusters are its own. All
 that it starts carries a mark in the environment, across setsid and exec: what still runs when the
-test ends is killed, and fails the test. Nothing here sleeps: processes are waited for by pidfd,
-output by its arrival, and every wait has an end. Python's standard library only."""
+test ends is killed, and fails the test; so does what a sanitizer found in any of it. Nothing here
+sleeps: processes are waited for by pidfd, output by its arrival, and every wait has an end. It is
+Python's standard library only."""
+import glob
 import json
 import os
 import re
@@ -150,7 +152,19 @@ class Case(unittest.TestCase):
             os.mkdir(self.env[name], 0o700)
         self.env.update({MARK: self.mark, "GANGWAY_BINARY": BINARY,
                          "PATH": f"{os.path.dirname(BINARY)}:{os.environ['PATH']}"})
+        # What a sanitizer finds in a daemon would only reach its log: it goes to files here.
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+            given = [self.env[name]] if name in self.env else []
+            self.env[name] = ":".join(given + [f"log_path={self.dir}/sanitizer"])
         self.started, self.is_up = [], False
+
+    def reports(self):
+        """What sanitizers found in the processes of this test."""
+        text = ""
+        for path in sorted(glob.glob(self.dir + "/sanitizer.*")):
+            with open(path, encoding="utf-8", errors="replace") as f:
+                text += f.read()
+        return text
 
     def tearDown(self):
         if self.is_up:  # its end is no must: the test may have killed it
@@ -165,7 +179,9 @@ class Case(unittest.TestCase):
             process.popen.wait()
             process.popen.stdout.close()
         files = sorted(os.listdir(self.env["TMPDIR"]))
+        reports = self.reports()
         shutil.rmtree(self.dir, ignore_errors=True)
+        self.assertEqual(reports, "", "a sanitizer has found something")
         self.assertEqual(left, [], "processes were left behind")
         self.assertEqual(files, [], "files were left behind in TMPDIR")
 

@@ -16,6 +16,9 @@ class Leaves(e2e.Case):
     def leaves_file(self):
         self.run_program("sh", "-c", "echo a >$TMPDIR/a")
 
+    def reports_race(self):
+        self.run_program("sh", "-c", 'echo race >"${TSAN_OPTIONS##*log_path=}.$$"')
+
     def hangs(self):
         self.run_program("sleep", "infinity", timeout_s=0.2)
 
@@ -42,6 +45,7 @@ class Frame(e2e.Case):
         self.assertIn("processes were left behind", said)
         self.assertIn("sleep infinity", said)
         self.assertIn("files were left behind", outcome("leaves_file"))
+        self.assertIn("a sanitizer has found something", outcome("reports_race"))
         self.assertEqual("", outcome("leaves_nothing"))
 
     def test_sees_what_hangs_or_fails(self):
