@@ -31,15 +31,30 @@ int pet_trainer_recipe(const char *size, uint32_t ranks, struct pet_trainer_opti
 /* -- The argument --------------------------------------------------------------------------------
  */
 
-struct gw_value *pet_trainer_argument(const struct pet_trainer_options *options)
+struct entry {
+    const char *key;
+    struct gw_value *value;
+};
+
+/* Makes a dict of entries, whose values it takes; NULL when out of memory. */
+static struct gw_value *make_dict(const struct entry *entries, size_t count)
 {
     struct gw_value *dict = gw_dict();
-    if (!dict)
+    int rc = dict ? 0 : GW_ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        int set = gw_dict_set(dict, entries[i].key, entries[i].value);
+        rc = rc < 0 ? rc : set;
+    }
+    if (rc < 0) {
+        gw_value_unref(dict);
         return NULL;
-    const struct {
-        const char *key;
-        struct gw_value *value;
-    } entries[] = {
+    }
+    return dict;
+}
+
+struct gw_value *pet_trainer_argument(const struct pet_trainer_options *options)
+{
+    const struct entry entries[] = {
         {"size", gw_str(options->size)},
         {"data", gw_str(options->data ? options->data : "")},
         {"column", gw_str(options->column ? options->column : "")},
@@ -53,16 +68,7 @@ struct gw_value *pet_trainer_argument(const struct pet_trainer_options *options)
         {"seed", gw_i64(options->seed)},
         {"points", gw_i64(options->points)},
     };
-    int rc = 0;
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        int set = gw_dict_set(dict, entries[i].key, entries[i].value);
-        rc = rc < 0 ? rc : set;
-    }
-    if (rc < 0) {
-        gw_value_unref(dict);
-        return NULL;
-    }
-    return dict;
+    return make_dict(entries, sizeof entries / sizeof *entries);
 }
 
 static int read_options(const struct gw_value *dict, struct pet_trainer_options *options,
@@ -261,29 +267,14 @@ static int run(struct trainer *trainer)
 static struct gw_value *make_result(const struct trainer *trainer)
 {
     const struct pet_train_progress *progress = pet_train_progress(trainer->train);
-    struct gw_value *dict = gw_dict();
-    if (!dict)
-        return NULL;
-    const struct {
-        const char *key;
-        struct gw_value *value;
-    } entries[] = {
+    const struct entry entries[] = {
         {"curve",
          gw_bytes(trainer->curve, trainer->point_count * PET_POINT_NUMBERS * sizeof(double))},
         {"held_out_loss", gw_f64(progress->held_out_loss)},
         {"samples_per_s", gw_f64(progress->samples_per_s)},
         {"seconds", gw_f64(progress->seconds)},
     };
-    int rc = 0;
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        int set = gw_dict_set(dict, entries[i].key, entries[i].value);
-        rc = rc < 0 ? rc : set;
-    }
-    if (rc < 0) {
-        gw_value_unref(dict);
-        return NULL;
-    }
-    return dict;
+    return make_dict(entries, sizeof entries / sizeof *entries);
 }
 
 int pet_trainer_read_result(const struct gw_value *value, struct pet_trainer_result *out,
