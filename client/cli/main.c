@@ -31,13 +31,17 @@ const struct gw_cli_command gw_cli_commands[] = {
 
 int gw_cli_version(int argc, char **argv)
 {
-    static const struct gw_option table[] = {{0}};
+    bool json = false;
+    const struct gw_option table[] = {
+        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
+        {0},
+    };
     const struct gw_options options = {
         .command = "version", .arguments = "", .summary = "Print the version.", .table = table};
     int first, exit_code;
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
-    printf("gangway %s\n", gw_version());
+    printf(json ? "{\"version\": \"%s\"}\n" : "gangway %s\n", gw_version());
     return GW_EXIT_OK;
 }
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The client's API against real clusters: a private one, and shared ones of one and two workers."""
 import os
+import signal
 
 import e2e
 
 VALUES = os.path.join(e2e.BUILD, "bin", "values")
-SHARED = ("large", "map", "retry", "cancel", "leave")
+SHARED = ("large", "gang", "map", "retry", "cancel", "leave")
 
 
 class Values(e2e.Case):
@@ -30,6 +31,24 @@ class Values(e2e.Case):
 
     def test_two_workers(self):
         self.shared("--slots", "4", "--workers", "2")
+
+
+    def test_leftovers_of_the_killed_are_swept(self):
+        """Client and scheduler killed at once leave a folder; the next private cluster takes it."""
+        folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway")
+        up = e2e.Lines(self.fifo())
+        self.addCleanup(up.close)
+        job = self.start(e2e.BINARY, "submit", "--", "sh", "-c", 'echo up > "$0"; read x', up.path)
+        up.next()
+        pids = e2e.pids_marked(self.mark)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        for pid in pids:
+            self.assertTrue(e2e.wait_gone(pid, 10))
+        job.wait()
+        self.assertEqual(len(os.listdir(folder)), 1)
+        self.check("map")
+        self.assertEqual(os.listdir(folder), [])
 
 
 if __name__ == "__main__":

@@ -3,6 +3,9 @@
 #include "tests/unit/fake_scheduler.h"
 #include "tests/unit/unit.h"
 
+#include "client/program.h"
+#include "graph/base/dir.h"
+
 #include <gangway/gangway.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -557,6 +560,38 @@ static void test_folders_open_to_others_are_refused(void **state)
     unsetenv("XDG_RUNTIME_DIR");
 }
 
+static void test_what_is_shipped(void **state)
+{
+    struct gw_error error;
+    struct gw_program *first, *second;
+    char home[] = "/tmp/gw-cache-XXXXXX", path[64];
+    uint64_t bytes;
+    int fd;
+    assert_non_null(mkdtemp(home));
+    assert_int_equal(setenv("XDG_CACHE_HOME", home, 1), 0);
+    assert_true(gw_program_is_system("/usr/lib/x86_64-linux-gnu/libc.so.6"));
+    assert_true(gw_program_is_system("/lib64/ld-linux-x86-64.so.2"));
+    assert_false(gw_program_is_system("/usr/local/lib/libmine.so"));
+    assert_false(gw_program_is_system("/home/lib/libmine.so"));
+
+    assert_int_equal(gw_program_new(&first, &error), 0);
+    assert_int_equal(gw_program_new(&second, &error), 0); /* out of the cache now */
+    assert_memory_equal(first->hash, second->hash, GW_HASH_BYTES);
+    assert_string_equal(first->files[0].name, "test_client");
+    assert_int_equal(gw_program_open(first, first->files[0].hash, &fd, &bytes), 0);
+    uint8_t hash[GW_HASH_BYTES];
+    assert_int_equal(gw_hash_file(fd, hash, &error), 0);
+    assert_memory_equal(hash, second->files[0].hash, GW_HASH_BYTES);
+    close(fd);
+    assert_int_equal(gw_program_open(first, first->hash, &fd, &bytes), GW_ENOENT);
+    gw_program_free(first);
+    gw_program_free(second);
+    snprintf(path, sizeof path, "%s/gangway/hashes", home);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(gw_dir_remove(home, NULL), 0);
+    unsetenv("XDG_CACHE_HOME");
+}
+
 static void test_inline(void **state)
 {
     struct gw_error error;
@@ -630,6 +665,7 @@ int main(int argc, char **argv)
         WITH_FAKE(test_futures_of_a_closed_client),
         cmocka_unit_test(test_opening_what_is_not_there),
         cmocka_unit_test(test_folders_open_to_others_are_refused),
+        cmocka_unit_test(test_what_is_shipped),
         cmocka_unit_test(test_inline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

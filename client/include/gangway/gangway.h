@@ -33,16 +33,19 @@ struct gw_client_options {
     const char *address;  /* of a cluster ("unix:/path"); NULL: $GANGWAY_ADDRESS, else this user's
                              running cluster, else a private one is started */
     const char *name;     /* of this session, shown in listings; NULL: the program's name */
-    uint32_t slots;       /* of a private cluster; 0: the cores of this machine */
+    uint32_t slots;       /* of a private cluster; 0: the cores of this machine; it grows when a
+                             task or gang needs more */
     uint32_t workers;     /* of a private cluster; 0: 1 */
     bool must_exist;      /* do not start a private cluster: GW_ENOSCHEDULER instead */
     bool private_cluster; /* always start a private one */
 };
 
-/* gw_client_open connects (blocks for at most 10 s) and starts the client's I/O thread. options may
- * be NULL. GW_ENOSCHEDULER, GW_EVERSION, GW_EPERM, GW_EIO. Close it with gw_client_close, which
- * ends a private cluster and cancels what is unfinished and attached; it blocks until that is done,
- * at most 10 s, and accepts NULL. Futures of a closed client answer GW_ECLOSED. */
+/* gw_client_open connects (blocks for at most 10 s) and starts the client's I/O thread; a private
+ * cluster is started by the first call that needs it, which blocks for as long and may give
+ * GW_ENOSCHEDULER then. options may be NULL. GW_ENOSCHEDULER, GW_EVERSION, GW_EPERM, GW_EIO. Close
+ * it with gw_client_close, which ends a private cluster and cancels what is unfinished and
+ * attached; it blocks until that is done, at most 10 s, and accepts NULL. Futures of a closed
+ * client answer GW_ECLOSED. */
 GW_API int gw_client_open(const struct gw_client_options *options, struct gw_client **client,
                           struct gw_error *error);
 GW_API void gw_client_close(struct gw_client *client);

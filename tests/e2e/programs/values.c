@@ -131,6 +131,53 @@ static void large(void)
     }
 }
 
+/* ([bytes...]): the same of a list. */
+static int count_list(struct gw_task *task)
+{
+    int64_t right = 0;
+    struct gw_value *list;
+    if (gw_task_arg_value(task, 0, &list) < 0)
+        return GW_EINVAL;
+    for (size_t k = 0; k < gw_value_count(list); k++) {
+        const void *data;
+        size_t bytes;
+        if (gw_value_get_bytes(gw_value_at(list, k), &data, &bytes, gw_task_error(task)) < 0)
+            return GW_EINVAL;
+        for (size_t i = 0; i < bytes; i++)
+            right += ((const unsigned char *)data)[i] == (unsigned char)(i * 7);
+    }
+    return gw_task_return(task, gw_i64(right));
+}
+GW_TASK(count_list);
+
+/* Large values of ranks, one and all of them taken by other tasks, also inside of lists. */
+static void gang(void)
+{
+    enum { RANKS = 2, BYTES = 200000 };
+    struct gw_future *futures[3];
+    struct gw_value *value, *mine = pattern(BYTES), *list = gw_list();
+    struct gw_graph *graph = gw_graph_new();
+    gw_node made = gw_call(graph, make, GW_GANG(.ranks = RANKS), gw_i64(BYTES));
+    gw_node all = gw_call(graph, count_list, NULL, gw_ref_all(made));
+    gw_list_push(list, gw_value_ref(mine));
+    gw_list_push(list, gw_ref_rank(made, 1));
+    gw_node nested = gw_call(graph, count_list, GW_GANG(.ranks = RANKS), list);
+    gw_graph_after(graph, nested, all);
+    gw_node nodes[] = {made, all, nested};
+    CHECK(gw_client_submit_many(client, graph, NULL, nodes, 3, futures, &error) == 0);
+    gw_graph_free(graph);
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        CHECK(gw_future_get(futures[0], rank, &value, &error) == 0);
+        CHECK(gw_value_equal(value, mine));
+        gw_value_unref(value);
+        CHECK(number(futures[2], rank) == 2 * BYTES);
+    }
+    CHECK(number(futures[1], 0) == RANKS * BYTES);
+    gw_value_unref(mine);
+    for (int i = 0; i < 3; i++)
+        gw_future_release(futures[i]);
+}
+
 static int make_args(size_t i, struct gw_value **args, void *arg)
 {
     args[0] = pattern(i % 100 == 0 ? 100000 : 10);
@@ -232,7 +279,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = {{"large", large},   {"map", map},   {"retry", retry},
+    } tests[] = {{"large", large},   {"gang", gang}, {"map", map},    {"retry", retry},
                  {"cancel", cancel}, {"grow", grow}, {"leave", leave}};
     const struct gw_client_options options = {.slots = 2};
     CHECK(gw_client_open(&options, &client, &error) == 0);
