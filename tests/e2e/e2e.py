@@ -15,6 +15,7 @@ test ends is killed, and fails the test; so does what a sanitizer found in any o
 sleeps: processes are waited for by pidfd, output by its arrival, and every wait has an end. It is
 Python's standard library only."""
 import glob
+import contextlib
 import json
 import os
 import re
@@ -174,7 +175,8 @@ class Case(unittest.TestCase):
         left = [(pid, command_of(pid)) for pid in pids_marked(self.mark)
                 if not wait_gone(pid, max(0, deadline - time.monotonic()))]
         for pid in pids_marked(self.mark):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         for process in self.started:
             process.popen.wait()
             process.popen.stdout.close()

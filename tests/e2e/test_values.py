@@ -32,17 +32,18 @@ class Values(e2e.Case):
     def test_two_workers(self):
         self.shared("--slots", "4", "--workers", "2")
 
-
     def test_leftovers_of_the_killed_are_swept(self):
         """Client and scheduler killed at once leave a folder; the next private cluster takes it."""
         folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway")
         up = e2e.Lines(self.fifo())
         self.addCleanup(up.close)
-        job = self.start(e2e.BINARY, "submit", "--", "sh", "-c", 'echo up > "$0"; read x', up.path)
+        job = self.start(e2e.BINARY, "submit", "--", "sh", "-c", 'echo up > "$0"; exec tail -f /dev/null',
+                         up.path)
         up.next()
         pids = e2e.pids_marked(self.mark)
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # none may see another's end and tidy up
+            for pid in pids:
+                os.kill(pid, number)
         for pid in pids:
             self.assertTrue(e2e.wait_gone(pid, 10))
         job.wait()
