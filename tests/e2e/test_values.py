@@ -37,8 +37,8 @@ class Values(e2e.Case):
         folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway")
         up = e2e.Lines(self.fifo())
         self.addCleanup(up.close)
-        job = self.start(e2e.BINARY, "submit", "--", "sh", "-c", 'echo up > "$0"; exec tail -f /dev/null',
-                         up.path)
+        job = self.start(e2e.BINARY, "submit", "--", "sh", "-c",
+                         'echo up > "$0"; exec tail -f /dev/null', up.path)
         up.next()
         pids = e2e.pids_marked(self.mark)
         for number in (signal.SIGSTOP, signal.SIGKILL):  # none may see another's end and tidy up
