@@ -224,6 +224,16 @@ struct gw_value *gw_ref_future(struct gw_graph *graph, const struct gw_future *f
 /* -- Maps ----------------------------------------------------------------------------------------
  */
 
+static int check_plain(size_t i, size_t k, const struct gw_value *value, struct gw_error *error)
+{
+    if (gw_value_type(value) != GW_REF)
+        return 0;
+    return gw_error_set(error, GW_EINVAL,
+                        "call %zu, argument %zu is a reference, which gw_map does not take: make a "
+                        "graph of gw_call",
+                        i, k);
+}
+
 /* The MessagePack list of one call's arguments; the values are taken. */
 static int encode_call(const struct gw_map_call *call, size_t i, struct gw_value **values,
                        struct gw_buffer *buffer, struct gw_error *error)
@@ -241,6 +251,8 @@ static int encode_call(const struct gw_map_call *call, size_t i, struct gw_value
     if (rc >= 0 && (rc = gw_buffer_append(buffer, head, count < 16 ? 1 : 3)) < 0)
         gw_error_set(error, rc, "out of memory");
     for (size_t k = 0; k < count; k++) {
+        if (rc >= 0)
+            rc = check_plain(i, k, values[k], error);
         if (rc >= 0 && (rc = values[k] ? gw_codec_encode(values[k], NULL, buffer) : GW_ENOMEM) < 0)
             gw_error_set(error, rc, "call %zu, argument %zu: %s", i, k, gw_error_text(rc));
         gw_value_unref(values[k]);
@@ -279,6 +291,8 @@ static int map_inline(struct gw_client *client, const struct gw_map_call *call,
         rc = call->make_args(i, values, call->arg);
         if (rc < 0)
             gw_error_set(error, rc, "the arguments of call %zu cannot be made", i);
+        for (size_t k = 0; k < call->arg_count && rc == 0; k++)
+            rc = check_plain(i, k, values[k], error);
         for (size_t k = 0; k < call->arg_count && rc < 0; k++)
             gw_value_unref(values[k]);
         if (rc == 0)

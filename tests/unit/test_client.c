@@ -323,6 +323,12 @@ static void test_map_of_many(void **state)
     free(values);
 }
 
+static int make_reference(size_t i, struct gw_value **args, void *arg)
+{
+    args[0] = i == 1 ? gw_ref(*(gw_node *)arg) : gw_nil();
+    return 0;
+}
+
 static void test_map_that_cannot_be_made(void **state)
 {
     struct fixture *f = *state;
@@ -335,6 +341,10 @@ static void test_map_that_cannot_be_made(void **state)
                                .arg = &at};
     assert_int_equal(gw_map(f->client, &call, futures, &f->error), GW_EIO);
     assert_non_null(strstr(f->error.text, "call 2"));
+    call.make_args = make_reference;
+    call.arg = &(gw_node){0};
+    assert_int_equal(gw_map(f->client, &call, futures, &f->error), GW_EINVAL);
+    assert_non_null(strstr(f->error.text, "call 1, argument 0 is a reference"));
     call.count = 0;
     assert_int_equal(gw_map(f->client, &call, futures, &f->error), 0);
 }

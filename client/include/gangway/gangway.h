@@ -81,10 +81,13 @@ GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
                           size_t count);
 
 /* gw_map submits `count` calls of a function at once: make_args(i, args, arg) fills the arguments
- * of call i (args: room for arg_count values, all taken). futures: room for count. */
+ * of call i (args: room for arg_count values, all taken) and returns 0, or a negative GW_E... that
+ * ends the map; it runs on this thread, before gw_map returns. Arguments are no references: where a
+ * call takes a future or a node, make a graph of gw_call. At most 255 arguments. futures: room for
+ * count; all or none are given. */
 struct gw_map_call {
-    const struct gw_function *function;
-    const struct gw_task_options *options; /* may be NULL */
+    const struct gw_function *function;    /* &gw_function_NAME of a GW_TASK(NAME) */
+    const struct gw_task_options *options; /* may be NULL; its name is the job's */
     size_t count;
     size_t arg_count;
     int (*make_args)(size_t i, struct gw_value **args, void *arg);
@@ -93,15 +96,17 @@ struct gw_map_call {
 GW_API int gw_map(struct gw_client *client, const struct gw_map_call *call,
                   struct gw_future **futures, struct gw_error *error);
 
-/* gw_scatter puts a value (borrowed) into the cluster once, for many tasks to take by
- * gw_ref_future. gw_gather gets `count` futures' values (rank 0's), blocks; values: room for count,
- * each to be unref'd; on the first error none are given. */
+/* gw_scatter puts a value (borrowed) into the cluster once, for many tasks of graphs to take by
+ * gw_ref_future; releasing the future frees it. gw_gather gets `count` futures' values (rank 0's),
+ * blocks; values: room for count, each to be unref'd; on the first error none are given. */
 GW_API int gw_scatter(struct gw_client *client, const struct gw_value *value,
                       struct gw_future **future, struct gw_error *error);
 GW_API int gw_gather(struct gw_client *client, struct gw_future *const *futures, size_t count,
                      struct gw_value **values, struct gw_error *error);
 
-/* gw_ref_future stands, inside `graph`, for the result of a future of an earlier submission. */
+/* gw_ref_future stands, inside `graph`, for the result of a future of an earlier submission or a
+ * scatter (rank 0's of a gang); the future may be pending, and must not be released before the
+ * graph was submitted. */
 GW_API struct gw_value *gw_ref_future(struct gw_graph *graph, const struct gw_future *future);
 
 /* States of a future. */
@@ -117,8 +122,8 @@ GW_API int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_valu
                          struct gw_error *error);
 
 /* gw_future_wait blocks until the task has ended (well or not: 0) or timeout_ns passed
- * (GW_ETIMEDOUT); UINT64_MAX waits for ever. gw_future_wait_any gives the index of one that has
- * ended, of `count`. */
+ * (GW_ETIMEDOUT); UINT64_MAX waits for ever. gw_future_wait_any does so for one of
+ * `count` and gives its index; one that had ended before counts, so leave it out of the next. */
 GW_API int gw_future_wait(struct gw_future *future, uint64_t timeout_ns);
 GW_API int gw_future_wait_any(struct gw_future *const *futures, size_t count, uint64_t timeout_ns,
                               size_t *index);

@@ -67,8 +67,8 @@ GW_API int gw_task_fail(struct gw_task *task, int code, const char *format, ...)
 /* gw_task_error is where the text of this task's error lies, to pass to functions that want one. */
 GW_API struct gw_error *gw_task_error(struct gw_task *task);
 
-/* Who and where: the job's id, the task's index in it, which attempt this is (0 the first), the
- * name of the function; borrowed. */
+/* gw_task_job, gw_task_index and gw_task_try: the job's number, the task's index in it, and which
+ * attempt this is (0: the first). */
 GW_API uint64_t gw_task_job(const struct gw_task *task);
 GW_API uint32_t gw_task_index(const struct gw_task *task);
 GW_API uint32_t gw_task_try(const struct gw_task *task);
@@ -79,8 +79,7 @@ GW_API uint32_t gw_task_rank(const struct gw_task *task);
 GW_API uint32_t gw_task_world(const struct gw_task *task);
 GW_API uint32_t gw_task_local_rank(const struct gw_task *task);
 
-/* gw_task_gpus gives the ids of the GPUs that this rank may use, as CUDA sees them in this process.
- */
+/* gw_task_gpu_count is how many GPUs this rank may use: CUDA sees these only, from 0 on. */
 GW_API uint32_t gw_task_gpu_count(const struct gw_task *task);
 
 /* gw_task_comm is the gang's communicator, of one rank in an ordinary task; borrowed, closed by the
