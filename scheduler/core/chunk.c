@@ -39,8 +39,8 @@ static void describe_need(const struct gw_sched *sched, const struct gw_shape *s
     if (gpus && (size_t)n < bytes)
         n += snprintf(text + n, bytes - (size_t)n, ", %u GPU%s", gpus, gpus == 1 ? "" : "s");
     if (shape->memory_bytes && (size_t)n < bytes)
-        (void)snprintf(text + n, bytes - (size_t)n, ", %.1f GB of memory",
-                       (double)shape->memory_bytes / 1e9);
+        (void)snprintf(text + n, bytes - (size_t)n, ", %.1f GiB of memory",
+                       (double)shape->memory_bytes / (1 << 30));
 }
 
 static void describe_largest(const struct gw_sched *sched, char *text, size_t bytes)
@@ -52,8 +52,8 @@ static void describe_largest(const struct gw_sched *sched, char *text, size_t by
             (!largest || worker->slots > largest->slots))
             largest = worker;
     }
-    (void)snprintf(text, bytes, "%u slots, %u GPUs, %.1f GB of memory", largest->slots,
-                   largest->gpu_count, (double)largest->memory_bytes / 1e9);
+    (void)snprintf(text, bytes, "%u slots, %u GPUs, %.1f GiB of memory", largest->slots,
+                   largest->gpu_count, (double)largest->memory_bytes / (1 << 30));
 }
 
 int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *shape,

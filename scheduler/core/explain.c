@@ -74,7 +74,7 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     if (gpus)
         say(text, ", %u GPU%s %s", gpus, gpus == 1 ? "" : "s", shape->ranks ? "a rank" : "");
     if (shape->memory_bytes)
-        say(text, ", %.1f GB of memory%s", (double)shape->memory_bytes / 1e9,
+        say(text, ", %.1f GiB of memory%s", (double)shape->memory_bytes / (1 << 30),
             shape->ranks ? " a rank" : "");
     say(text, "; %u of %u slots %s free", sched->slots_free, sched->slots,
         sched->slots_free == 1 ? "is" : "are");
@@ -109,11 +109,26 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     if (job->tasks.state[row] == GW_TASK_CANCELLING)
         say(text, "it is being ended at its worker; ");
     if (gang)
-        say(text, "its gang of %u is %s: %u ranks stand, %u have not ended", gang->count,
+        say(text, "its gang of %u is %s: %u ranks have started, %u have not ended", gang->count,
             gw_sm_name(&gw_sched_gang_sm, gang->state), gang->ready, gang->live);
     else
         say(text, "it is at worker %u, attempt %u", job->tasks.worker[row],
             job->tasks.charges[row].tries);
+}
+
+/* A text that names the task itself says so once. */
+static void explain_ended(struct gw_job *job, uint32_t row, struct text *text)
+{
+    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    const char *why = failure ? failure->text : "", *state;
+    state = gw_sm_name(&gw_sched_task_sm, job->tasks.state[row]);
+    size_t label = text->used < text->size && text->used > 2 ? text->used - 2 : 0; /* less ": " */
+    if (label > 0 && strncmp(why, text->to, label) == 0)
+        text->used = 0;
+    if (*why && strcmp(why, state) != 0)
+        say(text, "%s: %s", state, why);
+    else
+        say(text, "%s", state);
 }
 
 void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t row, char *to,
@@ -123,7 +138,6 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
     char label[128];
     gw_sched_task_label(job, row, label, sizeof label);
     say(&text, "%s (task %u of job %llu): ", label, row, (unsigned long long)job->id);
-    const struct gw_failure *failure = gw_sched_failure_of(job, row);
     switch (job->tasks.state[row]) {
     case GW_TASK_WAITING:
         explain_waiting(sched, job, row, &text);
@@ -140,7 +154,6 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
         say(&text, "it is done");
         break;
     default:
-        say(&text, "%s: %s", gw_sm_name(&gw_sched_task_sm, job->tasks.state[row]),
-            failure ? failure->text : "");
+        explain_ended(job, row, &text);
     }
 }

@@ -151,6 +151,8 @@ static struct gw_value *query_jobs(const struct gw_sched *sched)
         const struct gw_spec *spec = job->specs.count ? &job->specs.items[0] : NULL;
         if (spec && spec->message.kind == GW_SPEC_VALUE)
             continue; /* a value that somebody scattered is no work */
+        if (job->tasks.count == 0)
+            continue; /* nor is a job that was taken back before it had a task */
         GW_MUST(gw_list_push(list, describe_job(sched, job)));
         rows++;
     }
