@@ -16,7 +16,9 @@ int gw_cli_cancel(int argc, char **argv)
         .command = "cancel",
         .arguments = "JOB",
         .summary = "End jobs: their processes get SIGTERM, and SIGKILL after their grace.",
-        .details = "JOB is a number, a list like 1,3,5-8, last, or all (that have not ended).",
+        .details =
+            "JOB is a number, a list like 1,3,5-8, last, or all (that have not ended). What\n"
+            "has ended already stays as it is.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -35,14 +37,15 @@ int gw_cli_cancel(int argc, char **argv)
     if (rc < 0)
         exit_code = gw_cli_error(&error);
     for (size_t i = 0; i < selector.count; i++) {
-        unsigned long long job = selector.jobs[i];
-        rc = gw_job_cancel(client, job, now, &error);
+        unsigned long long job = selector.items[i].job;
+        bool ended = selector.items[i].ended;
+        rc = ended ? 0 : gw_job_cancel(client, job, now, &error);
         if (rc < 0)
             exit_code = gw_cli_error(&error);
         else if (json)
-            printf("{\"job\": %llu, \"cancelled\": true}\n", job);
+            printf("{\"job\":%llu,\"cancelled\":%s}\n", job, ended ? "false" : "true");
         else
-            fprintf(stderr, "job %llu: cancelled\n", job);
+            fprintf(stderr, "job %llu: %s\n", job, ended ? "had ended already" : "cancelled");
     }
     gw_selector_deinit(&selector);
     gw_client_close(client);

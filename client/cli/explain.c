@@ -57,7 +57,7 @@ int gw_cli_explain(int argc, char **argv)
         return exit_code;
     int rc = gw_selector_init(&selector, client, argv[first], true, &error);
     for (size_t i = 0; i < selector.count && rc == 0; i++)
-        rc = explain(client, selector.jobs[i], json, &error);
+        rc = explain(client, selector.items[i].job, json, &error);
     if (rc < 0)
         exit_code = gw_cli_error(&error);
     gw_selector_deinit(&selector);

@@ -35,11 +35,11 @@ struct launch {
 static bool parse(struct launch *launch, int argc, char **argv, int *exit_code)
 {
     struct gw_task_options *task = &launch->task;
-    const char *per = launch->gang ? "of each rank" : "of it";
+    const char *who = launch->gang ? "each rank" : "it";
     char gpus[40], memory[48], slots[64];
-    snprintf(gpus, sizeof gpus, "GPUs %s", per);
-    snprintf(memory, sizeof memory, "memory kept free %s (8G)", per);
-    snprintf(slots, sizeof slots, "slots %s (default: 1)", per);
+    snprintf(gpus, sizeof gpus, "GPUs that %s takes", who);
+    snprintf(memory, sizeof memory, "memory reserved for %s, like 8G", who);
+    snprintf(slots, sizeof slots, "slots that %s takes (default: 1)", who);
     const struct gw_option table[] = {
         {"ranks", 'n', GW_OPTION_U32, &task->ranks, "N", "processes of the gang (default: 1)"},
         {"detach", 'd', GW_OPTION_FLAG, &launch->detached, NULL,
@@ -71,9 +71,9 @@ static bool parse(struct launch *launch, int argc, char **argv, int *exit_code)
                                   "all, with RANK,\nWORLD_SIZE, MASTER_ADDR and what launchers "
                                   "set, and end together when one fails."
                                 : "Run a command as a task.",
-        .details = "Without a running cluster a private one is started for it, with as many slots "
-                   "as it\nneeds. Its output is shown live; the exit code is its own. Ctrl-C once "
-                   "ends it\ngently, twice at once.",
+        .details = "Without a running cluster a private one is started for it, with as many slots\n"
+                   "as it needs. Its output is shown live; the exit code is its own. Ctrl-C once\n"
+                   "ends it gently, twice at once.",
         .table = launch->gang ? table : table + 1,
         .arguments_min = 1,
         .arguments_max = INT32_MAX,
@@ -172,6 +172,8 @@ static void *signal_thread(void *arg)
         int count = ++launch->interrupts;
         if (count > 2 || launch->over || !launch->future)
             _exit(GW_EXIT_INTERRUPTED);
+        if (isatty(STDERR_FILENO))
+            fputc('\n', stderr); /* behind the terminal's ^C */
         fprintf(stderr, count == 1 ? "gangway: interrupted: ending it gently; once more ends it "
                                      "at once\n"
                                    : "gangway: ending it at once\n");
@@ -270,8 +272,7 @@ int gw_launch_main(bool gang, int argc, char **argv)
     launch.gang = gang;
     if (!parse(&launch, argc, argv, &exit_code))
         return exit_code;
-    const struct gw_client_options options = {.name = launch.name ? launch.name : launch.command[0],
-                                              .must_exist = launch.detached};
+    const struct gw_client_options options = {.name = "gangway", .must_exist = launch.detached};
     if (!launch.detached)
         take_signals(&launch);
     int rc = gw_client_open(&options, &launch.client, &error);
@@ -283,7 +284,7 @@ int gw_launch_main(bool gang, int argc, char **argv)
     if (rc < 0)
         exit_code = gw_cli_error(&error);
     else if (launch.detached)
-        printf(launch.json ? "{\"job\": %llu}\n" : "%llu\n",
+        printf(launch.json ? "{\"job\":%llu}\n" : "%llu\n",
                (unsigned long long)gw_future_job(launch.future));
     else
         exit_code = foreground(&launch);

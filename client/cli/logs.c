@@ -46,6 +46,16 @@ static int rank_count(struct gw_client *client, uint64_t job, uint32_t index, ui
     return 0;
 }
 
+static int check_rank(int32_t rank, uint32_t ranks, struct gw_error *error)
+{
+    uint32_t last = ranks ? ranks - 1 : 0;
+    if (rank == -1 || (rank >= 0 && (uint32_t)rank <= last))
+        return 0;
+    if (last == 0)
+        return gw_error_set(error, GW_EINVAL, "there is no rank %d: the only one is 0", rank);
+    return gw_error_set(error, GW_EINVAL, "there is no rank %d: they are 0 to %u", rank, last);
+}
+
 int gw_cli_logs(int argc, char **argv)
 {
     struct gw_stream_options stream_options = {.rank = -1};
@@ -62,11 +72,10 @@ int gw_cli_logs(int argc, char **argv)
     const struct gw_options options = {
         .command = "logs",
         .arguments = "JOB[.INDEX]",
-        .summary =
-            "Print what a task wrote, of its latest attempt; of a gang, with the rank before "
-            "each line.",
-        .details = "JOB is a number or last; INDEX the task in it (default: 0). Standard output "
-                   "goes to\nstandard output, standard error to standard error.",
+        .summary = "Print what a task wrote in its latest attempt; of a gang, each line with its\n"
+                   "rank before it.",
+        .details = "JOB is a number or last; INDEX the task in it (default: 0). Standard output\n"
+                   "goes to standard output, standard error to standard error.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -85,11 +94,13 @@ int gw_cli_logs(int argc, char **argv)
     if (rc == 0 && selector.count != 1)
         rc = gw_error_set(&error, GW_EINVAL, "\"%s\" is not one job", job);
     if (rc == 0)
-        rc = rank_count(stream_options.client, selector.jobs[0], stream_options.index,
+        rc = rank_count(stream_options.client, selector.items[0].job, stream_options.index,
                         &stream_options.ranks, &error);
+    if (rc == 0)
+        rc = check_rank(stream_options.rank, stream_options.ranks, &error);
     if (rc == 0) {
         struct gw_stream *stream;
-        stream_options.job = selector.jobs[0];
+        stream_options.job = selector.items[0].job;
         stream_options.out = out || !err;
         stream_options.err = err || !out;
         stream_options.follow = follow;

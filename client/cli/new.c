@@ -72,10 +72,18 @@ static const char cmake_lists[] = "cmake_minimum_required(VERSION 3.20)\n"
                                   "add_executable(%s main.c)\n"
                                   "target_link_libraries(%s PRIVATE gangway::gangway)\n";
 
-static const char makefile[] = "CFLAGS ?= -O2 -g\n"
+static const char makefile[] = "ifneq ($(shell pkg-config --exists gangway && echo there),there)\n"
+                               "$(error pkg-config does not find gangway: install it, or name the "
+                               "folder of gangway.pc in PKG_CONFIG_PATH)\n"
+                               "endif\n"
+                               "\n"
+                               "CFLAGS ?= -O2 -g\n"
                                "CFLAGS += -std=c11 -Wall -Wextra $(shell pkg-config --cflags "
                                "gangway)\n"
                                "LDLIBS += $(shell pkg-config --libs gangway)\n"
+                               "# So that the program finds the library where it is now.\n"
+                               "LDLIBS += -Wl,-rpath,$(shell pkg-config --variable=libdir "
+                               "gangway)\n"
                                "\n"
                                "%s: main.c\n"
                                "\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(LDLIBS)\n"
@@ -91,6 +99,11 @@ static const char readme[] = "# %s\n"
                              "\n"
                              "or `cmake -B build && cmake --build build && build/%s`. It prints "
                              "19.\n"
+                             "\n"
+                             "Gangway must be installed (`cmake --install`). In a folder of its "
+                             "own, PREFIX, make wants\n"
+                             "`PKG_CONFIG_PATH=PREFIX/lib/pkgconfig`, cmake "
+                             "`-DCMAKE_PREFIX_PATH=PREFIX`.\n"
                              "\n"
                              "Without a cluster the program starts a private one on this machine "
                              "and takes it down at\n"
@@ -170,6 +183,7 @@ int gw_cli_new(int argc, char **argv)
         .command = "new",
         .arguments = "DIR",
         .summary = "Write a small project into DIR: main.c, CMakeLists.txt, Makefile, README.md.",
+        .details = "It builds against an installed Gangway, with make or CMake.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,

@@ -3,6 +3,7 @@
 
 #include "client/cli/units.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,8 @@ int gw_selector_check(const char *text, struct gw_error *error)
 
 static int by_number(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
+    const struct gw_selected *x = a, *y = b;
+    return x->job < y->job ? -1 : x->job > y->job;
 }
 
 static bool has_ended(const struct gw_value *job)
@@ -46,8 +47,8 @@ static int choose(struct gw_selector *selector, const struct gw_value *jobs, con
     bool all = strcmp(text, "all") == 0, last = strcmp(text, "last") == 0;
     int range_count = all || last ? 0 : gw_units_parse_ranges(text, ranges);
     size_t room = gw_value_count(jobs) + (size_t)range_count + 1;
-    selector->jobs = calloc(room, sizeof *selector->jobs);
-    if (!selector->jobs)
+    selector->items = calloc(room, sizeof *selector->items);
+    if (!selector->items)
         return GW_ENOMEM;
     for (size_t i = 0; i < gw_value_count(jobs); i++) {
         const struct gw_value *job = gw_value_at(jobs, i);
@@ -55,22 +56,22 @@ static int choose(struct gw_selector *selector, const struct gw_value *jobs, con
         if (gw_value_get_i64(gw_value_find(job, "id"), &id, NULL) < 0)
             continue;
         bool wanted = all    ? !unfinished || !has_ended(job)
-                      : last ? selector->count == 0 || (uint64_t)id > selector->jobs[0]
+                      : last ? selector->count == 0 || (uint64_t)id > selector->items[0].job
                              : in_ranges((uint64_t)id, ranges, range_count);
         if (wanted && last)
             selector->count = 0;
         if (wanted)
-            selector->jobs[selector->count++] = (uint64_t)id;
+            selector->items[selector->count++] = (struct gw_selected){(uint64_t)id, has_ended(job)};
     }
     for (int i = 0; i < range_count; i++) {
         bool there = false;
         for (size_t k = 0; k < selector->count; k++)
-            there |= selector->jobs[k] == ranges[i].first;
+            there |= selector->items[k].job == ranges[i].first;
         if (!there && ranges[i].first == ranges[i].last)
-            selector->jobs[selector->count++] = ranges[i].first;
+            selector->items[selector->count++].job = ranges[i].first;
     }
     if (selector->count > 0)
-        qsort(selector->jobs, selector->count, sizeof *selector->jobs, by_number);
+        qsort(selector->items, selector->count, sizeof *selector->items, by_number);
     return 0;
 }
 
@@ -90,10 +91,12 @@ int gw_selector_init(struct gw_selector *selector, struct gw_client *client, con
         return gw_error_set(error, rc, "out of memory");
     if (selector->count == 0 && strcmp(text, "all") != 0)
         return gw_error_set(error, GW_ENOENT, "there is no job \"%s\"", text);
+    if (selector->count == 0)
+        fprintf(stderr, "%s\n", unfinished ? "no unfinished jobs" : "no jobs");
     return 0;
 }
 
 void gw_selector_deinit(struct gw_selector *selector)
 {
-    free(selector->jobs);
+    free(selector->items);
 }

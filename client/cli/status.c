@@ -14,7 +14,7 @@ int gw_cli_status(int argc, char **argv)
         {"slots_free", "Free slots", GW_CELL_TEXT},
         {"gpus", "GPUs", GW_CELL_TEXT},
         {"gpus_free", "Free GPUs", GW_CELL_TEXT},
-        {"jobs.running", "Jobs running", GW_CELL_TEXT},
+        {"jobs.running", "Jobs unfinished", GW_CELL_TEXT},
         {"jobs.ended", "Jobs ended", GW_CELL_TEXT},
         {"tasks.waiting", "Tasks waiting", GW_CELL_TEXT},
         {"tasks.running", "Tasks running", GW_CELL_TEXT},

@@ -9,9 +9,10 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { CELL_BYTES = 256, COLUMNS_MAX = 24 };
+enum { CELL_BYTES = 256, COLUMNS_MAX = 24, TEXT_MIN = 6 };
 
 bool gw_table_is_terminal(FILE *out)
 {
@@ -69,6 +70,41 @@ static size_t width_of(const char *text)
     return width;
 }
 
+/* Makes texts narrower, the widest first, until lines fit into the terminal that out may be. */
+static void fit(FILE *out, const struct gw_column *columns, size_t *widths, size_t count)
+{
+    struct winsize window;
+    size_t total = 2 * (count - 1);
+    if (ioctl(fileno(out), TIOCGWINSZ, &window) < 0 || window.ws_col == 0)
+        return;
+    for (size_t k = 0; k < count; k++)
+        total += widths[k];
+    for (; total > window.ws_col; total--) {
+        size_t widest = count;
+        for (size_t k = 0; k < count; k++)
+            if (columns[k].cell == GW_CELL_TEXT && widths[k] > TEXT_MIN &&
+                (widest == count || widths[k] > widths[widest]))
+                widest = k;
+        if (widest == count)
+            return;
+        widths[widest]--;
+    }
+}
+
+/* Cuts to so many characters, the last of them an ellipsis. */
+static void cut(char *text, size_t width)
+{
+    size_t at = 0;
+    if (width_of(text) <= width)
+        return;
+    for (size_t seen = 0; text[at]; at++) {
+        seen += ((unsigned char)text[at] & 0xc0) != 0x80;
+        if (seen == width)
+            break;
+    }
+    strcpy(text + at, "…");
+}
+
 static void print_cell(FILE *out, const char *text, size_t width, bool right, bool last)
 {
     int padding = (int)(width > width_of(text) ? width - width_of(text) : 0);
@@ -92,6 +128,7 @@ void gw_table_print(FILE *out, const struct gw_column *columns, const struct gw_
                 widths[column_count] = width_of(text);
         }
     }
+    fit(out, columns, widths, column_count);
     if (bold)
         fputs("\033[1m", out);
     for (size_t k = 0; k < column_count; k++)
@@ -102,6 +139,7 @@ void gw_table_print(FILE *out, const struct gw_column *columns, const struct gw_
     for (size_t i = 0; i < row_count; i++) {
         for (size_t k = 0; k < column_count; k++) {
             format_cell(&columns[k], gw_value_at(rows, i), text);
+            cut(text, widths[k]);
             print_cell(out, text, widths[k], columns[k].cell != GW_CELL_TEXT,
                        k + 1 == column_count);
         }

@@ -10,7 +10,10 @@
 static void print_json(uint64_t job, int exit_code, const struct gw_error *error)
 {
     json_t *line = json_pack("{s:I, s:s, s:i}", "job", (json_int_t)job, "state",
-                             error->code ? "failed" : "done", "exit_code", exit_code);
+                             error->code == 0               ? "done"
+                             : error->code == GW_ECANCELLED ? "cancelled"
+                                                            : "failed",
+                             "exit_code", exit_code);
     if (error->code)
         json_object_set_new(line, "error", json_string(error->text));
     char *text = json_dumps(line, JSON_COMPACT);
@@ -52,9 +55,9 @@ int gw_cli_wait(int argc, char **argv)
     const struct gw_options options = {
         .command = "wait",
         .arguments = "JOB",
-        .summary = "Wait until jobs have ended. The exit code is that of the first one that "
-                   "failed.",
-        .details = "JOB is a number, a list like 1,3,5-8, last, or all.",
+        .summary =
+            "Wait until jobs have ended. The exit code is that of the first one that failed.",
+        .details = "JOB is a number, a list like 1,3,5-8, last, or all (that have not ended).",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -77,7 +80,7 @@ int gw_cli_wait(int argc, char **argv)
         uint64_t left_ns = timeout_ns == 0          ? UINT64_MAX
                            : passed_ns < timeout_ns ? timeout_ns - passed_ns
                                                     : 0;
-        int code = wait_one(client, selector.jobs[i], left_ns, json);
+        int code = wait_one(client, selector.items[i].job, left_ns, json);
         exit_code = exit_code ? exit_code : code;
         if (code == GW_EXIT_TIMEOUT && left_ns == 0)
             break;

@@ -81,7 +81,8 @@ class CommandLine(e2e.Case):
         self.assertEqual(self.gangway("logs", "last", "--out").stderr, "")
         self.assertEqual(json.loads(self.gangway("logs", job + ".0", "--out", "--json").stdout),
                          {"rank": 0, "stream": "out", "text": "out"})
-        self.assertIn("exit code 5", self.gangway("explain", job).stdout)
+        self.assertRegex(self.gangway("explain", job).stdout,
+                         rf"^failed: one \(task 0 of job {job}\), on .*: exit code 5\nerr\n$")
         self.assertEqual(self.gangway_json("wait", job, rc=5)["exit_code"], 5)
 
         done = self.gangway("dispatch", "-d", "-n", "2", "--json", "--", "sh", "-c", "echo $RANK")
@@ -90,6 +91,7 @@ class CommandLine(e2e.Case):
         self.assertEqual(sorted(self.gangway("logs", "-f", str(gang)).stdout.splitlines()),
                          ["[0] 0", "[1] 1"])
         self.assertEqual(self.gangway("logs", str(gang), "--rank", "1").stdout, "1\n")
+        self.assertIn("0 to 1", self.gangway("logs", str(gang), "--rank", "2", rc=2).stderr)
         jobs = self.gangway_json("jobs")
         self.assertEqual({j["id"]: j["state"] for j in jobs}, {int(job): "failed", gang: "done"})
         table = self.gangway("jobs").stdout.splitlines()
@@ -112,6 +114,10 @@ class CommandLine(e2e.Case):
         self.assertEqual(logs.wait(), 0)
         self.assertIn("ended gently", logs.text)
         self.gangway("cancel", "999", rc=2)
+        self.assertIn("had ended already", self.gangway("cancel", job).stderr)
+        self.assertEqual(self.gangway_json("cancel", job), {"job": int(job), "cancelled": False})
+        self.assertEqual(self.gangway_json("wait", job, rc=130)["state"], "cancelled")
+        self.assertIn("no unfinished jobs", self.gangway("wait", "all").stderr)
         self.gangway("logs", "999", rc=2)
 
     def test_up_and_down(self):
@@ -129,7 +135,9 @@ class CommandLine(e2e.Case):
         for command in listed:
             with self.subTest(command=command):
                 self.assertIn("Usage: gangway", self.gangway("help", command).stdout)
-                self.assertIn("Usage: gangway", self.gangway(command, "--help").stdout)
+                text = self.gangway(command, "--help").stdout
+                self.assertIn("Usage: gangway", text)
+                self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
         self.assertRegex(self.gangway("--version").stdout, r"^gangway \d+\.\d+\.\d+$")
         self.assertIn("did you mean 'status'?", self.gangway("stauts", rc=2).stderr)
         self.gangway(rc=2)

@@ -6,11 +6,14 @@
 #include "client/cli/units.h"
 #include "graph/base/clock.h"
 
+#include <fcntl.h>
 #include <gangway/gangway.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 static void test_durations(void **state)
 {
@@ -238,6 +241,32 @@ static void test_tables(void **state)
     gw_value_unref(rows);
 }
 
+/* Texts are cut where the terminal is narrow; numbers never are. */
+static void test_tables_fit_the_terminal(void **state)
+{
+    char text[512] = "";
+    const struct winsize window = {.ws_col = 24, .ws_row = 9};
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    struct gw_value *rows = gw_list();
+    if (master < 0 || grantpt(master) < 0 || unlockpt(master) < 0)
+        skip();
+    FILE *out = fopen(ptsname(master), "r+e");
+    assert_non_null(out);
+    assert_int_equal(ioctl(fileno(out), TIOCSWINSZ, &window), 0);
+    gw_list_push(rows, row(123456, "ein größerer Name", 1500000000));
+    setenv("NO_COLOR", "1", 1);
+    gw_table_print(out, columns, rows);
+    unsetenv("NO_COLOR");
+    fflush(out);
+    ssize_t bytes = read(master, text, sizeof text - 1);
+    assert_true(bytes > 0);
+    assert_string_equal(text, "   JOB  NAME    TIME  BYTES\r\n"
+                              "123456  ein g…  1.5s      -\r\n");
+    fclose(out);
+    close(master);
+    gw_value_unref(rows);
+}
+
 static void test_json(void **state)
 {
     char text[256] = "";
@@ -272,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_wrong_options_are_usage),
         cmocka_unit_test(test_typos),
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_tables_fit_the_terminal),
         cmocka_unit_test(test_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
