@@ -217,6 +217,16 @@ class Case(unittest.TestCase):
         self.gangway("up", *arguments)
         self.is_up = True
 
+    def assert_idle(self, timeout_s=10):
+        """All slots of the running cluster are free, now or soon: a client that has gone, and what
+        it left, are noticed a moment later. Each question waits for its answer."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            status = self.gangway_json("status")
+            if status["slots_free"] == status["slots"]:
+                return
+            self.assertLess(time.monotonic(), deadline, f"slots are still taken: {status}")
+
     def write(self, name, text, mode=0o755):
         """A file in the test's folder; gives back its path."""
         path = os.path.join(self.dir, name)

@@ -41,11 +41,6 @@ class Kills(e2e.Case):
         for pid in pids:
             self.assertTrue(e2e.wait_gone(pid, timeout_s), f"{pid} lives on: {e2e.command_of(pid)}")
 
-    def assert_idle(self):
-        """All slots of the running cluster are free again."""
-        status = self.gangway_json("status")
-        self.assertEqual(status["slots_free"], status["slots"])
-
     def process_of(self, words):
         """The process of this test whose command line holds `words`."""
         for pid in e2e.pids_marked(self.mark):
