@@ -141,4 +141,7 @@ gangway_build()
         echo "error: the build failed; all of it: $log" >&2
         return 1
     fi
+    if grep -q 'warning:' "$log"; then
+        echo "build: $(grep -c 'warning:' "$log") warnings, in $log"
+    fi
 }
