@@ -45,7 +45,7 @@ static const char usage[] =
     "  --epochs N           passes over the data\n"
     "  --steps N            end after so many steps, whatever the epochs\n"
     "  --lr X               Adam's learning rate\n"
-    "  --seed N             of parameters and order (1)\n"
+    "  --seed N             of parameters, order and names to make up (1)\n"
     "  --checkpoint FILE    written at every epoch's end (petnames.checkpoint)\n"
     "  --resume             go on from that file\n"
     "  --generate N         names to make up\n"

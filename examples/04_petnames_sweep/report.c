@@ -38,8 +38,8 @@ static void print_table(const struct pet_sweep_cell *cells, size_t count, double
 {
     char heading[32];
     (void)snprintf(heading, sizeof heading, "to %.2f", level);
-    (void)printf("\nglobal                           held-out  %10s                       \n"
-                 " batch  ranks   batch       lr      loss  %10s  samples/s       all\n",
+    (void)printf("\nglobal                           held-out  %10s                 total\n"
+                 " batch  ranks   batch       lr      loss  %10s  samples/s      time\n",
                  "time", heading);
     for (size_t i = 0; i < count; i++)
         print_row(&cells[i], level);
