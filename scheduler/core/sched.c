@@ -45,8 +45,8 @@ struct gw_sched *gw_sched_new(const struct gw_sched_options *options)
         sched->options.loss_budget = 10;
     if (!sched->options.state_dir)
         sched->options.state_dir = "";
-    sched->next_remote = sched->next_job = sched->next_relay = 1;
-    sched->job_ids_upto = 1;
+    sched->next_remote = sched->next_relay = 1;
+    sched->next_job = sched->job_ids_upto = options->first_job ? options->first_job : 1;
     sched->next_worker = 1;
     sched->free_attempt = sched->free_object = sched->free_holder = GW_NONE;
     return sched;
@@ -94,6 +94,12 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->dirty_sessions);
     gw_buffer_deinit(&sched->commit);
     free(sched);
+}
+
+void gw_sched_job_ids(const struct gw_sched *sched, uint64_t *next, uint64_t *upto)
+{
+    *next = sched->next_job;
+    *upto = sched->job_ids_upto;
 }
 
 /* -- Start, shutdown -----------------------------------------------------------------------------

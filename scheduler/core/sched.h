@@ -15,6 +15,7 @@ struct gw_sched_options {
     uint32_t crash_budget;   /* ends of a runner that one task may cause; 0: 3 */
     uint32_t loss_budget;    /* workers that one task may lose; 0: 10 */
     uint32_t window; /* tasks in flight a worker and slot, prefetched ones included; 0: default */
+    uint64_t first_job;    /* no job before had this id or a higher one; 0: 1 */
     const char *state_dir; /* told to peers; borrowed */
 };
 
@@ -45,6 +46,9 @@ int gw_sched_restore(struct gw_sched *sched, const void *bytes, size_t size);
 
 /* gw_sched_durable_dump appends the durable state in one form: equal bytes, equal states. */
 void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out);
+
+/* gw_sched_job_ids gives the id of the next job, and below which one all are reserved durably. */
+void gw_sched_job_ids(const struct gw_sched *sched, uint64_t *next, uint64_t *upto);
 
 /* gw_sched_machine returns table i of the core's state machines, NULL behind the last; whoever
  * wants counts sets .taken before the first step. */

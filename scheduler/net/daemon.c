@@ -110,34 +110,59 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     return rc;
 }
 
-/* The number of this life: kept in the folder, grown by one and on disk before anybody connects. */
-static int next_term(const char *dir, uint64_t *term, struct gw_error *error)
+/* Reads the number that a file of the folder keeps; 0 where there is none. */
+static int read_number(const char *dir, const char *name, uint64_t *number, struct gw_error *error)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    unsigned long long kept = 0;
+    FILE *file = fopen(path, "re");
+    if (!file && errno != ENOENT)
+        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+    int rc = !file || fscanf(file, "%llu", &kept) == 1
+                 ? 0
+                 : gw_error_set(error, GW_ECORRUPT,
+                                "%s does not hold a number: remove %s to start anew", path, dir);
+    if (file)
+        (void)fclose(file);
+    if (rc >= 0)
+        *number = kept;
+    return rc;
+}
+
+/* Keeps a number in a file of the folder; it is on disk when this returns. */
+static int keep_number(const char *dir, const char *name, uint64_t number, struct gw_error *error)
 {
     char path[PATH_MAX], fresh[PATH_MAX];
-    (void)snprintf(path, sizeof path, "%s/term", dir);
-    (void)snprintf(fresh, sizeof fresh, "%s/term.new", dir);
-    unsigned long long last = 0;
-    FILE *file = fopen(path, "re");
-    if (file) {
-        if (fscanf(file, "%llu", &last) != 1) {
-            (void)fclose(file);
-            return gw_error_set(error, GW_ECORRUPT,
-                                "%s does not hold a number: remove %s to start anew", path, dir);
-        }
-        (void)fclose(file);
-    } else if (errno != ENOENT) {
-        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
-    }
-
-    file = fopen(fresh, "we");
-    bool kept = file && fprintf(file, "%llu\n", last + 1) > 0 && fflush(file) == 0 &&
-                fsync(fileno(file)) == 0;
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    (void)snprintf(fresh, sizeof fresh, "%s/%s.new", dir, name);
+    FILE *file = fopen(fresh, "we");
+    bool kept = file && fprintf(file, "%llu\n", (unsigned long long)number) > 0 &&
+                fflush(file) == 0 && fsync(fileno(file)) == 0;
     if (file && fclose(file) != 0)
         kept = false;
     if (!kept || rename(fresh, path) < 0)
         return gw_error_set(error, GW_EIO, "cannot write %s: %s", path, strerror(errno));
-    *term = last + 1;
     return 0;
+}
+
+/* The number of this life, grown by one and on disk before anybody connects; and the first job. */
+static int next_life(const char *dir, struct gw_server_options *server, struct gw_error *error)
+{
+    int rc = read_number(dir, "term", &server->term, error);
+    if (rc >= 0)
+        rc = keep_number(dir, "term", ++server->term, error);
+    return rc < 0 ? rc : read_number(dir, "jobs", &server->first_job, error);
+}
+
+/* Job ids are never used again, in later lives neither: folders of checkpoints are named by them.
+ */
+static void daemon_on_job_ids(uint64_t upto, void *arg)
+{
+    const struct daemon *daemon = arg;
+    struct gw_error error;
+    if (!daemon->private_cluster && keep_number(daemon->dir, "jobs", upto, &error) < 0)
+        gw_log_error("%s", error.text);
 }
 
 /* -- The end -------------------------------------------------------------------------------------
@@ -256,20 +281,18 @@ static void watch(struct daemon *daemon)
 
 static int start(struct daemon *daemon, struct gw_error *error)
 {
-    uint64_t term = 0;
-    int rc = gw_dir_make(daemon->dir, error);
-    if (rc >= 0)
-        rc = next_term(daemon->dir, &term, error);
-    if (rc < 0)
-        return rc;
-
     struct gw_server_options server = {
         .dir = daemon->dir,
-        .term = term,
         .on_worker = daemon_on_worker,
         .on_exit = daemon_on_exit,
+        .on_job_ids = daemon_on_job_ids,
         .arg = daemon,
     };
+    int rc = gw_dir_make(daemon->dir, error);
+    if (rc >= 0)
+        rc = next_life(daemon->dir, &server, error);
+    if (rc < 0)
+        return rc;
     rc = gw_server_open(&daemon->loop, &server, &daemon->server, error);
     if (rc < 0)
         return rc;

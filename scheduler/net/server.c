@@ -49,6 +49,7 @@ struct gw_server {
     struct gw_effects effects;
     struct gw_programs *programs;
     struct gw_journal *journal;
+    uint64_t job_ids_upto; /* told to on_job_ids */
     struct gw_tokens tokens;
     struct gw_map connections; /* id -> struct connection * */
     uint64_t next_peer;
@@ -185,6 +186,15 @@ static void effect_close(struct gw_server *server, uint64_t peer)
         gw_link_close(connection->link);
 }
 
+static void tell_job_ids(struct gw_server *server)
+{
+    uint64_t next, upto;
+    gw_sched_job_ids(server->core, &next, &upto);
+    if (upto != server->job_ids_upto)
+        server->options.on_job_ids(upto, server->options.arg);
+    server->job_ids_upto = upto;
+}
+
 static void carry_out(struct gw_server *server)
 {
     bool exits = false;
@@ -202,6 +212,7 @@ static void carry_out(struct gw_server *server)
             break;
         case GW_EFFECT_COMMIT:
             GW_MUST(gw_journal_append(server->journal, effect->number, effect->bytes));
+            tell_job_ids(server);
             break;
         case GW_EFFECT_EXIT:
             exits = true;
@@ -469,7 +480,8 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
         goto fail;
     }
     GW_MUST(gw_journal_open(loop, &journal, &opened->journal));
-    opened->core = gw_sched_new(&(struct gw_sched_options){.state_dir = options->dir});
+    opened->core = gw_sched_new(
+        &(struct gw_sched_options){.first_job = options->first_job, .state_dir = options->dir});
 
     opened->open_handles = 2;
     opened->listener.data = opened->tick.data = opened;
@@ -523,6 +535,9 @@ void gw_server_close(struct gw_server *server)
     gw_tokens_deinit(&server->tokens);
     gw_array_deinit(&server->effects.list);
     gw_arena_deinit(&server->effects.arena);
+    uint64_t next, upto;
+    gw_sched_job_ids(server->core, &next, &upto);
+    server->options.on_job_ids(next, server->options.arg);
     gw_sched_free(server->core);
     uv_close((uv_handle_t *)&server->listener, server_on_handle_closed);
     uv_close((uv_handle_t *)&server->tick, server_on_handle_closed);

@@ -91,6 +91,23 @@ class Kills(e2e.Case):
         self.assert_gone(e2e.pids_marked(self.mark), 20)
         self.assertEqual(self.private_folders(), [])
 
+    def test_job_numbers_are_never_used_again(self):
+        """A job would find the checkpoints of another one of its number."""
+        def submit():
+            return int(self.gangway("submit", "-d", "--", "true").stdout)
+        self.up("--slots", "1")
+        first = submit()
+        self.gangway("down")
+        self.up("--slots", "1")
+        second = submit()
+        self.assertEqual(second, first + 1)
+        processes = [self.process_of(words + " --dir") for words in ("scheduler", "worker")]
+        for pid in processes:
+            os.kill(pid, signal.SIGKILL)
+        self.assert_gone(processes, 20)
+        self.up("--slots", "1")
+        self.assertGreater(submit(), second)
+
     def test_worker_killed(self):
         self.up("--slots", "2")
         gang, ranks, grandchildren = self.stubborn_gang("--grace", "100ms")
