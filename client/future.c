@@ -83,7 +83,7 @@ int gw_future_wait(struct gw_future *future, uint64_t timeout_ns)
 
 struct gw_completions {
     struct gw_waiter waiter;
-    struct gw_future **futures; /* a copy */
+    struct gw_future **futures; /* a copy; NULL once given, because it may be released then */
     size_t count, given;
     size_t *fired;
     struct gw_watch watches[];
@@ -118,9 +118,12 @@ int gw_completions_next(struct gw_completions *completions, uint64_t timeout_ns,
     if (completions->given == completions->count)
         return GW_ENOENT;
     int rc = gw_waiter_next(&completions->waiter, timeout_ns, index);
-    if (rc == 0)
-        completions->given++;
-    return rc;
+    if (rc < 0)
+        return rc;
+    watch_deinit(completions->futures[*index], &completions->watches[*index]);
+    completions->futures[*index] = NULL;
+    completions->given++;
+    return 0;
 }
 
 void gw_completions_free(struct gw_completions *completions)
@@ -128,7 +131,8 @@ void gw_completions_free(struct gw_completions *completions)
     if (!completions)
         return;
     for (size_t i = 0; i < completions->count; i++)
-        watch_deinit(completions->futures[i], &completions->watches[i]);
+        if (completions->futures[i])
+            watch_deinit(completions->futures[i], &completions->watches[i]);
     gw_waiter_deinit(&completions->waiter);
     free(completions->futures);
     free(completions->fired);

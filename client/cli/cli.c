@@ -13,3 +13,11 @@ int gw_cli_open(struct gw_client **client)
     const struct gw_client_options options = {.name = "gangway", .must_exist = true};
     return gw_client_open(&options, client, &error) < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
 }
+
+void gw_cli_print_failure(uint64_t job, const struct gw_error *error)
+{
+    if (error->code == GW_ECANCELLED)
+        fprintf(stderr, "gangway: job %llu: %s\n", (unsigned long long)job, error->text);
+    else
+        fprintf(stderr, "gangway: %s\n", error->text);
+}

@@ -47,4 +47,7 @@ int gw_cli_error(const struct gw_error *error);
 /* gw_cli_open connects to the running cluster; GW_EXIT_OK, or the exit code after printing why. */
 int gw_cli_open(struct gw_client **client);
 
+/* gw_cli_print_failure prints to stderr how a job ended; a task's own text names it already. */
+void gw_cli_print_failure(uint64_t job, const struct gw_error *error);
+
 #endif

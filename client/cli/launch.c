@@ -238,8 +238,7 @@ static int finish(struct launch *launch)
     if (launch->json)
         print_json_end(launch, exit_code, &error);
     else if (rc < 0)
-        fprintf(stderr, "gangway: job %llu: %s\n",
-                (unsigned long long)gw_future_job(launch->future), error.text);
+        gw_cli_print_failure(gw_future_job(launch->future), &error);
     return exit_code;
 }
 

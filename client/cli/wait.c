@@ -37,7 +37,7 @@ static int wait_one(struct gw_client *client, uint64_t job, uint64_t timeout_ns,
     if (json)
         print_json(job, exit_code, &error);
     else if (rc < 0)
-        fprintf(stderr, "gangway: job %llu: %s\n", (unsigned long long)job, error.text);
+        gw_cli_print_failure(job, &error);
     return exit_code;
 }
 

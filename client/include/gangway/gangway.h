@@ -128,9 +128,9 @@ GW_API int gw_future_wait(struct gw_future *future, uint64_t timeout_ns);
 GW_API int gw_future_wait_any(struct gw_future *const *futures, size_t count, uint64_t timeout_ns,
                               size_t *index);
 
-/* As completed: gw_completions_new watches `count` futures (borrowed, longer than it lives);
- * gw_completions_next blocks and gives each index once, in the order of their ends; GW_ENOENT after
- * the last, GW_ETIMEDOUT. */
+/* As completed: gw_completions_new watches `count` futures (borrowed: each until its index was
+ * given, the others longer than it lives); gw_completions_next blocks and gives each index once, in
+ * the order of their ends; GW_ENOENT after the last, GW_ETIMEDOUT. */
 struct gw_completions;
 GW_API int gw_completions_new(struct gw_future *const *futures, size_t count,
                               struct gw_completions **completions);

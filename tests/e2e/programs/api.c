@@ -135,6 +135,25 @@ static int square_args(size_t i, struct gw_value **args, void *arg)
     return 0;
 }
 
+/* Futures may be released as soon as they were given. */
+static void subject_map_released(void)
+{
+    enum { COUNT = 200 };
+    struct gw_future *futures[COUNT];
+    const struct gw_map_call call = {
+        .function = &gw_function_square, .count = COUNT, .arg_count = 1, .make_args = square_args};
+    MUST(gw_map(client, &call, futures, &error));
+    struct gw_completions *completions;
+    MUST(gw_completions_new(futures, COUNT, &completions));
+    size_t index;
+    for (size_t i = 0; i < COUNT; i++) {
+        MUST(gw_completions_next(completions, UINT64_MAX, &index));
+        assert(get_i64(futures[index], 0) == (int64_t)(index * index));
+        gw_future_release(futures[index]);
+    }
+    gw_completions_free(completions);
+}
+
 static void subject_map(const char *path)
 {
     enum { COUNT = 5000 };
@@ -154,6 +173,7 @@ static void subject_map(const char *path)
     }
     assert(gw_completions_next(completions, UINT64_MAX, &index) == GW_ENOENT);
     gw_completions_free(completions);
+    subject_map_released();
     MUST(gw_gather(client, futures, COUNT, values, &error));
     for (int64_t i = 0; i < COUNT; i++) {
         int64_t n;
