@@ -12,13 +12,15 @@
 
 static void tell_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
-    uint8_t flags = job->tasks.flags[row];
+    uint16_t flags = job->tasks.flags[row];
     if (!job->session || !(flags & GW_TASK_HELD) || (flags & GW_TASK_TOLD) ||
         !gw_sched_task_final(job, row))
         return;
+    uint32_t told = GW_TASK_TOLD;
     if (job->tasks.state[row] == GW_TASK_DONE) {
         gw_sched_send_done(sched, job, row);
     } else {
+        told |= GW_TASK_TOLD_FAILED;
         const struct gw_failure *failure = gw_sched_failure_of(job, row);
         struct gw_msg_failed *failed =
             &gw_sched_send(sched, job->session->remote, GW_MESSAGE_failed)->failed;
@@ -31,19 +33,19 @@ static void tell_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
         failed->attempt = failure->attempt;
         failed->text = gw_sched_text(sched, failure->text);
     }
-    GW_FACT(sched, told, .job = job, .index = row);
+    GW_FACT(sched, told, .job = job, .index = row, .flags = told);
 }
 
 void gw_sched_announce_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     if (!(job->tasks.flags[row] & GW_TASK_HELD))
         return;
-    if (!job->detached || GW_PLANTED(5)) {
+    uint64_t number = sched->facts + (sched->commit.size > 0); /* of the facts so far */
+    if (!job->detached || number <= sched->committed || GW_PLANTED(5)) {
         tell_task(sched, job, row);
         return;
     }
-    GW_FACT(sched, announced, .job = job, .index = row, .kind = GW_ANNOUNCE_TASK,
-            .number = sched->facts + 1);
+    GW_FACT(sched, announced, .job = job, .index = row, .kind = GW_ANNOUNCE_TASK, .number = number);
 }
 
 void gw_sched_apply_announced(struct gw_sched *sched, const struct gw_fact_announced *fact)
@@ -68,6 +70,19 @@ void gw_sched_apply_committed(struct gw_sched *sched, const struct gw_fact_commi
         sched->committed = fact->number;
 }
 
+/* Whether the end that is to be told was followed by another one, of which a later line tells. */
+static bool is_outdated(const struct gw_sched *sched, const struct gw_job *job, size_t at)
+{
+    const struct gw_announcement *lines = sched->announcements.items;
+    if (!(job->tasks.flags[lines[at].index] & GW_TASK_AGAIN))
+        return false;
+    for (size_t i = at + 1; i < sched->announcements.count; i++)
+        if (lines[i].job == job->id && lines[i].kind == GW_ANNOUNCE_TASK &&
+            lines[i].index == lines[at].index)
+            return true;
+    return false;
+}
+
 void gw_sched_announce_committed(struct gw_sched *sched, uint64_t number)
 {
     GW_FACT(sched, committed, .number = number);
@@ -80,7 +95,8 @@ void gw_sched_announce_committed(struct gw_sched *sched, uint64_t number)
         if (!job)
             continue;
         if (line.kind == GW_ANNOUNCE_TASK) {
-            tell_task(sched, job, line.index);
+            if (!is_outdated(sched, job, count))
+                tell_task(sched, job, line.index);
         } else if (line.kind == GW_ANNOUNCE_ACCEPTED && job->session) {
             struct gw_msg_accepted *accepted =
                 &gw_sched_send(sched, job->session->remote, GW_MESSAGE_accepted)->accepted;

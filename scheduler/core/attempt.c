@@ -94,7 +94,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->index = options->index;
     attempt->rank = options->rank;
     attempt->is_long = options->is_long;
-    attempt->gpus = gw_sched_shape_gpus(sched, options->shape);
+    attempt->gpus = gw_sched_shape_gpus(options->shape);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_SENT);
 
     attempt->prev = worker->last;

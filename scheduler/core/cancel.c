@@ -98,7 +98,8 @@ void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
             gw_error_set(&error, GW_ENOENT, "job %llu is over: what it would need is gone",
                          (unsigned long long)job->id);
         else if (job->tasks.state[message->index] != GW_TASK_FAILED &&
-                 job->tasks.state[message->index] != GW_TASK_CANCELLED)
+                 job->tasks.state[message->index] != GW_TASK_CANCELLED &&
+                 !(job->tasks.flags[message->index] & GW_TASK_TOLD_FAILED))
             gw_error_set(&error, GW_EINVAL, "task %u of job %llu has not failed", message->index,
                          (unsigned long long)job->id);
         else

@@ -179,7 +179,7 @@ static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_
     assert(state != GW_TASK_READY || tasks->waiting[row] == 0);
     assert(state != GW_TASK_WAITING || tasks->waiting[row] > 0);
     assert((tasks->object[row] != GW_NONE) == (state == GW_TASK_DONE));
-    assert(state != GW_TASK_DONE || tasks->users[row] > 0);
+    assert(state != GW_TASK_DONE || tasks->users[row] > 0 || job->state == GW_JOB_OPEN);
     assert(state != GW_TASK_RELEASED || tasks->users[row] == 0);
     assert(state != GW_TASK_DONE || gw_sched_objects_whole(sched, job, row));
     assert((gw_sched_failure_of(job, row) != NULL) ==

@@ -34,7 +34,7 @@ void gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *sha
 static void describe_need(const struct gw_sched *sched, const struct gw_shape *shape, char *text,
                           size_t bytes)
 {
-    uint32_t gpus = gw_sched_shape_gpus(sched, shape);
+    uint32_t gpus = gw_sched_shape_gpus(shape);
     int n = snprintf(text, bytes, "%u slot%s", shape->slots, shape->slots == 1 ? "" : "s");
     if (gpus && (size_t)n < bytes)
         n += snprintf(text + n, bytes - (size_t)n, ", %u GPU%s", gpus, gpus == 1 ? "" : "s");
@@ -297,11 +297,15 @@ static void add_edge(struct gw_sched *sched, struct gw_job *job, const struct gw
     struct gw_row dep;
     bool known = gw_sched_dep(sched, job, edge, &dep);
     assert(known);
+    if (dep.job != job)
+        dep.job->borrowers++;
     if (!gw_sched_task_satisfied(dep.job, dep.index))
         tasks->waiting[row]++;
     uint8_t state = dep.job->tasks.state[dep.index];
     if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED)
         GW_MUST(gw_array_push(&sched->doomed, (struct gw_row){job, row}));
+    if (state == GW_TASK_RELEASED && rank != GW_DEP_AFTER) /* lost before this chunk came */
+        GW_MUST(gw_array_push(&sched->lost, dep));
 }
 
 static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_submit *chunk,

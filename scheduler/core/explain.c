@@ -55,7 +55,7 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
                           struct text *text)
 {
     const struct gw_shape *shape = job->specs.items[job->tasks.spec[row]].shape;
-    uint32_t gpus = gw_sched_shape_gpus(sched, shape);
+    uint32_t gpus = gw_sched_shape_gpus(shape);
     struct gw_error error;
     if (sched->workers_ready == 0) {
         say(text, "no worker has registered yet");

@@ -55,12 +55,13 @@ static struct gw_job *job_new(struct gw_sched *sched, uint64_t id)
     struct gw_job *job = calloc(1, sizeof *job);
     GW_MUST_PTR(job);
     job->id = id;
-    job->prev = sched->last_job;
-    if (sched->last_job)
-        sched->last_job->next = job;
-    else
-        sched->first_job = job;
-    sched->last_job = job;
+    struct gw_job *before = sched->last_job;
+    while (before && before->id > id) /* restored in the order in which jobs were accepted */
+        before = before->prev;
+    job->prev = before;
+    job->next = before ? before->next : sched->first_job;
+    *(before ? &before->next : &sched->first_job) = job;
+    *(job->next ? &job->next->prev : &sched->last_job) = job;
     sched->job_count++;
     sched->unended_jobs++;
     if (id >= sched->next_job)
@@ -93,6 +94,10 @@ void gw_sched_job_seal(struct gw_sched *sched, struct gw_job *job, uint64_t wall
         (void)gw_map_remove(&job->session->requests, job->request);
     if (job->unfinished == 0)
         GW_MUST(gw_array_push(&sched->ending, job));
+    /* Until now a row to come might have needed them. */
+    for (uint32_t row = 0; row < job->tasks.count; row++)
+        if (job->tasks.state[row] == GW_TASK_DONE && job->tasks.users[row] == 0)
+            GW_MUST(gw_array_push(&sched->idle, (struct gw_row){job, row}));
 }
 
 void gw_sched_apply_job_sealed(struct gw_sched *sched, const struct gw_fact_job_sealed *fact)
@@ -200,12 +205,25 @@ bool gw_sched_job_shown_ended(const struct gw_sched *sched, const struct gw_job 
     return job->state == GW_JOB_ENDED && job->ended_number <= sched->committed;
 }
 
+/* Its tasks will not run again: what they took need not be made again for them. */
+static void return_borrowed(struct gw_sched *sched, struct gw_job *job)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    for (uint32_t e = 0; tasks->dep_job && e < tasks->edges; e++) {
+        struct gw_row dep;
+        if (!tasks->dep_job[e] || !gw_sched_dep(sched, job, e, &dep))
+            continue;
+        if (--dep.job->borrowers == 0)
+            GW_MUST(gw_array_push(&sched->aging, dep.job->id));
+    }
+}
+
 /* Frees what is needed only to run a task of it again. */
 void gw_sched_apply_job_compacted(struct gw_sched *sched, const struct gw_fact_job_compacted *fact)
 {
     struct gw_job *job = fact->job;
-    (void)sched;
     assert(job->objects == 0 && job->unfinished == 0);
+    return_borrowed(sched, job);
     gw_sched_tasks_compact(&job->tasks);
     for (size_t i = 0; i < job->blobs.count; i++)
         free(job->blobs.items[i]);
@@ -220,6 +238,7 @@ void gw_sched_apply_job_compacted(struct gw_sched *sched, const struct gw_fact_j
 
 void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
 {
+    return_borrowed(sched, job);
     for (uint32_t row = 0; job->objects > 0; row++)
         gw_sched_objects_drop(sched, job, row);
     gw_sched_job_leave_session(job);
@@ -312,7 +331,8 @@ static void tell_forget(struct gw_sched *sched, const struct gw_job *job)
 static bool may_compact(const struct gw_job *job)
 {
     return !job->compacted && !job->detached && job->state == GW_JOB_ENDED &&
-           (!job->session || job->held == 0) && job->objects == 0 && job->needed == 0;
+           (!job->session || job->held == 0) && job->objects == 0 && job->needed == 0 &&
+           job->borrowers == 0;
 }
 
 /* Nobody holds or needs a result of it (those that a detached job keeps go with it). */

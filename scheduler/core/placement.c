@@ -201,7 +201,7 @@ static uint64_t ranks_at(const struct gw_sched *sched, const struct gw_worker *w
 {
     if (!worker || worker->state != GW_WORKER_READY)
         return 0;
-    uint32_t gpus = gw_sched_shape_gpus(sched, shape);
+    uint32_t gpus = gw_sched_shape_gpus(shape);
     return smallest(divided(ever ? worker->slots : worker->slots_free, shape->slots),
                     divided(ever ? worker->memory_bytes : worker->memory_free, shape->memory_bytes),
                     divided(ever ? worker->gpu_count : worker->gpus_free, gpus));

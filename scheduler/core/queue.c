@@ -5,8 +5,12 @@
  * ran empty stays in its heap until it comes to the top. */
 #include "scheduler/core/queue.h"
 
+#include "scheduler/core/placement.h"
+
 #include <assert.h>
 #include <stdlib.h>
+
+static void update_any(const struct gw_sched *sched, struct gw_shape *shape);
 
 static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
 {
@@ -55,6 +59,7 @@ struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shap
     };
     sched->shapes.items[free_id] = shape;
     sched->shapes_count++;
+    update_any(sched, shape);
     return shape;
 }
 
@@ -74,12 +79,26 @@ void gw_sched_shape_free(struct gw_sched *sched, struct gw_shape *shape)
     free(shape);
 }
 
-uint32_t gw_sched_shape_gpus(const struct gw_sched *sched, const struct gw_shape *shape)
+uint32_t gw_sched_shape_gpus(const struct gw_shape *shape)
+{
+    return shape->gpu_if_any ? shape->any_gpus : shape->gpus;
+}
+
+/* One GPU a rank where the cluster, if empty, could give that; else none. */
+static void update_any(const struct gw_sched *sched, struct gw_shape *shape)
 {
     if (!shape->gpu_if_any)
-        return shape->gpus;
-    uint32_t ranks = shape->ranks ? shape->ranks : 1;
-    return sched->gpus >= ranks ? 1 : 0;
+        return;
+    shape->any_gpus = 1;
+    if (gw_sched_ranks_ever(sched, shape) < (shape->ranks ? shape->ranks : 1))
+        shape->any_gpus = 0;
+}
+
+void gw_sched_shapes_update(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->shapes.count; i++)
+        if (sched->shapes.items[i])
+            update_any(sched, sched->shapes.items[i]);
 }
 
 /* -- The heap ------------------------------------------------------------------------------------

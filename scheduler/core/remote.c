@@ -128,6 +128,7 @@ void gw_sched_apply_session_closed(struct gw_sched *sched,
     gw_sched_outbox_forget(sched, NULL, session);
     session->remote->session = NULL;
     gw_map_deinit(&session->requests);
+    gw_map_deinit(&session->refused);
     gw_sched_done_rows_deinit(&session->done);
     free(session);
 }
@@ -154,6 +155,7 @@ void gw_sched_remote_free(struct gw_sched *sched, struct gw_remote *remote)
 {
     if (remote->session) {
         gw_map_deinit(&remote->session->requests);
+        gw_map_deinit(&remote->session->refused);
         gw_sched_done_rows_deinit(&remote->session->done);
         free(remote->session);
     }

@@ -28,17 +28,35 @@ void gw_sched_release_task(struct gw_sched *sched, struct gw_job *job, uint32_t 
     }
 }
 
-static void reopen(struct gw_sched *sched, struct gw_job *job, uint32_t row, bool retry)
+static void release(struct gw_sched *sched, struct gw_row row)
+{
+    gw_sched_release_task(sched, row.job, row.index);
+    GW_FACT(sched, object_released, .job = row.job, .index = row.index);
+}
+
+static void reopen(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint32_t retry)
 {
     gw_sched_release_task(sched, job, row);
     GW_FACT(sched, task_reopened, .at = job, .job = job->id, .index = row, .retry = retry);
 }
 
-void gw_sched_retry(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+static void run_again(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint32_t retry)
 {
     struct gw_charges charges = {.tries = job->tasks.charges[row].tries};
     GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
-    reopen(sched, job, row, true);
+    reopen(sched, job, row, retry);
+}
+
+void gw_sched_retry(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    uint8_t state = job->tasks.state[row];
+    if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) {
+        run_again(sched, job, row, 1);
+        return;
+    }
+    /* It runs, or ran, again already, for what needs it: only the telling is left. */
+    GW_FACT(sched, told, .job = job, .index = row);
+    gw_sched_announce_task(sched, job, row);
 }
 
 /* A task fails because `cause` did. */
@@ -93,22 +111,33 @@ static void settle_doomed(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->doomed.count; i++) {
         struct gw_row row = sched->doomed.items[i];
-        if (row.job->tasks.state[row.index] == GW_TASK_WAITING)
+        if (row.job->tasks.state[row.index] == GW_TASK_WAITING && !GW_PLANTED(10))
             (void)doom_if_needed(sched, row);
     }
     gw_array_clear(&sched->doomed);
+}
+
+/* Whether a result that is gone is needed, and can be made. */
+static bool must_make_again(const struct gw_sched *sched, struct gw_row row)
+{
+    uint8_t state = row.job->tasks.state[row.index];
+    const struct gw_spec *spec = &row.job->specs.items[row.job->tasks.spec[row.index]];
+    if (row.job->tasks.users[row.index] == 0 || row.job->compacted || GW_PLANTED(8) ||
+        spec->message.kind == GW_SPEC_VALUE) /* nothing makes that again */
+        return false;
+    return state == GW_TASK_RELEASED ||
+           (state == GW_TASK_DONE && !gw_sched_objects_whole(sched, row.job, row.index));
 }
 
 static void settle_lost(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->lost.count; i++) {
         struct gw_row row = sched->lost.items[i];
-        uint8_t state = row.job->tasks.state[row.index];
-        if (row.job->tasks.users[row.index] == 0 || row.job->compacted || GW_PLANTED(8))
-            continue;
-        if (state == GW_TASK_RELEASED ||
-            (state == GW_TASK_DONE && !gw_sched_objects_whole(sched, row.job, row.index)))
-            reopen(sched, row.job, row.index, false);
+        if (must_make_again(sched, row))
+            reopen(sched, row.job, row.index, 0);
+        else if (row.job->tasks.state[row.index] == GW_TASK_DONE &&
+                 row.job->tasks.users[row.index] == 0)
+            release(sched, row); /* of a job whose next chunk might have needed it */
     }
     gw_array_clear(&sched->lost);
 }
@@ -119,7 +148,9 @@ static void settle_retried(struct gw_sched *sched)
         struct gw_row row = sched->retried.items[i];
         uint8_t state = row.job->tasks.state[row.index];
         if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED)
-            gw_sched_retry(sched, row.job, row.index);
+            run_again(sched, row.job, row.index, 2);
+        else if (must_make_again(sched, row))
+            reopen(sched, row.job, row.index, 2);
     }
     gw_array_clear(&sched->retried);
 }
@@ -141,10 +172,11 @@ static void settle_idle(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->idle.count; i++) {
         struct gw_row row = sched->idle.items[i];
-        if (row.job->tasks.state[row.index] != GW_TASK_DONE || row.job->tasks.users[row.index] > 0)
+        bool needed = row.job->tasks.users[row.index] > 0 && !GW_PLANTED(9);
+        if (row.job->tasks.state[row.index] != GW_TASK_DONE || needed ||
+            row.job->state == GW_JOB_OPEN)
             continue;
-        gw_sched_release_task(sched, row.job, row.index);
-        GW_FACT(sched, object_released, .job = row.job, .index = row.index);
+        release(sched, row);
     }
     gw_array_clear(&sched->idle);
 }
@@ -157,9 +189,14 @@ static void settle_unwanted(struct gw_sched *sched)
         if (row.job->detached || row.job->state == GW_JOB_OPEN ||
             gw_sched_task_final(row.job, row.index) || row.job->tasks.users[row.index] > 0)
             continue;
-        if (!gw_sched_task_awaited(sched, row.job, row.index))
+        if (gw_sched_task_awaited(sched, row.job, row.index))
+            continue;
+        uint8_t state = row.job->tasks.state[row.index];
+        if (!(row.job->tasks.flags[row.index] & GW_TASK_WAS_DONE))
             gw_sched_cancel_task(sched, row.job, row.index,
                                  &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+        else if (state == GW_TASK_WAITING || state == GW_TASK_READY)
+            GW_FACT(sched, task_unneeded, .job = row.job, .index = row.index);
     }
     gw_array_clear(&sched->unwanted);
 }

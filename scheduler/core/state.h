@@ -107,6 +107,7 @@ struct gw_session {
     struct gw_session *prev, *next;
     struct gw_job *jobs;    /* by session_next */
     struct gw_map requests; /* of jobs whose last chunk has not come -> struct gw_job * */
+    struct gw_map refused;  /* requests that were refused, of which more may be under way */
     struct gw_done_rows done;
     bool dirty; /* has rows to send */
 };
@@ -133,12 +134,15 @@ struct gw_failure {
 };
 
 enum gw_task_flag {
-    GW_TASK_TARGET = 1,     /* was submitted with a future */
-    GW_TASK_HELD = 2,       /* that future is held */
-    GW_TASK_TOLD = 4,       /* its end was shown to the session */
-    GW_TASK_ALONE = 8,      /* runs with no other on its worker */
-    GW_TASK_STARTED = 16,   /* its running attempt said so */
-    GW_TASK_DEPENDENT = 32, /* it failed because a task before it did */
+    GW_TASK_TARGET = 1,       /* was submitted with a future */
+    GW_TASK_HELD = 2,         /* that future is held */
+    GW_TASK_TOLD = 4,         /* its end was shown to the session */
+    GW_TASK_ALONE = 8,        /* runs with no other on its worker */
+    GW_TASK_STARTED = 16,     /* its running attempt said so */
+    GW_TASK_TOLD_FAILED = 64, /* with TOLD: that it failed */
+    GW_TASK_DEPENDENT = 32,   /* it failed because a task before it did */
+    GW_TASK_AGAIN = 128,      /* it was opened again after it had ended */
+    GW_TASK_WAS_DONE = 256,   /* it ended well once */
 };
 
 /* A successor that came in a later chunk or another job. */
@@ -155,7 +159,8 @@ struct gw_tasks {
     const uint8_t **args;
     struct gw_charges *charges;
     uint32_t *args_size, *spec, *waiting, *users, *deps_at, *succ_at, *later, *object, *worker;
-    uint8_t *state, *flags;
+    uint16_t *flags;
+    uint8_t *state;
 
     uint32_t edges, edges_capacity;
     uint32_t *dep_index;
@@ -205,6 +210,7 @@ struct gw_job {
     GW_ARRAY(struct gw_place) places;
     uint32_t unfinished, done, failed, cancelled_tasks, placed, held;
     uint32_t objects;   /* alive */
+    uint32_t borrowers; /* edges from its tasks to those of other jobs that may run again */
     uint32_t needed;    /* times that unfinished tasks of other jobs use one of its results */
     uint32_t questions; /* that wait for it */
     struct gw_failure *first_failure;
@@ -229,6 +235,7 @@ struct gw_shape {
     uint32_t ranks;       /* 0: an ordinary task */
     uint32_t slots, gpus; /* of one rank */
     bool gpu_if_any, alone;
+    uint32_t any_gpus; /* gpu_if_any: what a rank gets, as the cluster is now */
     uint64_t memory_bytes;
     uint32_t queues, attempts;        /* that refer to it */
     GW_ARRAY(struct gw_queue *) heap; /* by priority, then job */

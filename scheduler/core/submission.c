@@ -36,10 +36,13 @@ static void reject(struct gw_sched *sched, struct gw_session *session, uint64_t 
 }
 
 /* A refused job holds nothing: what of it started already ends, nothing of it is told. */
-static void refuse_job(struct gw_sched *sched, struct gw_job *job, const struct gw_error *error)
+static void refuse_job(struct gw_sched *sched, struct gw_job *job, bool last,
+                       const struct gw_error *error)
 {
     struct gw_session *session = job->session;
     reject(sched, session, job->request, error);
+    if (!last)
+        GW_FACT(sched, job_refused, .session = session, .request = job->request, .more = true);
     if (job->tasks.count == 0) {
         GW_FACT(sched, job_dropped, .job = job);
         return;
@@ -51,11 +54,22 @@ static void refuse_job(struct gw_sched *sched, struct gw_job *job, const struct 
     gw_sched_cancel_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
 }
 
+void gw_sched_apply_job_refused(struct gw_sched *sched, const struct gw_fact_job_refused *fact)
+{
+    (void)sched;
+    if (fact->more)
+        GW_MUST(gw_map_put(&fact->session->refused, fact->request, 1));
+    else
+        (void)gw_map_remove(&fact->session->refused, fact->request);
+}
+
 int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
                      const struct gw_message *message)
 {
     const struct gw_msg_spec *spec = &message->spec;
     struct gw_job *job = open_job(session, spec->key);
+    if (!job && gw_map_get(&session->refused, spec->key, NULL))
+        return 0; /* it was under way when its job was refused */
     if (!job)
         job = gw_sched_job_open(sched, session, spec->key);
     if (spec->number != job->specs.count)
@@ -63,7 +77,7 @@ int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
     struct gw_error error;
     if (gw_sched_spec_check(sched, job, spec, &error) < 0) {
         /* The chunk that follows would be refused for a spec that is not there: say why now. */
-        refuse_job(sched, job, &error);
+        refuse_job(sched, job, false, &error);
         return 0;
     }
     GW_FACT(sched, spec_added, .job = job, .spec = spec);
@@ -194,8 +208,13 @@ int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
     const struct gw_msg_submit *submit = &message->submit;
     struct gw_error error = {0};
     struct gw_job *job = open_job(session, submit->request);
+    bool last = (submit->flags & GW_SUBMIT_LAST) != 0;
+    if (!job && gw_map_get(&session->refused, submit->request, NULL)) {
+        if (last)
+            GW_FACT(sched, job_refused, .session = session, .request = submit->request);
+        return 0;
+    }
     if (!job) {
-        /* No spec came before it, or the job was refused and this was under way behind it. */
         gw_error_set(&error, GW_EINVAL, "submit: a job without specs");
         reject(sched, session, submit->request, &error);
         return 0;
@@ -207,7 +226,7 @@ int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
     else
         (void)submit_attached(sched, job, submit, &error);
     if (error.code < 0)
-        refuse_job(sched, job, &error);
+        refuse_job(sched, job, last, &error);
     return 0;
 }
 
@@ -245,7 +264,7 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
     GW_FACT(sched, chunk_added, .job = job, .chunk = &chunk);
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
     GW_FACT(sched, value_scattered, .job = job, .result = &result);
-    GW_FACT(sched, told, .job = job, .index = 0);
+    GW_FACT(sched, told, .job = job, .index = 0, .flags = GW_TASK_TOLD);
     struct gw_msg_accepted *accepted =
         &gw_sched_send(sched, session->remote, GW_MESSAGE_accepted)->accepted;
     accepted->request = scatter->request;

@@ -16,10 +16,10 @@
 #include <string.h>
 
 static const struct gw_sm_state task_states[] = {
-    [GW_TASK_WAITING] = {"waiting", GW_SM_NEXT(GW_TASK_READY) | GW_SM_NEXT(GW_TASK_FAILED) |
-                                        GW_SM_NEXT(GW_TASK_CANCELLED)},
-    [GW_TASK_READY] = {"ready", GW_SM_NEXT(GW_TASK_PLACED) | GW_SM_NEXT(GW_TASK_WAITING) |
-                                    GW_SM_NEXT(GW_TASK_CANCELLED)},
+    [GW_TASK_WAITING] = {"waiting", GW_SM_NEXT(GW_TASK_RELEASED) | GW_SM_NEXT(GW_TASK_READY) |
+                                        GW_SM_NEXT(GW_TASK_FAILED) | GW_SM_NEXT(GW_TASK_CANCELLED)},
+    [GW_TASK_READY] = {"ready", GW_SM_NEXT(GW_TASK_RELEASED) | GW_SM_NEXT(GW_TASK_PLACED) |
+                                    GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_CANCELLED)},
     [GW_TASK_PLACED] = {"placed", GW_SM_NEXT(GW_TASK_DONE) | GW_SM_NEXT(GW_TASK_FAILED) |
                                       GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_CANCELLING)},
     [GW_TASK_CANCELLING] = {"cancelling", GW_SM_NEXT(GW_TASK_CANCELLED)},
@@ -37,7 +37,7 @@ struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeo
 /* Lays the columns out in a new block and copies `count` rows of the old one. */
 static void tasks_lay_out(struct gw_tasks *tasks, uint32_t capacity)
 {
-    size_t row_bytes = 8 + sizeof(uint8_t *) + sizeof(struct gw_charges) + 9 * 4 + 2;
+    size_t row_bytes = 8 + sizeof(uint8_t *) + sizeof(struct gw_charges) + 9 * 4 + 3;
     uint8_t *block = malloc(row_bytes * capacity + 64);
     GW_MUST_PTR(block);
     struct gw_tasks old = *tasks;
@@ -61,8 +61,8 @@ static void tasks_lay_out(struct gw_tasks *tasks, uint32_t capacity)
     COLUMN(object);
     COLUMN(worker);
     COLUMN(charges);
-    COLUMN(state);
     COLUMN(flags);
+    COLUMN(state);
 #undef COLUMN
     assert(at <= block + row_bytes * capacity + 64);
     free(old.block);
@@ -161,11 +161,13 @@ void gw_sched_task_unuse(struct gw_sched *sched, struct gw_job *job, uint32_t ro
             assert(dep.job->tasks.users[dep.index] > 0);
             if (dep.job != job)
                 dep.job->needed--;
-            if (--dep.job->tasks.users[dep.index] == 0 &&
-                dep.job->tasks.state[dep.index] == GW_TASK_DONE)
+            bool last = --dep.job->tasks.users[dep.index] == 0 || GW_PLANTED(9);
+            if (last && dep.job->tasks.state[dep.index] == GW_TASK_DONE)
                 GW_MUST(gw_array_push(&sched->idle, dep));
         }
-        if (job->tasks.state[row] == GW_TASK_CANCELLED && !gw_sched_task_final(dep.job, dep.index))
+        uint8_t state = job->tasks.state[row];
+        if ((state == GW_TASK_CANCELLED || state == GW_TASK_RELEASED) &&
+            !gw_sched_task_final(dep.job, dep.index))
             GW_MUST(gw_array_push(&sched->unwanted, dep));
     }
 }
@@ -258,7 +260,7 @@ void gw_sched_apply_task_requeued(struct gw_sched *sched, const struct gw_fact_t
     struct gw_job *job = fact->job;
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[fact->index], GW_TASK_WAITING);
     job->placed--;
-    job->tasks.flags[fact->index] &= (uint8_t)~GW_TASK_STARTED;
+    job->tasks.flags[fact->index] &= (uint16_t)~GW_TASK_STARTED;
     GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, fact->index}));
 }
 
@@ -272,13 +274,13 @@ void gw_sched_apply_task_cancelling(struct gw_sched *sched,
 void gw_sched_apply_task_charged(struct gw_sched *sched, const struct gw_fact_task_charged *fact)
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
-    uint8_t *flags = &job->tasks.flags[fact->index];
+    uint16_t *flags = &job->tasks.flags[fact->index];
     bool queued = job->tasks.state[fact->index] == GW_TASK_READY;
     if (queued)
         task_unqueue(sched, job, fact->index);
     job->tasks.charges[fact->index] = fact->charges;
     struct gw_spec *spec = &job->specs.items[job->tasks.spec[fact->index]];
-    *flags &= (uint8_t)~GW_TASK_ALONE;
+    *flags &= (uint16_t)~GW_TASK_ALONE;
     if (fact->charges.losses >= 2 && spec->message.ranks == 0)
         *flags |= GW_TASK_ALONE;
     if (queued)
@@ -358,10 +360,11 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
     if (tasks->state[row] == GW_TASK_READY)
         task_unqueue(sched, job, row);
     gw_sm_move(&gw_sched_task_sm, &tasks->state[row], fact->state);
-    tasks->flags[row] &= (uint8_t)~GW_TASK_STARTED;
+    tasks->flags[row] &= (uint16_t)~GW_TASK_STARTED;
     job->unfinished--;
     if (fact->state == GW_TASK_DONE) {
         job->done++;
+        tasks->flags[row] |= GW_TASK_WAS_DONE;
         gw_sched_objects_add(sched, job, row, &fact->results);
         gw_sched_successors(sched, job, row, successor_satisfied);
         if (tasks->users[row] == 0)
@@ -398,10 +401,11 @@ static void task_want_inputs(struct gw_sched *sched, struct gw_job *job, uint32_
             continue;
         uint8_t state = dep.job->tasks.state[dep.index];
         bool data = gw_sched_dep_rank(tasks, e) != GW_DEP_AFTER;
-        if (data && (state == GW_TASK_RELEASED || state == GW_TASK_DONE))
-            GW_MUST(gw_array_push(&sched->lost, dep));
-        if (retry && (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED))
+        bool failed = state == GW_TASK_FAILED || state == GW_TASK_CANCELLED;
+        if (retry && (failed || data))
             GW_MUST(gw_array_push(&sched->retried, dep));
+        else if (data && (state == GW_TASK_RELEASED || state == GW_TASK_DONE))
+            GW_MUST(gw_array_push(&sched->lost, dep));
     }
 }
 
@@ -425,17 +429,35 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
             gw_sched_failure_unref(job->first_failure);
             job->first_failure = NULL;
         }
-        tasks->flags[row] &= (uint8_t)~GW_TASK_DEPENDENT;
+        tasks->flags[row] &= (uint16_t)~GW_TASK_DEPENDENT;
     }
     gw_sm_move(&gw_sched_task_sm, &tasks->state[row], GW_TASK_WAITING);
     job->unfinished++;
-    if (fact->retry)
-        tasks->flags[row] &= (uint8_t)~GW_TASK_TOLD;
+    tasks->flags[row] |= GW_TASK_AGAIN;
+    if (fact->retry == 1)
+        tasks->flags[row] &= (uint16_t) ~(GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
     if (job->state == GW_JOB_ENDED)
         gw_sched_job_reopen(sched, job);
     gw_sched_task_use(sched, job, row);
-    task_want_inputs(sched, job, row, fact->retry);
+    task_want_inputs(sched, job, row, fact->retry != 0);
     GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, row}));
+}
+
+/* A task that was done once, and was to run again, is not needed any more: as it was before. */
+void gw_sched_apply_task_unneeded(struct gw_sched *sched, const struct gw_fact_task_unneeded *fact)
+{
+    struct gw_job *job = fact->job;
+    if (job->tasks.state[fact->index] == GW_TASK_READY)
+        task_unqueue(sched, job, fact->index);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[fact->index], GW_TASK_RELEASED);
+    job->unfinished--;
+    job->done++;
+    gw_sched_successors(sched, job, fact->index, successor_satisfied);
+    gw_sched_task_unuse(sched, job, fact->index);
+    if (job->unfinished == 0 && job->state == GW_JOB_RUNNING)
+        GW_MUST(gw_array_push(&sched->ending, job));
+    if (job->questions)
+        GW_MUST(gw_array_push(&sched->revisited, job->id));
 }
 
 void gw_sched_apply_task_unheld(struct gw_sched *sched, const struct gw_fact_task_unheld *fact)
@@ -443,7 +465,7 @@ void gw_sched_apply_task_unheld(struct gw_sched *sched, const struct gw_fact_tas
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     struct gw_tasks *tasks = &job->tasks;
     assert(tasks->flags[fact->index] & GW_TASK_HELD);
-    tasks->flags[fact->index] &= (uint8_t)~GW_TASK_HELD;
+    tasks->flags[fact->index] &= (uint16_t)~GW_TASK_HELD;
     job->held--;
     tasks->users[fact->index]--;
     struct gw_row row = {job, fact->index};
@@ -455,8 +477,10 @@ void gw_sched_apply_task_unheld(struct gw_sched *sched, const struct gw_fact_tas
 
 void gw_sched_apply_told(struct gw_sched *sched, const struct gw_fact_told *fact)
 {
+    uint16_t *flags = &fact->job->tasks.flags[fact->index];
     (void)sched;
-    fact->job->tasks.flags[fact->index] |= GW_TASK_TOLD;
+    *flags &= (uint16_t) ~(GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
+    *flags |= (uint16_t)fact->flags;
 }
 
 void gw_sched_apply_object_released(struct gw_sched *sched,

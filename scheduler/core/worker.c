@@ -193,6 +193,7 @@ void gw_sched_apply_worker_readied(struct gw_sched *sched,
     sched->gpus += worker->gpu_count;
     sched->gpus_free += worker->gpus_free;
     gw_sched_worker_link(sched, worker);
+    gw_sched_shapes_update(sched);
     sched->freed = true;
 }
 
@@ -271,6 +272,7 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
         gw_sched_worker_unlink(sched, worker);
     }
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
+    gw_sched_shapes_update(sched);
 }
 
 /* -- Heartbeats ----------------------------------------------------------------------------------
@@ -330,7 +332,7 @@ bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *
         return false;
     if (shape->alone && (worker->attempts > 0 || worker->slots_free < worker->slots))
         return false;
-    return worker->gpus_free >= gw_sched_shape_gpus(sched, shape);
+    return worker->gpus_free >= gw_sched_shape_gpus(shape);
 }
 
 bool gw_sched_worker_could(const struct gw_sched *sched, const struct gw_worker *worker,
@@ -338,5 +340,5 @@ bool gw_sched_worker_could(const struct gw_sched *sched, const struct gw_worker 
 {
     return worker->state == GW_WORKER_READY && worker->slots >= shape->slots &&
            worker->memory_bytes >= shape->memory_bytes &&
-           worker->gpu_count >= gw_sched_shape_gpus(sched, shape);
+           worker->gpu_count >= gw_sched_shape_gpus(shape);
 }
