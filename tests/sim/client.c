@@ -1,0 +1,411 @@
+/* Clients: they submit, wait, fetch, give up, cancel, retry, and die; and they check what they are
+ * told: each target ends once, with the right value or for a reason that there was. */
+#include "tests/sim/sim.h"
+
+static void send(struct sim *sim, struct client *client, struct gw_message message)
+{
+    message.term = client->term;
+    message.peer = client->session;
+    message.sequence = ++client->sent;
+    struct gw_effect effect = {.message = message};
+    if (client->conn)
+        sim_send(sim, client->conn, 1, &effect);
+}
+
+/* A number for a call whose answer is awaited. */
+static uint64_t call(struct client *client, uint32_t answer)
+{
+    uint64_t request = ++client->next_request;
+    GW_MUST(gw_map_put(&client->calls, request, answer));
+    return request;
+}
+
+static struct sim_job *some_job(struct sim *sim, struct client *client)
+{
+    struct sim_job *job =
+        client->jobs.count ? client->jobs.items[sim_below(sim, client->jobs.count)] : NULL;
+    return job && job->accepted && !job->rejected ? job : NULL;
+}
+
+/* -- Doing ---------------------------------------------------------------------------------------
+ */
+
+static void mark_cancelled(struct sim *sim, const struct work *work)
+{
+    (void)sim;
+    ((struct work *)(uintptr_t)work)->cancelled = true;
+}
+
+static void cancel(struct sim *sim, struct client *client, struct sim_job *job, bool whole)
+{
+    uint32_t row = (uint32_t)sim_below(sim, job->work.count);
+    sim_fault(sim, FAULT_CANCEL);
+    if (whole)
+        job->cancelled = true;
+    else
+        mark_cancelled(sim, job->work.items[row]);
+    send(sim, client,
+         (struct gw_message){.type = GW_MESSAGE_cancel,
+                             .cancel = {call(client, GW_MESSAGE_reply), job->id,
+                                        whole ? GW_INDEX_ALL : row, sim_chance(sim, 30)}});
+}
+
+static void fetch(struct sim *sim, struct client *client, const struct work *work, uint32_t rank)
+{
+    uint64_t request = call(client, GW_MESSAGE_object);
+    GW_MUST(gw_map_put(&client->fetching, request, work->id << 8 | rank));
+    send(sim, client,
+         (struct gw_message){.type = GW_MESSAGE_fetch,
+                             .fetch = {request, work->job->id, work->row, rank}});
+}
+
+static void release(struct sim *sim, struct client *client, struct work *work)
+{
+    sim_fault(sim, FAULT_RELEASE);
+    work->held = false;
+    if (work->told == TOLD_NOTHING)
+        mark_cancelled(sim, work); /* perhaps: nobody may want it now, or what only it needs */
+    for (uint32_t i = 0; i < work->dep_count && work->told == TOLD_NOTHING; i++)
+        if (!work->deps[i].on->held)
+            mark_cancelled(sim, work->deps[i].on);
+    uint32_t rank = 0;
+    send(sim, client,
+         (struct gw_message){.type = GW_MESSAGE_release,
+                             .release = {{&work->job->id, 1}, {&work->row, 1}, {&rank, 1}}});
+}
+
+static void retry(struct sim *sim, struct client *client, struct work *work)
+{
+    sim_fault(sim, FAULT_RETRY);
+    uint64_t request = call(client, GW_MESSAGE_reply);
+    GW_MUST(gw_map_put(&client->retrying, request, work->id));
+    work->retried = true;
+    send(sim, client,
+         (struct gw_message){.type = GW_MESSAGE_retry,
+                             .retry = {request, work->job->id, work->row}});
+}
+
+static void ask(struct sim *sim, struct client *client, struct sim_job *job)
+{
+    static const char *const what[] = {"status", "jobs", "workers", "job", "tasks", "explain"};
+    uint8_t arguments[16] = {
+        0x81, 0xa3, 'j', 'o', 'b', 0xcd, (uint8_t)(job->id >> 8), (uint8_t)job->id};
+    send(sim, client,
+         (struct gw_message){
+             .type = GW_MESSAGE_query,
+             .query = {call(client, GW_MESSAGE_reply), what[sim_below(sim, 6)], {arguments, 8}}});
+}
+
+static void read_log(struct sim *sim, struct client *client, struct sim_job *job)
+{
+    uint32_t row = (uint32_t)sim_below(sim, job->work.count);
+    struct gw_message message = {.type = GW_MESSAGE_log_read};
+    message.log_read = (struct gw_msg_log_read){.request = call(client, GW_MESSAGE_log_data),
+                                                .job = job->id,
+                                                .index = row,
+                                                .stream = 1,
+                                                .bytes_max = 1000,
+                                                .follow = sim_chance(sim, 50)};
+    send(sim, client, message);
+}
+
+static void wait_for(struct sim *sim, struct client *client, struct sim_job *job)
+{
+    job->waited = true;
+    send(sim, client,
+         (struct gw_message){.type = GW_MESSAGE_wait,
+                             .wait = {call(client, GW_MESSAGE_reply), job->id}});
+}
+
+static void act_on_work(struct sim *sim, struct client *client, struct work *work)
+{
+    if (work->told == TOLD_DONE && work->held && sim_chance(sim, 40)) {
+        release(sim, client, work);
+    } else if (work->told == TOLD_DONE && work->held) {
+        uint32_t ranks = work->ranks ? work->ranks : 1;
+        fetch(sim, client, work, (uint32_t)sim_below(sim, ranks));
+    } else if (work->told == TOLD_FAILED && work->held && !work->retried && !work->infeasible &&
+               sim_chance(sim, 50)) {
+        retry(sim, client, work);
+    } else if (work->held && work->told == TOLD_NOTHING && sim_chance(sim, 6)) {
+        release(sim, client, work);
+    }
+}
+
+static void act(struct sim *sim, struct client *client)
+{
+    for (size_t i = 0; i < client->jobs.count; i++) {
+        struct sim_job *job = client->jobs.items[i];
+        if (job->sent < job->work.count && !job->rejected) {
+            sim_job_send_chunk(sim, job);
+            return;
+        }
+    }
+    uint64_t what = sim_below(sim, 100);
+    struct sim_job *job = some_job(sim, client);
+    if (what < 25 && client->to_submit > 0) {
+        client->to_submit--;
+        if (sim_chance(sim, 12))
+            sim_job_scatter(sim, client);
+        else
+            sim_job_send_chunk(sim, sim_job_make(sim, client));
+    } else if (!job) {
+        return;
+    } else if (what < 65) {
+        struct work *work = job->work.items[sim_below(sim, job->work.count)];
+        if (work->target)
+            act_on_work(sim, client, work);
+    } else if (what < 69) {
+        cancel(sim, client, job, sim_chance(sim, 30));
+    } else if (what < 78) {
+        ask(sim, client, job);
+    } else if (what < 84) {
+        read_log(sim, client, job);
+    } else if (what < 92 && !job->waited) {
+        wait_for(sim, client, job);
+    }
+}
+
+static void on_act(struct sim *sim, void *arg)
+{
+    struct client *client = arg;
+    if (!client->alive || client->quiet)
+        return;
+    if (client->greeted)
+        act(sim, client);
+    sim_plan(sim, MS + sim_below(sim, 40 * MS), on_act, client);
+}
+
+/* -- Being told ----------------------------------------------------------------------------------
+ */
+
+struct sim_job *sim_client_job(struct sim *sim, const struct client *client, uint64_t request)
+{
+    for (size_t i = 0; i < client->jobs.count; i++)
+        if (client->jobs.items[i]->request == request)
+            return client->jobs.items[i];
+    sim_fail(sim, "client %u is told of a job that it did not submit", client->number);
+}
+
+static void take_done(struct sim *sim, struct client *client, const struct gw_msg_done *done)
+{
+    const uint8_t *values = done->values.data;
+    for (uint32_t i = 0; i < done->request.count; i++) {
+        struct sim_job *job = sim_client_job(sim, client, gw_col64_at(done->request, i));
+        uint32_t rank = gw_col32_at(done->rank, i), size = gw_col32_at(done->value_size, i);
+        struct work *work = job->work.items[gw_col32_at(done->index, i)];
+        rank = rank == GW_RANK_NONE ? 0 : rank;
+        SIM_CHECK(sim, work->target, "told of a task that is no target");
+        SIM_CHECK(sim, work->told != TOLD_FAILED && !(work->ranks_told & 1u << rank),
+                  "target %llu (rank %u) ends twice", (unsigned long long)work->id, rank);
+        SIM_CHECK(sim, gw_col64_at(done->bytes, i) == work->bytes, "a value of another size");
+        if (size >= 8) {
+            uint64_t value;
+            memcpy(&value, values, sizeof value);
+            SIM_CHECK(sim, value == sim_work_value(work, rank), "target %llu has a wrong value",
+                      (unsigned long long)work->id);
+        }
+        values += size;
+        work->ranks_told |= 1u << rank;
+        work->told = TOLD_DONE;
+    }
+}
+
+static void take_failed(struct sim *sim, struct client *client, const struct gw_msg_failed *failed)
+{
+    struct sim_job *job = sim_client_job(sim, client, failed->request);
+    struct work *work = job->work.items[failed->index];
+    SIM_CHECK(sim, work->target && work->told == TOLD_NOTHING, "target %llu ends twice",
+              (unsigned long long)work->id);
+    SIM_CHECK(sim, sim_work_may_fail(sim, work, failed->code),
+              "target %llu fails for no reason: %s: %s", (unsigned long long)work->id,
+              gw_error_name(failed->code), failed->text);
+    SIM_CHECK(sim, *failed->text, "a failure without a text");
+    work->told = TOLD_FAILED;
+    work->code = failed->code;
+}
+
+static void take_object(struct sim *sim, struct client *client, const struct gw_msg_object *object,
+                        const struct packet *packet)
+{
+    uint64_t id, value = 0;
+    bool known = gw_map_get(&client->fetching, object->request, &id);
+    SIM_CHECK(sim, known, "an object that nobody asked for");
+    (void)gw_map_remove(&client->fetching, object->request);
+    const struct work *work = sim_work_find(sim, id >> 8);
+    if (object->code < 0)
+        return; /* it was given up, or made again and failed */
+    if (packet->token_count)
+        value = sim_token_content(sim, packet->tokens[0]);
+    else if (object->value.size >= 8)
+        memcpy(&value, object->value.data, sizeof value);
+    else
+        value = sim_work_value(work, 0);
+    SIM_CHECK(sim, value == sim_work_value(work, (uint32_t)(id & 0xff)),
+              "a fetched value of task %llu is wrong", (unsigned long long)work->id);
+}
+
+static void answered(struct sim *sim, struct client *client, uint64_t request, uint32_t type)
+{
+    uint64_t answer;
+    bool known = gw_map_get(&client->calls, request, &answer);
+    SIM_CHECK(sim, known && answer == type, "an answer to no call (%s)", gw_message_name(type));
+    (void)gw_map_remove(&client->calls, request);
+}
+
+static void take_reply(struct sim *sim, struct client *client, const struct gw_msg_reply *reply)
+{
+    uint64_t id;
+    answered(sim, client, reply->request, GW_MESSAGE_reply);
+    if (!gw_map_get(&client->retrying, reply->request, &id))
+        return;
+    (void)gw_map_remove(&client->retrying, reply->request);
+    if (reply->code < 0)
+        return;
+    struct work *work = sim_work_find(sim, id);
+    work->told = TOLD_NOTHING;
+    work->ranks_told = 0;
+}
+
+static void take_accepted(struct sim *sim, struct client *client,
+                          const struct gw_msg_accepted *accepted)
+{
+    struct sim_job *job = sim_client_job(sim, client, accepted->request);
+    SIM_CHECK(sim, !job->accepted && !job->rejected, "a job is accepted twice");
+    job->accepted = true;
+    job->id = accepted->job;
+}
+
+static void take_rejected(struct sim *sim, struct client *client,
+                          const struct gw_msg_rejected *rejected)
+{
+    struct sim_job *job = sim_client_job(sim, client, rejected->request);
+    bool large = false; /* for the workers that there are at the moment */
+    for (size_t i = 0; i < job->work.count; i++)
+        large = large || job->work.items[i]->ranks > 0 || job->work.items[i]->slots > 1;
+    SIM_CHECK(sim, large && rejected->code == GW_EINFEASIBLE && !job->accepted,
+              "a job is refused for no reason: %s", rejected->text);
+    if (!job->rejected)
+        sim_fault(sim, FAULT_REFUSED);
+    job->rejected = true;
+}
+
+void sim_client_take(struct sim *sim, struct client *client, const struct gw_message *message,
+                     const struct packet *packet)
+{
+    if (message->sequence <= client->seen)
+        return; /* a copy */
+    client->seen = message->sequence;
+    switch (message->type) {
+    case GW_MESSAGE_welcome:
+        client->term = message->term;
+        client->session = message->peer;
+        client->greeted = true;
+        break;
+    case GW_MESSAGE_accepted:
+        take_accepted(sim, client, &message->accepted);
+        break;
+    case GW_MESSAGE_rejected:
+        take_rejected(sim, client, &message->rejected);
+        break;
+    case GW_MESSAGE_done:
+        take_done(sim, client, &message->done);
+        break;
+    case GW_MESSAGE_failed:
+        take_failed(sim, client, &message->failed);
+        break;
+    case GW_MESSAGE_object:
+        answered(sim, client, message->object.request, GW_MESSAGE_object);
+        take_object(sim, client, &message->object, packet);
+        break;
+    case GW_MESSAGE_reply:
+        take_reply(sim, client, &message->reply);
+        break;
+    case GW_MESSAGE_log_data:
+        answered(sim, client, message->log_data.request, GW_MESSAGE_log_data);
+        break;
+    default:
+        sim_fail(sim, "a client is sent %s", gw_message_name(message->type));
+    }
+}
+
+/* -- Life ----------------------------------------------------------------------------------------
+ */
+
+void sim_client_start(struct sim *sim, struct client *client)
+{
+    client->alive = true;
+    client->to_submit = 1 + (uint32_t)sim_below(sim, 5);
+    struct end sched = {.side = SIDE_SCHED, .peer = ++sim->next_conn + 1000000};
+    struct end own = {.side = SIDE_CLIENT, .client = client, .peer = 1};
+    client->conn = sim_connect(sim, sched, own);
+    int rc = sim_sched_step(sim, &(struct gw_event){.type = GW_EVENT_OPEN,
+                                                    .peer = {sched.peer},
+                                                    .role = GW_ROLE_CLIENT,
+                                                    .uid = 1000,
+                                                    .text = "sim"});
+    SIM_CHECK(sim, rc == 0, "the scheduler refuses a client");
+    sim_plan(sim, sim_below(sim, 300 * MS), on_act, client);
+}
+
+void sim_client_closed(struct sim *sim, struct client *client)
+{
+    (void)sim;
+    client->alive = false;
+    client->conn = NULL;
+}
+
+void sim_client_kill(struct sim *sim, struct client *client)
+{
+    if (!client->alive || !client->conn)
+        return;
+    client->alive = false;
+    struct conn *conn = client->conn;
+    client->conn = NULL;
+    sim_close(sim, conn, 1);
+}
+
+/* From here on it submits no more, and cancels what can never end. */
+void sim_client_finish(struct sim *sim, struct client *client)
+{
+    client->quiet = true;
+    if (!client->alive)
+        return;
+    for (size_t i = 0; i < client->jobs.count; i++) {
+        struct sim_job *job = client->jobs.items[i];
+        while (job->sent < job->work.count && !job->rejected)
+            sim_job_send_chunk(sim, job);
+        bool endless = job->infeasible;
+        for (size_t k = 0; k < job->work.count; k++)
+            endless = endless || (job->work.items[k]->hangs && !job->work.items[k]->wall_ns);
+        if (endless && !job->rejected && job->accepted)
+            cancel(sim, client, job, true);
+    }
+}
+
+bool sim_client_settled(struct sim *sim, struct client *client)
+{
+    if (!client->alive)
+        return true;
+    for (size_t i = 0; i < client->jobs.count; i++) {
+        struct sim_job *job = client->jobs.items[i];
+        if (job->rejected)
+            continue;
+        if (!job->accepted)
+            return false;
+        for (size_t k = 0; k < job->work.count; k++)
+            if (job->work.items[k]->held && job->work.items[k]->told == TOLD_NOTHING)
+                return false;
+    }
+    (void)sim;
+    return client->calls.count == 0;
+}
+
+void sim_client_free(struct sim *sim, struct client *client)
+{
+    (void)sim;
+    gw_map_deinit(&client->calls);
+    gw_map_deinit(&client->fetching);
+    gw_map_deinit(&client->retrying);
+    gw_array_deinit(&client->jobs);
+}

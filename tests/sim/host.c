@@ -1,0 +1,365 @@
+/* A host: a production worker core, and a driver that stands in for worker/net. */
+#include "tests/sim/sim.h"
+
+#include <stdio.h>
+
+static const uint8_t *token_kept(struct host *host, uint64_t token)
+{
+    for (size_t i = 0; i < host->tokens.count; i++)
+        if (host->tokens.items[i] == token) {
+            gw_array_remove_swap(&host->tokens, i);
+            return (const uint8_t *)"";
+        }
+    return NULL;
+}
+
+static void on_tick(struct sim *sim, void *arg)
+{
+    struct host *host = arg;
+    if (!host->core || host->tick_ns > sim->now_ns)
+        return;
+    host->tick_ns = UINT64_MAX;
+    (void)sim_host_step(sim, host, &(struct gw_event){.type = GW_EVENT_TICK});
+}
+
+static void set_tick(struct sim *sim, struct host *host)
+{
+    uint64_t at = gw_node_core_deadline_ns(host->core);
+    if (at == UINT64_MAX || at >= host->tick_ns)
+        return;
+    host->tick_ns = at < sim->now_ns ? sim->now_ns : at;
+    sim_plan(sim, host->tick_ns - sim->now_ns, on_tick, host);
+}
+
+/* -- What comes back a little later --------------------------------------------------------------
+ */
+
+struct answer {
+    struct host *host;
+    uint64_t incarnation, number;
+    uint32_t type; /* GW_EVENT_PROGRAM or LEASED */
+    uint8_t hash[32];
+};
+
+static void on_answer(struct sim *sim, void *arg)
+{
+    struct answer answer = *(struct answer *)arg;
+    free(arg);
+    if (!answer.host->core || answer.host->incarnation != answer.incarnation)
+        return;
+    struct gw_event event = {.type = answer.type, .number = answer.number};
+    uint64_t token;
+    if (answer.type == GW_EVENT_PROGRAM) {
+        event.hash = (struct gw_bin){answer.hash, sizeof answer.hash};
+        event.text = "/program";
+    } else if (!sim->healed && sim_chance(sim, 3)) {
+        sim_fault(sim, FAULT_NO_LEASE);
+        event.code = GW_ELIMIT;
+        event.text = "no port is free";
+        sim->some_did_not_start = true;
+    } else {
+        token = sim_token(sim, answer.number, 0);
+        event.code = 2000;
+        event.text = "127.0.0.1";
+        event.tokens = &token;
+        event.token_count = 1;
+        GW_MUST(gw_array_push(&answer.host->tokens, token));
+    }
+    int rc = sim_host_step(sim, answer.host, &event);
+    SIM_CHECK(sim, rc == 0, "a worker refuses what it asked for");
+}
+
+static void plan_answer(struct sim *sim, struct host *host, const struct gw_effect *effect)
+{
+    struct answer *answer = calloc(1, sizeof *answer);
+    GW_MUST_PTR(answer);
+    *answer = (struct answer){.host = host,
+                              .incarnation = host->incarnation,
+                              .number = effect->number,
+                              .type = effect->type == GW_EFFECT_PROGRAM ? GW_EVENT_PROGRAM
+                                                                        : GW_EVENT_LEASED};
+    if (effect->type == GW_EFFECT_PROGRAM)
+        memcpy(answer->hash, effect->bytes.data, sizeof answer->hash);
+    sim_plan_own(sim, 100000 + sim_below(sim, 5 * MS), on_answer, answer, sim_drop);
+}
+
+/* -- Other workers -------------------------------------------------------------------------------
+ */
+
+struct reach {
+    struct host *from;
+    uint64_t incarnation;
+    uint32_t worker;
+    char address[16];
+};
+
+static void on_reach(struct sim *sim, void *arg)
+{
+    struct reach reach = *(struct reach *)arg;
+    free(arg);
+    struct host *from = reach.from, *to = NULL;
+    if (!from->core || from->incarnation != reach.incarnation)
+        return;
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        if (sim->hosts[i].core && strcmp(sim->hosts[i].address, reach.address) == 0)
+            to = &sim->hosts[i];
+    if (!to || (!sim->healed && sim_chance(sim, 10))) {
+        (void)sim_host_step(sim, from,
+                            &(struct gw_event){.type = GW_EVENT_CLOSE, .number = reach.worker});
+        return;
+    }
+    struct end a = {.side = SIDE_HOST,
+                    .host = from,
+                    .incarnation = from->incarnation,
+                    .peer = from->next_peer++};
+    struct end b = {
+        .side = SIDE_HOST, .host = to, .incarnation = to->incarnation, .peer = to->next_peer++};
+    (void)sim_connect(sim, a, b);
+    (void)sim_host_step(
+        sim, to, &(struct gw_event){.type = GW_EVENT_OPEN, .peer = {b.peer}, .role = GW_ROLE_PEER});
+    if (from->core)
+        (void)sim_host_step(sim, from,
+                            &(struct gw_event){.type = GW_EVENT_OPEN,
+                                               .peer = {a.peer},
+                                               .role = GW_ROLE_PEER,
+                                               .number = reach.worker});
+}
+
+static void plan_reach(struct sim *sim, struct host *host, const struct gw_effect *effect)
+{
+    struct reach *reach = calloc(1, sizeof *reach);
+    GW_MUST_PTR(reach);
+    *reach = (struct reach){
+        .from = host, .incarnation = host->incarnation, .worker = (uint32_t)effect->number};
+    (void)snprintf(reach->address, sizeof reach->address, "%s", (const char *)effect->bytes.data);
+    sim_plan_own(sim, 50000 + sim_below(sim, MS), on_reach, reach, sim_drop);
+}
+
+/* -- Effects -------------------------------------------------------------------------------------
+ */
+
+static void to_guardian(struct sim *sim, struct host *host, const struct gw_message *message)
+{
+    if (message->type == GW_MESSAGE_spawn)
+        sim_process_spawn(sim, host, &message->spawn);
+    else if (message->type == GW_MESSAGE_bury)
+        sim_process_bury(sim, host, &message->bury);
+}
+
+static void carry_send(struct sim *sim, struct host *host, const struct gw_effect *effect)
+{
+    if (effect->peer.id == host->guardian_peer) {
+        to_guardian(sim, host, &effect->message);
+        return;
+    }
+    for (size_t i = 0; i < host->processes.count; i++)
+        if (host->processes.items[i]->peer == effect->peer.id) {
+            sim_process_take(sim, host->processes.items[i], effect);
+            return;
+        }
+    int end;
+    struct conn *conn = sim_conn_of(sim, SIDE_HOST, host, effect->peer.id, &end);
+    if (conn)
+        sim_send(sim, conn, end, effect);
+}
+
+static void carry_close(struct sim *sim, struct host *host, uint64_t peer)
+{
+    int end;
+    struct conn *conn = sim_conn_of(sim, SIDE_HOST, host, peer, &end);
+    if (conn)
+        sim_close(sim, conn, end);
+}
+
+static void carry(struct sim *sim, struct host *host, const struct gw_effect *effect)
+{
+    switch (effect->type) {
+    case GW_EFFECT_SEND:
+        carry_send(sim, host, effect);
+        break;
+    case GW_EFFECT_CLOSE:
+        carry_close(sim, host, effect->peer.id);
+        break;
+    case GW_EFFECT_DROP_TOKEN:
+        SIM_CHECK(sim, token_kept(host, effect->tokens[0]) != NULL,
+                  "a worker closes a descriptor that it has not");
+        sim_token_drop(sim, effect->tokens[0]);
+        break;
+    case GW_EFFECT_PROGRAM:
+    case GW_EFFECT_LEASE:
+        plan_answer(sim, host, effect);
+        break;
+    case GW_EFFECT_CONNECT:
+        plan_reach(sim, host, effect);
+        break;
+    case GW_EFFECT_ABORT:
+        (void)sim_gang_abort(sim, effect->number);
+        break;
+    case GW_EFFECT_EXIT:
+        sim_fail(sim, "a worker exits by itself");
+    default:
+        break;
+    }
+}
+
+/* Opens the links of runners that this step started: right after the spawn, as the driver does. */
+static void open_runners(struct sim *sim, struct host *host)
+{
+    for (size_t i = 0; i < host->processes.count; i++) {
+        struct process *process = host->processes.items[i];
+        if (!process->runner || process->peer)
+            continue;
+        process->peer = host->next_peer++;
+        process->link_open = true;
+        (void)sim_host_step(sim, host,
+                            &(struct gw_event){.type = GW_EVENT_OPEN,
+                                               .peer = {process->peer},
+                                               .role = GW_ROLE_RUNNER,
+                                               .number = process->id});
+    }
+}
+
+int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event)
+{
+    event->now_ns = event->wall_ns = sim->now_ns;
+    struct gw_node_core *core = host->core;
+    int rc = gw_node_core_step(core, event, &host->effects);
+    gw_node_core_check(core);
+    /* Carrying out may step this core again: its effects are taken away first. */
+    struct gw_effects effects = host->effects;
+    memset(&host->effects, 0, sizeof host->effects);
+    for (size_t i = 0; i < effects.list.count && host->core == core; i++)
+        carry(sim, host, &effects.list.items[i]);
+    gw_array_deinit(&effects.list);
+    gw_arena_deinit(&effects.arena);
+    if (host->core != core)
+        return rc;
+    open_runners(sim, host);
+    if (host->core == core)
+        set_tick(sim, host);
+    return rc;
+}
+
+void sim_host_log(struct sim *sim, struct host *host, const struct gw_message *read)
+{
+    if (!host->scheduler || read->sequence <= host->log_seen)
+        return;
+    host->log_seen = read->sequence;
+    struct gw_effect effect = {.message.type = GW_MESSAGE_log_data};
+    effect.message.log_data = (struct gw_msg_log_data){.request = read->log_read.request,
+                                                       .text = "",
+                                                       .attempt = read->log_read.attempt,
+                                                       .end = 1,
+                                                       .data = {"out", 3}};
+    gw_node_core_stamp(host->core, &effect.message);
+    sim_send(sim, host->scheduler, 1, &effect);
+}
+
+/* -- Life ----------------------------------------------------------------------------------------
+ */
+
+static void on_connect(struct sim *sim, void *arg)
+{
+    struct host *host = arg;
+    if (!host->core || host->scheduler)
+        return;
+    struct end sched = {.side = SIDE_SCHED, .peer = ++sim->next_conn + 1000000};
+    struct end own = {.side = SIDE_HOST,
+                      .host = host,
+                      .incarnation = host->incarnation,
+                      .peer = host->next_peer++};
+    host->scheduler = sim_connect(sim, sched, own);
+    host->log_seen = 0;
+    int rc = sim_host_step(
+        sim, host,
+        &(struct gw_event){.type = GW_EVENT_OPEN, .peer = {own.peer}, .role = GW_ROLE_SCHEDULER});
+    SIM_CHECK(sim, rc == 0, "a worker refuses its scheduler");
+    rc = sim_sched_step(sim, &(struct gw_event){.type = GW_EVENT_OPEN,
+                                                .peer = {sched.peer},
+                                                .role = GW_ROLE_WORKER,
+                                                .uid = 1000,
+                                                .text = host->name});
+    SIM_CHECK(sim, rc == 0, "the scheduler refuses a worker");
+}
+
+void sim_host_connect(struct sim *sim, struct host *host)
+{
+    sim_plan(sim, MS + sim_below(sim, 500 * MS), on_connect, host);
+}
+
+void sim_host_start(struct sim *sim, struct host *host)
+{
+    static const struct gw_node_gpu gpus[] = {{"GPU-0", "sim", 1000}, {"GPU-1", "sim", 1000}};
+    host->core = gw_node_core_new(&(struct gw_node_options){
+        .slots = host->slots,
+        .memory_bytes = 1000000,
+        .gpus = gpus,
+        .gpu_count = host->gpus,
+        .host = host->name,
+        .address = host->address,
+        .log_dir = "/log",
+        .checkpoint_dir = "/checkpoint",
+    });
+    host->incarnation++;
+    host->tick_ns = UINT64_MAX;
+    host->guardian_peer = host->next_peer++;
+    host->guardian_sent = 0;
+    (void)sim_host_step(sim, host,
+                        &(struct gw_event){.type = GW_EVENT_START, .number = host->incarnation});
+    (void)sim_host_step(sim, host,
+                        &(struct gw_event){.type = GW_EVENT_OPEN,
+                                           .peer = {host->guardian_peer},
+                                           .role = GW_ROLE_GUARDIAN});
+    sim_host_connect(sim, host);
+}
+
+static void on_restart(struct sim *sim, void *arg)
+{
+    struct host *host = arg;
+    if (!host->core)
+        sim_host_start(sim, host);
+}
+
+static void host_end(struct sim *sim, struct host *host)
+{
+    while (host->processes.count) {
+        struct process *process = host->processes.items[--host->processes.count];
+        sim_process_free(sim, process);
+    }
+    gw_node_core_free(host->core);
+    host->core = NULL;
+    for (size_t i = 0; i < host->tokens.count; i++)
+        sim_token_drop(sim, host->tokens.items[i]);
+    gw_array_clear(&host->tokens);
+}
+
+void sim_host_kill(struct sim *sim, struct host *host)
+{
+    if (!host->core)
+        return;
+    sim_fault(sim, FAULT_WORKER_KILL);
+    sim->worker_losses++;
+    sim_log(sim, "host %u is killed", host->number);
+    host_end(sim, host);
+    for (size_t i = 0; i < sim->conns.count; i++) {
+        struct conn *conn = sim->conns.items[i];
+        for (int k = 0; k < 2; k++)
+            if (conn->ends[k].host == host && conn->ends[k].open)
+                sim_close(sim, conn, k);
+    }
+    host->scheduler = NULL;
+    sim_plan(sim, 50 * MS + sim_below(sim, 3 * SECOND), on_restart, host);
+}
+
+void sim_host_free(struct sim *sim, struct host *host)
+{
+    if (host->core)
+        host_end(sim, host);
+    for (size_t i = 0; i < host->old.count; i++)
+        sim_packet_free(sim, &host->old.items[i], true);
+    gw_array_deinit(&host->old);
+    gw_array_deinit(&host->tokens);
+    gw_array_deinit(&host->processes);
+    gw_array_deinit(&host->effects.list);
+    gw_arena_deinit(&host->effects.arena);
+}

@@ -1,0 +1,211 @@
+/* gangway-sim: runs seeds, and counts what happened in them.
+ *
+ *     gangway-sim --seeds N [--from S]   runs N seeds; with --all, no fault and no transition may
+ *                                        have happened in none of them
+ *     gangway-sim --seed S               runs one, with a log of every message
+ *     gangway-sim --diagram              prints the state machines as Graphviz
+ *     gangway-sim-planted --planted NAME [--seeds N]
+ *                                        runs seeds until one fails: bug NAME is switched on
+ */
+#include "tests/sim/sim.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef GANGWAY_PLANTED
+int gw_planted;
+static const struct {
+    const char *name, *what;
+} planted[] = {
+    {"", ""},
+    {"stale-attempt", "an end is accepted from an attempt of an earlier life of its place"},
+    {"debit-leak", "a bad end gives nothing back"},
+    {"duplicate", "messages seen before are taken again"},
+    {"crash-budget", "crashes are not charged"},
+    {"early-announcement", "ends of detached jobs are told before they are committed"},
+    {"gang-short", "a gang goes when all ranks but one stand"},
+    {"gang-half-killed", "only the first worker of a gang is told to end it"},
+    {"lost-result", "a lost result is not made again"},
+    {"early-release", "a result is released while somebody needs it"},
+    {"failure-stops", "a failure does not reach what depends on it"},
+};
+enum { PLANTED_COUNT = sizeof planted / sizeof *planted };
+#endif
+
+enum { TRANSITIONS_MAX = GW_SM_STATES_MAX * GW_SM_STATES_MAX, MACHINES_MAX = 16 };
+static uint64_t taken[MACHINES_MAX][TRANSITIONS_MAX];
+
+/* All tables, the simulator's own last; NULL behind them. */
+static struct gw_sm *machine(size_t i)
+{
+    size_t scheduler = 0, worker = 0;
+    while (gw_sched_machine(scheduler))
+        scheduler++;
+    while (gw_node_core_machine(worker))
+        worker++;
+    if (i < scheduler)
+        return gw_sched_machine(i);
+    if (i < scheduler + worker)
+        return gw_node_core_machine(i - scheduler);
+    return i == scheduler + worker ? &sim_rank_sm : NULL;
+}
+
+/* Prints the counts; gives how many of them are zero. */
+static int print_counts(void)
+{
+    static const char *const faults[] = {
+#define FAULT_NAME(name, text) text,
+        FAULTS(FAULT_NAME)
+#undef FAULT_NAME
+    };
+    int zeros = 0;
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        printf("%-40s %llu\n", faults[i], (unsigned long long)sim_faults[i]);
+        zeros += sim_faults[i] == 0;
+    }
+    struct gw_sm *sm;
+    for (size_t i = 0; (sm = machine(i)); i++)
+        for (unsigned from = 0; from < sm->count; from++)
+            for (unsigned to = 0; to < sm->count; to++) {
+                if (!gw_sm_may(sm, from, to))
+                    continue;
+                uint64_t count = sm->taken[from * sm->count + to];
+                printf("%s: %s -> %s: %llu\n", sm->name, gw_sm_name(sm, from), gw_sm_name(sm, to),
+                       (unsigned long long)count);
+                zeros += count == 0;
+            }
+    return zeros;
+}
+
+static char last_words[128];
+
+/* A failure of any kind ends in SIGABRT: here is what replays it. */
+static void on_abort(int number)
+{
+    (void)number;
+    ssize_t written = write(STDERR_FILENO, last_words, strlen(last_words));
+    (void)written;
+}
+
+static void run(uint64_t seed, bool log)
+{
+    (void)snprintf(last_words, sizeof last_words,
+                   "gangway-sim --seed %llu fails, commit " GANGWAY_COMMIT "\n",
+                   (unsigned long long)seed);
+    sim_run(seed, log);
+}
+
+#ifdef GANGWAY_PLANTED
+/* Runs seeds in a child, which a failure ends. */
+static int find_planted(const char *name, uint64_t seeds)
+{
+    gw_planted = 0;
+    for (int i = 1; i < PLANTED_COUNT; i++)
+        if (strcmp(planted[i].name, name) == 0)
+            gw_planted = i;
+    if (!gw_planted) {
+        fprintf(stderr, "gangway-sim-planted: there is no bug %s; there are:\n", name);
+        for (int i = 1; i < PLANTED_COUNT; i++)
+            fprintf(stderr, "  %-20s %s\n", planted[i].name, planted[i].what);
+        return 2;
+    }
+    int ends[2];
+    if (pipe(ends) < 0)
+        abort();
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        for (uint64_t seed = 1; seed <= seeds; seed++) {
+            if (write(ends[1], &seed, sizeof seed) != sizeof seed)
+                abort();
+            run(seed, false);
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    uint64_t seed = 0;
+    while (read(ends[0], &seed, sizeof seed) == sizeof seed)
+        ;
+    close(ends[0]);
+    int status;
+    if (waitpid(child, &status, 0) < 0)
+        abort();
+    bool found = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    printf("%s: %s %llu\n", name, found ? "found by seed" : "not found in seeds 1 to",
+           (unsigned long long)seed);
+    return found ? 0 : 1;
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    (void)signal(SIGABRT, on_abort);
+    static const struct option options[] = {
+        {"seed", required_argument, NULL, 's'}, {"seeds", required_argument, NULL, 'n'},
+        {"from", required_argument, NULL, 'f'}, {"planted", required_argument, NULL, 'p'},
+        {"diagram", no_argument, NULL, 'd'},    {"all", no_argument, NULL, 'a'},
+        {"quiet", no_argument, NULL, 'q'},      {NULL, 0, NULL, 0},
+    };
+    uint64_t from = 1, count = 1;
+    bool one = false, diagram = false, all = false, quiet = false;
+    const char *bug = NULL;
+    int option;
+    while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+        switch (option) {
+        case 's':
+            from = strtoull(optarg, NULL, 10);
+            one = true;
+            break;
+        case 'n':
+            count = strtoull(optarg, NULL, 10);
+            break;
+        case 'f':
+            from = strtoull(optarg, NULL, 10);
+            break;
+        case 'p':
+            bug = optarg;
+            break;
+        case 'd':
+            diagram = true;
+            break;
+        case 'a':
+            all = true;
+            break;
+        case 'q':
+            quiet = true;
+            break;
+        default:
+            return 2;
+        }
+    }
+    struct gw_sm *sm;
+    for (size_t i = 0; (sm = machine(i)); i++)
+        sm->taken = taken[i];
+    if (bug) {
+#ifdef GANGWAY_PLANTED
+        return find_planted(bug, count > 1 ? count : 2000);
+#else
+        fprintf(stderr, "gangway-sim: only gangway-sim-planted holds planted bugs\n");
+        return 2;
+#endif
+    }
+    if (diagram) {
+        for (size_t i = 0; (sm = machine(i)); i++)
+            gw_sm_diagram(sm, stdout);
+        return 0;
+    }
+    if (one)
+        (void)setvbuf(stdout, NULL, _IOLBF, 0); /* all of it is there when a seed aborts */
+    for (uint64_t seed = from; seed < from + count; seed++)
+        run(seed, one && !quiet);
+    if (one)
+        return 0;
+    int zeros = print_counts();
+    printf("%llu seeds from %llu: all safe, all ended; %d counts are zero\n",
+           (unsigned long long)count, (unsigned long long)from, zeros);
+    return all && zeros ? 1 : 0;
+}

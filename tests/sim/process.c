@@ -1,0 +1,639 @@
+/* Processes of a host: runners and commands, and the guardian that starts and buries them.
+ *
+ * A rank is a table: it starts, reports that it stands, joins at go, and goes from collective to
+ * collective, each of which ends only when all N ranks are in it; or it hangs, or ignores TERM.
+ * Safety is checked here where it happens: no rank goes before all stand, no slot or GPU is used
+ * twice, no task runs before what it depends on, and each gets the values that it should. */
+#include "tests/sim/sim.h"
+
+#include <stdio.h>
+
+static const struct gw_sm_state rank_states[] = {
+    [RANK_STARTING] = {"starting", GW_SM_NEXT(RANK_REPORTED) | GW_SM_NEXT(RANK_JOINED) |
+                                       GW_SM_NEXT(RANK_EXITED)},
+    [RANK_REPORTED] = {"reported",
+                       GW_SM_NEXT(RANK_JOINED) | GW_SM_NEXT(RANK_DEAF) | GW_SM_NEXT(RANK_EXITED)},
+    [RANK_JOINED] = {"joined", GW_SM_NEXT(RANK_COLLECTIVE) | GW_SM_NEXT(RANK_HUNG) |
+                                   GW_SM_NEXT(RANK_DEAF) | GW_SM_NEXT(RANK_EXITED)},
+    [RANK_COLLECTIVE] = {"in collective",
+                         GW_SM_NEXT(RANK_JOINED) | GW_SM_NEXT(RANK_DEAF) | GW_SM_NEXT(RANK_EXITED)},
+    [RANK_HUNG] = {"hung", GW_SM_NEXT(RANK_DEAF) | GW_SM_NEXT(RANK_EXITED)},
+    [RANK_DEAF] = {"ignoring TERM", GW_SM_NEXT(RANK_EXITED)},
+    [RANK_EXITED] = {"exited", GW_SM_NEXT(RANK_STARTING)},
+};
+struct gw_sm sim_rank_sm = {"simulated rank", rank_states, sizeof rank_states / sizeof *rank_states,
+                            NULL};
+
+/* An event of one process: void when the process was freed or its epoch has changed. */
+struct later {
+    struct host *host;
+    uint64_t pid, epoch;
+    int32_t number, signal;
+    uint32_t oom;
+    void (*run)(struct sim *sim, struct process *process, const struct later *later);
+};
+
+static struct process *process_find(struct host *host, uint64_t pid)
+{
+    for (size_t i = 0; i < host->processes.count; i++)
+        if (host->processes.items[i]->pid == pid)
+            return host->processes.items[i];
+    return NULL;
+}
+
+static void on_later(struct sim *sim, void *arg)
+{
+    struct later later = *(struct later *)arg;
+    free(arg);
+    struct process *process = process_find(later.host, later.pid);
+    if (process && (later.epoch == 0 || later.epoch == process->epoch))
+        later.run(sim, process, &later);
+}
+
+static void plan(struct sim *sim, struct process *process, uint64_t in_ns, struct later later)
+{
+    struct later *copy = malloc(sizeof *copy);
+    GW_MUST_PTR(copy);
+    *copy = later;
+    copy->host = process->host;
+    copy->pid = process->pid;
+    sim_plan_own(sim, in_ns, on_later, copy, sim_drop);
+}
+
+/* Gives the worker's core a message as it would come from a socket. */
+static void say(struct sim *sim, struct host *host, uint64_t peer, uint64_t *sequence,
+                struct gw_message *message, const uint64_t *tokens, uint32_t token_count)
+{
+    message->sequence = ++*sequence;
+    struct packet packet = sim_pack(sim, message, tokens, token_count);
+    struct gw_arena arena = {0};
+    struct gw_message copy;
+    struct gw_error error;
+    int rc = gw_message_decode(packet.bytes + 8, packet.size - 8, &arena, &copy, &error);
+    SIM_CHECK(sim, rc == 0, "a message does not decode: %s", error.text);
+    for (uint32_t i = 0; i < token_count; i++)
+        GW_MUST(gw_array_push(&host->tokens, packet.tokens[i]));
+    struct gw_event event = {.type = GW_EVENT_MESSAGE,
+                             .peer = {peer},
+                             .message = &copy,
+                             .tokens = packet.tokens,
+                             .token_count = token_count};
+    rc = sim_host_step(sim, host, &event);
+    SIM_CHECK(sim, rc == 0, "a worker says that %s of its own processes broke the protocol",
+              gw_message_name(copy.type));
+    free(packet.bytes);
+    gw_arena_deinit(&arena);
+}
+
+static void from_runner(struct sim *sim, struct process *process, struct gw_message *message,
+                        const uint64_t *tokens, uint32_t token_count)
+{
+    if (process->link_open)
+        say(sim, process->host, process->peer, &process->sent, message, tokens, token_count);
+}
+
+static void from_guardian(struct sim *sim, struct host *host, struct gw_message *message)
+{
+    say(sim, host, host->guardian_peer, &host->guardian_sent, message, NULL, 0);
+}
+
+/* -- Gangs ---------------------------------------------------------------------------------------
+ */
+
+static struct gang *gang_of(struct sim *sim, const struct row *row)
+{
+    for (size_t i = 0; i < sim->gangs.count; i++)
+        if (sim->gangs.items[i]->attempt == row->attempt)
+            return sim->gangs.items[i];
+    struct gang *gang = calloc(1, sizeof *gang);
+    GW_MUST_PTR(gang);
+    gang->attempt = row->attempt;
+    gang->work = row->work;
+    gang->world = row->work->ranks;
+    gang->number = row->work->gangs++;
+    GW_MUST(gw_array_push(&sim->gangs, gang));
+    return gang;
+}
+
+void sim_gangs_free(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->gangs.count; i++)
+        free(sim->gangs.items[i]);
+    gw_array_deinit(&sim->gangs);
+}
+
+static void leave_collective(struct sim *sim, const struct process *process)
+{
+    for (size_t i = 0; i < sim->gangs.count; i++)
+        for (uint32_t k = 0; k < RANKS_MAX; k++)
+            if (sim->gangs.items[i]->in[k] == process)
+                sim->gangs.items[i]->in[k] = NULL;
+}
+
+/* The collectives of an attempt are aborted: its ranks wait for their TERM. */
+uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt)
+{
+    for (size_t i = 0; i < sim->gangs.count; i++)
+        if (sim->gangs.items[i]->attempt == attempt)
+            memset(sim->gangs.items[i]->in, 0, sizeof sim->gangs.items[i]->in);
+    return 0;
+}
+
+static void went(struct sim *sim, const struct row *row)
+{
+    struct gang *gang = gang_of(sim, row);
+    for (uint32_t i = 0; i < gang->world; i++)
+        SIM_CHECK(sim, gang->reported[i] || row->work->kind == GW_SPEC_COMMAND,
+                  "rank %u of attempt %llx goes, but rank %u never stood", row->rank,
+                  (unsigned long long)row->attempt, i);
+    SIM_CHECK(sim, !gang->went[row->rank], "rank %u of attempt %llx goes twice", row->rank,
+              (unsigned long long)row->attempt);
+    gang->went[row->rank] = true;
+}
+
+/* -- Executing -----------------------------------------------------------------------------------
+ */
+
+static uint32_t slots_used(const struct host *host)
+{
+    uint32_t slots = 0;
+    for (size_t i = 0; i < host->processes.count; i++) {
+        const struct process *process = host->processes.items[i];
+        if (process->executing && process->rows.count)
+            slots += process->rows.items[0].work->slots;
+    }
+    return slots;
+}
+
+static void check_start(struct sim *sim, const struct process *process)
+{
+    const struct row *row = &process->rows.items[0];
+    const struct host *host = process->host;
+    SIM_CHECK(sim, slots_used(host) <= host->slots, "host %u runs on %u slots and has %u",
+              host->number, slots_used(host), host->slots);
+    for (uint32_t i = 0; i < row->work->dep_count; i++)
+        SIM_CHECK(sim,
+                  row->work->deps[i].on->ended_well >=
+                      (row->work->deps[i].on->ranks ? row->work->deps[i].on->ranks : 1),
+                  "task %llu starts before task %llu ended", (unsigned long long)row->work->id,
+                  (unsigned long long)row->work->deps[i].on->id);
+    if (process->runner)
+        SIM_CHECK(sim, row->inputs == sim_work_inputs(row->work),
+                  "task %llu is given the wrong inputs", (unsigned long long)row->work->id);
+}
+
+static void exit_now(struct sim *sim, struct process *process, int32_t code, int32_t signal,
+                     uint32_t oom);
+static void execute(struct sim *sim, struct process *process);
+
+static void pop_row(struct process *process)
+{
+    memmove(process->rows.items, process->rows.items + 1,
+            --process->rows.count * sizeof *process->rows.items);
+    process->executing = false;
+}
+
+static void report_done(struct sim *sim, struct process *process)
+{
+    struct row row = process->rows.items[0];
+    uint32_t rank = row.rank == GW_RANK_NONE ? 0 : row.rank;
+    uint64_t value = sim_work_value(row.work, rank), run_ns = row.work->run_ns, token = 0;
+    uint64_t bytes = row.work->bytes;
+    uint32_t size = bytes <= GW_INLINE_BYTES_MAX ? (uint32_t)bytes : 0;
+    uint8_t data[GW_INLINE_BYTES_MAX] = {0};
+    memcpy(data, &value, sizeof value);
+    if (size == 0)
+        token = sim_token(sim, value, bytes);
+    struct gw_message message = {.type = GW_MESSAGE_finished};
+    message.finished = (struct gw_msg_finished){
+        .attempt = {&row.attempt, 1},
+        .rank = {&row.rank, 1},
+        .bytes = {&bytes, 1},
+        .value_size = {&size, 1},
+        .values = {data, size},
+        .run_ns = {&run_ns, 1},
+    };
+    pop_row(process);
+    process->epoch++;
+    row.work->ended_well++;
+    uint64_t pid = process->pid;
+    struct host *host = process->host;
+    if (row.rank != GW_RANK_NONE)
+        gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_EXITED);
+    from_runner(sim, process, &message, &token, token != 0);
+    if (token)
+        sim_token_drop(sim, token);
+    if (host->core && (process = process_find(host, pid)) && process->alive)
+        execute(sim, process);
+}
+
+static void report_failed(struct sim *sim, struct process *process)
+{
+    struct row row = process->rows.items[0];
+    struct gw_message message = {.type = GW_MESSAGE_ended};
+    message.ended = (struct gw_msg_ended){
+        .attempt = row.attempt,
+        .rank = row.rank,
+        .outcome = GW_OUTCOME_FAILED,
+        .code = GW_EINVAL,
+        .executing = 1,
+        .text = "planned to fail",
+        .stderr_tail = "",
+    };
+    sim_fault(sim, FAULT_FAIL);
+    pop_row(process);
+    process->epoch++;
+    if (row.rank != GW_RANK_NONE)
+        gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_EXITED);
+    uint64_t pid = process->pid;
+    struct host *host = process->host;
+    from_runner(sim, process, &message, NULL, 0);
+    if (host->core && (process = process_find(host, pid)) && process->alive)
+        execute(sim, process);
+}
+
+/* How this execution of the task ends: `at` counts those that were started. */
+static void end_execution(struct sim *sim, struct process *process, const struct later *later)
+{
+    struct work *work = process->rows.items[0].work;
+    uint32_t at = (uint32_t)later->number;
+    bool first_rank = process->rows.items[0].rank == GW_RANK_NONE ||
+                      process->rows.items[0].rank == work->id % work->ranks;
+    if (first_rank && at < work->crashes) {
+        sim_fault(sim, work->oom ? FAULT_OOM : FAULT_CRASH);
+        exit_now(sim, process, 0, work->oom ? 9 : 11, work->oom);
+    } else if (first_rank && at < work->crashes + work->fails) {
+        if (work->kind == GW_SPEC_COMMAND) {
+            sim_fault(sim, FAULT_FAIL);
+            exit_now(sim, process, 3, 0, 0);
+        } else {
+            report_failed(sim, process);
+        }
+    } else if (work->kind == GW_SPEC_COMMAND) {
+        work->ended_well++;
+        exit_now(sim, process, 0, 0, 0);
+    } else {
+        report_done(sim, process);
+    }
+}
+
+static bool hangs(struct sim *sim, struct process *process)
+{
+    struct work *work = process->rows.items[0].work;
+    if (!work->hangs)
+        return false;
+    sim_fault(sim, FAULT_HANG);
+    if (process->rows.items[0].rank != GW_RANK_NONE)
+        gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_HUNG);
+    return true;
+}
+
+/* The next collective of a rank: complete when all are in it. */
+static void on_collective(struct sim *sim, struct process *process, const struct later *later)
+{
+    struct row row = process->rows.items[0];
+    if (process->collective >= row.work->collectives) {
+        end_execution(sim, process, later);
+        return;
+    }
+    struct gang *gang = gang_of(sim, &row);
+    gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_COLLECTIVE);
+    gang->in[row.rank] = process;
+    for (uint32_t i = 0; i < gang->world; i++)
+        if (!gang->in[i])
+            return;
+    gang->at++;
+    for (uint32_t i = 0; i < gang->world; i++) {
+        struct process *member = gang->in[i];
+        gang->in[i] = NULL;
+        gw_sm_move(&sim_rank_sm, &member->rank_state, RANK_JOINED);
+        SIM_CHECK(sim, member->collective + 1 == gang->at,
+                  "ranks of attempt %llx are in different collectives",
+                  (unsigned long long)gang->attempt);
+        member->collective++;
+        plan(sim, member, sim_below(sim, row.work->run_ns + 1),
+             (struct later){.epoch = member->epoch, .number = later->number, .run = on_collective});
+    }
+}
+
+static void send_metric(struct sim *sim, struct process *process, const struct later *later)
+{
+    const struct row *row = &process->rows.items[0];
+    (void)later;
+    struct gw_message message = {.type = GW_MESSAGE_metric};
+    message.metric =
+        (struct gw_msg_metric){row->attempt, row->rank, (int64_t)process->collective, "loss", 0.5};
+    from_runner(sim, process, &message, NULL, 0);
+}
+
+/* The first row starts: a task, or a rank that heard go. */
+static void begin(struct sim *sim, struct process *process)
+{
+    struct row *row = &process->rows.items[0];
+    struct work *work = row->work;
+    process->executing = true;
+    process->epoch++;
+    check_start(sim, process);
+    bool gang = row->rank != GW_RANK_NONE;
+    uint32_t at = gang ? gang_of(sim, row)->number : work->started;
+    work->started++;
+    if (hangs(sim, process))
+        return;
+    if (row->rank == 0 && process->runner)
+        plan(sim, process, 500, (struct later){.epoch = process->epoch, .run = send_metric});
+    plan(sim, process, 1000 + sim_below(sim, work->run_ns + 1),
+         (struct later){.epoch = process->epoch,
+                        .number = (int32_t)at,
+                        .run = gang ? on_collective : end_execution});
+}
+
+static void on_stand(struct sim *sim, struct process *process, const struct later *later)
+{
+    struct row row = process->rows.items[0];
+    (void)later;
+    gang_of(sim, &row)->reported[row.rank] = true;
+    gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_REPORTED);
+    struct gw_message message = {.type = GW_MESSAGE_rank_ready,
+                                 .rank_ready = {row.attempt, row.rank, {"", 0}}};
+    from_runner(sim, process, &message, NULL, 0);
+}
+
+static void execute(struct sim *sim, struct process *process)
+{
+    if (process->executing || !process->rows.count || !process->alive)
+        return;
+    if (process->rows.items[0].rank == GW_RANK_NONE) {
+        begin(sim, process);
+        return;
+    }
+    if (process->rank_state == RANK_EXITED)
+        gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_STARTING);
+    process->collective = 0;
+    plan(sim, process, sim_below(sim, 20 * MS),
+         (struct later){.epoch = ++process->epoch, .run = on_stand});
+}
+
+/* -- What a runner is told -----------------------------------------------------------------------
+ */
+
+static uint64_t input_hash(struct sim *sim, const struct gw_msg_assign *assign, uint32_t *dep,
+                           const uint8_t **values, const uint64_t *tokens, uint32_t *token)
+{
+    uint64_t value = 0;
+    uint32_t size = gw_col32_at(assign->dep_value_size, *dep);
+    if (size >= sizeof value)
+        memcpy(&value, *values, sizeof value);
+    else if (size == 0)
+        value = sim_token_content(sim, tokens[(*token)++]);
+    *values += size;
+    ++*dep;
+    return value;
+}
+
+static void take_assign(struct sim *sim, struct process *process,
+                        const struct gw_msg_assign *assign, const struct gw_effect *effect)
+{
+    const uint8_t *args = assign->args.data, *values = assign->dep_values.data;
+    uint32_t dep = 0, token = 0;
+    for (uint32_t i = 0; i < assign->attempt.count; i++) {
+        uint64_t id;
+        memcpy(&id, args, sizeof id);
+        args += gw_col32_at(assign->args_size, i);
+        struct row row = {.attempt = gw_col64_at(assign->attempt, i),
+                          .rank = gw_col32_at(assign->rank, i),
+                          .work = sim_work_find(sim, id)};
+        uint32_t end = dep + gw_col32_at(assign->dep_count, i);
+        while (dep < end) {
+            uint32_t rank = gw_col32_at(assign->dep_rank, dep);
+            if (rank == GW_DEP_ALL || rank == GW_DEP_AFTER)
+                dep++; /* the ranks follow as rows of their own; an order has no value */
+            else
+                row.inputs = sim_hash(
+                    row.inputs, input_hash(sim, assign, &dep, &values, effect->tokens, &token));
+        }
+        GW_MUST(gw_array_push(&process->rows, row));
+    }
+    SIM_CHECK(sim, token == effect->token_count, "descriptors that belong to no input");
+    execute(sim, process);
+}
+
+static void take_go(struct sim *sim, struct process *process, const struct gw_msg_gang_go *go)
+{
+    if (!process->rows.count || process->rows.items[0].attempt != go->attempt ||
+        process->rank_state != RANK_REPORTED)
+        return;
+    went(sim, &process->rows.items[0]);
+    gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_JOINED);
+    begin(sim, process);
+}
+
+/* Local sockets are fast: what is sent is there. It passes as bytes all the same. */
+void sim_process_take(struct sim *sim, struct process *process, const struct gw_effect *effect)
+{
+    if (!process->alive || !process->link_open)
+        return;
+    struct gw_buffer buffer = {0};
+    struct gw_arena arena = {0};
+    struct gw_message message;
+    struct gw_error error;
+    GW_MUST(gw_message_encode(&effect->message, (uint8_t)effect->token_count, &buffer));
+    int rc = gw_message_decode(buffer.data + 8, buffer.size - 8, &arena, &message, &error);
+    SIM_CHECK(sim, rc == 0, "a message does not decode: %s", error.text);
+    if (message.type == GW_MESSAGE_assign)
+        take_assign(sim, process, &message.assign, effect);
+    else if (message.type == GW_MESSAGE_gang_go)
+        take_go(sim, process, &message.gang_go);
+    gw_buffer_deinit(&buffer);
+    gw_arena_deinit(&arena);
+}
+
+/* -- Birth and death -----------------------------------------------------------------------------
+ */
+
+void sim_process_free(struct sim *sim, struct process *process)
+{
+    leave_collective(sim, process);
+    gw_array_deinit(&process->rows);
+    free(process);
+}
+
+static void remove_process(struct sim *sim, struct process *process)
+{
+    struct host *host = process->host;
+    for (size_t i = 0; i < host->processes.count; i++)
+        if (host->processes.items[i] == process) {
+            gw_array_remove_swap(&host->processes, i);
+            break;
+        }
+    sim_process_free(sim, process);
+}
+
+/* No descendant is left. */
+static void on_buried(struct sim *sim, struct process *process, const struct later *later)
+{
+    struct host *host = process->host;
+    struct gw_message message = {.type = GW_MESSAGE_buried, .buried = {process->id}};
+    (void)later;
+    bool link = process->link_open;
+    uint64_t peer = process->peer;
+    remove_process(sim, process);
+    if (link && sim_chance(sim, 50)) {
+        (void)sim_host_step(sim, host, &(struct gw_event){.type = GW_EVENT_CLOSE, .peer = {peer}});
+        link = false;
+    }
+    from_guardian(sim, host, &message);
+    if (link)
+        (void)sim_host_step(sim, host, &(struct gw_event){.type = GW_EVENT_CLOSE, .peer = {peer}});
+}
+
+static void exit_now(struct sim *sim, struct process *process, int32_t code, int32_t signal,
+                     uint32_t oom)
+{
+    bool orphans = process->rows.count && process->rows.items[0].work->orphans;
+    leave_collective(sim, process);
+    if (process->rank_state != RANK_EXITED)
+        gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_EXITED);
+    process->alive = false;
+    process->epoch++;
+    uint64_t in_ns = 100000 + sim_below(sim, 3 * MS);
+    if (orphans && !process->kill_ns) {
+        sim_fault(sim, FAULT_ORPHAN);
+        in_ns += sim_below(sim, 300 * MS);
+    }
+    plan(sim, process, in_ns, (struct later){.epoch = process->epoch, .run = on_buried});
+    struct gw_message message = {.type = GW_MESSAGE_exited,
+                                 .exited = {process->id, code, signal, oom}};
+    from_guardian(sim, process->host, &message);
+}
+
+static void on_killed(struct sim *sim, struct process *process, const struct later *later)
+{
+    if (process->alive)
+        exit_now(sim, process, 0, later->signal, 0);
+}
+
+static void on_up(struct sim *sim, struct process *process, const struct later *later);
+
+void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bury *bury)
+{
+    struct process *process = NULL;
+    for (size_t i = 0; i < host->processes.count; i++)
+        if (host->processes.items[i]->id == bury->process)
+            process = host->processes.items[i];
+    if (!process || !process->alive)
+        return;
+    uint64_t kill_ns = sim->now_ns + bury->grace_ns;
+    bool earlier = process->kill_ns && process->kill_ns <= kill_ns;
+    if (!earlier)
+        process->kill_ns = kill_ns;
+    if (!process->up && sim_chance(sim, 20)) { /* it would not have started anyway */
+        plan(sim, process, sim_below(sim, MS),
+             (struct later){.epoch = ++process->epoch, .number = GW_ESTART, .run = on_up});
+        return;
+    }
+    bool deaf = process->rows.count && process->rows.items[0].work->deaf &&
+                (process->executing || process->rank_state == RANK_REPORTED);
+    if (!deaf) {
+        plan(sim, process, 10000 + sim_below(sim, MS),
+             (struct later){.signal = 15, .run = on_killed});
+        return;
+    }
+    sim_fault(sim, FAULT_DEAF);
+    leave_collective(sim, process);
+    process->epoch++;
+    if (process->rank_state != RANK_EXITED && process->rank_state != RANK_DEAF)
+        gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_DEAF);
+    if (!earlier)
+        plan(sim, process, bury->grace_ns, (struct later){.signal = 9, .run = on_killed});
+}
+
+static void on_up(struct sim *sim, struct process *process, const struct later *later)
+{
+    struct host *host = process->host;
+    struct gw_message spawned = {.type = GW_MESSAGE_spawned,
+                                 .spawned = {process->id, 1000, later->number, ""}};
+    uint64_t pid = process->pid;
+    process->up = true;
+    if (later->number < 0) {
+        bool link = process->link_open;
+        uint64_t peer = process->peer;
+        sim_fault(sim, FAULT_NO_START);
+        sim->some_did_not_start = true;
+        spawned.spawned.text = "not found";
+        remove_process(sim, process);
+        from_guardian(sim, host, &spawned);
+        if (link)
+            (void)sim_host_step(sim, host,
+                                &(struct gw_event){.type = GW_EVENT_CLOSE, .peer = {peer}});
+        return;
+    }
+    from_guardian(sim, host, &spawned);
+    process = process_find(host, pid);
+    if (!host->core || !process || !process->alive)
+        return;
+    if (!process->runner) {
+        if (process->rows.items[0].rank != GW_RANK_NONE)
+            went(sim, &process->rows.items[0]);
+        if (process->rows.items[0].rank != GW_RANK_NONE)
+            gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_JOINED);
+        begin(sim, process);
+        return;
+    }
+    process->hello = true;
+    struct gw_message hello = {.type = GW_MESSAGE_runner,
+                               .runner = {GW_PROTOCOL,
+                                          {"\x91\xa1"
+                                           "f",
+                                           3}}};
+    from_runner(sim, process, &hello, NULL, 0);
+}
+
+void sim_process_die(struct sim *sim, struct host *host)
+{
+    if (!host->core || !host->processes.count)
+        return;
+    struct process *process = host->processes.items[sim_below(sim, host->processes.count)];
+    if (!process->alive)
+        return;
+    sim_fault(sim, FAULT_DEATH);
+    if (process->rows.count)
+        process->rows.items[0].work->deaths++;
+    if (process->runner && !process->hello)
+        sim->some_did_not_start = true;
+    exit_now(sim, process, 0, 9, 0);
+}
+
+/* A command says what it is in its first argument: "w" and the number of the work. */
+static struct row row_of_command(struct sim *sim, struct host *host,
+                                 const struct gw_msg_spawn *spawn)
+{
+    struct gw_node_place place = {0};
+    bool known = gw_node_core_executing(host->core, spawn->process, &place);
+    SIM_CHECK(sim, known, "a command that runs nothing is started");
+    return (struct row){.attempt = place.attempt,
+                        .rank = place.rank,
+                        .work = sim_work_find(sim, strtoull(spawn->path + 1, NULL, 10))};
+}
+
+void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_spawn *spawn)
+{
+    struct process *process = calloc(1, sizeof *process);
+    GW_MUST_PTR(process);
+    process->host = host;
+    process->id = spawn->process;
+    process->pid = ++sim->next_pid;
+    process->runner = spawn->runner != 0;
+    process->alive = true;
+    process->epoch = 1;
+    process->rank_state = RANK_EXITED;
+    GW_MUST(gw_array_push(&host->processes, process));
+    if (!process->runner) {
+        struct row row = row_of_command(sim, host, spawn);
+        GW_MUST(gw_array_push(&process->rows, row));
+        if (row.rank != GW_RANK_NONE)
+            gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_STARTING);
+    }
+    bool fails = !sim->healed && sim_below(sim, 120) == 0;
+    plan(sim, process, MS + sim_below(sim, 5 * MS),
+         (struct later){.epoch = 1, .number = fails ? GW_ESTART : 0, .run = on_up});
+}

@@ -1,0 +1,341 @@
+/* The simulator: one scheduler core, several worker cores, and everything around them made up.
+ *
+ * One seed is one world: everything that happens follows from it, so that a failure is replayed by
+ * its seed. Nothing here is shared between seeds but the counters. */
+#ifndef GW_TESTS_SIM_H
+#define GW_TESTS_SIM_H
+
+#include "graph/base/array.h"
+#include "graph/base/clock.h"
+#include "graph/base/map.h"
+#include "graph/base/must.h"
+#include "graph/base/sm.h"
+#include "graph/wire/enums.h"
+#include "graph/wire/step.h"
+#include "scheduler/core/sched.h"
+#include "worker/core/node.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HOSTS_MAX = 4,
+    CLIENTS_MAX = 3,
+    DEPS_MAX = 8,
+    RANKS_MAX = 6,
+    TOKENS_MAX = 64,
+    STEPS_MAX = 400000,
+};
+#define MS GW_NS_PER_MS
+#define SECOND GW_NS_PER_S
+
+/* What can go wrong, and how often it did. */
+#define FAULTS(X)                                                                                  \
+    X(CUT, "connection cut")                                                                       \
+    X(PARTITION, "partition")                                                                      \
+    X(LOST, "message lost in a cut")                                                               \
+    X(DUPLICATE, "message duplicated")                                                             \
+    X(STALE, "message of an earlier connection")                                                   \
+    X(STALE_ATTEMPT, "end of an earlier attempt told again")                                       \
+    X(WORKER_KILL, "worker killed")                                                                \
+    X(CLIENT_KILL, "client killed")                                                                \
+    X(CRASH, "runner crashed")                                                                     \
+    X(OOM, "runner killed for memory")                                                             \
+    X(FAIL, "function failed")                                                                     \
+    X(HANG, "task hung")                                                                           \
+    X(DEATH, "process died by itself")                                                             \
+    X(DEAF, "TERM ignored")                                                                        \
+    X(ORPHAN, "descendant outlived its process")                                                   \
+    X(NO_START, "program did not start")                                                           \
+    X(NO_LEASE, "no port for a gang")                                                              \
+    X(LATE_COMMIT, "commit late")                                                                  \
+    X(RESTORE, "durable state rebuilt")                                                            \
+    X(CANCEL, "task or job cancelled")                                                             \
+    X(RETRY, "failed task retried")                                                                \
+    X(RELEASE, "future given up")                                                                  \
+    X(REFUSED, "submission refused")
+
+enum fault {
+#define FAULT_ENUM(name, text) FAULT_##name,
+    FAULTS(FAULT_ENUM)
+#undef FAULT_ENUM
+        FAULT_COUNT
+};
+
+struct sim;
+
+/* -- Work ----------------------------------------------------------------------------------------
+ */
+
+struct dep {
+    struct work *on;
+    uint32_t rank; /* or GW_DEP_ALL, GW_DEP_AFTER */
+};
+
+/* How the client saw it end. */
+enum told { TOLD_NOTHING, TOLD_DONE, TOLD_FAILED };
+
+/* A task: what it is, how it behaves, what became of it. */
+struct work {
+    uint64_t id;
+    struct sim_job *job;
+    uint32_t row, ranks, slots, gpus, retries;
+    uint32_t kind; /* enum gw_spec_kind */
+    struct dep deps[DEPS_MAX];
+    uint32_t dep_count;
+    uint64_t run_ns, wall_ns, bytes;
+    uint32_t fails, crashes; /* of its first attempts */
+    bool oom, hangs, deaf, orphans, infeasible;
+    uint32_t collectives;
+    bool target, held;
+    bool cancelled; /* somebody asked for it, or for what it depends on */
+    uint32_t started, ended_well, gangs, deaths;
+    enum told told;
+    bool retried;
+    uint32_t ranks_told; /* bits */
+    int32_t code;
+};
+
+struct sim_job {
+    struct client *client;
+    uint64_t request, id;
+    uint64_t promised; /* id, as soon as the scheduler has sent it */
+    bool detached, accepted, rejected, infeasible, waited, cancelled, scattered;
+    uint32_t sent; /* rows */
+    uint32_t specs_sent;
+    GW_ARRAY(struct work *) work;
+};
+
+/* -- Network -------------------------------------------------------------------------------------
+ */
+
+/* A descriptor: who has the number does not matter, what is behind it does. */
+struct packet {
+    uint8_t *bytes;
+    size_t size;
+    uint64_t tokens[TOKENS_MAX];
+    uint32_t token_count;
+};
+
+enum side { SIDE_SCHED, SIDE_HOST, SIDE_CLIENT };
+
+struct end {
+    enum side side;
+    struct host *host;
+    struct client *client;
+    uint64_t incarnation; /* of the host */
+    uint64_t peer;        /* as that side's core calls it */
+    bool open;
+    uint64_t last_ns; /* delivery of the last packet to it */
+};
+
+struct conn {
+    uint64_t id;
+    struct end ends[2];
+    bool cut;
+    uint64_t held_until_ns;           /* partition */
+    GW_ARRAY(struct packet) queue[2]; /* under way to ends[i], in order */
+};
+
+/* -- Hosts ---------------------------------------------------------------------------------------
+ */
+
+enum rank_state {
+    RANK_STARTING,
+    RANK_REPORTED, /* said that it stands */
+    RANK_JOINED,   /* heard go */
+    RANK_COLLECTIVE,
+    RANK_HUNG,
+    RANK_DEAF, /* was told to end, and ignores it */
+    RANK_EXITED,
+};
+extern struct gw_sm sim_rank_sm;
+
+struct row {
+    uint64_t attempt;
+    uint32_t rank;
+    struct work *work;
+    uint64_t inputs; /* what it was given, hashed */
+};
+
+struct process {
+    struct host *host;
+    uint64_t id, peer, pid;
+    bool runner, alive, up, link_open, hello, executing, burying, exited_told;
+    uint64_t epoch;            /* raised by whatever makes planned events void */
+    GW_ARRAY(struct row) rows; /* given and not reported; the first executes */
+    uint8_t rank_state;
+    uint32_t collective;
+    uint64_t sent; /* sequence */
+    uint64_t kill_ns;
+    struct work *command;
+};
+
+struct host {
+    struct sim *sim;
+    uint32_t number, slots, gpus;
+    struct gw_node_core *core; /* NULL: dead */
+    struct gw_effects effects;
+    uint64_t incarnation, next_peer, guardian_peer, guardian_sent, tick_ns;
+    uint64_t welcomed; /* the connection on which it was */
+    uint64_t log_seen; /* sequence number of the last log_read */
+    struct conn *scheduler;
+    GW_ARRAY(struct process *) processes;
+    GW_ARRAY(uint64_t) tokens;   /* that the core has */
+    GW_ARRAY(struct packet) old; /* said to the scheduler, to be said again some time */
+    char name[16], address[16];
+};
+
+/* A gang's attempt, as the ranks see it. */
+struct gang {
+    uint64_t attempt;
+    struct work *work;
+    uint32_t world, number; /* number: of attempts before it */
+    bool reported[RANKS_MAX], went[RANKS_MAX];
+    struct process *in[RANKS_MAX]; /* the collective `at` */
+    uint32_t at;
+};
+
+/* -- Clients -------------------------------------------------------------------------------------
+ */
+
+struct client {
+    struct sim *sim;
+    uint32_t number;
+    bool alive, greeted, quiet; /* quiet: submits no more */
+    struct conn *conn;
+    uint64_t term, session, sent, next_request;
+    GW_ARRAY(struct sim_job *) jobs;
+    uint32_t to_submit;
+    uint64_t seen;          /* sequence number */
+    struct gw_map calls;    /* request -> message type that answers it */
+    struct gw_map fetching; /* request -> work id << 8 | rank */
+    struct gw_map retrying; /* request -> work id */
+};
+
+/* -- The world -----------------------------------------------------------------------------------
+ */
+
+struct plan {
+    uint64_t at_ns, order;
+    void (*run)(struct sim *sim, void *arg);
+    void *arg;
+    void (*drop)(struct sim *sim, void *arg); /* what becomes of arg otherwise; NULL: nothing */
+};
+
+struct sim {
+    uint64_t seed, random, now_ns, order, steps;
+    bool log, healed;
+    GW_ARRAY(struct plan) plans; /* a heap */
+
+    struct gw_sched *sched;
+    struct gw_effects effects;
+    uint64_t sched_tick_ns;
+    GW_ARRAY(uint64_t) sched_tokens;
+    struct gw_buffer facts;   /* all durable ones, as emitted */
+    uint64_t facts_committed; /* bytes */
+    uint64_t commit_ns;       /* of the last one under way */
+    GW_ARRAY(struct conn *) conns;
+    uint64_t next_conn;
+
+    struct host hosts[HOSTS_MAX];
+    uint32_t host_count;
+    struct client clients[CLIENTS_MAX];
+    uint32_t client_count;
+    GW_ARRAY(struct work *) work; /* by id - 1 */
+    GW_ARRAY(struct sim_job *) jobs;
+    struct gw_map contents; /* token -> hash of what is behind it */
+    struct gw_map sizes;    /* token -> bytes */
+    uint64_t next_token, next_pid;
+    GW_ARRAY(struct gang *) gangs;
+    bool some_did_not_start;
+    uint32_t worker_losses;
+};
+
+extern uint64_t sim_faults[FAULT_COUNT];
+
+/* -- sim.c */
+uint64_t sim_random(struct sim *sim);
+uint64_t sim_below(struct sim *sim, uint64_t n); /* 0 .. n - 1 */
+bool sim_chance(struct sim *sim, uint32_t percent);
+uint64_t sim_hash(uint64_t a, uint64_t b);
+void sim_plan(struct sim *sim, uint64_t in_ns, void (*run)(struct sim *, void *), void *arg);
+void sim_plan_own(struct sim *sim, uint64_t in_ns, void (*run)(struct sim *, void *), void *arg,
+                  void (*drop)(struct sim *, void *));
+void sim_drop(struct sim *sim, void *arg); /* frees */
+void sim_fault(struct sim *sim, enum fault fault);
+void sim_log(struct sim *sim, const char *format, ...) GW_PRINTF(2, 3);
+void sim_fail(struct sim *sim, const char *format, ...) GW_PRINTF(2, 3) __attribute__((noreturn));
+#define SIM_CHECK(sim, condition, ...)                                                             \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            sim_fail((sim), __VA_ARGS__);                                                          \
+    } while (0)
+
+/* -- world.c: one seed */
+void sim_run(uint64_t seed, bool log);
+/* sim_sched_step gives the scheduler an event and carries out its effects. */
+int sim_sched_step(struct sim *sim, struct gw_event *event);
+/* sim_durable tells whether what a client was told of a detached job would survive the scheduler.
+ */
+void sim_check_survives(struct sim *sim, const struct sim_job *job, const struct work *work);
+
+/* -- net.c */
+struct conn *sim_connect(struct sim *sim, struct end a, struct end b);
+void sim_send(struct sim *sim, struct conn *conn, int from, const struct gw_effect *effect);
+void sim_close(struct sim *sim, struct conn *conn, int from); /* by one side */
+void sim_cut(struct sim *sim, struct conn *conn);
+struct conn *sim_conn_of(struct sim *sim, enum side side, const void *owner, uint64_t peer,
+                         int *end);
+uint64_t sim_token(struct sim *sim, uint64_t content, uint64_t bytes);
+uint64_t sim_token_dup(struct sim *sim, uint64_t token);
+void sim_token_drop(struct sim *sim, uint64_t token);
+uint64_t sim_token_content(struct sim *sim, uint64_t token);
+struct packet sim_pack(struct sim *sim, const struct gw_message *message, const uint64_t *tokens,
+                       uint32_t token_count);
+void sim_packet_free(struct sim *sim, struct packet *packet, bool drop_tokens);
+void sim_conns_free(struct sim *sim);
+void sim_net_faults(struct sim *sim);
+
+/* -- host.c */
+void sim_host_start(struct sim *sim, struct host *host);
+void sim_host_kill(struct sim *sim, struct host *host);
+int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event);
+void sim_host_connect(struct sim *sim, struct host *host);
+/* sim_host_log answers a log_read, as worker/net does. */
+void sim_host_log(struct sim *sim, struct host *host, const struct gw_message *read);
+void sim_host_free(struct sim *sim, struct host *host);
+
+/* -- process.c */
+void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_spawn *spawn);
+void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bury *bury);
+void sim_process_take(struct sim *sim, struct process *process, const struct gw_effect *effect);
+void sim_process_free(struct sim *sim, struct process *process);
+/* sim_process_die has some process of a host die for no reason. */
+void sim_process_die(struct sim *sim, struct host *host);
+uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt);
+void sim_gangs_free(struct sim *sim);
+
+/* -- client.c */
+struct sim_job *sim_client_job(struct sim *sim, const struct client *client, uint64_t request);
+void sim_client_start(struct sim *sim, struct client *client);
+void sim_client_take(struct sim *sim, struct client *client, const struct gw_message *message,
+                     const struct packet *packet);
+void sim_client_closed(struct sim *sim, struct client *client);
+void sim_client_kill(struct sim *sim, struct client *client);
+void sim_client_finish(struct sim *sim, struct client *client);
+bool sim_client_settled(struct sim *sim, struct client *client);
+void sim_client_free(struct sim *sim, struct client *client);
+
+/* -- work.c */
+struct sim_job *sim_job_make(struct sim *sim, struct client *client);
+void sim_job_send_chunk(struct sim *sim, struct sim_job *job);
+uint64_t sim_work_value(const struct work *work, uint32_t rank);
+uint64_t sim_work_inputs(const struct work *work);
+bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code);
+struct work *sim_work_find(struct sim *sim, uint64_t id);
+void sim_work_free(struct sim *sim);
+void sim_job_scatter(struct sim *sim, struct client *client);
+
+#endif

@@ -1,0 +1,379 @@
+/* Work: graphs of tasks with a behaviour each, and what must come out of them. */
+#include "tests/sim/sim.h"
+
+#include <stdio.h>
+
+struct work *sim_work_find(struct sim *sim, uint64_t id)
+{
+    SIM_CHECK(sim, id >= 1 && id <= sim->work.count, "arguments of nobody's task");
+    return sim->work.items[id - 1];
+}
+
+/* -- Values --------------------------------------------------------------------------------------
+ */
+
+/* Everything that a task takes, in the order of its dependencies. */
+uint64_t sim_work_inputs(const struct work *work)
+{
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < work->dep_count; i++) {
+        const struct dep *dep = &work->deps[i];
+        uint32_t ranks = dep->on->ranks ? dep->on->ranks : 1;
+        if (dep->rank == GW_DEP_AFTER)
+            continue;
+        if (dep->rank != GW_DEP_ALL) {
+            hash = sim_hash(hash, sim_work_value(dep->on, dep->rank));
+            continue;
+        }
+        for (uint32_t rank = 0; rank < ranks; rank++)
+            hash = sim_hash(hash, sim_work_value(dep->on, rank));
+    }
+    return hash;
+}
+
+/* A function of the task, the rank and the inputs: the same however often it runs. */
+uint64_t sim_work_value(const struct work *work, uint32_t rank)
+{
+    if (work->kind == GW_SPEC_COMMAND)
+        return 0;
+    return sim_hash(sim_hash(work->id, rank), sim_work_inputs(work)) | 1;
+}
+
+/* -- What may become of it -----------------------------------------------------------------------
+ */
+
+/* Whether a task may fail with this code, by what it does or what was done to it; another task's
+ * failure reaches it as GW_EDEPENDENCY, a cancelled one as GW_ECANCELLED. */
+bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
+{
+    bool cancelled = work->cancelled || work->job->cancelled || !work->job->client->alive;
+    bool own = false;
+    switch (code) {
+    case GW_ETASK:
+        own = work->fails > work->retries || (work->ranks && sim->some_did_not_start);
+        break;
+    case GW_ECRASHED:
+        own = work->crashes + work->deaths >= 3 ||
+              work->ranks > 0; /* a gang that did not stand in time */
+        break;
+    case GW_ETIMEDOUT:
+        own = work->wall_ns > 0;
+        break;
+    case GW_ESTART:
+        own = sim->some_did_not_start;
+        break;
+    case GW_ECANCELLED:
+        own = cancelled;
+        break;
+    case GW_ELOST:
+        own = sim->worker_losses >= 10;
+        for (uint32_t i = 0; i < work->dep_count; i++) /* given up, and needed again */
+            own = own || (work->deps[i].on->job->scattered && !work->deps[i].on->held);
+        break;
+    case GW_EDEPENDENCY:
+        break;
+    default:
+        return false;
+    }
+    if (own)
+        return true;
+    if (code != GW_EDEPENDENCY && code != GW_ECANCELLED)
+        return false;
+    static const int32_t causes[] = {GW_ETASK,      GW_ECRASHED, GW_ETIMEDOUT,  GW_ESTART,
+                                     GW_ECANCELLED, GW_ELOST,    GW_EDEPENDENCY};
+    for (uint32_t i = 0; i < work->dep_count; i++)
+        for (size_t k = 0; k < sizeof causes / sizeof *causes; k++)
+            if ((code == GW_EDEPENDENCY || causes[k] == GW_ECANCELLED) &&
+                sim_work_may_fail(sim, work->deps[i].on, causes[k]))
+                return true;
+    return false;
+}
+
+/* -- Making --------------------------------------------------------------------------------------
+ */
+
+static struct work *work_new(struct sim *sim, struct sim_job *job)
+{
+    struct work *work = calloc(1, sizeof *work);
+    GW_MUST_PTR(work);
+    GW_MUST(gw_array_push(&sim->work, work));
+    work->id = sim->work.count;
+    work->job = job;
+    work->row = (uint32_t)job->work.count;
+    work->kind = GW_SPEC_FUNCTION;
+    work->slots = 1;
+    work->bytes = 8;
+    GW_MUST(gw_array_push(&job->work, work));
+    return work;
+}
+
+static void misbehave(struct sim *sim, struct work *work)
+{
+    work->retries = (uint32_t)sim_below(sim, 3);
+    if (sim_chance(sim, 10))
+        work->fails = 1 + (uint32_t)sim_below(sim, 2);
+    if (sim_chance(sim, 8))
+        work->crashes = sim_chance(sim, 15) ? 1u << 30 : 1 + (uint32_t)sim_below(sim, 3);
+    work->oom = sim_chance(sim, 30);
+    work->hangs = sim_chance(sim, 3);
+    if (work->hangs)
+        work->wall_ns = 200 * MS + sim_below(sim, 2 * SECOND);
+    if (work->hangs && !work->job->detached && sim_chance(sim, 20))
+        work->wall_ns = 0; /* somebody has to cancel it */
+    work->deaf = sim_chance(sim, work->hangs ? 60 : 25);
+    work->orphans = sim_chance(sim, 20);
+}
+
+static void shape(struct sim *sim, struct work *work)
+{
+    if (sim_chance(sim, 20))
+        work->kind = GW_SPEC_COMMAND;
+    if (sim_chance(sim, 15))
+        work->ranks = 2 + (uint32_t)sim_below(sim, 3);
+    if (!work->ranks && sim_chance(sim, 10))
+        work->slots = 2;
+    if (sim_chance(sim, 8))
+        work->gpus = 1;
+    work->collectives = (uint32_t)sim_below(sim, 4);
+    work->run_ns = sim_chance(sim, 50) ? 200000 : sim_below(sim, 60 * MS);
+    if (sim_chance(sim, 35) && work->kind == GW_SPEC_FUNCTION)
+        work->bytes = 8 + sim_below(sim, sim_chance(sim, 70) ? 100000 : 4000);
+    if (work->kind == GW_SPEC_COMMAND)
+        work->bytes = 1;
+}
+
+static bool usable(const struct work *on, const struct sim_job *job)
+{
+    return on->job->client == job->client && on->job != job && on->job->accepted && on->held &&
+           (!job->detached || on->job->detached) && !on->infeasible;
+}
+
+static void depend(struct sim *sim, struct work *work)
+{
+    struct sim_job *job = work->job;
+    uint32_t count = (uint32_t)sim_below(sim, 4);
+    for (uint32_t i = 0; i < count; i++) {
+        struct work *on = NULL;
+        if (work->row > 0 && sim_chance(sim, 75))
+            on = job->work.items[sim_below(sim, work->row)];
+        else if (sim->work.count > 1)
+            on = sim->work.items[sim_below(sim, sim->work.count - 1)];
+        if (!on || on == work || (on->job != job && !usable(on, job)))
+            continue;
+        struct dep dep = {on, 0};
+        if (sim_chance(sim, 15))
+            dep.rank = GW_DEP_AFTER;
+        else if (on->ranks && sim_chance(sim, 60))
+            dep.rank = sim_chance(sim, 50) ? GW_DEP_ALL : (uint32_t)sim_below(sim, on->ranks);
+        work->deps[work->dep_count++] = dep;
+    }
+}
+
+struct sim_job *sim_job_make(struct sim *sim, struct client *client)
+{
+    struct sim_job *job = calloc(1, sizeof *job);
+    GW_MUST_PTR(job);
+    job->client = client;
+    job->request = ++client->next_request;
+    job->detached = sim_chance(sim, 25);
+    GW_MUST(gw_array_push(&client->jobs, job));
+    GW_MUST(gw_array_push(&sim->jobs, job));
+    bool bag = sim_chance(sim, 25);
+    uint32_t rows = 1 + (uint32_t)sim_below(sim, bag ? 40 : 12);
+    for (uint32_t i = 0; i < rows; i++) {
+        struct work *work = work_new(sim, job);
+        if (bag) {
+            work->run_ns = 50000;
+        } else {
+            shape(sim, work);
+            depend(sim, work);
+            misbehave(sim, work);
+        }
+        work->target = sim_chance(sim, 60) || i + 1 == rows;
+        work->held = work->target;
+    }
+    if (!job->detached && sim_chance(sim, 4)) {
+        struct work *large = job->work.items[rows - 1];
+        large->infeasible = job->infeasible = true;
+        if (large->ranks)
+            large->ranks = RANKS_MAX * 100;
+        else
+            large->slots = 1000;
+    }
+    return job;
+}
+
+/* -- Sending -------------------------------------------------------------------------------------
+ */
+
+static void send(struct sim *sim, struct client *client, struct gw_message *message,
+                 const uint64_t *tokens, uint32_t token_count)
+{
+    message->term = client->term;
+    message->peer = client->session;
+    message->sequence = ++client->sent;
+    struct gw_effect effect = {.message = *message, .tokens = tokens, .token_count = token_count};
+    if (client->conn)
+        sim_send(sim, client->conn, 1, &effect);
+}
+
+static bool same_spec(const struct work *a, const struct work *b)
+{
+    return a->kind == GW_SPEC_FUNCTION && b->kind == GW_SPEC_FUNCTION && a->ranks == b->ranks &&
+           a->slots == b->slots && a->gpus == b->gpus && a->retries == b->retries &&
+           a->wall_ns == b->wall_ns && a->run_ns == b->run_ns;
+}
+
+/* Rows that are alike share a spec: the number of the first such row's. */
+static uint32_t spec_of(const struct sim_job *job, uint32_t row, bool *is_new)
+{
+    uint32_t number = 0;
+    for (uint32_t i = 0; i <= row; i++) {
+        uint32_t k = 0;
+        while (k < i && !same_spec(job->work.items[k], job->work.items[i]))
+            k++;
+        if (i == row && k < i)
+            return spec_of(job, k, is_new);
+        if (i == row)
+            break;
+        number += k == i;
+    }
+    *is_new = number >= job->specs_sent;
+    return number;
+}
+
+static void send_spec(struct sim *sim, struct sim_job *job, const struct work *work,
+                      uint32_t number)
+{
+    static const uint8_t hash[32] = {1};
+    char argv[32];
+    int length = snprintf(argv + 2, sizeof argv - 2, "w%llu", (unsigned long long)work->id);
+    argv[0] = '\x91';
+    argv[1] = (char)(0xa0 + length);
+    struct gw_message message = {.type = GW_MESSAGE_spec};
+    message.spec = (struct gw_msg_spec){
+        .key = job->request,
+        .number = number,
+        .kind = work->kind,
+        .function = work->kind == GW_SPEC_FUNCTION ? "f" : "",
+        .cwd = "/",
+        .ranks = work->ranks,
+        .slots = work->slots,
+        .gpus = work->gpus ? 0 : 0,
+        .gpu_mode = work->gpus ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,
+        .retries = work->retries,
+        .wall_ns = work->wall_ns,
+        .grace_ns = 50 * MS,
+        .fail_grace_ns = 20 * MS,
+        .priority = (int32_t)(work->id % 3),
+    };
+    if (work->kind == GW_SPEC_FUNCTION)
+        message.spec.program = (struct gw_bin){hash, sizeof hash};
+    else
+        message.spec.argv = (struct gw_bin){argv, (uint32_t)length + 2};
+    send(sim, job->client, &message, NULL, 0);
+    job->specs_sent++;
+}
+
+struct columns {
+    GW_ARRAY(uint32_t) spec, args_size, dep_count, dep_index, dep_rank, targets;
+    GW_ARRAY(uint64_t) dep_job, args;
+};
+
+static void add_row(struct sim *sim, struct sim_job *job, uint32_t row, struct columns *columns)
+{
+    struct work *work = job->work.items[row];
+    bool is_new = false;
+    uint32_t number = spec_of(job, row, &is_new);
+    if (is_new)
+        send_spec(sim, job, work, number);
+    GW_MUST(gw_array_push(&columns->spec, number));
+    GW_MUST(gw_array_push(&columns->args_size, 8));
+    GW_MUST(gw_array_push(&columns->args, work->id));
+    GW_MUST(gw_array_push(&columns->dep_count, work->dep_count));
+    for (uint32_t i = 0; i < work->dep_count; i++) {
+        const struct dep *dep = &work->deps[i];
+        GW_MUST(gw_array_push(&columns->dep_job, dep->on->job == job ? 0 : dep->on->job->id));
+        GW_MUST(gw_array_push(&columns->dep_index, dep->on->row));
+        GW_MUST(gw_array_push(&columns->dep_rank, dep->rank));
+    }
+    if (work->target)
+        GW_MUST(gw_array_push(&columns->targets, row));
+}
+
+void sim_job_send_chunk(struct sim *sim, struct sim_job *job)
+{
+    struct columns columns = {0};
+    uint32_t left = (uint32_t)job->work.count - job->sent;
+    uint32_t rows = sim_chance(sim, 60) ? left : 1 + (uint32_t)sim_below(sim, left);
+    for (uint32_t i = 0; i < rows; i++)
+        add_row(sim, job, job->sent + i, &columns);
+    job->sent += rows;
+    struct gw_message message = {.type = GW_MESSAGE_submit};
+#define COLUMN(name) .name = {columns.name.items, (uint32_t)columns.name.count}
+    message.submit = (struct gw_msg_submit){
+        .request = job->request,
+        .flags = (job->sent == job->work.count ? GW_SUBMIT_LAST : 0u) |
+                 (job->detached ? GW_SUBMIT_DETACHED : 0u),
+        .name = "sim",
+        COLUMN(spec),
+        COLUMN(args_size),
+        .args = {columns.args.items, (uint32_t)columns.args.count * 8},
+        COLUMN(dep_count),
+        COLUMN(dep_job),
+        COLUMN(dep_index),
+        COLUMN(dep_rank),
+        COLUMN(targets),
+    };
+#undef COLUMN
+    send(sim, job->client, &message, NULL, 0);
+    gw_array_deinit(&columns.spec);
+    gw_array_deinit(&columns.args_size);
+    gw_array_deinit(&columns.dep_count);
+    gw_array_deinit(&columns.dep_index);
+    gw_array_deinit(&columns.dep_rank);
+    gw_array_deinit(&columns.targets);
+    gw_array_deinit(&columns.dep_job);
+    gw_array_deinit(&columns.args);
+}
+
+/* A job of one value, small or by descriptor. */
+void sim_job_scatter(struct sim *sim, struct client *client)
+{
+    struct sim_job *job = calloc(1, sizeof *job);
+    GW_MUST_PTR(job);
+    job->client = client;
+    job->request = ++client->next_request;
+    job->scattered = true;
+    GW_MUST(gw_array_push(&client->jobs, job));
+    GW_MUST(gw_array_push(&sim->jobs, job));
+    struct work *work = work_new(sim, job);
+    work->target = work->held = true;
+    work->ended_well = 1;
+    work->told = TOLD_DONE;
+    work->bytes = sim_chance(sim, 50) ? 8 : 100000;
+    job->sent = 1;
+    uint64_t value = sim_work_value(work, 0), token;
+    struct gw_message message = {.type = GW_MESSAGE_scatter,
+                                 .scatter = {job->request, work->bytes, {&value, 8}}};
+    if (work->bytes == 8) {
+        send(sim, client, &message, NULL, 0);
+        return;
+    }
+    token = sim_token(sim, value, work->bytes);
+    message.scatter.value.size = 0;
+    send(sim, client, &message, &token, 1);
+    sim_token_drop(sim, token);
+}
+
+void sim_work_free(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->work.count; i++)
+        free(sim->work.items[i]);
+    gw_array_deinit(&sim->work);
+    for (size_t i = 0; i < sim->jobs.count; i++) {
+        gw_array_deinit(&sim->jobs.items[i]->work);
+        free(sim->jobs.items[i]);
+    }
+    gw_array_deinit(&sim->jobs);
+}

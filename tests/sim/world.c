@@ -1,0 +1,410 @@
+/* One seed: a world is made, things go wrong in it for a while, then it heals; everything must have
+ * been safe at every step, and must end. */
+#include "tests/sim/sim.h"
+
+#include "graph/wire/codec.h"
+
+#include <stdio.h>
+
+/* -- Durable state -------------------------------------------------------------------------------
+ */
+
+/* A core of its own, whose moves are not counted. */
+static struct gw_sched *restored(struct sim *sim, size_t bytes)
+{
+    uint64_t *taken[16];
+    struct gw_sm *sm;
+    for (size_t i = 0; (sm = gw_sched_machine(i)); i++) {
+        taken[i] = sm->taken;
+        sm->taken = NULL;
+    }
+    struct gw_sched *sched = gw_sched_new(&(struct gw_sched_options){0});
+    int rc = gw_sched_restore(sched, sim->facts.data, bytes);
+    for (size_t i = 0; (sm = gw_sched_machine(i)); i++)
+        sm->taken = taken[i];
+    SIM_CHECK(sim, rc == 0, "durable facts do not apply: %d", rc);
+    return sched;
+}
+
+/* What both cores say of the tasks of a job, where it differs. */
+static void say_difference(const struct gw_sched *live, const struct gw_sched *rebuilt, uint64_t id)
+{
+    struct gw_value *arguments = gw_dict(), *tasks[2] = {NULL, NULL};
+    GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)id)));
+    (void)gw_sched_query(live, "tasks", arguments, &tasks[0], NULL);
+    (void)gw_sched_query(rebuilt, "tasks", arguments, &tasks[1], NULL);
+    for (size_t i = 0; tasks[0] && tasks[1] && i < gw_value_count(tasks[0]); i++) {
+        char text[2][512];
+        for (int k = 0; k < 2; k++)
+            (void)gw_value_format(gw_value_at(tasks[k], i), text[k], sizeof text[k]);
+        fprintf(stderr, "job %llu live    %s\njob %llu rebuilt %s\n", (unsigned long long)id,
+                text[0], (unsigned long long)id, text[1]);
+    }
+    gw_value_unref(tasks[0]);
+    gw_value_unref(tasks[1]);
+    gw_value_unref(arguments);
+}
+
+/* A core rebuilt from the bytes of all facts has the durable state that the live one has. */
+static void check_restore(struct sim *sim)
+{
+    struct gw_buffer live = {0}, rebuilt = {0};
+    struct gw_sched *sched = restored(sim, sim->facts.size);
+    sim_fault(sim, FAULT_RESTORE);
+    gw_sched_durable_dump(sim->sched, &live);
+    gw_sched_durable_dump(sched, &rebuilt);
+    bool same = live.size == rebuilt.size &&
+                (live.size == 0 || memcmp(live.data, rebuilt.data, live.size) == 0);
+    for (size_t i = 0; i < sim->jobs.count && !same; i++)
+        if (sim->jobs.items[i]->detached)
+            say_difference(sim->sched, sched, sim->jobs.items[i]->id);
+    SIM_CHECK(sim, same, "the durable state does not follow from its facts");
+    gw_buffer_deinit(&live);
+    gw_buffer_deinit(&rebuilt);
+    gw_sched_free(sched);
+}
+
+static const char *state_in(struct sim *sim, const struct gw_value *tasks, uint32_t row)
+{
+    const char *state = "";
+    SIM_CHECK(sim, tasks && gw_value_count(tasks) > row, "a job was told of and is not committed");
+    (void)gw_value_get_str(gw_value_find(gw_value_at(tasks, row), "state"), &state, NULL);
+    return state;
+}
+
+/* What a client is told of a detached job would survive the scheduler: it is in the facts that are
+ * committed. row GW_INDEX_ALL: the job itself. */
+static void check_survives(struct sim *sim, const struct sim_job *job, uint64_t id, uint32_t row)
+{
+    if (!job->detached)
+        return;
+    struct gw_sched *sched = restored(sim, sim->facts_committed);
+    struct gw_value *arguments = gw_dict(), *tasks = NULL;
+    GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)id)));
+    (void)gw_sched_query(sched, "tasks", arguments, &tasks, NULL);
+    const char *state = state_in(sim, tasks, row == GW_INDEX_ALL ? 0 : row);
+    SIM_CHECK(sim,
+              row == GW_INDEX_ALL || strcmp(state, "done") == 0 || strcmp(state, "failed") == 0 ||
+                  strcmp(state, "cancelled") == 0,
+              "a client is told that task %u of job %llu ended, but that is not committed", row,
+              (unsigned long long)id);
+    gw_value_unref(tasks);
+    gw_value_unref(arguments);
+    gw_sched_free(sched);
+}
+
+static void check_told(struct sim *sim, const struct client *client,
+                       const struct gw_message *message)
+{
+    if (message->type == GW_MESSAGE_accepted) {
+        struct sim_job *job = sim_client_job(sim, client, message->accepted.request);
+        job->promised = message->accepted.job;
+        check_survives(sim, job, job->promised, GW_INDEX_ALL);
+    } else if (message->type == GW_MESSAGE_failed) {
+        const struct sim_job *job = sim_client_job(sim, client, message->failed.request);
+        check_survives(sim, job, job->promised, message->failed.index);
+    } else if (message->type == GW_MESSAGE_done) {
+        for (uint32_t i = 0; i < message->done.request.count; i++) {
+            const struct sim_job *job =
+                sim_client_job(sim, client, gw_col64_at(message->done.request, i));
+            check_survives(sim, job, job->promised, gw_col32_at(message->done.index, i));
+        }
+    }
+}
+
+/* -- The scheduler -------------------------------------------------------------------------------
+ */
+
+static void on_sched_tick(struct sim *sim, void *arg)
+{
+    (void)arg;
+    if (sim->sched_tick_ns > sim->now_ns)
+        return;
+    sim->sched_tick_ns = UINT64_MAX;
+    (void)sim_sched_step(sim, &(struct gw_event){.type = GW_EVENT_TICK});
+}
+
+struct commit {
+    uint64_t number, bytes;
+};
+
+static void on_committed(struct sim *sim, void *arg)
+{
+    struct commit commit = *(struct commit *)arg;
+    free(arg);
+    sim->facts_committed = commit.bytes;
+    (void)sim_sched_step(sim,
+                         &(struct gw_event){.type = GW_EVENT_COMMITTED, .number = commit.number});
+}
+
+static void commit(struct sim *sim, const struct gw_effect *effect)
+{
+    GW_MUST(gw_buffer_append(&sim->facts, effect->bytes.data, effect->bytes.size));
+    struct commit *commit = malloc(sizeof *commit);
+    GW_MUST_PTR(commit);
+    *commit = (struct commit){effect->number, sim->facts.size};
+    uint64_t in_ns = 100000 + sim_below(sim, 2 * MS);
+    if (!sim->healed && sim_chance(sim, 10)) {
+        sim_fault(sim, FAULT_LATE_COMMIT);
+        in_ns += sim_below(sim, 400 * MS);
+    }
+    uint64_t at_ns = sim->now_ns + in_ns;
+    if (at_ns <= sim->commit_ns)
+        at_ns = sim->commit_ns + 1; /* in order */
+    sim->commit_ns = at_ns;
+    sim_plan_own(sim, at_ns - sim->now_ns, on_committed, commit, sim_drop);
+}
+
+static void drop_sched_token(struct sim *sim, uint64_t token)
+{
+    for (size_t i = 0; i < sim->sched_tokens.count; i++)
+        if (sim->sched_tokens.items[i] == token) {
+            gw_array_remove_swap(&sim->sched_tokens, i);
+            sim_token_drop(sim, token);
+            return;
+        }
+    sim_fail(sim, "the scheduler closes a descriptor that it has not");
+}
+
+static void carry(struct sim *sim, const struct gw_effect *effect)
+{
+    int end;
+    struct conn *conn;
+    switch (effect->type) {
+    case GW_EFFECT_SEND:
+    case GW_EFFECT_CLOSE:
+        conn = sim_conn_of(sim, SIDE_SCHED, NULL, effect->peer.id, &end);
+        if (conn && effect->type == GW_EFFECT_SEND && conn->ends[1].side == SIDE_CLIENT)
+            check_told(sim, conn->ends[1].client, &effect->message);
+        if (conn && effect->type == GW_EFFECT_SEND)
+            sim_send(sim, conn, end, effect);
+        else if (conn)
+            sim_close(sim, conn, end);
+        break;
+    case GW_EFFECT_DROP_TOKEN:
+        drop_sched_token(sim, effect->tokens[0]);
+        break;
+    case GW_EFFECT_COMMIT:
+        commit(sim, effect);
+        break;
+    default:
+        sim_fail(sim, "the scheduler wants %u", effect->type);
+    }
+}
+
+int sim_sched_step(struct sim *sim, struct gw_event *event)
+{
+    event->now_ns = event->wall_ns = sim->now_ns;
+    int rc = gw_sched_step(sim->sched, event, &sim->effects);
+    gw_sched_check(sim->sched);
+    for (size_t i = 0; i < sim->effects.list.count; i++)
+        carry(sim, &sim->effects.list.items[i]);
+    uint64_t at = gw_sched_deadline_ns(sim->sched);
+    if (at != UINT64_MAX && at < sim->sched_tick_ns) {
+        sim->sched_tick_ns = at < sim->now_ns ? sim->now_ns : at;
+        sim_plan(sim, sim->sched_tick_ns - sim->now_ns, on_sched_tick, NULL);
+    }
+    return rc;
+}
+
+/* -- Faults --------------------------------------------------------------------------------------
+ */
+
+static void on_faults(struct sim *sim, void *arg)
+{
+    (void)arg;
+    if (sim->healed)
+        return;
+    sim_net_faults(sim);
+    if (sim_chance(sim, 4))
+        sim_host_kill(sim, &sim->hosts[sim_below(sim, sim->host_count)]);
+    if (sim_chance(sim, 10))
+        sim_process_die(sim, &sim->hosts[sim_below(sim, sim->host_count)]);
+    if (sim_chance(sim, 1)) {
+        struct client *client = &sim->clients[sim_below(sim, sim->client_count)];
+        if (client->alive) {
+            sim_fault(sim, FAULT_CLIENT_KILL);
+            sim_client_kill(sim, client);
+        }
+    }
+    if (sim_chance(sim, 20))
+        check_restore(sim);
+    sim_plan(sim, 5 * MS + sim_below(sim, 100 * MS), on_faults, NULL);
+}
+
+static void on_finish(struct sim *sim, void *arg)
+{
+    (void)arg;
+    for (uint32_t i = 0; i < sim->client_count; i++)
+        sim_client_finish(sim, &sim->clients[i]);
+    sim_plan(sim, 5 * SECOND, on_finish, NULL);
+}
+
+static void on_heal(struct sim *sim, void *arg)
+{
+    (void)arg;
+    sim_log(sim, "everything heals");
+    sim->healed = true;
+    on_finish(sim, NULL);
+}
+
+/* -- A life --------------------------------------------------------------------------------------
+ */
+
+static void make_world(struct sim *sim)
+{
+    sim->now_ns = SECOND;
+    sim->sched_tick_ns = UINT64_MAX;
+    sim->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/sim"});
+    (void)sim_sched_step(
+        sim, &(struct gw_event){.type = GW_EVENT_START, .number = 1 + sim_below(sim, 9)});
+    sim->host_count = 1 + (uint32_t)sim_below(sim, HOSTS_MAX);
+    for (uint32_t i = 0; i < sim->host_count; i++) {
+        struct host *host = &sim->hosts[i];
+        host->sim = sim;
+        host->number = i;
+        host->slots = 1 + (uint32_t)sim_below(sim, 4);
+        if (i == 0)
+            host->slots += 3; /* so that all work fits somewhere */
+        host->gpus = sim_chance(sim, 30) ? 2 : 0;
+        host->next_peer = 1;
+        (void)snprintf(host->name, sizeof host->name, "host-%u", i / 2);
+        (void)snprintf(host->address, sizeof host->address, "/h/%u", i);
+        sim_host_start(sim, host);
+    }
+    sim->client_count = 1 + (uint32_t)sim_below(sim, CLIENTS_MAX);
+    for (uint32_t i = 0; i < sim->client_count; i++) {
+        sim->clients[i].sim = sim;
+        sim->clients[i].number = i;
+        sim_client_start(sim, &sim->clients[i]);
+    }
+    sim_plan(sim, 100 * MS, on_faults, NULL);
+    sim_plan(sim, SECOND + sim_below(sim, 5 * SECOND), on_heal, NULL);
+}
+
+static bool next(struct sim *sim)
+{
+    if (sim->plans.count == 0)
+        return false;
+    struct plan plan = sim->plans.items[0];
+    struct plan last = sim->plans.items[--sim->plans.count];
+    size_t at = 0;
+    for (;;) {
+        size_t child = at * 2 + 1;
+        if (child >= sim->plans.count)
+            break;
+        const struct plan *items = sim->plans.items;
+        if (child + 1 < sim->plans.count && (items[child + 1].at_ns < items[child].at_ns ||
+                                             (items[child + 1].at_ns == items[child].at_ns &&
+                                              items[child + 1].order < items[child].order)))
+            child++;
+        if (last.at_ns < items[child].at_ns ||
+            (last.at_ns == items[child].at_ns && last.order < items[child].order))
+            break;
+        sim->plans.items[at] = sim->plans.items[child];
+        at = child;
+    }
+    if (sim->plans.count)
+        sim->plans.items[at] = last;
+    sim->now_ns = plan.at_ns;
+    plan.run(sim, plan.arg);
+    SIM_CHECK(sim, ++sim->steps < STEPS_MAX, "it does not come to rest");
+    return true;
+}
+
+static bool settled(struct sim *sim)
+{
+    if (!sim->healed)
+        return false;
+    for (uint32_t i = 0; i < sim->client_count; i++)
+        if (!sim_client_settled(sim, &sim->clients[i]))
+            return false;
+    return true;
+}
+
+/* Why it is not over, for whoever reads the failure. */
+static void say_unsettled(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->jobs.count; i++) {
+        const struct sim_job *job = sim->jobs.items[i];
+        for (size_t k = 0; k < job->work.count && job->client->alive; k++) {
+            const struct work *work = job->work.items[k];
+            if (!job->accepted)
+                continue;
+            struct gw_value *arguments = gw_dict(), *text = NULL;
+            const char *words = "";
+            GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)job->id)));
+            GW_MUST(gw_dict_set(arguments, "index", gw_i64(work->row)));
+            if (gw_sched_query(sim->sched, "explain", arguments, &text, NULL) == 0)
+                (void)gw_value_get_str(text, &words, NULL);
+            bool untold = work->held && work->told == TOLD_NOTHING;
+            if (untold || (!strstr(words, "it is done") && !strstr(words, "failed:") &&
+                           !strstr(words, "cancelled:")))
+                fprintf(stderr, "work %llu: %s\n", (unsigned long long)work->id, words);
+            gw_value_unref(arguments);
+            gw_value_unref(text);
+        }
+    }
+    for (uint32_t i = 0; i < sim->client_count; i++) {
+        size_t at = 0;
+        uint64_t request, type;
+        while (sim->clients[i].alive && gw_map_next(&sim->clients[i].calls, &at, &request, &type))
+            fprintf(stderr, "client %u waits for %s to request %llu\n", i,
+                    gw_message_name((uint32_t)type), (unsigned long long)request);
+    }
+}
+
+static void check_liveness(struct sim *sim)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    while (!settled(sim) && next(sim)) {
+        if (sim->healed && deadline_ns == UINT64_MAX)
+            deadline_ns = sim->now_ns + 600 * SECOND;
+        if (sim->now_ns > deadline_ns) {
+            say_unsettled(sim);
+            sim_fail(sim, "not all work ended within 600 s after everything healed");
+        }
+    }
+    for (uint32_t i = 0; i < sim->client_count; i++)
+        sim_client_kill(sim, &sim->clients[i]);
+    deadline_ns = sim->now_ns + 300 * SECOND;
+    while (gw_sched_idle_since_ns(sim->sched) == UINT64_MAX && next(sim))
+        SIM_CHECK(sim, sim->now_ns < deadline_ns, "jobs do not end after all clients left");
+    SIM_CHECK(sim, sim->sched_tokens.count == 0, "the scheduler leaks %zu descriptors",
+              sim->sched_tokens.count);
+    check_restore(sim);
+}
+
+static void free_plans(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->plans.count; i++)
+        if (sim->plans.items[i].drop)
+            sim->plans.items[i].drop(sim, sim->plans.items[i].arg);
+    gw_array_deinit(&sim->plans);
+}
+
+void sim_run(uint64_t seed, bool log)
+{
+    struct sim *sim = calloc(1, sizeof *sim);
+    GW_MUST_PTR(sim);
+    sim->seed = seed;
+    sim->log = log;
+    make_world(sim);
+    check_liveness(sim);
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        sim_host_free(sim, &sim->hosts[i]);
+    free_plans(sim);
+    gw_sched_free(sim->sched);
+    for (uint32_t i = 0; i < sim->client_count; i++)
+        sim_client_free(sim, &sim->clients[i]);
+    sim_conns_free(sim);
+    sim_work_free(sim);
+    sim_gangs_free(sim);
+    gw_buffer_deinit(&sim->facts);
+    gw_array_deinit(&sim->effects.list);
+    gw_arena_deinit(&sim->effects.arena);
+    gw_array_deinit(&sim->sched_tokens);
+    gw_map_deinit(&sim->contents);
+    gw_map_deinit(&sim->sizes);
+    free(sim);
+}
