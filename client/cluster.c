@@ -190,7 +190,7 @@ static int launch_start(struct launch *launch, struct gw_error *error)
         goto fail;
     }
     uint32_t worker_count = launch->options.workers ? launch->options.workers : 1;
-    snprintf(slots, sizeof slots, "%u", (launch->options.slots + worker_count - 1) / worker_count);
+    snprintf(slots, sizeof slots, "%u", launch->options.slots);
     snprintf(workers, sizeof workers, "%u", worker_count);
     snprintf(ready, sizeof ready, "%d", ready_pipe[1]);
     snprintf(lifeline, sizeof lifeline, "%d", life_pipe[0]);
@@ -364,7 +364,7 @@ fail:
 
 int gw_cluster_grow(struct gw_cluster *cluster, uint32_t slots, struct gw_error *error)
 {
-    char binary[PATH_MAX], path[PATH_MAX], number[16];
+    char binary[PATH_MAX], path[PATH_MAX], number[16], all[16];
     pid_t pid;
     int rc = gw_cluster_find_binary(binary, error);
     if (rc < 0)
@@ -374,8 +374,9 @@ int gw_cluster_grow(struct gw_cluster *cluster, uint32_t slots, struct gw_error 
     if (log < 0)
         return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
     snprintf(number, sizeof number, "%u", slots);
-    const char *argv[] = {binary,    "worker", "--dir",     cluster->dir,
-                          "--slots", number,   "--private", NULL};
+    snprintf(all, sizeof all, "%u", cluster->slots + slots);
+    const char *argv[] = {binary, "worker", "--dir", cluster->dir, "--slots",
+                          number, "--of",   all,     "--private",  NULL};
     if (gw_array_reserve(&cluster->grown, 1) < 0)
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     else if ((rc = spawn_daemon(argv, log, (const int[]){-1, -1}, &pid)) != 0)

@@ -107,12 +107,14 @@ static void member_on_exit(uv_process_t *process, int64_t status, int signal)
 static int member_start(struct member *member, struct gw_error *error)
 {
     const struct gw_crew_options *options = &member->crew->options;
-    char slots[16], log[PATH_MAX], self[PATH_MAX];
+    char slots[16], all[16], log[PATH_MAX], self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length < 0)
         return gw_error_set(error, GW_EIO, "cannot tell where the gangway binary is");
     self[length] = '\0';
-    (void)snprintf(slots, sizeof slots, "%u", options->slots);
+    uint32_t each = options->slots / options->workers, more = options->slots % options->workers;
+    (void)snprintf(slots, sizeof slots, "%u", member->number < more ? each + 1 : each);
+    (void)snprintf(all, sizeof all, "%u", options->slots);
     (void)snprintf(log, sizeof log, "%s/worker-%u.log", options->dir, member->number);
     int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -120,13 +122,9 @@ static int member_start(struct member *member, struct gw_error *error)
 
     char dir[PATH_MAX];
     (void)snprintf(dir, sizeof dir, "%s", options->dir);
-    char *argv[] = {"gangway",
-                    "worker",
-                    "--dir",
-                    dir,
-                    "--slots",
-                    slots,
-                    options->private_cluster ? "--private" : NULL,
+    char *argv[] = {"gangway", "worker",  "--dir",
+                    dir,       "--slots", slots,
+                    "--of",    all,       options->private_cluster ? "--private" : NULL,
                     NULL};
     uv_stdio_container_t stdio[] = {
         {.flags = UV_IGNORE},

@@ -106,7 +106,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         return GW_EINVAL;
     }
     daemon->workers = (uint32_t)workers;
-    daemon->slots = (uint32_t)slots;
+    daemon->slots = slots < workers ? (uint32_t)workers : (uint32_t)slots;
     return rc;
 }
 

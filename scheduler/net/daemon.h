@@ -5,7 +5,7 @@
 /* gw_scheduler_main runs a scheduler until it is told to end; returns the exit code. Options:
  *   --dir DIR          its folder: scheduler.sock, logs, programs (made, mode 0700)
  *   --workers K        start K workers on this machine, and again when one dies (default 0)
- *   --slots N          slots of each of them (default: the cores)
+ *   --slots N          slots of all of them (default: the cores)
  *   --private          of one client: removes DIR at its end
  *   --lifeline FD      ends when FD reads end-of-file
  *   --ready-fd FD      writes "ready\n" there when all its workers have registered, then closes it

@@ -124,10 +124,23 @@ class CommandLine(e2e.Case):
         self.assertIn("no cluster", self.gangway("down").stderr)
         self.up("--slots", "3", "--workers", "2", "--idle-stop", "1h")
         self.assertIn("already", self.gangway("up", rc=2).stderr)
-        self.assertEqual(self.gangway_json("status")["workers"], 2)
+        status = self.gangway_json("status")
+        self.assertEqual((status["workers"], status["slots"]), (2, 3))
         self.assertEqual(self.gangway_json("down"), {"was_running": True})
         self.gangway("status", rc=3)
         self.assertIn("not there yet", self.gangway("up", "--listen", "0.0.0.0:1", rc=2).stderr)
+
+    def test_workers_share_the_host(self):
+        """Threads and memory of all slots together are the host's, however many workers."""
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # the user's own would win
+            self.env.pop(name, None)
+        cores = len(os.sched_getaffinity(0))
+        self.up("--slots", str(2 * cores), "--workers", "2")
+        threads = self.gangway("dispatch", "-n", str(2 * cores), "--", "sh", "-c",
+                               "echo $OMP_NUM_THREADS $OPENBLAS_NUM_THREADS").stdout
+        self.assertEqual(re.findall(r"\] (.*)", threads), ["1 1"] * 2 * cores)
+        memory = sum(worker["memory_bytes"] for worker in self.gangway_json("worker", "list"))
+        self.assertLessEqual(memory, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
 
     def test_help_of_everything(self):
         listed = re.findall(r"^  (\w+) ", self.gangway("--help").stdout, re.M)

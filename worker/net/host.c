@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,14 +175,18 @@ static void new_core(struct gw_host *host)
     static struct gw_device devices[GW_DEVICES_MAX];
     struct gw_node_gpu gpus[GW_DEVICES_MAX];
     char name[256];
-    long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
+    cpu_set_t ours; /* a container or taskset may leave us fewer processors than there are */
+    int cores = sched_getaffinity(0, sizeof ours, &ours) == 0 ? CPU_COUNT(&ours) : 0;
+    long pages = sysconf(_SC_PHYS_PAGES);
     if (gethostname(name, sizeof name) < 0)
         strcpy(name, "localhost");
     name[sizeof name - 1] = '\0';
+    uint64_t part = host->options.slots, all = host->options.slots_in_all;
     struct gw_node_options options = {
         .slots = host->options.slots,
-        .cores = cores > 0 ? (uint32_t)cores : 1,
-        .memory_bytes = pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0,
+        .cores = (uint32_t)((uint64_t)cores * part / all),
+        .memory_bytes =
+            pages > 0 ? (uint64_t)pages * part / all * (uint64_t)sysconf(_SC_PAGESIZE) : 0,
         .gpus = gpus,
         .gpu_count = find_gpus(host, devices, gpus),
         .host = name,

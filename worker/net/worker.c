@@ -32,7 +32,8 @@ static int usage(void)
 {
     (void)fprintf(stderr,
                   "gangway worker: wants --dir DIR and --slots N (1 to %d), and may have "
-                  "--private and --name NAME; `gangway up` starts it with what it needs\n",
+                  "--of M (N or more), --private and --name NAME; `gangway up` starts it with what "
+                  "it needs\n",
                   SLOTS_MAX);
     return GW_EINVAL;
 }
@@ -40,15 +41,13 @@ static int usage(void)
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"dir", required_argument, NULL, 'd'},
-        {"slots", required_argument, NULL, 's'},
-        {"name", required_argument, NULL, 'n'},
-        {"private", no_argument, NULL, 'p'},
-        {NULL, 0, NULL, 0},
+        {"dir", required_argument, NULL, 'd'}, {"slots", required_argument, NULL, 's'},
+        {"of", required_argument, NULL, 'o'},  {"name", required_argument, NULL, 'n'},
+        {"private", no_argument, NULL, 'p'},   {NULL, 0, NULL, 0},
     };
     const char *dir = NULL;
-    unsigned long slots = 0;
-    char *end = "";
+    unsigned long slots = 0, all = 0;
+    char *end = "", *all_end = "";
     int option;
     optind = 1;
     daemon->options.name = "worker";
@@ -60,6 +59,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 's':
             slots = strtoul(optarg, &end, 10);
             break;
+        case 'o':
+            all = strtoul(optarg, &all_end, 10);
+            break;
         case 'n':
             daemon->options.name = optarg;
             break;
@@ -70,7 +72,8 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             return usage();
         }
     }
-    if (!dir || *end || slots < 1 || slots > SLOTS_MAX || optind != argc)
+    if (!dir || *end || slots < 1 || slots > SLOTS_MAX || *all_end || (all > 0 && all < slots) ||
+        all > UINT32_MAX || optind != argc)
         return usage();
     if (!realpath(dir, daemon->dir)) {
         (void)fprintf(stderr, "gangway worker: %s: %s\n", dir, strerror(errno));
@@ -78,6 +81,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     }
     daemon->options.dir = daemon->dir;
     daemon->options.slots = (uint32_t)slots;
+    daemon->options.slots_in_all = (uint32_t)(all ? all : slots);
     return 0;
 }
 

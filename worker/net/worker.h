@@ -3,10 +3,11 @@
 #define GW_NET_WORKER_H
 
 /* gw_worker_main is the hidden subcommand
- *     gangway worker --dir DIR --slots N [--private] [--name NAME]
+ *     gangway worker --dir DIR --slots N [--of M] [--private] [--name NAME]
  * It serves the scheduler at DIR/scheduler.sock until that, or a signal, ends it, and returns its
- * exit code. Its guardian is this same binary, started as `gangway guardian`. --private: the
- * cluster ends with its scheduler, and DIR goes with it. */
+ * exit code. Its guardian is this same binary, started as `gangway guardian`. --of: slots
+ * of all workers on this host, which share its cores and memory. --private: the cluster ends with
+ * its scheduler, and DIR goes with it. */
 int gw_worker_main(int argc, char **argv);
 
 #endif
