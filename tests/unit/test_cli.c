@@ -244,6 +244,8 @@ static void test_tables(void **state)
 /* Texts are cut where the terminal is narrow; numbers never are. */
 static void test_tables_fit_the_terminal(void **state)
 {
+    const char expected[] = "   JOB  NAME    TIME  BYTES\r\n"
+                            "123456  ein g…  1.5s      -\r\n";
     char text[512] = "";
     const struct winsize window = {.ws_col = 24, .ws_row = 9};
     int master = posix_openpt(O_RDWR | O_NOCTTY);
@@ -258,10 +260,12 @@ static void test_tables_fit_the_terminal(void **state)
     gw_table_print(out, columns, rows);
     unsetenv("NO_COLOR");
     fflush(out);
-    ssize_t bytes = read(master, text, sizeof text - 1);
-    assert_true(bytes > 0);
-    assert_string_equal(text, "   JOB  NAME    TIME  BYTES\r\n"
-                              "123456  ein g…  1.5s      -\r\n");
+    for (size_t at = 0; at < sizeof expected - 1;) { /* a terminal gives what it has */
+        ssize_t bytes = read(master, text + at, sizeof expected - 1 - at);
+        assert_true(bytes > 0);
+        at += (size_t)bytes;
+    }
+    assert_string_equal(text, expected);
     fclose(out);
     close(master);
     gw_value_unref(rows);
