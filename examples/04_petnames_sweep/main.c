@@ -138,6 +138,13 @@ static int prepare(struct arguments *arguments, struct gw_error *error)
     return 0;
 }
 
+/* The cells that run: future i is that of cells[cell_of[i]]. */
+struct trials {
+    struct gw_future **futures;
+    size_t *cell_of;
+    size_t count;
+};
+
 static int submit(struct gw_client *client, const struct arguments *arguments,
                   const struct pet_sweep_cell *cell, struct gw_future **future,
                   struct gw_error *error)
@@ -157,24 +164,43 @@ static int submit(struct gw_client *client, const struct arguments *arguments,
     return rc;
 }
 
+/* Submits all cells. One that the cluster has no room for has failed; the others go on. */
+static int submit_all(struct gw_client *client, const struct arguments *arguments,
+                      struct pet_sweep_cell *cells, struct trials *trials, struct gw_error *error)
+{
+    size_t count = trials->count;
+    trials->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        int rc = submit(client, arguments, &cells[i], &trials->futures[trials->count], error);
+        if (rc < 0 && rc != GW_EINFEASIBLE)
+            return rc;
+        if (rc < 0)
+            pet_sweep_cell_set_failure(&cells[i], error);
+        else
+            trials->cell_of[trials->count++] = i;
+    }
+    return 0;
+}
+
 /* Takes each cell's result as it completes; a failed one keeps the first line of its error. */
-static int collect(struct pet_sweep_cell *cells, struct gw_future **futures, size_t count,
+static int collect(struct pet_sweep_cell *cells, const struct trials *trials,
                    struct gw_error *error)
 {
     struct gw_completions *completions;
-    int rc = gw_completions_new(futures, count, &completions);
+    int rc = gw_completions_new(trials->futures, trials->count, &completions);
     if (rc < 0)
         return gw_error_set(error, rc, "cannot wait for the cells: %s", gw_error_text(rc));
     for (size_t done = 1, i; gw_completions_next(completions, UINT64_MAX, &i) >= 0; done++) {
+        struct pet_sweep_cell *cell = &cells[trials->cell_of[i]];
         struct gw_value *value = NULL;
         struct gw_error failed;
-        int got = gw_future_get(futures[i], 0, &value, &failed);
+        int got = gw_future_get(trials->futures[i], 0, &value, &failed);
         if (got >= 0)
-            got = pet_sweep_cell_set_result(&cells[i], value, &failed);
+            got = pet_sweep_cell_set_result(cell, value, &failed);
         gw_value_unref(value);
         if (got < 0)
-            pet_sweep_cell_set_failure(&cells[i], &failed);
-        pet_sweep_report_progress(&cells[i], done, count);
+            pet_sweep_cell_set_failure(cell, &failed);
+        pet_sweep_report_progress(cell, done, trials->count);
         if (got == GW_ECLOSED) {
             rc = gw_error_set(error, GW_ECLOSED, "%s", failed.text);
             break;
@@ -188,8 +214,13 @@ static int sweep(struct arguments *arguments, struct pet_sweep_cell *cells, size
                  struct gw_error *error)
 {
     struct gw_client *client = NULL;
-    struct gw_future **futures = calloc(count, sizeof *futures);
-    int rc = futures ? prepare(arguments, error) : gw_error_set(error, GW_ENOMEM, "out of memory");
+    struct trials trials = {
+        .futures = calloc(count, sizeof *trials.futures),
+        .cell_of = calloc(count, sizeof *trials.cell_of),
+        .count = count,
+    };
+    int rc = trials.futures && trials.cell_of ? prepare(arguments, error)
+                                              : gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc >= 0)
         rc = gw_client_open(
             &(struct gw_client_options){.slots = pet_sweep_grid_ranks_max(&arguments->grid)},
@@ -197,14 +228,15 @@ static int sweep(struct arguments *arguments, struct pet_sweep_cell *cells, size
     if (rc >= 0)
         (void)printf("%zu cells, side by side as far as there are slots.\n", count);
     (void)fflush(stdout);
-    for (size_t i = 0; rc >= 0 && i < count; i++)
-        rc = submit(client, arguments, &cells[i], &futures[i], error);
     if (rc >= 0)
-        rc = collect(cells, futures, count, error);
-    for (size_t i = 0; futures && i < count; i++)
-        gw_future_release(futures[i]);
+        rc = submit_all(client, arguments, cells, &trials, error);
+    if (rc >= 0)
+        rc = collect(cells, &trials, error);
+    for (size_t i = 0; trials.futures && i < trials.count; i++)
+        gw_future_release(trials.futures[i]);
     gw_client_close(client);
-    free(futures);
+    free(trials.futures);
+    free(trials.cell_of);
     return rc;
 }
 
