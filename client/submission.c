@@ -1,6 +1,7 @@
 /* Submissions: what is said to the scheduler about one job. */
 #include "client/submission.h"
 
+#include "client/env.h"
 #include "client/spill.h"
 #include "graph/base/clock.h"
 #include "graph/wire/codec.h"
@@ -35,19 +36,13 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
 /* -- Specs ---------------------------------------------------------------------------------------
  */
 
-/* What would name things that are not there on another machine, or another job's. */
-static bool env_stays(const char *entry)
-{
-    return strncmp(entry, "CUDA_VISIBLE_DEVICES=", 21) == 0 || strncmp(entry, "SLURM_", 6) == 0;
-}
-
 /* strings: NULL-terminated. own: this process's environment, filtered. */
 static int encode_strings(const char *const *strings, bool own, struct gw_buffer *buffer)
 {
     struct gw_value *list = gw_list();
     int rc = list ? 0 : GW_ENOMEM;
     for (; rc == 0 && strings && *strings; strings++)
-        if (!own || !env_stays(*strings))
+        if (!own || gw_env_goes_along(*strings))
             rc = gw_list_push(list, gw_str(*strings));
     if (rc == 0)
         rc = gw_codec_encode(list, NULL, buffer);

@@ -5,6 +5,7 @@
 #include "client/cli/cli.h"
 #include "client/cli/options.h"
 #include "client/cli/stream.h"
+#include "client/env.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -115,8 +116,7 @@ static const char **make_env(const struct launch *launch, bool *failed)
     const char **env = calloc(count + launch->env.count + 1, sizeof *env);
     *failed = !env;
     for (size_t i = 0; env && i < count; i++) {
-        bool stays = strncmp(environ[i], "CUDA_VISIBLE_DEVICES=", 21) != 0 &&
-                     strncmp(environ[i], "SLURM_", 6) != 0;
+        bool stays = gw_env_goes_along(environ[i]);
         for (size_t k = 0; k < launch->env.count; k++) {
             size_t length = strcspn(launch->env.items[k], "=") + 1;
             stays = stays && strncmp(environ[i], launch->env.items[k], length) != 0;

@@ -48,6 +48,20 @@ class CommandLine(e2e.Case):
                             env={"KEPT": "kept", "SLURM_JOB_ID": "1"})
         self.assertEqual(done.stdout, "a b /elsewhere kept \n/\n")
 
+    def test_ranks_are_not_inherited(self):
+        """From another launcher around us, or a gang that dispatches gangs."""
+        show = 'echo "$RANK of $WORLD_SIZE, $GANGWAY_RANK, $LOCAL_RANK at $MASTER_PORT"'
+        wanted = ["[0] 0 of 2, 0, 0", "[1] 1 of 2, 1, 1"]
+        for outer in ([], [e2e.BINARY, "dispatch", "-n", "1", "--"]):
+            for added in ([], ["--env", "ADDED=1"]):
+                with self.subTest(outer=outer, added=added):
+                    said = self.run_program(
+                        *outer, e2e.BINARY, "dispatch", "-n", "2", *added, "--", "sh", "-c", show,
+                        env={"RANK": "7", "WORLD_SIZE": "8", "LOCAL_RANK": "7"}).stdout
+                    self.assertEqual(sorted(re.findall(r"^(.*) at \d+$", said, re.M)), wanted)
+        said = self.gangway("dispatch", "--env", "RANK=5", "--", "sh", "-c", show).stdout
+        self.assertTrue(said.startswith("5 of 1"), said)  # what the user gives wins
+
     def interrupt(self, script, *options):
         path = self.write("script", script)
         job = self.start(e2e.BINARY, "dispatch", "-n", "2", *options, "--", path,

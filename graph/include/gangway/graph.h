@@ -82,7 +82,8 @@ GW_API gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *f
 struct gw_command {
     const char *const *argv; /* NULL-terminated; argv[0] is searched on the environment's PATH */
     const char *const *env;  /* "NAME=value", NULL-terminated; NULL: this process's own, less
-                                CUDA_VISIBLE_DEVICES and SLURM_* */
+                                what names its devices and ranks: CUDA_VISIBLE_DEVICES, SLURM_*,
+                                RANK, WORLD_SIZE ..., GANGWAY_JOB ... */
     const char *cwd;         /* NULL: this process's */
 };
 

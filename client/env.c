@@ -1,0 +1,47 @@
+/* A value that the user set wins over Gangway's, so what another launcher, or Gangway itself for
+ * the task around us, said of this process must not look as if the user had set it: each rank of a
+ * gang would take itself for the same one. */
+#include "client/env.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ends in '=': a name; else a prefix. */
+static const char *const of_this_process[] = {
+    "CUDA_VISIBLE_DEVICES=",
+    "SLURM_",
+    "RANK=",
+    "WORLD_SIZE=",
+    "LOCAL_RANK=",
+    "LOCAL_WORLD_SIZE=",
+    "GROUP_RANK=",
+    "GANGWAY_RANK=",
+    "GANGWAY_WORLD_SIZE=",
+    "GANGWAY_LOCAL_RANK=",
+    "GANGWAY_JOB=",
+    "GANGWAY_LOCAL_WORLD_SIZE=",
+    "GANGWAY_TASK=",
+    "GANGWAY_ATTEMPT=",
+    "GANGWAY_TRY=",
+    "GANGWAY_RUNNER_FD=",
+    NULL,
+};
+static const char *const of_this_task[] = {
+    "GANGWAY_LOG_DIR=",    "GANGWAY_CHECKPOINTS=", "MASTER_ADDR=", "MASTER_PORT=",
+    "NCCL_SOCKET_IFNAME=", "GLOO_SOCKET_IFNAME=",  NULL,
+};
+
+static bool has(const char *const *names, const char *entry)
+{
+    for (; *names; names++)
+        if (strncmp(entry, *names, strlen(*names)) == 0)
+            return true;
+    return false;
+}
+
+bool gw_env_goes_along(const char *entry)
+{
+    bool in_task = getenv("GANGWAY_JOB") || getenv("GANGWAY_RUNNER_FD");
+    return !has(of_this_process, entry) && !(in_task && has(of_this_task, entry));
+}
