@@ -47,14 +47,17 @@ uint64_t sim_work_value(const struct work *work, uint32_t rank)
 bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
 {
     bool cancelled = work->cancelled || work->job->cancelled || !work->job->client->alive;
+    /* A process of its own: its crash is the task's own error, and takes one of its retries. */
+    bool alone = work->ranks > 0 || work->kind == GW_SPEC_COMMAND;
+    uint64_t crashes = (uint64_t)work->crashes + work->deaths, ends = crashes + work->fails;
     bool own = false;
     switch (code) {
     case GW_ETASK:
-        own = work->fails > work->retries || (work->ranks && sim->some_did_not_start);
+        own = work->fails > work->retries || (alone && work->fails && ends > work->retries) ||
+              (work->ranks && sim->some_did_not_start);
         break;
-    case GW_ECRASHED:
-        own = work->crashes + work->deaths >= 3 ||
-              work->ranks > 0; /* a gang that did not stand in time */
+    case GW_ECRASHED: /* a gang that did not stand in time is said to have crashed, too */
+        own = (alone ? ends > work->retries : crashes >= 3) || work->ranks > 0;
         break;
     case GW_ETIMEDOUT:
         own = work->wall_ns > 0;
