@@ -82,9 +82,16 @@ static void print_line(struct reader *reader, bool whole)
         if (whole || stream->prefix)
             fputc('\n', out);
     }
-    fflush(stream->options.json ? stdout : out);
     pthread_mutex_unlock(&stream->lock);
     reader->line_bytes = 0;
+}
+
+/* Once a piece of output, not once a line: of short lines that would be most of the work. */
+static void flush(const struct reader *reader)
+{
+    pthread_mutex_lock(&reader->stream->lock);
+    fflush(reader->err && !reader->stream->options.json ? stderr : stdout);
+    pthread_mutex_unlock(&reader->stream->lock);
 }
 
 static void feed(struct reader *reader, const char *data, size_t bytes)
@@ -92,7 +99,6 @@ static void feed(struct reader *reader, const char *data, size_t bytes)
     if (reader->raw) {
         pthread_mutex_lock(&reader->stream->lock);
         fwrite(data, 1, bytes, reader->err ? stderr : stdout);
-        fflush(reader->err ? stderr : stdout);
         pthread_mutex_unlock(&reader->stream->lock);
         return;
     }
@@ -135,6 +141,7 @@ static int read_attempt(struct reader *reader, struct gw_log_request *request,
             return rc;
         gw_value_get_bytes(chunk.data, &data, &bytes, NULL);
         feed(reader, data, bytes);
+        flush(reader);
         gw_value_unref(chunk.data);
         request->attempt = chunk.attempt;
         request->offset = chunk.next_offset;
@@ -143,6 +150,7 @@ static int read_attempt(struct reader *reader, struct gw_log_request *request,
     }
     if (reader->line_bytes > 0)
         print_line(reader, false);
+    flush(reader);
     return 0;
 }
 
