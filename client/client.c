@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -109,6 +110,8 @@ int gw_client_down_error(struct gw_client *client, struct gw_error *error)
 static int connect_over(struct gw_client *client, int fd, struct gw_error *error)
 {
     const struct gw_io_callbacks callbacks = {client_on_message, client_on_close, client};
+    struct ucred peer = {0};
+    (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer});
     int rc = gw_io_open(fd, &callbacks, &client->io, error);
     if (rc < 0)
         return rc;
@@ -132,9 +135,6 @@ static int connect_over(struct gw_client *client, int fd, struct gw_error *error
     else
         rc = gw_call_wait(&call, client, OPEN_TIMEOUT_S * GW_NS_PER_S, error);
     gw_call_close(&call, client);
-    if (rc == GW_ETIMEDOUT)
-        rc = gw_error_set(error, GW_ENOSCHEDULER, "the scheduler did not answer within %d s",
-                          OPEN_TIMEOUT_S);
     if (rc == 0) {
         client->started = true;
         return 0;
@@ -142,6 +142,10 @@ static int connect_over(struct gw_client *client, int fd, struct gw_error *error
     gw_io_close(client->io);
     client->io = NULL;
     client->down.code = 0;
+    if (rc == GW_ETIMEDOUT) /* there is one, so this is not GW_ENOSCHEDULER */
+        return gw_error_set(error, GW_ECLOSED,
+                            "the scheduler (process %d) did not answer within %d s", (int)peer.pid,
+                            OPEN_TIMEOUT_S);
     return rc == GW_ECLOSED ? gw_error_set(error, GW_ENOSCHEDULER, "the scheduler hung up") : rc;
 }
 

@@ -229,15 +229,18 @@ fail:
     return rc;
 }
 
-/* Reads the line that the daemon writes: "ready", or why not; empty when it said nothing. */
-static void launch_read_line(const struct launch *launch, char line[LAST_WORDS_BYTES])
+/* Reads the line that the daemon writes: "ready", or why not; empty when it said nothing. Tells
+ * whether it had all its time. */
+static bool launch_read_line(const struct launch *launch, char line[LAST_WORDS_BYTES])
 {
     uint64_t deadline_ns = gw_clock_now_ns() + START_TIMEOUT_S * GW_NS_PER_S;
     size_t got = 0;
     char *newline = NULL;
+    bool late = false;
     while (!newline && got < LAST_WORDS_BYTES - 1) {
         uint64_t now_ns = gw_clock_now_ns();
-        if (now_ns >= deadline_ns)
+        late = now_ns >= deadline_ns;
+        if (late)
             break;
         struct pollfd ready = {.fd = launch->ready, .events = POLLIN};
         int rc = poll(&ready, 1, (int)((deadline_ns - now_ns) / GW_NS_PER_MS) + 1);
@@ -252,10 +255,12 @@ static void launch_read_line(const struct launch *launch, char line[LAST_WORDS_B
         got += (size_t)bytes;
     }
     line[newline ? (size_t)(newline - line) : got] = '\0';
+    return late;
 }
 
 /* Why it did not start: its own line, or the end of its log. */
-static int launch_failed(const struct launch *launch, const char *line, struct gw_error *error)
+static int launch_failed(const struct launch *launch, const char *line, bool late,
+                         struct gw_error *error)
 {
     char words[LAST_WORDS_BYTES];
     if (*line)
@@ -266,8 +271,12 @@ static int launch_failed(const struct launch *launch, const char *line, struct g
     while (got > 0 && words[got - 1] == '\n')
         got--;
     words[got > 0 ? got : 0] = '\0';
-    return gw_error_set(error, GW_ENOSCHEDULER, "the cluster did not start within %d s%s%s",
-                        START_TIMEOUT_S, got > 0 ? ":\n" : "", words);
+    const char *colon = got > 0 ? ":\n" : "";
+    if (late)
+        return gw_error_set(error, GW_ENOSCHEDULER, "the cluster did not start within %d s%s%s",
+                            START_TIMEOUT_S, colon, words);
+    return gw_error_set(error, GW_ENOSCHEDULER,
+                        "the cluster did not start: its scheduler ended%s%s", colon, words);
 }
 
 /* Starts the daemon and waits until it is ready; on failure it is gone again. */
@@ -282,13 +291,13 @@ static int launch_run(struct launch *launch, struct gw_error *error)
     int rc = launch_start(launch, error);
     if (rc == 0) {
         char line[LAST_WORDS_BYTES];
-        launch_read_line(launch, line);
+        bool late = launch_read_line(launch, line);
         if (strcmp(line, "ready") != 0) {
             kill(launch->pid, SIGTERM);
             if (!gw_cluster_wait_gone(launch->pid, 2 * GW_NS_PER_S))
                 kill(launch->pid, SIGKILL);
             reap(launch->pid);
-            rc = launch_failed(launch, line, error);
+            rc = launch_failed(launch, line, late, error);
         }
     }
     if (launch->ready >= 0)

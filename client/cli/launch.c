@@ -245,6 +245,7 @@ static int finish(struct launch *launch)
 static int foreground(struct launch *launch)
 {
     struct gw_stream *stream = NULL;
+    struct gw_error error;
     const struct gw_stream_options options = {
         .client = launch->client,
         .job = gw_future_job(launch->future),
@@ -259,8 +260,11 @@ static int foreground(struct launch *launch)
     if (!launch->quiet && gw_stream_open(&options, &stream) < 0)
         fprintf(stderr, "gangway: out of memory: its output is not shown\n");
     gw_future_wait(launch->future, UINT64_MAX);
-    gw_stream_close(stream, NULL);
-    return finish(launch);
+    bool cut = gw_stream_close(stream, &error) < 0;
+    int exit_code = finish(launch);
+    if (cut && exit_code == 0) /* nothing else told */
+        fprintf(stderr, "gangway: its output was not shown to the end: %s\n", error.text);
+    return exit_code;
 }
 
 int gw_launch_main(bool gang, int argc, char **argv)

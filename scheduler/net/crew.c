@@ -44,6 +44,7 @@ struct gw_crew {
 };
 
 static int member_start(struct member *member, struct gw_error *error);
+static void member_restart_later(struct member *member);
 
 static void crew_on_closed(uv_handle_t *handle)
 {
@@ -71,8 +72,19 @@ static void member_on_restart(uv_timer_t *timer)
     while (&member->restart != timer)
         member++;
     struct gw_error error;
-    if (member_start(member, &error) < 0)
-        gw_log_error("%s", error.text);
+    if (member_start(member, &error) == 0)
+        return;
+    gw_log_error("%s", error.text);
+    member_restart_later(member);
+}
+
+static void member_restart_later(struct member *member)
+{
+    gw_log_warn("starting worker %u again in %llu ms", member->number,
+                (unsigned long long)member->pause_ms);
+    (void)uv_timer_start(&member->restart, member_on_restart, member->pause_ms, 0);
+    member->pause_ms =
+        member->pause_ms * 2 < RESTART_MS_MAX ? member->pause_ms * 2 : RESTART_MS_MAX;
 }
 
 static void member_on_process_closed(uv_handle_t *handle)
@@ -88,11 +100,7 @@ static void member_on_process_closed(uv_handle_t *handle)
     }
     if (gw_clock_now_ns() - member->started_ns > LIVED_S * GW_NS_PER_S)
         member->pause_ms = RESTART_MS_FIRST;
-    gw_log_warn("starting worker %u again in %llu ms", member->number,
-                (unsigned long long)member->pause_ms);
-    (void)uv_timer_start(&member->restart, member_on_restart, member->pause_ms, 0);
-    member->pause_ms =
-        member->pause_ms * 2 < RESTART_MS_MAX ? member->pause_ms * 2 : RESTART_MS_MAX;
+    member_restart_later(member);
 }
 
 static void member_on_exit(uv_process_t *process, int64_t status, int signal)
@@ -107,14 +115,11 @@ static void member_on_exit(uv_process_t *process, int64_t status, int signal)
 static int member_start(struct member *member, struct gw_error *error)
 {
     const struct gw_crew_options *options = &member->crew->options;
-    char slots[16], all[16], log[PATH_MAX], self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length < 0)
-        return gw_error_set(error, GW_EIO, "cannot tell where the gangway binary is");
-    self[length] = '\0';
+    char slots[16], all[16], parent[16], log[PATH_MAX];
     uint32_t each = options->slots / options->workers, more = options->slots % options->workers;
     (void)snprintf(slots, sizeof slots, "%u", member->number < more ? each + 1 : each);
     (void)snprintf(all, sizeof all, "%u", options->slots);
+    (void)snprintf(parent, sizeof parent, "%d", (int)getpid());
     (void)snprintf(log, sizeof log, "%s/worker-%u.log", options->dir, member->number);
     int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -122,9 +127,17 @@ static int member_start(struct member *member, struct gw_error *error)
 
     char dir[PATH_MAX];
     (void)snprintf(dir, sizeof dir, "%s", options->dir);
-    char *argv[] = {"gangway", "worker",  "--dir",
-                    dir,       "--slots", slots,
-                    "--of",    all,       options->private_cluster ? "--private" : NULL,
+    char *argv[] = {"gangway",
+                    "worker",
+                    "--dir",
+                    dir,
+                    "--slots",
+                    slots,
+                    "--of",
+                    all,
+                    "--parent",
+                    parent,
+                    options->private_cluster ? "--private" : NULL,
                     NULL};
     uv_stdio_container_t stdio[] = {
         {.flags = UV_IGNORE},
@@ -133,7 +146,7 @@ static int member_start(struct member *member, struct gw_error *error)
     };
     uv_process_options_t process = {
         .exit_cb = member_on_exit,
-        .file = self,
+        .file = "/proc/self/exe", /* this very binary, also when its file was replaced */
         .args = argv,
         .stdio = stdio,
         .stdio_count = 3,

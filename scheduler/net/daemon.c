@@ -279,6 +279,20 @@ static void watch(struct daemon *daemon)
     }
 }
 
+/* Jobs end with their scheduler and their numbers begin again, so what an earlier life left of its
+ * own would pass for ours: a new job must not resume from the checkpoint of an old one. */
+static int remove_leftovers(const char *dir, struct gw_error *error)
+{
+    static const char *const names[] = {"checkpoints", "logs"};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++) {
+        char path[PATH_MAX];
+        (void)snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        rc = gw_dir_remove(path, error);
+    }
+    return rc;
+}
+
 static int start(struct daemon *daemon, struct gw_error *error)
 {
     struct gw_server_options server = {
@@ -296,6 +310,11 @@ static int start(struct daemon *daemon, struct gw_error *error)
     rc = gw_server_open(&daemon->loop, &server, &daemon->server, error);
     if (rc < 0)
         return rc;
+    rc = remove_leftovers(daemon->dir, error); /* the folder is ours now */
+    if (rc < 0) {
+        gw_server_close(daemon->server);
+        return rc;
+    }
     watch(daemon);
     struct gw_crew_options crew = {
         .dir = daemon->dir,
@@ -324,6 +343,7 @@ static void set_limits(void)
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error, no signal */
 }
 
 int gw_scheduler_main(int argc, char **argv)

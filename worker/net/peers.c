@@ -379,12 +379,9 @@ static void guardian_on_exit(uv_process_t *process, int64_t status, int signal)
 
 int gw_host_start_guardian(struct gw_host *host, struct gw_error *error)
 {
-    char self[PATH_MAX];
     int pair[2];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return gw_error_set(error, GW_EIO, "cannot start the guardian: %s", strerror(errno));
-    self[length] = '\0';
     char *argv[] = {"gangway", "guardian", NULL};
     uv_stdio_container_t stdio[] = {
         {.flags = UV_IGNORE},
@@ -394,7 +391,7 @@ int gw_host_start_guardian(struct gw_host *host, struct gw_error *error)
     };
     uv_process_options_t options = {
         .exit_cb = guardian_on_exit,
-        .file = self,
+        .file = "/proc/self/exe", /* this very binary, also when its file was replaced */
         .args = argv,
         .stdio = stdio,
         .stdio_count = 4,

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -26,14 +27,15 @@ struct daemon {
     struct gw_host *host;
     struct gw_host_options options;
     char dir[PATH_MAX];
+    pid_t parent; /* the scheduler that started us, 0: none did */
 };
 
 static int usage(void)
 {
     (void)fprintf(stderr,
                   "gangway worker: wants --dir DIR and --slots N (1 to %d), and may have "
-                  "--of M (N or more), --private and --name NAME; `gangway up` starts it with what "
-                  "it needs\n",
+                  "--of M (N or more), --private, --parent PID and --name NAME; `gangway up` "
+                  "starts it with what it needs\n",
                   SLOTS_MAX);
     return GW_EINVAL;
 }
@@ -41,9 +43,13 @@ static int usage(void)
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"dir", required_argument, NULL, 'd'}, {"slots", required_argument, NULL, 's'},
-        {"of", required_argument, NULL, 'o'},  {"name", required_argument, NULL, 'n'},
-        {"private", no_argument, NULL, 'p'},   {NULL, 0, NULL, 0},
+        {"dir", required_argument, NULL, 'd'},
+        {"slots", required_argument, NULL, 's'},
+        {"of", required_argument, NULL, 'o'},
+        {"name", required_argument, NULL, 'n'},
+        {"private", no_argument, NULL, 'p'},
+        {"parent", required_argument, NULL, 'P'},
+        {NULL, 0, NULL, 0},
     };
     const char *dir = NULL;
     unsigned long slots = 0, all = 0;
@@ -67,6 +73,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             break;
         case 'p':
             daemon->options.private_cluster = true;
+            break;
+        case 'P':
+            daemon->parent = (pid_t)strtol(optarg, NULL, 10);
             break;
         default:
             return usage();
@@ -114,6 +123,15 @@ static void set_limits(void)
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error, no signal */
+}
+
+/* A worker that a scheduler started ends with it, however that went: the next scheduler starts its
+ * own, and knows none of the jobs that run here. */
+static void end_with_parent(const struct daemon *daemon)
+{
+    if (daemon->parent && prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() != daemon->parent)
+        (void)raise(SIGTERM); /* it died before we asked */
 }
 
 /* Whether a scheduler accepts connections in the folder: then it is not ours to remove. */
@@ -139,12 +157,15 @@ int gw_worker_main(int argc, char **argv)
     if (parse(&daemon, argc, argv) < 0)
         return EXIT_USAGE;
     set_limits();
+    (void)prctl(PR_SET_NAME, "gangway-worker");
     (void)uv_loop_init(&daemon.loop);
     int rc = gw_host_open(&daemon.loop, &daemon.options, &daemon.host, &error);
     if (rc < 0)
         gw_log_error("%s", error.text);
     else
         watch(&daemon);
+    if (rc == 0)
+        end_with_parent(&daemon);
     (void)uv_run(&daemon.loop, UV_RUN_DEFAULT);
     for (int i = 0; i < 2 && rc == 0; i++)
         uv_close((uv_handle_t *)&daemon.signals[i], NULL);

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""What is left after a bad day: daemons killed or stopped, the binary gone, folders of earlier lives."""
+import os
+import shutil
+import signal
+
+import e2e
+
+
+class BadDays(e2e.Case):
+    def process_of(self, words):
+        """The process of this test whose command line holds `words`."""
+        for pid in e2e.pids_marked(self.mark):
+            if words in e2e.command_of(pid):
+                return pid
+        raise AssertionError(f"no process runs {words}")
+
+    def runtime(self, *names):
+        return os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", *names)
+
+    def kill_scheduler(self):
+        """Kills it, and waits until all that it had started is gone too."""
+        left = [pid for pid in e2e.pids_marked(self.mark)]
+        os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
+        for pid in left:
+            self.assertTrue(e2e.wait_gone(pid, 15), f"{pid} lives on: {e2e.command_of(pid)}")
+
+    def test_worker_goes_with_its_scheduler(self):
+        """Else the next `up` would have the old worker beside its own: twice the slots."""
+        self.up("--slots", "2")
+        fifo = self.fifo()
+        self.gangway("dispatch", "-n", "2", "-d", "--grace", "100ms", "--", "sh", "-c",
+                     f"trap '' TERM; echo here > {fifo}; tail -f /dev/null")
+        self.read_fifo(fifo)
+        self.kill_scheduler()
+        self.up("--slots", "2")
+        status = self.gangway_json("status")
+        self.assertEqual((status["workers"], status["slots"], status["slots_free"]), (1, 2, 2))
+
+    def test_new_cluster_has_no_old_checkpoints(self):
+        """Numbers of jobs begin again, and a job must not resume from another's checkpoint."""
+        write = 'mkdir "$GANGWAY_CHECKPOINTS/1" && echo old > "$GANGWAY_CHECKPOINTS/1/0.checkpoint"'
+        for end in (lambda: self.gangway("down"), self.kill_scheduler):
+            self.up("--slots", "1")
+            found = self.gangway("submit", "--", "sh", "-c", 'find "$GANGWAY_CHECKPOINTS" -type f')
+            self.assertEqual(found.stdout, "")
+            self.gangway("submit", "--", "sh", "-c", write)
+            end()
+        self.up("--slots", "1")
+        self.assertEqual(os.listdir(self.runtime("checkpoints")), [])
+
+    def test_down_tells_a_scheduler_that_does_not_answer(self):
+        self.up("--slots", "1")
+        scheduler = self.process_of("scheduler --dir")
+        os.kill(scheduler, signal.SIGSTOP)
+        try:
+            down = self.gangway("down", rc=3)
+        finally:
+            os.kill(scheduler, signal.SIGCONT)
+        self.assertIn(f"process {scheduler}", down.stderr)
+        self.gangway("down")
+
+    def test_worker_returns_though_the_binary_is_gone(self):
+        binary = os.path.join(self.dir, "gangway")
+        shutil.copy(e2e.BINARY, binary)
+        self.run_program(binary, "up", "--slots", "1", env={"GANGWAY_BINARY": binary})
+        self.is_up = True
+        os.unlink(binary)
+        worker = self.process_of("worker --dir")
+        os.kill(worker, signal.SIGKILL)
+        self.assertTrue(e2e.wait_gone(worker, 5))
+        self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
+
+
+if __name__ == "__main__":
+    e2e.main()
