@@ -41,11 +41,12 @@ enum gw_outcome { GW_OUTCOMES(GW_OUTCOME_ENUM) };
 #undef GW_OUTCOME_ENUM
 
 enum gw_kill_reason {
-    GW_KILL_CANCEL = 1,   /* by the user */
-    GW_KILL_GANG = 2,     /* another rank ended */
-    GW_KILL_SESSION = 3,  /* the client went away */
-    GW_KILL_SHUTDOWN = 4, /* the cluster goes down */
-    GW_KILL_STALE = 5,    /* an attempt that the scheduler does not know */
+    GW_KILL_CANCEL = 1,    /* by the user */
+    GW_KILL_GANG = 2,      /* another rank ended */
+    GW_KILL_SESSION = 3,   /* the client went away */
+    GW_KILL_SHUTDOWN = 4,  /* the cluster goes down */
+    GW_KILL_STALE = 5,     /* an attempt that the scheduler does not know */
+    GW_KILL_TAKE_BACK = 6, /* only if no process was given it yet: it can run sooner elsewhere */
 };
 
 #endif

@@ -119,6 +119,8 @@ void gw_sched_apply_attempt_started(struct gw_sched *sched,
     struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
     attempt->job->tasks.flags[attempt->index] |= GW_TASK_STARTED;
+    if (!attempt->is_long)
+        attempt->is_long = gw_sched_lane_lengthen(sched, attempt->lane);
 }
 
 void gw_sched_apply_attempt_killed(struct gw_sched *sched,

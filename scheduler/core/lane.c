@@ -2,9 +2,12 @@
  *
  * What always holds: a lane has at most as many debits as attempts; every long attempt (one of
  * unknown or long run time, of a gang, or with GPUs) has a debit of its own; the short ones share
- * the rest and queue behind each other. A worker's free slots and memory are its own less the
- * debits of all its lanes. */
+ * the rest and queue behind each other. Where a short one turned out to be long, those behind it
+ * may be stranded without a debit: until it ends, or they were taken back. A worker's free slots
+ * and memory are its own less the debits of all its lanes. */
 #include "scheduler/core/lane.h"
+
+#include "scheduler/core/worker.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -157,12 +160,10 @@ void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
     assert(lane->attempts > 0 && lane->shape->attempts > 0);
     lane->attempts--;
     lane->shape->attempts--;
-    if (attempt->is_long) {
+    if (attempt->is_long)
         lane->longs--;
-        credit(sched, lane);
-        return;
-    }
-    if (lane->debits - lane->longs > lane->attempts - lane->longs)
+    uint32_t shorts = lane->attempts - lane->longs, shared = lane->debits - lane->longs;
+    if (shared > shorts || (attempt->is_long && shared > 1))
         credit(sched, lane);
     if (lane->debits == lane->longs) {
         ring_remove(lane);
@@ -170,4 +171,17 @@ void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
         ring_push_first(lane);
         sched->freed = true;
     }
+}
+
+bool gw_sched_lane_lengthen(struct gw_sched *sched, struct gw_lane *lane)
+{
+    /* The worker begins with what was prefetched where it has slots that nobody debited. */
+    if (lane->debits == lane->longs && !gw_sched_worker_fits(sched, lane->worker, lane->shape))
+        return false;
+    if (lane->debits == lane->longs)
+        debit(sched, lane);
+    lane->longs++;
+    if (lane->debits == lane->longs)
+        ring_remove(lane);
+    return true;
 }

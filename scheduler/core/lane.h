@@ -16,6 +16,10 @@ void gw_sched_lane_enter(struct gw_sched *sched, struct gw_lane *lane,
 void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
                          const struct gw_attempt *attempt);
 
+/* gw_sched_lane_lengthen counts a short attempt as a long one from now on; false where there is no
+ * slot that it could have for itself. */
+bool gw_sched_lane_lengthen(struct gw_sched *sched, struct gw_lane *lane);
+
 /* gw_sched_lane_room is how many more tasks may queue in a lane, `window` to a slot. */
 uint32_t gw_sched_lane_room(const struct gw_lane *lane, uint32_t window);
 

@@ -60,6 +60,21 @@ static void task_cancelled(struct gw_sched *sched, struct gw_job *job, uint32_t 
     gw_sched_announce_task(sched, job, row);
 }
 
+/* What was to run soon behind a short task runs late behind a long one: where no slot is left for
+ * it in this lane, the worker is asked to give back what it has not begun. */
+static void take_back(struct gw_sched *sched, const struct gw_lane *lane)
+{
+    if (lane->debits > lane->longs || lane->attempts == lane->longs)
+        return;
+    for (uint32_t slot = lane->worker->first; slot != GW_NONE;
+         slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (attempt->lane == lane && !attempt->is_long && attempt->state == GW_ATTEMPT_SENT)
+            gw_sched_send_kill(sched, lane->worker,
+                               &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
+    }
+}
+
 int gw_sched_on_started(struct gw_sched *sched, struct gw_worker *worker,
                         const struct gw_msg_started *started)
 {
@@ -71,8 +86,12 @@ int gw_sched_on_started(struct gw_sched *sched, struct gw_worker *worker,
         uint32_t slot = gw_sched_attempt_slot(sched, worker, id, rank);
         if (slot == GW_NONE)
             slot = gw_sched_gang_slot(sched, worker, id, rank);
-        if (slot != GW_NONE && sched->attempts.items[slot].state == GW_ATTEMPT_SENT)
-            GW_FACT(sched, attempt_started, .slot = slot);
+        if (slot == GW_NONE || sched->attempts.items[slot].state != GW_ATTEMPT_SENT)
+            continue;
+        bool was_long = sched->attempts.items[slot].is_long;
+        GW_FACT(sched, attempt_started, .slot = slot);
+        if (!was_long)
+            take_back(sched, sched->attempts.items[slot].lane);
     }
     return 0;
 }
@@ -183,6 +202,9 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
             break;
         return ++charges->losses < sched->options.loss_budget;
     case GW_OUTCOME_KILLED:
+        if (!end->executing)
+            return true; /* taken back */
+        break;
     case GW_OUTCOME_LOST_INPUT:
         break;
     default:

@@ -357,6 +357,8 @@ void gw_run_end(struct gw_node_core *core, struct gw_run *run, struct gw_run_end
 /* What was not started yet goes at once; what waits in a runner behind others, when it is first. */
 static void kill_run(struct gw_node_core *core, struct gw_run *run, const struct gw_msg_kill *kill)
 {
+    if (kill->reason == GW_KILL_TAKE_BACK && run->process)
+        return;
     if (run->state == GW_RUN_SENT && !gw_run_executes(run)) {
         run->killing = true;
         run->kill_grace_ns = kill->grace_ns;
