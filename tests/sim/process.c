@@ -341,7 +341,12 @@ static void begin(struct sim *sim, struct process *process)
         return;
     if (row->rank == 0 && process->runner)
         plan(sim, process, 500, (struct later){.epoch = process->epoch, .run = send_metric});
-    plan(sim, process, 1000 + sim_below(sim, work->run_ns + 1),
+    uint64_t run_ns = 1000 + sim_below(sim, work->run_ns + 1);
+    if (sim_chance(sim, 2)) {
+        sim_fault(sim, FAULT_SLOW);
+        run_ns += sim_below(sim, 300 * MS);
+    }
+    plan(sim, process, run_ns,
          (struct later){.epoch = process->epoch,
                         .number = (int32_t)at,
                         .run = gang ? on_collective : end_execution});

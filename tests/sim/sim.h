@@ -43,6 +43,8 @@ enum {
     X(CRASH, "runner crashed")                                                                     \
     X(OOM, "runner killed for memory")                                                             \
     X(FAIL, "function failed")                                                                     \
+    X(SLOW, "task ran long for once")                                                              \
+    X(TAKE_BACK, "prefetched tasks taken back")                                                    \
     X(HANG, "task hung")                                                                           \
     X(DEATH, "process died by itself")                                                             \
     X(DEAF, "TERM ignored")                                                                        \

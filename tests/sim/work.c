@@ -182,7 +182,7 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
     GW_MUST(gw_array_push(&client->jobs, job));
     GW_MUST(gw_array_push(&sim->jobs, job));
     bool bag = sim_chance(sim, 25);
-    uint32_t rows = 1 + (uint32_t)sim_below(sim, bag ? 40 : 12);
+    uint32_t rows = 1 + (uint32_t)sim_below(sim, bag ? 150 : 12);
     for (uint32_t i = 0; i < rows; i++) {
         struct work *work = work_new(sim, job);
         if (bag) {

@@ -172,6 +172,10 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
     struct conn *conn;
     switch (effect->type) {
     case GW_EFFECT_SEND:
+        if (effect->message.type == GW_MESSAGE_kill &&
+            effect->message.kill.reason == GW_KILL_TAKE_BACK)
+            sim_fault(sim, FAULT_TAKE_BACK);
+        /* fall through */
     case GW_EFFECT_CLOSE:
         conn = sim_conn_of(sim, SIDE_SCHED, NULL, effect->peer.id, &end);
         if (conn && effect->type == GW_EFFECT_SEND && conn->ends[1].side == SIDE_CLIENT)

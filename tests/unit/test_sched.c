@@ -1,0 +1,421 @@
+/* The scheduler's core, decision by decision: what it sends for what it is told. Long runs and
+ * faults are the simulator's. */
+#include "tests/unit/unit.h"
+
+#include "graph/wire/enums.h"
+#include "scheduler/core/sched.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLIENT = 1, WORKER = 10 };
+#define MS UINT64_C(1000000)
+
+struct world {
+    struct gw_sched *sched;
+    struct gw_effects effects;
+    uint64_t now_ns, sequence[32];
+};
+
+static int step(struct world *w, struct gw_event event)
+{
+    event.now_ns = event.wall_ns = ++w->now_ns;
+    int rc = gw_sched_step(w->sched, &event, &w->effects);
+    gw_sched_check(w->sched);
+    return rc;
+}
+
+static void say(struct world *w, uint64_t peer, struct gw_message message)
+{
+    message.sequence = ++w->sequence[peer];
+    assert_int_equal(
+        step(w, (struct gw_event){.type = GW_EVENT_MESSAGE, .peer = {peer}, .message = &message}),
+        0);
+}
+
+/* The nth message of a type to a peer in the last step; NULL: there are fewer. */
+static const struct gw_message *sent(const struct world *w, uint64_t peer, uint32_t type, int n)
+{
+    for (size_t i = 0; i < w->effects.list.count; i++) {
+        const struct gw_effect *effect = &w->effects.list.items[i];
+        if (effect->type == GW_EFFECT_SEND && effect->peer.id == peer &&
+            effect->message.type == type && n-- == 0)
+            return &effect->message;
+    }
+    return NULL;
+}
+
+static const struct gw_message *must(const struct world *w, uint64_t peer, uint32_t type)
+{
+    const struct gw_message *message = sent(w, peer, type, 0);
+    if (!message)
+        fail_msg("no %s to %llu", gw_message_name(type), (unsigned long long)peer);
+    return message;
+}
+
+static void add_worker_with(struct world *w, int number, uint32_t slots, const char *host,
+                            uint64_t memory_bytes)
+{
+    uint64_t peer = WORKER + (uint64_t)number;
+    (void)step(w, (struct gw_event){
+                      .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = host});
+    say(w, peer,
+        (struct gw_message){.type = GW_MESSAGE_registration,
+                            .registration = {.incarnation = 1,
+                                             .slots = slots,
+                                             .memory_bytes = memory_bytes,
+                                             .host = host,
+                                             .address = host}});
+}
+
+static void add_worker(struct world *w, int number, uint32_t slots, const char *host)
+{
+    add_worker_with(w, number, slots, host, 1000);
+}
+
+static struct world *new_world(void)
+{
+    struct world *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->now_ns = MS;
+    w->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s"});
+    (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = 3});
+    (void)step(w,
+               (struct gw_event){
+                   .type = GW_EVENT_OPEN, .peer = {CLIENT}, .role = GW_ROLE_CLIENT, .text = "c"});
+    return w;
+}
+
+static void free_world(struct world *w)
+{
+    gw_sched_free(w->sched);
+    gw_array_deinit(&w->effects.list);
+    gw_arena_deinit(&w->effects.arena);
+    free(w);
+}
+
+static void send_spec(struct world *w, struct gw_msg_spec spec)
+{
+    spec.kind = spec.kind ? spec.kind : GW_SPEC_FUNCTION;
+    spec.function = "f";
+    spec.cwd = "";
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_spec, .spec = spec});
+}
+
+/* A chunk of rows of spec 0, each row taking the one before it where `chain`. */
+struct chunk {
+    uint64_t request;
+    uint32_t rows, flags;
+    bool chain;
+    uint32_t rank; /* of the edges */
+};
+
+static void submit(struct world *w, struct chunk c)
+{
+    uint32_t zeros[8] = {0}, counts[8], index[8], ranks[8], targets[8];
+    uint64_t jobs[8] = {0};
+    for (uint32_t i = 0; i < c.rows; i++) {
+        counts[i] = c.chain && i > 0;
+        index[i] = i;
+        ranks[i] = c.rank;
+        targets[i] = i;
+    }
+    uint32_t edges = c.chain ? c.rows - 1 : 0;
+    struct gw_message message = {.type = GW_MESSAGE_submit};
+    message.submit = (struct gw_msg_submit){
+        .request = c.request,
+        .flags = c.flags,
+        .name = "j",
+        .spec = {zeros, c.rows},
+        .args_size = {zeros, c.rows},
+        .args = {"", 0},
+        .dep_count = {counts, c.rows},
+        .dep_job = {jobs, edges},
+        .dep_index = {index, edges},
+        .dep_rank = {ranks, edges},
+        .names = {"", 0},
+        .targets = {targets, c.rows},
+    };
+    say(w, CLIENT, message);
+}
+
+static void finish(struct world *w, int worker, uint64_t attempt, uint32_t rank, uint64_t bytes)
+{
+    uint64_t run_ns = 50 * MS;
+    uint32_t size = bytes <= 8 ? (uint32_t)bytes : 0;
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_finished,
+                            .finished = {.attempt = {&attempt, 1},
+                                         .rank = {&rank, 1},
+                                         .bytes = {&bytes, 1},
+                                         .value_size = {&size, 1},
+                                         .values = {"12345678", size},
+                                         .run_ns = {&run_ns, 1}}});
+}
+
+static uint64_t attempt_in(const struct gw_message *assign, uint32_t row)
+{
+    assert_true(row < assign->assign.attempt.count);
+    return gw_col64_at(assign->assign.attempt, row);
+}
+
+/* -- Tests ---------------------------------------------------------------------------------------
+ */
+
+static void a_task_runs_and_its_end_is_told(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job, 1);
+    must(w, WORKER, GW_MESSAGE_spec);
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    finish(w, 0, attempt, GW_RANK_NONE, 3);
+    const struct gw_msg_done *done = &must(w, CLIENT, GW_MESSAGE_done)->done;
+    assert_int_equal(done->request.count, 1);
+    assert_int_equal(gw_col32_at(done->rank, 0), GW_RANK_NONE);
+    assert_memory_equal(done->values.data, "123", 3);
+    finish(w, 0, attempt, GW_RANK_NONE, 3); /* told twice: the attempt is over */
+    assert_null(sent(w, CLIENT, GW_MESSAGE_done, 0));
+    free_world(w);
+}
+
+static void what_never_fits_is_refused_in_words(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    send_spec(w, (struct gw_msg_spec){.key = 1, .slots = 9}); /* no worker yet: it may come */
+    assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0));
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    send_spec(w, (struct gw_msg_spec){.key = 2, .slots = 3});
+    const struct gw_msg_rejected *rejected = &must(w, CLIENT, GW_MESSAGE_rejected)->rejected;
+    assert_int_equal(rejected->code, GW_EINFEASIBLE);
+    assert_non_null(strstr(rejected->text, "3 slots"));
+    assert_non_null(strstr(rejected->text, "2 slots"));
+    send_spec(w, (struct gw_msg_spec){.key = 3, .ranks = 5});
+    rejected = &must(w, CLIENT, GW_MESSAGE_rejected)->rejected;
+    assert_non_null(strstr(rejected->text, "a gang of 5"));
+    assert_non_null(strstr(rejected->text, "4 slots"));
+    send_spec(w,
+              (struct gw_msg_spec){.key = 3, .number = 1}); /* was under way: no protocol error */
+    submit(w, (struct chunk){3, 1, GW_SUBMIT_LAST, false, 0});
+    assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0));
+    free_world(w);
+}
+
+static void a_task_goes_where_its_input_is(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker_with(w, 0, 4, "a", 100);
+    add_worker_with(w, 1, 2, "b", 1000); /* fewer slots, but the only one with so much memory */
+    send_spec(w, (struct gw_msg_spec){.key = 1, .memory_bytes = 900});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    const struct gw_message *assign = must(w, WORKER + 1, GW_MESSAGE_assign);
+    finish(w, 1, attempt_in(assign, 0), GW_RANK_NONE, 1000000);
+    assert_int_equal(gw_col32_at(must(w, CLIENT, GW_MESSAGE_done)->done.value_size, 0), 0);
+
+    uint32_t zero = 0, one = 1;
+    uint64_t job = 1;
+    send_spec(w, (struct gw_msg_spec){.key = 2});
+    struct gw_message user = {.type = GW_MESSAGE_submit};
+    user.submit = (struct gw_msg_submit){.request = 2,
+                                         .flags = GW_SUBMIT_LAST,
+                                         .name = "",
+                                         .spec = {&zero, 1},
+                                         .args_size = {&zero, 1},
+                                         .dep_count = {&one, 1},
+                                         .dep_job = {&job, 1},
+                                         .dep_index = {&zero, 1},
+                                         .dep_rank = {&zero, 1}};
+    say(w, CLIENT, user);
+    assign = must(w, WORKER + 1, GW_MESSAGE_assign);
+    assert_int_equal(gw_col64_at(assign->assign.dep_bytes, 0), 1000000);
+    assert_int_equal(gw_col32_at(assign->assign.dep_worker, 0), 2);
+    free_world(w);
+}
+
+static void a_gang_is_packed_and_goes_together(void **state)
+{
+    struct world *w = new_world();
+    uint64_t attempt = 0;
+    (void)state;
+    add_worker(w, 0, 3, "b");
+    add_worker(w, 1, 1, "c");
+    add_worker(w, 2, 2, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = 4});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_gang, 0)); /* two workers suffice */
+    const struct gw_msg_gang *gang = &must(w, WORKER + 2, GW_MESSAGE_gang)->gang;
+    assert_int_equal(gang->first_rank, 0); /* host-major */
+    assert_int_equal(gang->world, 4);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.first_rank, 1);
+    attempt = gang->attempt;
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        assert_null(sent(w, WORKER, GW_MESSAGE_gang_go, 0));
+        say(w, WORKER + (rank < 1 ? 2 : 0),
+            (struct gw_message){.type = GW_MESSAGE_rank_ready,
+                                .rank_ready = {attempt, rank, {"\x80", rank == 0}}});
+    }
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang_go)->gang_go.info.size, 1);
+    must(w, WORKER + 2, GW_MESSAGE_gang_go);
+
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_ended,
+                            .ended = {.attempt = attempt,
+                                      .rank = 3,
+                                      .outcome = GW_OUTCOME_CRASHED,
+                                      .signal = 9,
+                                      .executing = 1,
+                                      .text = "signal 9",
+                                      .stderr_tail = "last line"}});
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_kill)->kill.reason, GW_KILL_GANG);
+    assert_int_equal(must(w, WORKER + 2, GW_MESSAGE_kill)->kill.grace_ns, 200 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
+        say(w, WORKER + (rank < 1 ? 2 : 0),
+            (struct gw_message){.type = GW_MESSAGE_ended,
+                                .ended = {.attempt = attempt,
+                                          .rank = rank,
+                                          .outcome = GW_OUTCOME_KILLED,
+                                          .executing = 1,
+                                          .text = "killed",
+                                          .stderr_tail = ""}});
+    }
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_int_equal(failed->code, GW_ECRASHED);
+    assert_int_equal(failed->exit_code, 128 + 9);
+    assert_non_null(strstr(failed->text, "rank 3 on b: signal 9\nlast line"));
+    free_world(w);
+}
+
+static void all_ranks_are_a_row_and_one_each(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = 2});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, true, GW_DEP_ALL});
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        say(w, WORKER,
+            (struct gw_message){.type = GW_MESSAGE_rank_ready,
+                                .rank_ready = {attempt, rank, {"", 0}}});
+    finish(w, 0, attempt, 0, 4);
+    finish(w, 0, attempt, 1, 5);
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_done)->done.request.count, 2);
+    const struct gw_msg_assign *next = &must(w, WORKER, GW_MESSAGE_assign)->assign;
+    assert_int_equal(gw_col32_at(next->dep_count, 0), 3);
+    assert_int_equal(gw_col32_at(next->dep_rank, 0), GW_DEP_ALL);
+    assert_int_equal(gw_col64_at(next->dep_bytes, 0), 2);
+    assert_int_equal(gw_col32_at(next->dep_rank, 2), 1);
+    assert_int_equal(gw_col32_at(next->dep_value_size, 2), 5);
+    free_world(w);
+}
+
+static void a_detached_job_is_told_after_its_commit(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    assert_null(sent(w, CLIENT, GW_MESSAGE_accepted, 0));
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    uint64_t number = 0;
+    for (size_t i = 0; i < w->effects.list.count; i++)
+        if (w->effects.list.items[i].type == GW_EFFECT_COMMIT)
+            number = w->effects.list.items[i].number;
+    assert_int_not_equal(number, 0);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = number});
+    must(w, CLIENT, GW_MESSAGE_accepted);
+    finish(w, 0, attempt, GW_RANK_NONE, 3);
+    assert_null(sent(w, CLIENT, GW_MESSAGE_done, 0));
+    (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = number + 1});
+    must(w, CLIENT, GW_MESSAGE_done);
+    free_world(w);
+}
+
+static void a_lost_result_is_made_again(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 1000000);
+    add_worker(w, 1, 1, "b");
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
+    const struct gw_message *assign = must(w, WORKER + 1, GW_MESSAGE_assign);
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_fetch, .fetch = {7, 1, 0, 0}}); /* waits for it */
+    assert_null(sent(w, CLIENT, GW_MESSAGE_object, 0));
+    (void)assign;
+    free_world(w);
+}
+
+static void a_failure_reaches_what_depends_on_it(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST, true, 0});
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_ended,
+                            .ended = {.attempt = attempt,
+                                      .rank = GW_RANK_NONE,
+                                      .outcome = GW_OUTCOME_FAILED,
+                                      .executing = 1,
+                                      .text = "no luck",
+                                      .stderr_tail = ""}});
+    assert_int_equal(sent(w, CLIENT, GW_MESSAGE_failed, 0)->failed.code, GW_ETASK);
+    const struct gw_message *second = sent(w, CLIENT, GW_MESSAGE_failed, 1);
+    const struct gw_message *third = sent(w, CLIENT, GW_MESSAGE_failed, 2);
+    assert_non_null(third);
+    assert_int_equal(second->failed.code, GW_EDEPENDENCY);
+    assert_non_null(strstr(third->failed.text, "no luck"));
+    free_world(w);
+}
+
+static void waiting_is_explained(void **state)
+{
+    struct world *w = new_world();
+    const char *text;
+    struct gw_value *arguments = gw_dict(), *answer;
+    (void)state;
+    add_worker(w, 0, 4, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, false, 0});
+    send_spec(w, (struct gw_msg_spec){.key = 2, .ranks = 4});
+    submit(w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0});
+    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(2)), 0);
+    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
+    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
+    assert_non_null(strstr(text, "a gang of 4 needs 4 free slots; 2 of 4 slots are free; job 1"));
+    gw_value_unref(answer);
+    gw_value_unref(arguments);
+    assert_int_equal(gw_sched_query(w->sched, "nonsense", NULL, &answer, NULL), GW_EINVAL);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_task_runs_and_its_end_is_told),
+        cmocka_unit_test(what_never_fits_is_refused_in_words),
+        cmocka_unit_test(a_task_goes_where_its_input_is),
+        cmocka_unit_test(a_gang_is_packed_and_goes_together),
+        cmocka_unit_test(all_ranks_are_a_row_and_one_each),
+        cmocka_unit_test(a_detached_job_is_told_after_its_commit),
+        cmocka_unit_test(a_lost_result_is_made_again),
+        cmocka_unit_test(a_failure_reaches_what_depends_on_it),
+        cmocka_unit_test(waiting_is_explained),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
