@@ -16,6 +16,7 @@ int gw_error_exit_code(const struct gw_error *error)
     case GW_ECYCLE:
     case GW_EEXIST:
     case GW_ENOENT:
+    case GW_ENOTSUP:
         return 2;
     case GW_ETIMEDOUT:
         return 124;

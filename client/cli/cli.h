@@ -38,6 +38,7 @@ int gw_cli_explain(int argc, char **argv);
 int gw_cli_worker(int argc, char **argv);
 int gw_cli_bench(int argc, char **argv);
 int gw_cli_new(int argc, char **argv);
+int gw_cli_completion(int argc, char **argv);
 int gw_cli_version(int argc, char **argv);
 int gw_cli_help(int argc, char **argv);
 

@@ -22,6 +22,7 @@ const struct gw_cli_command gw_cli_commands[] = {
     {"worker", "list workers", gw_cli_worker},
     {"bench", "measure a private cluster", gw_cli_bench},
     {"new", "write a small project", gw_cli_new},
+    {"completion", "complete words in a shell", gw_cli_completion},
     {"version", "print the version", gw_cli_version},
     {"help", "print this, or the help of a command", gw_cli_help},
     {"scheduler", NULL, gw_scheduler_main},

@@ -38,6 +38,7 @@ struct connection {
     uv_timer_t hello_timer;
     uint64_t id;
     uint32_t role; /* 0: hello has not come */
+    pid_t pid;     /* for the log */
     bool link_closed;
     bool told_core;
 };
@@ -169,6 +170,12 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
     if (!connection || connection->link_closed)
         return; /* gone; the core hears of it by CLOSE */
 
+    if (effect->message.type == GW_MESSAGE_gang) {
+        const struct gw_msg_gang *gang = &effect->message.gang;
+        gw_log_info("gang, attempt %llu: ranks %u to %u of %u at worker process %d",
+                    (unsigned long long)gang->attempt, gang->first_rank,
+                    gang->first_rank + gang->local - 1, gang->world, connection->pid);
+    }
     if (effect->message.type == GW_MESSAGE_spec && connection->role == GW_ROLE_WORKER)
         gw_programs_announce(server->programs, connection->id, effect->message.spec.program);
 
@@ -294,6 +301,7 @@ static int on_hello(struct connection *connection, const struct gw_message *mess
 
     uv_timer_stop(&connection->hello_timer);
     connection->role = hello->role;
+    connection->pid = peer.pid;
     connection->told_core = true;
     struct gw_event event = {
         .type = GW_EVENT_OPEN,

@@ -142,6 +142,8 @@ class CommandLine(e2e.Case):
         self.assertEqual((status["workers"], status["slots"]), (2, 3))
         self.assertEqual(self.gangway_json("down"), {"was_running": True})
         self.gangway("status", rc=3)
+        done = self.gangway("status", rc=2, env={"GANGWAY_ADDRESS": "tcp://127.0.0.1:1"})
+        self.assertIn("not there yet", done.stderr)
         self.assertIn("not there yet", self.gangway("up", "--listen", "0.0.0.0:1", rc=2).stderr)
 
     def test_workers_share_the_host(self):
@@ -168,6 +170,30 @@ class CommandLine(e2e.Case):
         self.assertRegex(self.gangway("--version").stdout, r"^gangway \d+\.\d+\.\d+$")
         self.assertIn("did you mean 'status'?", self.gangway("stauts", rc=2).stderr)
         self.gangway(rc=2)
+
+    def test_completion(self):
+        script = self.gangway("completion", "bash").stdout
+        for line, wanted in (("gangway di", ["dispatch"]), ("gangway s", ["status", "submit"]),
+                             ("gangway up --id", ["--idle-stop"]),
+                             ("gangway submit -- ls --a", [])):
+            words = "".join(f" '{word}'" for word in line.split())
+            said = self.run_program(
+                "bash", "-c", f"{script}\nCOMP_WORDS=({words} ); COMP_CWORD=$((${{#COMP_WORDS[@]}}"
+                '-1)); _gangway; printf "%s\\n" "${COMPREPLY[@]}"',
+                env={"PATH": f"{os.path.dirname(e2e.BINARY)}:{os.environ['PATH']}"}).stdout
+            self.assertEqual(said.split(), wanted, line)
+        for shell in ("zsh", "fish"):
+            self.assertIn("gangway help", self.gangway("completion", shell).stdout)
+        self.gangway("completion", "csh", rc=2)
+
+    def test_where_ranks_are_is_logged(self):
+        self.up("--slots", "4", "--workers", "2")
+        self.gangway("dispatch", "-n", "3", "--", "true")
+        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", "scheduler.log")
+        with open(path, encoding="utf-8") as file:
+            places = re.findall(r"attempt (\d+): ranks (\d) to (\d) of 3 at worker", file.read())
+        self.assertEqual([place[1:] for place in places], [("0", "1"), ("2", "2")])
+        self.assertEqual(len({place[0] for place in places}), 1)
 
     def test_new_refuses_a_full_folder(self):
         self.gangway("new", "project")

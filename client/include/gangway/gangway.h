@@ -190,8 +190,8 @@ GW_API int gw_job_log(struct gw_client *client, const struct gw_log_request *req
 GW_API int gw_client_shutdown(struct gw_client *client, struct gw_error *error);
 
 /* gw_error_exit prints the text to stderr and exits: 3 for no scheduler (or one that went away), 2
- * for usage (GW_EINVAL, GW_EINFEASIBLE, GW_ECYCLE, GW_EEXIST, GW_ENOENT), 124 for a time-out, 130
- * for cancelled, else 1.
+ * for usage (GW_EINVAL, GW_EINFEASIBLE, GW_ECYCLE, GW_EEXIST, GW_ENOENT, GW_ENOTSUP), 124 for a
+ * time-out, 130 for cancelled, else 1.
  */
 GW_API void gw_error_exit(const struct gw_error *error) __attribute__((noreturn));
 GW_API int gw_error_exit_code(const struct gw_error *error);
