@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is left after a bad day: daemons killed or stopped, the binary gone, folders of earlier lives."""
+"""What is left after a bad day: daemons killed or stopped, no binary, folders of earlier lives."""
 import os
 import shutil
 import signal
