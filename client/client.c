@@ -9,6 +9,7 @@
 #include "graph/base/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,6 +282,18 @@ static int open_default(struct gw_client *client, const struct gw_client_options
     return gw_cluster_find_binary(binary, error);
 }
 
+/* A program may have closed its standard streams. Sockets must not take their place: what it prints
+ * would go to the scheduler, and libuv aborts when it is to close one. */
+static void hold_standard_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int gw_client_open(const struct gw_client_options *given, struct gw_client **out,
                    struct gw_error *error)
 {
@@ -295,6 +308,7 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
                             "this process was started to run tasks, but main did not begin with "
                             "gw_init(&argc, &argv)");
 
+    hold_standard_streams();
     struct gw_client *client = calloc(1, sizeof *client);
     char *name = strdup(options->name ? options->name : program_invocation_short_name);
     if (!client || !name) {

@@ -7,6 +7,7 @@
 #include "graph/wire/codec.h"
 #include "graph/wire/frame.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,6 +51,25 @@ static int encode_strings(const char *const *strings, bool own, struct gw_buffer
     return rc;
 }
 
+/* Where it runs: as the client means it, which is nothing to the worker's own folder. */
+static int working_folder(const char *wanted, char path[PATH_MAX], struct gw_error *error)
+{
+    wanted = wanted ? wanted : "";
+    size_t length = 0;
+    if (wanted[0] != '/') {
+        if (!getcwd(path, PATH_MAX))
+            return gw_error_set(error, errno == ENOENT ? GW_ENOENT : GW_EIO,
+                                "the working directory: %s", strerror(errno));
+        length = strlen(path);
+        if (wanted[0])
+            path[length++] = '/';
+    }
+    if (strlen(wanted) >= PATH_MAX - length)
+        return gw_error_set(error, GW_EINVAL, "the working directory %.64s... is too long", wanted);
+    strcpy(path + length, wanted);
+    return 0;
+}
+
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                        const struct gw_graph_spec *spec, struct gw_error *error)
 {
@@ -60,7 +80,10 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
     struct gw_buffer argv_bytes = {0}, env_bytes = {0};
     char cwd[PATH_MAX];
 
-    int rc = encode_strings(spec->argv, false, &argv_bytes);
+    int rc = working_folder(spec->cwd, cwd, error);
+    if (rc < 0)
+        return rc;
+    rc = encode_strings(spec->argv, false, &argv_bytes);
     if (rc == 0)
         rc = encode_strings(env, !spec->env, &env_bytes);
     if (rc == 0) {
@@ -72,7 +95,7 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .function = function ? spec->function->name : "",
                      .argv = {argv_bytes.data, (uint32_t)argv_bytes.size},
                      .env = {env_bytes.data, (uint32_t)env_bytes.size},
-                     .cwd = spec->cwd ? spec->cwd : getcwd(cwd, sizeof cwd),
+                     .cwd = cwd,
                      .ranks = options->ranks,
                      .slots = options->slots ? options->slots : 1,
                      .gpus = any_gpu ? 1 : (uint32_t)options->gpus_per_rank,

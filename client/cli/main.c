@@ -101,9 +101,8 @@ int gw_cli_help(int argc, char **argv)
     return command ? command->run(2, words) : GW_EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    gw_init(&argc, &argv); /* the tasks of `bench` are in this program */
     if (argc < 2) {
         print_commands(stderr);
         return GW_EXIT_USAGE;
@@ -115,4 +114,16 @@ int main(int argc, char **argv)
         return gw_cli_version(1, argv + 1);
     const struct gw_cli_command *command = find_command(word);
     return command ? command->run(argc - 1, argv + 1) : GW_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv); /* the tasks of `bench` are in this program */
+    int exit_code = run(argc, argv);
+    /* What could not be written, to a full disk say, was not told. */
+    if ((fflush(stdout) != 0 || ferror(stdout)) && exit_code == GW_EXIT_OK) {
+        fprintf(stderr, "gangway: the output could not be written\n");
+        exit_code = GW_EXIT_FAILED;
+    }
+    return exit_code;
 }

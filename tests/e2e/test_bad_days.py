@@ -71,6 +71,32 @@ class BadDays(e2e.Case):
         self.assertTrue(e2e.wait_gone(worker, 5))
         self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
 
+    def test_folder_is_the_clients(self):
+        """A relative --cwd is the client's, and the worker's is not taken for one that is gone."""
+        os.mkdir(os.path.join(self.dir, "sub"))
+        self.gangway("up", "--slots", "1", cwd="/")
+        self.is_up = True
+        self.assertEqual(self.gangway("submit", "-C", "sub", "--", "pwd").stdout,
+                         os.path.join(self.dir, "sub") + "\n")
+        gone = os.path.join(self.dir, "gone")
+        os.mkdir(gone)
+        failed = self.run_program("sh", "-c", "rmdir ../gone; gangway submit -- pwd", cwd=gone,
+                                  rc=2)
+        self.assertIn("working directory", failed.stderr)
+        self.assertEqual(failed.stdout, "")
+
+    def test_closed_standard_streams(self):
+        self.up("--slots", "1")
+        done = os.path.join(self.dir, "done")
+        self.run_program("sh", "-c", f"exec gangway submit -- touch {done} <&- >&- 2>&-")
+        self.assertTrue(os.path.exists(done))
+
+    def test_output_that_cannot_be_written(self):
+        self.up("--slots", "1")
+        for command in "status", "submit -- echo hi", "--help":
+            failed = self.run_program("sh", "-c", f"gangway {command} >/dev/full", rc=1)
+            self.assertIn("could not be written", failed.stderr)
+
 
 if __name__ == "__main__":
     e2e.main()
