@@ -27,6 +27,9 @@ class Api(e2e.Case):
     def test_retry(self):
         self.subject("retry")
 
+    def test_stop(self):
+        self.subject("stop")
+
 
 if __name__ == "__main__":
     e2e.main()

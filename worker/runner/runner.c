@@ -19,6 +19,7 @@
 #include "worker/runner/task.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,10 +242,39 @@ static void runner_on_metric(void *arg, int64_t step, const char *name, double v
     }
 }
 
+/* SIGTERM while a rank runs is a wish, until the grace is over: rank 0 answers it at its next step,
+ * so that all ranks stop at the same one and can save what they have. */
+static volatile sig_atomic_t told_to_end;
+
+static void runner_on_term(int number)
+{
+    (void)number;
+    told_to_end = 1;
+}
+
+static void heed_term(void)
+{
+    const struct sigaction action = {.sa_handler = runner_on_term, .sa_flags = SA_RESTART};
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
+/* The rank has ended: the signal, if it came, takes its usual effect, after the result has left. */
+static void yield_to_term(struct runner *runner)
+{
+    const struct sigaction action = {.sa_handler = SIG_DFL};
+    (void)sigaction(SIGTERM, &action, NULL);
+    if (!told_to_end)
+        return;
+    must(gw_outbox_flush(&runner->outbox));
+    (void)raise(SIGTERM);
+}
+
 static int runner_on_control(void *arg)
 {
     struct runner *runner = arg;
     listen_ready(runner);
+    if (told_to_end)
+        return GW_STOP;
     return runner->control_attempt == runner->attempt ? runner->control : GW_CONTINUE;
 }
 
@@ -382,6 +412,8 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     gw_outbox_watch(&runner->outbox);
     uint64_t started_ns = gw_clock_now_ns();
 
+    if (gang)
+        heed_term();
     int rc = gw_task_run(task);
 
     uint64_t ended_ns = gw_clock_now_ns();
@@ -393,6 +425,8 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
         metric_send(runner, ended_ns);
     if (rc < 0) {
         end_failed(runner, GW_OUTCOME_FAILED);
+        if (gang)
+            yield_to_term(runner);
         return;
     }
     const struct gw_report_row report = {.attempt = row->attempt,
@@ -402,6 +436,8 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     must(gw_outbox_add(&runner->outbox, &report, &task->result));
     if (row->try_number > 0)
         must(gw_outbox_flush(&runner->outbox));
+    if (gang)
+        yield_to_term(runner);
 }
 
 static void run_row(struct runner *runner, struct gw_batch *batch, const struct gw_batch_row *row)

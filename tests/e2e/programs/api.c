@@ -92,6 +92,30 @@ static int hang(struct gw_task *task)
 }
 GW_TASK(hang);
 
+/* Marches until it is told to stop; every rank writes down at which step that was. */
+static int march(struct gw_task *task)
+{
+    const char *path;
+    int64_t step = 0;
+    if (gw_task_arg_str(task, 0, &path) < 0)
+        return GW_EINVAL;
+    int rc = gw_task_step(task, step, NULL, 0);
+    FILE *fifo = gw_task_rank(task) == 0 ? fopen(path, "w") : NULL;
+    if (fifo)
+        (void)fclose(fifo);
+    while (rc == GW_CONTINUE)
+        rc = gw_task_step(task, ++step, NULL, 0);
+    char name[4096];
+    (void)snprintf(name, sizeof name, "%s.%u", path, gw_task_rank(task));
+    FILE *file = fopen(name, "w");
+    if (!file)
+        return gw_task_fail(task, GW_EIO, "cannot write %s", name);
+    (void)fprintf(file, "%d %lld\n", rc, (long long)step);
+    (void)fclose(file);
+    return rc;
+}
+GW_TASK(march);
+
 /* Fails until the file is there. */
 static int need_file(struct gw_task *task)
 {
@@ -291,6 +315,31 @@ static void subject_cancel(const char *path)
     gw_future_release(next);
 }
 
+/* A gentle cancel stops all ranks of a gang at the same step. */
+static void subject_stop(const char *path)
+{
+    struct gw_future *future;
+    struct gw_value *value;
+    MUST(gw_dispatch(client, 2, &future, &error, march, gw_str(path)));
+    FILE *fifo = fopen(path, "r"); /* waits until they march */
+    assert(fifo);
+    (void)fclose(fifo);
+    MUST(gw_future_cancel(future, false, &error));
+    assert(gw_future_get(future, 0, &value, &error) == GW_ECANCELLED);
+    gw_future_release(future);
+    long long steps[2];
+    for (int rank = 0; rank < 2; rank++) {
+        char name[4096];
+        int rc;
+        (void)snprintf(name, sizeof name, "%s.%d", path, rank);
+        FILE *file = fopen(name, "r");
+        assert(file && fscanf(file, "%d %lld", &rc, &steps[rank]) == 2 && rc == GW_STOP);
+        (void)fclose(file);
+        (void)unlink(name);
+    }
+    assert(steps[0] == steps[1]);
+}
+
 static void subject_retry(const char *path)
 {
     struct gw_future *future;
@@ -318,7 +367,7 @@ int main(int argc, char **argv)
         void (*run)(const char *path);
     } subjects[] = {
         {"map", subject_map},       {"large", subject_large}, {"gang", subject_gang},
-        {"cancel", subject_cancel}, {"retry", subject_retry},
+        {"cancel", subject_cancel}, {"retry", subject_retry}, {"stop", subject_stop},
     };
     assert(argc == 3);
     MUST(gw_client_open(&(struct gw_client_options){.slots = 3, .workers = 2}, &client, &error));

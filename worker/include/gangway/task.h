@@ -88,7 +88,9 @@ GW_API struct gw_comm *gw_task_comm(struct gw_task *task);
 
 /* gw_task_step reports one step of training and asks what to do next. Collective: every rank calls
  * it at the same steps, and all get the same answer: GW_CONTINUE, GW_PAUSE (save a checkpoint and
- * return), GW_STOP, or an error. metric may be NULL; rank 0's value is the one reported. */
+ * return), GW_STOP, or an error. metric may be NULL; rank 0's value is the one reported.
+ * A gentle cancel, a wall limit and the cluster's end ask for GW_STOP: a gang that answers within
+ * its grace has time to save; what runs on is killed when the grace is over. */
 GW_API int gw_task_step(struct gw_task *task, int64_t step, const char *metric, double value);
 
 /* gw_task_checkpoint_dir is this job's folder for checkpoints; borrowed; NULL where there is none.
