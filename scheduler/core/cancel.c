@@ -55,6 +55,8 @@ void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
         kill_task(sched, job, row, cancel);
         break;
     case GW_TASK_CANCELLING:
+        if (job->tasks.flags[row] & GW_TASK_RERUN)
+            GW_FACT(sched, task_rerun, .job = job, .index = row, .wanted = false);
         if (cancel->hard)
             kill_task(sched, job, row, cancel);
         break;

@@ -149,6 +149,8 @@ static void settle_retried(struct gw_sched *sched)
         uint8_t state = row.job->tasks.state[row.index];
         if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED)
             run_again(sched, row.job, row.index, 2);
+        else if (state == GW_TASK_CANCELLING) /* when its worker says that it ended */
+            GW_FACT(sched, task_rerun, .job = row.job, .index = row.index, .wanted = true);
         else if (must_make_again(sched, row))
             reopen(sched, row.job, row.index, 2);
     }

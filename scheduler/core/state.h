@@ -143,6 +143,7 @@ enum gw_task_flag {
     GW_TASK_DEPENDENT = 32,   /* it failed because a task before it did */
     GW_TASK_AGAIN = 128,      /* it was opened again after it had ended */
     GW_TASK_WAS_DONE = 256,   /* it ended well once */
+    GW_TASK_RERUN = 512,      /* cancelling, and wanted again by a task that is retried */
 };
 
 /* A successor that came in a later chunk or another job. */

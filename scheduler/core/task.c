@@ -22,7 +22,8 @@ static const struct gw_sm_state task_states[] = {
                                     GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_CANCELLED)},
     [GW_TASK_PLACED] = {"placed", GW_SM_NEXT(GW_TASK_DONE) | GW_SM_NEXT(GW_TASK_FAILED) |
                                       GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_CANCELLING)},
-    [GW_TASK_CANCELLING] = {"cancelling", GW_SM_NEXT(GW_TASK_CANCELLED)},
+    [GW_TASK_CANCELLING] = {"cancelling",
+                            GW_SM_NEXT(GW_TASK_CANCELLED) | GW_SM_NEXT(GW_TASK_WAITING)},
     [GW_TASK_DONE] = {"done", GW_SM_NEXT(GW_TASK_RELEASED) | GW_SM_NEXT(GW_TASK_WAITING)},
     [GW_TASK_RELEASED] = {"released", GW_SM_NEXT(GW_TASK_WAITING)},
     [GW_TASK_FAILED] = {"failed", GW_SM_NEXT(GW_TASK_WAITING)},
@@ -260,7 +261,7 @@ void gw_sched_apply_task_requeued(struct gw_sched *sched, const struct gw_fact_t
     struct gw_job *job = fact->job;
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[fact->index], GW_TASK_WAITING);
     job->placed--;
-    job->tasks.flags[fact->index] &= (uint16_t)~GW_TASK_STARTED;
+    job->tasks.flags[fact->index] &= (uint16_t) ~(GW_TASK_STARTED | GW_TASK_RERUN);
     GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, fact->index}));
 }
 
@@ -401,7 +402,8 @@ static void task_want_inputs(struct gw_sched *sched, struct gw_job *job, uint32_
             continue;
         uint8_t state = dep.job->tasks.state[dep.index];
         bool data = gw_sched_dep_rank(tasks, e) != GW_DEP_AFTER;
-        bool failed = state == GW_TASK_FAILED || state == GW_TASK_CANCELLED;
+        bool failed =
+            state == GW_TASK_FAILED || state == GW_TASK_CANCELLED || state == GW_TASK_CANCELLING;
         if (retry && (failed || data))
             GW_MUST(gw_array_push(&sched->retried, dep));
         else if (data && (state == GW_TASK_RELEASED || state == GW_TASK_DONE))
@@ -473,6 +475,13 @@ void gw_sched_apply_task_unheld(struct gw_sched *sched, const struct gw_fact_tas
         GW_MUST(gw_array_push(&sched->idle, row));
     if (!gw_sched_task_final(job, fact->index))
         GW_MUST(gw_array_push(&sched->unwanted, row));
+}
+
+void gw_sched_apply_task_rerun(struct gw_sched *sched, const struct gw_fact_task_rerun *fact)
+{
+    uint16_t *flags = &fact->job->tasks.flags[fact->index];
+    (void)sched;
+    *flags = (uint16_t)(fact->wanted ? *flags | GW_TASK_RERUN : *flags & ~GW_TASK_RERUN);
 }
 
 void gw_sched_apply_told(struct gw_sched *sched, const struct gw_fact_told *fact)

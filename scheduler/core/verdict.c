@@ -55,6 +55,10 @@ void gw_sched_task_done(struct gw_sched *sched, struct gw_job *job, uint32_t row
 /* The task was told to end, and did: how no longer matters. */
 static void task_cancelled(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
+    if (job->tasks.flags[row] & GW_TASK_RERUN) {
+        GW_FACT(sched, task_requeued, .job = job, .index = row);
+        return;
+    }
     GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_CANCELLED,
             .code = GW_ECANCELLED, .attempt = job->tasks.attempt[row], .text = "cancelled");
     gw_sched_announce_task(sched, job, row);
