@@ -137,7 +137,8 @@ int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
                      .stream = request->stream,
                      .offset = request->offset,
                      .bytes_max = LOG_BYTES_MAX,
-                     .follow = request->follow},
+                     .follow = request->follow,
+                     .after = request->attempt ? 0 : request->after},
     };
     rc = ask(&call, client, &message, UINT64_MAX, error);
     if (rc == 0) {

@@ -3,7 +3,6 @@
 #include "client/cli/stream.h"
 
 #include "client/cli/table.h"
-#include "graph/base/clock.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -12,7 +11,6 @@
 #include <string.h>
 
 enum { LINE_BYTES_MAX = 64 << 10, STACK_BYTES = 256 << 10 };
-#define AGAIN_NS (50 * GW_NS_PER_MS) /* between looks for a next attempt */
 
 struct reader {
     struct gw_stream *stream;
@@ -154,37 +152,19 @@ static int read_attempt(struct reader *reader, struct gw_log_request *request,
     return 0;
 }
 
-/* Looks whether there is another attempt than the one that was printed; it is request's then. */
-static bool next_attempt(struct reader *reader, struct gw_log_request *request)
-{
-    struct gw_log_request probe = *request;
-    struct gw_log_chunk chunk;
-    struct gw_error error;
-    probe.attempt = 0;
-    if (read_chunk(reader, &probe, &chunk, &error) < 0)
-        return false;
-    gw_value_unref(chunk.data);
-    if (chunk.attempt == 0 || chunk.attempt == request->attempt)
-        return false;
-    *request = (struct gw_log_request){.attempt = chunk.attempt};
-    return true;
-}
-
 static void *reader_thread(void *arg)
 {
     struct reader *reader = arg;
     struct gw_stream *stream = reader->stream;
     struct gw_future *future = stream->options.future;
-    struct gw_log_request request = {.attempt = stream->options.attempt};
+    struct gw_log_request request = {.attempt = stream->options.attempt, .after = future ? 1 : 0};
     struct gw_error error = {0};
     int rc = read_attempt(reader, &request, &error);
     /* A retry, or another worker after this one was lost, is another attempt. */
-    for (bool over = !future; !over && rc != GW_ECLOSED;) {
-        over = gw_future_wait(future, AGAIN_NS) == 0;
-        if (next_attempt(reader, &request)) {
-            rc = read_attempt(reader, &request, &error);
-            over = false;
-        }
+    while (future && request.attempt > 0 && rc != GW_ECLOSED) {
+        request = (struct gw_log_request){.after = request.attempt};
+        int again = read_attempt(reader, &request, &error);
+        rc = request.attempt > 0 || again < 0 ? again : rc;
     }
     pthread_mutex_lock(&stream->lock);
     if (rc < 0 && stream->error.code == 0)

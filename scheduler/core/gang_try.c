@@ -10,6 +10,7 @@
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/verdict.h"
@@ -103,6 +104,7 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
         GW_MUST(
             gw_array_push(&job->places, ((struct gw_place){gang->id, fact->index, i, worker->id})));
     }
+    gw_sched_questions_on_placed(sched, job);
     GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
     gang->deadline_ns = sched->now_ns + GW_GANG_PREPARE_NS;
     gang->prev = sched->preparing_last;

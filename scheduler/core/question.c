@@ -156,6 +156,32 @@ static void answer_log(struct gw_sched *sched, struct gw_remote *remote,
     data->offset = question->log.offset;
 }
 
+/* Where the first attempt after a given one ran whose output can still be had. */
+static uint32_t place_after(const struct gw_sched *sched, const struct gw_job *job,
+                            const struct gw_question *question, uint64_t *attempt)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    bool gang = job->specs.items[tasks->spec[question->index]].message.ranks > 0;
+    uint32_t id = 0;
+    *attempt = UINT64_MAX;
+    for (size_t i = 0; i <= job->places.count; i++) {
+        struct gw_place place = {tasks->attempt[question->index], question->index, GW_RANK_NONE,
+                                 tasks->worker[question->index]}; /* last: an ordinary task's own */
+        if (i < job->places.count)
+            place = job->places.items[i];
+        else if (gang)
+            break;
+        const struct gw_worker *worker = gw_sched_worker_find(sched, place.worker);
+        if (place.index == question->index && place.attempt > question->log.after &&
+            place.attempt < *attempt && (!gang || place.rank == question->log.rank) && worker &&
+            worker->state != GW_WORKER_LOST) {
+            *attempt = place.attempt;
+            id = place.worker;
+        }
+    }
+    return id;
+}
+
 /* Where an attempt (0: the latest) of a rank ran: the worker's id, 0 when there is none. */
 static uint32_t place_of(const struct gw_job *job, const struct gw_question *question,
                          uint64_t *attempt)
@@ -184,7 +210,8 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
     struct gw_job *job = gw_sched_job_find(sched, question->job);
     struct gw_error error = {0};
     uint64_t attempt;
-    uint32_t id = place_of(job, question, &attempt);
+    uint32_t id = question->log.after ? place_after(sched, job, question, &attempt)
+                                      : place_of(job, question, &attempt);
     if (id == 0 && question->log.attempt) {
         gw_error_set(&error, GW_ENOENT, "task %u of job %llu has no such attempt or rank",
                      question->index, (unsigned long long)job->id);
@@ -270,25 +297,45 @@ static void try_question(struct gw_sched *sched, const struct gw_question *quest
         GW_FACT(sched, answered, .relay = question->relay);
 }
 
+/* Tries the questions about a job that nobody was asked yet. */
+static void revisit(struct gw_sched *sched, uint64_t id, bool logs_only)
+{
+    const struct gw_job *job = gw_sched_job_find(sched, id);
+    if (!job || job->questions == 0)
+        return;
+    GW_ARRAY(const struct gw_question *) due = {0};
+    size_t at = 0;
+    uint64_t relay, value;
+    while (gw_map_next(&sched->questions, &at, &relay, &value)) {
+        const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
+        if (question->job == id && question->worker == 0 &&
+            (!logs_only || question->type == GW_MESSAGE_log_read))
+            GW_MUST(gw_array_push(&due, question));
+    }
+    for (size_t k = 0; k < due.count; k++)
+        try_question(sched, due.items[k]);
+    gw_array_deinit(&due);
+}
+
 void gw_sched_questions_settle(struct gw_sched *sched)
 {
-    for (size_t i = 0; i < sched->revisited.count; i++) {
-        struct gw_job *job = gw_sched_job_find(sched, sched->revisited.items[i]);
-        if (!job || job->questions == 0)
-            continue;
-        GW_ARRAY(const struct gw_question *) due = {0};
-        size_t at = 0;
-        uint64_t relay, value;
-        while (gw_map_next(&sched->questions, &at, &relay, &value)) {
-            const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
-            if (question->job == job->id && question->worker == 0)
-                GW_MUST(gw_array_push(&due, question));
-        }
-        for (size_t k = 0; k < due.count; k++)
-            try_question(sched, due.items[k]);
-        gw_array_deinit(&due);
-    }
+    for (size_t i = 0; i < sched->revisited.count; i++)
+        revisit(sched, sched->revisited.items[i], false);
     gw_array_clear(&sched->revisited);
+}
+
+void gw_sched_questions_on_placed(struct gw_sched *sched, const struct gw_job *job)
+{
+    size_t count = sched->followed.count;
+    if (job->questions && (count == 0 || sched->followed.items[count - 1] != job->id))
+        GW_MUST(gw_array_push(&sched->followed, job->id));
+}
+
+void gw_sched_questions_follow(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->followed.count; i++)
+        revisit(sched, sched->followed.items[i], true);
+    gw_array_clear(&sched->followed);
 }
 
 void gw_sched_questions_on_worker_lost(struct gw_sched *sched, uint32_t id)

@@ -28,6 +28,10 @@ void gw_sched_on_log_data(struct gw_sched *sched, struct gw_worker *worker,
 
 /* gw_sched_questions_settle looks again at what waits for the jobs where something changed. */
 void gw_sched_questions_settle(struct gw_sched *sched);
+/* gw_sched_questions_on_placed notes that a task of the job has a worker, which can tell its output
+ * from now on; gw_sched_questions_follow asks for it, behind the assignments of the same step. */
+void gw_sched_questions_on_placed(struct gw_sched *sched, const struct gw_job *job);
+void gw_sched_questions_follow(struct gw_sched *sched);
 void gw_sched_questions_on_worker_lost(struct gw_sched *sched, uint32_t id);
 
 /* gw_sched_questions_deinit frees them. */

@@ -88,6 +88,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->ending);
     gw_array_deinit(&sched->aging);
     gw_array_deinit(&sched->revisited);
+    gw_array_deinit(&sched->followed);
     gw_array_deinit(&sched->announcements);
     gw_array_deinit(&sched->dirty_workers);
     gw_array_deinit(&sched->lent_workers);
@@ -350,6 +351,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     shutdown_settle(sched);
     gw_sched_durable_flush(sched);
     gw_sched_outbox_flush(sched);
+    gw_sched_questions_follow(sched);
     if (!sched->tokens_kept)
         for (uint32_t i = 0; i < event->token_count; i++)
             gw_sched_drop_token(sched, event->tokens[i]);

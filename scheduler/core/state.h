@@ -461,6 +461,7 @@ struct gw_sched {
     GW_ARRAY(struct gw_job *) ending; /* all tasks have ended */
     GW_ARRAY(uint64_t) aging;         /* ended jobs of which something can be freed, perhaps */
     GW_ARRAY(uint64_t) revisited;     /* jobs whose questions can be answered now, by id */
+    GW_ARRAY(uint64_t) followed;      /* jobs with questions that were placed, by id */
 
     struct gw_map questions; /* relay -> struct gw_question * */
 

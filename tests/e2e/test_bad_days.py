@@ -97,6 +97,29 @@ class BadDays(e2e.Case):
             failed = self.run_program("sh", "-c", f"gangway {command} >/dev/full", rc=1)
             self.assertIn("could not be written", failed.stderr)
 
+    def test_output_of_a_job_that_waited_is_live(self):
+        self.up("--slots", "1")
+        block, hang = self.fifo("block"), self.fifo("hang")
+        for command in ["submit"], ["dispatch", "-n", "1"], ["logs", "-f", "last"]:
+            self.gangway("submit", "-d", "--", "cat", block)
+            if command[0] == "logs":
+                self.gangway("submit", "-d", "--", "sh", "-c", f"echo here; cat {hang}")
+                job = self.start(e2e.BINARY, *command)
+            else:
+                job = self.start(e2e.BINARY, *command, "--", "sh", "-c", f"echo here; cat {hang}")
+            for fifo in block, hang:
+                with open(fifo, "w", encoding="utf-8"):
+                    if fifo == hang:
+                        job.wait_output("here")
+            self.assertEqual(job.wait(), 0)
+
+    def test_output_of_all_tries_is_shown(self):
+        self.up("--slots", "1")
+        count = self.write("count", "")
+        failed = self.gangway("submit", "--retries", "3", "--", "sh", "-c",
+                              f"echo >> {count}; echo try $(wc -l < {count}); exit 5", rc=5)
+        self.assertEqual(failed.stdout, "try 1\ntry 2\ntry 3\ntry 4\n")
+
 
 if __name__ == "__main__":
     e2e.main()

@@ -172,6 +172,7 @@ struct gw_log_request {
     uint64_t job;
     uint32_t index;
     uint64_t attempt; /* 0: the latest */
+    uint64_t after;   /* with attempt 0: the first after this one (1: of all); 0: the latest */
     uint32_t rank;
     uint32_t stream; /* 1 out, 2 err */
     uint64_t offset;
