@@ -108,7 +108,15 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .fail_grace_ns =
                          options->fail_grace_ns ? options->fail_grace_ns : 200 * GW_NS_PER_MS,
                      .output_bytes_max = options->output_bytes_max ? options->output_bytes_max
-                                                                   : OUTPUT_BYTES_DEFAULT},
+                                                                   : OUTPUT_BYTES_DEFAULT,
+                     .gpu_memory_bytes = options->gpu_memory_bytes,
+                     .progress_ns = options->progress_ns,
+                     .backoff_ns = options->backoff_ns,
+                     .resources = options->resources ? options->resources : "",
+                     .workers = options->workers ? options->workers : "",
+                     .workers_prefer = options->workers_prefer,
+                     .annotations = options->annotations ? options->annotations : "",
+                     .pure = options->pure},
         };
         if (function)
             message.spec.program = (struct gw_bin){program->hash, GW_HASH_BYTES};

@@ -26,16 +26,32 @@ static uint64_t hash_texts(uint64_t hash, const char *const *texts)
 uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
 {
     const struct gw_task_options *o = &spec->options;
-    uint64_t numbers[] = {spec->kind,       o->ranks,           (uint32_t)o->gpus_per_rank,
-                          o->slots,         o->retries,         (uint32_t)o->priority,
-                          o->memory_bytes,  o->wall_ns,         o->grace_ns,
-                          o->fail_grace_ns, o->output_bytes_max};
+    uint64_t numbers[] = {spec->kind,
+                          o->ranks,
+                          (uint32_t)o->gpus_per_rank,
+                          o->slots,
+                          o->retries,
+                          (uint32_t)o->priority,
+                          o->memory_bytes,
+                          o->wall_ns,
+                          o->grace_ns,
+                          o->fail_grace_ns,
+                          o->output_bytes_max,
+                          o->gpu_memory_bytes,
+                          o->progress_ns,
+                          o->backoff_ns,
+                          o->workers_prefer,
+                          o->pure};
     uint64_t hash = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         hash = hash_number(hash, numbers[i]);
     hash = hash_text(hash, spec->function ? spec->function->name : NULL);
     hash = hash_texts(hash, spec->argv);
     hash = hash_texts(hash, spec->env);
+    hash = hash_texts(hash, o->files);
+    hash = hash_text(hash, o->resources);
+    hash = hash_text(hash, o->workers);
+    hash = hash_text(hash, o->annotations);
     return hash_text(hash, spec->cwd);
 }
 
@@ -62,8 +78,12 @@ bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)
            x->memory_bytes == y->memory_bytes && x->priority == y->priority &&
            x->retries == y->retries && x->wall_ns == y->wall_ns && x->grace_ns == y->grace_ns &&
            x->fail_grace_ns == y->fail_grace_ns && x->output_bytes_max == y->output_bytes_max &&
-           texts_equal(a->argv, b->argv) && texts_equal(a->env, b->env) &&
-           text_equal(a->cwd, b->cwd);
+           x->gpu_memory_bytes == y->gpu_memory_bytes && x->progress_ns == y->progress_ns &&
+           x->backoff_ns == y->backoff_ns && x->workers_prefer == y->workers_prefer &&
+           x->pure == y->pure && text_equal(x->resources, y->resources) &&
+           text_equal(x->workers, y->workers) && text_equal(x->annotations, y->annotations) &&
+           texts_equal(x->files, y->files) && texts_equal(a->argv, b->argv) &&
+           texts_equal(a->env, b->env) && text_equal(a->cwd, b->cwd);
 }
 
 static int copy_texts(struct gw_arena *arena, const char *const *texts, const char *const **copy)
@@ -85,19 +105,28 @@ static int copy_texts(struct gw_arena *arena, const char *const *texts, const ch
     return 0;
 }
 
+static int copy_text(struct gw_arena *arena, const char *text, const char **copy)
+{
+    if (!text)
+        return 0;
+    *copy = gw_arena_strdup(arena, text);
+    return *copy ? 0 : GW_ENOMEM;
+}
+
 int gw_spec_copy(struct gw_arena *arena, const struct gw_graph_spec *spec,
                  struct gw_graph_spec *copy)
 {
     struct gw_graph_spec made = *spec;
     made.options.name = NULL;
+    const struct gw_task_options *options = &spec->options;
     if (copy_texts(arena, spec->argv, &made.argv) < 0 ||
-        copy_texts(arena, spec->env, &made.env) < 0)
+        copy_texts(arena, spec->env, &made.env) < 0 ||
+        copy_texts(arena, options->files, &made.options.files) < 0 ||
+        copy_text(arena, spec->cwd, &made.cwd) < 0 ||
+        copy_text(arena, options->resources, &made.options.resources) < 0 ||
+        copy_text(arena, options->workers, &made.options.workers) < 0 ||
+        copy_text(arena, options->annotations, &made.options.annotations) < 0)
         return GW_ENOMEM;
-    if (spec->cwd) {
-        made.cwd = gw_arena_strdup(arena, spec->cwd);
-        if (!made.cwd)
-            return GW_ENOMEM;
-    }
     *copy = made;
     return 0;
 }

@@ -120,6 +120,10 @@ void gw_sched_apply_spec_added(struct gw_sched *sched, const struct gw_fact_spec
     spec.message.argv = copy_bin(job, spec.message.argv);
     spec.message.env = copy_bin(job, spec.message.env);
     spec.message.cwd = copy_text(job, spec.message.cwd);
+    spec.message.resources = copy_text(job, spec.message.resources);
+    spec.message.workers = copy_text(job, spec.message.workers);
+    spec.message.annotations = copy_text(job, spec.message.annotations);
+    spec.message.files = copy_bin(job, spec.message.files);
     struct gw_shape shape;
     gw_sched_shape_of_spec(fact->spec, &shape);
     spec.shape = gw_sched_shape_for(sched, &shape);

@@ -116,12 +116,18 @@ static const char *move_text(uint8_t **at, const char *text)
     return copy;
 }
 
+static size_t text_bytes(const char *text)
+{
+    return strlen(text ? text : "") + 1;
+}
+
 static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw_msg_spec *message)
 {
     struct gw_node_spec *spec = gw_core_alloc(sizeof *spec);
     size_t bytes = (size_t)message->program.size + message->argv.size + message->env.size +
-                   strlen(message->function ? message->function : "") +
-                   strlen(message->cwd ? message->cwd : "") + 2;
+                   message->files.size + text_bytes(message->function) + text_bytes(message->cwd) +
+                   text_bytes(message->resources) + text_bytes(message->workers) +
+                   text_bytes(message->annotations);
     uint8_t *at = spec->block = gw_core_alloc(bytes);
     spec->job = message->key;
     spec->serial = ++core->serial;
@@ -132,6 +138,10 @@ static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw
     spec->message.env = move_bin(&at, message->env);
     spec->message.function = move_text(&at, message->function);
     spec->message.cwd = move_text(&at, message->cwd);
+    spec->message.files = move_bin(&at, message->files);
+    spec->message.resources = move_text(&at, message->resources);
+    spec->message.workers = move_text(&at, message->workers);
+    spec->message.annotations = move_text(&at, message->annotations);
     spec->slots = message->slots ? message->slots : 1;
     spec->cost_ns = UINT64_MAX;
     return spec;
@@ -147,7 +157,8 @@ static bool same_spec(const struct gw_msg_spec *a, const struct gw_msg_spec *b)
     return a->kind == b->kind && a->ranks == b->ranks && a->slots == b->slots &&
            a->gpus == b->gpus && a->gpu_mode == b->gpu_mode && a->wall_ns == b->wall_ns &&
            a->grace_ns == b->grace_ns && a->fail_grace_ns == b->fail_grace_ns &&
-           a->output_bytes_max == b->output_bytes_max && same_bin(a->program, b->program) &&
+           a->output_bytes_max == b->output_bytes_max && a->progress_ns == b->progress_ns &&
+           same_bin(a->files, b->files) && same_bin(a->program, b->program) &&
            same_bin(a->argv, b->argv) && same_bin(a->env, b->env) &&
            strcmp(a->function, b->function ? b->function : "") == 0 &&
            strcmp(a->cwd, b->cwd ? b->cwd : "") == 0;

@@ -37,6 +37,19 @@ struct gw_task_options {
     uint64_t grace_ns;         /* from SIGTERM to SIGKILL at cancel and limits; 0: 10 s */
     uint64_t fail_grace_ns;    /* the same when another rank failed; 0: 200 ms */
     uint64_t output_bytes_max; /* of each output file; 0: 64 MiB */
+    uint64_t gpu_memory_bytes; /* per rank: on each of its GPUs */
+    uint64_t progress_ns;      /* killed when it is silent for longer: no step, no output */
+    uint64_t backoff_ns;       /* before the second attempt; doubled before each further one, up to
+                                  5 minutes; 0: at once */
+    const char *resources;     /* of its own kind, per rank: "license=1,tape=2"; a worker says what
+                                  it offers; copied */
+    const char *workers;       /* names of workers or hosts, "a,b": runs on one of these; copied */
+    const char *annotations;   /* "key=value,...", shown to people; copied */
+    const char *const *files;  /* paths, NULL-terminated: shipped by content, each laid into the
+                                  folder where it runs, under its last name; copied */
+    bool workers_prefer;       /* on other workers too, when those in `workers` have no room */
+    bool pure;                 /* the same function with the same arguments gives the same result:
+                                  computed once for this user and program, while it is kept */
 };
 
 /* GW_OPTIONS(.retries = 2) and GW_GANG(.ranks = 4) make options on the spot, good until the end of
