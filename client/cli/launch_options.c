@@ -1,0 +1,115 @@
+/* What `submit` and `dispatch` share of what people type: one table for both, read into what the
+ * library takes. */
+#include "client/cli/launch_options.h"
+
+#include "client/cli/cli.h"
+#include "client/env.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int argc, char **argv,
+                            int *exit_code)
+{
+    *launch = (struct gw_launch_options){.gang = gang};
+    struct gw_task_options *task = &launch->task;
+    const char *who = launch->gang ? "each rank" : "it";
+    char gpus[40], memory[48], slots[64];
+    snprintf(gpus, sizeof gpus, "GPUs that %s takes", who);
+    snprintf(memory, sizeof memory, "memory reserved for %s, like 8G", who);
+    snprintf(slots, sizeof slots, "slots that %s takes (default: 1)", who);
+    const struct gw_option table[] = {
+        {"ranks", 'n', GW_OPTION_U32, &task->ranks, "N", "processes of the gang (default: 1)"},
+        {"detach", 'd', GW_OPTION_FLAG, &launch->detached, NULL,
+         "print the job's number and leave it to\nthe cluster (`gangway up` first)"},
+        {"name", 0, GW_OPTION_TEXT, &launch->name, "NAME", "of the job, for listings"},
+        {"env", 'e', GW_OPTION_TEXTS, &launch->env, "NAME=VALUE",
+         "set in its environment, beside this one;\nmay be given many times"},
+        {"cwd", 'C', GW_OPTION_TEXT, &launch->cwd, "DIR", "where it runs (default: here)"},
+        {"wall", 0, GW_OPTION_DURATION, &task->wall_ns, "TIME",
+         "killed when it runs longer (exit code 124)"},
+        {"grace", 0, GW_OPTION_DURATION, &task->grace_ns, "TIME",
+         "from SIGTERM to SIGKILL (default: 10s)"},
+        {"fail-grace", 0, GW_OPTION_DURATION, &task->fail_grace_ns, "TIME",
+         "the same when another rank failed\n(default: 200ms)"},
+        {"retries", 0, GW_OPTION_U32, &task->retries, "N", "run again when it fails"},
+        {"priority", 'p', GW_OPTION_I32, &task->priority, "P", "higher ones first"},
+        {launch->gang ? "slots-per-rank" : "slots", 0, GW_OPTION_U32, &task->slots, "N", slots},
+        {launch->gang ? "gpus-per-rank" : "gpus", 0, GW_OPTION_U32, &launch->gpus, "N", gpus},
+        {"memory", 0, GW_OPTION_SIZE, &task->memory_bytes, "SIZE", memory},
+        {"quiet", 'q', GW_OPTION_FLAG, &launch->quiet, NULL, "do not show its output"},
+        {"json", 0, GW_OPTION_FLAG, &launch->json, NULL,
+         "print JSON: a line for each line of output,\nthen one with the end"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = launch->gang ? "dispatch" : "submit",
+        .arguments = "-- COMMAND [ARGUMENT...]",
+        .summary = launch->gang ? "Run a command as a gang: N ranks that start together or not at "
+                                  "all, with RANK,\nWORLD_SIZE, MASTER_ADDR and what launchers "
+                                  "set, and end together when one fails."
+                                : "Run a command as a task.",
+        .details = "Without a running cluster a private one is started for it, with as many slots\n"
+                   "as it needs. Its output is shown live; the exit code is its own. Ctrl-C once\n"
+                   "ends it gently, twice at once.",
+        .table = launch->gang ? table : table + 1,
+        .arguments_min = 1,
+        .arguments_max = INT32_MAX,
+        .command_line = true,
+    };
+    int first;
+    if (launch->gang)
+        task->ranks = 1;
+    if (!gw_options_parse(&options, argc, argv, &first, exit_code))
+        return false;
+    if (launch->gang && task->ranks == 0) {
+        fprintf(stderr, "gangway dispatch: -n 0: a gang has at least one rank\n");
+        *exit_code = GW_EXIT_USAGE;
+        return false;
+    }
+    for (size_t i = 0; i < launch->env.count; i++) {
+        if (strchr(launch->env.items[i], '='))
+            continue;
+        fprintf(stderr, "gangway %s: --env %s is not NAME=VALUE\n", options.command,
+                launch->env.items[i]);
+        *exit_code = GW_EXIT_USAGE;
+        return false;
+    }
+    task->gpus_per_rank = (int32_t)launch->gpus;
+    launch->command = (const char **)(uintptr_t)(argv + first);
+    return true;
+}
+
+void gw_launch_options_deinit(struct gw_launch_options *options)
+{
+    free(options->env.items);
+}
+
+int gw_launch_options_env(const struct gw_launch_options *options, const char ***env)
+{
+    size_t count = 0, kept = 0;
+    *env = NULL;
+    if (options->env.count == 0)
+        return 0;
+    while (environ[count])
+        count++;
+    const char **made = calloc(count + options->env.count + 1, sizeof *made);
+    if (!made)
+        return GW_ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        bool stays = gw_env_goes_along(environ[i]);
+        for (size_t k = 0; k < options->env.count; k++) {
+            size_t length = strcspn(options->env.items[k], "=") + 1;
+            stays = stays && strncmp(environ[i], options->env.items[k], length) != 0;
+        }
+        if (stays)
+            made[kept++] = environ[i];
+    }
+    for (size_t k = 0; k < options->env.count; k++)
+        made[kept++] = options->env.items[k];
+    *env = made;
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* What people type behind `submit` and `dispatch`. */
+#ifndef GW_CLI_LAUNCH_OPTIONS_H
+#define GW_CLI_LAUNCH_OPTIONS_H
+
+#include <gangway/graph.h>
+
+#include "client/cli/options.h"
+
+struct gw_launch_options {
+    bool gang, detached, json, quiet;
+    struct gw_task_options task; /* as it goes to gw_graph_command */
+    const char *name, *cwd;
+    const char **command; /* NULL-terminated, in argv */
+
+    /* As they were typed. */
+    uint32_t gpus;
+    struct gw_option_texts env;
+};
+
+/* gw_launch_options_init reads argv; gang: as `dispatch` does, else as `submit`. True: go on, and
+ * deinit afterwards. False: exit with *exit_code; what is wrong was printed. All texts are borrowed
+ * from argv. */
+bool gw_launch_options_init(struct gw_launch_options *options, bool gang, int argc, char **argv,
+                            int *exit_code);
+void gw_launch_options_deinit(struct gw_launch_options *options);
+
+/* gw_launch_options_env gives this process's environment as the library would pass it, with --env
+ * over it, NULL-terminated, to be freed with free(); NULL where nothing is to be changed. The texts
+ * are borrowed. 0 or GW_ENOMEM. */
+int gw_launch_options_env(const struct gw_launch_options *options, const char ***env);
+
+#endif
