@@ -16,6 +16,7 @@ enum gw_role {
     GW_ROLE_RUNNER = 4,
     GW_ROLE_SCHEDULER = 5, /* these two never say hello: the worker's driver names them so */
     GW_ROLE_GUARDIAN = 6,
+    GW_ROLE_TASK = 7, /* a client inside a task; its worker says hello for it */
 };
 
 enum gw_spec_kind { GW_SPEC_FUNCTION = 1, GW_SPEC_COMMAND = 2, GW_SPEC_VALUE = 3 };
@@ -47,6 +48,30 @@ enum gw_kill_reason {
     GW_KILL_SHUTDOWN = 4,  /* the cluster goes down */
     GW_KILL_STALE = 5,     /* an attempt that the scheduler does not know */
     GW_KILL_TAKE_BACK = 6, /* only if no process was given it yet: it can run sooner elsewhere */
+};
+
+/* What tasks and clients coordinate by. A lock is a semaphore of one lease that comes and goes with
+ * its use. */
+enum gw_sync_kind {
+    GW_SYNC_SEMAPHORE = 1,
+    GW_SYNC_LOCK = 2,
+    GW_SYNC_EVENT = 3,
+    GW_SYNC_VARIABLE = 4,
+    GW_SYNC_QUEUE = 5,
+};
+
+enum gw_sync_verb {
+    GW_SYNC_OPEN = 1,    /* semaphore (number: leases), queue (number: bound) */
+    GW_SYNC_ACQUIRE = 2, /* semaphore, lock */
+    GW_SYNC_RELEASE = 3, /* semaphore, lock */
+    GW_SYNC_SET = 4,     /* event, variable */
+    GW_SYNC_CLEAR = 5,   /* event */
+    GW_SYNC_WAIT = 6,    /* event; variable, for another version than number */
+    GW_SYNC_REPLACE = 7, /* variable, if its version is number */
+    GW_SYNC_PUT = 8,     /* queue */
+    GW_SYNC_GET = 9,     /* queue, up to number values */
+    GW_SYNC_CLOSE = 10,  /* queue */
+    GW_SYNC_DELETE = 11, /* all */
 };
 
 #endif

@@ -14,6 +14,7 @@
 
 #include <gangway/checkpoint.h>
 #include <gangway/comm.h>
+#include <gangway/coordination.h>
 #include <gangway/ddp.h>
 #include <gangway/error.h>
 #include <gangway/graph.h>

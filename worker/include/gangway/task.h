@@ -82,6 +82,21 @@ GW_API uint32_t gw_task_local_rank(const struct gw_task *task);
 /* gw_task_gpu_count is how many GPUs this rank may use: CUDA sees these only, from 0 on. */
 GW_API uint32_t gw_task_gpu_count(const struct gw_task *task);
 
+/* gw_task_client is a client inside the running task: everything of <gangway/gangway.h> and
+ * <gangway/coordination.h>, as the task's own user. Borrowed, the same at every call; it ends with
+ * this attempt, however that ends, and then what was submitted through it and is not detached is
+ * cancelled and its locks and leases are let go (gw_client_close does nothing to it; futures are
+ * the task's to release). While the task's own thread waits in a call of it, the task gives its
+ * slots back for others to run there (not its memory or GPUs): tasks may wait for tasks on a single
+ * slot. When the wait is over it goes on at once; wall and progress limits count on meanwhile.
+ * Where 512 tasks of a worker wait in this way the next one that would fails with GW_ELIMIT. What
+ * other threads of the task wait for keeps the slots. Tasks that it submits have the environment
+ * and the folder of its own job, and come before what its job still has waiting. In a gang every
+ * rank may have one, each for itself. NULL with GW_ECLOSED (the cluster is going away),
+ * GW_ENOMEM, GW_EIO. With GANGWAY_INLINE=1 what it submits runs at once, on this thread. */
+struct gw_client;
+GW_API struct gw_client *gw_task_client(struct gw_task *task, struct gw_error *error);
+
 /* gw_task_comm is the gang's communicator, of one rank in an ordinary task; borrowed, closed by the
  * runner. */
 GW_API struct gw_comm *gw_task_comm(struct gw_task *task);
