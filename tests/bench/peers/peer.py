@@ -1,0 +1,65 @@
+"""What the drivers of the peers share. One is `peer_NAME.py GRAPH --repeats N --workers N`, run
+by the Python that has the peer. It prints a line of JSON {"version": ...}, then one {"seconds":
+..., "tasks": ...} a run: from before the graph is handed over until all sinks are here and
+right."""
+import argparse
+import json
+import sys
+import time
+
+import graphs
+
+
+def row(index, duration_ns, size, *inputs):
+    """The task, in Python; as `row` of replay.c."""
+    begin = time.perf_counter_ns()
+    values = [int.from_bytes(data[:8], "little") for data in inputs]
+    value = graphs.combine(index, values).to_bytes(8, "little")
+    while time.perf_counter_ns() - begin < duration_ns:
+        pass
+    return value + bytes(size - 8) if size > 8 else value
+
+
+def say(**line):
+    print(json.dumps(line), flush=True)
+
+
+def check(graph, expected, results):
+    """results: {sink: bytes}."""
+    for sink, value in expected.items():
+        data = results[sink]
+        if len(data) != graph.size[sink] or int.from_bytes(data[:8], "little") != value:
+            sys.exit(f"the value of row {sink} is wrong")
+
+
+def run(version, open_cluster, run_graph=None, run_commands=None):
+    """open_cluster(workers): a context manager, whose value goes to run_graph(cluster, graph),
+    which gives {sink: bytes}, or run_commands(cluster, count), which raises where one failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("graph", nargs="?")
+    parser.add_argument("--commands", type=int, default=0)
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    if (run_commands if options.commands else run_graph) is None:
+        sys.exit("this peer does not run that")
+    if not options.commands and not options.graph:
+        parser.error("a GRAPH or --commands")
+    say(version=version)
+    graph = graphs.read(options.graph) if options.graph else None
+    expected = graph.expected() if graph else None
+    with open_cluster(options.workers) as cluster:
+        if graph:
+            warm = graphs.make("bag", 64)
+            check(warm, warm.expected(), run_graph(cluster, warm))
+        else:
+            run_commands(cluster, 8)
+        for _ in range(options.repeats):
+            begin = time.perf_counter()
+            if graph:
+                results = run_graph(cluster, graph)
+                check(graph, expected, results)
+            else:
+                run_commands(cluster, options.commands)
+            say(seconds=time.perf_counter() - begin,
+                tasks=graph.count if graph else options.commands)

@@ -1,0 +1,354 @@
+/* replay GRAPH [--repeats N] [--workers N] [--slots N]: runs a graph of graphs.py on a private
+ * cluster and prints a line of JSON a run: seconds from before the graph is built until the value
+ * of every sink is here and right.
+ *
+ * replay --commands N [...]: N commands `true` instead, as one bag.
+ *
+ * What a row computes is `combine` of graphs.py: a sink's value is right only when all before it
+ * were. */
+#include <gangway/gangway.h>
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct graph {
+    uint32_t count, edges;
+    uint32_t *deps_at, *deps, *duration_ns, *size;
+    uint64_t *expected;
+    bool *sink;
+    uint32_t sinks;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* -- The tasks -----------------------------------------------------------------------------------
+ */
+
+static uint64_t combine(uint64_t index, uint64_t sum)
+{
+    uint64_t x = sum + (index + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    return x ^ x >> 29;
+}
+
+static int take(struct gw_task *task, uint32_t i, uint64_t *sum)
+{
+    const void *data;
+    size_t bytes;
+    uint64_t value;
+    int rc = gw_task_arg_bytes(task, i, &data, &bytes);
+    if (rc < 0)
+        return rc;
+    if (bytes < sizeof value)
+        return gw_task_fail(task, GW_EINVAL, "an input of %zu bytes", bytes);
+    memcpy(&value, data, sizeof value);
+    *sum += value;
+    return 0;
+}
+
+/* Arguments: its index, nanoseconds, bytes, then what it depends on. */
+static int row(struct gw_task *task)
+{
+    uint64_t begin_ns = now_ns(), sum = 0;
+    int64_t index, duration_ns, size;
+    if (gw_task_arg_i64(task, 0, &index) < 0 || gw_task_arg_i64(task, 1, &duration_ns) < 0 ||
+        gw_task_arg_i64(task, 2, &size) < 0)
+        return GW_EINVAL;
+    for (uint32_t i = 3; i < gw_task_arg_count(task); i++)
+        if (take(task, i, &sum) < 0)
+            return GW_EINVAL;
+    uint64_t value = combine((uint64_t)index, sum);
+    while (now_ns() - begin_ns < (uint64_t)duration_ns) /* it computes */
+        ;
+    if (size <= (int64_t)sizeof value)
+        return gw_task_return(task, gw_bytes(&value, sizeof value));
+    uint8_t *data = calloc(1, (size_t)size);
+    if (!data)
+        return gw_task_fail(task, GW_ENOMEM, "out of memory");
+    memcpy(data, &value, sizeof value);
+    int rc = gw_task_return(task, gw_bytes(data, (size_t)size));
+    free(data);
+    return rc;
+}
+GW_TASK(row);
+
+/* -- The graph -----------------------------------------------------------------------------------
+ */
+
+static int bad(const char *path, const char *why)
+{
+    fprintf(stderr, "replay: %s: %s\n", path, why);
+    return -1;
+}
+
+static uint32_t *read_column(FILE *file, size_t count)
+{
+    uint32_t *column = malloc((count + 1) * sizeof *column);
+    if (column && fread(column, sizeof *column, count, file) != count) {
+        free(column);
+        column = NULL;
+    }
+    return column;
+}
+
+static bool sound(const struct graph *graph)
+{
+    if (graph->deps_at[0] != 0 || graph->deps_at[graph->count] != graph->edges)
+        return false;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        if (graph->deps_at[i] > graph->deps_at[i + 1])
+            return false;
+        for (uint32_t k = graph->deps_at[i]; k < graph->deps_at[i + 1]; k++)
+            if (graph->deps[k] >= i)
+                return false;
+    }
+    return true;
+}
+
+static int compute_expected(struct graph *graph)
+{
+    graph->expected = calloc(graph->count + 1, sizeof *graph->expected);
+    graph->sink = calloc(graph->count + 1, sizeof *graph->sink);
+    if (!graph->expected || !graph->sink)
+        return -1;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        uint64_t sum = 0;
+        graph->sink[i] = true;
+        for (uint32_t k = graph->deps_at[i]; k < graph->deps_at[i + 1]; k++) {
+            sum += graph->expected[graph->deps[k]];
+            graph->sink[graph->deps[k]] = false;
+        }
+        graph->expected[i] = combine(i, sum);
+    }
+    for (uint32_t i = 0; i < graph->count; i++)
+        graph->sinks += graph->sink[i];
+    return 0;
+}
+
+static int read_graph(const char *path, struct graph *graph)
+{
+    char magic[8];
+    uint32_t head[2];
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return bad(path, "cannot be opened");
+    int rc = -1;
+    if (fread(magic, 1, 8, file) != 8 || memcmp(magic, "GWGRAPH1", 8) != 0 ||
+        fread(head, sizeof *head, 2, file) != 2 || head[0] == 0) {
+        bad(path, "is no graph");
+        goto out;
+    }
+    graph->count = head[0];
+    graph->edges = head[1];
+    graph->deps_at = read_column(file, (size_t)graph->count + 1);
+    graph->deps = read_column(file, graph->edges);
+    graph->duration_ns = read_column(file, graph->count);
+    graph->size = read_column(file, graph->count);
+    if (!graph->deps_at || !graph->deps || !graph->duration_ns || !graph->size || !sound(graph))
+        bad(path, "is cut short or damaged");
+    else
+        rc = compute_expected(graph);
+out:
+    fclose(file);
+    return rc;
+}
+
+static void graph_deinit(struct graph *graph)
+{
+    free(graph->deps_at);
+    free(graph->deps);
+    free(graph->duration_ns);
+    free(graph->size);
+    free(graph->expected);
+    free(graph->sink);
+}
+
+/* -- Runs ----------------------------------------------------------------------------------------
+ */
+
+static gw_node add_row(struct gw_graph *graph, const struct graph *rows, const gw_node *nodes,
+                       uint32_t i, struct gw_value **values)
+{
+    size_t count = 0;
+    values[count++] = gw_i64(i);
+    values[count++] = gw_i64(rows->duration_ns[i]);
+    values[count++] = gw_i64(rows->size[i]);
+    for (uint32_t k = rows->deps_at[i]; k < rows->deps_at[i + 1]; k++)
+        values[count++] = gw_ref(nodes[rows->deps[k]]);
+    return gw_graph_call(graph, &gw_function_row, NULL, values, count);
+}
+
+static void check_sink(const struct graph *rows, uint32_t index, const struct gw_value *value)
+{
+    struct gw_error error;
+    const void *data;
+    size_t bytes;
+    uint64_t number;
+    if (gw_value_get_bytes(value, &data, &bytes, &error) < 0)
+        gw_error_exit(&error);
+    if (bytes >= sizeof number)
+        memcpy(&number, data, sizeof number);
+    if (bytes != (rows->size[index] > 8 ? rows->size[index] : 8) ||
+        number != rows->expected[index]) {
+        fprintf(stderr, "replay: the value of row %" PRIu32 " is wrong\n", index);
+        exit(1);
+    }
+}
+
+static double run_graph(struct gw_client *client, const struct graph *rows)
+{
+    struct gw_error error;
+    uint64_t begin_ns = now_ns();
+    gw_node *nodes = calloc(rows->count, sizeof *nodes);
+    gw_node *sinks = calloc(rows->sinks, sizeof *sinks);
+    uint32_t *sink_rows = calloc(rows->sinks, sizeof *sink_rows);
+    struct gw_future **futures = calloc(rows->sinks, sizeof *futures);
+    struct gw_value **results = calloc(rows->sinks, sizeof *results);
+    struct gw_value **values = calloc((size_t)rows->edges + 3, sizeof *values);
+    if (!nodes || !sinks || !sink_rows || !futures || !results || !values)
+        exit(1);
+    struct gw_graph *graph = gw_graph_new();
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        nodes[i] = add_row(graph, rows, nodes, i, values);
+        if (rows->sink[i]) {
+            sink_rows[count] = i;
+            sinks[count++] = nodes[i];
+        }
+    }
+    if (gw_client_submit_many(client, graph, NULL, sinks, count, futures, &error) < 0 ||
+        gw_gather(client, futures, count, results, &error) < 0)
+        gw_error_exit(&error);
+    for (uint32_t i = 0; i < count; i++) {
+        check_sink(rows, sink_rows[i], results[i]);
+        gw_value_unref(results[i]);
+        gw_future_release(futures[i]);
+    }
+    uint64_t end_ns = now_ns();
+    gw_graph_free(graph);
+    free(nodes);
+    free(sinks);
+    free(sink_rows);
+    free(futures);
+    free(results);
+    free(values);
+    return (double)(end_ns - begin_ns) / 1e9;
+}
+
+static double run_commands(struct gw_client *client, uint32_t count)
+{
+    struct gw_error error;
+    uint64_t begin_ns = now_ns();
+    gw_node *nodes = calloc(count, sizeof *nodes);
+    struct gw_future **futures = calloc(count, sizeof *futures);
+    struct gw_value **results = calloc(count, sizeof *results);
+    struct gw_graph *graph = gw_graph_new();
+    if (!nodes || !futures || !results)
+        exit(1);
+    for (uint32_t i = 0; i < count; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%" PRIu32, i);
+        const char *const argv[] = {"true", number, NULL};
+        nodes[i] = gw_graph_command(graph, &(struct gw_command){.argv = argv}, NULL);
+    }
+    if (gw_client_submit_many(client, graph, NULL, nodes, count, futures, &error) < 0 ||
+        gw_gather(client, futures, count, results, &error) < 0)
+        gw_error_exit(&error);
+    uint64_t end_ns = now_ns();
+    for (uint32_t i = 0; i < count; i++) {
+        gw_value_unref(results[i]);
+        gw_future_release(futures[i]);
+    }
+    gw_graph_free(graph);
+    free(nodes);
+    free(futures);
+    free(results);
+    return (double)(end_ns - begin_ns) / 1e9;
+}
+
+/* Runners stand and have run something before anything is measured. */
+static void warm_up(struct gw_client *client)
+{
+    static uint32_t zeros[65], sizes[64];
+    static uint64_t expected[64];
+    static bool sink[64];
+    struct graph graph = {.count = 64,
+                          .deps_at = zeros,
+                          .deps = zeros,
+                          .duration_ns = zeros,
+                          .size = sizes,
+                          .expected = expected,
+                          .sink = sink,
+                          .sinks = 64};
+    for (uint32_t i = 0; i < 64; i++) {
+        expected[i] = combine(i, 0);
+        sink[i] = true;
+    }
+    run_graph(client, &graph);
+}
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: replay GRAPH | --commands N  [--repeats N] [--workers N] [--slots N]\n"
+                    "GRAPH is a file that compare.py or graphs.py wrote.\n");
+    return 2;
+}
+
+static long parse_number(const char *text)
+{
+    char *end;
+    long number = strtol(text, &end, 10);
+    return *end || number > 100000000 ? -1 : number;
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    static const struct option table[] = {{"commands", 1, NULL, 'c'},
+                                          {"repeats", 1, NULL, 'r'},
+                                          {"workers", 1, NULL, 'w'},
+                                          {"slots", 1, NULL, 's'},
+                                          {NULL, 0, NULL, 0}};
+    struct gw_client_options options = {.private_cluster = true, .slots = 2};
+    struct graph graph = {0};
+    struct gw_client *client;
+    struct gw_error error;
+    long commands = 0, repeats = 1;
+    for (int option; (option = getopt_long(argc, argv, "", table, NULL)) != -1;) {
+        long number;
+        if (option == '?' || (number = parse_number(optarg)) < 1)
+            return usage();
+        commands = option == 'c' ? number : commands;
+        repeats = option == 'r' ? number : repeats;
+        options.workers = option == 'w' ? (uint32_t)number : options.workers;
+        options.slots = option == 's' ? (uint32_t)number : options.slots;
+    }
+    if ((commands == 0) == (optind == argc) || optind + 1 < argc)
+        return usage();
+    if (!commands && read_graph(argv[optind], &graph) < 0) {
+        graph_deinit(&graph);
+        return 2;
+    }
+    if (gw_client_open(&options, &client, &error) < 0)
+        gw_error_exit(&error);
+    warm_up(client);
+    for (long i = 0; i < repeats; i++) {
+        double seconds =
+            commands ? run_commands(client, (uint32_t)commands) : run_graph(client, &graph);
+        printf("{\"seconds\": %.6f, \"tasks\": %lu}\n", seconds,
+               commands ? (unsigned long)commands : (unsigned long)graph.count);
+        fflush(stdout);
+    }
+    gw_client_close(client);
+    graph_deinit(&graph);
+    return 0;
+}

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""The graphs are what they say, and whoever runs one wrongly is told."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import compare
+import graphs
+
+REPLAY = os.path.join(os.environ.get("GANGWAY_BUILD", ""), "bin", "replay")
+
+
+class Shapes(unittest.TestCase):
+    def test_the_rsds_graphs_have_the_published_counts(self):
+        for name, (_, _, _, tasks, edges) in graphs.RSDS.items():
+            graph = graphs.make(f"rsds:{name}", 1)
+            self.assertLess(abs(graph.count / 1000 - tasks) / tasks, 0.02, name)
+            self.assertLess(abs(graph.edges / 1000 - edges) / edges, 0.02, name)
+
+    def test_rows_take_earlier_rows_only(self):
+        for name in graphs.NAMES:
+            graph = graphs.make(name, 500, 0.01)
+            for row in range(graph.count):
+                self.assertTrue(all(dep < row for dep in graph.deps_of(row)), name)
+
+    def test_a_seed_gives_the_same_graph(self):
+        for name in ("random", "rsds:join-1-1S-1T", "tb:random_nearest"):
+            one, two = graphs.make(name, 500, 0.1), graphs.make(name, 500, 0.1)
+            other = graphs.make(name, 500, 0.1, seed=2)
+            self.assertEqual((one.deps, one.duration_ns), (two.deps, two.duration_ns))
+            self.assertNotEqual((one.deps, one.duration_ns), (other.deps, other.duration_ns))
+
+    def test_the_random_graph_has_one_and_a_half_edges_a_task(self):
+        graph = graphs.make("random", 20000)
+        self.assertAlmostEqual(graph.edges / graph.count, 1.5, delta=0.03)
+
+    def test_every_row_counts_in_the_sinks(self):
+        graph = graphs.make("random", 300)
+        before = graph.expected()
+        for row in range(0, graph.count, 37):  # a row with another duration is no other value...
+            graph.duration_ns[row] += 1
+        self.assertEqual(graph.expected(), before)
+        graph.deps[0] += 0 if graph.deps[0] else 1  # ...but one with another input is
+        changed = graphs.make("random", 300, seed=2).expected()
+        self.assertNotEqual(changed, before)
+
+    def test_a_file_is_read_as_it_was_written_and_a_torn_one_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "graph")
+            graph = graphs.make("rsds:join-1-1S-1T", 1, 0.01)
+            graph.write(path)
+            again = graphs.read(path)
+            self.assertEqual((again.deps_at, again.deps, again.duration_ns, again.size),
+                             (graph.deps_at, graph.deps, graph.duration_ns, graph.size))
+            os.truncate(path, os.path.getsize(path) - 1)
+            self.assertRaises(ValueError, graphs.read, path)
+
+
+class Replay(unittest.TestCase):
+    def run_replay(self, graph, damage=None):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "graph")
+            graph.write(path)
+            if damage:
+                damage(path)
+            return subprocess.run([REPLAY, path], capture_output=True, text=True, timeout=120)
+
+    def test_gangway_runs_them_and_every_value_is_right(self):
+        for name in ("bag", "tree", "merge", "chain", "random", "rsds:numpy-50K-200", "tb:fft"):
+            ran = self.run_replay(graphs.make(name, 400, 0.001))
+            self.assertEqual(ran.returncode, 0, name + ran.stderr)
+            self.assertIn("seconds", ran.stdout)
+
+    def test_a_torn_graph_is_refused_in_words(self):
+        ran = self.run_replay(graphs.make("bag", 100), lambda path: os.truncate(path, 700))
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("cut short", ran.stderr)
+
+    def test_a_graph_that_runs_backwards_is_refused(self):
+        graph = graphs.make("chain", 10)
+        graph.deps[0] = 9
+        ran = self.run_replay(graph)
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("damaged", ran.stderr)
+
+
+class Compare(unittest.TestCase):
+    def fails(self, *argv):
+        ran = subprocess.run([sys.executable, compare.__file__, *argv], capture_output=True,
+                             text=True, timeout=120)
+        self.assertNotEqual(ran.returncode, 0)
+        return ran.stderr
+
+    def test_what_is_missing_is_an_error_unless_it_is_skipped(self):
+        with tempfile.TemporaryDirectory() as folder:
+            said = self.fails("--replay", os.path.join(folder, "replay"))
+            self.assertIn("is not built", said)
+        everybody = ",".join(compare.PEERS)
+        ran = subprocess.run([sys.executable, compare.__file__, "--skip", everybody, "--replay",
+                              REPLAY, "--tasks", "200", "--graphs", "bag,commands", "--commands",
+                              "4", "--repeats", "1"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("bag", ran.stdout)
+
+    def test_a_peer_that_is_not_there_fails_the_run(self):
+        options = compare.parse(["--replay", REPLAY])
+
+        def missing(_):
+            raise compare.Missing("it is not here")
+        peers, compare.PEERS = compare.PEERS, {"ray": missing}
+        try:
+            self.assertRaisesRegex(compare.Missing, "--skip ray", compare.make_systems, options)
+        finally:
+            compare.PEERS = peers
+
+    def test_wrong_words_are_refused(self):
+        self.assertIn("the peers are", self.fails("--skip", "dusk"))
+        self.assertIn("there are", self.fails("--graphs", "bush"))
+        self.assertIn("at least 1", self.fails("--repeats", "0"))
+
+
+if __name__ == "__main__":
+    unittest.main()
