@@ -1,0 +1,91 @@
+/* 64 MiB from one task to the next on the same host: the time until the next one has it mapped, and
+ * how long reading it once takes, over memcpy. */
+#include "client/cli/bench/bench.h"
+#include "client/cli/bench/tasks.h"
+#include "graph/base/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { BYTES = 64 << 20, ROUNDS_MAX = 15 };
+
+static uint64_t sum_expected(uint64_t seed)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < BYTES / 8; i++)
+        sum += seed + i;
+    return sum;
+}
+
+static int read_list(struct gw_bench *bench, struct gw_future *future, int64_t items[4])
+{
+    struct gw_value *list;
+    int rc = gw_future_get(future, 0, &list, &bench->error);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < 4 && rc == 0; i++)
+        rc = gw_value_get_i64(gw_value_at(list, i), &items[i], &bench->error);
+    gw_value_unref(list);
+    return rc;
+}
+
+/* The consumer takes two slots and so has a runner of its own. */
+static int once(struct gw_bench *bench, struct gw_client *client, int clock, int64_t seed,
+                double out[2])
+{
+    char path[64];
+    struct gw_future *future;
+    int64_t items[4];
+    uint64_t returned_ns;
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), clock);
+    struct gw_graph *graph = gw_graph_new();
+    gw_node made = gw_call(graph, bench_produce, NULL, gw_i64(BYTES), gw_i64(seed), gw_str(path));
+    gw_node read = gw_call(graph, bench_consume, GW_OPTIONS(.slots = 2), gw_ref(made));
+    int rc = gw_client_submit(client, graph, read, &future, &bench->error);
+    gw_graph_free(graph);
+    if (rc < 0)
+        return rc;
+    rc = read_list(bench, future, items);
+    gw_future_release(future);
+    if (rc < 0)
+        return rc;
+    if (pread(clock, &returned_ns, sizeof returned_ns, 0) != sizeof returned_ns)
+        return gw_error_set(&bench->error, GW_EIO, "the producer did not tell its time");
+    if ((uint64_t)items[3] != sum_expected((uint64_t)seed))
+        return gw_bench_wrong(bench, (size_t)seed);
+    out[0] = (double)(items[0] - (int64_t)returned_ns) / 1e3;
+    out[1] = (double)items[1] / (double)items[2];
+    return 0;
+}
+
+int gw_bench_handoff(struct gw_bench *bench, double *figures)
+{
+    double us[ROUNDS_MAX], ratio[ROUNDS_MAX], both[2];
+    size_t rounds = bench->quick ? 1 : ROUNDS_MAX;
+    struct gw_client *client;
+    int clock = memfd_create("gangway-bench", MFD_CLOEXEC);
+    if (clock < 0)
+        return gw_error_set(&bench->error, GW_EIO, "memfd_create: %s", strerror(errno));
+    int rc = gw_bench_open(bench, 3, 1, &client);
+    if (rc < 0) {
+        close(clock);
+        return rc;
+    }
+    rc = once(bench, client, clock, 0, both); /* runners start */
+    for (size_t i = 0; i < rounds && rc == 0; i++) {
+        rc = once(bench, client, clock, (int64_t)i + 1, both);
+        us[i] = both[0];
+        ratio[i] = both[1];
+    }
+    if (rc == 0) {
+        figures[0] = gw_bench_median(us, rounds);
+        figures[1] = gw_bench_median(ratio, rounds);
+    }
+    gw_client_close(client);
+    close(clock);
+    return rc;
+}

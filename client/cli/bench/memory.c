@@ -1,0 +1,74 @@
+/* What a waiting task and an edge take in the scheduler: by how much the process grows with a job
+ * of a million tasks that cannot start, without and with one and a half edges each. The tasks have
+ * no arguments, and edges that carry no value: arguments count apart. */
+#include "client/cli/bench/bench.h"
+#include "client/cli/bench/edges.h"
+#include "client/cli/bench/tasks.h"
+
+#include <stdlib.h>
+
+static struct gw_graph *make_graph(const struct gw_bench_edges *edges, bool with_edges,
+                                   gw_node *last)
+{
+    struct gw_graph *graph = gw_graph_new();
+    gw_node *nodes = calloc(edges->nodes, sizeof *nodes);
+    for (uint32_t i = 0; i < edges->nodes && nodes; i++) {
+        nodes[i] = gw_call(graph, bench_nothing, NULL);
+        for (uint32_t e = edges->at[i]; e < edges->at[i + 1] && with_edges; e++)
+            gw_graph_after(graph, nodes[i], nodes[edges->from[e]]);
+    }
+    if (!nodes) {
+        gw_graph_free(graph);
+        return NULL;
+    }
+    *last = nodes[edges->nodes - 1];
+    free(nodes);
+    return graph;
+}
+
+/* The only slot is held by a task that never ends, so that all others wait. */
+static int growth(struct gw_bench *bench, const struct gw_bench_edges *edges, bool with_edges,
+                  double *bytes)
+{
+    struct gw_client *client;
+    struct gw_future *hold = NULL, *future = NULL;
+    struct gw_bench_usage before, after;
+    gw_node last = {0};
+    int rc = gw_bench_open(bench, 1, 1, &client);
+    if (rc < 0)
+        return rc;
+    pid_t pid = gw_bench_scheduler(client);
+    rc = gw_submit(client, &hold, &bench->error, bench_hold, NULL);
+    if (rc == 0)
+        rc = gw_bench_usage_read(bench, pid, &before);
+    if (rc == 0) {
+        struct gw_graph *graph = make_graph(edges, with_edges, &last);
+        rc = gw_client_submit(client, graph, last, &future, &bench->error);
+        gw_graph_free(graph);
+    }
+    if (rc == 0)
+        rc = gw_bench_usage_read(bench, pid, &after);
+    if (rc == 0)
+        *bytes = (double)after.rss_bytes - (double)before.rss_bytes;
+    gw_future_cancel(hold, true, NULL);
+    gw_future_release(future);
+    gw_future_release(hold);
+    gw_client_close(client);
+    return rc;
+}
+
+int gw_bench_memory(struct gw_bench *bench, double *figures)
+{
+    struct gw_bench_edges edges = {0};
+    double alone, linked;
+    int rc = gw_bench_edges_random(&edges, (uint32_t)gw_bench_count(bench, 1000000, 1));
+    rc = rc < 0 ? gw_bench_no_memory(bench) : growth(bench, &edges, false, &alone);
+    if (rc == 0)
+        rc = growth(bench, &edges, true, &linked);
+    if (rc == 0) {
+        figures[0] = alone / edges.nodes;
+        figures[1] = (linked - alone) / edges.at[edges.nodes];
+    }
+    gw_bench_edges_deinit(&edges);
+    return rc;
+}

@@ -1,0 +1,194 @@
+/* What the kernel knows of the cluster's processes: time, memory, system calls.
+ *
+ * The tracer is one thread, because only the thread that attached to a process may wait for it and
+ * let it go on. It stops when the process makes a system call after it was told to. */
+#include "client/cli/bench/bench.h"
+#include "client/client.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+pid_t gw_bench_scheduler(const struct gw_client *client)
+{
+    return client->io ? gw_io_peer_pid(client->io) : 0;
+}
+
+/* -- Usage ---------------------------------------------------------------------------------------
+ */
+
+/* Calls `each` for every thread of a process. */
+static int each_thread(pid_t pid, int (*each)(pid_t pid, pid_t thread, void *arg), void *arg)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return GW_ENOENT;
+    int rc = 0;
+    for (struct dirent *entry; rc == 0 && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.')
+            rc = each(pid, (pid_t)strtol(entry->d_name, NULL, 10), arg);
+    (void)closedir(dir);
+    return rc;
+}
+
+static int add_cpu(pid_t pid, pid_t thread, void *arg)
+{
+    uint64_t *cpu_ns = arg;
+    unsigned long long ran_ns;
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)thread);
+    FILE *file = fopen(path, "re");
+    bool read = file && fscanf(file, "%llu", &ran_ns) == 1;
+    if (file)
+        (void)fclose(file);
+    if (read)
+        *cpu_ns += ran_ns;
+    return read ? 0 : GW_EIO;
+}
+
+int gw_bench_usage_read(struct gw_bench *bench, pid_t pid, struct gw_bench_usage *usage)
+{
+    char path[64];
+    unsigned long long size, pages;
+    *usage = (struct gw_bench_usage){0};
+    (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *file = fopen(path, "re");
+    bool read = file && fscanf(file, "%llu %llu", &size, &pages) == 2;
+    if (file)
+        (void)fclose(file);
+    if (!read || each_thread(pid, add_cpu, &usage->cpu_ns) < 0)
+        return gw_error_set(&bench->error, GW_EIO, "/proc does not tell of process %d", (int)pid);
+    usage->rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return 0;
+}
+
+/* -- System calls --------------------------------------------------------------------------------
+ */
+
+enum { THREADS_MAX = 64 };
+
+struct gw_bench_trace {
+    pid_t pid;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards `begun` and `failed` */
+    pthread_cond_t cond;
+    bool begun;
+    int failed; /* errno of the attaching */
+    _Atomic bool stop;
+    _Atomic uint64_t stops; /* two a system call */
+    pid_t threads[THREADS_MAX];
+    uint32_t count;
+};
+
+static int seize(pid_t pid, pid_t thread, void *arg)
+{
+    struct gw_bench_trace *trace = arg;
+    if (trace->count == THREADS_MAX)
+        return GW_ELIMIT;
+    void *options = (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD;
+    if (ptrace(PTRACE_SEIZE, thread, NULL, options) < 0 ||
+        ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) < 0)
+        return -errno;
+    trace->threads[trace->count++] = thread;
+    return 0;
+}
+
+static void begun(struct gw_bench_trace *trace, int failed)
+{
+    pthread_mutex_lock(&trace->lock);
+    trace->begun = true;
+    trace->failed = failed;
+    pthread_cond_signal(&trace->cond);
+    pthread_mutex_unlock(&trace->lock);
+}
+
+/* Waits for each thread to stop and lets it go for good. */
+static void let_go(struct gw_bench_trace *trace, pid_t stopped)
+{
+    for (uint32_t i = 0; i < trace->count; i++) {
+        pid_t thread = trace->threads[i];
+        int status = 0;
+        if (thread != stopped && (ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) < 0 ||
+                                  waitpid(thread, &status, __WALL) < 0))
+            continue;
+        (void)ptrace(PTRACE_DETACH, thread, NULL, NULL);
+    }
+}
+
+static void *trace_main(void *arg)
+{
+    struct gw_bench_trace *trace = arg;
+    int rc = each_thread(trace->pid, seize, trace), status;
+    begun(trace, rc < 0 ? -rc : 0);
+    if (rc < 0) {
+        let_go(trace, 0);
+        return NULL;
+    }
+    for (;;) {
+        pid_t thread = waitpid(-1, &status, __WALL | __WNOTHREAD);
+        if (thread < 0 && errno != EINTR)
+            return NULL; /* the process has ended */
+        if (thread < 0 || !WIFSTOPPED(status))
+            continue;
+        if (atomic_load(&trace->stop)) {
+            let_go(trace, thread);
+            return NULL;
+        }
+        int signal = WSTOPSIG(status), deliver = 0;
+        if (signal == (SIGTRAP | 0x80))
+            atomic_fetch_add(&trace->stops, 1);
+        else if (status >> 16 == 0 && signal != SIGTRAP)
+            deliver = signal;
+        (void)ptrace(PTRACE_SYSCALL, thread, NULL, (void *)(uintptr_t)deliver);
+    }
+}
+
+int gw_bench_trace_open(pid_t pid, struct gw_bench_trace **out, struct gw_error *error)
+{
+    struct gw_bench_trace *trace = calloc(1, sizeof *trace);
+    if (!trace)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    trace->pid = pid;
+    pthread_mutex_init(&trace->lock, NULL);
+    pthread_cond_init(&trace->cond, NULL);
+    if (pthread_create(&trace->thread, NULL, trace_main, trace) != 0) {
+        free(trace);
+        return gw_error_set(error, GW_EIO, "no thread could be started");
+    }
+    pthread_mutex_lock(&trace->lock);
+    while (!trace->begun)
+        pthread_cond_wait(&trace->cond, &trace->lock);
+    int failed = trace->failed;
+    pthread_mutex_unlock(&trace->lock);
+    if (failed) {
+        pthread_join(trace->thread, NULL);
+        free(trace);
+        return gw_error_set(error, GW_EPERM, "process %d cannot be traced: %s", (int)pid,
+                            strerror(failed));
+    }
+    *out = trace;
+    return 0;
+}
+
+uint64_t gw_bench_trace_count(const struct gw_bench_trace *trace)
+{
+    return atomic_load(&trace->stops) / 2;
+}
+
+void gw_bench_trace_close(struct gw_bench_trace *trace, struct gw_client *client)
+{
+    struct gw_value *status;
+    atomic_store(&trace->stop, true);
+    if (gw_client_query(client, "status", NULL, &status, NULL) == 0) /* it makes a system call */
+        gw_value_unref(status);
+    pthread_join(trace->thread, NULL);
+    free(trace);
+}
