@@ -89,6 +89,17 @@ void gw_parcel_clear(struct gw_parcel *result, uint32_t ranks)
     memset(result, 0, sizeof *result);
 }
 
+void gw_bundle_held(struct gw_client *client, const struct gw_msg_held *held)
+{
+    uint64_t found;
+    if (held->code < 0 || !gw_map_get(&client->bundles, held->request, &found))
+        return;
+    struct gw_bundle *bundle = (struct gw_bundle *)(uintptr_t)found;
+    bundle->job = held->job;
+    bundle->shared_index = held->index;
+    bundle->futures[0].ranks = held->ranks;
+}
+
 /* The first future of a row; several futures may stand for one. */
 static struct gw_future *find_row(struct gw_bundle *bundle, uint32_t row)
 {
@@ -278,7 +289,9 @@ void gw_future_release(struct gw_future *future)
     future->released = true;
     bool last = --bundle->live == 0;
     struct gw_io *io = client->closed || row_held(bundle, i) ? NULL : client->io;
-    if (io)
+    if (io && bundle->shared)
+        gw_io_drop(io, bundle->request);
+    else if (io)
         gw_io_release(io, bundle->job, bundle->rows ? bundle->rows[i] : (uint32_t)i);
     pthread_mutex_unlock(&client->lock);
     if (last)

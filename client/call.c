@@ -43,6 +43,24 @@ int gw_call_wait(struct gw_call *call, struct gw_client *client, uint64_t timeou
     return call->error.code;
 }
 
+int gw_call_make(struct gw_call *call, struct gw_client *client, struct gw_message *message,
+                 uint64_t *request, uint64_t timeout_ns, struct gw_error *error)
+{
+    gw_call_open(call, client);
+    *request = call->request;
+    if (client->inlined)
+        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
+    int rc = gw_client_start(client, 0, error);
+    if (rc < 0)
+        return rc;
+    rc = gw_call_send(call, client, message, -1);
+    if (rc == GW_ECLOSED)
+        return gw_client_down_error(client, error);
+    if (rc < 0)
+        return gw_error_set(error, rc, "%s", gw_error_text(rc));
+    return gw_call_wait(call, client, timeout_ns, error);
+}
+
 void gw_call_close(struct gw_call *call, struct gw_client *client)
 {
     pthread_mutex_lock(&client->lock);
@@ -75,6 +93,12 @@ static bool answer_of(const struct gw_message *message, struct answer *answer)
         *answer = (struct answer){.request = message->rejected.request,
                                   .code = message->rejected.code,
                                   .text = message->rejected.text};
+        return true;
+    case GW_MESSAGE_held:
+        *answer = (struct answer){.request = message->held.request,
+                                  .code = message->held.code,
+                                  .text = message->held.text,
+                                  .number = message->held.job};
         return true;
     case GW_MESSAGE_reply:
         *answer = (struct answer){.request = message->reply.request,

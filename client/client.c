@@ -56,6 +56,10 @@ static void client_on_message(const struct gw_message *message, const int *fds, 
     case GW_MESSAGE_failed:
         gw_bundle_failed(client, &message->failed);
         break;
+    case GW_MESSAGE_held:
+        gw_bundle_held(client, &message->held);
+        answered = gw_call_answer(client, message, fds, fd_count);
+        break;
     case GW_MESSAGE_blob_want:
         send_blobs(client, message->blob_want.hashes);
         break;

@@ -81,6 +81,12 @@ int gw_call_wait(struct gw_call *call, struct gw_client *client, uint64_t timeou
                  struct gw_error *error);
 void gw_call_close(struct gw_call *call, struct gw_client *client);
 
+/* gw_call_make is all of that but the end: starts the client where it must (GW_ENOTSUP without a
+ * cluster), opens the call, writes its number to *request (a field of the message), sends, and
+ * waits. gw_call_close follows in any case. */
+int gw_call_make(struct gw_call *call, struct gw_client *client, struct gw_message *message,
+                 uint64_t *request, uint64_t timeout_ns, struct gw_error *error);
+
 /* gw_call_answer completes the call that a message answers (fds: taken); false when nobody waits
  * for it. gw_call_fail_all ends all calls. The lock is held. */
 bool gw_call_answer(struct gw_client *client, const struct gw_message *message, const int *fds,
@@ -143,7 +149,9 @@ struct gw_bundle {
     struct gw_client *client; /* referenced */
     uint64_t request, job;
     bool detached;
-    uint32_t live;        /* futures not released */
+    bool shared;           /* one future, of a task that was looked up */
+    uint32_t shared_index; /* of that task */
+    uint32_t live;         /* futures not released */
     uint32_t pending;     /* futures not ended */
     const uint32_t *rows; /* ascending, one a future; NULL: future i is row i */
     uint64_t *scattered;  /* jobs that hold its large arguments, owned */
@@ -165,6 +173,9 @@ void gw_bundle_drop(struct gw_bundle *bundle);
 void gw_bundle_done(struct gw_client *client, const struct gw_msg_done *done);
 void gw_bundle_failed(struct gw_client *client, const struct gw_msg_failed *failed);
 void gw_bundle_fail_all(struct gw_client *client);
+
+/* gw_bundle_held brings in what a lookup found; the client's lock is held. */
+void gw_bundle_held(struct gw_client *client, const struct gw_msg_held *held);
 
 /* A value that came in: an object; or encoded bytes; or neither, and it lies in the cluster. */
 struct gw_landing {

@@ -24,6 +24,8 @@ uint32_t gw_future_index(const struct gw_future *future)
 {
     const struct gw_bundle *bundle = future->bundle;
     size_t i = (size_t)(future - bundle->futures);
+    if (bundle->shared)
+        return bundle->shared_index;
     return bundle->rows ? bundle->rows[i] : (uint32_t)i;
 }
 
@@ -190,20 +192,11 @@ static int fetch(struct gw_future *future, uint32_t rank, struct gw_value **valu
 {
     struct gw_client *client = future->bundle->client;
     struct gw_call call;
-    gw_call_open(&call, client);
     struct gw_message message = {
         .type = GW_MESSAGE_fetch,
-        .fetch = {.request = call.request,
-                  .job = future->bundle->job,
-                  .index = gw_future_index(future),
-                  .rank = rank},
+        .fetch = {.job = gw_future_job(future), .index = gw_future_index(future), .rank = rank},
     };
-    int rc = gw_call_send(&call, client, &message, -1);
-    if (rc == 0)
-        rc = gw_call_wait(&call, client, UINT64_MAX, error);
-    else
-        rc = rc == GW_ECLOSED ? gw_client_down_error(client, error)
-                              : gw_error_set(error, rc, "%s", gw_error_text(rc));
+    int rc = gw_call_make(&call, client, &message, &message.fetch.request, UINT64_MAX, error);
     if (rc == 0)
         rc = decode_object(&call, value, error);
     gw_call_close(&call, client);

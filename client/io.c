@@ -52,6 +52,7 @@ struct gw_io {
     uint64_t term, peer, sequence;
     GW_ARRAY(uint64_t) release_jobs;
     GW_ARRAY(uint32_t) release_indices;
+    GW_ARRAY(uint64_t) drops;
 };
 
 static void outbox_deinit(struct outbox *outbox)
@@ -117,6 +118,15 @@ static void put_releases(struct gw_io *io)
     }
     gw_array_clear(&io->release_jobs);
     gw_array_clear(&io->release_indices);
+    for (size_t at = 0; at < io->drops.count; at += RELEASE_ROWS) {
+        size_t left = io->drops.count - at;
+        uint32_t rows = (uint32_t)(left < RELEASE_ROWS ? left : RELEASE_ROWS);
+        struct gw_message message = {.type = GW_MESSAGE_drop,
+                                     .drop = {.request = {io->drops.items + at, rows}}};
+        if (outbox_put(io, &message, -1) < 0)
+            break;
+    }
+    gw_array_clear(&io->drops);
 }
 
 /* Hands what leaves to the link, as long as that has room. */
@@ -241,6 +251,7 @@ static void io_free(struct gw_io *io)
     outbox_deinit(&io->leaving);
     gw_array_deinit(&io->release_jobs);
     gw_array_deinit(&io->release_indices);
+    gw_array_deinit(&io->drops);
     pthread_cond_destroy(&io->room);
     pthread_mutex_destroy(&io->lock);
     free(io);
@@ -336,6 +347,17 @@ int gw_io_room(struct gw_io *io)
     return rc;
 }
 
+/* What was queued (rc 0) leaves some milliseconds later; unlocks. */
+static void release_soon(struct gw_io *io, int rc)
+{
+    bool wake = rc == 0 && !io->releasing;
+    if (wake)
+        io->releasing = true;
+    pthread_mutex_unlock(&io->lock);
+    if (wake)
+        uv_async_send(&io->wake);
+}
+
 int gw_io_release(struct gw_io *io, uint64_t job, uint32_t index)
 {
     pthread_mutex_lock(&io->lock);
@@ -344,12 +366,17 @@ int gw_io_release(struct gw_io *io, uint64_t job, uint32_t index)
         rc = gw_array_push(&io->release_jobs, job);
     if (rc == 0 && (rc = gw_array_push(&io->release_indices, index)) < 0)
         io->release_jobs.count--;
-    bool wake = rc == 0 && !io->releasing;
-    if (wake)
-        io->releasing = true;
-    pthread_mutex_unlock(&io->lock);
-    if (wake)
-        uv_async_send(&io->wake);
+    release_soon(io, rc);
+    return rc;
+}
+
+int gw_io_drop(struct gw_io *io, uint64_t request)
+{
+    pthread_mutex_lock(&io->lock);
+    int rc = io->down || io->closing ? GW_ECLOSED : 0;
+    if (rc == 0)
+        rc = gw_array_push(&io->drops, request);
+    release_soon(io, rc);
     return rc;
 }
 

@@ -44,6 +44,9 @@ int gw_io_room(struct gw_io *io);
  * nobody waits for it, and a wake-up for each of a million would cost more than the tasks. */
 int gw_io_release(struct gw_io *io, uint64_t job, uint32_t index);
 
+/* gw_io_drop queues in the same way that what a lookup holds was given up. */
+int gw_io_drop(struct gw_io *io, uint64_t request);
+
 /* gw_io_peer_pid is the scheduler's process. */
 pid_t gw_io_peer_pid(const struct gw_io *io);
 

@@ -7,25 +7,6 @@
 
 enum { LOG_BYTES_MAX = 256 << 10 };
 
-/* Sends what `message` asks under the call's number, which the caller has put into it. */
-static int ask(struct gw_call *call, struct gw_client *client, struct gw_message *message,
-               uint64_t timeout_ns, struct gw_error *error)
-{
-    int rc = gw_call_send(call, client, message, -1);
-    if (rc == GW_ECLOSED)
-        return gw_client_down_error(client, error);
-    if (rc < 0)
-        return gw_error_set(error, rc, "%s", gw_error_text(rc));
-    return gw_call_wait(call, client, timeout_ns, error);
-}
-
-static int start(struct gw_client *client, struct gw_error *error)
-{
-    if (client->inlined)
-        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
-    return gw_client_start(client, 0, error);
-}
-
 static int decode_body(const struct gw_call *call, struct gw_value **value, struct gw_error *error)
 {
     if (call->body_bytes == 0) {
@@ -41,21 +22,16 @@ int gw_client_query(struct gw_client *client, const char *what, const struct gw_
     struct gw_buffer encoded = {0};
     struct gw_value *nil = gw_nil();
     struct gw_call call;
-    int rc = start(client, error);
-    if (rc == 0 && (rc = gw_codec_encode(arguments ? arguments : nil, NULL, &encoded)) < 0)
-        gw_error_set(error, rc, "query %s: %s", what, gw_error_text(rc));
+    int rc = gw_codec_encode(arguments ? arguments : nil, NULL, &encoded);
     gw_value_unref(nil);
     if (rc < 0)
-        return rc;
+        return gw_error_set(error, rc, "query %s: %s", what, gw_error_text(rc));
 
-    gw_call_open(&call, client);
     struct gw_message message = {
         .type = GW_MESSAGE_query,
-        .query = {.request = call.request,
-                  .what = what,
-                  .arguments = {encoded.data, (uint32_t)encoded.size}},
+        .query = {.what = what, .arguments = {encoded.data, (uint32_t)encoded.size}},
     };
-    rc = ask(&call, client, &message, UINT64_MAX, error);
+    rc = gw_call_make(&call, client, &message, &message.query.request, UINT64_MAX, error);
     if (rc == 0)
         rc = decode_body(&call, answer, error);
     gw_call_close(&call, client);
@@ -66,15 +42,11 @@ int gw_client_query(struct gw_client *client, const char *what, const struct gw_
 int gw_job_cancel(struct gw_client *client, uint64_t job, bool hard, struct gw_error *error)
 {
     struct gw_call call;
-    int rc = start(client, error);
-    if (rc < 0)
-        return rc;
-    gw_call_open(&call, client);
     struct gw_message message = {
         .type = GW_MESSAGE_cancel,
-        .cancel = {.request = call.request, .job = job, .index = GW_INDEX_ALL, .hard = hard},
+        .cancel = {.job = job, .index = GW_INDEX_ALL, .hard = hard},
     };
-    rc = ask(&call, client, &message, UINT64_MAX, error);
+    int rc = gw_call_make(&call, client, &message, &message.cancel.request, UINT64_MAX, error);
     gw_call_close(&call, client);
     return rc;
 }
@@ -104,15 +76,8 @@ int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int
                 struct gw_error *error)
 {
     struct gw_call call;
-    int rc = start(client, error);
-    if (rc < 0)
-        return rc;
-    gw_call_open(&call, client);
-    struct gw_message message = {
-        .type = GW_MESSAGE_wait,
-        .wait = {.request = call.request, .job = job},
-    };
-    rc = ask(&call, client, &message, timeout_ns, error);
+    struct gw_message message = {.type = GW_MESSAGE_wait, .wait = {.job = job}};
+    int rc = gw_call_make(&call, client, &message, &message.wait.request, timeout_ns, error);
     if (rc == 0)
         rc = read_end(&call, exit_code, error);
     gw_call_close(&call, client);
@@ -123,14 +88,9 @@ int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
                struct gw_log_chunk *chunk, struct gw_error *error)
 {
     struct gw_call call;
-    int rc = start(client, error);
-    if (rc < 0)
-        return rc;
-    gw_call_open(&call, client);
     struct gw_message message = {
         .type = GW_MESSAGE_log_read,
-        .log_read = {.request = call.request,
-                     .job = request->job,
+        .log_read = {.job = request->job,
                      .index = request->index,
                      .attempt = request->attempt,
                      .rank = request->rank,
@@ -140,7 +100,7 @@ int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
                      .follow = request->follow,
                      .after = request->attempt ? 0 : request->after},
     };
-    rc = ask(&call, client, &message, UINT64_MAX, error);
+    int rc = gw_call_make(&call, client, &message, &message.log_read.request, UINT64_MAX, error);
     if (rc == 0) {
         struct gw_value *data = gw_bytes_copy(call.body, call.body_bytes);
         if (data)

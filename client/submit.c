@@ -215,10 +215,7 @@ int gw_submit_call(struct gw_client *client, struct gw_future **future, struct g
 
 struct gw_value *gw_ref_future(struct gw_graph *graph, const struct gw_future *future)
 {
-    const struct gw_bundle *bundle = future->bundle;
-    size_t i = (size_t)(future - bundle->futures);
-    uint32_t row = bundle->rows ? bundle->rows[i] : (uint32_t)i;
-    return gw_ref(gw_graph_external(graph, bundle->job, row));
+    return gw_ref(gw_graph_external(graph, gw_future_job(future), gw_future_index(future)));
 }
 
 /* -- Maps ----------------------------------------------------------------------------------------

@@ -58,6 +58,8 @@ static const struct gw_relation release[] = {
     END,
 };
 
+static const struct gw_relation replicate[] = {ROWS(replicate.job, replicate.index), END};
+
 static const struct gw_relation registration[] = {
     ROWS(registration.object_job, registration.object_index),
     ROWS(registration.object_job, registration.object_rank),
@@ -108,6 +110,7 @@ const struct gw_relation *gw_relation_of(uint32_t type)
         OF(submit)
         OF(done)
         OF(release)
+        OF(replicate)
         OF(registration)
         OF(assign)
         OF(started)

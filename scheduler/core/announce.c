@@ -6,39 +6,49 @@
 
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
 
 #include <string.h>
 
+uint32_t gw_sched_tell(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
+                       uint32_t row)
+{
+    if (job->tasks.state[row] == GW_TASK_DONE) {
+        gw_sched_send_done(sched, to, job, row);
+        return GW_TASK_TOLD;
+    }
+    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    struct gw_msg_failed *failed =
+        &gw_sched_send(sched, to->session->remote, GW_MESSAGE_failed)->failed;
+    failed->request = to->request;
+    failed->index = to->index;
+    failed->code = job->tasks.state[row] == GW_TASK_CANCELLED ? GW_ECANCELLED : failure->code;
+    if (job->tasks.state[row] == GW_TASK_FAILED && (job->tasks.flags[row] & GW_TASK_DEPENDENT))
+        failed->code = GW_EDEPENDENCY;
+    failed->exit_code = failure->exit_code;
+    failed->attempt = failure->attempt;
+    failed->text = gw_sched_text(sched, failure->text);
+    return GW_TASK_TOLD | GW_TASK_TOLD_FAILED;
+}
+
 static void tell_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     uint16_t flags = job->tasks.flags[row];
-    if (!job->session || !(flags & GW_TASK_HELD) || (flags & GW_TASK_TOLD) ||
-        !gw_sched_task_final(job, row))
+    if (!gw_sched_task_final(job, row))
         return;
-    uint32_t told = GW_TASK_TOLD;
-    if (job->tasks.state[row] == GW_TASK_DONE) {
-        gw_sched_send_done(sched, job, row);
-    } else {
-        told |= GW_TASK_TOLD_FAILED;
-        const struct gw_failure *failure = gw_sched_failure_of(job, row);
-        struct gw_msg_failed *failed =
-            &gw_sched_send(sched, job->session->remote, GW_MESSAGE_failed)->failed;
-        failed->request = job->request;
-        failed->index = row;
-        failed->code = job->tasks.state[row] == GW_TASK_CANCELLED ? GW_ECANCELLED : failure->code;
-        if (job->tasks.state[row] == GW_TASK_FAILED && (flags & GW_TASK_DEPENDENT))
-            failed->code = GW_EDEPENDENCY;
-        failed->exit_code = failure->exit_code;
-        failed->attempt = failure->attempt;
-        failed->text = gw_sched_text(sched, failure->text);
+    if (job->session && (flags & GW_TASK_HELD) && !(flags & GW_TASK_TOLD)) {
+        const struct gw_hearer owner = {job->session, job->request, row};
+        GW_FACT(sched, told, .job = job, .index = row,
+                .flags = gw_sched_tell(sched, &owner, job, row));
     }
-    GW_FACT(sched, told, .job = job, .index = row, .flags = told);
+    if (job->shared)
+        gw_sched_shares_tell(sched, job, row);
 }
 
 void gw_sched_announce_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
-    if (!(job->tasks.flags[row] & GW_TASK_HELD))
+    if (!(job->tasks.flags[row] & GW_TASK_HELD) && !gw_sched_shares_of(job, row))
         return;
     uint64_t number = sched->facts + (sched->commit.size > 0); /* of the facts so far */
     if (!job->detached || number <= sched->committed || GW_PLANTED(5)) {

@@ -4,7 +4,11 @@
 
 #include "scheduler/core/state.h"
 
-/* gw_sched_announce_task tells the session that one of its targets ended: at once, or after the
+/* gw_sched_tell tells one session how a task ended; gives the flags that say what it was told. */
+uint32_t gw_sched_tell(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
+                       uint32_t row);
+
+/* gw_sched_announce_task tells all that hold a task's result that it ended: at once, or after the
  * commit where the job is detached. */
 void gw_sched_announce_task(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 

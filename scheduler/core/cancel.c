@@ -11,6 +11,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/settle.h"
+#include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
 
 static uint64_t grace_of(const struct gw_spec *spec, const struct gw_cancel *cancel)
@@ -74,6 +75,21 @@ void gw_sched_cancel_job(struct gw_sched *sched, struct gw_job *job, const struc
         gw_sched_cancel_task(sched, job, row, cancel);
 }
 
+void gw_sched_abandon_job(struct gw_sched *sched, struct gw_job *job,
+                          const struct gw_cancel *cancel)
+{
+    bool cancelled = false;
+    for (uint32_t row = job->tasks.count; row-- > 0 && job->unfinished > 0;) {
+        if (gw_sched_task_final(job, row) || job->tasks.users[row] > 0 ||
+            gw_sched_task_awaited(sched, job, row))
+            continue;
+        if (!cancelled)
+            GW_FACT(sched, job_cancelled, .job = job);
+        cancelled = true;
+        gw_sched_cancel_task(sched, job, row, cancel);
+    }
+}
+
 void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
                         const struct gw_msg_cancel *message)
 {
@@ -101,7 +117,8 @@ void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
                          (unsigned long long)job->id);
         else if (job->tasks.state[message->index] != GW_TASK_FAILED &&
                  job->tasks.state[message->index] != GW_TASK_CANCELLED &&
-                 !(job->tasks.flags[message->index] & GW_TASK_TOLD_FAILED))
+                 !(job->tasks.flags[message->index] & GW_TASK_TOLD_FAILED) &&
+                 !gw_sched_share_failed(job, message->index))
             gw_error_set(&error, GW_EINVAL, "task %u of job %llu has not failed", message->index,
                          (unsigned long long)job->id);
         else

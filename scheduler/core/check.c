@@ -2,6 +2,7 @@
 #include "scheduler/core/lane.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
 
@@ -195,6 +196,7 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
 {
     struct gw_tasks *tasks = &job->tasks;
     uint32_t unfinished = 0, done = 0, failed = 0, cancelled = 0, placed = 0, held = 0, objects = 0;
+    uint32_t shared = 0;
     struct tally tally = {calloc(tasks->count + 1, sizeof *tally.users)};
     GW_MUST_PTR(tally.users);
     for (uint32_t row = 0; row < tasks->count; row++) {
@@ -207,6 +209,13 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
         bool holds = (tasks->flags[row] & GW_TASK_HELD) != 0;
         held += holds;
         tally.users[row] += holds;
+        for (const struct gw_share *share = gw_sched_shares_of(job, row); share;
+             share = share->next) {
+            assert(share->job == job && share->index == row);
+            assert((share->session == NULL) == (share->name != NULL));
+            tally.users[row]++;
+            shared++;
+        }
         for (uint32_t at = tasks->object[row]; at != GW_NONE; at = sched->objects.items[at].next)
             objects++;
         if (!job->compacted)
@@ -222,7 +231,7 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
     assert(job->compacted || foreign == job->needed);
     assert(unfinished == job->unfinished && done == job->done && failed == job->failed);
     assert(cancelled == job->cancelled_tasks && placed == job->placed && held == job->held);
-    assert(objects == job->objects);
+    assert(objects == job->objects && shared == job->shared);
     assert(job->state != GW_JOB_ENDED || unfinished == 0);
     assert(job->state != GW_JOB_RUNNING || unfinished > 0);
 }

@@ -18,6 +18,7 @@ struct gw_gang_try;
 struct gw_end;
 struct gw_question;
 struct gw_event;
+struct gw_share;
 
 /* What is charged to a task. */
 struct gw_charges {

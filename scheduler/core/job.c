@@ -11,6 +11,7 @@
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/settle.h"
+#include "scheduler/core/share.h"
 #include "scheduler/core/submission.h"
 #include "scheduler/core/task.h"
 
@@ -239,6 +240,7 @@ void gw_sched_apply_job_compacted(struct gw_sched *sched, const struct gw_fact_j
 void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
 {
     return_borrowed(sched, job);
+    gw_sched_shares_free(sched, job);
     for (uint32_t row = 0; job->objects > 0; row++)
         gw_sched_objects_drop(sched, job, row);
     gw_sched_job_leave_session(job);
@@ -331,14 +333,15 @@ static void tell_forget(struct gw_sched *sched, const struct gw_job *job)
 static bool may_compact(const struct gw_job *job)
 {
     return !job->compacted && !job->detached && job->state == GW_JOB_ENDED &&
-           (!job->session || job->held == 0) && job->objects == 0 && job->needed == 0 &&
-           job->borrowers == 0;
+           (!job->session || job->held == 0) && job->shared == 0 && job->objects == 0 &&
+           job->needed == 0 && job->borrowers == 0;
 }
 
 /* Nobody holds or needs a result of it (those that a detached job keeps go with it). */
 static bool may_forget(const struct gw_job *job)
 {
     return job->state == GW_JOB_ENDED && job->needed == 0 && job->questions == 0 &&
+           job->shared == 0 &&
            (job->detached || (job->objects == 0 && (!job->session || job->held == 0)));
 }
 

@@ -185,9 +185,10 @@ static void flush_done(struct gw_sched *sched, struct gw_session *session)
     done_clear(rows);
 }
 
-void gw_sched_send_done(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+void gw_sched_send_done(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
+                        uint32_t row)
 {
-    struct gw_session *session = job->session;
+    struct gw_session *session = to->session;
     struct gw_done_rows *rows = &session->done;
     bool gang = job->specs.items[job->tasks.spec[row]].message.ranks > 0;
     if (!session->dirty) {
@@ -198,8 +199,8 @@ void gw_sched_send_done(struct gw_sched *sched, struct gw_job *job, uint32_t row
         const struct gw_object *object = &sched->objects.items[at];
         const void *value = gw_sched_object_value(object);
         uint32_t size = value ? object->size : 0;
-        GW_MUST(gw_array_push(&rows->request, job->request));
-        GW_MUST(gw_array_push(&rows->index, row));
+        GW_MUST(gw_array_push(&rows->request, to->request));
+        GW_MUST(gw_array_push(&rows->index, to->index));
         GW_MUST(gw_array_push(&rows->rank, gang ? object->rank : GW_RANK_NONE));
         GW_MUST(gw_array_push(&rows->bytes, object->bytes));
         GW_MUST(gw_array_push(&rows->value_size, size));

@@ -40,8 +40,9 @@ void gw_sched_send_kill(struct gw_sched *sched, struct gw_worker *worker,
 /* gw_sched_send_assign adds the row of an attempt, after what its worker must know before. */
 void gw_sched_send_assign(struct gw_sched *sched, uint32_t slot);
 
-/* gw_sched_send_done adds the rows of a finished target, one a rank. */
-void gw_sched_send_done(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+/* gw_sched_send_done adds the rows of a finished task, one a rank, for who holds it. */
+void gw_sched_send_done(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
+                        uint32_t row);
 
 /* gw_sched_outbox_forget takes a peer that is gone out of what leaves at the end of the step. */
 void gw_sched_outbox_forget(struct gw_sched *sched, const struct gw_worker *worker,

@@ -6,6 +6,7 @@
 
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
 
 #include "graph/wire/codec.h"
@@ -250,6 +251,10 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
     }
     if (strcmp(what, "jobs") == 0) {
         *answer = query_jobs(sched);
+        return 0;
+    }
+    if (strcmp(what, "published") == 0) {
+        *answer = gw_sched_query_published(sched);
         return 0;
     }
     if (strcmp(what, "workers") == 0) {

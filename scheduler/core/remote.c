@@ -8,6 +8,7 @@
 #include "scheduler/core/cancel.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/share.h"
 #include "scheduler/core/worker.h"
 
 #include <stdlib.h>
@@ -86,9 +87,11 @@ void gw_sched_apply_remote_heard(struct gw_sched *sched, const struct gw_fact_re
         fact->remote->worker->heard_ns = sched->now_ns;
 }
 
-/* The session's attached jobs end with it; a job that was not submitted whole goes, too. */
+/* The session's attached jobs end with it, but for what others hold or need; a job that was not
+ * submitted whole goes, too. The newest go first: they need results of older ones. */
 static void session_close(struct gw_sched *sched, struct gw_session *session)
 {
+    gw_sched_shares_close(sched, session);
     for (struct gw_job *job = session->jobs, *next; job; job = next) {
         next = job->session_next;
         if (job->state == GW_JOB_OPEN && job->detached) {
@@ -97,10 +100,10 @@ static void session_close(struct gw_sched *sched, struct gw_session *session)
         }
         if (job->detached)
             continue;
-        gw_sched_cancel_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_SESSION});
         for (uint32_t row = 0; job->held > 0 && row < job->tasks.count; row++)
             if (job->tasks.flags[row] & GW_TASK_HELD)
                 GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
+        gw_sched_abandon_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_SESSION});
     }
     GW_FACT(sched, session_closed, .session = session);
 }
@@ -129,6 +132,7 @@ void gw_sched_apply_session_closed(struct gw_sched *sched,
     session->remote->session = NULL;
     gw_map_deinit(&session->requests);
     gw_map_deinit(&session->refused);
+    gw_map_deinit(&session->shares);
     gw_sched_done_rows_deinit(&session->done);
     free(session);
 }
@@ -156,6 +160,7 @@ void gw_sched_remote_free(struct gw_sched *sched, struct gw_remote *remote)
     if (remote->session) {
         gw_map_deinit(&remote->session->requests);
         gw_map_deinit(&remote->session->refused);
+        gw_map_deinit(&remote->session->shares);
         gw_sched_done_rows_deinit(&remote->session->done);
         free(remote->session);
     }

@@ -19,6 +19,7 @@
 #include "scheduler/core/queue.h"
 #include "scheduler/core/remote.h"
 #include "scheduler/core/settle.h"
+#include "scheduler/core/share.h"
 #include "scheduler/core/state.h"
 #include "scheduler/core/submission.h"
 #include "scheduler/core/task.h"
@@ -70,6 +71,7 @@ void gw_sched_free(struct gw_sched *sched)
             gw_sched_shape_free(sched, sched->shapes.items[i]);
         }
     gw_sched_questions_deinit(sched);
+    gw_strmap_deinit(&sched->published);
     gw_map_deinit(&sched->remotes);
     gw_map_deinit(&sched->jobs);
     gw_map_deinit(&sched->gangs);
@@ -200,6 +202,14 @@ static int on_client_message(struct gw_sched *sched, struct gw_remote *remote,
         return gw_sched_on_scatter(sched, session, &message->scatter);
     case GW_MESSAGE_release:
         return gw_sched_on_release(sched, session, &message->release);
+    case GW_MESSAGE_lookup:
+        return gw_sched_on_lookup(sched, session, &message->lookup);
+    case GW_MESSAGE_drop:
+        gw_sched_on_drop(sched, session, &message->drop);
+        return 0;
+    case GW_MESSAGE_publish:
+        gw_sched_on_publish(sched, session, &message->publish);
+        return 0;
     case GW_MESSAGE_fetch:
         gw_sched_on_fetch(sched, remote, &message->fetch);
         return 0;

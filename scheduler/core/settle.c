@@ -11,6 +11,7 @@
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
+#include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
 
 #include <stdio.h>
@@ -51,11 +52,14 @@ void gw_sched_retry(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     uint8_t state = job->tasks.state[row];
     if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) {
+        gw_sched_shares_retell(sched, job, row);
         run_again(sched, job, row, 1);
         return;
     }
     /* It runs, or ran, again already, for what needs it: only the telling is left. */
-    GW_FACT(sched, told, .job = job, .index = row);
+    if (job->tasks.flags[row] & GW_TASK_TOLD_FAILED)
+        GW_FACT(sched, told, .job = job, .index = row);
+    gw_sched_shares_retell(sched, job, row);
     gw_sched_announce_task(sched, job, row);
 }
 
@@ -174,7 +178,7 @@ static void settle_idle(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->idle.count; i++) {
         struct gw_row row = sched->idle.items[i];
-        bool needed = row.job->tasks.users[row.index] > 0 && !GW_PLANTED(9);
+        bool needed = row.job->tasks.users[row.index] > 0 && !GW_PLANTED(9) && !GW_PLANTED(120);
         if (row.job->tasks.state[row.index] != GW_TASK_DONE || needed ||
             row.job->state == GW_JOB_OPEN)
             continue;

@@ -110,6 +110,14 @@ struct gw_session {
     struct gw_map refused;  /* requests that were refused, of which more may be under way */
     struct gw_done_rows done;
     bool dirty; /* has rows to send */
+    struct gw_map shares; /* request -> struct gw_share * */
+};
+
+/* Who is told of a task's end, and as what. */
+struct gw_hearer {
+    struct gw_session *session;
+    uint64_t request;
+    uint32_t index;
 };
 
 /* -- Jobs and tasks ------------------------------------------------------------------------------
@@ -208,6 +216,8 @@ struct gw_job {
     struct gw_tasks tasks;
     struct gw_map names;    /* row -> text in the arena */
     struct gw_map failures; /* row -> struct gw_failure * */
+    struct gw_map shares;   /* row -> struct gw_share *, the first */
+    uint32_t shared;        /* shares of its tasks */
     GW_ARRAY(struct gw_place) places;
     uint32_t unfinished, done, failed, cancelled_tasks, placed, held;
     uint32_t objects;   /* alive */
@@ -464,6 +474,7 @@ struct gw_sched {
     GW_ARRAY(uint64_t) followed;      /* jobs with questions that were placed, by id */
 
     struct gw_map questions; /* relay -> struct gw_question * */
+    struct gw_strmap published; /* "uid/name" -> struct gw_share * */
 
     struct gw_buffer commit; /* this step's durable facts */
     uint64_t facts, committed;

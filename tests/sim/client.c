@@ -2,18 +2,18 @@
  * told: each target ends once, with the right value or for a reason that there was. */
 #include "tests/sim/sim.h"
 
-static void send(struct sim *sim, struct client *client, struct gw_message message)
+void sim_client_send(struct sim *sim, struct client *client, const struct gw_message *message)
 {
-    message.term = client->term;
-    message.peer = client->session;
-    message.sequence = ++client->sent;
-    struct gw_effect effect = {.message = message};
+    struct gw_effect effect = {.message = *message};
+    effect.message.term = client->term;
+    effect.message.peer = client->session;
+    effect.message.sequence = ++client->sent;
     if (client->conn)
         sim_send(sim, client->conn, 1, &effect);
 }
 
 /* A number for a call whose answer is awaited. */
-static uint64_t call(struct client *client, uint32_t answer)
+uint64_t sim_client_call(struct client *client, uint32_t answer)
 {
     uint64_t request = ++client->next_request;
     GW_MUST(gw_map_put(&client->calls, request, answer));
@@ -44,19 +44,21 @@ static void cancel(struct sim *sim, struct client *client, struct sim_job *job, 
         job->cancelled = true;
     else
         mark_cancelled(sim, job->work.items[row]);
-    send(sim, client,
-         (struct gw_message){.type = GW_MESSAGE_cancel,
-                             .cancel = {call(client, GW_MESSAGE_reply), job->id,
+    sim_client_send(
+        sim, client,
+        &(struct gw_message){.type = GW_MESSAGE_cancel,
+                             .cancel = {sim_client_call(client, GW_MESSAGE_reply), job->id,
                                         whole ? GW_INDEX_ALL : row, sim_chance(sim, 30)}});
 }
 
-static void fetch(struct sim *sim, struct client *client, const struct work *work, uint32_t rank)
+void sim_client_fetch(struct sim *sim, struct client *client, const struct work *work,
+                      uint32_t rank)
 {
-    uint64_t request = call(client, GW_MESSAGE_object);
+    uint64_t request = sim_client_call(client, GW_MESSAGE_object);
     GW_MUST(gw_map_put(&client->fetching, request, work->id << 8 | rank));
-    send(sim, client,
-         (struct gw_message){.type = GW_MESSAGE_fetch,
-                             .fetch = {request, work->job->id, work->row, rank}});
+    sim_client_send(sim, client,
+                    &(struct gw_message){.type = GW_MESSAGE_fetch,
+                                         .fetch = {request, work->job->id, work->row, rank}});
 }
 
 static void release(struct sim *sim, struct client *client, struct work *work)
@@ -64,25 +66,23 @@ static void release(struct sim *sim, struct client *client, struct work *work)
     sim_fault(sim, FAULT_RELEASE);
     work->held = false;
     if (work->told == TOLD_NOTHING)
-        mark_cancelled(sim, work); /* perhaps: nobody may want it now, or what only it needs */
-    for (uint32_t i = 0; i < work->dep_count && work->told == TOLD_NOTHING; i++)
-        if (!work->deps[i].on->held)
-            mark_cancelled(sim, work->deps[i].on);
+        sim_work_unwanted(work);
     uint32_t rank = 0;
-    send(sim, client,
-         (struct gw_message){.type = GW_MESSAGE_release,
+    sim_client_send(
+        sim, client,
+        &(struct gw_message){.type = GW_MESSAGE_release,
                              .release = {{&work->job->id, 1}, {&work->row, 1}, {&rank, 1}}});
 }
 
 static void retry(struct sim *sim, struct client *client, struct work *work)
 {
     sim_fault(sim, FAULT_RETRY);
-    uint64_t request = call(client, GW_MESSAGE_reply);
+    uint64_t request = sim_client_call(client, GW_MESSAGE_reply);
     GW_MUST(gw_map_put(&client->retrying, request, work->id));
     work->retried = true;
-    send(sim, client,
-         (struct gw_message){.type = GW_MESSAGE_retry,
-                             .retry = {request, work->job->id, work->row}});
+    sim_client_send(sim, client,
+                    &(struct gw_message){.type = GW_MESSAGE_retry,
+                                         .retry = {request, work->job->id, work->row}});
 }
 
 static void ask(struct sim *sim, struct client *client, struct sim_job *job)
@@ -90,31 +90,34 @@ static void ask(struct sim *sim, struct client *client, struct sim_job *job)
     static const char *const what[] = {"status", "jobs", "workers", "job", "tasks", "explain"};
     uint8_t arguments[16] = {
         0x81, 0xa3, 'j', 'o', 'b', 0xcd, (uint8_t)(job->id >> 8), (uint8_t)job->id};
-    send(sim, client,
-         (struct gw_message){
-             .type = GW_MESSAGE_query,
-             .query = {call(client, GW_MESSAGE_reply), what[sim_below(sim, 6)], {arguments, 8}}});
+    sim_client_send(sim, client,
+                    &(struct gw_message){.type = GW_MESSAGE_query,
+                                         .query = {sim_client_call(client, GW_MESSAGE_reply),
+                                                   what[sim_below(sim, 6)],
+                                                   {arguments, 8}}});
 }
 
 static void read_log(struct sim *sim, struct client *client, struct sim_job *job)
 {
     uint32_t row = (uint32_t)sim_below(sim, job->work.count);
     struct gw_message message = {.type = GW_MESSAGE_log_read};
-    message.log_read = (struct gw_msg_log_read){.request = call(client, GW_MESSAGE_log_data),
-                                                .job = job->id,
-                                                .index = row,
-                                                .stream = 1,
-                                                .bytes_max = 1000,
-                                                .follow = sim_chance(sim, 50)};
-    send(sim, client, message);
+    message.log_read =
+        (struct gw_msg_log_read){.request = sim_client_call(client, GW_MESSAGE_log_data),
+                                 .job = job->id,
+                                 .index = row,
+                                 .stream = 1,
+                                 .bytes_max = 1000,
+                                 .follow = sim_chance(sim, 50)};
+    sim_client_send(sim, client, &message);
 }
 
 static void wait_for(struct sim *sim, struct client *client, struct sim_job *job)
 {
     job->waited = true;
-    send(sim, client,
-         (struct gw_message){.type = GW_MESSAGE_wait,
-                             .wait = {call(client, GW_MESSAGE_reply), job->id}});
+    sim_client_send(
+        sim, client,
+        &(struct gw_message){.type = GW_MESSAGE_wait,
+                             .wait = {sim_client_call(client, GW_MESSAGE_reply), job->id}});
 }
 
 static void act_on_work(struct sim *sim, struct client *client, struct work *work)
@@ -123,7 +126,7 @@ static void act_on_work(struct sim *sim, struct client *client, struct work *wor
         release(sim, client, work);
     } else if (work->told == TOLD_DONE && work->held) {
         uint32_t ranks = work->ranks ? work->ranks : 1;
-        fetch(sim, client, work, (uint32_t)sim_below(sim, ranks));
+        sim_client_fetch(sim, client, work, (uint32_t)sim_below(sim, ranks));
     } else if (work->told == TOLD_FAILED && work->held && !work->retried && !work->infeasible &&
                sim_chance(sim, 50)) {
         retry(sim, client, work);
@@ -161,8 +164,10 @@ static void act(struct sim *sim, struct client *client)
         ask(sim, client, job);
     } else if (what < 84) {
         read_log(sim, client, job);
-    } else if (what < 92 && !job->waited) {
+    } else if (what < 88 && !job->waited) {
         wait_for(sim, client, job);
+    } else {
+        sim_share_act(sim, client);
     }
 }
 
@@ -187,17 +192,39 @@ struct sim_job *sim_client_job(struct sim *sim, const struct client *client, uin
     sim_fail(sim, "client %u is told of a job that it did not submit", client->number);
 }
 
+/* The task that a row of `done`, or a `failed`, is about. */
+static struct work *end_of(struct sim *sim, const struct client *client, uint64_t request,
+                           uint32_t index)
+{
+    const struct share *share = sim_share_find(client, request);
+    struct work *work =
+        share ? share->work : sim_client_job(sim, client, request)->work.items[index];
+    SIM_CHECK(sim, work, "told of the end before what was found");
+    return work;
+}
+
+static void take_done_own(struct sim *sim, struct work *work, uint32_t rank)
+{
+    SIM_CHECK(sim, work->target, "told of a task that is no target");
+    SIM_CHECK(sim, work->told != TOLD_FAILED && !(work->ranks_told & 1u << rank),
+              "target %llu (rank %u) ends twice", (unsigned long long)work->id, rank);
+    work->ranks_told |= 1u << rank;
+    work->told = TOLD_DONE;
+}
+
 static void take_done(struct sim *sim, struct client *client, const struct gw_msg_done *done)
 {
     const uint8_t *values = done->values.data;
     for (uint32_t i = 0; i < done->request.count; i++) {
-        struct sim_job *job = sim_client_job(sim, client, gw_col64_at(done->request, i));
         uint32_t rank = gw_col32_at(done->rank, i), size = gw_col32_at(done->value_size, i);
-        struct work *work = job->work.items[gw_col32_at(done->index, i)];
+        uint64_t request = gw_col64_at(done->request, i);
         rank = rank == GW_RANK_NONE ? 0 : rank;
-        SIM_CHECK(sim, work->target, "told of a task that is no target");
-        SIM_CHECK(sim, work->told != TOLD_FAILED && !(work->ranks_told & 1u << rank),
-                  "target %llu (rank %u) ends twice", (unsigned long long)work->id, rank);
+        struct work *work = end_of(sim, client, request, gw_col32_at(done->index, i));
+        struct share *share = sim_share_find(client, request);
+        if (share)
+            sim_share_told(sim, share, TOLD_DONE, rank);
+        else
+            take_done_own(sim, work, rank);
         SIM_CHECK(sim, gw_col64_at(done->bytes, i) == work->bytes, "a value of another size");
         if (size >= 8) {
             uint64_t value;
@@ -206,21 +233,25 @@ static void take_done(struct sim *sim, struct client *client, const struct gw_ms
                       (unsigned long long)work->id);
         }
         values += size;
-        work->ranks_told |= 1u << rank;
-        work->told = TOLD_DONE;
     }
 }
 
 static void take_failed(struct sim *sim, struct client *client, const struct gw_msg_failed *failed)
 {
-    struct sim_job *job = sim_client_job(sim, client, failed->request);
-    struct work *work = job->work.items[failed->index];
-    SIM_CHECK(sim, work->target && work->told == TOLD_NOTHING, "target %llu ends twice",
+    struct work *work = end_of(sim, client, failed->request, failed->index);
+    struct share *share = sim_share_find(client, failed->request);
+    if (share)
+        sim_share_told(sim, share, TOLD_FAILED, 0);
+    SIM_CHECK(sim, share || (work->target && work->told == TOLD_NOTHING), "target %llu ends twice",
               (unsigned long long)work->id);
-    SIM_CHECK(sim, sim_work_may_fail(sim, work, failed->code),
+    /* What nobody held may have been cancelled with what needed it, before it was looked up. */
+    bool unwanted = share && failed->code == GW_ECANCELLED && !work->held;
+    SIM_CHECK(sim, unwanted || sim_work_may_fail(sim, work, failed->code),
               "target %llu fails for no reason: %s: %s", (unsigned long long)work->id,
               gw_error_name(failed->code), failed->text);
     SIM_CHECK(sim, *failed->text, "a failure without a text");
+    if (share)
+        return;
     work->told = TOLD_FAILED;
     work->code = failed->code;
 }
@@ -233,6 +264,11 @@ static void take_object(struct sim *sim, struct client *client, const struct gw_
     SIM_CHECK(sim, known, "an object that nobody asked for");
     (void)gw_map_remove(&client->fetching, object->request);
     const struct work *work = sim_work_find(sim, id >> 8);
+    bool held = sim_share_holds(client, work) ||
+                (work->held && work->told == TOLD_DONE && work->job->client == client);
+    SIM_CHECK(sim, object->code != GW_ENOENT || !held,
+              "the result of task %llu is gone, and client %u holds it",
+              (unsigned long long)work->id, client->number);
     if (object->code < 0)
         return; /* it was given up, or made again and failed */
     if (packet->token_count)
@@ -321,6 +357,10 @@ void sim_client_take(struct sim *sim, struct client *client, const struct gw_mes
     case GW_MESSAGE_reply:
         take_reply(sim, client, &message->reply);
         break;
+    case GW_MESSAGE_held:
+        answered(sim, client, message->held.request, GW_MESSAGE_held);
+        sim_share_take(sim, client, &message->held);
+        break;
     case GW_MESSAGE_log_data:
         answered(sim, client, message->log_data.request, GW_MESSAGE_log_data);
         break;
@@ -398,7 +438,7 @@ bool sim_client_settled(struct sim *sim, struct client *client)
                 return false;
     }
     (void)sim;
-    return client->calls.count == 0;
+    return client->calls.count == 0 && sim_shares_settled(client);
 }
 
 void sim_client_free(struct sim *sim, struct client *client)
@@ -407,5 +447,6 @@ void sim_client_free(struct sim *sim, struct client *client)
     gw_map_deinit(&client->calls);
     gw_map_deinit(&client->fetching);
     gw_map_deinit(&client->retrying);
+    sim_shares_free(client);
     gw_array_deinit(&client->jobs);
 }

@@ -31,6 +31,7 @@ static const struct {
     {"lost-result", "a lost result is not made again"},
     {"early-release", "a result is released while somebody needs it"},
     {"failure-stops", "a failure does not reach what depends on it"},
+    [120] = {"first-holder", "a result goes when the first of its holders lets go"},
 };
 enum { PLANTED_COUNT = sizeof planted / sizeof *planted };
 #endif
@@ -104,12 +105,13 @@ static int find_planted(const char *name, uint64_t seeds)
 {
     gw_planted = 0;
     for (int i = 1; i < PLANTED_COUNT; i++)
-        if (strcmp(planted[i].name, name) == 0)
+        if (planted[i].name && strcmp(planted[i].name, name) == 0)
             gw_planted = i;
     if (!gw_planted) {
         fprintf(stderr, "gangway-sim-planted: there is no bug %s; there are:\n", name);
         for (int i = 1; i < PLANTED_COUNT; i++)
-            fprintf(stderr, "  %-20s %s\n", planted[i].name, planted[i].what);
+            if (planted[i].name)
+                fprintf(stderr, "  %-20s %s\n", planted[i].name, planted[i].what);
         return 2;
     }
     int ends[2];

@@ -56,6 +56,10 @@ enum {
     X(CANCEL, "task or job cancelled")                                                             \
     X(RETRY, "failed task retried")                                                                \
     X(RELEASE, "future given up")                                                                  \
+    X(SHARE, "task looked up")                                                                     \
+    X(DROP, "looked-up future given up")                                                           \
+    X(PUBLISH, "result published")                                                                 \
+    X(UNPUBLISH, "result unpublished")                                                             \
     X(REFUSED, "submission refused")
 
 enum fault {
@@ -202,6 +206,15 @@ struct gang {
 /* -- Clients -------------------------------------------------------------------------------------
  */
 
+/* A future of a task that was looked up. */
+struct share {
+    uint64_t request;
+    struct work *promised, *work; /* as sent, and as told; NULL: not yet, or not found */
+    bool dropped;
+    enum told told;
+    uint32_t ranks_told;
+};
+
 struct client {
     struct sim *sim;
     uint32_t number;
@@ -214,6 +227,7 @@ struct client {
     struct gw_map calls;    /* request -> message type that answers it */
     struct gw_map fetching; /* request -> work id << 8 | rank */
     struct gw_map retrying; /* request -> work id */
+    GW_ARRAY(struct share *) shares;
 };
 
 /* -- The world -----------------------------------------------------------------------------------
@@ -329,6 +343,23 @@ void sim_client_kill(struct sim *sim, struct client *client);
 void sim_client_finish(struct sim *sim, struct client *client);
 bool sim_client_settled(struct sim *sim, struct client *client);
 void sim_client_free(struct sim *sim, struct client *client);
+void sim_client_send(struct sim *sim, struct client *client, const struct gw_message *message);
+uint64_t sim_client_call(struct client *client, uint32_t answer);
+void sim_client_fetch(struct sim *sim, struct client *client, const struct work *work,
+                      uint32_t rank);
+
+/* -- share.c */
+void sim_share_act(struct sim *sim, struct client *client);
+struct share *sim_share_find(const struct client *client, uint64_t request);
+bool sim_share_holds(const struct client *client, const struct work *work);
+void sim_share_promise(struct sim *sim, const struct client *client,
+                       const struct gw_msg_held *held);
+void sim_share_take(struct sim *sim, struct client *client, const struct gw_msg_held *held);
+void sim_share_told(struct sim *sim, struct share *share, enum told told, uint32_t rank);
+bool sim_shares_settled(const struct client *client);
+/* sim_published_tokens counts the published values that lie in descriptors of the scheduler. */
+size_t sim_published_tokens(struct sim *sim);
+void sim_shares_free(struct client *client);
 
 /* -- work.c */
 struct sim_job *sim_job_make(struct sim *sim, struct client *client);
@@ -337,6 +368,8 @@ uint64_t sim_work_value(const struct work *work, uint32_t rank);
 uint64_t sim_work_inputs(const struct work *work);
 bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code);
 struct work *sim_work_find(struct sim *sim, uint64_t id);
+/* sim_work_unwanted marks what may be cancelled because nobody holds it any more. */
+void sim_work_unwanted(struct work *work);
 void sim_work_free(struct sim *sim);
 void sim_job_scatter(struct sim *sim, struct client *client);
 

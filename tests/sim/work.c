@@ -39,6 +39,15 @@ uint64_t sim_work_value(const struct work *work, uint32_t rank)
     return sim_hash(sim_hash(work->id, rank), sim_work_inputs(work)) | 1;
 }
 
+/* Perhaps: nobody may want it now, or what only it needs. */
+void sim_work_unwanted(struct work *work)
+{
+    work->cancelled = true;
+    for (uint32_t i = 0; i < work->dep_count; i++)
+        if (!work->deps[i].on->held)
+            work->deps[i].on->cancelled = true;
+}
+
 /* -- What may become of it -----------------------------------------------------------------------
  */
 
@@ -147,8 +156,9 @@ static void shape(struct sim *sim, struct work *work)
 
 static bool usable(const struct work *on, const struct sim_job *job)
 {
-    return on->job->client == job->client && on->job != job && on->job->accepted && on->held &&
-           (!job->detached || on->job->detached) && !on->infeasible;
+    bool holds = (on->job->client == job->client && on->held) || sim_share_holds(job->client, on);
+    return holds && on->job != job && on->job->accepted && (!job->detached || on->job->detached) &&
+           !on->infeasible;
 }
 
 static void depend(struct sim *sim, struct work *work)

@@ -93,6 +93,18 @@ static void check_survives(struct sim *sim, const struct sim_job *job, uint64_t 
     gw_sched_free(sched);
 }
 
+static void check_end_survives(struct sim *sim, const struct client *client, uint64_t request,
+                               uint32_t index)
+{
+    const struct share *share = sim_share_find(client, request);
+    const struct sim_job *job = share ? NULL : sim_client_job(sim, client, request);
+    if (share) {
+        job = share->promised->job;
+        index = share->promised->row;
+    }
+    check_survives(sim, job, job->promised, index);
+}
+
 static void check_told(struct sim *sim, const struct client *client,
                        const struct gw_message *message)
 {
@@ -100,15 +112,14 @@ static void check_told(struct sim *sim, const struct client *client,
         struct sim_job *job = sim_client_job(sim, client, message->accepted.request);
         job->promised = message->accepted.job;
         check_survives(sim, job, job->promised, GW_INDEX_ALL);
+    } else if (message->type == GW_MESSAGE_held) {
+        sim_share_promise(sim, client, &message->held);
     } else if (message->type == GW_MESSAGE_failed) {
-        const struct sim_job *job = sim_client_job(sim, client, message->failed.request);
-        check_survives(sim, job, job->promised, message->failed.index);
+        check_end_survives(sim, client, message->failed.request, message->failed.index);
     } else if (message->type == GW_MESSAGE_done) {
-        for (uint32_t i = 0; i < message->done.request.count; i++) {
-            const struct sim_job *job =
-                sim_client_job(sim, client, gw_col64_at(message->done.request, i));
-            check_survives(sim, job, job->promised, gw_col32_at(message->done.index, i));
-        }
+        for (uint32_t i = 0; i < message->done.request.count; i++)
+            check_end_survives(sim, client, gw_col64_at(message->done.request, i),
+                               gw_col32_at(message->done.index, i));
     }
 }
 
@@ -374,8 +385,10 @@ static void check_liveness(struct sim *sim)
     deadline_ns = sim->now_ns + 300 * SECOND;
     while (gw_sched_idle_since_ns(sim->sched) == UINT64_MAX && next(sim))
         SIM_CHECK(sim, sim->now_ns < deadline_ns, "jobs do not end after all clients left");
-    SIM_CHECK(sim, sim->sched_tokens.count == 0, "the scheduler leaks %zu descriptors",
-              sim->sched_tokens.count);
+    size_t kept = sim_published_tokens(sim);
+    SIM_CHECK(sim, sim->sched_tokens.count == kept,
+              "the scheduler has %zu descriptors, %zu of them of published values",
+              sim->sched_tokens.count, kept);
     check_restore(sim);
 }
 

@@ -105,6 +105,30 @@ GW_API int gw_scatter(struct gw_client *client, const struct gw_value *value,
 GW_API int gw_gather(struct gw_client *client, struct gw_future *const *futures, size_t count,
                      struct gw_value **values, struct gw_error *error);
 
+/* Results that several clients of one user hold. Each future counts by itself: a result stays as
+ * long as one holds it, a task needs it, or it is published, also when the client that submitted it
+ * is gone; its task goes on likewise. All of these block for one answer of the scheduler.
+ *
+ * gw_client_lookup gives a future of its own of a task by name: what is published as `name`, else
+ * "JOB/NAME" (the task of job number JOB that was submitted with that name), else the task NAME of
+ * the latest job that has one. gw_client_task does so by number, as gw_future_job and
+ * gw_future_index give it. The task may be pending. GW_ENOENT: there is none, or its result was
+ * released. */
+GW_API int gw_client_lookup(struct gw_client *client, const char *name, struct gw_future **future,
+                            struct gw_error *error);
+GW_API int gw_client_task(struct gw_client *client, uint64_t job, uint32_t index,
+                          struct gw_future **future, struct gw_error *error);
+
+/* gw_publish keeps a future's result (it may be pending) under a name, 1 to 255 bytes of one line,
+ * until gw_unpublish or the end of the cluster; GW_EEXIST: the name is taken; GW_ELIMIT: 65,536
+ * are. gw_published gives a future of what is published; gw_unpublish lets go (futures of it keep
+ * it). GW_ENOENT: nothing is published so. The query "published" lists them. */
+GW_API int gw_publish(struct gw_client *client, const char *name, const struct gw_future *future,
+                      struct gw_error *error);
+GW_API int gw_published(struct gw_client *client, const char *name, struct gw_future **future,
+                        struct gw_error *error);
+GW_API int gw_unpublish(struct gw_client *client, const char *name, struct gw_error *error);
+
 /* gw_ref_future stands, inside `graph`, for the result of a future of an earlier submission or a
  * scatter (rank 0's of a gang); the future may be pending, and must not be released before the
  * graph was submitted. */

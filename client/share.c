@@ -1,0 +1,87 @@
+/* Results that several hold: looked up by name, published for others. A future of a lookup is a
+ * bundle of one, whose request the scheduler tells of the task's end; what it found comes with
+ * `held`, before that (bundle.c). */
+#include "client/client.h"
+
+static int look_up(struct gw_client *client, const struct gw_msg_lookup *lookup,
+                   struct gw_future **future, struct gw_error *error)
+{
+    struct gw_message message = {.type = GW_MESSAGE_lookup, .lookup = *lookup};
+    if (client->inlined)
+        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
+    int rc = gw_client_start(client, 0, error);
+    if (rc < 0)
+        return rc;
+    struct gw_call call;
+    gw_call_open(&call, client);
+    message.lookup.request = call.request;
+    struct gw_bundle *bundle = gw_bundle_new(client, call.request, NULL, 1);
+    rc = bundle ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc == 0) {
+        bundle->shared = true;
+        rc = gw_call_send(&call, client, &message, -1);
+        if (rc == 0)
+            rc = gw_call_wait(&call, client, UINT64_MAX, error);
+        else
+            rc = rc == GW_ECLOSED ? gw_client_down_error(client, error)
+                                  : gw_error_set(error, rc, "%s", gw_error_text(rc));
+    }
+    gw_call_close(&call, client);
+    if (rc == 0)
+        *future = &bundle->futures[0];
+    else if (bundle)
+        gw_bundle_drop(bundle);
+    return rc;
+}
+
+int gw_client_lookup(struct gw_client *client, const char *name, struct gw_future **future,
+                     struct gw_error *error)
+{
+    if (!name || !*name)
+        return gw_error_set(error, GW_EINVAL, "a task is looked up by a name: JOB/NAME or NAME");
+    return look_up(client, &(struct gw_msg_lookup){.name = name}, future, error);
+}
+
+int gw_client_task(struct gw_client *client, uint64_t job, uint32_t index,
+                   struct gw_future **future, struct gw_error *error)
+{
+    return look_up(client, &(struct gw_msg_lookup){.job = job, .index = index, .name = ""}, future,
+                   error);
+}
+
+int gw_published(struct gw_client *client, const char *name, struct gw_future **future,
+                 struct gw_error *error)
+{
+    if (!name || !*name)
+        return gw_error_set(error, GW_EINVAL, "what is published has a name");
+    return look_up(client, &(struct gw_msg_lookup){.kind = 1, .name = name}, future, error);
+}
+
+static int publish(struct gw_client *client, const struct gw_msg_publish *publish,
+                   struct gw_error *error)
+{
+    struct gw_call call;
+    struct gw_message message = {.type = GW_MESSAGE_publish, .publish = *publish};
+    int rc = gw_call_make(&call, client, &message, &message.publish.request, UINT64_MAX, error);
+    gw_call_close(&call, client);
+    return rc;
+}
+
+int gw_publish(struct gw_client *client, const char *name, const struct gw_future *future,
+               struct gw_error *error)
+{
+    if (!name || !*name)
+        return gw_error_set(error, GW_EINVAL, "a result is published under a name");
+    return publish(client,
+                   &(struct gw_msg_publish){.name = name,
+                                            .job = gw_future_job(future),
+                                            .index = gw_future_index(future)},
+                   error);
+}
+
+int gw_unpublish(struct gw_client *client, const char *name, struct gw_error *error)
+{
+    if (!name || !*name)
+        return gw_error_set(error, GW_EINVAL, "what is published has a name");
+    return publish(client, &(struct gw_msg_publish){.name = name}, error);
+}

@@ -1,0 +1,53 @@
+/* Shares: holds of a task's result beside its owner's: by a session that looked it up, or by a name
+ * under which it is published. A result goes when the last that holds or needs it lets go. */
+#ifndef GW_SCHEDULER_CORE_SHARE_H
+#define GW_SCHEDULER_CORE_SHARE_H
+
+#include "scheduler/core/state.h"
+
+#include <gangway/value.h>
+
+/* A session's share has a request; a published one has a name and no session. */
+struct gw_share {
+    struct gw_session *session;
+    uint64_t request;
+    char *name, *publisher;
+    uint64_t wall_ns; /* when it was published */
+    struct gw_job *job;
+    uint32_t index;
+    uint32_t told;         /* enum gw_task_flag: GW_TASK_TOLD, GW_TASK_TOLD_FAILED */
+    struct gw_share *next; /* of the task */
+};
+
+/* gw_sched_shares_of gives the first share of a task, NULL when it has none. */
+struct gw_share *gw_sched_shares_of(const struct gw_job *job, uint32_t row);
+
+/* gw_sched_shares_tell tells the sessions among them that the task has ended. */
+void gw_sched_shares_tell(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* gw_sched_share_failed: a session among them was told that it failed. gw_sched_shares_retell makes
+ * these wait for the next end. */
+bool gw_sched_share_failed(const struct gw_job *job, uint32_t row);
+void gw_sched_shares_retell(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* What clients ask. GW_EPROTO: a request that is in use. */
+int gw_sched_on_lookup(struct gw_sched *sched, struct gw_session *session,
+                       const struct gw_msg_lookup *lookup);
+void gw_sched_on_drop(struct gw_sched *sched, struct gw_session *session,
+                      const struct gw_msg_drop *drop);
+void gw_sched_on_publish(struct gw_sched *sched, struct gw_session *session,
+                         const struct gw_msg_publish *publish);
+
+/* gw_sched_shares_close drops all that a session holds. */
+void gw_sched_shares_close(struct gw_sched *sched, struct gw_session *session);
+
+/* gw_sched_shares_free frees a job's shares; they go with the scheduler only. */
+void gw_sched_shares_free(struct gw_sched *sched, struct gw_job *job);
+
+/* gw_sched_row_named finds a task by the name that it was submitted with; GW_NONE. */
+uint32_t gw_sched_row_named(const struct gw_job *job, const char *name);
+
+/* gw_sched_query_published lists what is published. */
+struct gw_value *gw_sched_query_published(const struct gw_sched *sched);
+
+#endif
