@@ -152,9 +152,9 @@ struct gw_bundle {
     bool shared;           /* one future, of a task that was looked up */
     uint32_t shared_index; /* of that task */
     uint32_t live;         /* futures not released */
-    uint32_t pending;     /* futures not ended */
-    const uint32_t *rows; /* ascending, one a future; NULL: future i is row i */
-    uint64_t *scattered;  /* jobs that hold its large arguments, owned */
+    uint32_t pending;      /* futures not ended */
+    const uint32_t *rows;  /* ascending, one a future; NULL: future i is row i */
+    uint64_t *scattered;   /* jobs that hold its large arguments, owned */
     uint32_t scattered_count;
     uint32_t count;
     struct gw_future futures[];

@@ -109,7 +109,7 @@ struct gw_session {
     struct gw_map requests; /* of jobs whose last chunk has not come -> struct gw_job * */
     struct gw_map refused;  /* requests that were refused, of which more may be under way */
     struct gw_done_rows done;
-    bool dirty; /* has rows to send */
+    bool dirty;           /* has rows to send */
     struct gw_map shares; /* request -> struct gw_share * */
 };
 
@@ -473,7 +473,7 @@ struct gw_sched {
     GW_ARRAY(uint64_t) revisited;     /* jobs whose questions can be answered now, by id */
     GW_ARRAY(uint64_t) followed;      /* jobs with questions that were placed, by id */
 
-    struct gw_map questions; /* relay -> struct gw_question * */
+    struct gw_map questions;    /* relay -> struct gw_question * */
     struct gw_strmap published; /* "uid/name" -> struct gw_share * */
 
     struct gw_buffer commit; /* this step's durable facts */
