@@ -312,23 +312,28 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
                             "this process was started to run tasks, but main did not begin with "
                             "gw_init(&argc, &argv)");
 
+    int rc = gw_cluster_check_resources(options->resources, error);
+    if (rc < 0)
+        return rc;
     hold_standard_streams();
     struct gw_client *client = calloc(1, sizeof *client);
     char *name = strdup(options->name ? options->name : program_invocation_short_name);
-    if (!client || !name) {
+    char *resources = strdup(options->resources ? options->resources : "");
+    if (!client || !name || !resources) {
         free(client);
         free(name);
+        free(resources);
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     }
     client->name = name;
     client->refs = 1;
     client->cluster_options.slots = options->slots;
     client->cluster_options.workers = options->workers;
+    client->cluster_options.resources = resources;
     client->inlined = inlined && strcmp(inlined, "1") == 0;
     pthread_mutex_init(&client->lock, NULL);
     pthread_mutex_init(&client->start_lock, NULL);
 
-    int rc = 0;
     if (client->inlined)
         rc = gw_inline_open(client, error);
     else if (address && *address && !options->private_cluster)
@@ -360,6 +365,7 @@ void gw_client_unref(struct gw_client *client)
     pthread_mutex_destroy(&client->lock);
     pthread_mutex_destroy(&client->start_lock);
     free(client->name);
+    free((void *)(uintptr_t)client->cluster_options.resources);
     free(client);
 }
 

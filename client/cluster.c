@@ -8,6 +8,7 @@
 #include "graph/base/array.h"
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
+#include "graph/model/resources.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -208,6 +209,10 @@ static int launch_start(struct launch *launch, struct gw_error *error)
         argv[argc++] = "--idle-stop";
         argv[argc++] = idle;
     }
+    if (launch->options.resources && *launch->options.resources) {
+        argv[argc++] = "--resources";
+        argv[argc++] = launch->options.resources;
+    }
     rc = spawn_daemon(argv, launch->log, (const int[]){ready_pipe[1], life_pipe[0]}, &launch->pid);
     if (rc != 0) {
         rc = gw_error_set(error, GW_ENOSCHEDULER, "cannot start %s: %s", binary, strerror(rc));
@@ -373,7 +378,7 @@ fail:
 
 int gw_cluster_grow(struct gw_cluster *cluster, uint32_t slots, struct gw_error *error)
 {
-    char binary[PATH_MAX], path[PATH_MAX], number[16], all[16];
+    char binary[PATH_MAX], path[PATH_MAX], number[16], all[16], name[40];
     pid_t pid;
     int rc = gw_cluster_find_binary(binary, error);
     if (rc < 0)
@@ -384,8 +389,9 @@ int gw_cluster_grow(struct gw_cluster *cluster, uint32_t slots, struct gw_error 
         return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
     snprintf(number, sizeof number, "%u", slots);
     snprintf(all, sizeof all, "%u", cluster->slots + slots);
-    const char *argv[] = {binary, "worker", "--dir", cluster->dir, "--slots",
-                          number, "--of",   all,     "--private",  NULL};
+    snprintf(name, sizeof name, "worker-grown-%zu", cluster->grown.count + 1);
+    const char *argv[] = {binary, "worker", "--dir",     cluster->dir, "--slots", number,
+                          "--of", all,      "--private", "--name",     name,      NULL};
     if (gw_array_reserve(&cluster->grown, 1) < 0)
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     else if ((rc = spawn_daemon(argv, log, (const int[]){-1, -1}, &pid)) != 0)
@@ -416,6 +422,16 @@ void gw_cluster_close(struct gw_cluster *cluster)
     gw_array_deinit(&cluster->grown);
     gw_dir_remove(cluster->dir, NULL); /* a scheduler that was killed could not */
     free(cluster);
+}
+
+int gw_cluster_check_resources(const char *text, struct gw_error *error)
+{
+    struct gw_arena arena = {0};
+    struct gw_resources resources;
+    struct gw_error why;
+    int rc = gw_resources_parse(text, &arena, &resources, &why);
+    gw_arena_deinit(&arena);
+    return rc < 0 ? gw_error_set(error, rc, "resources of the cluster: %s", why.text) : 0;
 }
 
 const char *gw_cluster_socket(const struct gw_cluster *cluster)

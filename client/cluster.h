@@ -11,9 +11,10 @@
 struct gw_cluster;
 
 struct gw_cluster_options {
-    uint32_t slots;       /* in all, split among the workers; 0: the cores of this machine */
-    uint32_t workers;     /* 0: 1 */
-    uint64_t idle_stop_s; /* of a shared cluster; 0: never */
+    uint32_t slots;        /* in all, split among the workers; 0: the cores of this machine */
+    uint32_t workers;      /* 0: 1 */
+    const char *resources; /* what its first worker offers by name, "license=1"; NULL: none */
+    uint64_t idle_stop_s;  /* of a shared cluster; 0: never */
 };
 
 /* gw_cluster_find_binary gives the path of the `gangway` binary: $GANGWAY_BINARY, beside
@@ -28,6 +29,9 @@ int gw_cluster_find_binary(char path[PATH_MAX], struct gw_error *error);
 int gw_cluster_open(const struct gw_cluster_options *options, struct gw_cluster **cluster,
                     struct gw_error *error);
 void gw_cluster_close(struct gw_cluster *cluster);
+
+/* gw_cluster_check_resources refuses (GW_EINVAL) what is no list of resources. */
+int gw_cluster_check_resources(const char *resources, struct gw_error *error);
 
 /* gw_cluster_socket is the path of its scheduler's socket; borrowed. */
 const char *gw_cluster_socket(const struct gw_cluster *cluster);

@@ -5,23 +5,31 @@
 #include "client/cli/cli.h"
 #include "client/env.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 extern char **environ;
 
-bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int argc, char **argv,
-                            int *exit_code)
+enum { TABLE_ROWS_MAX = 39 };
+
+/* The table, with help that says whose the resources are; texts: where those parts of it lie. */
+struct table {
+    struct gw_option rows[TABLE_ROWS_MAX + 1];
+    char gpus[40], memory[48], slots[64], resources[100];
+};
+
+static void make_table(struct gw_launch_options *launch, struct table *table)
 {
-    *launch = (struct gw_launch_options){.gang = gang};
     struct gw_task_options *task = &launch->task;
     const char *who = launch->gang ? "each rank" : "it";
-    char gpus[40], memory[48], slots[64];
-    snprintf(gpus, sizeof gpus, "GPUs that %s takes", who);
-    snprintf(memory, sizeof memory, "memory reserved for %s, like 8G", who);
-    snprintf(slots, sizeof slots, "slots that %s takes (default: 1)", who);
-    const struct gw_option table[] = {
+    snprintf(table->gpus, sizeof table->gpus, "GPUs that %s takes", who);
+    snprintf(table->memory, sizeof table->memory, "memory reserved for %s, like 8G", who);
+    snprintf(table->slots, sizeof table->slots, "slots that %s takes (default: 1)", who);
+    snprintf(table->resources, sizeof table->resources,
+             "named resources that %s takes, like\nlicense=1 (`gangway up --resources`)", who);
+    const struct gw_option rows[] = {
         {"ranks", 'n', GW_OPTION_U32, &task->ranks, "N", "processes of the gang (default: 1)"},
         {"detach", 'd', GW_OPTION_FLAG, &launch->detached, NULL,
          "print the job's number and leave it to\nthe cluster (`gangway up` first)"},
@@ -36,15 +44,62 @@ bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int arg
         {"fail-grace", 0, GW_OPTION_DURATION, &task->fail_grace_ns, "TIME",
          "the same when another rank failed\n(default: 200ms)"},
         {"retries", 0, GW_OPTION_U32, &task->retries, "N", "run again when it fails"},
+        {"backoff", 0, GW_OPTION_DURATION, &task->backoff_ns, "TIME",
+         "before the second attempt; doubled before\neach further one, up to 5m"},
         {"priority", 'p', GW_OPTION_I32, &task->priority, "P", "higher ones first"},
-        {launch->gang ? "slots-per-rank" : "slots", 0, GW_OPTION_U32, &task->slots, "N", slots},
-        {launch->gang ? "gpus-per-rank" : "gpus", 0, GW_OPTION_U32, &launch->gpus, "N", gpus},
-        {"memory", 0, GW_OPTION_SIZE, &task->memory_bytes, "SIZE", memory},
+        {launch->gang ? "slots-per-rank" : "slots", 0, GW_OPTION_U32, &task->slots, "N",
+         table->slots},
+        {launch->gang ? "gpus-per-rank" : "gpus", 0, GW_OPTION_U32, &launch->gpus, "N",
+         table->gpus},
+        {"gpu-memory", 0, GW_OPTION_SIZE, &task->gpu_memory_bytes, "SIZE",
+         "that each of its GPUs has at least"},
+        {"resources", 0, GW_OPTION_TEXT, &task->resources, "NAME=N,...", table->resources},
+        {"on", 0, GW_OPTION_TEXT, &task->workers, "WORKER,...",
+         "names of workers or hosts: runs only there\n(`gangway worker list`)"},
+        {"prefer", 0, GW_OPTION_TEXT, &launch->prefer, "WORKER,...",
+         "the same, but elsewhere where those\nhave no room"},
+        {"memory", 0, GW_OPTION_SIZE, &task->memory_bytes, "SIZE", table->memory},
         {"quiet", 'q', GW_OPTION_FLAG, &launch->quiet, NULL, "do not show its output"},
         {"json", 0, GW_OPTION_FLAG, &launch->json, NULL,
          "print JSON: a line for each line of output,\nthen one with the end"},
         {0},
     };
+    static_assert(sizeof rows <= sizeof table->rows, "TABLE_ROWS_MAX");
+    memcpy(table->rows, rows, sizeof rows);
+}
+
+/* What one option alone does not show; false, and a text was printed, when it is wrong. */
+static bool check(struct gw_launch_options *launch, const char *command)
+{
+    struct gw_task_options *task = &launch->task;
+    if (launch->gang && task->ranks == 0) {
+        fprintf(stderr, "gangway dispatch: -n 0: a gang has at least one rank\n");
+        return false;
+    }
+    for (size_t i = 0; i < launch->env.count; i++) {
+        if (strchr(launch->env.items[i], '='))
+            continue;
+        fprintf(stderr, "gangway %s: --env %s is not NAME=VALUE\n", command, launch->env.items[i]);
+        return false;
+    }
+    if (task->workers && launch->prefer) {
+        fprintf(stderr, "gangway %s: --on and --prefer: one of them\n", command);
+        return false;
+    }
+    if (launch->prefer) {
+        task->workers = launch->prefer;
+        task->workers_prefer = true;
+    }
+    task->gpus_per_rank = (int32_t)launch->gpus;
+    return true;
+}
+
+bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int argc, char **argv,
+                            int *exit_code)
+{
+    *launch = (struct gw_launch_options){.gang = gang};
+    struct table table;
+    make_table(launch, &table);
     const struct gw_options options = {
         .command = launch->gang ? "dispatch" : "submit",
         .arguments = "-- COMMAND [ARGUMENT...]",
@@ -55,30 +110,20 @@ bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int arg
         .details = "Without a running cluster a private one is started for it, with as many slots\n"
                    "as it needs. Its output is shown live; the exit code is its own. Ctrl-C once\n"
                    "ends it gently, twice at once.",
-        .table = launch->gang ? table : table + 1,
+        .table = launch->gang ? table.rows : table.rows + 1,
         .arguments_min = 1,
         .arguments_max = INT32_MAX,
         .command_line = true,
     };
     int first;
-    if (launch->gang)
-        task->ranks = 1;
+    if (gang)
+        launch->task.ranks = 1;
     if (!gw_options_parse(&options, argc, argv, &first, exit_code))
         return false;
-    if (launch->gang && task->ranks == 0) {
-        fprintf(stderr, "gangway dispatch: -n 0: a gang has at least one rank\n");
+    if (!check(launch, options.command)) {
         *exit_code = GW_EXIT_USAGE;
         return false;
     }
-    for (size_t i = 0; i < launch->env.count; i++) {
-        if (strchr(launch->env.items[i], '='))
-            continue;
-        fprintf(stderr, "gangway %s: --env %s is not NAME=VALUE\n", options.command,
-                launch->env.items[i]);
-        *exit_code = GW_EXIT_USAGE;
-        return false;
-    }
-    task->gpus_per_rank = (int32_t)launch->gpus;
     launch->command = (const char **)(uintptr_t)(argv + first);
     return true;
 }

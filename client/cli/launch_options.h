@@ -14,6 +14,7 @@ struct gw_launch_options {
 
     /* As they were typed. */
     uint32_t gpus;
+    const char *prefer;
     struct gw_option_texts env;
 };
 

@@ -16,6 +16,8 @@ int gw_cli_up(int argc, char **argv)
          "slots in all: tasks that run at once\n(default: the cores)"},
         {"workers", 'w', GW_OPTION_U32, &cluster.workers, "K",
          "worker processes that share the slots\n(default: 1)"},
+        {"resources", 0, GW_OPTION_TEXT, &cluster.resources, "NAME=N,...",
+         "what tasks may ask for by name, like\nlicense=1,tape=2; the first worker has it"},
         {"idle-stop", 0, GW_OPTION_DURATION, &idle_stop_ns, "TIME",
          "end when unused for so long (30m)"},
         {"listen", 0, GW_OPTION_TEXT, &listen, "ADDRESS", "not there yet"},
@@ -38,8 +40,13 @@ int gw_cli_up(int argc, char **argv)
                      "--listen %s: clusters of several machines are not there yet", listen);
         return gw_cli_error(&error);
     }
+    int rc = gw_cluster_check_resources(cluster.resources, &error);
+    if (rc < 0) {
+        fprintf(stderr, "gangway up: %s\n", error.text);
+        return GW_EXIT_USAGE;
+    }
     cluster.idle_stop_s = (idle_stop_ns + GW_NS_PER_S - 1) / GW_NS_PER_S;
-    int rc = gw_cluster_up(&cluster, &pid, &error);
+    rc = gw_cluster_up(&cluster, &pid, &error);
     if (rc < 0)
         return gw_cli_error(&error);
     if (json)

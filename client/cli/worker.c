@@ -10,11 +10,17 @@
 int gw_cli_worker(int argc, char **argv)
 {
     static const struct gw_column columns[] = {
-        {"id", "WORKER", GW_CELL_NUMBER},        {"host", "HOST", GW_CELL_TEXT},
-        {"state", "STATE", GW_CELL_TEXT},        {"slots", "SLOTS", GW_CELL_NUMBER},
-        {"slots_free", "FREE", GW_CELL_NUMBER},  {"gpus", "GPUS", GW_CELL_COUNT},
-        {"running", "RUNNING", GW_CELL_NUMBER},  {"memory_bytes", "MEMORY", GW_CELL_SIZE},
-        {"held_bytes", "RESULTS", GW_CELL_SIZE}, {0},
+        {"id", "WORKER", GW_CELL_NUMBER},
+        {"name", "NAME", GW_CELL_TEXT},
+        {"host", "HOST", GW_CELL_TEXT},
+        {"state", "STATE", GW_CELL_TEXT},
+        {"slots", "SLOTS", GW_CELL_NUMBER},
+        {"slots_free", "FREE", GW_CELL_NUMBER},
+        {"gpus", "GPUS", GW_CELL_COUNT},
+        {"running", "RUNNING", GW_CELL_NUMBER},
+        {"memory_bytes", "MEMORY", GW_CELL_SIZE},
+        {"held_bytes", "RESULTS", GW_CELL_SIZE},
+        {0},
     };
     const struct gw_listing listing = {
         .command = "worker list",

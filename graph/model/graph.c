@@ -9,6 +9,7 @@
 #include "graph/base/array.h"
 #include "graph/base/map.h"
 #include "graph/model/order.h"
+#include "graph/model/resources.h"
 #include "graph/model/spec.h"
 #include "graph/model/value.h"
 #include "graph/wire/codec.h"
@@ -132,6 +133,30 @@ static int share_spec(struct gw_graph *graph, const struct gw_graph_spec *spec, 
     return gw_array_push(&graph->specs, copy);
 }
 
+/* The options that are lists in a text. */
+static int check_texts(const struct gw_task_options *options, const char *what,
+                       struct gw_error *error)
+{
+    if (!options->resources && !options->workers && !options->annotations)
+        return 0;
+    struct gw_arena arena = {0};
+    struct gw_resources resources;
+    struct gw_pairs pairs;
+    struct gw_error why;
+    const char *option = "resources";
+    int rc = gw_resources_parse(options->resources, &arena, &resources, &why);
+    if (rc == 0) {
+        option = "workers";
+        rc = gw_pairs_parse_names(options->workers, &arena, &pairs, &why);
+    }
+    if (rc == 0) {
+        option = "annotations";
+        rc = gw_pairs_parse(options->annotations, &arena, &pairs, &why);
+    }
+    gw_arena_deinit(&arena);
+    return rc < 0 ? gw_error_set(error, rc, "%s: %s: %s", what, option, why.text) : 0;
+}
+
 static int check_options(const struct gw_task_options *options, const char *what,
                          struct gw_error *error)
 {
@@ -142,7 +167,9 @@ static int check_options(const struct gw_task_options *options, const char *what
         return gw_error_set(error, GW_EINVAL, "%s: %u ranks", what, options->ranks);
     if (options->name && !*options->name)
         return gw_error_set(error, GW_EINVAL, "%s: the name is empty", what);
-    return 0;
+    if (options->gpu_memory_bytes && options->gpus_per_rank == 0)
+        return gw_error_set(error, GW_EINVAL, "%s: gpu_memory_bytes without gpus_per_rank", what);
+    return check_texts(options, what, error);
 }
 
 /* Whether a reference of a new node points to what is there. */

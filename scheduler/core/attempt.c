@@ -5,6 +5,7 @@
 #include "scheduler/core/attempt.h"
 
 #include "scheduler/core/lane.h"
+#include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/task.h"
@@ -56,18 +57,28 @@ uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id)
     return attempt->state != GW_ATTEMPT_FREE && attempt->id == id ? slot : GW_NONE;
 }
 
-static void take_gpus(struct gw_sched *sched, struct gw_worker *worker, uint32_t slot,
-                      uint32_t count)
+/* The free GPU with the least memory that suffices: larger ones are left for who needs them. */
+static uint32_t smallest_gpu(const struct gw_worker *worker, uint64_t memory_bytes)
 {
-    for (uint32_t i = 0; i < worker->gpu_count && count > 0; i++) {
-        if (worker->gpus[i].slot != GW_NONE)
-            continue;
-        worker->gpus[i].slot = slot;
+    uint32_t best = GW_NONE;
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        if (worker->gpus[i].slot == GW_NONE && worker->gpus[i].memory_bytes >= memory_bytes &&
+            (best == GW_NONE || worker->gpus[i].memory_bytes < worker->gpus[best].memory_bytes))
+            best = i;
+    return best;
+}
+
+static void take_gpus(struct gw_sched *sched, struct gw_attempt *attempt, uint32_t slot)
+{
+    struct gw_worker *worker = attempt->worker;
+    const struct gw_need *need = attempt->lane->shape->need;
+    for (uint32_t i = 0; i < attempt->gpus; i++) {
+        uint32_t gpu = smallest_gpu(worker, need ? need->gpu_memory_bytes : 0);
+        assert(gpu != GW_NONE);
+        worker->gpus[gpu].slot = slot;
         worker->gpus_free--;
         sched->gpus_free--;
-        count--;
     }
-    assert(count == 0);
 }
 
 static void give_gpus(struct gw_sched *sched, struct gw_worker *worker, uint32_t slot)
@@ -109,7 +120,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->lane = gw_sched_lane_for(worker, options->shape);
     gw_sched_lane_enter(sched, attempt->lane, attempt, options->prefetched);
     if (attempt->gpus)
-        take_gpus(sched, worker, slot, attempt->gpus);
+        take_gpus(sched, attempt, slot);
     return slot;
 }
 

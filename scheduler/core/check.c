@@ -1,5 +1,6 @@
 /* Every invariant of the scheduler's state, walked and asserted. */
 #include "scheduler/core/lane.h"
+#include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/share.h"
@@ -8,6 +9,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct gw_sm *gw_sched_machine(size_t i)
 {
@@ -42,6 +44,22 @@ static void check_lane(const struct gw_sched *sched, const struct gw_worker *wor
     assert(sched->shapes.items[lane->shape->id] == lane->shape);
 }
 
+static void check_stock(const struct gw_worker *worker)
+{
+    for (uint32_t k = 0; k < worker->stock_count; k++) {
+        const struct gw_stock *stock = &worker->stock[k];
+        uint64_t taken = 0;
+        for (uint32_t i = 0; i < worker->lane_count; i++) {
+            const struct gw_lane *lane = worker->lanes[i];
+            const struct gw_need *need = lane ? lane->shape->need : NULL;
+            for (uint32_t r = 0; need && r < need->resources.count; r++)
+                if (strcmp(need->resources.items[r].name, stock->name) == 0)
+                    taken += (uint64_t)lane->debits * need->resources.items[r].amount;
+        }
+        assert(stock->free + taken == stock->amount);
+    }
+}
+
 static void check_worker(const struct gw_sched *sched, const struct gw_worker *worker)
 {
     uint64_t slots = 0, memory = 0, held = 0;
@@ -60,6 +78,7 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
     }
     assert(worker->slots_free + slots == worker->slots);
     assert(worker->memory_free + memory == worker->memory_bytes);
+    check_stock(worker);
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         assert(attempt->state != GW_ATTEMPT_FREE && attempt->worker == worker);
@@ -182,7 +201,9 @@ static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_
         queued = queued || gw_bits_test(&job->queues.items[i]->ready, row);
     assert(queued == (state == GW_TASK_READY));
     assert(state != GW_TASK_READY || tasks->waiting[row] == 0);
-    assert(state != GW_TASK_WAITING || tasks->waiting[row] > 0);
+    bool delayed = (tasks->flags[row] & GW_TASK_DELAYED) != 0;
+    assert(!delayed || state == GW_TASK_WAITING);
+    assert(state != GW_TASK_WAITING || tasks->waiting[row] > 0 || delayed);
     assert((tasks->object[row] != GW_NONE) == (state == GW_TASK_DONE));
     assert(state != GW_TASK_DONE || tasks->users[row] > 0 || job->state == GW_JOB_OPEN);
     assert(state != GW_TASK_RELEASED || tasks->users[row] == 0);

@@ -6,6 +6,7 @@
 #include "scheduler/core/chunk.h"
 
 #include "scheduler/core/job.h"
+#include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/queue.h"
@@ -20,15 +21,22 @@
 /* -- Specs ---------------------------------------------------------------------------------------
  */
 
-void gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shape)
+int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shape,
+                           struct gw_error *error)
 {
+    struct gw_need *need;
+    int rc = gw_sched_need_new(spec, &need, error);
+    if (rc < 0)
+        return rc;
     *shape = (struct gw_shape){
+        .need = need,
         .ranks = spec->ranks,
         .slots = spec->slots ? spec->slots : 1,
         .gpus = spec->gpu_mode == GW_GPU_MODE_IF_ANY ? 0 : spec->gpus,
         .gpu_if_any = spec->gpu_mode == GW_GPU_MODE_IF_ANY,
         .memory_bytes = spec->memory_bytes,
     };
+    return 0;
 }
 
 static void describe_need(const struct gw_sched *sched, const struct gw_shape *shape, char *text,
@@ -41,6 +49,7 @@ static void describe_need(const struct gw_sched *sched, const struct gw_shape *s
     if (shape->memory_bytes && (size_t)n < bytes)
         (void)snprintf(text + n, bytes - (size_t)n, ", %.1f GiB of memory",
                        (double)shape->memory_bytes / (1 << 30));
+    gw_sched_need_describe(shape->need, text, bytes);
 }
 
 static void describe_largest(const struct gw_sched *sched, char *text, size_t bytes)
@@ -61,7 +70,11 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
 {
     if (sched->workers_ready == 0)
         return 0;
-    char need[128], largest[128];
+    int rc = shape->need ? gw_sched_need_missing(sched, shape, error) : 0;
+    char need[320], largest[128];
+    if (rc < 0 || (shape->need && !shape->need->prefer &&
+                   gw_sched_need_gone(sched, shape->need, need, sizeof need)))
+        return rc; /* what is gone may come back */
     describe_need(sched, shape, need, sizeof need);
     describe_largest(sched, largest, sizeof largest);
     uint64_t ranks = gw_sched_ranks_ever(sched, shape);
@@ -92,8 +105,12 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
         return gw_error_set(error, GW_EINFEASIBLE, "a gang of %u ranks: %d are the most",
                             spec->ranks, GW_RANKS_MAX);
     struct gw_shape shape;
-    gw_sched_shape_of_spec(spec, &shape);
-    return gw_sched_infeasible(sched, &shape, error);
+    int rc = gw_sched_shape_of_spec(spec, &shape, error);
+    if (rc < 0)
+        return rc;
+    rc = gw_sched_infeasible(sched, &shape, error);
+    gw_sched_need_unref(shape.need);
+    return rc;
 }
 
 static struct gw_bin copy_bin(struct gw_job *job, struct gw_bin bin)
@@ -125,8 +142,9 @@ void gw_sched_apply_spec_added(struct gw_sched *sched, const struct gw_fact_spec
     spec.message.annotations = copy_text(job, spec.message.annotations);
     spec.message.files = copy_bin(job, spec.message.files);
     struct gw_shape shape;
-    gw_sched_shape_of_spec(fact->spec, &shape);
+    GW_MUST(gw_sched_shape_of_spec(fact->spec, &shape, NULL));
     spec.shape = gw_sched_shape_for(sched, &shape);
+    gw_sched_need_unref(shape.need);
     spec.queue = gw_sched_queue_for(sched, job, spec.shape, spec.message.priority);
     GW_MUST(gw_array_push(&job->specs, spec));
 }

@@ -2,7 +2,9 @@
 #include "scheduler/core/query.h"
 
 #include "scheduler/core/chunk.h"
+#include "scheduler/core/delay.h"
 #include "scheduler/core/gang_try.h"
+#include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/task.h"
@@ -65,6 +67,10 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
         say(text, "%s", error.text);
         return;
     }
+    char need[320] = "";
+    if (shape->need && !shape->need->prefer &&
+        gw_sched_need_gone(sched, shape->need, need, sizeof need))
+        say(text, "%s, which it asks for, is gone, and may come back; ", need);
     if (shape->ranks > 0)
         say(text, "a gang of %u needs %u free slots", shape->ranks, shape->ranks * shape->slots);
     else
@@ -76,17 +82,36 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     if (shape->memory_bytes)
         say(text, ", %.1f GiB of memory%s", (double)shape->memory_bytes / (1 << 30),
             shape->ranks ? " a rank" : "");
-    say(text, "; %u of %u slots %s free", sched->slots_free, sched->slots,
+    need[0] = '\0';
+    gw_sched_need_describe(shape->need, need, sizeof need);
+    say(text, "%s; %u of %u slots %s free", need, sched->slots_free, sched->slots,
         sched->slots_free == 1 ? "is" : "are");
     if (gpus)
         say(text, ", %u of %u GPUs", sched->gpus_free, sched->gpus);
     say_who_holds(sched, text);
 }
 
+static void explain_delayed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                            struct text *text)
+{
+    const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[row]].message;
+    double left_s = (double)gw_sched_delay_left_ns(sched, job, row) / 1e9;
+    uint32_t tries = job->tasks.charges[row].tries;
+    say(text, "it waits %.1f s before attempt %u", left_s, tries + 1);
+    if (spec->retries >= tries)
+        say(text, " of %u", spec->retries + 1);
+    if (job->tasks.waiting[row])
+        say(text, "; ");
+}
+
 static void explain_waiting(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                             struct text *text)
 {
     struct gw_tasks *tasks = &job->tasks;
+    if (tasks->flags[row] & GW_TASK_DELAYED)
+        explain_delayed(sched, job, row, text);
+    if (tasks->flags[row] & GW_TASK_DELAYED && tasks->waiting[row] == 0)
+        return;
     say(text, "it waits for %u task%s before it", tasks->waiting[row],
         tasks->waiting[row] == 1 ? "" : "s");
     int said = 0;

@@ -7,6 +7,7 @@
  * and memory are its own less the debits of all its lanes. */
 #include "scheduler/core/lane.h"
 
+#include "scheduler/core/need.h"
 #include "scheduler/core/worker.h"
 
 #include <assert.h>
@@ -78,6 +79,8 @@ static void debit(struct gw_sched *sched, struct gw_lane *lane)
     gw_sched_worker_unlink(sched, worker);
     worker->slots_free -= slots;
     worker->memory_free -= lane->shape->memory_bytes;
+    if (lane->shape->need && !(GW_PLANTED(140) && lane->debits > 0))
+        gw_sched_need_take(worker, lane->shape->need);
     sched->slots_free -= slots;
     gw_sched_worker_link(sched, worker);
     lane->debits++;
@@ -90,6 +93,8 @@ static void credit(struct gw_sched *sched, struct gw_lane *lane)
     gw_sched_worker_unlink(sched, worker);
     worker->slots_free += slots;
     worker->memory_free += lane->shape->memory_bytes;
+    if (lane->shape->need)
+        gw_sched_need_give(worker, lane->shape->need);
     sched->slots_free += slots;
     assert(worker->slots_free <= worker->slots && worker->memory_free <= worker->memory_bytes);
     gw_sched_worker_link(sched, worker);

@@ -11,6 +11,7 @@
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/lane.h"
+#include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
@@ -38,7 +39,7 @@ uint32_t gw_sched_window(const struct gw_sched *sched, const struct gw_spec *spe
  */
 
 struct choice {
-    const struct gw_shape *shape;
+    struct gw_shape *shape;
     uint64_t epoch;
     struct gw_worker *workers[GW_DATA_WORKERS_MAX]; /* that hold inputs */
     uint32_t count;
@@ -97,7 +98,12 @@ static struct gw_worker *free_worker(struct gw_sched *sched, const struct choice
              (worker->score == best->score && worker->id < best->id)))
             best = worker;
     }
-    return best ? best : most_free(sched, choice->shape);
+    if (best && (!choice->shape->need || !choice->shape->need->prefer))
+        return best;
+    if (!choice->shape->need)
+        return most_free(sched, choice->shape);
+    struct gw_worker *other = gw_sched_need_worker(sched, choice->shape);
+    return best && !gw_sched_need_names(choice->shape->need, other) ? best : other;
 }
 
 /* A worker where a short task may queue: one that holds inputs, else the next in the ring. */
@@ -203,10 +209,9 @@ static uint64_t ranks_at(const struct gw_sched *sched, const struct gw_worker *w
 {
     if (!worker || worker->state != GW_WORKER_READY)
         return 0;
-    uint32_t gpus = gw_sched_shape_gpus(shape);
     return smallest(divided(ever ? worker->slots : worker->slots_free, shape->slots),
                     divided(ever ? worker->memory_bytes : worker->memory_free, shape->memory_bytes),
-                    divided(ever ? worker->gpu_count : worker->gpus_free, gpus));
+                    gw_sched_need_ranks(worker, shape, ever));
 }
 
 uint64_t gw_sched_ranks_now(const struct gw_sched *sched, const struct gw_shape *shape)
@@ -267,6 +272,22 @@ static uint32_t take_berths(struct berth *berths, uint32_t count, uint32_t ranks
     return taken;
 }
 
+/* Where a gang's ranks could go now: as many berths as are needed, 0 where they do not suffice.
+ * named: only at workers that it asks for. */
+static uint32_t find_berths(struct gw_sched *sched, const struct gw_shape *shape, bool named,
+                            struct berth *berths)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        uint64_t ranks = ranks_at(sched, worker, shape, false);
+        if (ranks > 0 && (!named || gw_sched_need_names(shape->need, worker)))
+            berths[count++] =
+                (struct berth){worker, ranks > shape->ranks ? shape->ranks : (uint32_t)ranks};
+    }
+    return take_berths(berths, count, shape->ranks);
+}
+
 static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
 {
     struct gw_shape *shape = queue->shape;
@@ -275,14 +296,11 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     struct berth *berths =
         gw_arena_alloc(&sched->effects->arena, (sched->workers.count + 1) * sizeof *berths);
     GW_MUST_PTR(berths);
-    uint32_t count = 0;
-    for (size_t i = 0; i < sched->workers.count; i++) {
-        uint64_t ranks = ranks_at(sched, sched->workers.items[i], shape, false);
-        if (ranks > 0)
-            berths[count++] = (struct berth){sched->workers.items[i],
-                                             ranks > shape->ranks ? shape->ranks : (uint32_t)ranks};
-    }
-    uint32_t taken = take_berths(berths, count, shape->ranks);
+    uint32_t taken = 0;
+    if (shape->need && shape->need->prefer)
+        taken = find_berths(sched, shape, true, berths);
+    if (taken == 0)
+        taken = find_berths(sched, shape, false, berths);
     if (taken == 0)
         return false;
     struct gw_seat *seats = gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *seats);

@@ -177,6 +177,18 @@ static struct gw_value *query_tasks(const struct gw_job *job, const char *state,
     return list;
 }
 
+static struct gw_value *describe_stock(const struct gw_worker *worker)
+{
+    struct gw_value *dict = gw_dict();
+    for (uint32_t i = 0; i < worker->stock_count; i++) {
+        struct gw_value *stock = gw_dict();
+        set_u64(stock, "amount", worker->stock[i].amount);
+        set_u64(stock, "free", worker->stock[i].free);
+        set(dict, worker->stock[i].name, stock);
+    }
+    return dict;
+}
+
 static struct gw_value *query_workers(const struct gw_sched *sched)
 {
     struct gw_value *list = gw_list();
@@ -194,6 +206,8 @@ static struct gw_value *query_workers(const struct gw_sched *sched)
             GW_MUST(gw_list_push(gpus, gpu));
         }
         set_u64(dict, "id", worker->id);
+        set(dict, "name", gw_str(worker->remote->name));
+        set(dict, "resources", describe_stock(worker));
         set(dict, "host", gw_str(worker->host));
         set(dict, "state", gw_str(gw_sm_name(&gw_sched_worker_sm, worker->state)));
         set_u64(dict, "slots", worker->slots);

@@ -5,6 +5,7 @@
  * ran empty stays in its heap until it comes to the top. */
 #include "scheduler/core/queue.h"
 
+#include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
 
 #include <assert.h>
@@ -16,7 +17,7 @@ static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
 {
     return a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
            a->gpu_if_any == b->gpu_if_any && a->alone == b->alone &&
-           a->memory_bytes == b->memory_bytes;
+           a->memory_bytes == b->memory_bytes && gw_sched_need_equal(a->need, b->need);
 }
 
 /* Shapes that nobody uses are kept for the next job that looks the same, but not without end. */
@@ -56,6 +57,8 @@ struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shap
         .gpu_if_any = key->gpu_if_any,
         .alone = key->alone,
         .memory_bytes = key->memory_bytes,
+        .need = gw_sched_need_ref(key->need),
+        .candidates_epoch = UINT64_MAX,
     };
     sched->shapes.items[free_id] = shape;
     sched->shapes_count++;
@@ -76,6 +79,8 @@ void gw_sched_shape_free(struct gw_sched *sched, struct gw_shape *shape)
     sched->shapes.items[shape->id] = NULL;
     sched->shapes_count--;
     gw_array_deinit(&shape->heap);
+    gw_array_deinit(&shape->candidates);
+    gw_sched_need_unref(shape->need);
     free(shape);
 }
 

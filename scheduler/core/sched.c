@@ -8,6 +8,7 @@
 #include "scheduler/core/announce.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/cancel.h"
+#include "scheduler/core/delay.h"
 #include "scheduler/core/durable.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/job.h"
@@ -78,6 +79,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->workers);
     gw_array_deinit(&sched->by_free);
     gw_array_deinit(&sched->shapes);
+    gw_strmap_deinit(&sched->names);
     gw_sched_attempts_deinit(sched);
     gw_array_deinit(&sched->objects);
     gw_array_deinit(&sched->holders);
@@ -88,6 +90,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->unwanted);
     gw_array_deinit(&sched->retried);
     gw_array_deinit(&sched->ending);
+    gw_array_deinit(&sched->delays);
     gw_array_deinit(&sched->aging);
     gw_array_deinit(&sched->revisited);
     gw_array_deinit(&sched->followed);
@@ -330,6 +333,7 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
     case GW_EVENT_TICK:
         gw_sched_workers_on_tick(sched);
         gw_sched_gangs_on_tick(sched);
+        gw_sched_delays_on_tick(sched);
         return 0;
     case GW_EVENT_COMMITTED:
         gw_sched_announce_committed(sched, event->number);
@@ -385,6 +389,9 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
             deadline_ns = sched->beat_ns;
     if (sched->preparing && sched->preparing->deadline_ns < deadline_ns)
         deadline_ns = sched->preparing->deadline_ns;
+    uint64_t delay_ns = gw_sched_delays_deadline_ns(sched);
+    if (delay_ns < deadline_ns)
+        deadline_ns = delay_ns;
     if (sched->shutting_down && !sched->exited && sched->shutdown_deadline_ns < deadline_ns)
         deadline_ns = sched->shutdown_deadline_ns;
     return deadline_ns;

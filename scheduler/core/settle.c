@@ -167,7 +167,8 @@ static void settle_reopened(struct gw_sched *sched)
         struct gw_row row = sched->reopened.items[i];
         if (row.job->tasks.state[row.index] != GW_TASK_WAITING || doom_if_needed(sched, row))
             continue;
-        if (row.job->tasks.waiting[row.index] == 0)
+        if (row.job->tasks.waiting[row.index] == 0 &&
+            !(row.job->tasks.flags[row.index] & GW_TASK_DELAYED))
             GW_FACT(sched, task_readied, .job = row.job, .index = row.index);
     }
     gw_array_clear(&sched->reopened);

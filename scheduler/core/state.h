@@ -41,6 +41,7 @@ enum {
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* work that may queue behind a slot */
 #define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)
+#define GW_BACKOFF_NS_MAX (300 * GW_NS_PER_S)
 #define GW_GRACE_NS (10 * GW_NS_PER_S)
 #define GW_FAIL_GRACE_NS (200 * GW_NS_PER_MS)
 #define GW_SHUTDOWN_NS (12 * GW_NS_PER_S)
@@ -152,6 +153,7 @@ enum gw_task_flag {
     GW_TASK_AGAIN = 128,      /* it was opened again after it had ended */
     GW_TASK_WAS_DONE = 256,   /* it ended well once */
     GW_TASK_RERUN = 512,      /* cancelling, and wanted again by a task that is retried */
+    GW_TASK_DELAYED = 1024,   /* waiting for its time before it is tried again */
 };
 
 /* A successor that came in a later chunk or another job. */
@@ -177,6 +179,13 @@ struct gw_tasks {
     uint64_t *dep_job;       /* NULL: all this job */
     GW_ARRAY(uint32_t) succ; /* rows of the chunk's own successors, by succ_at */
     GW_ARRAY(struct gw_later) laters;
+};
+
+/* A task that waits before it is tried again, at this try. */
+struct gw_delay {
+    uint64_t due_ns, job;
+    uint32_t index;
+    uint16_t tries;
 };
 
 /* Where an attempt ran that is not a task's only one, or a rank of a gang. */
@@ -248,12 +257,18 @@ struct gw_shape {
     bool gpu_if_any, alone;
     uint32_t any_gpus; /* gpu_if_any: what a rank gets, as the cluster is now */
     uint64_t memory_bytes;
+    struct gw_need *need;             /* what it needs besides; NULL: nothing */
     uint32_t queues, attempts;        /* that refer to it */
     GW_ARRAY(struct gw_queue *) heap; /* by priority, then job */
     bool blocked;                     /* nothing of it can be placed until something is freed */
     bool could;                       /* the cluster, if empty, could hold it; as of could_epoch */
     uint64_t could_epoch;
     struct gw_lane *room; /* ring of lanes that short tasks may queue in */
+    /* With a need: the workers that could ever hold a rank, as of candidates_epoch; first those
+     * that it asks for by name. */
+    GW_ARRAY(struct gw_worker *) candidates;
+    uint32_t candidates_named;
+    uint64_t candidates_epoch;
 };
 
 /* Ready tasks of one job that have one shape and one priority. */
@@ -283,6 +298,12 @@ struct gw_gpu {
     uint64_t memory_bytes;
     uint32_t slot; /* of the attempt that has it; GW_NONE: free */
     const char *uuid, *name;
+};
+
+/* A named resource that a worker offers. */
+struct gw_stock {
+    const char *name;
+    uint32_t amount, free;
 };
 
 /* Rows of an `assign`. */
@@ -320,6 +341,8 @@ struct gw_worker {
     uint32_t slots, slots_free, gpu_count, gpus_free;
     uint64_t memory_bytes, memory_free;
     struct gw_gpu *gpus;
+    struct gw_stock *stock;
+    uint32_t stock_count;
     struct gw_lane **lanes; /* by shape id */
     uint32_t lane_count;
     uint32_t first, last; /* attempts, oldest first */
@@ -449,7 +472,8 @@ struct gw_sched {
     uint32_t workers_ready, slots, slots_free, gpus, gpus_free;
     GW_ARRAY(struct gw_shape *) shapes; /* by id; NULL: free */
     uint32_t shapes_count;
-    bool freed; /* something was freed, or became ready, since the last placement */
+    struct gw_strmap names; /* of workers and hosts that ever were ready */
+    bool freed;             /* something was freed, or became ready, since the last placement */
     uint64_t score_epoch;
 
     GW_ARRAY(struct gw_attempt) attempts;
@@ -472,6 +496,8 @@ struct gw_sched {
     GW_ARRAY(uint64_t) aging;         /* ended jobs of which something can be freed, perhaps */
     GW_ARRAY(uint64_t) revisited;     /* jobs whose questions can be answered now, by id */
     GW_ARRAY(uint64_t) followed;      /* jobs with questions that were placed, by id */
+
+    GW_ARRAY(struct gw_delay) delays; /* a heap by due_ns */
 
     struct gw_map questions;    /* relay -> struct gw_question * */
     struct gw_strmap published; /* "uid/name" -> struct gw_share * */

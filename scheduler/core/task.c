@@ -291,7 +291,8 @@ void gw_sched_apply_task_charged(struct gw_sched *sched, const struct gw_fact_ta
 static void successor_satisfied(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     assert(job->tasks.waiting[row] > 0);
-    if (--job->tasks.waiting[row] == 0 && job->tasks.state[row] == GW_TASK_WAITING)
+    bool delayed = (job->tasks.flags[row] & GW_TASK_DELAYED) != 0;
+    if (--job->tasks.waiting[row] == 0 && job->tasks.state[row] == GW_TASK_WAITING && !delayed)
         gw_sched_task_ready(sched, job, row);
 }
 
@@ -361,7 +362,7 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
     if (tasks->state[row] == GW_TASK_READY)
         task_unqueue(sched, job, row);
     gw_sm_move(&gw_sched_task_sm, &tasks->state[row], fact->state);
-    tasks->flags[row] &= (uint16_t)~GW_TASK_STARTED;
+    tasks->flags[row] &= (uint16_t) ~(GW_TASK_STARTED | GW_TASK_DELAYED);
     job->unfinished--;
     if (fact->state == GW_TASK_DONE) {
         job->done++;
@@ -452,6 +453,7 @@ void gw_sched_apply_task_unneeded(struct gw_sched *sched, const struct gw_fact_t
     if (job->tasks.state[fact->index] == GW_TASK_READY)
         task_unqueue(sched, job, fact->index);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[fact->index], GW_TASK_RELEASED);
+    job->tasks.flags[fact->index] &= (uint16_t)~GW_TASK_DELAYED;
     job->unfinished--;
     job->done++;
     gw_sched_successors(sched, job, fact->index, successor_satisfied);

@@ -7,6 +7,7 @@
 
 #include "scheduler/core/announce.h"
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/delay.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
@@ -246,7 +247,11 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
     if (memcmp(&before, &charges, sizeof charges) != 0)
         GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
     if (again) {
+        uint64_t delay_ns = gw_sched_delay_ns(spec, &charges);
         GW_FACT(sched, task_requeued, .job = job, .index = row);
+        if (delay_ns && charges.retries + charges.crashes > before.retries + before.crashes)
+            GW_FACT(sched, task_delayed, .job = job, .index = row,
+                    .due_ns = sched->now_ns + (GW_PLANTED(141) ? 0 : delay_ns));
         return;
     }
     char text[GW_ERROR_TEXT_MAX];

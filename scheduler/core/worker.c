@@ -7,6 +7,7 @@
 
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/lane.h"
+#include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
@@ -113,6 +114,7 @@ int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *wo
         registration->attempt_rank.count != registration->attempt.count ||
         registration->object_index.count != registration->object_job.count ||
         registration->object_rank.count != registration->object_job.count ||
+        gw_sched_stock_check(registration->resources) < 0 ||
         read_gpus(registration->gpus, &gpus) < 0)
         return GW_EPROTO;
     gw_value_unref(gpus);
@@ -173,6 +175,7 @@ void gw_sched_apply_worker_registered(struct gw_sched *sched,
     worker->address = gw_arena_strdup(&worker->arena, registration->address);
     GW_MUST_PTR(worker->address);
     set_gpus(worker, registration->gpus);
+    gw_sched_stock_set(worker, registration->resources);
     for (uint32_t i = 0; i < registration->attempt.count; i++)
         GW_MUST(gw_array_push(&worker->stale,
                               ((struct gw_stale){gw_col64_at(registration->attempt, i),
@@ -192,6 +195,8 @@ void gw_sched_apply_worker_readied(struct gw_sched *sched,
     sched->slots_free += worker->slots_free;
     sched->gpus += worker->gpu_count;
     sched->gpus_free += worker->gpus_free;
+    GW_MUST(gw_strmap_put(&sched->names, worker->remote->name, 1));
+    GW_MUST(gw_strmap_put(&sched->names, worker->host, 1));
     gw_sched_worker_link(sched, worker);
     gw_sched_shapes_update(sched);
     sched->freed = true;
@@ -332,7 +337,7 @@ bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *
         return false;
     if (shape->alone && (worker->attempts > 0 || worker->slots_free < worker->slots))
         return false;
-    return worker->gpus_free >= gw_sched_shape_gpus(shape);
+    return gw_sched_need_ranks(worker, shape, false) > 0;
 }
 
 bool gw_sched_worker_could(const struct gw_sched *sched, const struct gw_worker *worker,
@@ -340,5 +345,5 @@ bool gw_sched_worker_could(const struct gw_sched *sched, const struct gw_worker 
 {
     return worker->state == GW_WORKER_READY && worker->slots >= shape->slots &&
            worker->memory_bytes >= shape->memory_bytes &&
-           worker->gpu_count >= gw_sched_shape_gpus(shape);
+           gw_sched_need_ranks(worker, shape, true) > 0;
 }

@@ -6,6 +6,7 @@
 
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
+#include "graph/model/pairs.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -115,10 +116,11 @@ static void member_on_exit(uv_process_t *process, int64_t status, int signal)
 static int member_start(struct member *member, struct gw_error *error)
 {
     const struct gw_crew_options *options = &member->crew->options;
-    char slots[16], all[16], parent[16], log[PATH_MAX];
+    char slots[16], all[16], parent[16], name[32], log[PATH_MAX];
     uint32_t each = options->slots / options->workers, more = options->slots % options->workers;
     (void)snprintf(slots, sizeof slots, "%u", member->number < more ? each + 1 : each);
     (void)snprintf(all, sizeof all, "%u", options->slots);
+    (void)snprintf(name, sizeof name, "worker-%u", member->number + 1);
     (void)snprintf(parent, sizeof parent, "%d", (int)getpid());
     (void)snprintf(log, sizeof log, "%s/worker-%u.log", options->dir, member->number);
     int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -127,18 +129,17 @@ static int member_start(struct member *member, struct gw_error *error)
 
     char dir[PATH_MAX];
     (void)snprintf(dir, sizeof dir, "%s", options->dir);
-    char *argv[] = {"gangway",
-                    "worker",
-                    "--dir",
-                    dir,
-                    "--slots",
-                    slots,
-                    "--of",
-                    all,
-                    "--parent",
-                    parent,
-                    options->private_cluster ? "--private" : NULL,
-                    NULL};
+    char resources[GW_PAIRS_BYTES_MAX + 1];
+    (void)snprintf(resources, sizeof resources, "%s", options->resources ? options->resources : "");
+    char *argv[20] = {"gangway", "worker", "--dir",    dir,    "--slots", slots,
+                      "--of",    all,      "--parent", parent, "--name",  name};
+    int argc = 12;
+    if (options->private_cluster)
+        argv[argc++] = "--private";
+    if (member->number == 0 && *resources) { /* like the GPUs of this machine */
+        argv[argc++] = "--resources";
+        argv[argc++] = resources;
+    }
     uv_stdio_container_t stdio[] = {
         {.flags = UV_IGNORE},
         {.flags = UV_INHERIT_FD, .data.fd = fd},

@@ -13,8 +13,9 @@ struct gw_crew;
 struct gw_crew_options {
     const char *dir; /* the scheduler's; workers log there; borrowed, must outlive the crew */
     uint32_t workers;
-    uint32_t slots;       /* in all; as many as workers at least */
-    bool private_cluster; /* they remove `dir` at their end */
+    uint32_t slots;        /* in all; as many as workers at least */
+    const char *resources; /* that the first worker offers; NULL: none; borrowed likewise */
+    bool private_cluster;  /* they remove `dir` at their end */
     /* All workers have ended, after gw_crew_close; on the loop's thread. */
     void (*on_gone)(void *arg);
     void *arg;

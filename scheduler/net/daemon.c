@@ -34,6 +34,7 @@ struct daemon {
     uv_timer_t idle;
     uv_timer_t deadline;
     const char *dir;
+    const char *resources; /* of the first worker; NULL: none */
     uint32_t workers;
     uint32_t slots;
     uint64_t idle_stop_s;
@@ -61,10 +62,15 @@ static int parse_number(const char *text, const char *option, uint64_t max, uint
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"dir", required_argument, NULL, 'd'},       {"workers", required_argument, NULL, 'w'},
-        {"slots", required_argument, NULL, 's'},     {"private", no_argument, NULL, 'p'},
-        {"lifeline", required_argument, NULL, 'l'},  {"ready-fd", required_argument, NULL, 'r'},
-        {"idle-stop", required_argument, NULL, 'i'}, {NULL, 0, NULL, 0},
+        {"dir", required_argument, NULL, 'd'},
+        {"workers", required_argument, NULL, 'w'},
+        {"slots", required_argument, NULL, 's'},
+        {"private", no_argument, NULL, 'p'},
+        {"lifeline", required_argument, NULL, 'l'},
+        {"ready-fd", required_argument, NULL, 'r'},
+        {"idle-stop", required_argument, NULL, 'i'},
+        {"resources", required_argument, NULL, 'R'},
+        {NULL, 0, NULL, 0},
     };
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t workers = 0, slots = cores > 0 ? (uint64_t)cores : 1, lifeline = 0, ready = 0;
@@ -95,6 +101,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             break;
         case 'i':
             rc = parse_number(optarg, "idle-stop", UINT32_MAX, &daemon->idle_stop_s);
+            break;
+        case 'R':
+            daemon->resources = optarg;
             break;
         default:
             rc = GW_EINVAL;
@@ -320,6 +329,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .dir = daemon->dir,
         .workers = daemon->workers,
         .slots = daemon->slots,
+        .resources = daemon->resources,
         .private_cluster = daemon->private_cluster,
         .on_gone = daemon_on_crew_gone,
         .arg = daemon,

@@ -77,6 +77,7 @@ static void release(struct sim *sim, struct client *client, struct work *work)
 static void retry(struct sim *sim, struct client *client, struct work *work)
 {
     sim_fault(sim, FAULT_RETRY);
+    sim->retried_ns = sim->now_ns;
     uint64_t request = sim_client_call(client, GW_MESSAGE_reply);
     GW_MUST(gw_map_put(&client->retrying, request, work->id));
     work->retried = true;
@@ -296,6 +297,7 @@ static void take_reply(struct sim *sim, struct client *client, const struct gw_m
     if (!gw_map_get(&client->retrying, reply->request, &id))
         return;
     (void)gw_map_remove(&client->retrying, reply->request);
+    sim->retried_ns = sim->now_ns;
     if (reply->code < 0)
         return;
     struct work *work = sim_work_find(sim, id);
@@ -316,10 +318,15 @@ static void take_rejected(struct sim *sim, struct client *client,
                           const struct gw_msg_rejected *rejected)
 {
     struct sim_job *job = sim_client_job(sim, client, rejected->request);
-    bool large = false; /* for the workers that there are at the moment */
-    for (size_t i = 0; i < job->work.count; i++)
-        large = large || job->work.items[i]->ranks > 0 || job->work.items[i]->slots > 1;
-    SIM_CHECK(sim, large && rejected->code == GW_EINFEASIBLE && !job->accepted,
+    bool large = false, unknown = false; /* for the workers that there are at the moment */
+    for (size_t i = 0; i < job->work.count; i++) {
+        const struct work *work = job->work.items[i];
+        large = large || work->ranks > 0 || work->slots > 1 || work->licenses || *work->on;
+        unknown = unknown || (*work->on && !work->prefers);
+    }
+    SIM_CHECK(sim,
+              !job->accepted && ((large && rejected->code == GW_EINFEASIBLE) ||
+                                 (unknown && rejected->code == GW_ENOENT)),
               "a job is refused for no reason: %s", rejected->text);
     if (!job->rejected)
         sim_fault(sim, FAULT_REFUSED);

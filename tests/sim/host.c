@@ -278,7 +278,7 @@ static void on_connect(struct sim *sim, void *arg)
                                                 .peer = {sched.peer},
                                                 .role = GW_ROLE_WORKER,
                                                 .uid = 1000,
-                                                .text = host->name});
+                                                .text = host->worker_name});
     SIM_CHECK(sim, rc == 0, "the scheduler refuses a worker");
 }
 
@@ -289,6 +289,9 @@ void sim_host_connect(struct sim *sim, struct host *host)
 
 void sim_host_start(struct sim *sim, struct host *host)
 {
+    char resources[48];
+    (void)snprintf(resources, sizeof resources, host->licenses ? "tape=%u,license=%u" : "tape=%u",
+                   host->tapes, host->licenses);
     static const struct gw_node_gpu gpus[] = {{"GPU-0", "sim", 1000}, {"GPU-1", "sim", 1000}};
     host->core = gw_node_core_new(&(struct gw_node_options){
         .slots = host->slots,
@@ -299,6 +302,7 @@ void sim_host_start(struct sim *sim, struct host *host)
         .address = host->address,
         .log_dir = "/log",
         .checkpoint_dir = "/checkpoint",
+        .resources = resources,
     });
     host->incarnation++;
     host->tick_ns = UINT64_MAX;

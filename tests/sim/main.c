@@ -32,6 +32,9 @@ static const struct {
     {"early-release", "a result is released while somebody needs it"},
     {"failure-stops", "a failure does not reach what depends on it"},
     [120] = {"first-holder", "a result goes when the first of its holders lets go"},
+    [140] = {"resource-debit",
+             "only the first of a worker's tasks of one shape takes its named resources"},
+    [141] = {"backoff", "a failed task is tried again at once"},
 };
 enum { PLANTED_COUNT = sizeof planted / sizeof *planted };
 #endif

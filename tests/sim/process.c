@@ -165,6 +165,51 @@ static uint32_t slots_used(const struct host *host)
     return slots;
 }
 
+/* What a rank needs by name is there, and nobody else has it. */
+static void check_needs(struct sim *sim, const struct process *process)
+{
+    const struct host *host = process->host;
+    struct work *work = process->rows.items[0].work;
+    uint32_t licenses = 0, tapes = 0;
+    for (size_t i = 0; i < host->processes.count; i++) {
+        const struct process *other = host->processes.items[i];
+        if (!other->executing || !other->rows.count)
+            continue;
+        licenses += other->rows.items[0].work->licenses;
+        tapes += other->rows.items[0].work->tapes;
+    }
+    SIM_CHECK(sim, licenses <= host->licenses && tapes <= host->tapes,
+              "host %u has %u licenses and %u tapes: %u and %u are in use", host->number,
+              host->licenses, host->tapes, licenses, tapes);
+    if (work->licenses || work->tapes)
+        sim_fault(sim, FAULT_RESOURCES);
+    bool there = strstr(work->on, host->worker_name) || strstr(work->on, host->name);
+    SIM_CHECK(sim, !*work->on || work->prefers || there, "task %llu runs on %s, and not on %s",
+              (unsigned long long)work->id, host->worker_name, work->on);
+    if (*work->on && there)
+        sim_fault(sim, FAULT_RESTRICTED);
+}
+
+/* A task that failed by itself, and whose worker stayed connected, is not tried again too soon. */
+static void check_backoff(struct sim *sim, struct work *work)
+{
+    if (!work->backoff_ns || !work->failed_ns)
+        return;
+    bool heard = false, retrying = sim->retried_ns >= work->failed_ns;
+    for (uint32_t i = 0; i < sim->client_count; i++)
+        retrying = retrying || sim->clients[i].retrying.count > 0;
+    for (size_t i = 0; i < sim->conns.count; i++)
+        heard = heard || (sim->conns.items[i] == work->failed_conn && !work->failed_conn->cut);
+    if (!heard || retrying || work->ranks || work->cancelled)
+        return;
+    SIM_CHECK(sim, sim->now_ns >= work->failed_ns + work->backoff_ns,
+              "task %llu is tried again %llu ns after it failed, and should wait %llu",
+              (unsigned long long)work->id, (unsigned long long)(sim->now_ns - work->failed_ns),
+              (unsigned long long)work->backoff_ns);
+    sim_fault(sim, FAULT_BACKOFF);
+    work->failed_ns = 0;
+}
+
 static void check_start(struct sim *sim, const struct process *process)
 {
     const struct row *row = &process->rows.items[0];
@@ -241,6 +286,8 @@ static void report_failed(struct sim *sim, struct process *process)
         .stderr_tail = "",
     };
     sim_fault(sim, FAULT_FAIL);
+    row.work->failed_ns = sim->now_ns;
+    row.work->failed_conn = process->host->scheduler;
     pop_row(process);
     process->epoch++;
     if (row.rank != GW_RANK_NONE)
@@ -334,6 +381,8 @@ static void begin(struct sim *sim, struct process *process)
     process->executing = true;
     process->epoch++;
     check_start(sim, process);
+    check_needs(sim, process);
+    check_backoff(sim, work);
     bool gang = row->rank != GW_RANK_NONE;
     uint32_t at = gang ? gang_of(sim, row)->number : work->started;
     work->started++;

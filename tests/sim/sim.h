@@ -60,7 +60,10 @@ enum {
     X(DROP, "looked-up future given up")                                                           \
     X(PUBLISH, "result published")                                                                 \
     X(UNPUBLISH, "result unpublished")                                                             \
-    X(REFUSED, "submission refused")
+    X(REFUSED, "submission refused")                                                               \
+    X(RESOURCES, "task took a named resource")                                                     \
+    X(RESTRICTED, "task ran on a worker of its choice")                                            \
+    X(BACKOFF, "failed task tried again after a pause")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -101,6 +104,12 @@ struct work {
     bool retried;
     uint32_t ranks_told; /* bits */
     int32_t code;
+    uint32_t licenses, tapes; /* named resources, a rank */
+    char on[48];              /* names of workers or hosts */
+    bool prefers;
+    uint64_t backoff_ns;
+    uint64_t failed_ns; /* when it last failed by itself, and told so on this connection; or 0 */
+    const struct conn *failed_conn;
 };
 
 struct sim_job {
@@ -190,7 +199,8 @@ struct host {
     GW_ARRAY(struct process *) processes;
     GW_ARRAY(uint64_t) tokens;   /* that the core has */
     GW_ARRAY(struct packet) old; /* said to the scheduler, to be said again some time */
-    char name[16], address[16];
+    uint32_t licenses, tapes;    /* what it offers */
+    char name[16], address[16], worker_name[24];
 };
 
 /* A gang's attempt, as the ranks see it. */
@@ -267,6 +277,7 @@ struct sim {
     GW_ARRAY(struct gang *) gangs;
     bool some_did_not_start;
     uint32_t worker_losses;
+    uint64_t retried_ns; /* when a client last wanted a failed task, and what it needs, again */
 };
 
 extern uint64_t sim_faults[FAULT_COUNT];

@@ -154,6 +154,31 @@ static void shape(struct sim *sim, struct work *work)
         work->bytes = 1;
 }
 
+/* Named resources, workers by name, pauses: host 0 has what all of it needs. */
+static void restrict_to(struct sim *sim, struct work *work)
+{
+    if (work->ranks && sim_chance(sim, 20))
+        work->tapes = 1;
+    if (!work->ranks && sim_chance(sim, 15))
+        work->licenses = 1 + (uint32_t)sim_below(sim, 2);
+    if (!work->ranks && sim_chance(sim, 15)) {
+        const struct host *host = &sim->hosts[sim_below(sim, sim->host_count)];
+        work->prefers = sim_chance(sim, 40);
+        if (!work->prefers && (host->slots < work->slots || host->licenses < work->licenses))
+            host = &sim->hosts[0];
+        if (sim_chance(sim, 30))
+            (void)snprintf(work->on, sizeof work->on, "%s", host->name);
+        else if (sim_chance(sim, 30))
+            (void)snprintf(work->on, sizeof work->on, "%s,worker-0", host->worker_name);
+        else
+            (void)snprintf(work->on, sizeof work->on, "%s", host->worker_name);
+        if (strcmp(work->on, "worker-0,worker-0") == 0)
+            work->on[8] = '\0';
+    }
+    if (work->retries && sim_chance(sim, 40))
+        work->backoff_ns = MS + sim_below(sim, 2 * SECOND);
+}
+
 static bool usable(const struct work *on, const struct sim_job *job)
 {
     bool holds = (on->job->client == job->client && on->held) || sim_share_holds(job->client, on);
@@ -201,6 +226,7 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
             shape(sim, work);
             depend(sim, work);
             misbehave(sim, work);
+            restrict_to(sim, work);
         }
         work->target = sim_chance(sim, 60) || i + 1 == rows;
         work->held = work->target;
@@ -234,7 +260,9 @@ static bool same_spec(const struct work *a, const struct work *b)
 {
     return a->kind == GW_SPEC_FUNCTION && b->kind == GW_SPEC_FUNCTION && a->ranks == b->ranks &&
            a->slots == b->slots && a->gpus == b->gpus && a->retries == b->retries &&
-           a->wall_ns == b->wall_ns && a->run_ns == b->run_ns;
+           a->wall_ns == b->wall_ns && a->run_ns == b->run_ns && a->licenses == b->licenses &&
+           a->tapes == b->tapes && strcmp(a->on, b->on) == 0 && a->prefers == b->prefers &&
+           a->backoff_ns == b->backoff_ns;
 }
 
 /* Rows that are alike share a spec: the number of the first such row's. */
@@ -263,6 +291,10 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
     int length = snprintf(argv + 2, sizeof argv - 2, "w%llu", (unsigned long long)work->id);
     argv[0] = '\x91';
     argv[1] = (char)(0xa0 + length);
+    char resources[48] = "";
+    if (work->licenses || work->tapes)
+        (void)snprintf(resources, sizeof resources, work->licenses ? "license=%u" : "tape=%u",
+                       work->licenses ? work->licenses : work->tapes);
     struct gw_message message = {.type = GW_MESSAGE_spec};
     message.spec = (struct gw_msg_spec){
         .key = job->request,
@@ -279,6 +311,10 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .grace_ns = 50 * MS,
         .fail_grace_ns = 20 * MS,
         .priority = (int32_t)(work->id % 3),
+        .resources = resources,
+        .workers = work->on,
+        .workers_prefer = work->prefers,
+        .backoff_ns = work->backoff_ns,
     };
     if (work->kind == GW_SPEC_FUNCTION)
         message.spec.program = (struct gw_bin){hash, sizeof hash};

@@ -283,6 +283,11 @@ static void make_world(struct sim *sim)
             host->slots += 3; /* so that all work fits somewhere */
         host->gpus = sim_chance(sim, 30) ? 2 : 0;
         host->next_peer = 1;
+        host->licenses = i == 0 ? 2 : (uint32_t)sim_below(sim, 2);
+        host->tapes = 1 + (uint32_t)sim_below(sim, 3);
+        if (i == 0)
+            host->tapes = RANKS_MAX;
+        (void)snprintf(host->worker_name, sizeof host->worker_name, "worker-%u", i);
         (void)snprintf(host->name, sizeof host->name, "host-%u", i / 2);
         (void)snprintf(host->address, sizeof host->address, "/h/%u", i);
         sim_host_start(sim, host);

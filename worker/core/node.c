@@ -161,6 +161,7 @@ struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
     core->options.address = gw_core_strdup(options->address);
     core->options.log_dir = gw_core_strdup(options->log_dir);
     core->options.checkpoint_dir = gw_core_strdup(options->checkpoint_dir);
+    core->options.resources = gw_core_strdup(options->resources);
     if (!core->options.cores)
         core->options.cores = options->slots;
     if (!core->options.heartbeat_ns)
@@ -253,6 +254,7 @@ void gw_node_core_free(struct gw_node_core *core)
     free_text(core->options.address);
     free_text(core->options.log_dir);
     free_text(core->options.checkpoint_dir);
+    free_text(core->options.resources);
     free(core);
 }
 
@@ -350,6 +352,7 @@ static void on_welcome(struct gw_node_core *core, const struct gw_message *messa
         .gpus = pack_gpus(core),
         .host = core->options.host,
         .address = core->options.address,
+        .resources = core->options.resources,
     };
     list_objects(core, &registration);
     list_attempts(core, &registration);

@@ -23,9 +23,10 @@ struct gw_node_options {
         uint64_t memory_bytes;
     } * gpus;
     uint32_t gpu_count;
-    const char *host;    /* name of this host, for people */
-    const char *address; /* of the peers' socket */
-    const char *log_dir; /* output files lie below: <job>/<index>.<attempt>[.<rank>].out, .err */
+    const char *host;      /* name of this host, for people */
+    const char *address;   /* of the peers' socket */
+    const char *log_dir;   /* output files lie below: <job>/<index>.<attempt>[.<rank>].out, .err */
+    const char *resources; /* "name=amount,...", to be had by name; NULL: none */
     const char *checkpoint_dir; /* <job>/ below it is the folder that tasks get */
     uint64_t heartbeat_ns;      /* 0: 2 s */
     uint64_t fence_ns;       /* silence of the scheduler after which runners are killed; 0: 10 s */

@@ -193,6 +193,7 @@ static void new_core(struct gw_host *host)
         .address = host->peers_path,
         .log_dir = host->log_dir,
         .checkpoint_dir = host->checkpoint_dir,
+        .resources = host->options.resources,
     };
     host->core = gw_node_core_new(&options);
 }

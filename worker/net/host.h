@@ -18,6 +18,7 @@
 struct gw_host_options {
     const char *dir; /* borrowed; absolute */
     const char *name;
+    const char *resources; /* what it offers by name; NULL: nothing */
     uint32_t slots;
     uint32_t slots_in_all; /* of this host's workers, which share its cores and memory */
     bool private_cluster;

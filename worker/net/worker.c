@@ -3,6 +3,7 @@
 
 #include "graph/base/dir.h"
 #include "graph/base/log.h"
+#include "graph/model/resources.h"
 #include "worker/net/host.h"
 
 #include <assert.h>
@@ -34,22 +35,39 @@ static int usage(void)
 {
     (void)fprintf(stderr,
                   "gangway worker: wants --dir DIR and --slots N (1 to %d), and may have "
-                  "--of M (N or more), --private, --parent PID and --name NAME; `gangway up` "
-                  "starts it with what it needs\n",
+                  "--of M (N or more), --private, --parent PID, --name NAME and --resources "
+                  "NAME=AMOUNT,...; `gangway up` starts it with what it needs\n",
                   SLOTS_MAX);
     return GW_EINVAL;
+}
+
+static int check_texts(const struct gw_host_options *options)
+{
+    struct gw_arena arena = {0};
+    struct gw_resources resources;
+    struct gw_pairs names;
+    struct gw_error error;
+    const char *what = "--resources";
+    int rc = gw_resources_parse(options->resources, &arena, &resources, &error);
+    if (rc == 0) {
+        what = "--name";
+        rc = gw_pairs_parse_names(options->name, &arena, &names, &error);
+        if (rc == 0 && names.count != 1)
+            rc = gw_error_set(&error, GW_EINVAL, "one name, without a comma");
+    }
+    if (rc < 0)
+        (void)fprintf(stderr, "gangway worker: %s: %s\n", what, error.text);
+    gw_arena_deinit(&arena);
+    return rc;
 }
 
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"dir", required_argument, NULL, 'd'},
-        {"slots", required_argument, NULL, 's'},
-        {"of", required_argument, NULL, 'o'},
-        {"name", required_argument, NULL, 'n'},
-        {"private", no_argument, NULL, 'p'},
-        {"parent", required_argument, NULL, 'P'},
-        {NULL, 0, NULL, 0},
+        {"dir", required_argument, NULL, 'd'},       {"slots", required_argument, NULL, 's'},
+        {"of", required_argument, NULL, 'o'},        {"name", required_argument, NULL, 'n'},
+        {"resources", required_argument, NULL, 'R'}, {"private", no_argument, NULL, 'p'},
+        {"parent", required_argument, NULL, 'P'},    {NULL, 0, NULL, 0},
     };
     const char *dir = NULL;
     unsigned long slots = 0, all = 0;
@@ -71,6 +89,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 'n':
             daemon->options.name = optarg;
             break;
+        case 'R':
+            daemon->options.resources = optarg;
+            break;
         case 'p':
             daemon->options.private_cluster = true;
             break;
@@ -84,6 +105,8 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     if (!dir || *end || slots < 1 || slots > SLOTS_MAX || *all_end || (all > 0 && all < slots) ||
         all > UINT32_MAX || optind != argc)
         return usage();
+    if (check_texts(&daemon->options) < 0)
+        return GW_EINVAL;
     if (!realpath(dir, daemon->dir)) {
         (void)fprintf(stderr, "gangway worker: %s: %s\n", dir, strerror(errno));
         return GW_ENOENT;

@@ -31,14 +31,16 @@ struct gw_client;
 struct gw_future;
 
 struct gw_client_options {
-    const char *address;  /* of a cluster ("unix:/path"); NULL: $GANGWAY_ADDRESS, else this user's
-                             running cluster, else a private one is started */
-    const char *name;     /* of this session, shown in listings; NULL: the program's name */
-    uint32_t slots;       /* of a private cluster; 0: the cores of this machine; it grows when a
-                             task or gang needs more */
-    uint32_t workers;     /* of a private cluster; 0: 1 */
-    bool must_exist;      /* do not start a private cluster: GW_ENOSCHEDULER instead */
-    bool private_cluster; /* always start a private one */
+    const char *address;   /* of a cluster ("unix:/path"); NULL: $GANGWAY_ADDRESS, else this user's
+                              running cluster, else a private one is started */
+    const char *name;      /* of this session, shown in listings; NULL: the program's name */
+    uint32_t slots;        /* of a private cluster; 0: the cores of this machine; it grows when a
+                              task or gang needs more */
+    uint32_t workers;      /* of a private cluster; 0: 1 */
+    const char *resources; /* that a private cluster's first worker offers, "license=1,tape=2":
+                              tasks ask for them with gw_task_options.resources; NULL: none */
+    bool must_exist;       /* do not start a private cluster: GW_ENOSCHEDULER instead */
+    bool private_cluster;  /* always start a private one */
 };
 
 /* gw_client_open connects (blocks for at most 10 s) and starts the client's I/O thread; a private

@@ -43,7 +43,9 @@ struct gw_task_options {
                                   5 minutes; 0: at once */
     const char *resources;     /* of its own kind, per rank: "license=1,tape=2"; a worker says what
                                   it offers; copied */
-    const char *workers;       /* names of workers or hosts, "a,b": runs on one of these; copied */
+    const char *workers;       /* names of workers or hosts, "a,b": runs on one of these; copied;
+                                  waits for one that is gone; a name that no worker ever had is
+                                  refused (GW_ENOENT) where there are workers */
     const char *annotations;   /* "key=value,...", shown to people; copied */
     const char *const *files;  /* paths, NULL-terminated: shipped by content, each laid into the
                                   folder where it runs, under its last name; copied */

@@ -1,0 +1,21 @@
+/* Delays: tasks that wait for a while before they are tried again. */
+#ifndef GW_SCHEDULER_CORE_DELAY_H
+#define GW_SCHEDULER_CORE_DELAY_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_delay_ns is how long a task waits before its next try, by what is charged to it: the
+ * spec's backoff, doubled with each charge, GW_BACKOFF_NS_MAX at most. */
+uint64_t gw_sched_delay_ns(const struct gw_spec *spec, const struct gw_charges *charges);
+
+/* gw_sched_delays_on_tick lets those go whose time has come. */
+void gw_sched_delays_on_tick(struct gw_sched *sched);
+
+/* gw_sched_delays_deadline_ns is when the next one may go; UINT64_MAX: there is none. */
+uint64_t gw_sched_delays_deadline_ns(const struct gw_sched *sched);
+
+/* gw_sched_delay_left_ns is how long a delayed task has still to wait; it looks at all delays. */
+uint64_t gw_sched_delay_left_ns(const struct gw_sched *sched, const struct gw_job *job,
+                                uint32_t row);
+
+#endif

@@ -1,0 +1,339 @@
+/* Needs, and the stock that they take from.
+ *
+ * What always holds: a worker's stock is what it offers less what the debits of all its lanes need.
+ * A shape with a need looks only at its candidates, which are found again when a worker came or
+ * went; a shape without one never comes here. */
+#include "scheduler/core/need.h"
+
+#include "scheduler/core/placement.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/worker.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- Reading -------------------------------------------------------------------------------------
+ */
+
+int gw_sched_need_new(const struct gw_msg_spec *spec, struct gw_need **out, struct gw_error *error)
+{
+    struct gw_need read = {.refs = 1, .gpu_memory_bytes = spec->gpu_memory_bytes};
+    struct gw_error why;
+    const char *what = "resources";
+    int rc = gw_resources_parse(spec->resources, &read.arena, &read.resources, &why);
+    if (rc == 0) {
+        what = "workers";
+        rc = gw_pairs_parse_names(spec->workers, &read.arena, &read.workers, &why);
+    }
+    read.prefer = read.workers.count && spec->workers_prefer;
+    if (rc < 0 || (!read.gpu_memory_bytes && !read.resources.count && !read.workers.count)) {
+        gw_arena_deinit(&read.arena);
+        *out = NULL;
+        return rc < 0 ? gw_error_set(error, rc, "%s: %s", what, why.text) : 0;
+    }
+    struct gw_need *need = malloc(sizeof *need);
+    GW_MUST_PTR(need);
+    *need = read;
+    *out = need;
+    return 0;
+}
+
+struct gw_need *gw_sched_need_ref(struct gw_need *need)
+{
+    if (need)
+        need->refs++;
+    return need;
+}
+
+void gw_sched_need_unref(struct gw_need *need)
+{
+    if (!need || --need->refs > 0)
+        return;
+    gw_arena_deinit(&need->arena);
+    free(need);
+}
+
+bool gw_sched_need_equal(const struct gw_need *a, const struct gw_need *b)
+{
+    if (!a || !b)
+        return a == b;
+    return a->gpu_memory_bytes == b->gpu_memory_bytes && a->prefer == b->prefer &&
+           gw_resources_equal(&a->resources, &b->resources) &&
+           gw_pairs_equal(&a->workers, &b->workers);
+}
+
+/* -- Stock ---------------------------------------------------------------------------------------
+ */
+
+int gw_sched_stock_check(const char *text)
+{
+    struct gw_arena arena = {0};
+    struct gw_resources resources;
+    int rc = gw_resources_parse(text, &arena, &resources, NULL);
+    gw_arena_deinit(&arena);
+    return rc < 0 ? GW_EPROTO : 0;
+}
+
+void gw_sched_stock_set(struct gw_worker *worker, const char *text)
+{
+    struct gw_resources resources;
+    GW_MUST(gw_resources_parse(text, &worker->arena, &resources, NULL));
+    worker->stock_count = resources.count;
+    if (!resources.count)
+        return;
+    worker->stock = gw_arena_alloc(&worker->arena, resources.count * sizeof *worker->stock);
+    GW_MUST_PTR(worker->stock);
+    for (uint32_t i = 0; i < resources.count; i++)
+        worker->stock[i] = (struct gw_stock){.name = resources.items[i].name,
+                                             .amount = resources.items[i].amount,
+                                             .free = resources.items[i].amount};
+}
+
+static struct gw_stock *stock_of(const struct gw_worker *worker, const char *name)
+{
+    for (uint32_t i = 0; i < worker->stock_count; i++)
+        if (strcmp(worker->stock[i].name, name) == 0)
+            return &worker->stock[i];
+    return NULL;
+}
+
+void gw_sched_need_take(struct gw_worker *worker, const struct gw_need *need)
+{
+    for (uint32_t i = 0; i < need->resources.count; i++) {
+        struct gw_stock *stock = stock_of(worker, need->resources.items[i].name);
+        assert(stock && stock->free >= need->resources.items[i].amount);
+        stock->free -= need->resources.items[i].amount;
+    }
+}
+
+void gw_sched_need_give(struct gw_worker *worker, const struct gw_need *need)
+{
+    for (uint32_t i = 0; i < need->resources.count; i++) {
+        struct gw_stock *stock = stock_of(worker, need->resources.items[i].name);
+        stock->free += need->resources.items[i].amount;
+        assert(stock->free <= stock->amount);
+    }
+}
+
+/* -- Which workers -------------------------------------------------------------------------------
+ */
+
+bool gw_sched_need_names(const struct gw_need *need, const struct gw_worker *worker)
+{
+    return gw_pairs_find(&need->workers, worker->remote->name) ||
+           gw_pairs_find(&need->workers, worker->host);
+}
+
+static uint32_t gpus_of(const struct gw_worker *worker, uint64_t memory_bytes, bool ever)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        count += worker->gpus[i].memory_bytes >= memory_bytes &&
+                 (ever || worker->gpus[i].slot == GW_NONE);
+    return count;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_shape *shape,
+                             bool ever)
+{
+    const struct gw_need *need = shape->need;
+    uint32_t gpus = gw_sched_shape_gpus(shape);
+    uint64_t ranks = UINT64_MAX;
+    if (!need)
+        return gpus ? (ever ? worker->gpu_count : worker->gpus_free) / gpus : ranks;
+    if (need->workers.count && !need->prefer && !gw_sched_need_names(need, worker))
+        return 0;
+    if (gpus)
+        ranks = gpus_of(worker, need->gpu_memory_bytes, ever) / gpus;
+    for (uint32_t i = 0; i < need->resources.count; i++) {
+        const struct gw_stock *stock = stock_of(worker, need->resources.items[i].name);
+        if (!stock)
+            return 0;
+        ranks =
+            least(ranks, (ever ? stock->amount : stock->free) / need->resources.items[i].amount);
+    }
+    return ranks;
+}
+
+static void find_candidates(struct gw_sched *sched, struct gw_shape *shape)
+{
+    if (shape->candidates_epoch == sched->workers_epoch)
+        return;
+    shape->candidates_epoch = sched->workers_epoch;
+    gw_array_clear(&shape->candidates);
+    for (int named = 1; named >= 0; named--) {
+        for (size_t i = 0; i < sched->workers.count; i++) {
+            struct gw_worker *worker = sched->workers.items[i];
+            if (worker && gw_sched_worker_could(sched, worker, shape) &&
+                gw_sched_need_names(shape->need, worker) == named)
+                GW_MUST(gw_array_push(&shape->candidates, worker));
+        }
+        if (named)
+            shape->candidates_named = (uint32_t)shape->candidates.count;
+    }
+}
+
+struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *shape)
+{
+    struct gw_worker *best = NULL;
+    find_candidates(sched, shape);
+    for (uint32_t i = 0; i < shape->candidates.count; i++) {
+        struct gw_worker *worker = shape->candidates.items[i];
+        if (best && i == shape->candidates_named)
+            break; /* one of those that it asks for has room */
+        if ((!best || worker->slots_free > best->slots_free) &&
+            gw_sched_worker_fits(sched, worker, shape))
+            best = worker;
+    }
+    return best;
+}
+
+/* -- For people ----------------------------------------------------------------------------------
+ */
+
+struct text {
+    char *to;
+    size_t size, used;
+};
+
+static void say(struct text *text, const char *format, ...) GW_PRINTF(2, 3);
+
+static void say(struct text *text, const char *format, ...)
+{
+    va_list args;
+    if (text->used >= text->size)
+        return;
+    va_start(args, format);
+    int n = vsnprintf(text->to + text->used, text->size - text->used, format, args);
+    va_end(args);
+    text->used += n > 0 ? (size_t)n : 0;
+}
+
+void gw_sched_need_describe(const struct gw_need *need, char *to, size_t bytes)
+{
+    struct text text = {to, bytes, strlen(to)};
+    if (!need)
+        return;
+    if (need->gpu_memory_bytes)
+        say(&text, " with %.1f GiB each", (double)need->gpu_memory_bytes / (1 << 30));
+    for (uint32_t i = 0; i < need->resources.count; i++)
+        say(&text, ", %u of %s", need->resources.items[i].amount, need->resources.items[i].name);
+    for (uint32_t i = 0; i < need->workers.count; i++)
+        say(&text, "%s %s",
+            i              ? " or"
+            : need->prefer ? ", preferably on"
+                           : ", on",
+            need->workers.items[i].name);
+}
+
+static bool is_ready(const struct gw_sched *sched, const char *name)
+{
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker->state == GW_WORKER_READY &&
+            (strcmp(worker->remote->name, name) == 0 || strcmp(worker->host, name) == 0))
+            return true;
+    }
+    return false;
+}
+
+bool gw_sched_need_gone(const struct gw_sched *sched, const struct gw_need *need, char *to,
+                        size_t bytes)
+{
+    struct text text = {to, bytes, 0};
+    if (bytes)
+        *to = '\0';
+    for (uint32_t i = 0; i < need->workers.count; i++)
+        if (!is_ready(sched, need->workers.items[i].name))
+            say(&text, "%s%s", text.used ? " and " : "", need->workers.items[i].name);
+    return text.used > 0;
+}
+
+static int unknown_name(const struct gw_sched *sched, const char *name, struct gw_error *error)
+{
+    char known[512];
+    struct text text = {known, sizeof known, 0};
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker->state == GW_WORKER_READY)
+            say(&text, "%s%s on %s", text.used ? ", " : "", worker->remote->name, worker->host);
+    }
+    return gw_error_set(error, GW_ENOENT, "no worker or host is called %s; there is %s", name,
+                        known);
+}
+
+/* Whether the workers that count for a need include this one. */
+static bool counts(const struct gw_need *need, const struct gw_worker *worker)
+{
+    return worker && worker->state == GW_WORKER_READY &&
+           (!need->workers.count || need->prefer || gw_sched_need_names(need, worker));
+}
+
+static int resource_missing(const struct gw_sched *sched, const struct gw_need *need,
+                            const struct gw_resource *resource, struct gw_error *error)
+{
+    uint32_t most = 0;
+    const char *who = need->workers.count && !need->prefer ? "none of its workers" : "no worker";
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        const struct gw_stock *stock =
+            counts(need, worker) ? stock_of(worker, resource->name) : NULL;
+        if (stock && stock->amount > most)
+            most = stock->amount;
+    }
+    if (most >= resource->amount)
+        return 0;
+    if (most == 0)
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "%s offers any of `%s` (`gangway up --resources` says what is offered)",
+                            who, resource->name);
+    return gw_error_set(error, GW_EINFEASIBLE, "%s offers %u of `%s`: the most is %u", who,
+                        resource->amount, resource->name, most);
+}
+
+static int gpu_missing(const struct gw_sched *sched, const struct gw_shape *shape,
+                       struct gw_error *error)
+{
+    const struct gw_need *need = shape->need;
+    uint64_t most = 0;
+    if (!need->gpu_memory_bytes || gw_sched_shape_gpus(shape) == 0)
+        return 0;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        for (uint32_t k = 0; counts(need, worker) && k < worker->gpu_count; k++)
+            if (worker->gpus[k].memory_bytes > most)
+                most = worker->gpus[k].memory_bytes;
+    }
+    if (most >= need->gpu_memory_bytes)
+        return 0;
+    return gw_error_set(error, GW_EINFEASIBLE,
+                        "no GPU has %.1f GiB of memory: the largest has %.1f GiB",
+                        (double)need->gpu_memory_bytes / (1 << 30), (double)most / (1 << 30));
+}
+
+int gw_sched_need_missing(const struct gw_sched *sched, const struct gw_shape *shape,
+                          struct gw_error *error)
+{
+    const struct gw_need *need = shape->need;
+    char gone[64];
+    for (uint32_t i = 0; i < need->workers.count && !need->prefer; i++) {
+        const char *name = need->workers.items[i].name;
+        if (!gw_strmap_get(&sched->names, name, NULL))
+            return unknown_name(sched, name, error);
+    }
+    if (!need->prefer && gw_sched_need_gone(sched, need, gone, sizeof gone))
+        return 0;
+    for (uint32_t i = 0; i < need->resources.count; i++) {
+        int rc = resource_missing(sched, need, &need->resources.items[i], error);
+        if (rc < 0)
+            return rc;
+    }
+    return gpu_missing(sched, shape, error);
+}

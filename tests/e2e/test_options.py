@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""What tasks ask for, from a shell: named resources, workers, pauses before a further try."""
+import re
+
+import e2e
+
+
+class Options(e2e.Case):
+    def test_resources_are_shared_out(self):
+        self.up("--slots", "4", "--workers", "2", "--resources", "license=1,tape=2")
+        held = self.fifo("held")
+        waits = ["submit", "-d", "--resources", "license=1", "--"]
+        first = self.gangway(*waits, "sh", "-c", f"cat {held}").stdout.strip()
+        second = self.gangway(*waits, "true").stdout.strip()
+        self.assertIn("it needs 1 free slot, 1 of license; 3 of 4 slots are free",
+                      self.gangway("explain", second).stdout)
+        worker = next(w for w in self.gangway_json("worker", "list") if w["resources"])
+        self.assertEqual(worker["name"], "worker-1")
+        self.assertEqual(worker["resources"], {"license": {"amount": 1, "free": 0},
+                                               "tape": {"amount": 2, "free": 2}})
+        with open(held, "w", encoding="utf-8"):
+            pass
+        self.gangway("wait", first)
+        self.gangway("wait", second)
+        said = self.gangway("submit", "--resources", "license=3", "--", "true", rc=2).stderr
+        self.assertIn("no worker offers 3 of `license`: the most is 1", said)
+        said = self.gangway("submit", "--resources", "disc=1", "--", "true", rc=2).stderr
+        self.assertIn("no worker offers any of `disc`", said)
+
+    def test_wrong_resources(self):
+        self.assertIn("\"license\" is not NAME=VALUE",
+                      self.gangway("up", "--resources", "license", rc=2).stderr)
+        self.assertIn("resources: a=0: not a whole number from 1",
+                      self.gangway("submit", "--resources", "a=0", "--", "true", rc=2).stderr)
+        self.assertIn("gpu_memory_bytes without",
+                      self.gangway("submit", "--gpu-memory", "1G", "--", "true", rc=2).stderr)
+
+    def test_workers_by_name(self):
+        self.up("--slots", "4", "--workers", "2")
+        named = {w["name"]: w["id"] for w in self.gangway_json("worker", "list")}
+        for name in sorted(named):
+            job = self.gangway("submit", "-d", "--on", name, "--", "true").stdout.strip()
+            self.gangway("wait", job)
+            said = self.gangway("explain", job).stdout
+            self.assertIn("done", said)
+            job = self.gangway("dispatch", "-d", "-n", "2", "--prefer", name, "--", "true").stdout
+            self.gangway("wait", job.strip())
+        said = self.gangway("submit", "--on", "worker-9", "--", "true", rc=2).stderr
+        self.assertRegex(said, "no worker or host is called worker-9; there is .*worker-1 on ")
+        self.assertIn("one of them",
+                      self.gangway("submit", "--on", "a", "--prefer", "b", "--", "true",
+                                   rc=2).stderr)
+
+    def test_pauses_before_a_further_try(self):
+        self.up("--slots", "1")
+        count = self.write("count", "")
+        script = f'echo x >> {count}; test "$(wc -l < {count})" = 3'
+        self.gangway("submit", "--retries", "3", "--backoff", "50ms", "--", "sh", "-c", script)
+        with open(count, encoding="utf-8") as file:
+            self.assertEqual(len(file.readlines()), 3)
+        job = self.gangway("submit", "-d", "--retries", "3", "--backoff", "4m", "--", "false")
+        job = job.stdout.strip()
+        said = ""
+        while "before attempt" not in said:  # it is running still
+            said = self.gangway("explain", job).stdout
+        self.assertTrue(re.search(r"it waits 2[34]\d\.\d s before attempt 2 of 4", said), said)
+        self.gangway("cancel", job)
+        self.assertIn("cancelled", self.gangway("wait", job, rc=130).stderr)
+        self.assert_idle()
+
+
+if __name__ == "__main__":
+    e2e.main()

@@ -1,0 +1,57 @@
+/* A scheduler's core in a test: one client, workers, and what is sent to them. */
+#ifndef GW_TESTS_SCHED_WORLD_H
+#define GW_TESTS_SCHED_WORLD_H
+
+#include "graph/wire/enums.h"
+#include "scheduler/core/sched.h"
+#include "tests/unit/unit.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { CLIENT = 1, WORKER = 10 };
+#define MS UINT64_C(1000000)
+
+struct world {
+    struct gw_sched *sched;
+    struct gw_effects effects;
+    uint64_t now_ns, sequence[32];
+};
+
+/* step gives the core an event, a nanosecond later, and checks every invariant. */
+int step(struct world *w, struct gw_event event);
+
+/* say is a message from a peer, with the next number. */
+void say(struct world *w, uint64_t peer, struct gw_message message);
+
+/* sent gives the nth message of a type to a peer in the last step; NULL: there are fewer. must
+ * fails the test where there is none. */
+const struct gw_message *sent(const struct world *w, uint64_t peer, uint32_t type, int n);
+const struct gw_message *must(const struct world *w, uint64_t peer, uint32_t type);
+
+/* add_worker adds one of this number, peer WORKER + number; its name is that of its host. */
+void add_worker_with(struct world *w, int number, uint32_t slots, const char *host,
+                     uint64_t memory_bytes);
+void add_worker(struct world *w, int number, uint32_t slots, const char *host);
+
+struct world *new_world(void);
+void free_world(struct world *w);
+
+/* send_spec is from the client, of a function unless it says otherwise. */
+void send_spec(struct world *w, struct gw_msg_spec spec);
+
+/* A chunk of rows of spec 0, each row taking the one before it where `chain`. */
+struct chunk {
+    uint64_t request;
+    uint32_t rows, flags;
+    bool chain;
+    uint32_t rank; /* of the edges */
+};
+void submit(struct world *w, struct chunk c);
+
+/* finish ends an attempt well with a value of so many bytes. */
+void finish(struct world *w, int worker, uint64_t attempt, uint32_t rank, uint64_t bytes);
+
+uint64_t attempt_in(const struct gw_message *assign, uint32_t row);
+
+#endif

@@ -1,0 +1,88 @@
+/* Lists in texts: resources, names, annotations. */
+#include "tests/unit/unit.h"
+
+#include "graph/model/resources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void amounts_are_read_and_sorted(void **state)
+{
+    struct gw_arena arena = {0};
+    struct gw_resources a, b;
+    (void)state;
+    assert_int_equal(gw_resources_parse("tape=2,license=1", &arena, &a, NULL), 0);
+    assert_int_equal(a.count, 2);
+    assert_string_equal(a.items[0].name, "license");
+    assert_int_equal(a.items[1].amount, 2);
+    assert_int_equal(gw_resources_parse("license=1,tape=2", &arena, &b, NULL), 0);
+    assert_true(gw_resources_equal(&a, &b));
+    assert_int_equal(gw_resources_parse("license=1,tape=2147483648", &arena, &b, NULL), 0);
+    assert_false(gw_resources_equal(&a, &b));
+    assert_int_equal(gw_resources_parse("", &arena, &b, NULL), 0);
+    assert_int_equal(b.count, 0);
+    assert_int_equal(gw_resources_parse(NULL, &arena, &b, NULL), 0);
+    gw_arena_deinit(&arena);
+}
+
+static void what_is_no_amount_is_refused_in_words(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"license", "is not NAME=VALUE"},
+        {"license=", "not a whole number"},
+        {"license=0", "not a whole number"},
+        {"license=-1", "not a whole number"},
+        {"license=1.5", "not a whole number"},
+        {"license=2147483649", "not a whole number"},
+        {"license=99999999999999999999999", "not a whole number"},
+        {"license=1,", "is not NAME=VALUE"},
+        {"license=1,license=2", "there twice"},
+        {"a b=1", "is not a name"},
+        {"=1", "is not a name"},
+        {"0123456789012345678901234567890123456789012345678901234567890123x=1", "is not a name"},
+    };
+    struct gw_arena arena = {0};
+    struct gw_resources resources;
+    struct gw_error error;
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(gw_resources_parse(wrong[i][0], &arena, &resources, &error), GW_EINVAL);
+        if (!strstr(error.text, wrong[i][1]))
+            fail_msg("%s: %s", wrong[i][0], error.text);
+    }
+    char *long_text = calloc(1, GW_PAIRS_BYTES_MAX + 2);
+    assert_non_null(long_text);
+    memset(long_text, 'a', GW_PAIRS_BYTES_MAX + 1);
+    assert_int_equal(gw_resources_parse(long_text, &arena, &resources, &error), GW_EINVAL);
+    free(long_text);
+    gw_arena_deinit(&arena);
+}
+
+static void names_and_annotations(void **state)
+{
+    struct gw_arena arena = {0};
+    struct gw_pairs pairs;
+    struct gw_error error;
+    (void)state;
+    assert_int_equal(gw_pairs_parse_names("worker-2,host.example", &arena, &pairs, NULL), 0);
+    assert_int_equal(pairs.count, 2);
+    assert_string_equal(gw_pairs_find(&pairs, "worker-2"), "");
+    assert_null(gw_pairs_find(&pairs, "worker-1"));
+    assert_int_equal(gw_pairs_parse_names("a=b", &arena, &pairs, &error), GW_EINVAL);
+    assert_int_equal(gw_pairs_parse_names("a,,b", &arena, &pairs, &error), GW_EINVAL);
+    assert_int_equal(gw_pairs_parse("team=x y,ticket=a=b,empty=", &arena, &pairs, NULL), 0);
+    assert_string_equal(gw_pairs_find(&pairs, "team"), "x y");
+    assert_string_equal(gw_pairs_find(&pairs, "ticket"), "a=b");
+    assert_string_equal(gw_pairs_find(&pairs, "empty"), "");
+    gw_arena_deinit(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(amounts_are_read_and_sorted),
+        cmocka_unit_test(what_is_no_amount_is_refused_in_words),
+        cmocka_unit_test(names_and_annotations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
