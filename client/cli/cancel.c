@@ -1,53 +1,75 @@
-/* `gangway cancel`: ends jobs, gently or at once. */
+/* `gangway cancel`: ends jobs, or a task, gently or at once. */
 #include "client/cli/cli.h"
-#include "client/cli/options.h"
 #include "client/cli/selector.h"
+
+struct cancelling {
+    bool now, json;
+};
+
+static int cancel_job(struct gw_client *client, const struct gw_selected *job, void *arg)
+{
+    const struct cancelling *cancelling = arg;
+    unsigned long long id = job->job;
+    struct gw_error error;
+    if (!job->ended && gw_job_cancel(client, id, cancelling->now, &error) < 0)
+        return gw_cli_error(&error);
+    if (cancelling->json)
+        printf("{\"job\":%llu,\"cancelled\":%s}\n", id, job->ended ? "false" : "true");
+    else
+        fprintf(stderr, "job %llu: %s\n", id, job->ended ? "had ended already" : "cancelled");
+    return GW_EXIT_OK;
+}
+
+/* Told when it has ended: until then its slot is not free. */
+static int cancel_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)
+{
+    const struct cancelling *cancelling = arg;
+    unsigned long long id = task->job;
+    struct gw_future *future;
+    struct gw_error error;
+    if (task->whole)
+        return cancel_job(client, &(struct gw_selected){.job = task->job}, arg);
+    int rc = gw_client_task(client, task->job, task->index, &future, &error);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    rc = gw_future_cancel(future, cancelling->now, &error);
+    if (rc == 0)
+        rc = gw_future_wait(future, UINT64_MAX);
+    bool ended = gw_future_state(future) == GW_DONE;
+    gw_future_release(future);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    if (cancelling->json)
+        printf("{\"job\":%llu,\"index\":%u,\"cancelled\":%s}\n", id, task->index,
+               ended ? "false" : "true");
+    else
+        fprintf(stderr, "task %u of job %llu: %s\n", task->index, id,
+                ended ? "had ended already" : "cancelled");
+    return GW_EXIT_OK;
+}
 
 int gw_cli_cancel(int argc, char **argv)
 {
-    bool now = false, json = false;
-    int first, exit_code;
+    struct cancelling cancelling = {0};
     const struct gw_option table[] = {
-        {"now", 0, GW_OPTION_FLAG, &now, NULL, "kill at once, without a grace"},
-        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print a line of JSON for each"},
+        {"now", 0, GW_OPTION_FLAG, &cancelling.now, NULL, "kill at once, without a grace"},
+        {"json", 0, GW_OPTION_FLAG, &cancelling.json, NULL, "print a line of JSON for each"},
         {0},
     };
-    const struct gw_options options = {
-        .command = "cancel",
-        .arguments = "JOB",
-        .summary = "End jobs: their processes get SIGTERM, and SIGKILL after their grace.",
-        .details =
-            "JOB is a number, a list like 1,3,5-8, last, or all (that have not ended). What\n"
-            "has ended already stays as it is.",
-        .table = table,
-        .arguments_min = 1,
-        .arguments_max = 1,
+    const struct gw_selector_command command = {
+        .options = {.command = "cancel",
+                    .summary = "End jobs: their processes get SIGTERM, and SIGKILL after their "
+                               "grace.",
+                    .details =
+                        "JOB is a number, a list like 1,3,5-8, last, or all (that have not "
+                        "ended). What\n"
+                        "has ended already stays as it is. JOB/TASK (its name or index) is one "
+                        "task, and\nwhat depends on it.",
+                    .table = table},
+        .unfinished = true,
+        .each = cancel_job,
+        .task = cancel_task,
+        .arg = &cancelling,
     };
-    struct gw_client *client;
-    struct gw_selector selector;
-    struct gw_error error;
-    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
-        return exit_code;
-    if (gw_selector_check(argv[first], &error) < 0)
-        return gw_cli_error(&error);
-    exit_code = gw_cli_open(&client);
-    if (exit_code)
-        return exit_code;
-    int rc = gw_selector_init(&selector, client, argv[first], true, &error);
-    if (rc < 0)
-        exit_code = gw_cli_error(&error);
-    for (size_t i = 0; i < selector.count; i++) {
-        unsigned long long job = selector.items[i].job;
-        bool ended = selector.items[i].ended;
-        rc = ended ? 0 : gw_job_cancel(client, job, now, &error);
-        if (rc < 0)
-            exit_code = gw_cli_error(&error);
-        else if (json)
-            printf("{\"job\":%llu,\"cancelled\":%s}\n", job, ended ? "false" : "true");
-        else
-            fprintf(stderr, "job %llu: %s\n", job, ended ? "had ended already" : "cancelled");
-    }
-    gw_selector_deinit(&selector);
-    gw_client_close(client);
-    return exit_code;
+    return gw_selector_run(&command, argc, argv);
 }

@@ -1,6 +1,8 @@
 /* What all subcommands share. */
 #include "client/cli/cli.h"
 
+#include <string.h>
+
 int gw_cli_error(const struct gw_error *error)
 {
     fprintf(stderr, "gangway: %s\n", *error->text ? error->text : gw_error_text(error->code));
@@ -20,4 +22,25 @@ void gw_cli_print_failure(uint64_t job, const struct gw_error *error)
         fprintf(stderr, "gangway: job %llu: %s\n", (unsigned long long)job, error->text);
     else
         fprintf(stderr, "gangway: %s\n", error->text);
+}
+
+static void print_verbs(FILE *out, const char *command, const struct gw_cli_command *verbs)
+{
+    fprintf(out, "Usage: gangway %s COMMAND [options]\n\nCommands:\n", command);
+    for (; verbs->name; verbs++)
+        fprintf(out, "  %-10s %s\n", verbs->name, verbs->summary);
+    fprintf(out, "\n`gangway %s COMMAND --help` tells more.\n", command);
+}
+
+int gw_cli_run_verb(const char *command, const struct gw_cli_command *verbs, int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : NULL;
+    for (const struct gw_cli_command *verb = verbs; word && verb->name; verb++)
+        if (strcmp(verb->name, word) == 0)
+            return verb->run(argc - 1, argv + 1);
+    bool help = word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
+    if (word && !help)
+        fprintf(stderr, "gangway %s: unknown command '%s'\n", command, word);
+    print_verbs(help ? stdout : stderr, command, verbs);
+    return help ? GW_EXIT_OK : GW_EXIT_USAGE;
 }

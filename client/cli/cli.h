@@ -35,12 +35,17 @@ int gw_cli_logs(int argc, char **argv);
 int gw_cli_wait(int argc, char **argv);
 int gw_cli_cancel(int argc, char **argv);
 int gw_cli_explain(int argc, char **argv);
+int gw_cli_data(int argc, char **argv);
 int gw_cli_worker(int argc, char **argv);
 int gw_cli_bench(int argc, char **argv);
 int gw_cli_new(int argc, char **argv);
 int gw_cli_completion(int argc, char **argv);
 int gw_cli_version(int argc, char **argv);
 int gw_cli_help(int argc, char **argv);
+
+/* gw_cli_run_verb runs the verb that argv[1] names of a command with several ("data get"); verbs
+ * ends with a NULL name. Gives the exit code. */
+int gw_cli_run_verb(const char *command, const struct gw_cli_command *verbs, int argc, char **argv);
 
 /* gw_cli_error prints "gangway: text" to stderr and gives the exit code. */
 int gw_cli_error(const struct gw_error *error);

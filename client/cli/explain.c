@@ -1,66 +1,59 @@
-/* `gangway explain`: why a job waits, or what it does. */
+/* `gangway explain`: why a job or a task waits, or what it does. */
 #include "client/cli/cli.h"
-#include "client/cli/options.h"
 #include "client/cli/selector.h"
 #include "client/cli/table.h"
 
-static int explain(struct gw_client *client, uint64_t job, bool json, struct gw_error *error)
+static int print_json(const struct gw_selected_task *task, struct gw_value *text)
 {
-    struct gw_value *answer, *question = gw_dict();
+    struct gw_value *line = gw_selector_question(task);
+    gw_dict_set(line, "text", gw_value_ref(text));
+    int rc = gw_table_json(stdout, line, true);
+    gw_value_unref(line);
+    return rc;
+}
+
+static int explain_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)
+{
+    const bool *json = arg;
+    struct gw_value *answer, *question = gw_selector_question(task);
+    struct gw_error error;
     const char *text;
-    int rc = gw_dict_set(question, "job", gw_i64((int64_t)job));
-    if (rc == 0)
-        rc = gw_client_query(client, "explain", question, &answer, error);
+    int rc = gw_client_query(client, "explain", question, &answer, &error);
     gw_value_unref(question);
     if (rc < 0)
-        return rc;
-    rc = gw_value_get_str(answer, &text, error);
-    if (rc == 0 && !json) {
+        return gw_cli_error(&error);
+    rc = gw_value_get_str(answer, &text, &error);
+    if (rc == 0 && *json)
+        rc = print_json(task, answer);
+    else if (rc == 0)
         printf("%s\n", text);
-    } else if (rc == 0) {
-        struct gw_value *line = gw_dict();
-        gw_dict_set(line, "job", gw_i64((int64_t)job));
-        gw_dict_set(line, "text", gw_value_ref(answer));
-        rc = gw_table_json(stdout, line, true);
-        gw_value_unref(line);
-    }
     gw_value_unref(answer);
-    return rc;
+    return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
+}
+
+static int explain_job(struct gw_client *client, const struct gw_selected *job, void *arg)
+{
+    return explain_task(client, &(struct gw_selected_task){.job = job->job, .whole = true}, arg);
 }
 
 int gw_cli_explain(int argc, char **argv)
 {
     bool json = false;
-    int first, exit_code;
     const struct gw_option table[] = {
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print a line of JSON for each"},
         {0},
     };
-    const struct gw_options options = {
-        .command = "explain",
-        .arguments = "JOB",
-        .summary = "Say why a job waits, or what it does.",
-        .details = "JOB is a number, a list like 1,3,5-8, last, or all (that have not ended).",
-        .table = table,
-        .arguments_min = 1,
-        .arguments_max = 1,
+    const struct gw_selector_command command = {
+        .options = {.command = "explain",
+                    .summary = "Say why a job or a task waits, what it does, or why it failed.",
+                    .details = "JOB is a number, a list like 1,3,5-8, last, or all (that have not "
+                               "ended); of a\njob the first task that waits is explained. TASK is "
+                               "its name or its index.",
+                    .table = table},
+        .unfinished = true,
+        .each = explain_job,
+        .task = explain_task,
+        .arg = &json,
     };
-    struct gw_client *client;
-    struct gw_selector selector;
-    struct gw_error error;
-    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
-        return exit_code;
-    if (gw_selector_check(argv[first], &error) < 0)
-        return gw_cli_error(&error);
-    exit_code = gw_cli_open(&client);
-    if (exit_code)
-        return exit_code;
-    int rc = gw_selector_init(&selector, client, argv[first], true, &error);
-    for (size_t i = 0; i < selector.count && rc == 0; i++)
-        rc = explain(client, selector.items[i].job, json, &error);
-    if (rc < 0)
-        exit_code = gw_cli_error(&error);
-    gw_selector_deinit(&selector);
-    gw_client_close(client);
-    return exit_code;
+    return gw_selector_run(&command, argc, argv);
 }

@@ -4,46 +4,43 @@
 #include "client/cli/selector.h"
 #include "client/cli/stream.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-/* "JOB" or "JOB.INDEX"; GW_EINVAL. The job's part may be "last". */
-static int parse_task(const char *text, char job[64], uint32_t *index, struct gw_error *error)
-{
-    const char *dot = strchr(text, '.');
-    size_t length = dot ? (size_t)(dot - text) : strlen(text);
-    char *end = NULL;
-    *index = dot ? (uint32_t)strtoul(dot + 1, &end, 10) : 0;
-    if (length == 0 || length >= 64 || (dot && (end == dot + 1 || *end)))
-        return gw_error_set(error, GW_EINVAL, "\"%s\" is not a task: JOB, JOB.INDEX or last", text);
-    memcpy(job, text, length);
-    job[length] = '\0';
-    return gw_selector_check(job, error);
-}
-
 /* How many ranks a task has; 0: it is no gang. */
-static int rank_count(struct gw_client *client, uint64_t job, uint32_t index, uint32_t *ranks,
-                      struct gw_error *error)
+static int rank_count(struct gw_client *client, const struct gw_selected_task *task,
+                      uint32_t *ranks, struct gw_error *error)
 {
-    struct gw_value *question = gw_dict(), *answer;
+    struct gw_value *question = gw_selector_question(task), *answer;
     int64_t number = 0;
-    int rc = gw_dict_set(question, "job", gw_i64((int64_t)job));
-    if (rc == 0)
-        rc = gw_dict_set(question, "index", gw_i64(index));
-    if (rc == 0)
-        rc = gw_client_query(client, "tasks", question, &answer, error);
+    int rc = gw_client_query(client, "tasks", question, &answer, error);
     gw_value_unref(question);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < gw_value_count(answer); i++) {
-        const struct gw_value *task = gw_value_at(answer, i);
-        int64_t at = -1;
-        if (gw_value_get_i64(gw_value_find(task, "index"), &at, NULL) == 0 && at == index)
-            gw_value_get_i64(gw_value_find(task, "ranks"), &number, NULL);
-    }
+    rc = gw_value_get_i64(gw_value_find(gw_value_at(answer, 0), "ranks"), &number, error);
     gw_value_unref(answer);
     *ranks = (uint32_t)number;
-    return 0;
+    return rc;
+}
+
+/* The id of a task's try number 1, 2, ... */
+static int find_try(struct gw_client *client, const struct gw_selected_task *task, uint32_t number,
+                    uint64_t *attempt, struct gw_error *error)
+{
+    struct gw_value *question = gw_selector_question(task), *answer;
+    int64_t id = 0;
+    int rc = gw_client_query(client, "attempts", question, &answer, error);
+    gw_value_unref(question);
+    if (rc < 0)
+        return rc;
+    uint32_t count = (uint32_t)gw_value_count(answer);
+    if (number == 0 || number > count)
+        rc = count ? gw_error_set(error, GW_ENOENT, "there is no attempt %u: they are 1 to %u",
+                                  number, count)
+                   : gw_error_set(error, GW_ENOENT, "it was not tried yet");
+    else
+        rc =
+            gw_value_get_i64(gw_value_find(gw_value_at(answer, number - 1), "attempt"), &id, error);
+    gw_value_unref(answer);
+    *attempt = (uint64_t)id;
+    return rc;
 }
 
 static int check_rank(int32_t rank, uint32_t ranks, struct gw_error *error)
@@ -56,14 +53,37 @@ static int check_rank(int32_t rank, uint32_t ranks, struct gw_error *error)
     return gw_error_set(error, GW_EINVAL, "there is no rank %d: they are 0 to %u", rank, last);
 }
 
+/* Everything that must be known of the task before it is read. */
+static int resolve(struct gw_stream_options *options, const char *text, uint32_t attempt,
+                   struct gw_error *error)
+{
+    struct gw_selected_task task;
+    int rc = gw_selector_task(options->client, text, &task, error);
+    if (rc < 0)
+        return rc;
+    task.whole = false; /* of a job: its first task */
+    options->job = task.job;
+    options->index = task.index;
+    rc = rank_count(options->client, &task, &options->ranks, error);
+    if (rc == 0)
+        rc = check_rank(options->rank, options->ranks, error);
+    if (rc == 0 && attempt != UINT32_MAX)
+        rc = find_try(options->client, &task, attempt, &options->attempt, error);
+    return rc;
+}
+
 int gw_cli_logs(int argc, char **argv)
 {
     struct gw_stream_options stream_options = {.rank = -1};
     bool follow = false, out = false, err = false, json = false;
+    uint32_t attempt = UINT32_MAX;
     int first, exit_code;
     const struct gw_option table[] = {
         {"follow", 'f', GW_OPTION_FLAG, &follow, NULL, "go on until the task has ended"},
         {"rank", 'r', GW_OPTION_I32, &stream_options.rank, "R", "of a gang, only this rank"},
+        {"attempt", 'a', GW_OPTION_U32, &attempt, "N",
+         "of its attempt 1, 2, ... (default: the "
+         "latest)"},
         {"out", 0, GW_OPTION_FLAG, &out, NULL, "only its standard output"},
         {"err", 0, GW_OPTION_FLAG, &err, NULL, "only its standard error"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print a line of JSON for each line"},
@@ -71,36 +91,26 @@ int gw_cli_logs(int argc, char **argv)
     };
     const struct gw_options options = {
         .command = "logs",
-        .arguments = "JOB[.INDEX]",
-        .summary = "Print what a task wrote in its latest attempt; of a gang, each line with its\n"
-                   "rank before it.",
-        .details = "JOB is a number or last; INDEX the task in it (default: 0). Standard output\n"
-                   "goes to standard output, standard error to standard error.",
+        .arguments = "JOB[/TASK]",
+        .summary = "Print what a task wrote in an attempt; of a gang, each line with its rank\n"
+                   "before it.",
+        .details = "JOB is a number or last; TASK its name or its index (default: 0). Standard\n"
+                   "output goes to standard output, standard error to standard error.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,
     };
-    struct gw_selector selector;
     struct gw_error error;
-    char job[64];
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
-    if (parse_task(argv[first], job, &stream_options.index, &error) < 0)
+    if (gw_selector_task_check(argv[first], &error) < 0)
         return gw_cli_error(&error);
     exit_code = gw_cli_open(&stream_options.client);
     if (exit_code)
         return exit_code;
-    int rc = gw_selector_init(&selector, stream_options.client, job, false, &error);
-    if (rc == 0 && selector.count != 1)
-        rc = gw_error_set(&error, GW_EINVAL, "\"%s\" is not one job", job);
-    if (rc == 0)
-        rc = rank_count(stream_options.client, selector.items[0].job, stream_options.index,
-                        &stream_options.ranks, &error);
-    if (rc == 0)
-        rc = check_rank(stream_options.rank, stream_options.ranks, &error);
+    int rc = resolve(&stream_options, argv[first], attempt, &error);
     if (rc == 0) {
         struct gw_stream *stream;
-        stream_options.job = selector.items[0].job;
         stream_options.out = out || !err;
         stream_options.err = err || !out;
         stream_options.follow = follow;
@@ -111,7 +121,6 @@ int gw_cli_logs(int argc, char **argv)
         else
             gw_error_set(&error, rc, "out of memory");
     }
-    gw_selector_deinit(&selector);
     gw_client_close(stream_options.client);
     return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
 }

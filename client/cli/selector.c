@@ -1,6 +1,7 @@
 /* Selectors of jobs, resolved against the scheduler's list. */
 #include "client/cli/selector.h"
 
+#include "client/cli/cli.h"
 #include "client/cli/units.h"
 
 #include <stdio.h>
@@ -99,4 +100,153 @@ int gw_selector_init(struct gw_selector *selector, struct gw_client *client, con
 void gw_selector_deinit(struct gw_selector *selector)
 {
     free(selector->items);
+}
+
+/* -- One task ------------------------------------------------------------------------------------
+ */
+
+enum { JOB_TEXT_BYTES = 64 };
+
+/* What stands between the job and the task; NULL: only a job is named. */
+static const char *separator(const char *text)
+{
+    const char *slash = strchr(text, '/');
+    return slash ? slash : strchr(text, '.');
+}
+
+bool gw_selector_is_task(const char *text)
+{
+    return separator(text) != NULL;
+}
+
+static int split(const char *text, char job[JOB_TEXT_BYTES], const char **task,
+                 struct gw_error *error)
+{
+    const char *at = separator(text);
+    size_t length = at ? (size_t)(at - text) : strlen(text);
+    if (length == 0 || length >= JOB_TEXT_BYTES || (at && !at[1]))
+        return gw_error_set(error, GW_EINVAL,
+                            "\"%s\" is not a task: JOB, JOB/NAME, JOB/INDEX, or last for the job",
+                            text);
+    memcpy(job, text, length);
+    job[length] = '\0';
+    *task = at ? at + 1 : NULL;
+    if (strcmp(job, "all") == 0 || strpbrk(job, ",-"))
+        return gw_error_set(error, GW_EINVAL, "\"%s\" is not one job", job);
+    return gw_selector_check(job, error);
+}
+
+int gw_selector_task_check(const char *text, struct gw_error *error)
+{
+    char job[JOB_TEXT_BYTES];
+    const char *task;
+    return split(text, job, &task, error);
+}
+
+/* The row of a name, by the scheduler. */
+static int find_named(struct gw_client *client, const char *name, struct gw_selected_task *task,
+                      struct gw_error *error)
+{
+    struct gw_value *question = gw_dict(), *answer;
+    int64_t index = 0;
+    int rc = gw_dict_set(question, "job", gw_i64((int64_t)task->job));
+    if (rc == 0)
+        rc = gw_dict_set(question, "name", gw_str(name));
+    rc = rc == 0 ? gw_client_query(client, "tasks", question, &answer, error)
+                 : gw_error_set(error, rc, "out of memory");
+    gw_value_unref(question);
+    if (rc < 0)
+        return rc;
+    rc = gw_value_get_i64(gw_value_find(gw_value_at(answer, 0), "index"), &index, error);
+    gw_value_unref(answer);
+    task->index = (uint32_t)index;
+    return rc;
+}
+
+int gw_selector_task(struct gw_client *client, const char *text, struct gw_selected_task *task,
+                     struct gw_error *error)
+{
+    char job[JOB_TEXT_BYTES], *end;
+    const char *name;
+    struct gw_selector selector;
+    int rc = split(text, job, &name, error);
+    if (rc < 0)
+        return rc;
+    rc = gw_selector_init(&selector, client, job, false, error);
+    if (rc == 0)
+        *task = (struct gw_selected_task){.job = selector.items[0].job, .whole = name == NULL};
+    gw_selector_deinit(&selector);
+    if (rc < 0 || !name)
+        return rc;
+    unsigned long index = strtoul(name, &end, 10);
+    if (*name >= '0' && *name <= '9' && *end == '\0' && index < UINT32_MAX)
+        task->index = (uint32_t)index;
+    else
+        rc = find_named(client, name, task, error);
+    return rc;
+}
+
+struct gw_value *gw_selector_question(const struct gw_selected_task *task)
+{
+    struct gw_value *question = gw_dict();
+    int rc = gw_dict_set(question, "job", gw_i64((int64_t)task->job));
+    if (rc == 0 && !task->whole)
+        rc = gw_dict_set(question, "index", gw_i64(task->index));
+    if (rc == 0)
+        return question;
+    gw_value_unref(question);
+    return NULL;
+}
+
+/* -- Subcommands ---------------------------------------------------------------------------------
+ */
+
+static int run_task(const struct gw_selector_command *command, struct gw_client *client,
+                    const char *text)
+{
+    struct gw_selected_task task;
+    struct gw_error error;
+    if (gw_selector_task(client, text, &task, &error) < 0)
+        return gw_cli_error(&error);
+    return command->task(client, &task, command->arg);
+}
+
+static int run_jobs(const struct gw_selector_command *command, struct gw_client *client,
+                    const char *text)
+{
+    struct gw_selector selector;
+    struct gw_error error;
+    int exit_code = GW_EXIT_OK;
+    if (gw_selector_init(&selector, client, text, command->unfinished, &error) < 0)
+        exit_code = gw_cli_error(&error);
+    for (size_t i = 0; i < selector.count; i++) {
+        int code = command->each(client, &selector.items[i], command->arg);
+        exit_code = exit_code ? exit_code : code;
+    }
+    gw_selector_deinit(&selector);
+    return exit_code;
+}
+
+int gw_selector_run(const struct gw_selector_command *command, int argc, char **argv)
+{
+    struct gw_options options = command->options;
+    struct gw_client *client;
+    struct gw_error error;
+    int first, exit_code;
+    options.arguments = command->task ? "JOB[/TASK]" : "JOB";
+    options.arguments_min = options.arguments_max = 1;
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    bool task = command->task && gw_selector_is_task(argv[first]);
+    int rc =
+        task ? gw_selector_task_check(argv[first], &error) : gw_selector_check(argv[first], &error);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    exit_code = gw_cli_open(&client);
+    if (exit_code)
+        return exit_code;
+    exit_code =
+        task ? run_task(command, client, argv[first]) : run_jobs(command, client, argv[first]);
+    gw_client_close(client);
+    return exit_code;
 }

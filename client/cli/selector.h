@@ -2,6 +2,8 @@
 #ifndef GW_CLI_SELECTOR_H
 #define GW_CLI_SELECTOR_H
 
+#include "client/cli/options.h"
+
 #include <gangway/gangway.h>
 
 struct gw_selected {
@@ -24,5 +26,39 @@ void gw_selector_deinit(struct gw_selector *selector);
 
 /* gw_selector_check tells whether the text can be one, before anybody is asked. 0 or GW_EINVAL. */
 int gw_selector_check(const char *text, struct gw_error *error);
+
+/* One task: "JOB", "JOB/NAME", "JOB/INDEX" or "JOB.INDEX", where JOB may be "last". */
+struct gw_selected_task {
+    uint64_t job;
+    bool whole; /* only the job was named */
+    uint32_t index;
+};
+
+/* gw_selector_is_task tells whether a text names a task of a job (or tries to), not only jobs. */
+bool gw_selector_is_task(const char *text);
+
+/* gw_selector_task_check is gw_selector_check for a task. gw_selector_task finds it; a name is
+ * looked up at the scheduler. GW_EINVAL, GW_ENOENT. */
+int gw_selector_task_check(const char *text, struct gw_error *error);
+int gw_selector_task(struct gw_client *client, const char *text, struct gw_selected_task *task,
+                     struct gw_error *error);
+
+/* gw_selector_question makes the arguments of a query about a task or a job; NULL when out of
+ * memory. */
+struct gw_value *gw_selector_question(const struct gw_selected_task *task);
+
+/* A subcommand whose one argument selects jobs: `each` is called for every one, prints what is to
+ * be printed, and gives an exit code; the first that is not 0 is the command's. */
+struct gw_selector_command {
+    struct gw_options options; /* arguments and their count are filled in */
+    bool unfinished;           /* "all" leaves out what has ended */
+    int (*each)(struct gw_client *client, const struct gw_selected *job, void *arg);
+    int (*task)(struct gw_client *client, const struct gw_selected_task *task,
+                void *arg); /* the argument may be a task, too; NULL: jobs only */
+    void *arg;
+};
+
+/* gw_selector_run is the whole subcommand; gives the exit code. */
+int gw_selector_run(const struct gw_selector_command *command, int argc, char **argv);
 
 #endif

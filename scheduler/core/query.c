@@ -189,6 +189,30 @@ static struct gw_value *describe_stock(const struct gw_worker *worker)
     return dict;
 }
 
+static void push_attempt(struct gw_value *list, uint64_t attempt, uint32_t worker)
+{
+    struct gw_value *dict = gw_dict();
+    set_u64(dict, "attempt", attempt);
+    set_u64(dict, "worker", worker);
+    GW_MUST(gw_list_push(list, dict));
+}
+
+/* A task's attempts, the first one first; of a gang, where rank 0 was. */
+static struct gw_value *query_attempts(const struct gw_job *job, uint32_t row)
+{
+    struct gw_value *list = gw_list();
+    uint64_t last = 0;
+    for (size_t i = 0; i < job->places.count; i++) {
+        const struct gw_place *place = &job->places.items[i];
+        bool first_rank = place->rank == GW_RANK_NONE || place->rank == 0;
+        if (place->index == row && first_rank && gw_value_count(list) < GW_ANSWER_TASKS_MAX)
+            push_attempt(list, last = place->attempt, place->worker);
+    }
+    if (job->tasks.attempt[row] && job->tasks.attempt[row] != last)
+        push_attempt(list, job->tasks.attempt[row], job->tasks.worker[row]);
+    return list;
+}
+
 static struct gw_value *query_workers(const struct gw_sched *sched)
 {
     struct gw_value *list = gw_list();
@@ -237,6 +261,18 @@ static int find_row(const struct gw_sched *sched, const struct gw_value *argumen
     if (!*job)
         return gw_error_set(error, GW_ENOENT, "there is no job %lld", (long long)id);
     *row = -1;
+    const char *name;
+    value = gw_value_find(arguments, "name");
+    if (value) {
+        uint32_t named = GW_NONE;
+        if (gw_value_get_str(value, &name, NULL) == 0)
+            named = gw_sched_row_named(*job, name);
+        if (named == GW_NONE)
+            return gw_error_set(error, GW_ENOENT, "job %lld has no task named \"%s\"",
+                                (long long)id, gw_value_type(value) == GW_STR ? name : "?");
+        *row = named;
+        return 0;
+    }
     value = gw_value_find(arguments, "index");
     if (value && (gw_value_get_i64(value, row, NULL) < 0 || *row < 0 ||
                   *row >= (int64_t)(*job)->tasks.count))
@@ -276,7 +312,8 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
         return 0;
     }
     bool one = strcmp(what, "job") == 0, tasks = strcmp(what, "tasks") == 0;
-    if (!one && !tasks && strcmp(what, "explain") != 0)
+    bool attempts = strcmp(what, "attempts") == 0;
+    if (!one && !tasks && !attempts && strcmp(what, "explain") != 0)
         return gw_error_set(error, GW_EINVAL, "there is no query \"%s\"", what);
     struct gw_job *job = NULL;
     int64_t row = -1;
@@ -290,6 +327,8 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
         *answer = describe_job(sched, job);
     } else if (tasks) {
         *answer = query_tasks(job, state, row);
+    } else if (attempts && job->tasks.count) {
+        *answer = query_attempts(job, row < 0 ? 0 : (uint32_t)row);
     } else {
         char text[GW_ERROR_TEXT_MAX] = "the job has no tasks";
         if (job->tasks.count)

@@ -1,0 +1,208 @@
+/* `gangway data`: results under a name, for other programs of the same user. */
+#include "client/cli/cli.h"
+#include "client/cli/listing.h"
+#include "client/cli/options.h"
+#include "client/cli/selector.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- get -----------------------------------------------------------------------------------------
+ */
+
+/* Bytes and text as they are, what has a structure as JSON. */
+static int print_value(FILE *out, const struct gw_value *value, bool json)
+{
+    const void *data;
+    const char *text;
+    size_t bytes;
+    if (!json && gw_value_get_bytes(value, &data, &bytes, NULL) == 0)
+        return bytes == 0 || fwrite(data, bytes, 1, out) == 1 ? 0 : GW_EIO;
+    if (!json && gw_value_get_str(value, &text, NULL) == 0)
+        return fprintf(out, "%s\n", text) < 0 ? GW_EIO : 0;
+    return gw_table_json(out, value, false);
+}
+
+/* To a file, whole or not at all. */
+static int write_file(const char *path, const struct gw_value *value, bool json,
+                      struct gw_error *error)
+{
+    size_t room = strlen(path) + 8;
+    char *part = malloc(room);
+    if (!part)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    snprintf(part, room, "%s.part", path);
+    FILE *file = fopen(part, "wbe");
+    int rc = file ? print_value(file, value, json) : GW_EIO;
+    if (file && fclose(file) != 0)
+        rc = GW_EIO;
+    if (rc == 0 && rename(part, path) != 0)
+        rc = GW_EIO;
+    if (rc < 0) {
+        gw_error_set(error, rc, "%s: %s", path, strerror(errno));
+        if (file)
+            remove(part);
+    }
+    free(part);
+    return rc;
+}
+
+static int get(struct gw_client *client, const char *name, const char *path, bool json,
+               struct gw_error *error)
+{
+    struct gw_future *future;
+    struct gw_value *value;
+    int rc = gw_client_lookup(client, name, &future, error);
+    if (rc < 0)
+        return rc;
+    rc = gw_future_get(future, 0, &value, error);
+    gw_future_release(future);
+    if (rc < 0)
+        return rc;
+    if (path)
+        rc = write_file(path, value, json, error);
+    else if ((rc = print_value(stdout, value, json)) < 0)
+        gw_error_set(error, rc, "the output could not be written");
+    gw_value_unref(value);
+    return rc;
+}
+
+static int run_get(int argc, char **argv)
+{
+    const char *path = NULL;
+    bool json = false;
+    int first, exit_code;
+    const struct gw_option table[] = {
+        {"output", 'o', GW_OPTION_TEXT, &path, "FILE", "write it there"},
+        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON, bytes as base64"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "data get",
+        .arguments = "NAME",
+        .summary = "Print a result: one that is published as NAME, or that of a task JOB/NAME.",
+        .details =
+            "Waits until it is there. Bytes and text come out as they are, the rest as JSON.",
+        .table = table,
+        .arguments_min = 1,
+        .arguments_max = 1,
+    };
+    struct gw_client *client;
+    struct gw_error error;
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    exit_code = gw_cli_open(&client);
+    if (exit_code)
+        return exit_code;
+    if (get(client, argv[first], path, json, &error) < 0)
+        exit_code = gw_cli_error(&error);
+    gw_client_close(client);
+    return exit_code;
+}
+
+/* -- publish, rm ---------------------------------------------------------------------------------
+ */
+
+static int publish(struct gw_client *client, const char *name, const char *text,
+                   struct gw_error *error)
+{
+    struct gw_selected_task task;
+    struct gw_future *future;
+    int rc = gw_selector_task(client, text, &task, error);
+    if (rc == 0)
+        rc = gw_client_task(client, task.job, task.index, &future, error);
+    if (rc < 0)
+        return rc;
+    rc = gw_publish(client, name, future, error);
+    gw_future_release(future);
+    return rc;
+}
+
+static int run_publish(int argc, char **argv)
+{
+    static const struct gw_option table[] = {{0}};
+    int first, exit_code;
+    const struct gw_options options = {
+        .command = "data publish",
+        .arguments = "NAME JOB[/TASK]",
+        .summary = "Keep a task's result under a name, also after the program that submitted it.",
+        .details = "TASK is its name or its index (default: 0); it may not have ended yet.",
+        .table = table,
+        .arguments_min = 2,
+        .arguments_max = 2,
+    };
+    struct gw_client *client;
+    struct gw_error error;
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    if (gw_selector_task_check(argv[first + 1], &error) < 0)
+        return gw_cli_error(&error);
+    exit_code = gw_cli_open(&client);
+    if (exit_code)
+        return exit_code;
+    if (publish(client, argv[first], argv[first + 1], &error) < 0)
+        exit_code = gw_cli_error(&error);
+    gw_client_close(client);
+    return exit_code;
+}
+
+static int run_rm(int argc, char **argv)
+{
+    static const struct gw_option table[] = {{0}};
+    int first, exit_code;
+    const struct gw_options options = {
+        .command = "data rm",
+        .arguments = "NAME...",
+        .summary = "Let go of what is published under names.",
+        .table = table,
+        .arguments_min = 1,
+        .arguments_max = 1000,
+    };
+    struct gw_client *client;
+    struct gw_error error;
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    exit_code = gw_cli_open(&client);
+    if (exit_code)
+        return exit_code;
+    for (int i = first; i < argc; i++)
+        if (gw_unpublish(client, argv[i], &error) < 0)
+            exit_code = gw_cli_error(&error);
+    gw_client_close(client);
+    return exit_code;
+}
+
+/* -- list ----------------------------------------------------------------------------------------
+ */
+
+static int run_list(int argc, char **argv)
+{
+    static const struct gw_column columns[] = {
+        {"name", "NAME", GW_CELL_TEXT},    {"job", "JOB", GW_CELL_NUMBER},
+        {"index", "TASK", GW_CELL_NUMBER}, {"state", "STATE", GW_CELL_TEXT},
+        {"bytes", "SIZE", GW_CELL_SIZE},   {"published_ns", "AGE", GW_CELL_SINCE},
+        {"session", "BY", GW_CELL_TEXT},   {0},
+    };
+    const struct gw_listing listing = {
+        .command = "data list",
+        .summary = "List what is published.",
+        .query = "published",
+        .columns = columns,
+        .none = "nothing is published",
+    };
+    return gw_listing_run(&listing, argc, argv);
+}
+
+static const struct gw_cli_command verbs[] = {
+    {"list", "list what is published", run_list},
+    {"get", "print a result, or write it to a file", run_get},
+    {"publish", "keep a task's result under a name", run_publish},
+    {"rm", "let go of it", run_rm},
+    {NULL, NULL, NULL},
+};
+
+int gw_cli_data(int argc, char **argv)
+{
+    return gw_cli_run_verb("data", verbs, argc, argv);
+}

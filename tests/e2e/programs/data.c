@@ -1,0 +1,230 @@
+/* Results that several clients of one user hold, against the cluster that is up; a function a
+ * subject, asserts inside. Arguments: the subject, and a fifo or file of its own. */
+#include <gangway/gangway.h>
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LARGE = 1 << 20 };
+
+static struct gw_client *first, *second;
+static struct gw_error error;
+
+#define MUST(call)                                                                                 \
+    do {                                                                                           \
+        if ((call) < 0) {                                                                          \
+            (void)fprintf(stderr, "line %d: %s\n", __LINE__, error.text);                          \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* -- Task functions ------------------------------------------------------------------------------
+ */
+
+/* Gives as many bytes as are asked for, all of one letter, and says on a line of a file that it
+ * ran. */
+static int fill(struct gw_task *task)
+{
+    int64_t bytes, letter;
+    const char *path;
+    if (gw_task_arg_i64(task, 0, &bytes) < 0 || gw_task_arg_i64(task, 1, &letter) < 0 ||
+        gw_task_arg_str(task, 2, &path) < 0)
+        return GW_EINVAL;
+    FILE *file = fopen(path, "a");
+    if (!file)
+        return gw_task_fail(task, GW_EIO, "cannot write %s", path);
+    (void)fputs("ran\n", file);
+    (void)fclose(file);
+    char *data = malloc((size_t)bytes);
+    if (!data)
+        return GW_ENOMEM;
+    memset(data, (int)letter, (size_t)bytes);
+    int rc = gw_task_return(task, gw_bytes(data, (size_t)bytes));
+    free(data);
+    return rc;
+}
+GW_TASK(fill);
+
+static int count_bytes(struct gw_task *task)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < gw_task_arg_count(task); i++) {
+        const void *data;
+        size_t bytes;
+        if (gw_task_arg_bytes(task, i, &data, &bytes) < 0)
+            return GW_EINVAL;
+        sum += (int64_t)bytes;
+    }
+    return gw_task_return(task, gw_i64(sum));
+}
+GW_TASK(count_bytes);
+
+/* Ends when somebody has written into the fifo. */
+static int gate(struct gw_task *task)
+{
+    const char *path;
+    char line[16] = "";
+    if (gw_task_arg_str(task, 0, &path) < 0)
+        return GW_EINVAL;
+    FILE *fifo = fopen(path, "r");
+    if (!fifo || !fgets(line, sizeof line, fifo))
+        return gw_task_fail(task, GW_EIO, "no fifo");
+    (void)fclose(fifo);
+    return gw_task_return(task, gw_str(line));
+}
+GW_TASK(gate);
+
+/* -- Helpers -------------------------------------------------------------------------------------
+ */
+
+static void open_gate(const char *path)
+{
+    FILE *fifo = fopen(path, "w");
+    assert(fifo);
+    (void)fputs("open", fifo);
+    (void)fclose(fifo);
+}
+
+static void check_filled(struct gw_future *future, size_t wanted, int letter)
+{
+    struct gw_value *value;
+    const void *data;
+    size_t bytes;
+    MUST(gw_future_get(future, 0, &value, &error));
+    MUST(gw_value_get_bytes(value, &data, &bytes, &error));
+    assert(bytes == wanted);
+    for (size_t i = 0; i < bytes; i++)
+        assert(((const char *)data)[i] == letter);
+    gw_value_unref(value);
+}
+
+static void check_text(struct gw_future *future, const char *wanted)
+{
+    struct gw_value *value;
+    const char *text;
+    MUST(gw_future_get(future, 0, &value, &error));
+    MUST(gw_value_get_str(value, &text, &error));
+    assert(strcmp(text, wanted) == 0);
+    gw_value_unref(value);
+}
+
+/* -- Subjects ------------------------------------------------------------------------------------
+ */
+
+static void subject_names(const char *path)
+{
+    struct gw_graph *graph = gw_graph_new();
+    gw_node nodes[2] = {
+        gw_call(graph, fill, GW_OPTIONS(.name = "left"), gw_i64(100), gw_i64('l'), gw_str(path)),
+        gw_call(graph, fill, GW_OPTIONS(.name = "right"), gw_i64(LARGE), gw_i64('r'), gw_str(path)),
+    };
+    struct gw_future *own[2], *left, *right, *none;
+    MUST(gw_client_submit_many(first, graph, NULL, nodes, 2, own, &error));
+    gw_graph_free(graph);
+
+    char name[64];
+    (void)snprintf(name, sizeof name, "%llu/left", (unsigned long long)gw_future_job(own[0]));
+    MUST(gw_client_lookup(second, name, &left, &error));
+    MUST(gw_client_lookup(second, "right", &right, &error));
+    assert(gw_future_job(right) == gw_future_job(own[1]) && gw_future_index(right) == 1);
+    assert(gw_client_lookup(second, "middle", &none, &error) == GW_ENOENT);
+    assert(strstr(error.text, "middle"));
+
+    /* The first of two holders lets go: the other one still has it, as an input, too. */
+    gw_future_release(own[0]);
+    gw_future_release(own[1]);
+    check_filled(left, 100, 'l');
+    check_filled(right, LARGE, 'r');
+    graph = gw_graph_new();
+    struct gw_future *sum;
+    struct gw_value *value;
+    int64_t bytes;
+    gw_node node =
+        gw_call(graph, count_bytes, NULL, gw_ref_future(graph, left), gw_ref_future(graph, right));
+    MUST(gw_client_submit(second, graph, node, &sum, &error));
+    gw_graph_free(graph);
+    MUST(gw_future_get(sum, 0, &value, &error));
+    MUST(gw_value_get_i64(value, &bytes, &error));
+    assert(bytes == 100 + LARGE);
+    gw_value_unref(value);
+    gw_future_release(sum);
+
+    /* The last holder lets go: it is gone. */
+    (void)snprintf(name, sizeof name, "%llu/right", (unsigned long long)gw_future_job(right));
+    gw_future_release(right);
+    gw_future_release(left);
+    int rc;
+    while ((rc = gw_client_lookup(second, name, &none, &error)) == 0)
+        gw_future_release(none); /* releases leave a few milliseconds later */
+    assert(rc == GW_ENOENT && strstr(error.text, "released"));
+}
+
+static void subject_outlives(const char *path)
+{
+    struct gw_future *own, *shared;
+    MUST(gw_submit(first, &own, &error, gate, GW_OPTIONS(.name = "gate"), gw_str(path)));
+    MUST(gw_client_task(second, gw_future_job(own), gw_future_index(own), &shared, &error));
+    assert(gw_future_state(shared) == GW_PENDING);
+    gw_future_release(own);
+    gw_client_close(first); /* the task goes on: somebody holds it */
+    first = NULL;
+    open_gate(path);
+    check_text(shared, "open");
+    gw_future_release(shared);
+}
+
+static void subject_publish(const char *path)
+{
+    struct gw_future *own, *future;
+    char name[300] = "";
+    MUST(gw_submit(first, &own, &error, fill, NULL, gw_i64(LARGE), gw_i64('p'), gw_str(path)));
+    MUST(gw_publish(first, "weights", own, &error));
+    assert(gw_publish(first, "weights", own, &error) == GW_EEXIST);
+    memset(name, 'n', 256);
+    assert(gw_publish(first, name, own, &error) == GW_EINVAL);
+    assert(gw_publish(first, "", own, &error) == GW_EINVAL);
+    assert(gw_publish(first, "two\nlines", own, &error) == GW_EINVAL);
+    gw_future_release(own);
+    gw_client_close(first);
+    first = NULL;
+
+    MUST(gw_published(second, "weights", &future, &error));
+    check_filled(future, LARGE, 'p');
+    MUST(gw_unpublish(second, "weights", &error));
+    assert(gw_unpublish(second, "weights", &error) == GW_ENOENT);
+    assert(gw_published(second, "weights", &own, &error) == GW_ENOENT);
+    gw_future_release(future);
+
+    struct gw_value *value = gw_str("scattered");
+    MUST(gw_scatter(second, value, &own, &error));
+    MUST(gw_publish(second, "kept", own, &error));
+    gw_value_unref(value);
+    gw_future_release(own);
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    static const struct {
+        const char *name;
+        void (*run)(const char *path);
+    } subjects[] = {
+        {"names", subject_names},
+        {"outlives", subject_outlives},
+        {"publish", subject_publish},
+    };
+    assert(argc == 3);
+    const struct gw_client_options options = {.must_exist = true};
+    MUST(gw_client_open(&options, &first, &error));
+    MUST(gw_client_open(&options, &second, &error));
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+        if (strcmp(subjects[i].name, argv[1]) == 0)
+            subjects[i].run(argv[2]);
+    gw_client_close(first);
+    gw_client_close(second);
+    (void)printf("%s: well\n", argv[1]);
+    return 0;
+}

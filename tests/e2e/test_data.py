@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Results that several clients hold, and what `gangway data` shows of them; see programs/data.c."""
+import os
+
+import e2e
+
+DATA = os.path.join(e2e.BUILD, "bin", "data")
+
+
+class Data(e2e.Case):
+    def subject(self, name, path):
+        self.up("--slots", "2")
+        done = self.run_program(DATA, name, path)
+        self.assertEqual(done.stdout, f"{name}: well\n")
+        self.assert_idle()
+
+    def test_names(self):
+        self.subject("names", self.write("ran", ""))
+
+    def test_outlives(self):
+        self.subject("outlives", self.fifo())
+
+    def test_publish(self):
+        self.subject("publish", self.write("ran", ""))
+        listed = self.gangway_json("data", "list")
+        self.assertEqual([(line["name"], line["state"]) for line in listed], [("kept", "done")])
+        self.assertIn("kept", self.gangway("data", "list").stdout)
+        self.assertEqual(self.gangway("data", "get", "kept").stdout, "scattered\n")
+        path = os.path.join(self.dir, "out")
+        self.gangway("data", "get", "kept", "-o", path)
+        with open(path, encoding="utf-8") as f:
+            self.assertEqual(f.read(), "scattered\n")
+        self.gangway("data", "rm", "kept")
+        self.assertIn("nothing is published", self.gangway("data", "list").stderr)
+        self.assertIn("nothing is published as", self.gangway("data", "rm", "kept", rc=2).stderr)
+
+    def test_command_line(self):
+        self.up("--slots", "2")
+        self.gangway("submit", "--name", "one", "-d", "--", "true")
+        self.gangway("data", "publish", "ended", "last")
+        self.assertEqual(self.gangway("data", "get", "ended").stdout, "0\n")
+        done = self.gangway("data", "publish", "ended", "last/0", rc=2)
+        self.assertIn("is published already", done.stderr)
+        self.assertIn("no task named", self.gangway("data", "publish", "x", "1/nobody", rc=2).stderr)
+        self.assertIn("is not a task", self.gangway("data", "publish", "x", "1/", rc=2).stderr)
+        self.assertIn("list", self.gangway("data", rc=2).stderr)
+        self.assertIn("no file", self.gangway("data", "get", "ended", "-o", "/no/such/file",
+                                              rc=1).stderr.lower().replace("such ", ""))
+
+
+if __name__ == "__main__":
+    e2e.main()
