@@ -41,7 +41,8 @@ class Data(e2e.Case):
         self.assertEqual(self.gangway("data", "get", "ended").stdout, "0\n")
         done = self.gangway("data", "publish", "ended", "last/0", rc=2)
         self.assertIn("is published already", done.stderr)
-        self.assertIn("no task named", self.gangway("data", "publish", "x", "1/nobody", rc=2).stderr)
+        done = self.gangway("data", "publish", "x", "1/nobody", rc=2)
+        self.assertIn("no task named", done.stderr)
         self.assertIn("is not a task", self.gangway("data", "publish", "x", "1/", rc=2).stderr)
         self.assertIn("list", self.gangway("data", rc=2).stderr)
         self.assertIn("no file", self.gangway("data", "get", "ended", "-o", "/no/such/file",
