@@ -158,10 +158,10 @@ static int add(struct gw_submission *submission, const struct gw_chunk_row *row,
                struct gw_error *error)
 {
     size_t bytes = gw_chunk_row_bytes(row);
-    if (bytes > GW_FRAME_BYTES_MAX - FRAME_MARGIN_BYTES)
+    if (bytes > GW_FRAME_BULK_BYTES_MAX - FRAME_MARGIN_BYTES)
         return gw_error_set(error, GW_ELIMIT,
                             "task %u%s%s takes %u inputs and %zu bytes of small arguments: more "
-                            "than one message holds (1 MiB)",
+                            "than one message holds (16 MiB)",
                             row->row, row->name ? " " : "", row->name ? row->name : "",
                             row->dep_count, row->args_bytes);
     if (submission->chunk.spec.count > 0 &&

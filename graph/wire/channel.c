@@ -20,7 +20,7 @@
 
 enum {
     IN_BYTES_MIN = 1 << 16,
-    IN_BYTES_MAX = GW_FRAME_HEADER_BYTES + GW_FRAME_BYTES_MAX,
+    IN_BYTES_MAX = GW_FRAME_HEADER_BYTES + GW_FRAME_BULK_BYTES_MAX,
     IN_FDS_MAX = 2 * GW_FRAME_FDS_MAX, /* of a frame that is not whole, and of the next */
     OUT_BYTES_KEPT = 1 << 20,          /* a larger buffer is given back when it is empty */
 };

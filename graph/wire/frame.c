@@ -26,9 +26,9 @@ int gw_frame_header_read(const uint8_t *in, struct gw_frame_header *header, stru
     if (le16toh(raw.magic) != GW_FRAME_MAGIC || raw.zero)
         return gw_error_set(error, GW_EPROTO, "not a Gangway peer");
     uint32_t bytes = le32toh(raw.bytes);
-    if (bytes > GW_FRAME_BYTES_MAX)
+    if (bytes > GW_FRAME_BULK_BYTES_MAX)
         return gw_error_set(error, GW_EPROTO, "a frame of %u bytes, more than %d", bytes,
-                            GW_FRAME_BYTES_MAX);
+                            GW_FRAME_BULK_BYTES_MAX);
     if (raw.fds > GW_FRAME_FDS_MAX)
         return gw_error_set(error, GW_EPROTO, "a frame with %d descriptors, more than %d", raw.fds,
                             GW_FRAME_FDS_MAX);

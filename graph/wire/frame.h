@@ -13,7 +13,8 @@
 enum {
     GW_FRAME_HEADER_BYTES = 8,
     GW_FRAME_MAGIC = 0x5747,
-    GW_FRAME_BYTES_MAX = 1 << 20, /* payload */
+    GW_FRAME_BYTES_MAX = 1 << 20,       /* payload */
+    GW_FRAME_BULK_BYTES_MAX = 16 << 20, /* of messages that are columns of tasks */
     GW_FRAME_FDS_MAX = 64,
     GW_FRAME_DEPTH_MAX = 16,
 };
@@ -27,7 +28,7 @@ struct gw_frame_header {
 void gw_frame_header_write(uint8_t *out, const struct gw_frame_header *header);
 
 /* gw_frame_header_read reads and checks 8 bytes: 0, or GW_EPROTO with a text (wrong magic: "not a
- * Gangway peer"; too large; too many descriptors). */
+ * Gangway peer"; larger than any message; too many descriptors). */
 int gw_frame_header_read(const uint8_t *in, struct gw_frame_header *header, struct gw_error *error);
 
 /* gw_frame_check walks a MessagePack object without allocating: every count is held against the

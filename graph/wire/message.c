@@ -88,20 +88,27 @@ static struct gw_bin field_bytes(const struct field *field, const char *body)
     switch ((enum kind)field->kind) {
     case KIND_STR:
         memcpy(&text, body + field->offset, sizeof text);
-        return (struct gw_bin){text, text ? (uint32_t)strnlen(text, GW_FRAME_BYTES_MAX + 1) : 0};
+        return (struct gw_bin){text,
+                               text ? (uint32_t)strnlen(text, GW_FRAME_BULK_BYTES_MAX + 1) : 0};
     case KIND_BIN:
         memcpy(&bin, body + field->offset, sizeof bin);
         return bin;
     case KIND_C32:
     case KIND_C64:
         memcpy(&bin, body + field->offset, sizeof bin);
-        if (bin.size > GW_FRAME_BYTES_MAX)
+        if (bin.size > GW_FRAME_BULK_BYTES_MAX)
             return bin; /* too large in any case; must not overflow */
         bin.size *= field->kind == KIND_C32 ? 4 : 8;
         return bin;
     default:
         return bin;
     }
+}
+
+size_t gw_message_bytes_max(uint32_t type)
+{
+    bool bulk = type == GW_MESSAGE_submit || type == GW_MESSAGE_assign;
+    return bulk ? GW_FRAME_BULK_BYTES_MAX : GW_FRAME_BYTES_MAX;
 }
 
 /* msgpack-c's packer writes through this; the room was reserved before. */
@@ -174,7 +181,7 @@ int gw_message_encode(const struct gw_message *message, uint8_t fds, struct gw_b
         GW_FRAME_HEADER_BYTES + FIELD_BYTES_MAX * (size_t)(1 + ENVELOPE_FIELDS + layout.count);
     for (uint32_t i = 0; i < layout.count; i++)
         room += field_bytes(&layout.fields[i], body).size;
-    if (room > 2 * (size_t)GW_FRAME_BYTES_MAX)
+    if (room > 2 * (size_t)gw_message_bytes_max(message->type))
         return GW_ELIMIT;
     int rc = gw_buffer_reserve(buffer, room);
     if (rc < 0)
@@ -193,7 +200,7 @@ int gw_message_encode(const struct gw_message *message, uint8_t fds, struct gw_b
         encode_field(&layout.fields[i], body, &packer);
 
     size_t payload = buffer->size - start - GW_FRAME_HEADER_BYTES;
-    if (payload > GW_FRAME_BYTES_MAX) {
+    if (payload > gw_message_bytes_max(message->type)) {
         buffer->size = start;
         return GW_ELIMIT;
     }
@@ -350,6 +357,9 @@ int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,
     struct layout layout = layout_of(decoded.type);
     if (!layout.name)
         return gw_error_set(error, GW_EPROTO, "unknown message type %u", decoded.type);
+    if (bytes > gw_message_bytes_max(decoded.type))
+        return gw_error_set(error, GW_EPROTO, "message %s: %zu bytes, more than %zu", layout.name,
+                            bytes, gw_message_bytes_max(decoded.type));
     if (fields < layout.count)
         return gw_error_set(error, GW_EPROTO, "message %s: %s is missing", layout.name,
                             layout.fields[fields].name);

@@ -102,8 +102,12 @@ int gw_buffer_reserve(struct gw_buffer *buffer, size_t extra);
 int gw_buffer_append(struct gw_buffer *buffer, const void *data, size_t bytes);
 void gw_buffer_deinit(struct gw_buffer *buffer);
 
+/* gw_message_bytes_max is the most that the payload of a message of a type may have: 1 MiB, and
+ * more for the two whose rows are tasks with many inputs. */
+size_t gw_message_bytes_max(uint32_t type);
+
 /* gw_message_encode appends a message as one frame that says `fds` descriptors belong to it. 0,
- * GW_ENOMEM, or GW_ELIMIT when the payload would exceed GW_FRAME_BYTES_MAX (nothing appended). */
+ * GW_ENOMEM, or GW_ELIMIT when the payload would exceed gw_message_bytes_max (nothing appended). */
 int gw_message_encode(const struct gw_message *message, uint8_t fds, struct gw_buffer *buffer);
 
 /* gw_message_decode decodes a payload (after gw_frame_check, which it calls). Strings go to the

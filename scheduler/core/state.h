@@ -21,13 +21,13 @@
 /* Limits, and what is taken where somebody said nothing. */
 enum {
     GW_NONE = UINT32_MAX, /* no place in a table */
-    GW_TASK_DEPS_MAX = 16384,
+    GW_TASK_DEPS_MAX = 1 << 18,
     GW_TASKS_MAX = 1 << 26, /* of a job */
     GW_RANKS_MAX = 4096,
-    GW_ROW_BYTES_MAX = 768 << 10,   /* of one task in an assign: arguments and dependencies */
+    GW_ROW_BYTES_MAX = 14 << 20,    /* of one task in an assign: arguments and dependencies */
     GW_DEP_BYTES = 40,              /* of a dependency in an assign, its value apart */
     GW_FLUSH_BYTES = 640 << 10,     /* a batch that is larger leaves at once */
-    GW_ROW_INLINE_MAX = 128 << 10,  /* of one task's inline inputs; others are fetched */
+    GW_ROW_INLINE_MAX = 1 << 20,    /* of one task's inline inputs; others are fetched */
     GW_WINDOW_MAX = 1024,           /* tasks a slot, the running one included */
     GW_UNCHARGED_MAX = 100,         /* attempts of a task that nobody is charged for */
     GW_HISTORY_JOBS_MAX = 10000,    /* ended jobs that stay listed */

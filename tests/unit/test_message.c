@@ -46,7 +46,7 @@ static void test_header_there_and_back(void **state)
     assert_int_equal(read.bytes, 0x123);
     assert_int_equal(read.fds, 7);
 
-    header = (struct gw_frame_header){GW_FRAME_BYTES_MAX, GW_FRAME_FDS_MAX};
+    header = (struct gw_frame_header){GW_FRAME_BULK_BYTES_MAX, GW_FRAME_FDS_MAX};
     gw_frame_header_write(bytes, &header);
     assert_int_equal(gw_frame_header_read(bytes, &read, NULL), 0);
     header.bytes++;
@@ -248,6 +248,35 @@ static void test_too_large_is_a_limit(void **state)
     assert_int_equal(gw_message_encode(&message, 0, &buffer), GW_ELIMIT);
     message.object.value.size = (1 << 20) - 200;
     assert_int_equal(gw_message_encode(&message, 0, &buffer), 0);
+
+    struct gw_message bulk = {.type = GW_MESSAGE_submit}; /* rows of tasks may be more */
+    bulk.submit.args = (struct gw_bin){giant, 1 << 21};
+    bulk.submit.args_size = (struct gw_col32){(const uint32_t[]){1 << 21}, 1};
+    bulk.submit.spec = bulk.submit.dep_count = (struct gw_col32){(const uint32_t[]){0}, 1};
+    assert_int_equal(gw_message_encode(&bulk, 0, &buffer), 0);
+    bulk.submit.args.size = 17 << 20;
+    bulk.submit.args_size = (struct gw_col32){(const uint32_t[]){17 << 20}, 1};
+    void *larger = calloc(1, 17 << 20);
+    bulk.submit.args.data = larger;
+    assert_int_equal(gw_message_encode(&bulk, 0, &buffer), GW_ELIMIT);
+    free(larger);
+
+    /* A control message that pretends to be as large is refused before it is decoded. */
+    size_t at = buffer.size;
+    struct gw_arena arena = {0};
+    struct gw_error error;
+    struct gw_message back;
+    bulk.submit.args = (struct gw_bin){giant, 1 << 21};
+    bulk.submit.args_size = (struct gw_col32){(const uint32_t[]){1 << 21}, 1};
+    assert_int_equal(gw_message_encode(&bulk, 0, &buffer), 0);
+    uint8_t *payload = buffer.data + at + GW_FRAME_HEADER_BYTES;
+    assert_int_equal(payload[3], GW_MESSAGE_submit); /* behind the header of an array of 16 bits */
+    payload[3] = GW_MESSAGE_scatter;
+    assert_int_equal(
+        gw_message_decode(payload, buffer.size - at - GW_FRAME_HEADER_BYTES, &arena, &back, &error),
+        GW_EPROTO);
+    assert_non_null(strstr(error.text, "more than 1048576"));
+    gw_arena_deinit(&arena);
 
     struct gw_message columns = {.type = GW_MESSAGE_kill};
     columns.kill.attempt = (struct gw_col64){giant, UINT32_MAX};

@@ -1,8 +1,10 @@
 /* Batches: assign messages to runners.
  *
  * Always: a runner has the spec of a task before the task; inputs that are not inline go as
- * descriptors, in order; a batch fits a frame. */
+ * descriptors, in order, those that one frame does not hold ahead of it; a batch fits a frame. */
 #include "worker/core/state.h"
+
+#include "graph/wire/frame.h"
 
 #include <string.h>
 
@@ -130,6 +132,22 @@ static void send_specs(struct gw_node_core *core, struct gw_process *process,
     }
 }
 
+/* Sends the descriptors that the frame of the assign does not hold; gives how many those were. */
+static uint32_t send_inputs(struct gw_node_core *core, struct gw_process *process, uint64_t attempt,
+                            const struct columns *c)
+{
+    uint32_t sent = 0;
+    while (c->token - sent > GW_FRAME_FDS_MAX) {
+        struct gw_effect *effect = gw_core_send(core, process->link, GW_MESSAGE_inputs);
+        effect->tokens = c->tokens + sent;
+        effect->token_count = GW_FRAME_FDS_MAX;
+        sent += GW_FRAME_FDS_MAX;
+        effect->message.inputs =
+            (struct gw_msg_inputs){.attempt = attempt, .more = c->token - sent};
+    }
+    return sent;
+}
+
 void gw_batch_send(struct gw_node_core *core, struct gw_process *process,
                    struct gw_run *const *runs, uint32_t count)
 {
@@ -138,9 +156,10 @@ void gw_batch_send(struct gw_node_core *core, struct gw_process *process,
     send_specs(core, process, runs, count);
     for (uint32_t i = 0; i < count; i++)
         add_row(&c, i, runs[i]);
+    uint32_t ahead = send_inputs(core, process, runs[0]->attempt, &c);
     struct gw_effect *effect = gw_core_send(core, process->link, GW_MESSAGE_assign);
-    effect->tokens = c.tokens;
-    effect->token_count = c.token;
+    effect->tokens = c.tokens + ahead;
+    effect->token_count = c.token - ahead;
     effect->message.assign = (struct gw_msg_assign){
         .job = {c.job, count},
         .index = {c.index, count},

@@ -13,7 +13,8 @@
 enum {
     BATCH_ROWS_MAX = 512,
     BATCH_BYTES_MAX = GW_FRAME_BYTES_MAX / 4,
-    BATCH_TOKENS_MAX = GW_FRAME_FDS_MAX,
+    BATCH_TOKENS_MAX = GW_FRAME_FDS_MAX, /* of a batch of several */
+    ROW_TOKENS_MAX = 4096,               /* of one row */
 };
 #define LOAD_MAX_NS UINT64_C(2000000) /* how much work a runner is sent ahead */
 #define EVICT_GRACE_NS UINT64_C(200000000)
@@ -163,8 +164,9 @@ static void feed(struct gw_node_core *core, struct gw_process *process, size_t s
             free(text);
             continue;
         }
-        if (row_tokens > BATCH_TOKENS_MAX) {
-            cannot_start(core, run, "it has more than 64 inputs of more than 4 KiB", 0);
+        if (row_tokens > ROW_TOKENS_MAX) {
+            cannot_start(core, run,
+                         "it has more than 4096 inputs of more than 4 KiB: merge them in steps", 0);
             continue;
         }
         if (count && (bytes + row > BATCH_BYTES_MAX || tokens + row_tokens > BATCH_TOKENS_MAX))

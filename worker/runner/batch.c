@@ -9,9 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-_Static_assert(sizeof((struct gw_batch *)0)->fds / sizeof(int) == GW_FRAME_FDS_MAX,
-               "a batch has room for a frame's descriptors");
-
 struct column {
     const void **data;
     size_t bytes;
@@ -43,32 +40,33 @@ static void list_columns(struct gw_msg_assign *a, struct column columns[static C
     memcpy(columns, list, sizeof list);
 }
 
-struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, const int *fds, uint8_t fd_count)
+struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, const int *fds, uint32_t fd_count)
 {
     struct column columns[COLUMNS];
     struct gw_msg_assign copy = *assign;
     list_columns(&copy, columns);
-    size_t bytes = 0;
+    size_t bytes = fd_count * sizeof *fds;
     for (int i = 0; i < COLUMNS; i++)
         bytes += columns[i].bytes;
 
     struct gw_batch *batch = malloc(sizeof *batch + bytes);
     if (!batch) {
-        for (uint8_t i = 0; i < fd_count; i++)
+        for (uint32_t i = 0; i < fd_count; i++)
             close(fds[i]);
         return NULL;
     }
     *batch = (struct gw_batch){.assign = copy, .fd_count = fd_count};
-    if (fd_count)
-        memcpy(batch->fds, fds, fd_count * sizeof *fds);
     list_columns(&batch->assign, columns);
-    uint8_t *at = batch->memory;
+    uint8_t *at = batch->memory + fd_count * sizeof *fds;
     for (int i = 0; i < COLUMNS; i++) {
         if (columns[i].bytes)
             memcpy(at, *columns[i].data, columns[i].bytes);
         *columns[i].data = at;
         at += columns[i].bytes;
     }
+    batch->fds = (int *)(void *)batch->memory; /* first, where it is aligned */
+    if (fd_count)
+        memcpy(batch->fds, fds, fd_count * sizeof *fds);
     return batch;
 }
 

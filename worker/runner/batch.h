@@ -12,14 +12,15 @@ struct gw_batch {
     struct gw_msg_assign assign; /* columns lie in memory */
     uint32_t row, dep;
     size_t args_at, value_at;
-    int fds[64];
-    uint8_t fd_count, fd_at;
+    int *fds; /* in memory, before the columns */
+    uint32_t fd_count, fd_at;
     uint8_t memory[];
 };
 
 /* gw_batch_new copies a message (borrowed) and takes its descriptors; NULL when out of memory (they
  * are closed then). gw_batch_free closes those not taken. */
-struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, const int *fds, uint8_t fd_count);
+struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, const int *fds,
+                              uint32_t fd_count);
 void gw_batch_free(struct gw_batch *batch);
 
 /* One row: what to execute, and its dependencies. */

@@ -42,6 +42,7 @@ struct runner {
     struct gw_outbox outbox;
     struct gw_specs specs;
     struct gw_batch *first, **last;
+    GW_ARRAY(int) ahead; /* descriptors of the next assign that came before it */
     struct gw_output output;
 
     /* the task being executed */
@@ -116,10 +117,20 @@ static void say_ended(struct runner *runner, uint32_t outcome, const struct gw_e
 /* -- Listening -----------------------------------------------------------------------------------
  */
 
+static void on_inputs(struct runner *runner, const int *fds, uint8_t fd_count)
+{
+    for (uint8_t i = 0; i < fd_count; i++)
+        if (gw_array_push(&runner->ahead, fds[i]) < 0)
+            out_of_memory();
+}
+
 static void on_assign(struct runner *runner, const struct gw_msg_assign *assign, const int *fds,
                       uint8_t fd_count)
 {
-    struct gw_batch *batch = gw_batch_new(assign, fds, fd_count);
+    on_inputs(runner, fds, fd_count);
+    struct gw_batch *batch =
+        gw_batch_new(assign, runner->ahead.items, (uint32_t)runner->ahead.count);
+    gw_array_clear(&runner->ahead);
     if (!batch)
         out_of_memory();
     *runner->last = batch;
@@ -148,6 +159,10 @@ static void on_message(struct runner *runner, const struct gw_message *message, 
     switch (message->type) {
     case GW_MESSAGE_assign:
         on_assign(runner, &message->assign, fds, fd_count);
+        taken = fd_count;
+        break;
+    case GW_MESSAGE_inputs:
+        on_inputs(runner, fds, fd_count);
         taken = fd_count;
         break;
     case GW_MESSAGE_spec:

@@ -6,6 +6,8 @@
  *
  * What a row computes is `combine` of graphs.py: a sink's value is right only when all before it
  * were. */
+#include "tests/bench/peers/graph_file.h"
+
 #include <gangway/gangway.h>
 
 #include <getopt.h>
@@ -16,14 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-struct graph {
-    uint32_t count, edges;
-    uint32_t *deps_at, *deps, *duration_ns, *size;
-    uint64_t *expected;
-    bool *sink;
-    uint32_t sinks;
-};
-
 static uint64_t now_ns(void)
 {
     struct timespec t;
@@ -33,12 +27,6 @@ static uint64_t now_ns(void)
 
 /* -- The tasks -----------------------------------------------------------------------------------
  */
-
-static uint64_t combine(uint64_t index, uint64_t sum)
-{
-    uint64_t x = sum + (index + 1) * UINT64_C(0x9E3779B97F4A7C15);
-    return x ^ x >> 29;
-}
 
 static int take(struct gw_task *task, uint32_t i, uint64_t *sum)
 {
@@ -66,7 +54,7 @@ static int row(struct gw_task *task)
     for (uint32_t i = 3; i < gw_task_arg_count(task); i++)
         if (take(task, i, &sum) < 0)
             return GW_EINVAL;
-    uint64_t value = combine((uint64_t)index, sum);
+    uint64_t value = graph_file_combine((uint64_t)index, sum);
     while (now_ns() - begin_ns < (uint64_t)duration_ns) /* it computes */
         ;
     if (size <= (int64_t)sizeof value)
@@ -81,101 +69,10 @@ static int row(struct gw_task *task)
 }
 GW_TASK(row);
 
-/* -- The graph -----------------------------------------------------------------------------------
- */
-
-static int bad(const char *path, const char *why)
-{
-    fprintf(stderr, "replay: %s: %s\n", path, why);
-    return -1;
-}
-
-static uint32_t *read_column(FILE *file, size_t count)
-{
-    uint32_t *column = malloc((count + 1) * sizeof *column);
-    if (column && fread(column, sizeof *column, count, file) != count) {
-        free(column);
-        column = NULL;
-    }
-    return column;
-}
-
-static bool sound(const struct graph *graph)
-{
-    if (graph->deps_at[0] != 0 || graph->deps_at[graph->count] != graph->edges)
-        return false;
-    for (uint32_t i = 0; i < graph->count; i++) {
-        if (graph->deps_at[i] > graph->deps_at[i + 1])
-            return false;
-        for (uint32_t k = graph->deps_at[i]; k < graph->deps_at[i + 1]; k++)
-            if (graph->deps[k] >= i)
-                return false;
-    }
-    return true;
-}
-
-static int compute_expected(struct graph *graph)
-{
-    graph->expected = calloc(graph->count + 1, sizeof *graph->expected);
-    graph->sink = calloc(graph->count + 1, sizeof *graph->sink);
-    if (!graph->expected || !graph->sink)
-        return -1;
-    for (uint32_t i = 0; i < graph->count; i++) {
-        uint64_t sum = 0;
-        graph->sink[i] = true;
-        for (uint32_t k = graph->deps_at[i]; k < graph->deps_at[i + 1]; k++) {
-            sum += graph->expected[graph->deps[k]];
-            graph->sink[graph->deps[k]] = false;
-        }
-        graph->expected[i] = combine(i, sum);
-    }
-    for (uint32_t i = 0; i < graph->count; i++)
-        graph->sinks += graph->sink[i];
-    return 0;
-}
-
-static int read_graph(const char *path, struct graph *graph)
-{
-    char magic[8];
-    uint32_t head[2];
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return bad(path, "cannot be opened");
-    int rc = -1;
-    if (fread(magic, 1, 8, file) != 8 || memcmp(magic, "GWGRAPH1", 8) != 0 ||
-        fread(head, sizeof *head, 2, file) != 2 || head[0] == 0) {
-        bad(path, "is no graph");
-        goto out;
-    }
-    graph->count = head[0];
-    graph->edges = head[1];
-    graph->deps_at = read_column(file, (size_t)graph->count + 1);
-    graph->deps = read_column(file, graph->edges);
-    graph->duration_ns = read_column(file, graph->count);
-    graph->size = read_column(file, graph->count);
-    if (!graph->deps_at || !graph->deps || !graph->duration_ns || !graph->size || !sound(graph))
-        bad(path, "is cut short or damaged");
-    else
-        rc = compute_expected(graph);
-out:
-    fclose(file);
-    return rc;
-}
-
-static void graph_deinit(struct graph *graph)
-{
-    free(graph->deps_at);
-    free(graph->deps);
-    free(graph->duration_ns);
-    free(graph->size);
-    free(graph->expected);
-    free(graph->sink);
-}
-
 /* -- Runs ----------------------------------------------------------------------------------------
  */
 
-static gw_node add_row(struct gw_graph *graph, const struct graph *rows, const gw_node *nodes,
+static gw_node add_row(struct gw_graph *graph, const struct graph_file *rows, const gw_node *nodes,
                        uint32_t i, struct gw_value **values)
 {
     size_t count = 0;
@@ -187,12 +84,12 @@ static gw_node add_row(struct gw_graph *graph, const struct graph *rows, const g
     return gw_graph_call(graph, &gw_function_row, NULL, values, count);
 }
 
-static void check_sink(const struct graph *rows, uint32_t index, const struct gw_value *value)
+static void check_sink(const struct graph_file *rows, uint32_t index, const struct gw_value *value)
 {
     struct gw_error error;
     const void *data;
     size_t bytes;
-    uint64_t number;
+    uint64_t number = 0;
     if (gw_value_get_bytes(value, &data, &bytes, &error) < 0)
         gw_error_exit(&error);
     if (bytes >= sizeof number)
@@ -204,7 +101,7 @@ static void check_sink(const struct graph *rows, uint32_t index, const struct gw
     }
 }
 
-static double run_graph(struct gw_client *client, const struct graph *rows)
+static double run_graph(struct gw_client *client, const struct graph_file *rows)
 {
     struct gw_error error;
     uint64_t begin_ns = now_ns();
@@ -281,16 +178,16 @@ static void warm_up(struct gw_client *client)
     static uint32_t zeros[65], sizes[64];
     static uint64_t expected[64];
     static bool sink[64];
-    struct graph graph = {.count = 64,
-                          .deps_at = zeros,
-                          .deps = zeros,
-                          .duration_ns = zeros,
-                          .size = sizes,
-                          .expected = expected,
-                          .sink = sink,
-                          .sinks = 64};
+    struct graph_file graph = {.count = 64,
+                               .deps_at = zeros,
+                               .deps = zeros,
+                               .duration_ns = zeros,
+                               .size = sizes,
+                               .expected = expected,
+                               .sink = sink,
+                               .sinks = 64};
     for (uint32_t i = 0; i < 64; i++) {
-        expected[i] = combine(i, 0);
+        expected[i] = graph_file_combine(i, 0);
         sink[i] = true;
     }
     run_graph(client, &graph);
@@ -319,7 +216,7 @@ int main(int argc, char **argv)
                                           {"slots", 1, NULL, 's'},
                                           {NULL, 0, NULL, 0}};
     struct gw_client_options options = {.private_cluster = true, .slots = 2};
-    struct graph graph = {0};
+    struct graph_file graph = {0};
     struct gw_client *client;
     struct gw_error error;
     long commands = 0, repeats = 1;
@@ -334,8 +231,8 @@ int main(int argc, char **argv)
     }
     if ((commands == 0) == (optind == argc) || optind + 1 < argc)
         return usage();
-    if (!commands && read_graph(argv[optind], &graph) < 0) {
-        graph_deinit(&graph);
+    if (!commands && graph_file_read(argv[optind], &graph) < 0) {
+        graph_file_deinit(&graph);
         return 2;
     }
     if (gw_client_open(&options, &client, &error) < 0)
@@ -349,6 +246,6 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     gw_client_close(client);
-    graph_deinit(&graph);
+    graph_file_deinit(&graph);
     return 0;
 }

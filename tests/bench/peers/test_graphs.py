@@ -73,6 +73,12 @@ class Replay(unittest.TestCase):
             self.assertEqual(ran.returncode, 0, name + ran.stderr)
             self.assertIn("seconds", ran.stdout)
 
+    def test_one_task_takes_very_many_inputs(self):
+        small = self.run_replay(graphs.merge(30001, None))
+        self.assertEqual(small.returncode, 0, small.stderr)
+        large = self.run_replay(graphs.merge(301, None, size=10000))  # a descriptor each
+        self.assertEqual(large.returncode, 0, large.stderr)
+
     def test_a_torn_graph_is_refused_in_words(self):
         ran = self.run_replay(graphs.make("bag", 100), lambda path: os.truncate(path, 700))
         self.assertEqual(ran.returncode, 2)
