@@ -24,7 +24,17 @@ enum gw_spec_kind { GW_SPEC_FUNCTION = 1, GW_SPEC_COMMAND = 2, GW_SPEC_VALUE = 3
 /* A rank gets exactly spec.gpus GPUs, or as many as there are for it: none on a cluster without. */
 enum gw_gpu_mode { GW_GPU_MODE_EXACT = 0, GW_GPU_MODE_IF_ANY = 1 };
 
-enum gw_submit_flag { GW_SUBMIT_LAST = 1, GW_SUBMIT_DETACHED = 2 };
+enum gw_submit_flag {
+    GW_SUBMIT_LAST = 1,
+    GW_SUBMIT_DETACHED = 2,
+    GW_SUBMIT_STREAM = 4, /* answered by opened; later graphs name its tasks by their futures only */
+    GW_SUBMIT_PART = 8,   /* the last chunk of one graph of a stream */
+};
+
+enum gw_range_flag {
+    GW_RANGE_RESULTS = 256, /* each task is a target */
+    GW_RANGE_STOP = 512,    /* the first failure cancels the rest */
+};
 
 /* How an attempt (or a rank of it) ended otherwise than well, and what is charged for it. */
 #define GW_OUTCOMES(X)                                                                             \

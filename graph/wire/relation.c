@@ -97,6 +97,14 @@ static const struct gw_relation finished[] = {
     CUTS(finished.value_size, finished.values),  END,
 };
 
+static const struct gw_relation range[] = {
+    ROWS(range.dep_job, range.dep_index),
+    ROWS(range.dep_job, range.dep_rank),
+    END,
+};
+
+static const struct gw_relation after[] = {ROWS(after.job, after.any), END};
+
 const struct gw_relation *gw_relation_of(uint32_t type)
 {
     switch (type) {
@@ -115,6 +123,8 @@ const struct gw_relation *gw_relation_of(uint32_t type)
         OF(assign)
         OF(started)
         OF(finished)
+        OF(range)
+        OF(after)
     default:
         return none;
     }

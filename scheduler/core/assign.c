@@ -7,6 +7,7 @@
 #include "scheduler/core/assign.h"
 
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/range.h"
 #include "scheduler/core/task.h"
 
 #include <assert.h>
@@ -263,6 +264,7 @@ void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
     GW_MUST(gw_array_reserve(&rows->args, size));
     if (size)
         memcpy(rows->args.items + rows->args.count, tasks->args[row], size);
+    gw_sched_range_args(job, row, rows->args.items + rows->args.count);
     rows->args.count += size;
     if (tasks->deps_at[row] == gw_sched_deps_end(tasks, row))
         GW_MUST(gw_array_push(&rows->dep_count, 0));

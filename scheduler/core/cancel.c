@@ -10,6 +10,7 @@
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
+#include "scheduler/core/range.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
@@ -71,8 +72,10 @@ void gw_sched_cancel_job(struct gw_sched *sched, struct gw_job *job, const struc
     if (job->unfinished == 0)
         return;
     GW_FACT(sched, job_cancelled, .job = job);
-    for (uint32_t row = 0; row < job->tasks.count; row++)
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
         gw_sched_cancel_task(sched, job, row, cancel);
+    gw_sched_range_stop(sched, job);
 }
 
 void gw_sched_abandon_job(struct gw_sched *sched, struct gw_job *job,
@@ -96,12 +99,12 @@ void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
     struct gw_job *job = gw_sched_job_find(sched, message->job);
     struct gw_cancel cancel = {message->hard != 0, GW_KILL_CANCEL};
     struct gw_error error = {0};
-    if (gw_sched_row_check(job, message->job, message->index == GW_INDEX_ALL ? 0 : message->index,
-                           session->remote->uid, &error) == 0) {
-        if (message->index == GW_INDEX_ALL)
+    uint32_t uid = session->remote->uid;
+    if (message->index == GW_INDEX_ALL) {
+        if (gw_sched_job_check(job, message->job, uid, &error) == 0)
             gw_sched_cancel_job(sched, job, &cancel);
-        else
-            gw_sched_cancel_task(sched, job, message->index, &cancel);
+    } else if (gw_sched_row_check(job, message->job, message->index, uid, &error) == 0) {
+        gw_sched_cancel_task(sched, job, message->index, &cancel);
     }
     gw_sched_reply(sched, session->remote, message->request, &error);
 }
@@ -112,7 +115,7 @@ void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
     struct gw_job *job = gw_sched_job_find(sched, message->job);
     struct gw_error error = {0};
     if (gw_sched_row_check(job, message->job, message->index, session->remote->uid, &error) == 0) {
-        if (job->compacted)
+        if (job->compacted || (job->tasks.flags[message->index] & GW_TASK_CLOSED))
             gw_error_set(&error, GW_ENOENT, "job %llu is over: what it would need is gone",
                          (unsigned long long)job->id);
         else if (job->tasks.state[message->index] != GW_TASK_FAILED &&
@@ -127,6 +130,16 @@ void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
     gw_sched_reply(sched, session->remote, message->request, &error);
 }
 
+/* All of its futures at once: what has not ended is cancelled. */
+static void release_all(struct gw_sched *sched, struct gw_job *job)
+{
+    gw_sched_cancel_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+    for (uint32_t row = gw_sched_row_next(job, 0); job->held > 0 && row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
+        if (job->tasks.flags[row] & GW_TASK_HELD)
+            GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
+}
+
 int gw_sched_on_release(struct gw_sched *sched, struct gw_session *session,
                         const struct gw_msg_release *message)
 {
@@ -138,8 +151,10 @@ int gw_sched_on_release(struct gw_sched *sched, struct gw_session *session,
         uint32_t row = gw_col32_at(message->index, i);
         if (!job || job->id != id)
             job = gw_sched_job_find(sched, id);
-        if (job && job->session == session && row < job->tasks.count &&
-            (job->tasks.flags[row] & GW_TASK_HELD))
+        if (job && job->session == session && row == GW_INDEX_ALL)
+            release_all(sched, job);
+        else if (job && job->session == session && row < job->tasks.count &&
+                 (job->tasks.flags[row] & GW_TASK_HELD))
             GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
     }
     return 0;

@@ -189,7 +189,7 @@ static void check_edges(const struct gw_sched *sched, struct gw_job *job, uint32
             !gw_sched_task_final(job, row))
             tally->users[dep.index]++;
     }
-    assert(!all_known || tasks->waiting[row] == waiting);
+    assert(!all_known || tasks->waiting[row] == waiting + job->gated);
 }
 
 static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_t row)
@@ -213,6 +213,25 @@ static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_
     check_attempt_of(sched, job, row);
 }
 
+/* What a range counts, against its rows. */
+static void check_range(const struct gw_job *job)
+{
+    const struct gw_range *range = job->range;
+    const struct gw_tasks *tasks = &job->tasks;
+    uint32_t live = 0, kept = 0;
+    for (uint32_t row = gw_sched_row_next(job, 0); row < tasks->count;
+         row = gw_sched_row_next(job, row + 1)) {
+        bool closed = (tasks->flags[row] & GW_TASK_CLOSED) != 0;
+        bool final = gw_sched_task_final(job, row);
+        live += !final;
+        kept += !closed;
+        assert(!closed || (final && !(tasks->flags[row] & GW_TASK_HELD)));
+    }
+    assert(tasks->count <= range->count);
+    assert(live == range->live && kept == range->kept);
+    assert(range->feeding == (tasks->count < range->count && !range->ended));
+}
+
 static void check_job(const struct gw_sched *sched, struct gw_job *job)
 {
     struct gw_tasks *tasks = &job->tasks;
@@ -220,7 +239,8 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
     uint32_t shared = 0;
     struct tally tally = {calloc(tasks->count + 1, sizeof *tally.users)};
     GW_MUST_PTR(tally.users);
-    for (uint32_t row = 0; row < tasks->count; row++) {
+    for (uint32_t row = gw_sched_row_next(job, 0); row < tasks->count;
+         row = gw_sched_row_next(job, row + 1)) {
         uint8_t state = tasks->state[row];
         unfinished += !gw_sched_task_final(job, row);
         done += gw_sched_task_satisfied(job, row);
@@ -244,11 +264,20 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
         check_task(sched, job, row);
     }
     uint64_t foreign = 0;
-    for (uint32_t row = 0; row < tasks->count && !job->compacted; row++) {
+    for (uint32_t row = gw_sched_row_next(job, 0); row < tasks->count && !job->compacted;
+         row = gw_sched_row_next(job, row + 1)) {
         assert(tasks->users[row] >= tally.users[row]);
         foreign += tasks->users[row] - tally.users[row];
     }
     free(tally.users);
+    if (job->range) {
+        const struct gw_range *range = job->range;
+        check_range(job);
+        done += range->retired_done;
+        failed += range->retired_failed;
+        cancelled += range->retired_cancelled;
+        *(range->ended ? &cancelled : &unfinished) += range->count - tasks->count;
+    }
     assert(job->compacted || foreign == job->needed);
     assert(unfinished == job->unfinished && done == job->done && failed == job->failed);
     assert(cancelled == job->cancelled_tasks && placed == job->placed && held == job->held);
@@ -268,7 +297,7 @@ void gw_sched_check(const struct gw_sched *sched)
         jobs++;
         unended += job->state != GW_JOB_ENDED;
         ended += job->state == GW_JOB_ENDED;
-        ended_tasks += job->state == GW_JOB_ENDED ? job->tasks.count : 0;
+        ended_tasks += job->state == GW_JOB_ENDED ? job->weight : 0;
     }
     assert(jobs == sched->job_count && unended == sched->unended_jobs);
     assert(ended == sched->ended_jobs && ended_tasks == sched->ended_tasks);

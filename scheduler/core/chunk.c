@@ -191,6 +191,10 @@ static int check_other_job(const struct gw_sched *sched, const struct gw_chunk_c
     if (!other || other == check->job || index >= other->tasks.count)
         return gw_error_set(error, GW_ENOENT, "there is no task %u of job %llu", index,
                             (unsigned long long)id);
+    if (other->range)
+        return gw_error_set(error, GW_ENOTSUP,
+                            "job %llu is a range: no task can take its results, only its client",
+                            (unsigned long long)id);
     if (other->uid != check->job->uid)
         return gw_error_set(error, GW_EPERM, "job %llu belongs to another user",
                             (unsigned long long)id);
@@ -287,7 +291,7 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
 /* -- Adding a chunk ------------------------------------------------------------------------------
  */
 
-static void later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t index)
+void gw_sched_later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t index)
 {
     struct gw_tasks *tasks = &of->tasks;
     struct gw_later later = {job, index, tasks->later[row]};
@@ -295,39 +299,45 @@ static void later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t in
     GW_MUST(gw_array_push(&tasks->laters, later));
 }
 
-static void add_edge(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_submit *chunk,
-                     uint32_t from, uint32_t row)
+struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job,
+                                const struct gw_edge *from)
 {
     struct gw_tasks *tasks = &job->tasks;
-    uint64_t other_id = gw_col64_at(chunk->dep_job, from);
-    uint32_t rank = gw_col32_at(chunk->dep_rank, from);
     uint32_t edge = tasks->edges++;
-    tasks->dep_index[edge] = gw_col32_at(chunk->dep_index, from);
-    if (rank != 0 && !tasks->dep_rank) {
+    tasks->dep_index[edge] = from->index;
+    if (from->rank != 0 && !tasks->dep_rank) {
         tasks->dep_rank = calloc(tasks->edges_capacity, 4);
         GW_MUST_PTR(tasks->dep_rank);
     }
     if (tasks->dep_rank)
-        tasks->dep_rank[edge] = rank;
-    if (other_id != 0 && !tasks->dep_job) {
+        tasks->dep_rank[edge] = from->rank;
+    if (from->job != 0 && !tasks->dep_job) {
         tasks->dep_job = calloc(tasks->edges_capacity, 8);
         GW_MUST_PTR(tasks->dep_job);
     }
     if (tasks->dep_job)
-        tasks->dep_job[edge] = other_id;
+        tasks->dep_job[edge] = from->job;
 
     struct gw_row dep;
     bool known = gw_sched_dep(sched, job, edge, &dep);
     assert(known);
     if (dep.job != job)
         dep.job->borrowers++;
-    if (!gw_sched_task_satisfied(dep.job, dep.index))
-        tasks->waiting[row]++;
     uint8_t state = dep.job->tasks.state[dep.index];
+    if (state == GW_TASK_RELEASED && from->rank != GW_DEP_AFTER) /* lost before this chunk came */
+        GW_MUST(gw_array_push(&sched->lost, dep));
+    return dep;
+}
+
+static void add_edge(struct gw_sched *sched, struct gw_job *job, const struct gw_edge *edge,
+                     uint32_t row)
+{
+    struct gw_row dep = gw_sched_edge_add(sched, job, edge);
+    uint8_t state = dep.job->tasks.state[dep.index];
+    if (!gw_sched_task_satisfied(dep.job, dep.index))
+        job->tasks.waiting[row]++;
     if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED)
         GW_MUST(gw_array_push(&sched->doomed, (struct gw_row){job, row}));
-    if (state == GW_TASK_RELEASED && rank != GW_DEP_AFTER) /* lost before this chunk came */
-        GW_MUST(gw_array_push(&sched->lost, dep));
 }
 
 static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_submit *chunk,
@@ -345,13 +355,18 @@ static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw
         tasks->flags[row] = 0;
         tasks->attempt[row] = 0;
         tasks->charges[row] = (struct gw_charges){0};
-        tasks->waiting[row] = tasks->users[row] = tasks->worker[row] = 0;
+        tasks->waiting[row] = job->gated;
+        tasks->users[row] = tasks->worker[row] = 0;
         tasks->later[row] = tasks->object[row] = GW_NONE;
         tasks->deps_at[row] = tasks->edges;
         tasks->succ_at[row] = (uint32_t)tasks->succ.count;
         uint32_t deps = gw_col32_at(chunk->dep_count, i);
-        for (uint32_t end = edge + deps; edge < end; edge++)
-            add_edge(sched, job, chunk, edge, row);
+        for (uint32_t end = edge + deps; edge < end; edge++) {
+            const struct gw_edge from = {gw_col64_at(chunk->dep_job, edge),
+                                         gw_col32_at(chunk->dep_index, edge),
+                                         gw_col32_at(chunk->dep_rank, edge)};
+            add_edge(sched, job, &from, row);
+        }
         tasks->count++;
     }
 }
@@ -385,7 +400,7 @@ static void add_successors(struct gw_sched *sched, struct gw_job *job, uint32_t 
             if (dep.job == job && dep.index >= base)
                 tasks->succ.items[at + fill[dep.index - base]++] = row;
             else
-                later_add(dep.job, dep.index, dep.job == job ? 0 : job->id, row);
+                gw_sched_later_add(dep.job, dep.index, dep.job == job ? 0 : job->id, row);
         }
     free(fill);
 }
@@ -403,24 +418,13 @@ static void add_names(struct gw_job *job, const struct gw_msg_submit *chunk)
     }
 }
 
-static void name_job(struct gw_job *job, const struct gw_msg_submit *chunk)
-{
-    if (job->name)
-        return;
-    const char *name = chunk->name;
-    if ((!name || !*name) && job->specs.count)
-        name = job->specs.items[0].message.function;
-    job->name = strdup(name && *name ? name : "job");
-    GW_MUST_PTR(job->name);
-}
-
 void gw_sched_apply_chunk_added(struct gw_sched *sched, const struct gw_fact_chunk_added *fact)
 {
     struct gw_job *job = fact->job;
     const struct gw_msg_submit *chunk = fact->chunk;
     struct gw_tasks *tasks = &job->tasks;
     uint32_t base = tasks->count, rows = chunk->spec.count;
-    name_job(job, chunk);
+    gw_sched_job_name(job, chunk->name);
     uint8_t *args = NULL;
     if (chunk->args.size) {
         args = malloc(chunk->args.size);
@@ -447,4 +451,6 @@ void gw_sched_apply_chunk_added(struct gw_sched *sched, const struct gw_fact_chu
         if (tasks->waiting[row] == 0)
             gw_sched_task_ready(sched, job, row);
     }
+    if (job->gate_failed)
+        GW_MUST(gw_array_push(&sched->ungated, job->id));
 }

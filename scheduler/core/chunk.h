@@ -20,6 +20,18 @@ struct gw_chunk_check {
 int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *check,
                          const struct gw_msg_submit *chunk, struct gw_error *error);
 
+/* A dependency of a row. job 0: the row's own. */
+struct gw_edge {
+    uint64_t job;
+    uint32_t index, rank;
+};
+
+/* For apply functions. gw_sched_edge_add appends an edge of a job, in reserved room, and gives the
+ * task that it comes from; gw_sched_later_add lets row `index` of a job (0: of) follow a row. */
+struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job,
+                                const struct gw_edge *edge);
+void gw_sched_later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t index);
+
 /* gw_sched_shape_of_spec fills in what one task of a spec needs; shape->need is the caller's to
  * unref. GW_EINVAL with a text. */
 int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shape,

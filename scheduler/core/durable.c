@@ -277,6 +277,17 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
     }
 }
 
+/* Rows are made, and given back, as the cluster goes: what is durable is how many ended how. */
+static void dump_range(const struct gw_job *job, struct gw_buffer *out)
+{
+    put_U32(out, job->range->count);
+    put_U32(out, job->range->ended);
+    put_U32(out, job->done);
+    put_U32(out, job->failed);
+    put_U32(out, job->cancelled_tasks);
+    put_STR(out, job->first_failure ? job->first_failure->text : "");
+}
+
 void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out)
 {
     put_U64(out, sched->term);
@@ -291,7 +302,9 @@ void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out)
         put_U64(out, job->ended_wall_ns);
         put_STR(out, job->name);
         put_STR(out, job->user);
-        for (uint32_t row = 0; row < job->tasks.count; row++)
+        if (job->range)
+            dump_range(job, out);
+        for (uint32_t row = 0; row < job->tasks.count && !job->range; row++)
             dump_task(sched, job, row, out);
     }
 }

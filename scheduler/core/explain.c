@@ -4,9 +4,11 @@
 #include "scheduler/core/chunk.h"
 #include "scheduler/core/delay.h"
 #include "scheduler/core/gang_try.h"
+#include "scheduler/core/gate.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/range.h"
 #include "scheduler/core/task.h"
 
 #include <stdarg.h>
@@ -108,12 +110,18 @@ static void explain_waiting(const struct gw_sched *sched, struct gw_job *job, ui
                             struct text *text)
 {
     struct gw_tasks *tasks = &job->tasks;
+    uint32_t waiting = tasks->waiting[row] - job->gated;
     if (tasks->flags[row] & GW_TASK_DELAYED)
         explain_delayed(sched, job, row, text);
-    if (tasks->flags[row] & GW_TASK_DELAYED && tasks->waiting[row] == 0)
+    if (job->gated) {
+        char jobs[512];
+        gw_sched_gate_explain(sched, job, jobs, sizeof jobs);
+        say(text, "its job comes after %s%s", *jobs ? jobs : "others",
+            waiting ? "; " : ", not ended yet");
+    }
+    if ((job->gated || (tasks->flags[row] & GW_TASK_DELAYED)) && !waiting)
         return;
-    say(text, "it waits for %u task%s before it", tasks->waiting[row],
-        tasks->waiting[row] == 1 ? "" : "s");
+    say(text, "it waits for %u task%s before it", waiting, waiting == 1 ? "" : "s");
     int said = 0;
     for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row) && said < 3; e++) {
         struct gw_row dep;
@@ -156,13 +164,68 @@ static void explain_ended(struct gw_job *job, uint32_t row, struct text *text)
         say(text, "%s", state);
 }
 
+/* A task of a range without a row. */
+static void explain_rowless(const struct gw_job *job, uint32_t row, struct text *text)
+{
+    uint32_t state = gw_sched_range_row_state(job, row);
+    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    if (state == GW_TASK_WAITING)
+        say(text, "its turn has not come: the tasks before it come first");
+    else if (failure && *failure->text)
+        say(text, "%s: %s", gw_sm_name(&gw_sched_task_sm, state), failure->text);
+    else
+        say(text, "it is %s", gw_sm_name(&gw_sched_task_sm, state));
+}
+
+/* "37,123" */
+static const char *grouped(uint32_t number, char text[static 16])
+{
+    char digits[16];
+    int length = snprintf(digits, sizeof digits, "%u", number);
+    char *to = text;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return text;
+}
+
+void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                            char *to, size_t text_bytes)
+{
+    struct text text = {to, text_bytes, 0};
+    char done[16], all[16], other[16];
+    say(&text, "%s (job %llu): %s of %s tasks are done", job->name, (unsigned long long)job->id,
+        grouped(job->done, done), grouped(job->range->count, all));
+    if (job->failed)
+        say(&text, ", %s failed", grouped(job->failed, other));
+    if (job->cancelled_tasks)
+        say(&text, ", %s were cancelled", grouped(job->cancelled_tasks, other));
+    if (job->placed)
+        say(&text, ", %s are at workers", grouped(job->placed, other));
+    if (job->state == GW_JOB_ENDED)
+        return;
+    if (job->range->kept >= job->range->ahead)
+        say(&text, ", and it waits for its client to take results");
+    if (job->placed > 0 || !gw_sched_row_live(job, row) || text.used + 2 >= text.size)
+        return;
+    say(&text, "; ");
+    gw_sched_explain(sched, job, row, to + text.used, text_bytes - text.used);
+}
+
 void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t row, char *to,
                       size_t text_bytes)
 {
     struct text text = {to, text_bytes, 0};
     char label[128];
-    gw_sched_task_label(job, row, label, sizeof label);
+    gw_sched_task_label(job, gw_sched_row_live(job, row) ? row : 0, label, sizeof label);
     say(&text, "%s (task %u of job %llu): ", label, row, (unsigned long long)job->id);
+    if (!gw_sched_row_live(job, row)) {
+        explain_rowless(job, row, &text);
+        return;
+    }
     switch (job->tasks.state[row]) {
     case GW_TASK_WAITING:
         explain_waiting(sched, job, row, &text);

@@ -6,10 +6,12 @@
 #include "scheduler/core/job.h"
 
 #include "scheduler/core/announce.h"
+#include "scheduler/core/gate.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/range.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/submission.h"
@@ -87,6 +89,16 @@ void gw_sched_apply_job_opened(struct gw_sched *sched, const struct gw_fact_job_
     GW_MUST(gw_map_put(&session->requests, fact->request, (uintptr_t)job));
 }
 
+void gw_sched_job_name(struct gw_job *job, const char *name)
+{
+    if (job->name)
+        return;
+    if ((!name || !*name) && job->specs.count)
+        name = job->specs.items[0].message.function;
+    job->name = strdup(name && *name ? name : "job");
+    GW_MUST_PTR(job->name);
+}
+
 void gw_sched_job_seal(struct gw_sched *sched, struct gw_job *job, uint64_t wall_ns)
 {
     gw_sm_move(&gw_sched_job_sm, &job->state, GW_JOB_RUNNING);
@@ -95,8 +107,10 @@ void gw_sched_job_seal(struct gw_sched *sched, struct gw_job *job, uint64_t wall
         (void)gw_map_remove(&job->session->requests, job->request);
     if (job->unfinished == 0)
         GW_MUST(gw_array_push(&sched->ending, job));
+    if (job->gate_failed)
+        GW_MUST(gw_array_push(&sched->ungated, job->id));
     /* Until now a row to come might have needed them. */
-    for (uint32_t row = 0; row < job->tasks.count; row++)
+    for (uint32_t row = job->stream_rows; row < job->tasks.count; row++)
         if (job->tasks.state[row] == GW_TASK_DONE && job->tasks.users[row] == 0)
             GW_MUST(gw_array_push(&sched->idle, (struct gw_row){job, row}));
 }
@@ -170,7 +184,9 @@ void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_e
         sched->first_ended = job;
     sched->last_ended = job;
     sched->ended_jobs++;
-    sched->ended_tasks += job->tasks.count;
+    job->weight = job->tasks.lazy_bytes ? 1 : job->tasks.count; /* its table shrinks by itself */
+    sched->ended_tasks += job->weight;
+    gw_sched_gates_on_ended(sched, job);
     if (--sched->unended_jobs == 0)
         sched->idle_since_ns = sched->now_ns;
     if (job->questions)
@@ -189,7 +205,7 @@ static void ended_unlink(struct gw_sched *sched, struct gw_job *job)
     else
         sched->last_ended = job->ended_prev;
     sched->ended_jobs--;
-    sched->ended_tasks -= job->tasks.count;
+    sched->ended_tasks -= job->weight;
 }
 
 void gw_sched_job_reopen(struct gw_sched *sched, struct gw_job *job)
@@ -241,7 +257,8 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
 {
     return_borrowed(sched, job);
     gw_sched_shares_free(sched, job);
-    for (uint32_t row = 0; job->objects > 0; row++)
+    for (uint32_t row = gw_sched_row_next(job, 0); job->objects > 0;
+         row = gw_sched_row_next(job, row + 1))
         gw_sched_objects_drop(sched, job, row);
     gw_sched_job_leave_session(job);
     if (job->prev)
@@ -277,6 +294,8 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     gw_map_deinit(&job->names);
     gw_map_deinit(&job->failures);
     gw_sched_tasks_deinit(&job->tasks);
+    gw_sched_range_free(job);
+    gw_array_deinit(&job->followers);
     gw_buffer_deinit(&job->content);
     gw_arena_deinit(&job->arena);
     free(job->metric_name);
@@ -362,7 +381,8 @@ void gw_sched_jobs_tidy(struct gw_sched *sched)
            (sched->ended_jobs > GW_HISTORY_JOBS_MAX || sched->ended_tasks > GW_HISTORY_TASKS_MAX)) {
         struct gw_job *next = job->ended_next;
         if (may_forget(job) && gw_sched_job_shown_ended(sched, job)) {
-            for (uint32_t row = 0; row < job->tasks.count; row++)
+            for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+                 row = gw_sched_row_next(job, row + 1))
                 if (job->tasks.object[row] != GW_NONE)
                     gw_sched_release_task(sched, job, row);
             if (!job->compacted)

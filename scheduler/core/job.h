@@ -11,6 +11,9 @@ struct gw_job *gw_sched_job_find(const struct gw_sched *sched, uint64_t id);
 struct gw_job *gw_sched_job_open(struct gw_sched *sched, struct gw_session *session,
                                  uint64_t request);
 
+/* gw_sched_job_name names it, where it has no name yet: by a text, else by its first function. */
+void gw_sched_job_name(struct gw_job *job, const char *name);
+
 /* gw_sched_jobs_settle ends the jobs whose last task has ended. gw_sched_jobs_tidy, at the end of a
  * step, frees what ended jobs will never need again, and forgets the oldest of too many. */
 void gw_sched_jobs_settle(struct gw_sched *sched);

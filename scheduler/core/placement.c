@@ -16,6 +16,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/range.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
 
@@ -152,6 +153,7 @@ void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_tas
     tasks->worker[row] = fact->worker->id;
     tasks->charges[row].tries++;
     job->placed++;
+    gw_sched_range_row_placed(sched, job);
     gw_sched_questions_on_placed(sched, job);
     gw_sched_inputs_fetch(sched, job, row, fact->worker);
 }

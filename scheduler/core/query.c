@@ -6,6 +6,7 @@
 
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/range.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
 
@@ -58,7 +59,7 @@ static struct gw_value *describe_job(const struct gw_sched *sched, const struct 
     set(dict, "state", gw_str(job_state(sched, job)));
     set(dict, "session", gw_str(job->user));
     set(dict, "detached", gw_bool(job->detached));
-    set_u64(dict, "tasks", job->tasks.count);
+    set_u64(dict, "tasks", gw_sched_rows_in_all(job));
     set_u64(dict, "done", job->done);
     set_u64(dict, "failed", job->failed);
     set_u64(dict, "cancelled", job->cancelled_tasks);
@@ -160,11 +161,33 @@ static struct gw_value *query_jobs(const struct gw_sched *sched)
     return list;
 }
 
+/* A task of a range that has no row: not made yet, or given back. */
+static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row)
+{
+    struct gw_value *dict = gw_dict();
+    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    set_u64(dict, "index", row);
+    set(dict, "name", gw_str(job->name));
+    set(dict, "state", gw_str(gw_sm_name(&gw_sched_task_sm, gw_sched_range_row_state(job, row))));
+    if (failure) {
+        set(dict, "code", gw_i64(failure->code));
+        set(dict, "exit_code", gw_i64(failure->exit_code));
+        set(dict, "text", gw_str(failure->text));
+    }
+    return dict;
+}
+
 static struct gw_value *query_tasks(const struct gw_job *job, const char *state, int64_t only)
 {
     struct gw_value *list = gw_list();
     uint32_t rows = 0;
-    for (uint32_t row = 0; row < job->tasks.count && rows < GW_ANSWER_TASKS_MAX; row++) {
+    if (only >= 0 && !gw_sched_row_live(job, (uint32_t)only)) {
+        GW_MUST(gw_list_push(list, describe_rowless(job, (uint32_t)only)));
+        return list;
+    }
+    for (uint32_t row = gw_sched_row_next(job, only > 0 ? (uint32_t)only : 0);
+         row < job->tasks.count && rows < GW_ANSWER_TASKS_MAX;
+         row = gw_sched_row_next(job, row + 1)) {
         uint8_t at = job->tasks.state[row];
         if (at == GW_TASK_RELEASED)
             at = GW_TASK_DONE;
@@ -275,7 +298,7 @@ static int find_row(const struct gw_sched *sched, const struct gw_value *argumen
     }
     value = gw_value_find(arguments, "index");
     if (value && (gw_value_get_i64(value, row, NULL) < 0 || *row < 0 ||
-                  *row >= (int64_t)(*job)->tasks.count))
+                  *row >= (int64_t)gw_sched_rows_in_all(*job)))
         return gw_error_set(error, GW_ENOENT, "job %lld has no such task", (long long)id);
     return 0;
 }
@@ -283,10 +306,12 @@ static int find_row(const struct gw_sched *sched, const struct gw_value *argumen
 /* The task that is worth an explanation when nobody says which: the first that has not ended. */
 static uint32_t first_waiting(const struct gw_job *job)
 {
-    for (uint32_t row = 0; row < job->tasks.count; row++)
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
         if (!gw_sched_task_final(job, row) && job->tasks.state[row] != GW_TASK_PLACED)
             return row;
-    for (uint32_t row = 0; row < job->tasks.count; row++)
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
         if (!gw_sched_task_final(job, row))
             return row;
     return 0;
@@ -331,7 +356,9 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
         *answer = query_attempts(job, row < 0 ? 0 : (uint32_t)row);
     } else {
         char text[GW_ERROR_TEXT_MAX] = "the job has no tasks";
-        if (job->tasks.count)
+        if (row < 0 && job->range)
+            gw_sched_explain_range(sched, job, first_waiting(job), text, sizeof text);
+        else if (job->tasks.count)
             gw_sched_explain(sched, job, row < 0 ? first_waiting(job) : (uint32_t)row, text,
                              sizeof text);
         *answer = gw_str(text);

@@ -15,4 +15,8 @@ int gw_sched_query_encoded(struct gw_sched *sched, const struct gw_msg_query *qu
 void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t row, char *text,
                       size_t text_bytes);
 
+/* gw_sched_explain_range tells how far a range is, and explains one of its rows. */
+void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                            char *text, size_t text_bytes);
+
 #endif

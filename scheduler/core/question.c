@@ -8,6 +8,7 @@
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/range.h"
 #include "scheduler/core/remote.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
@@ -27,24 +28,36 @@ void gw_sched_reply(struct gw_sched *sched, struct gw_remote *remote, uint64_t r
     reply->text = error->code ? gw_sched_text(sched, error->text) : "";
 }
 
-int gw_sched_row_check(const struct gw_job *job, uint64_t id, uint32_t row, uint32_t uid,
-                       struct gw_error *error)
+int gw_sched_job_check(const struct gw_job *job, uint64_t id, uint32_t uid, struct gw_error *error)
 {
     if (!job)
         return gw_error_set(error, GW_ENOENT, "there is no job %llu", (unsigned long long)id);
     if (job->uid != uid)
         return gw_error_set(error, GW_EPERM, "job %llu belongs to another user",
                             (unsigned long long)id);
-    if (row >= job->tasks.count)
+    return 0;
+}
+
+int gw_sched_row_check(const struct gw_job *job, uint64_t id, uint32_t row, uint32_t uid,
+                       struct gw_error *error)
+{
+    int rc = gw_sched_job_check(job, id, uid, error);
+    if (rc < 0)
+        return rc;
+    if (row >= gw_sched_rows_in_all(job))
         return gw_error_set(error, GW_ENOENT, "job %llu has no task %u", (unsigned long long)id,
                             row);
+    if (!gw_sched_row_live(job, row))
+        return gw_error_set(error, GW_ENOENT, "task %u of job %llu %s", row, (unsigned long long)id,
+                            row < job->tasks.count ? "is over: nothing of it is left"
+                                                   : "has not begun");
     return 0;
 }
 
 /* -- Waiting for a job ---------------------------------------------------------------------------
  */
 
-/* [code, exit_code, text] of a job that has ended. */
+/* [code, exit_code, text] of a job that has ended; of a range, and how many tasks were made. */
 static struct gw_bin verdict_body(struct gw_sched *sched, const struct gw_job *job)
 {
     const struct gw_failure *failure = job->first_failure;
@@ -52,6 +65,8 @@ static struct gw_bin verdict_body(struct gw_sched *sched, const struct gw_job *j
     GW_MUST(gw_list_push(body, gw_i64(failure ? failure->code : 0)));
     GW_MUST(gw_list_push(body, gw_i64(failure ? failure->exit_code : 0)));
     GW_MUST(gw_list_push(body, gw_str(failure ? failure->text : "")));
+    if (job->range)
+        GW_MUST(gw_list_push(body, gw_i64(job->tasks.count)));
     struct gw_buffer bytes = {0};
     GW_MUST(gw_codec_encode(body, NULL, &bytes));
     struct gw_bin copy = gw_sched_bin(sched, (struct gw_bin){bytes.data, (uint32_t)bytes.size});
@@ -353,7 +368,7 @@ void gw_sched_on_wait(struct gw_sched *sched, struct gw_remote *remote,
     struct gw_job *job = gw_sched_job_find(sched, wait->job);
     struct gw_error error = {0};
     if (!job || job->uid != remote->uid) {
-        (void)gw_sched_row_check(job, wait->job, 0, remote->uid, &error);
+        (void)gw_sched_job_check(job, wait->job, remote->uid, &error);
         gw_sched_reply(sched, remote, wait->request, &error);
         return;
     }

@@ -8,8 +8,9 @@
 void gw_sched_reply(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
                     const struct gw_error *error);
 
-/* gw_sched_row_check: GW_ENOENT for a job or task that is not there, GW_EPERM for another user's.
- */
+/* gw_sched_job_check and gw_sched_row_check: GW_ENOENT for a job or task that is not there (any
+ * more), GW_EPERM for another user's. */
+int gw_sched_job_check(const struct gw_job *job, uint64_t id, uint32_t uid, struct gw_error *error);
 int gw_sched_row_check(const struct gw_job *job, uint64_t id, uint32_t row, uint32_t uid,
                        struct gw_error *error);
 

@@ -9,6 +9,7 @@
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/share.h"
+#include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
 
 #include <stdlib.h>
@@ -100,7 +101,8 @@ static void session_close(struct gw_sched *sched, struct gw_session *session)
         }
         if (job->detached)
             continue;
-        for (uint32_t row = 0; job->held > 0 && row < job->tasks.count; row++)
+        for (uint32_t row = gw_sched_row_next(job, 0); job->held > 0 && row < job->tasks.count;
+             row = gw_sched_row_next(job, row + 1))
             if (job->tasks.flags[row] & GW_TASK_HELD)
                 GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
         gw_sched_abandon_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_SESSION});

@@ -18,6 +18,7 @@
 #include "scheduler/core/query.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/range.h"
 #include "scheduler/core/remote.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/share.h"
@@ -92,6 +93,9 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->ending);
     gw_array_deinit(&sched->delays);
     gw_array_deinit(&sched->aging);
+    gw_array_deinit(&sched->hungry);
+    gw_array_deinit(&sched->stubs);
+    gw_array_deinit(&sched->ungated);
     gw_array_deinit(&sched->revisited);
     gw_array_deinit(&sched->followed);
     gw_array_deinit(&sched->announcements);
@@ -125,7 +129,8 @@ static void start(struct gw_sched *sched, const struct gw_event *event)
     if (sched->next_job < sched->job_ids_upto)
         sched->next_job = sched->job_ids_upto;
     for (struct gw_job *job = sched->first_job; job; job = job->next)
-        for (uint32_t row = 0; row < job->tasks.count; row++)
+        for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+             row = gw_sched_row_next(job, row + 1))
             if (job->tasks.state[row] == GW_TASK_DONE)
                 GW_MUST(gw_array_push(&sched->lost, (struct gw_row){job, row}));
 }
@@ -201,6 +206,10 @@ static int on_client_message(struct gw_sched *sched, struct gw_remote *remote,
         return gw_sched_on_spec(sched, session, message);
     case GW_MESSAGE_submit:
         return gw_sched_on_submit(sched, session, message);
+    case GW_MESSAGE_range:
+        return gw_sched_on_range(sched, session, message);
+    case GW_MESSAGE_after:
+        return gw_sched_on_after(sched, session, message);
     case GW_MESSAGE_scatter:
         return gw_sched_on_scatter(sched, session, &message->scatter);
     case GW_MESSAGE_release:
@@ -360,8 +369,10 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     sched->commit.size = 0;
     gw_sched_outbox_begin(sched, effects);
     int rc = handle(sched, event);
-    gw_sched_settle(sched);
-    gw_sched_place(sched);
+    do {
+        gw_sched_settle(sched);
+        gw_sched_place(sched);
+    } while (gw_sched_ranges_feed(sched));
     shutdown_settle(sched);
     gw_sched_durable_flush(sched);
     gw_sched_outbox_flush(sched);

@@ -15,6 +15,7 @@ struct gw_sched_options {
     uint32_t crash_budget;   /* ends of a runner that one task may cause; 0: 3 */
     uint32_t loss_budget;    /* workers that one task may lose; 0: 10 */
     uint32_t window; /* tasks in flight a worker and slot, prefetched ones included; 0: default */
+    uint32_t range_block;  /* rows of a range that are given back together; 0: default */
     uint64_t first_job;    /* no job before had this id or a higher one; 0: 1 */
     const char *state_dir; /* told to peers; borrowed */
 };

@@ -7,10 +7,12 @@
 
 #include "scheduler/core/announce.h"
 #include "scheduler/core/cancel.h"
+#include "scheduler/core/gate.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
+#include "scheduler/core/range.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
 
@@ -181,7 +183,7 @@ static void settle_idle(struct gw_sched *sched)
         struct gw_row row = sched->idle.items[i];
         bool needed = row.job->tasks.users[row.index] > 0 && !GW_PLANTED(9) && !GW_PLANTED(120);
         if (row.job->tasks.state[row.index] != GW_TASK_DONE || needed ||
-            row.job->state == GW_JOB_OPEN)
+            (row.job->state == GW_JOB_OPEN && row.index >= row.job->stream_rows))
             continue;
         release(sched, row);
     }
@@ -193,7 +195,8 @@ static void settle_unwanted(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->unwanted.count; i++) {
         struct gw_row row = sched->unwanted.items[i];
-        if (row.job->detached || row.job->state == GW_JOB_OPEN ||
+        if (row.job->detached ||
+            (row.job->state == GW_JOB_OPEN && row.index >= row.job->stream_rows) ||
             gw_sched_task_final(row.job, row.index) || row.job->tasks.users[row.index] > 0)
             continue;
         if (gw_sched_task_awaited(sched, row.job, row.index))
@@ -219,10 +222,13 @@ void gw_sched_settle(struct gw_sched *sched)
         settle_reopened(sched);
         settle_unwanted(sched);
         settle_idle(sched);
+        gw_sched_ranges_settle(sched);
+        gw_sched_gates_settle(sched);
         gw_sched_jobs_settle(sched);
         gw_sched_questions_settle(sched);
     } while (sched->lost.count || sched->retried.count || sched->doomed.count ||
              sched->reopened.count || sched->unwanted.count || sched->idle.count ||
-             sched->ending.count || sched->revisited.count);
+             sched->ending.count || sched->revisited.count || sched->stubs.count ||
+             sched->ungated.count);
     gw_sched_jobs_tidy(sched);
 }

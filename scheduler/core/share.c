@@ -190,7 +190,7 @@ static int find_in_job(const struct gw_sched *sched, uint64_t id, const char *na
 {
     row->job = gw_sched_job_find(sched, id);
     row->index = 0;
-    int rc = gw_sched_row_check(row->job, id, 0, uid, error);
+    int rc = gw_sched_job_check(row->job, id, uid, error);
     if (rc < 0)
         return rc;
     row->index = gw_sched_row_named(row->job, name);
@@ -231,6 +231,10 @@ static int find_named(const struct gw_sched *sched, const struct gw_msg_lookup *
 /* A result that is gone cannot be held. */
 static int check_there(const struct gw_row *row, struct gw_error *error)
 {
+    if (row->job->range)
+        return gw_error_set(error, GW_ENOTSUP,
+                            "job %llu is a range: only its client can take its results",
+                            (unsigned long long)row->job->id);
     if (row->job->tasks.state[row->index] != GW_TASK_RELEASED)
         return 0;
     return gw_error_set(error, GW_ENOENT,

@@ -22,7 +22,7 @@
 enum {
     GW_NONE = UINT32_MAX, /* no place in a table */
     GW_TASK_DEPS_MAX = 1 << 18,
-    GW_TASKS_MAX = 1 << 26, /* of a job */
+    GW_TASKS_MAX = 1 << 30, /* of a job */
     GW_RANKS_MAX = 4096,
     GW_ROW_BYTES_MAX = 14 << 20,    /* of one task in an assign: arguments and dependencies */
     GW_DEP_BYTES = 40,              /* of a dependency in an assign, its value apart */
@@ -38,6 +38,12 @@ enum {
     GW_DATA_WORKERS_MAX = 16,   /* considered for one task because they hold its inputs */
     GW_ANSWER_JOBS_MAX = 10000, /* rows of one answer to a query */
     GW_ANSWER_TASKS_MAX = 5000,
+    GW_RANGE_BLOCK = 16384,       /* rows of a range that are given back together */
+    GW_RANGE_AHEAD = 65536,       /* rows with results that nobody has taken */
+    GW_RANGE_HUNGRY = 1024,       /* fewer rows than this that can be placed: more are made ... */
+    GW_RANGE_MEAL = 4096,         /* ... up to this many */
+    GW_RANGE_FAILURES_MAX = 1000, /* that are kept of rows that were given back */
+    GW_GATES_MAX = 10000,         /* jobs that one comes after */
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* work that may queue behind a slot */
 #define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)
@@ -50,6 +56,7 @@ enum {
  */
 
 enum gw_task_state {
+    GW_TASK_RETIRED,    /* a range's: it ended, and its row was given back (and so reads as 0) */
     GW_TASK_WAITING,    /* for tasks before it */
     GW_TASK_READY,      /* in a queue */
     GW_TASK_PLACED,     /* at a worker */
@@ -154,9 +161,11 @@ enum gw_task_flag {
     GW_TASK_WAS_DONE = 256,   /* it ended well once */
     GW_TASK_RERUN = 512,      /* cancelling, and wanted again by a task that is retried */
     GW_TASK_DELAYED = 1024,   /* waiting for its time before it is tried again */
+    GW_TASK_CLOSED = 4096,    /* of a range: it ended, and nobody can ask for it any more */
 };
 
-/* A successor that came in a later chunk or another job. */
+/* A successor that came in a later chunk or another job. index GW_INDEX_ALL: all rows of a range.
+ */
 struct gw_later {
     uint64_t job; /* 0: the same */
     uint32_t index, next;
@@ -166,6 +175,8 @@ struct gw_later {
 struct gw_tasks {
     uint32_t count, capacity;
     void *block;
+    size_t lazy_bytes; /* of a block of lazy memory; 0: it is an ordinary allocation */
+    bool shared_deps;  /* a range's: all edges are every row's */
     uint64_t *attempt; /* the live one, else the last */
     const uint8_t **args;
     struct gw_charges *charges;
@@ -205,6 +216,35 @@ struct gw_question {
     uint32_t worker; /* the id of the one that was asked; 0: none yet */
 };
 
+/* A job whose tasks differ by a number. Its first tasks.count rows were made. */
+struct gw_range {
+    int64_t begin, step;
+    uint32_t count;       /* rows in all, those that are not made yet too */
+    uint32_t limit;       /* rows that may be unfinished at once */
+    uint32_t ahead;       /* rows that may be made and not closed */
+    uint32_t live;        /* made, not ended */
+    uint32_t kept;        /* made, not closed: not ended, or somebody holds the result */
+    uint32_t low;         /* blocks below it were given back */
+    uint32_t block;       /* rows of a block */
+    uint32_t *block_kept; /* rows of each block that are not closed */
+    uint32_t args_size, index_at;
+    uint8_t *args;
+    uint32_t retired_done, retired_failed, retired_cancelled;
+    bool results; /* each row is a target */
+    bool stop;    /* at the first failure */
+    bool retires; /* blocks are given back */
+    bool feeding; /* it holds the inputs: more rows will be made */
+    bool ended;   /* no more rows will be made: the others are cancelled */
+    bool failed;  /* a row has failed, and stop is set */
+    bool hungry;  /* is on sched->hungry */
+};
+
+/* A job that starts when this one has ended. */
+struct gw_follower {
+    uint64_t job;
+    bool any; /* whatever its end */
+};
+
 struct gw_job {
     uint64_t id;
     uint8_t state;
@@ -235,6 +275,14 @@ struct gw_job {
     uint32_t questions; /* that wait for it */
     struct gw_failure *first_failure;
     struct gw_buffer content; /* detached and open: its messages as frames */
+    struct gw_range *range;   /* NULL: an ordinary job */
+    bool gated;               /* nothing starts yet: each row waits for that, too */
+    uint32_t gates;           /* jobs before it that have not ended */
+    uint64_t gate_failed;     /* one of them that did not end well; 0: none */
+    GW_ARRAY(struct gw_follower) followers;
+    bool stream;          /* comes graph by graph */
+    uint32_t stream_rows; /* of whole graphs */
+    uint32_t weight;      /* rows that it counts for in the history */
     bool metric;
     int64_t metric_step;
     double metric_value;
@@ -444,6 +492,12 @@ struct gw_holder {
     uint32_t worker_prev, worker_next;
 };
 
+/* A block of a range. */
+struct gw_stub {
+    uint64_t job;
+    uint32_t block;
+};
+
 /* An end that is shown once its fact is committed. */
 enum gw_announcement_kind { GW_ANNOUNCE_ACCEPTED, GW_ANNOUNCE_TASK, GW_ANNOUNCE_JOB };
 struct gw_announcement {
@@ -493,6 +547,9 @@ struct gw_sched {
     GW_ARRAY(struct gw_row) unwanted; /* perhaps nobody waits for them any more */
     GW_ARRAY(struct gw_row) retried;  /* failed, and wanted again by a task that is retried */
     GW_ARRAY(struct gw_job *) ending; /* all tasks have ended */
+    GW_ARRAY(uint64_t) hungry;        /* ranges of which more rows can be made, perhaps, by id */
+    GW_ARRAY(struct gw_stub) stubs;   /* blocks of ranges of which all rows are closed */
+    GW_ARRAY(uint64_t) ungated;       /* jobs that may start now, or never, by id */
     GW_ARRAY(uint64_t) aging;         /* ended jobs of which something can be freed, perhaps */
     GW_ARRAY(uint64_t) revisited;     /* jobs whose questions can be answered now, by id */
     GW_ARRAY(uint64_t) followed;      /* jobs with questions that were placed, by id */

@@ -9,8 +9,11 @@
 #include "scheduler/core/announce.h"
 #include "scheduler/core/cancel.h"
 #include "scheduler/core/chunk.h"
+#include "scheduler/core/gate.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/range.h"
+#include "scheduler/core/task.h"
 
 #include "graph/wire/frame.h"
 
@@ -117,9 +120,12 @@ static int each_frame(struct gw_sched *sched, struct gw_bin content,
 static int frame_check(struct gw_sched *sched, const struct gw_message *message, void *arg,
                        struct gw_error *error)
 {
-    return message->type == GW_MESSAGE_submit
-               ? gw_sched_chunk_check(sched, arg, &message->submit, error)
-               : 0;
+    struct gw_chunk_check *check = arg;
+    if (message->type == GW_MESSAGE_submit)
+        return gw_sched_chunk_check(sched, check, &message->submit, error);
+    if (message->type == GW_MESSAGE_range)
+        return gw_sched_range_check(sched, check->job, &message->range, error);
+    return 0;
 }
 
 static int frame_apply(struct gw_sched *sched, const struct gw_message *message, void *arg,
@@ -131,6 +137,12 @@ static int frame_apply(struct gw_sched *sched, const struct gw_message *message,
         if (message->spec.number == job->specs.count)
             gw_sched_apply_spec_added(
                 sched, &(struct gw_fact_spec_added){.job = job, .spec = &message->spec});
+    } else if (message->type == GW_MESSAGE_range) {
+        gw_sched_apply_range_added(
+            sched, &(struct gw_fact_range_added){.job = job, .range = &message->range});
+    } else if (message->type == GW_MESSAGE_after) {
+        gw_sched_apply_gate_added(
+            sched, &(struct gw_fact_gate_added){.job = job, .after = &message->after});
     } else {
         gw_sched_apply_chunk_added(
             sched, &(struct gw_fact_chunk_added){.job = job, .chunk = &message->submit});
@@ -152,20 +164,17 @@ static void keep_specs(struct gw_sched *sched, struct gw_job *job)
     }
 }
 
-static int submit_detached(struct gw_sched *sched, struct gw_job *job,
-                           const struct gw_message *message, struct gw_error *error)
+static void keep(struct gw_sched *sched, struct gw_job *job, const struct gw_message *message)
 {
-    const struct gw_msg_submit *submit = &message->submit;
-    if (job->tasks.count)
-        return gw_error_set(error, GW_EINVAL, "a job is detached from its first chunk on, or not");
     if (!job->detached)
         keep_specs(sched, job);
     GW_FACT(sched, job_kept, .job = job, .message = message);
-    if (!(submit->flags & GW_SUBMIT_LAST))
-        return 0;
+}
 
-    /* Rows refer to rows of earlier chunks: check and apply go chunk by chunk, the first bad one
-     * drops the job whole, before anything of it was placed. */
+/* Rows refer to rows of earlier chunks: check and apply go chunk by chunk, the first bad one drops
+ * the job whole, before anything of it was placed. */
+static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw_error *error)
+{
     struct gw_bin content = {job->content.data, (uint32_t)job->content.size};
     struct gw_chunk_check check = {.job = job};
     int rc = each_frame(sched, content, frame_check, &check, error);
@@ -178,8 +187,37 @@ static int submit_detached(struct gw_sched *sched, struct gw_job *job,
     return 0;
 }
 
+static int submit_detached(struct gw_sched *sched, struct gw_job *job,
+                           const struct gw_message *message, struct gw_error *error)
+{
+    const struct gw_msg_submit *submit = &message->submit;
+    if (job->tasks.count)
+        return gw_error_set(error, GW_EINVAL, "a job is detached from its first chunk on, or not");
+    if (submit->flags & GW_SUBMIT_STREAM)
+        return gw_error_set(error, GW_ENOTSUP, "a stream cannot be detached: submit whole graphs");
+    keep(sched, job, message);
+    return submit->flags & GW_SUBMIT_LAST ? accept_detached(sched, job, error) : 0;
+}
+
 /* -- Attached ------------------------------------------------------------------------------------
  */
+
+static void tell_accepted(struct gw_sched *sched, const struct gw_job *job)
+{
+    struct gw_msg_accepted *accepted =
+        &gw_sched_send(sched, job->session->remote, GW_MESSAGE_accepted)->accepted;
+    accepted->request = job->request;
+    accepted->job = job->id;
+}
+
+static void open_stream(struct gw_sched *sched, struct gw_job *job)
+{
+    GW_FACT(sched, stream_opened, .job = job);
+    struct gw_msg_opened *opened =
+        &gw_sched_send(sched, job->session->remote, GW_MESSAGE_opened)->opened;
+    opened->request = job->request;
+    opened->job = job->id;
+}
 
 static int submit_attached(struct gw_sched *sched, struct gw_job *job,
                            const struct gw_msg_submit *submit, struct gw_error *error)
@@ -192,13 +230,96 @@ static int submit_attached(struct gw_sched *sched, struct gw_job *job,
     if (rc < 0)
         return rc;
     GW_FACT(sched, chunk_added, .job = job, .chunk = submit);
+    if ((submit->flags & GW_SUBMIT_STREAM) && !job->stream)
+        open_stream(sched, job);
+    if (submit->flags & GW_SUBMIT_PART)
+        GW_FACT(sched, stream_parted, .job = job);
     if (!(submit->flags & GW_SUBMIT_LAST))
         return 0;
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
-    struct gw_msg_accepted *accepted =
-        &gw_sched_send(sched, job->session->remote, GW_MESSAGE_accepted)->accepted;
-    accepted->request = job->request;
-    accepted->job = job->id;
+    tell_accepted(sched, job);
+    return 0;
+}
+
+void gw_sched_apply_stream_opened(struct gw_sched *sched, const struct gw_fact_stream_opened *fact)
+{
+    (void)sched;
+    fact->job->stream = true;
+}
+
+/* The rows so far are whole graphs: later ones name them by futures only, so what nobody holds may
+ * go now. */
+void gw_sched_apply_stream_parted(struct gw_sched *sched, const struct gw_fact_stream_parted *fact)
+{
+    struct gw_job *job = fact->job;
+    for (uint32_t row = job->stream_rows; row < job->tasks.count; row++) {
+        if (job->tasks.users[row] > 0)
+            continue;
+        if (job->tasks.state[row] == GW_TASK_DONE)
+            GW_MUST(gw_array_push(&sched->idle, ((struct gw_row){job, row})));
+        else if (!gw_sched_task_final(job, row) && (job->tasks.flags[row] & GW_TASK_TARGET))
+            GW_MUST(gw_array_push(&sched->unwanted, ((struct gw_row){job, row})));
+    }
+    job->stream_rows = job->tasks.count;
+}
+
+static int add_range(struct gw_sched *sched, struct gw_job *job, const struct gw_message *message,
+                     struct gw_error *error)
+{
+    const struct gw_msg_range *range = &message->range;
+    int rc = gw_sched_range_check(sched, job, range, error);
+    if (rc < 0)
+        return rc;
+    if ((range->flags & GW_SUBMIT_DETACHED) && (range->flags & GW_RANGE_RESULTS))
+        return gw_error_set(error, GW_EINVAL,
+                            "nobody takes the results of a detached range: let them go");
+    if (range->flags & GW_SUBMIT_DETACHED) {
+        keep(sched, job, message);
+        return accept_detached(sched, job, error);
+    }
+    GW_FACT(sched, range_added, .job = job, .range = range);
+    GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
+    tell_accepted(sched, job);
+    return 0;
+}
+
+int gw_sched_on_range(struct gw_sched *sched, struct gw_session *session,
+                      const struct gw_message *message)
+{
+    const struct gw_msg_range *range = &message->range;
+    struct gw_error error = {0};
+    struct gw_job *job = open_job(session, range->request);
+    if (!job && gw_map_get(&session->refused, range->request, NULL)) {
+        GW_FACT(sched, job_refused, .session = session, .request = range->request);
+        return 0;
+    }
+    if (!job || job->specs.count != 1)
+        return GW_EPROTO;
+    if (sched->shutting_down)
+        gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down");
+    else
+        (void)add_range(sched, job, message, &error);
+    if (error.code < 0)
+        refuse_job(sched, job, true, &error);
+    return 0;
+}
+
+int gw_sched_on_after(struct gw_sched *sched, struct gw_session *session,
+                      const struct gw_message *message)
+{
+    const struct gw_msg_after *after = &message->after;
+    struct gw_error error = {0};
+    struct gw_job *job = open_job(session, after->request);
+    if (!job && gw_map_get(&session->refused, after->request, NULL))
+        return 0;
+    if (!job || job->tasks.count > 0 || job->gated || job->content.size > 0)
+        return GW_EPROTO;
+    if (gw_sched_gate_check(sched, job, after, &error) < 0)
+        refuse_job(sched, job, false, &error);
+    else if (after->flags & GW_SUBMIT_DETACHED)
+        keep(sched, job, message);
+    else
+        GW_FACT(sched, gate_added, .job = job, .after = after);
     return 0;
 }
 
@@ -265,9 +386,6 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
     GW_FACT(sched, value_scattered, .job = job, .result = &result);
     GW_FACT(sched, told, .job = job, .index = 0, .flags = GW_TASK_TOLD);
-    struct gw_msg_accepted *accepted =
-        &gw_sched_send(sched, session->remote, GW_MESSAGE_accepted)->accepted;
-    accepted->request = scatter->request;
-    accepted->job = job->id;
+    tell_accepted(sched, job);
     return 0;
 }

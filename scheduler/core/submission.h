@@ -14,6 +14,12 @@ int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
 int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
                         const struct gw_msg_scatter *scatter);
 
+/* gw_sched_on_range takes a job that is one range, gw_sched_on_after what a job comes after. */
+int gw_sched_on_range(struct gw_sched *sched, struct gw_session *session,
+                      const struct gw_message *message);
+int gw_sched_on_after(struct gw_sched *sched, struct gw_session *session,
+                      const struct gw_message *message);
+
 /* gw_sched_content_replay applies the messages of a detached job, as frames; for apply functions.
  */
 int gw_sched_content_replay(struct gw_sched *sched, struct gw_job *job, struct gw_bin content);

@@ -9,6 +9,9 @@
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/range.h"
+
+#include "graph/base/lazy.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -16,6 +19,7 @@
 #include <string.h>
 
 static const struct gw_sm_state task_states[] = {
+    [GW_TASK_RETIRED] = {"retired", 0},
     [GW_TASK_WAITING] = {"waiting", GW_SM_NEXT(GW_TASK_RELEASED) | GW_SM_NEXT(GW_TASK_READY) |
                                         GW_SM_NEXT(GW_TASK_FAILED) | GW_SM_NEXT(GW_TASK_CANCELLED)},
     [GW_TASK_READY] = {"ready", GW_SM_NEXT(GW_TASK_RELEASED) | GW_SM_NEXT(GW_TASK_PLACED) |
@@ -25,9 +29,9 @@ static const struct gw_sm_state task_states[] = {
     [GW_TASK_CANCELLING] = {"cancelling",
                             GW_SM_NEXT(GW_TASK_CANCELLED) | GW_SM_NEXT(GW_TASK_WAITING)},
     [GW_TASK_DONE] = {"done", GW_SM_NEXT(GW_TASK_RELEASED) | GW_SM_NEXT(GW_TASK_WAITING)},
-    [GW_TASK_RELEASED] = {"released", GW_SM_NEXT(GW_TASK_WAITING)},
-    [GW_TASK_FAILED] = {"failed", GW_SM_NEXT(GW_TASK_WAITING)},
-    [GW_TASK_CANCELLED] = {"cancelled", GW_SM_NEXT(GW_TASK_WAITING)},
+    [GW_TASK_RELEASED] = {"released", GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_RETIRED)},
+    [GW_TASK_FAILED] = {"failed", GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_RETIRED)},
+    [GW_TASK_CANCELLED] = {"cancelled", GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_RETIRED)},
 };
 struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeof *task_states,
                                  NULL};
@@ -35,40 +39,76 @@ struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeo
 /* -- The table -----------------------------------------------------------------------------------
  */
 
+/* The columns, those of large items first, so that each begins aligned. */
+#define COLUMNS(X)                                                                                 \
+    X(attempt)                                                                                     \
+    X(args)                                                                                        \
+    X(args_size)                                                                                   \
+    X(spec) X(waiting) X(users) X(deps_at) X(succ_at) X(later) X(object) X(worker) X(charges)      \
+        X(flags) X(state)
+
+static size_t row_bytes(const struct gw_tasks *tasks)
+{
+#define BYTES(name) +sizeof *tasks->name
+    return COLUMNS(BYTES);
+#undef BYTES
+}
+
+/* Points the columns to where they lie in `block`. */
+static void tasks_point(struct gw_tasks *tasks, void *block, uint32_t capacity)
+{
+    uint8_t *at = block;
+#define POINT(name)                                                                                \
+    tasks->name = (void *)at;                                                                      \
+    at += sizeof *tasks->name * capacity;
+    COLUMNS(POINT)
+#undef POINT
+    tasks->block = block;
+    tasks->capacity = capacity;
+}
+
 /* Lays the columns out in a new block and copies `count` rows of the old one. */
 static void tasks_lay_out(struct gw_tasks *tasks, uint32_t capacity)
 {
-    size_t row_bytes = 8 + sizeof(uint8_t *) + sizeof(struct gw_charges) + 9 * 4 + 3;
-    uint8_t *block = malloc(row_bytes * capacity + 64);
+    uint8_t *block = malloc(row_bytes(tasks) * capacity);
     GW_MUST_PTR(block);
-    struct gw_tasks old = *tasks;
-    uint8_t *at = block;
-#define COLUMN(name)                                                                               \
-    do {                                                                                           \
-        if (old.count)                                                                             \
-            memcpy(at, old.name, sizeof *old.name *old.count);                                     \
-        tasks->name = (void *)at;                                                                  \
-        at += sizeof *old.name * capacity;                                                         \
-    } while (0)
-    COLUMN(attempt);
-    COLUMN(args);
-    COLUMN(args_size);
-    COLUMN(spec);
-    COLUMN(waiting);
-    COLUMN(users);
-    COLUMN(deps_at);
-    COLUMN(succ_at);
-    COLUMN(later);
-    COLUMN(object);
-    COLUMN(worker);
-    COLUMN(charges);
-    COLUMN(flags);
-    COLUMN(state);
-#undef COLUMN
-    assert(at <= block + row_bytes * capacity + 64);
+    const struct gw_tasks old = *tasks;
+    tasks_point(tasks, block, capacity);
+#define COPY(name) memcpy(tasks->name, old.name, sizeof *old.name *old.count);
+    if (old.count) {
+        COLUMNS(COPY)
+    }
+#undef COPY
     free(old.block);
-    tasks->block = block;
-    tasks->capacity = capacity;
+}
+
+bool gw_sched_tasks_map(struct gw_tasks *tasks, uint32_t rows)
+{
+    uint32_t capacity = (rows + 4095) / 4096 * 4096; /* so each column begins with a page */
+    size_t bytes = row_bytes(tasks) * capacity;
+    void *block = gw_lazy_alloc(bytes);
+    if (!block)
+        return false;
+    assert(!tasks->block);
+    tasks_point(tasks, block, capacity);
+    tasks->lazy_bytes = bytes;
+    return true;
+}
+
+bool gw_sched_tasks_may_map(uint32_t rows)
+{
+    struct gw_tasks trial = {0};
+    bool may = gw_sched_tasks_map(&trial, rows);
+    gw_sched_tasks_deinit(&trial);
+    return may;
+}
+
+void gw_sched_tasks_forget(struct gw_tasks *tasks, uint32_t first, uint32_t rows)
+{
+    assert(tasks->lazy_bytes && first + rows <= tasks->capacity);
+#define FORGET(name) gw_lazy_forget(tasks->name + first, sizeof *tasks->name * rows);
+    COLUMNS(FORGET)
+#undef FORGET
 }
 
 void gw_sched_tasks_reserve(struct gw_tasks *tasks, uint32_t extra, uint32_t edges)
@@ -112,14 +152,17 @@ static void edges_free(struct gw_tasks *tasks)
 void gw_sched_tasks_deinit(struct gw_tasks *tasks)
 {
     edges_free(tasks);
-    free(tasks->block);
+    if (tasks->lazy_bytes)
+        gw_lazy_free(tasks->block, tasks->lazy_bytes);
+    else
+        free(tasks->block);
     *tasks = (struct gw_tasks){0};
 }
 
 void gw_sched_tasks_compact(struct gw_tasks *tasks)
 {
     edges_free(tasks);
-    for (uint32_t i = 0; i < tasks->count; i++) {
+    for (uint32_t i = 0; i < tasks->count && !tasks->lazy_bytes; i++) {
         tasks->deps_at[i] = tasks->succ_at[i] = tasks->waiting[i] = 0;
         tasks->later[i] = GW_NONE;
         tasks->args[i] = NULL;
@@ -211,18 +254,30 @@ void gw_sched_successors(struct gw_sched *sched, struct gw_job *job, uint32_t ro
 {
     struct successors from = successors_of(job, row);
     struct gw_row next;
-    while (successors_next(sched, &from, &next))
-        if (next.job && !next.job->compacted)
+    while (successors_next(sched, &from, &next)) {
+        if (!next.job || next.job->compacted)
+            continue;
+        if (next.index != GW_INDEX_ALL) {
             visit(sched, next.job, next.index);
+            continue;
+        }
+        for (uint32_t i = gw_sched_row_next(next.job, 0); i < next.job->tasks.count;
+             i = gw_sched_row_next(next.job, i + 1))
+            visit(sched, next.job, i);
+    }
 }
 
 bool gw_sched_task_awaited(const struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     struct successors from = successors_of(job, row);
     struct gw_row next;
-    while (successors_next(sched, &from, &next))
-        if (next.job && !gw_sched_task_final(next.job, next.index))
+    while (successors_next(sched, &from, &next)) {
+        if (!next.job)
+            continue;
+        if (next.index == GW_INDEX_ALL ? next.job->unfinished > 0
+                                       : !gw_sched_task_final(next.job, next.index))
             return true;
+    }
     return false;
 }
 
@@ -275,6 +330,8 @@ void gw_sched_apply_task_cancelling(struct gw_sched *sched,
 void gw_sched_apply_task_charged(struct gw_sched *sched, const struct gw_fact_task_charged *fact)
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    if (sched->restoring)
+        gw_sched_range_catch_up(sched, job, fact->index);
     uint16_t *flags = &job->tasks.flags[fact->index];
     bool queued = job->tasks.state[fact->index] == GW_TASK_READY;
     if (queued)
@@ -337,11 +394,9 @@ static void task_fail(struct gw_sched *sched, struct gw_job *job,
         failure->refs++;
         job->tasks.flags[fact->index] |= GW_TASK_DEPENDENT;
     } else {
-        failure = calloc(1, sizeof *failure);
-        GW_MUST_PTR(failure);
-        char *text = strdup(fact->text ? fact->text : "");
-        GW_MUST_PTR(text);
-        *failure = (struct gw_failure){1, fact->code, fact->exit_code, fact->attempt, text};
+        failure = gw_sched_failure_new(fact->code, fact->text);
+        failure->exit_code = fact->exit_code;
+        failure->attempt = fact->attempt;
     }
     GW_MUST(gw_map_put(&job->failures, fact->index, (uintptr_t)failure));
     if (!job->first_failure) {
@@ -355,8 +410,10 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     struct gw_tasks *tasks = &job->tasks;
     uint32_t row = fact->index;
-    if (sched->restoring)
+    if (sched->restoring) {
+        gw_sched_range_catch_up(sched, job, row);
         task_catch_up(sched, job, row, fact->state);
+    }
     if (tasks->state[row] == GW_TASK_PLACED || tasks->state[row] == GW_TASK_CANCELLING)
         job->placed--;
     if (tasks->state[row] == GW_TASK_READY)
@@ -377,6 +434,7 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
         gw_sched_successors(sched, job, row, successor_doomed);
     }
     gw_sched_task_unuse(sched, job, row);
+    gw_sched_range_row_ended(sched, job, row);
     if (job->unfinished == 0 && job->state == GW_JOB_RUNNING)
         GW_MUST(gw_array_push(&sched->ending, job));
     if (job->questions)
@@ -418,6 +476,7 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
     struct gw_tasks *tasks = &job->tasks;
     uint32_t row = fact->index;
     uint8_t state = tasks->state[row];
+    gw_sched_range_row_reopened(job, row);
     if (state == GW_TASK_DONE || state == GW_TASK_RELEASED) {
         job->done--;
         gw_sched_objects_drop(sched, job, row);
@@ -458,6 +517,7 @@ void gw_sched_apply_task_unneeded(struct gw_sched *sched, const struct gw_fact_t
     job->done++;
     gw_sched_successors(sched, job, fact->index, successor_satisfied);
     gw_sched_task_unuse(sched, job, fact->index);
+    gw_sched_range_row_ended(sched, job, fact->index);
     if (job->unfinished == 0 && job->state == GW_JOB_RUNNING)
         GW_MUST(gw_array_push(&sched->ending, job));
     if (job->questions)
@@ -468,6 +528,8 @@ void gw_sched_apply_task_unheld(struct gw_sched *sched, const struct gw_fact_tas
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     struct gw_tasks *tasks = &job->tasks;
+    if (sched->restoring)
+        gw_sched_range_catch_up(sched, job, fact->index);
     assert(tasks->flags[fact->index] & GW_TASK_HELD);
     tasks->flags[fact->index] &= (uint16_t)~GW_TASK_HELD;
     job->held--;
@@ -478,6 +540,7 @@ void gw_sched_apply_task_unheld(struct gw_sched *sched, const struct gw_fact_tas
         GW_MUST(gw_array_push(&sched->idle, row));
     if (!gw_sched_task_final(job, fact->index))
         GW_MUST(gw_array_push(&sched->unwanted, row));
+    gw_sched_range_row_closed(sched, job, fact->index);
 }
 
 void gw_sched_apply_task_rerun(struct gw_sched *sched, const struct gw_fact_task_rerun *fact)
@@ -500,6 +563,7 @@ void gw_sched_apply_object_released(struct gw_sched *sched,
 {
     gw_sched_objects_drop(sched, fact->job, fact->index);
     gw_sm_move(&gw_sched_task_sm, &fact->job->tasks.state[fact->index], GW_TASK_RELEASED);
+    gw_sched_range_row_closed(sched, fact->job, fact->index);
     if (fact->job->objects == 0 && fact->job->state == GW_JOB_ENDED)
         GW_MUST(gw_array_push(&sched->aging, fact->job->id));
 }
@@ -523,6 +587,15 @@ struct gw_failure *gw_sched_failure_of(const struct gw_job *job, uint32_t row)
 {
     uint64_t value;
     return gw_map_get(&job->failures, row, &value) ? (struct gw_failure *)(uintptr_t)value : NULL;
+}
+
+struct gw_failure *gw_sched_failure_new(int32_t code, const char *text)
+{
+    struct gw_failure *failure = calloc(1, sizeof *failure);
+    GW_MUST_PTR(failure);
+    *failure = (struct gw_failure){.refs = 1, .code = code, .text = strdup(text ? text : "")};
+    GW_MUST_PTR(failure->text);
+    return failure;
 }
 
 void gw_sched_failure_unref(struct gw_failure *failure)

@@ -8,13 +8,42 @@
 void gw_sched_tasks_reserve(struct gw_tasks *tasks, uint32_t extra, uint32_t edges);
 void gw_sched_tasks_deinit(struct gw_tasks *tasks);
 
+/* gw_sched_tasks_map makes the table for `rows` rows at once, in lazy memory: rows that are never
+ * written cost nothing. False where addresses have run out (may_map tells before).
+ * gw_sched_tasks_forget gives back the memory of `rows` rows from `first` (both multiples of 4096):
+ * they read as zero. */
+bool gw_sched_tasks_map(struct gw_tasks *tasks, uint32_t rows);
+bool gw_sched_tasks_may_map(uint32_t rows);
+void gw_sched_tasks_forget(struct gw_tasks *tasks, uint32_t first, uint32_t rows);
+
+/* gw_sched_rows_in_all is the number of a job's tasks, those of a range that are not made yet too.
+ */
+static inline uint32_t gw_sched_rows_in_all(const struct gw_job *job)
+{
+    return job->range ? job->range->count : job->tasks.count;
+}
+
+/* gw_sched_row_next is the first row from `row` on that was not given back: walk a job's rows by it
+ * (`for (row = next(job, 0); row < job->tasks.count; row = next(job, row + 1))`). */
+static inline uint32_t gw_sched_row_next(const struct gw_job *job, uint32_t row)
+{
+    const struct gw_range *range = job->range;
+    if (!range || !range->retires)
+        return row;
+    if (row / range->block < range->low)
+        row = range->low * range->block;
+    while (row < job->tasks.count && job->tasks.state[row] == GW_TASK_RETIRED)
+        row = (row / range->block + 1) * range->block;
+    return row;
+}
+
 /* gw_sched_tasks_compact frees what only running a task again would need. */
 void gw_sched_tasks_compact(struct gw_tasks *tasks);
 
 /* gw_sched_deps_end is the edge behind a row's last one. */
 static inline uint32_t gw_sched_deps_end(const struct gw_tasks *tasks, uint32_t row)
 {
-    return row + 1 < tasks->count ? tasks->deps_at[row + 1] : tasks->edges;
+    return row + 1 < tasks->count && !tasks->shared_deps ? tasks->deps_at[row + 1] : tasks->edges;
 }
 
 static inline uint32_t gw_sched_dep_rank(const struct gw_tasks *tasks, uint32_t edge)
@@ -31,12 +60,13 @@ bool gw_sched_dep(const struct gw_sched *sched, struct gw_job *job, uint32_t edg
 static inline bool gw_sched_task_satisfied(const struct gw_job *job, uint32_t row)
 {
     uint8_t state = job->tasks.state[row];
-    return state == GW_TASK_DONE || state == GW_TASK_RELEASED;
+    return state == GW_TASK_DONE || state == GW_TASK_RELEASED || state == GW_TASK_RETIRED;
 }
 
 static inline bool gw_sched_task_final(const struct gw_job *job, uint32_t row)
 {
-    return job->tasks.state[row] >= GW_TASK_DONE;
+    uint8_t state = job->tasks.state[row];
+    return state >= GW_TASK_DONE || state == GW_TASK_RETIRED;
 }
 
 /* gw_sched_task_ready puts a waiting task with nothing before it into its queue. */
@@ -61,8 +91,10 @@ bool gw_sched_task_awaited(const struct gw_sched *sched, struct gw_job *job, uin
  */
 void gw_sched_task_label(const struct gw_job *job, uint32_t row, char *text, size_t text_bytes);
 
-/* gw_sched_failure_of gives why a task failed, NULL when it did not. Borrowed. */
+/* gw_sched_failure_of gives why a task failed, NULL when it did not. Borrowed. gw_sched_failure_new
+ * makes one with one reference. */
 struct gw_failure *gw_sched_failure_of(const struct gw_job *job, uint32_t row);
+struct gw_failure *gw_sched_failure_new(int32_t code, const char *text);
 void gw_sched_failure_unref(struct gw_failure *failure);
 
 #endif

@@ -2,6 +2,8 @@
  * told: each target ends once, with the right value or for a reason that there was. */
 #include "tests/sim/sim.h"
 
+#include "graph/wire/codec.h"
+
 void sim_client_send(struct sim *sim, struct client *client, const struct gw_message *message)
 {
     struct gw_effect effect = {.message = *message};
@@ -65,6 +67,7 @@ static void release(struct sim *sim, struct client *client, struct work *work)
 {
     sim_fault(sim, FAULT_RELEASE);
     work->held = false;
+    work->job->gave_up = work->job->gave_up || work->told == TOLD_NOTHING;
     if (work->told == TOLD_NOTHING)
         sim_work_unwanted(work);
     uint32_t rank = 0;
@@ -80,7 +83,7 @@ static void retry(struct sim *sim, struct client *client, struct work *work)
     sim->retried_ns = sim->now_ns;
     uint64_t request = sim_client_call(client, GW_MESSAGE_reply);
     GW_MUST(gw_map_put(&client->retrying, request, work->id));
-    work->retried = true;
+    work->retried = work->job->again = true;
     sim_client_send(sim, client,
                     &(struct gw_message){.type = GW_MESSAGE_retry,
                                          .retry = {request, work->job->id, work->row}});
@@ -114,11 +117,27 @@ static void read_log(struct sim *sim, struct client *client, struct sim_job *job
 
 static void wait_for(struct sim *sim, struct client *client, struct sim_job *job)
 {
+    uint64_t request = sim_client_call(client, GW_MESSAGE_reply);
     job->waited = true;
-    sim_client_send(
-        sim, client,
-        &(struct gw_message){.type = GW_MESSAGE_wait,
-                             .wait = {sim_client_call(client, GW_MESSAGE_reply), job->id}});
+    for (size_t i = 0; i < client->jobs.count && job->range; i++)
+        if (client->jobs.items[i] == job)
+            GW_MUST(gw_map_put(&client->waiting, request, i));
+    sim_client_send(sim, client,
+                    &(struct gw_message){.type = GW_MESSAGE_wait, .wait = {request, job->id}});
+}
+
+/* A range has ended: of so many of its tasks anything is told. */
+static void range_over(struct sim *sim, struct sim_job *job, const struct gw_msg_reply *reply)
+{
+    struct gw_value *body;
+    int64_t made = -1;
+    SIM_CHECK(sim,
+              gw_codec_decode(reply->body.data, reply->body.size, NULL, &body, NULL) == 0 &&
+                  gw_value_get_i64(gw_value_at(body, 3), &made, NULL) == 0,
+              "the end of a range without a number");
+    SIM_CHECK(sim, made >= 0 && made <= (int64_t)job->work.count, "a range made of too many");
+    job->made = (uint32_t)made;
+    gw_value_unref(body);
 }
 
 static void act_on_work(struct sim *sim, struct client *client, struct work *work)
@@ -136,10 +155,20 @@ static void act_on_work(struct sim *sim, struct client *client, struct work *wor
     }
 }
 
+/* A stream that is open, if the job that comes to hand is one. */
+static struct sim_job *some_stream(struct sim *sim, struct client *client)
+{
+    struct sim_job *job =
+        client->jobs.count ? client->jobs.items[sim_below(sim, client->jobs.count)] : NULL;
+    return job && job->opened && !job->accepted && !job->rejected ? job : NULL;
+}
+
 static void act(struct sim *sim, struct client *client)
 {
     for (size_t i = 0; i < client->jobs.count; i++) {
         struct sim_job *job = client->jobs.items[i];
+        if (job->stream && sim_chance(sim, 50))
+            continue;
         if (job->sent < job->work.count && !job->rejected) {
             sim_job_send_chunk(sim, job);
             return;
@@ -147,10 +176,19 @@ static void act(struct sim *sim, struct client *client)
     }
     uint64_t what = sim_below(sim, 100);
     struct sim_job *job = some_job(sim, client);
+    struct sim_job *open = some_stream(sim, client);
+    if (open && open->sent > 0 && what >= 25 && what < 45) {
+        struct work *work = open->work.items[sim_below(sim, open->sent)];
+        if (work->target)
+            act_on_work(sim, client, work);
+        return;
+    }
     if (what < 25 && client->to_submit > 0) {
         client->to_submit--;
         if (sim_chance(sim, 12))
             sim_job_scatter(sim, client);
+        else if (sim_chance(sim, 20))
+            sim_job_send_range(sim, client);
         else
             sim_job_send_chunk(sim, sim_job_make(sim, client));
     } else if (!job) {
@@ -213,6 +251,23 @@ static void take_done_own(struct sim *sim, struct work *work, uint32_t rank)
     work->told = TOLD_DONE;
 }
 
+/* Results of a range are taken sooner or later; until then no more come than it lets. */
+static void take_of_range(struct sim *sim, struct client *client, struct work *work)
+{
+    struct sim_job *job = work->job;
+    uint32_t waiting = 0;
+    if (!job->range)
+        return;
+    for (size_t i = 0; i < job->work.count; i++)
+        waiting += job->work.items[i]->held && job->work.items[i]->told != TOLD_NOTHING;
+    SIM_CHECK(sim, waiting <= job->ahead, "a range is %u results ahead, not %u", waiting,
+              job->ahead);
+    if (waiting == job->ahead)
+        sim_fault(sim, FAULT_AHEAD);
+    if (client->quiet || sim_chance(sim, 70))
+        release(sim, client, work);
+}
+
 static void take_done(struct sim *sim, struct client *client, const struct gw_msg_done *done)
 {
     const uint8_t *values = done->values.data;
@@ -226,6 +281,7 @@ static void take_done(struct sim *sim, struct client *client, const struct gw_ms
             sim_share_told(sim, share, TOLD_DONE, rank);
         else
             take_done_own(sim, work, rank);
+        take_of_range(sim, client, work);
         SIM_CHECK(sim, gw_col64_at(done->bytes, i) == work->bytes, "a value of another size");
         if (size >= 8) {
             uint64_t value;
@@ -255,6 +311,7 @@ static void take_failed(struct sim *sim, struct client *client, const struct gw_
         return;
     work->told = TOLD_FAILED;
     work->code = failed->code;
+    take_of_range(sim, client, work);
 }
 
 static void take_object(struct sim *sim, struct client *client, const struct gw_msg_object *object,
@@ -294,6 +351,8 @@ static void take_reply(struct sim *sim, struct client *client, const struct gw_m
 {
     uint64_t id;
     answered(sim, client, reply->request, GW_MESSAGE_reply);
+    if (gw_map_get(&client->waiting, reply->request, &id))
+        range_over(sim, client->jobs.items[id], reply);
     if (!gw_map_get(&client->retrying, reply->request, &id))
         return;
     (void)gw_map_remove(&client->retrying, reply->request);
@@ -312,6 +371,16 @@ static void take_accepted(struct sim *sim, struct client *client,
     SIM_CHECK(sim, !job->accepted && !job->rejected, "a job is accepted twice");
     job->accepted = true;
     job->id = accepted->job;
+    if (job->range)
+        wait_for(sim, client, job);
+}
+
+static void take_opened(struct sim *sim, struct client *client, const struct gw_msg_opened *opened)
+{
+    struct sim_job *job = sim_client_job(sim, client, opened->request);
+    SIM_CHECK(sim, job->stream && !job->opened && !job->accepted, "a stream is opened twice");
+    job->opened = true;
+    job->id = opened->job;
 }
 
 static void take_rejected(struct sim *sim, struct client *client,
@@ -324,8 +393,11 @@ static void take_rejected(struct sim *sim, struct client *client,
         large = large || work->ranks > 0 || work->slots > 1 || work->licenses || *work->on;
         unknown = unknown || (*work->on && !work->prefers);
     }
+    if (job->bad)
+        sim_fault(sim, FAULT_STREAM_REFUSED);
+    bool late = job->after && rejected->code == GW_EDEPENDENCY; /* it failed on the way here */
     SIM_CHECK(sim,
-              !job->accepted && ((large && rejected->code == GW_EINFEASIBLE) ||
+              !job->accepted && (job->bad || late || (large && rejected->code == GW_EINFEASIBLE) ||
                                  (unknown && rejected->code == GW_ENOENT)),
               "a job is refused for no reason: %s", rejected->text);
     if (!job->rejected)
@@ -344,6 +416,9 @@ void sim_client_take(struct sim *sim, struct client *client, const struct gw_mes
         client->term = message->term;
         client->session = message->peer;
         client->greeted = true;
+        break;
+    case GW_MESSAGE_opened:
+        take_opened(sim, client, &message->opened);
         break;
     case GW_MESSAGE_accepted:
         take_accepted(sim, client, &message->accepted);
@@ -422,6 +497,9 @@ void sim_client_finish(struct sim *sim, struct client *client)
         struct sim_job *job = client->jobs.items[i];
         while (job->sent < job->work.count && !job->rejected)
             sim_job_send_chunk(sim, job);
+        for (size_t k = 0; job->range && k < job->work.count; k++)
+            if (job->work.items[k]->held && job->work.items[k]->told != TOLD_NOTHING)
+                release(sim, client, job->work.items[k]);
         bool endless = job->infeasible;
         for (size_t k = 0; k < job->work.count; k++)
             endless = endless || (job->work.items[k]->hangs && !job->work.items[k]->wall_ns);
@@ -440,7 +518,7 @@ bool sim_client_settled(struct sim *sim, struct client *client)
             continue;
         if (!job->accepted)
             return false;
-        for (size_t k = 0; k < job->work.count; k++)
+        for (size_t k = 0; k < (job->range ? job->made : job->work.count); k++)
             if (job->work.items[k]->held && job->work.items[k]->told == TOLD_NOTHING)
                 return false;
     }
@@ -455,5 +533,6 @@ void sim_client_free(struct sim *sim, struct client *client)
     gw_map_deinit(&client->fetching);
     gw_map_deinit(&client->retrying);
     sim_shares_free(client);
+    gw_map_deinit(&client->waiting);
     gw_array_deinit(&client->jobs);
 }

@@ -385,7 +385,8 @@ static void begin(struct sim *sim, struct process *process)
     check_backoff(sim, work);
     bool gang = row->rank != GW_RANK_NONE;
     uint32_t at = gang ? gang_of(sim, row)->number : work->started;
-    work->started++;
+    if (work->started++ == 0)
+        sim_job_check_turn(sim, work->job);
     if (hangs(sim, process))
         return;
     if (row->rank == 0 && process->runner)
@@ -444,14 +445,24 @@ static uint64_t input_hash(struct sim *sim, const struct gw_msg_assign *assign, 
     return value;
 }
 
+/* A task's number is all that its arguments are: of a range, as a MessagePack list of it. */
+static uint64_t work_of_args(const uint8_t *args, uint32_t bytes)
+{
+    uint64_t id = 0;
+    if (bytes == sizeof id)
+        memcpy(&id, args, sizeof id);
+    for (uint32_t i = 2; bytes == 2 + sizeof id && i < bytes; i++)
+        id = id << 8 | args[i];
+    return id;
+}
+
 static void take_assign(struct sim *sim, struct process *process,
                         const struct gw_msg_assign *assign, const struct gw_effect *effect)
 {
     const uint8_t *args = assign->args.data, *values = assign->dep_values.data;
     uint32_t dep = 0, token = 0;
     for (uint32_t i = 0; i < assign->attempt.count; i++) {
-        uint64_t id;
-        memcpy(&id, args, sizeof id);
+        uint64_t id = work_of_args(args, gw_col32_at(assign->args_size, i));
         args += gw_col32_at(assign->args_size, i);
         struct row row = {.attempt = gw_col64_at(assign->attempt, i),
                           .rank = gw_col32_at(assign->rank, i),

@@ -19,7 +19,7 @@ static struct work *some_work(struct sim *sim)
 {
     const struct sim_job *job =
         sim->jobs.count ? sim->jobs.items[sim_below(sim, sim->jobs.count)] : NULL;
-    if (!job || !job->accepted || job->rejected || job->work.count == 0)
+    if (!job || !job->accepted || job->rejected || job->range || job->work.count == 0)
         return NULL;
     struct work *work = job->work.items[sim_below(sim, job->work.count)];
     return is_endless(work) ? NULL : work;

@@ -26,6 +26,7 @@ enum {
     RANKS_MAX = 6,
     TOKENS_MAX = 64,
     STEPS_MAX = 400000,
+    BLOCK = 4, /* rows of a range that are given back together */
 };
 #define MS GW_NS_PER_MS
 #define SECOND GW_NS_PER_S
@@ -63,7 +64,12 @@ enum {
     X(REFUSED, "submission refused")                                                               \
     X(RESOURCES, "task took a named resource")                                                     \
     X(RESTRICTED, "task ran on a worker of its choice")                                            \
-    X(BACKOFF, "failed task tried again after a pause")
+    X(BACKOFF, "failed task tried again after a pause")                                            \
+    X(RANGE, "range submitted")                                                                    \
+    X(AHEAD, "range as far ahead as its client lets it")                                           \
+    X(STREAM, "graph of a stream")                                                                 \
+    X(STREAM_REFUSED, "stream refused in its middle")                                              \
+    X(GATE, "job after another job")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -117,7 +123,14 @@ struct sim_job {
     uint64_t request, id;
     uint64_t promised; /* id, as soon as the scheduler has sent it */
     bool detached, accepted, rejected, infeasible, waited, cancelled, scattered;
-    uint32_t sent; /* rows */
+    bool range, stop;         /* a range; which ends at its first failure */
+    bool stream, opened, bad; /* bad: a chunk of it makes no sense */
+    bool gave_up;             /* a future of a task that had not ended was released */
+    uint32_t ahead, limit;
+    uint32_t made; /* tasks of a range that are told of: all, until its end says otherwise */
+    struct sim_job *after; /* the job before it, or NULL */
+    bool after_any, again; /* again: a task of it was retried */
+    uint32_t sent;         /* rows */
     uint32_t specs_sent;
     GW_ARRAY(struct work *) work;
 };
@@ -238,6 +251,7 @@ struct client {
     struct gw_map fetching; /* request -> work id << 8 | rank */
     struct gw_map retrying; /* request -> work id */
     GW_ARRAY(struct share *) shares;
+    struct gw_map waiting;  /* request -> place in jobs, of waits for a range */
 };
 
 /* -- The world -----------------------------------------------------------------------------------
@@ -383,5 +397,9 @@ struct work *sim_work_find(struct sim *sim, uint64_t id);
 void sim_work_unwanted(struct work *work);
 void sim_work_free(struct sim *sim);
 void sim_job_scatter(struct sim *sim, struct client *client);
+/* sim_job_send_range submits a job that is a range. */
+void sim_job_send_range(struct sim *sim, struct client *client);
+/* sim_job_check_turn checks that a job may begin: those before it have ended as it wants. */
+void sim_job_check_turn(struct sim *sim, const struct sim_job *job);
 
 #endif

@@ -55,7 +55,12 @@ void sim_work_unwanted(struct work *work)
  * failure reaches it as GW_EDEPENDENCY, a cancelled one as GW_ECANCELLED. */
 bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
 {
-    bool cancelled = work->cancelled || work->job->cancelled || !work->job->client->alive;
+    const struct sim_job *job = work->job;
+    bool cancelled = work->cancelled || job->cancelled || !job->client->alive;
+    /* What is left of a range goes with the first failure, or with an input that failed. */
+    cancelled = cancelled || (job->range && (job->stop || work->dep_count || job->after));
+    /* Of a stream, what only a released future needed may be gone before a later graph wants it. */
+    cancelled = cancelled || (job->stream && job->gave_up);
     /* A process of its own: its crash is the task's own error, and takes one of its retries. */
     bool alone = work->ranks > 0 || work->kind == GW_SPEC_COMMAND;
     uint64_t crashes = (uint64_t)work->crashes + work->deaths, ends = crashes + work->fails;
@@ -83,6 +88,7 @@ bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
             own = own || (work->deps[i].on->job->scattered && !work->deps[i].on->held);
         break;
     case GW_EDEPENDENCY:
+        own = job->after && !job->after_any;
         break;
     default:
         return false;
@@ -182,8 +188,8 @@ static void restrict_to(struct sim *sim, struct work *work)
 static bool usable(const struct work *on, const struct sim_job *job)
 {
     bool holds = (on->job->client == job->client && on->held) || sim_share_holds(job->client, on);
-    return holds && on->job != job && on->job->accepted && (!job->detached || on->job->detached) &&
-           !on->infeasible;
+    return holds && on->job != job && on->job->accepted && !on->job->range &&
+           (!job->detached || on->job->detached) && !on->infeasible;
 }
 
 static void depend(struct sim *sim, struct work *work)
@@ -207,6 +213,32 @@ static void depend(struct sim *sim, struct work *work)
     }
 }
 
+/* Now and then a job starts when an earlier one has ended. */
+static void come_after(struct sim *sim, struct sim_job *job)
+{
+    struct client *client = job->client;
+    struct sim_job *before = client->jobs.items[sim_below(sim, client->jobs.count)];
+    if (!sim_chance(sim, 15) || before == job || !before->accepted || before->infeasible ||
+        (job->detached && !before->detached))
+        return;
+    for (size_t i = 0; i < before->work.count; i++)
+        if (before->work.items[i]->told == TOLD_FAILED || before->cancelled)
+            return; /* it would be refused */
+    sim_fault(sim, FAULT_GATE);
+    job->after = before;
+    job->after_any = sim_chance(sim, 50);
+}
+
+void sim_job_check_turn(struct sim *sim, const struct sim_job *job)
+{
+    if (!job->after || job->after_any || job->again)
+        return; /* what failed for it and is retried runs all the same */
+    for (size_t i = 0; i < job->after->work.count; i++)
+        SIM_CHECK(sim, job->after->work.items[i]->ended_well > 0,
+                  "job %llu starts before job %llu has ended well", (unsigned long long)job->id,
+                  (unsigned long long)job->after->id);
+}
+
 struct sim_job *sim_job_make(struct sim *sim, struct client *client)
 {
     struct sim_job *job = calloc(1, sizeof *job);
@@ -216,6 +248,8 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
     job->detached = sim_chance(sim, 25);
     GW_MUST(gw_array_push(&client->jobs, job));
     GW_MUST(gw_array_push(&sim->jobs, job));
+    come_after(sim, job);
+    job->stream = !job->detached && sim_chance(sim, 20);
     bool bag = sim_chance(sim, 25);
     uint32_t rows = 1 + (uint32_t)sim_below(sim, bag ? 150 : 12);
     for (uint32_t i = 0; i < rows; i++) {
@@ -324,6 +358,18 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
     job->specs_sent++;
 }
 
+static void send_after(struct sim *sim, struct sim_job *job)
+{
+    if (!job->after)
+        return;
+    uint32_t any = job->after_any;
+    struct gw_message message = {
+        .type = GW_MESSAGE_after,
+        .after = {
+            job->request, job->detached ? GW_SUBMIT_DETACHED : 0, {&job->after->id, 1}, {&any, 1}}};
+    send(sim, job->client, &message, NULL, 0);
+}
+
 struct columns {
     GW_ARRAY(uint32_t) spec, args_size, dep_count, dep_index, dep_rank, targets;
     GW_ARRAY(uint64_t) dep_job, args;
@@ -355,15 +401,26 @@ void sim_job_send_chunk(struct sim *sim, struct sim_job *job)
     struct columns columns = {0};
     uint32_t left = (uint32_t)job->work.count - job->sent;
     uint32_t rows = sim_chance(sim, 60) ? left : 1 + (uint32_t)sim_below(sim, left);
-    for (uint32_t i = 0; i < rows; i++)
+    bool first = job->sent == 0;
+    for (uint32_t i = 0; i < rows; i++) {
         add_row(sim, job, job->sent + i, &columns);
+        if (i == 0 && first) /* behind its first spec */
+            send_after(sim, job);
+    }
+    if (job->stream && !first) {
+        sim_fault(sim, FAULT_STREAM);
+        job->bad = job->bad || sim_chance(sim, 10);
+    }
+    if (job->bad)
+        columns.spec.items[0] = 1000; /* no such spec */
     job->sent += rows;
     struct gw_message message = {.type = GW_MESSAGE_submit};
 #define COLUMN(name) .name = {columns.name.items, (uint32_t)columns.name.count}
     message.submit = (struct gw_msg_submit){
         .request = job->request,
         .flags = (job->sent == job->work.count ? GW_SUBMIT_LAST : 0u) |
-                 (job->detached ? GW_SUBMIT_DETACHED : 0u),
+                 (job->detached ? GW_SUBMIT_DETACHED : 0u) |
+                 (job->stream ? GW_SUBMIT_STREAM | GW_SUBMIT_PART : 0u),
         .name = "sim",
         COLUMN(spec),
         COLUMN(args_size),
@@ -384,6 +441,88 @@ void sim_job_send_chunk(struct sim *sim, struct sim_job *job)
     gw_array_deinit(&columns.targets);
     gw_array_deinit(&columns.dep_job);
     gw_array_deinit(&columns.args);
+}
+
+/* Inputs that all tasks of a range take. */
+static void share_inputs(struct sim *sim, struct sim_job *job)
+{
+    uint32_t count = (uint32_t)sim_below(sim, 3);
+    struct work *first = job->work.items[0];
+    for (uint32_t i = 0; i < count; i++) {
+        struct work *on = sim->work.items[sim_below(sim, sim->work.count - job->work.count + 1)];
+        if (on->job == job || on->job->range || !usable(on, job))
+            continue;
+        first->deps[first->dep_count++] = (struct dep){on, sim_chance(sim, 20) ? GW_DEP_AFTER : 0};
+    }
+    for (size_t i = 1; i < job->work.count; i++) {
+        memcpy(job->work.items[i]->deps, first->deps, sizeof first->deps);
+        job->work.items[i]->dep_count = first->dep_count;
+    }
+}
+
+static struct sim_job *make_range(struct sim *sim, struct client *client)
+{
+    struct sim_job *job = calloc(1, sizeof *job);
+    GW_MUST_PTR(job);
+    job->client = client;
+    job->request = ++client->next_request;
+    job->range = true;
+    job->detached = sim_chance(sim, 25);
+    job->stop = sim_chance(sim, 30);
+    job->ahead = 1 + (uint32_t)sim_below(sim, 12);
+    job->limit = sim_chance(sim, 30) ? 1 + (uint32_t)sim_below(sim, 6) : 0;
+    GW_MUST(gw_array_push(&client->jobs, job));
+    GW_MUST(gw_array_push(&sim->jobs, job));
+    come_after(sim, job);
+    uint32_t rows = 1 + (uint32_t)sim_below(sim, 60);
+    bool results = !job->detached && sim_chance(sim, 75);
+    for (uint32_t i = 0; i < rows; i++) {
+        struct work *work = work_new(sim, job);
+        work->run_ns = 50000;
+        work->bytes = sim_chance(sim, 10) ? 50000 : 8;
+        work->retries = 1;
+        work->fails = sim_chance(sim, 3) ? 1 + (uint32_t)sim_below(sim, 2) : 0;
+        work->crashes = sim_chance(sim, 2) ? 1 + (uint32_t)sim_below(sim, 3) : 0;
+        work->target = work->held = results;
+    }
+    share_inputs(sim, job);
+    return job;
+}
+
+void sim_job_send_range(struct sim *sim, struct client *client)
+{
+    struct sim_job *job = make_range(sim, client);
+    const struct work *first = job->work.items[0];
+    uint8_t args[10] = {0x91, 0xd3};
+    uint64_t dep_job[DEPS_MAX];
+    uint32_t dep_index[DEPS_MAX], dep_rank[DEPS_MAX];
+    for (uint32_t i = 0; i < first->dep_count; i++) {
+        dep_job[i] = first->deps[i].on->job->id;
+        dep_index[i] = first->deps[i].on->row;
+        dep_rank[i] = first->deps[i].rank;
+    }
+    sim_fault(sim, FAULT_RANGE);
+    send_spec(sim, job, first, 0);
+    send_after(sim, job);
+    struct gw_message message = {.type = GW_MESSAGE_range};
+    message.range = (struct gw_msg_range){
+        .request = job->request,
+        .flags = (job->detached ? GW_SUBMIT_DETACHED : 0u) |
+                 (first->target ? GW_RANGE_RESULTS : 0u) | (job->stop ? GW_RANGE_STOP : 0u),
+        .name = "range",
+        .begin = (int64_t)first->id,
+        .step = 1,
+        .count = (uint32_t)job->work.count,
+        .limit = job->limit,
+        .ahead = job->ahead,
+        .args = {args, sizeof args},
+        .index_at = 1,
+        .dep_job = {dep_job, first->dep_count},
+        .dep_index = {dep_index, first->dep_count},
+        .dep_rank = {dep_rank, first->dep_count},
+    };
+    job->sent = job->made = (uint32_t)job->work.count;
+    send(sim, client, &message, NULL, 0);
 }
 
 /* A job of one value, small or by descriptor. */

@@ -18,7 +18,7 @@ static struct gw_sched *restored(struct sim *sim, size_t bytes)
         taken[i] = sm->taken;
         sm->taken = NULL;
     }
-    struct gw_sched *sched = gw_sched_new(&(struct gw_sched_options){0});
+    struct gw_sched *sched = gw_sched_new(&(struct gw_sched_options){.range_block = BLOCK});
     int rc = gw_sched_restore(sched, sim->facts.data, bytes);
     for (size_t i = 0; (sm = gw_sched_machine(i)); i++)
         sm->taken = taken[i];
@@ -76,7 +76,7 @@ static const char *state_in(struct sim *sim, const struct gw_value *tasks, uint3
  * committed. row GW_INDEX_ALL: the job itself. */
 static void check_survives(struct sim *sim, const struct sim_job *job, uint64_t id, uint32_t row)
 {
-    if (!job->detached)
+    if (!job->detached || job->range) /* whose rows are made when workers are hungry */
         return;
     struct gw_sched *sched = restored(sim, sim->facts_committed);
     struct gw_value *arguments = gw_dict(), *tasks = NULL;
@@ -270,7 +270,8 @@ static void make_world(struct sim *sim)
 {
     sim->now_ns = SECOND;
     sim->sched_tick_ns = UINT64_MAX;
-    sim->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/sim"});
+    sim->sched =
+        gw_sched_new(&(struct gw_sched_options){.state_dir = "/sim", .range_block = BLOCK});
     (void)sim_sched_step(
         sim, &(struct gw_event){.type = GW_EVENT_START, .number = 1 + sim_below(sim, 9)});
     sim->host_count = 1 + (uint32_t)sim_below(sim, HOSTS_MAX);

@@ -1,0 +1,147 @@
+/* Gates.
+ *
+ * While a job is gated, each of its rows waits for one thing more than its own inputs. The gate
+ * opens once, when the last of the jobs before it has ended; where one did not end well, and that
+ * was wanted, every row fails for it first. A job that was run again later closes no gate. */
+#include "scheduler/core/gate.h"
+
+#include "scheduler/core/announce.h"
+#include "scheduler/core/job.h"
+#include "scheduler/core/range.h"
+#include "scheduler/core/task.h"
+
+#include <stdio.h>
+
+static bool ended_badly(const struct gw_job *job)
+{
+    return job->failed > 0 || job->cancelled_tasks > 0;
+}
+
+int gw_sched_gate_check(const struct gw_sched *sched, const struct gw_job *job,
+                        const struct gw_msg_after *after, struct gw_error *error)
+{
+    if (after->job.count > GW_GATES_MAX)
+        return gw_error_set(error, GW_ELIMIT, "a job after %u others: %d are the most",
+                            after->job.count, GW_GATES_MAX);
+    for (uint32_t i = 0; i < after->job.count; i++) {
+        unsigned long long id = gw_col64_at(after->job, i);
+        const struct gw_job *before = gw_sched_job_find(sched, id);
+        if (!before || before == job)
+            return gw_error_set(error, GW_ENOENT, "there is no job %llu to come after", id);
+        if (before->uid != job->uid)
+            return gw_error_set(error, GW_EPERM, "job %llu belongs to another user", id);
+        if ((after->flags & GW_SUBMIT_DETACHED) && !before->detached)
+            return gw_error_set(error, GW_EINVAL,
+                                "a detached job cannot come after job %llu, which ends with its "
+                                "client",
+                                id);
+        if (before->state == GW_JOB_ENDED && ended_badly(before) && !gw_col32_at(after->any, i))
+            return gw_error_set(error, GW_EDEPENDENCY,
+                                "job %llu, after which it was to start, did not end well", id);
+    }
+    return 0;
+}
+
+void gw_sched_apply_gate_added(struct gw_sched *sched, const struct gw_fact_gate_added *fact)
+{
+    struct gw_job *job = fact->job;
+    for (uint32_t i = 0; i < fact->after->job.count; i++) {
+        struct gw_job *before = gw_sched_job_find(sched, gw_col64_at(fact->after->job, i));
+        bool any = gw_col32_at(fact->after->any, i) != 0;
+        if (before && before->state != GW_JOB_ENDED) {
+            GW_MUST(gw_array_push(&before->followers, ((struct gw_follower){job->id, any})));
+            job->gates += !GW_PLANTED(132);
+        } else if (before && !any && ended_badly(before)) {
+            job->gate_failed = before->id;
+        }
+    }
+    job->gated = job->gates > 0 || job->gate_failed;
+}
+
+void gw_sched_gates_on_ended(struct gw_sched *sched, struct gw_job *job)
+{
+    for (size_t i = 0; i < job->followers.count; i++) {
+        const struct gw_follower *follower = &job->followers.items[i];
+        struct gw_job *after = gw_sched_job_find(sched, follower->job);
+        if (!after || !after->gated)
+            continue;
+        after->gates--;
+        if (!follower->any && ended_badly(job) && !after->gate_failed)
+            after->gate_failed = job->id;
+        if (after->gates == 0 || after->gate_failed)
+            GW_MUST(gw_array_push(&sched->ungated, after->id));
+    }
+    gw_array_deinit(&job->followers);
+}
+
+void gw_sched_apply_gate_opened(struct gw_sched *sched, const struct gw_fact_gate_opened *fact)
+{
+    struct gw_job *job = fact->job;
+    struct gw_tasks *tasks = &job->tasks;
+    job->gated = false;
+    for (uint32_t row = gw_sched_row_next(job, 0); row < tasks->count;
+         row = gw_sched_row_next(job, row + 1))
+        if (--tasks->waiting[row] == 0 && tasks->state[row] == GW_TASK_WAITING &&
+            !(tasks->flags[row] & GW_TASK_DELAYED))
+            gw_sched_task_ready(sched, job, row);
+}
+
+/* The first row fails with a text, the others for the same cause. */
+static void fail_all(struct gw_sched *sched, struct gw_job *job)
+{
+    char text[GW_ERROR_TEXT_MAX];
+    const struct gw_job *before = gw_sched_job_find(sched, job->gate_failed);
+    const struct gw_failure *cause = before ? before->first_failure : NULL;
+    (void)snprintf(text, sizeof text, "job %llu, after which it was to start, did not end well%s%s",
+                   (unsigned long long)job->gate_failed, cause ? ": " : "",
+                   cause ? cause->text : "");
+    uint32_t first = GW_NONE;
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1)) {
+        if (job->tasks.state[row] != GW_TASK_WAITING)
+            continue;
+        bool other = first != GW_NONE;
+        GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_FAILED,
+                .code = GW_EDEPENDENCY, .text = other ? "" : text, .cause_job = other ? job->id : 0,
+                .cause_index = other ? first : 0);
+        gw_sched_announce_task(sched, job, row);
+        first = other ? first : row;
+    }
+    if (job->tasks.count > 0)
+        gw_sched_range_stop(sched, job);
+    /* All have failed that ever will for this: what is retried from now on is wanted all the same.
+     */
+    if (job->state != GW_JOB_OPEN && !gw_sched_range_grows(job))
+        GW_FACT(sched, gate_opened, .job = job);
+}
+
+void gw_sched_gates_settle(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->ungated.count; i++) {
+        struct gw_job *job = gw_sched_job_find(sched, sched->ungated.items[i]);
+        if (!job || !job->gated)
+            continue;
+        if (job->gate_failed)
+            fail_all(sched, job);
+        else if (job->gates == 0)
+            GW_FACT(sched, gate_opened, .job = job);
+    }
+    gw_array_clear(&sched->ungated);
+}
+
+void gw_sched_gate_explain(const struct gw_sched *sched, const struct gw_job *job, char *text,
+                           size_t text_bytes)
+{
+    size_t used = 0;
+    uint32_t said = 0;
+    *text = '\0';
+    for (const struct gw_job *before = sched->first_job; before && said < 3; before = before->next)
+        for (size_t i = 0; i < before->followers.count && said < 3; i++) {
+            if (before->followers.items[i].job != job->id || used >= text_bytes)
+                continue;
+            int n = snprintf(text + used, text_bytes - used, "%sjob %llu (%s)", said ? ", " : "",
+                             (unsigned long long)before->id, before->name ? before->name : "");
+            used += n > 0 ? (size_t)n : 0;
+            said++;
+        }
+}

@@ -1,0 +1,427 @@
+/* Ranges.
+ *
+ * A range's rows are made in order, few at a time: when hardly any are left to be placed, and only
+ * as many as may be unfinished (limit) and untaken (ahead) at once. A row is closed when it has
+ * ended and nobody can ask for it any more; a block whose rows are all closed is given back, and
+ * reads as retired. What always holds: live = rows made that have not ended, kept = rows made that
+ * are not closed, and block_kept counts the latter by block. While rows are to be made, the range
+ * itself uses its inputs once. */
+#include "scheduler/core/range.h"
+
+#include "scheduler/core/cancel.h"
+#include "scheduler/core/chunk.h"
+#include "scheduler/core/job.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/task.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INDEX_TAG = 0xd3, INDEX_BYTES = 9 }; /* MessagePack's int64 */
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* -- Checking ------------------------------------------------------------------------------------
+ */
+
+static int check_numbers(const struct gw_msg_range *range, struct gw_error *error)
+{
+    int64_t span, last;
+    if (range->count == 0 || range->count > GW_TASKS_MAX)
+        return gw_error_set(error, GW_ELIMIT, "a range of %u tasks: 1 to %d can be", range->count,
+                            GW_TASKS_MAX);
+    if (__builtin_mul_overflow((int64_t)range->count - 1, range->step, &span) ||
+        __builtin_add_overflow(range->begin, span, &last))
+        return gw_error_set(error, GW_EINVAL, "a range whose last number is over 64 bits");
+    const uint8_t *args = range->args.data;
+    if (range->args.size < INDEX_BYTES || range->index_at > range->args.size - INDEX_BYTES ||
+        args[range->index_at] != INDEX_TAG)
+        return gw_error_set(error, GW_EPROTO, "a range whose arguments have no place for a number");
+    return 0;
+}
+
+/* What all rows share is checked as one row. */
+int gw_sched_range_check(const struct gw_sched *sched, const struct gw_job *job,
+                         const struct gw_msg_range *range, struct gw_error *error)
+{
+    const uint32_t zero = 0;
+    const struct gw_msg_submit chunk = {
+        .spec = {&zero, 1},
+        .args_size = {&range->args.size, 1},
+        .args = range->args,
+        .dep_count = {&range->dep_job.count, 1},
+        .dep_job = range->dep_job,
+        .dep_index = range->dep_index,
+        .dep_rank = range->dep_rank,
+        .names = {"", 0},
+    };
+    struct gw_chunk_check check = {.job = job};
+    int rc = check_numbers(range, error);
+    if (rc == 0 && job->tasks.count > 0)
+        rc = gw_error_set(error, GW_EINVAL, "a job is a range, or made of chunks");
+    for (uint32_t i = 0; i < range->dep_job.count && rc == 0; i++)
+        if (gw_col64_at(range->dep_job, i) == 0)
+            rc = gw_error_set(error, GW_EINVAL, "a range takes results of earlier jobs only");
+    if (rc == 0)
+        rc = gw_sched_chunk_check(sched, &check, &chunk, error);
+    gw_array_deinit(&check.specs);
+    if (rc == 0 && !gw_sched_tasks_may_map(range->count))
+        rc = gw_error_set(error, GW_ENOMEM, "the scheduler has no addresses for %u tasks",
+                          range->count);
+    if (rc == 0 && job->specs.items[0].message.ranks > 0)
+        rc = gw_error_set(error, GW_EINVAL, "a range is of ordinary tasks, not of gangs");
+    return rc;
+}
+
+/* -- Adding --------------------------------------------------------------------------------------
+ */
+
+static void list_hungry(struct gw_sched *sched, struct gw_job *job)
+{
+    if (job->range->hungry)
+        return;
+    job->range->hungry = true;
+    GW_MUST(gw_array_push(&sched->hungry, job->id));
+}
+
+/* Counts the inputs as used by the range itself, or no more. */
+static void use_inputs(struct gw_sched *sched, struct gw_job *job, bool use)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    if (job->range->feeding == use)
+        return;
+    job->range->feeding = use;
+    for (uint32_t e = 0; e < tasks->edges; e++) {
+        struct gw_row dep;
+        if (!gw_sched_dep(sched, job, e, &dep))
+            continue;
+        bool data = gw_sched_dep_rank(tasks, e) != GW_DEP_AFTER;
+        if (data && use) {
+            dep.job->tasks.users[dep.index]++;
+            dep.job->needed++;
+        } else if (data) {
+            dep.job->needed--;
+            if (--dep.job->tasks.users[dep.index] == 0 &&
+                dep.job->tasks.state[dep.index] == GW_TASK_DONE)
+                GW_MUST(gw_array_push(&sched->idle, dep));
+        }
+        if (!use && !gw_sched_task_final(dep.job, dep.index))
+            GW_MUST(gw_array_push(&sched->unwanted, dep));
+    }
+}
+
+static void add_edges(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_range *range)
+{
+    for (uint32_t i = 0; i < range->dep_job.count; i++) {
+        const struct gw_edge edge = {gw_col64_at(range->dep_job, i),
+                                     gw_col32_at(range->dep_index, i),
+                                     gw_col32_at(range->dep_rank, i)};
+        struct gw_row dep = gw_sched_edge_add(sched, job, &edge);
+        gw_sched_later_add(dep.job, dep.index, job->id, GW_INDEX_ALL);
+    }
+    use_inputs(sched, job, true);
+}
+
+void gw_sched_apply_range_added(struct gw_sched *sched, const struct gw_fact_range_added *fact)
+{
+    struct gw_job *job = fact->job;
+    const struct gw_msg_range *message = fact->range;
+    const struct gw_spec *spec = &job->specs.items[0];
+    struct gw_range *range = calloc(1, sizeof *range);
+    GW_MUST_PTR(range);
+    *range = (struct gw_range){
+        .begin = message->begin,
+        .step = message->step,
+        .count = message->count,
+        .limit = message->limit ? message->limit : UINT32_MAX,
+        .ahead = UINT32_MAX,
+        .block = sched->options.range_block ? sched->options.range_block : GW_RANGE_BLOCK,
+        .args_size = message->args.size,
+        .index_at = message->index_at,
+        .results = (message->flags & GW_RANGE_RESULTS) != 0,
+        .stop = (message->flags & GW_RANGE_STOP) != 0,
+        /* Whoever asks for a command's output needs to know where it ran. */
+        .retires = spec->message.kind == GW_SPEC_FUNCTION,
+    };
+    if (range->results)
+        range->ahead = message->ahead ? message->ahead : GW_RANGE_AHEAD;
+    range->block_kept = calloc(range->count / range->block + 1, sizeof *range->block_kept);
+    GW_MUST_PTR(range->block_kept);
+    range->args = malloc(range->args_size);
+    GW_MUST_PTR(range->args);
+    memcpy(range->args, message->args.data, range->args_size);
+    job->range = range;
+    job->unfinished += range->count;
+    job->tasks.shared_deps = true;
+    gw_sched_job_name(job, message->name);
+    if (range->count <= GW_RANGE_BLOCK)
+        gw_sched_tasks_reserve(&job->tasks, range->count, message->dep_job.count);
+    else {
+        GW_MUST(gw_sched_tasks_map(&job->tasks, range->count) ? 0 : GW_ENOMEM);
+        gw_sched_tasks_reserve(&job->tasks, 0, message->dep_job.count);
+    }
+    add_edges(sched, job, message);
+    list_hungry(sched, job);
+}
+
+void gw_sched_range_free(struct gw_job *job)
+{
+    if (!job->range)
+        return;
+    free(job->range->block_kept);
+    free(job->range->args);
+    free(job->range);
+    job->range = NULL;
+}
+
+/* -- Making rows ---------------------------------------------------------------------------------
+ */
+
+/* How many rows are to be made now. */
+static uint32_t appetite(const struct gw_job *job)
+{
+    const struct gw_range *range = job->range;
+    uint32_t waiting = range->live - job->placed;
+    if (range->ended || job->state != GW_JOB_RUNNING || waiting >= GW_RANGE_HUNGRY)
+        return 0;
+    uint32_t rows = least(GW_RANGE_MEAL - waiting, range->count - job->tasks.count);
+    if (!GW_PLANTED(131))
+        rows = least(rows, range->ahead - least(range->ahead, range->kept));
+    return least(rows, range->limit - least(range->limit, range->live));
+}
+
+bool gw_sched_ranges_feed(struct gw_sched *sched)
+{
+    bool fed = false;
+    size_t kept = 0;
+    for (size_t i = 0; i < sched->hungry.count; i++) {
+        struct gw_job *job = gw_sched_job_find(sched, sched->hungry.items[i]);
+        uint32_t rows = job ? appetite(job) : 0;
+        if (rows > 0) {
+            GW_FACT(sched, range_grown, .job = job, .rows = rows);
+            sched->hungry.items[kept++] = job->id;
+            fed = true;
+        } else if (job) {
+            job->range->hungry = false;
+        }
+    }
+    sched->hungry.count = kept;
+    return fed;
+}
+
+/* What each new row waits for; notes those that will never run. */
+static uint32_t inputs_missing(struct gw_sched *sched, struct gw_job *job, bool *doomed)
+{
+    uint32_t missing = 0;
+    for (uint32_t e = 0; e < job->tasks.edges; e++) {
+        struct gw_row dep;
+        if (!gw_sched_dep(sched, job, e, &dep))
+            continue;
+        uint8_t state = dep.job->tasks.state[dep.index];
+        missing += !gw_sched_task_satisfied(dep.job, dep.index);
+        *doomed = *doomed || state == GW_TASK_FAILED || state == GW_TASK_CANCELLED;
+    }
+    return missing;
+}
+
+static void make_row(struct gw_sched *sched, struct gw_job *job, uint32_t waiting)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    struct gw_range *range = job->range;
+    uint32_t row = tasks->count++;
+    tasks->state[row] = GW_TASK_WAITING;
+    tasks->attempt[row] = 0;
+    tasks->args[row] = range->args;
+    tasks->args_size[row] = range->args_size;
+    tasks->charges[row] = (struct gw_charges){0};
+    tasks->spec[row] = tasks->deps_at[row] = tasks->succ_at[row] = tasks->worker[row] = 0;
+    tasks->later[row] = tasks->object[row] = GW_NONE;
+    tasks->waiting[row] = waiting;
+    tasks->users[row] = range->results;
+    tasks->flags[row] = range->results ? GW_TASK_TARGET | GW_TASK_HELD : 0;
+    job->held += range->results;
+    range->live++;
+    range->kept++;
+    range->block_kept[row / range->block]++;
+    if (tasks->edges)
+        gw_sched_task_use(sched, job, row);
+    if (waiting == 0)
+        gw_sched_task_ready(sched, job, row);
+}
+
+void gw_sched_apply_range_grown(struct gw_sched *sched, const struct gw_fact_range_grown *fact)
+{
+    struct gw_job *job = fact->job;
+    bool doomed = false;
+    uint32_t waiting = inputs_missing(sched, job, &doomed) + job->gated;
+    assert(fact->rows <= job->range->count - job->tasks.count);
+    for (uint32_t i = 0; i < fact->rows; i++) {
+        if (doomed)
+            GW_MUST(gw_array_push(&sched->doomed, ((struct gw_row){job, job->tasks.count})));
+        make_row(sched, job, waiting);
+    }
+    if (job->gate_failed)
+        GW_MUST(gw_array_push(&sched->ungated, job->id));
+    if (job->tasks.count == job->range->count)
+        use_inputs(sched, job, false);
+}
+
+void gw_sched_range_catch_up(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    if (job->range && row >= job->tasks.count)
+        gw_sched_apply_range_grown(
+            sched, &(struct gw_fact_range_grown){.job = job, .rows = row + 1 - job->tasks.count});
+}
+
+void gw_sched_range_args(const struct gw_job *job, uint32_t row, uint8_t *args)
+{
+    const struct gw_range *range = job->range;
+    if (!range)
+        return;
+    row -= GW_PLANTED(130) && row % 7 == 3;
+    uint64_t number = (uint64_t)(range->begin + (int64_t)row * range->step);
+    for (uint32_t i = 0; i < 8; i++)
+        args[range->index_at + 1 + i] = (uint8_t)(number >> (56 - 8 * i));
+}
+
+/* -- Ends ----------------------------------------------------------------------------------------
+ */
+
+void gw_sched_range_row_placed(struct gw_sched *sched, struct gw_job *job)
+{
+    if (job->range)
+        list_hungry(sched, job);
+}
+
+void gw_sched_range_row_ended(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    struct gw_range *range = job->range;
+    if (!range)
+        return;
+    uint8_t state = job->tasks.state[row];
+    range->live--;
+    if ((range->stop && state == GW_TASK_FAILED) || (job->tasks.flags[row] & GW_TASK_DEPENDENT))
+        range->failed = true; /* without its inputs no row can run */
+    list_hungry(sched, job);
+    gw_sched_range_row_closed(sched, job, row);
+}
+
+void gw_sched_range_row_reopened(struct gw_job *job, uint32_t row)
+{
+    if (!job->range)
+        return;
+    assert(!(job->tasks.flags[row] & GW_TASK_CLOSED));
+    job->range->live++;
+}
+
+void gw_sched_range_row_closed(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    struct gw_range *range = job->range;
+    uint8_t state = job->tasks.state[row];
+    if (!range || (job->tasks.flags[row] & (GW_TASK_HELD | GW_TASK_CLOSED)) ||
+        (state != GW_TASK_RELEASED && state != GW_TASK_FAILED && state != GW_TASK_CANCELLED))
+        return;
+    job->tasks.flags[row] |= GW_TASK_CLOSED;
+    range->kept--;
+    list_hungry(sched, job);
+    uint32_t block = row / range->block;
+    if (--range->block_kept[block] == 0 && range->retires)
+        GW_MUST(gw_array_push(&sched->stubs, ((struct gw_stub){job->id, block})));
+}
+
+/* Tallies a row that is given back, and lets its failure go where enough are known. */
+static void retire_row(struct gw_job *job, uint32_t row)
+{
+    struct gw_range *range = job->range;
+    uint8_t *state = &job->tasks.state[row];
+    range->retired_done += *state == GW_TASK_RELEASED;
+    range->retired_failed += *state == GW_TASK_FAILED;
+    range->retired_cancelled += *state == GW_TASK_CANCELLED;
+    if (*state != GW_TASK_RELEASED && job->failures.count > GW_RANGE_FAILURES_MAX) {
+        struct gw_failure *failure = gw_sched_failure_of(job, row);
+        (void)gw_map_remove(&job->failures, row);
+        gw_sched_failure_unref(failure);
+    }
+    gw_sm_move(&gw_sched_task_sm, state, GW_TASK_RETIRED);
+}
+
+void gw_sched_apply_range_retired(struct gw_sched *sched, const struct gw_fact_range_retired *fact)
+{
+    struct gw_job *job = fact->job;
+    struct gw_range *range = job->range;
+    uint32_t first = fact->block * range->block;
+    uint32_t end = least(first + range->block, job->tasks.count);
+    (void)sched;
+    for (uint32_t row = first; row < end; row++)
+        retire_row(job, row);
+    if (job->tasks.lazy_bytes)
+        gw_sched_tasks_forget(&job->tasks, first, least(range->block, job->tasks.capacity - first));
+    while (range->low * range->block < job->tasks.count &&
+           job->tasks.state[range->low * range->block] == GW_TASK_RETIRED)
+        range->low++;
+}
+
+static void settle_stub(struct gw_sched *sched, const struct gw_stub *stub)
+{
+    struct gw_job *job = gw_sched_job_find(sched, stub->job);
+    if (!job)
+        return;
+    const struct gw_range *range = job->range;
+    uint32_t first = stub->block * range->block;
+    bool made = job->tasks.count == range->count || job->tasks.count - first >= range->block;
+    if (range->block_kept[stub->block] == 0 && made && job->tasks.state[first] != GW_TASK_RETIRED)
+        GW_FACT(sched, range_retired, .job = job, .block = stub->block);
+}
+
+void gw_sched_ranges_settle(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->hungry.count; i++) {
+        struct gw_job *job = gw_sched_job_find(sched, sched->hungry.items[i]);
+        if (!job || !job->range->failed)
+            continue;
+        job->range->failed = false;
+        gw_sched_cancel_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+    }
+    for (size_t i = 0; i < sched->stubs.count; i++)
+        settle_stub(sched, &sched->stubs.items[i]);
+    gw_array_clear(&sched->stubs);
+}
+
+void gw_sched_range_stop(struct gw_sched *sched, struct gw_job *job)
+{
+    if (gw_sched_range_grows(job))
+        GW_FACT(sched, range_stopped, .at = job, .job = job->id, .made = job->tasks.count);
+}
+
+void gw_sched_apply_range_stopped(struct gw_sched *sched, const struct gw_fact_range_stopped *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_range *range = job->range;
+    if (fact->made > 0)
+        gw_sched_range_catch_up(sched, job, fact->made - 1);
+    uint32_t rows = range->count - job->tasks.count;
+    range->ended = true;
+    job->cancelled_tasks += rows;
+    job->unfinished -= rows;
+    use_inputs(sched, job, false);
+    if (!job->first_failure)
+        job->first_failure = gw_sched_failure_new(GW_ECANCELLED, "cancelled");
+    if (job->unfinished == 0 && job->state == GW_JOB_RUNNING)
+        GW_MUST(gw_array_push(&sched->ending, job));
+}
+
+uint32_t gw_sched_range_row_state(const struct gw_job *job, uint32_t row)
+{
+    if (row >= job->tasks.count)
+        return job->range->ended ? GW_TASK_CANCELLED : GW_TASK_WAITING;
+    if (job->tasks.state[row] != GW_TASK_RETIRED)
+        return job->tasks.state[row];
+    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    if (!failure)
+        return GW_TASK_DONE;
+    return failure->code == GW_ECANCELLED ? GW_TASK_CANCELLED : GW_TASK_FAILED;
+}
