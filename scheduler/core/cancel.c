@@ -82,6 +82,10 @@ void gw_sched_abandon_job(struct gw_sched *sched, struct gw_job *job,
                           const struct gw_cancel *cancel)
 {
     bool cancelled = false;
+    if (job->range) { /* nobody else can hold or need anything of it */
+        gw_sched_cancel_job(sched, job, cancel);
+        return;
+    }
     for (uint32_t row = job->tasks.count; row-- > 0 && job->unfinished > 0;) {
         if (gw_sched_task_final(job, row) || job->tasks.users[row] > 0 ||
             gw_sched_task_awaited(sched, job, row))
