@@ -27,7 +27,7 @@ enum gw_gpu_mode { GW_GPU_MODE_EXACT = 0, GW_GPU_MODE_IF_ANY = 1 };
 enum gw_submit_flag {
     GW_SUBMIT_LAST = 1,
     GW_SUBMIT_DETACHED = 2,
-    GW_SUBMIT_STREAM = 4, /* answered by opened; later graphs name its tasks by their futures only */
+    GW_SUBMIT_STREAM = 4, /* answered by opened; later graphs take what has a future only */
     GW_SUBMIT_PART = 8,   /* the last chunk of one graph of a stream */
 };
 

@@ -44,8 +44,9 @@ struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeo
     X(attempt)                                                                                     \
     X(args)                                                                                        \
     X(args_size)                                                                                   \
-    X(spec) X(waiting) X(users) X(deps_at) X(succ_at) X(later) X(object) X(worker) X(charges)      \
-        X(flags) X(state)
+    X(spec)                                                                                        \
+    X(waiting) X(users) X(deps_at) X(succ_at) X(later) X(object) X(worker) X(charges) X(flags)     \
+        X(state)
 
 static size_t row_bytes(const struct gw_tasks *tasks)
 {

@@ -251,7 +251,7 @@ struct client {
     struct gw_map fetching; /* request -> work id << 8 | rank */
     struct gw_map retrying; /* request -> work id */
     GW_ARRAY(struct share *) shares;
-    struct gw_map waiting;  /* request -> place in jobs, of waits for a range */
+    struct gw_map waiting; /* request -> place in jobs, of waits for a range */
 };
 
 /* -- The world -----------------------------------------------------------------------------------
