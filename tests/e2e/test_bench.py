@@ -5,8 +5,9 @@ import e2e
 KEYS = ["noop_tasks_per_s", "noop_killed_tasks_per_s", "tree_tasks_per_s", "merge_tasks_per_s",
         "random_tasks_per_s", "submit_1m_s", "first_task_ms", "task_latency_us",
         "latency_ratio_one_cpu", "latency_ratio_unpinned", "trickle_scheduler_cpu_us",
-        "trickle_scheduler_syscalls", "chain_hop_us", "chain_hop_same_runner_us",
-        "chain_hop_other_runner_us", "chain_hop_other_worker_us", "metg_stencil_1d_us",
+        "trickle_scheduler_syscalls", "trickle_scheduler_switches", "chain_hop_us",
+        "chain_hop_same_runner_us", "chain_hop_other_runner_us",
+        "chain_hop_other_worker_us", "metg_stencil_1d_us",
         "handoff_64mib_us", "handoff_read_over_memcpy", "scheduler_bytes_per_task",
         "scheduler_bytes_per_edge", "gang4_first_allreduce_ms", "allreduce_105mb_ms",
         "command_tasks_per_s", "command_over_spawn"]

@@ -26,6 +26,7 @@ libcmocka-dev                  |build|pc:cmocka                 |unit tests
 python3                        |test |cmd:python3               |style, layer and end-to-end tests
 g++                            |test |cmd:c++                   |the headers in a C++ program
 make                           |test |cmd:make                  |builds a new project in a test
+valgrind                       |test |cmd:valgrind              |counts instructions a task
 clang-format-14                |tidy |format:                   |checks the format of the sources
 python3-torch                  |full |py:torch                  |a gang of PyTorch, in a test
 '

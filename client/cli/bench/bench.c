@@ -31,6 +31,7 @@ static const struct row {
     {"trickle_scheduler_cpu_us", "scheduler CPU, tasks one by one", "us", 20, true,
      gw_bench_trickle, 0},
     {"trickle_scheduler_syscalls", "  system calls", "", 3, true, gw_bench_trickle, 1},
+    {"trickle_scheduler_switches", "  context switches", "", 0, true, gw_bench_trickle, 2},
     {"chain_hop_us", "chain, a hop", "us", 0, true, gw_bench_chain, 0},
     {"chain_hop_same_runner_us", "  in one runner", "us", 5, true, gw_bench_chain_kinds, 0},
     {"chain_hop_other_runner_us", "  to another runner", "us", 40, true, gw_bench_chain_kinds, 1},

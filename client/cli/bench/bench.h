@@ -67,7 +67,7 @@ pid_t gw_bench_scheduler(const struct gw_client *client);
 
 /* What a process has used so far, all its threads together. */
 struct gw_bench_usage {
-    uint64_t cpu_ns, rss_bytes;
+    uint64_t cpu_ns, rss_bytes, switches; /* switches: of context, voluntary ones */
 };
 int gw_bench_usage_read(struct gw_bench *bench, pid_t pid, struct gw_bench_usage *usage);
 

@@ -172,6 +172,7 @@ static int trickle(struct gw_bench *bench, struct gw_client *client, double *fig
     if (rc < 0)
         return rc;
     figures[0] = (double)(after.cpu_ns - before.cpu_ns) / 1e3 / (double)count;
+    figures[2] = (double)(after.switches - before.switches) / (double)count;
 
     figures[1] = NAN;
     if (gw_bench_trace_open(pid, &trace, NULL) < 0)

@@ -39,19 +39,26 @@ static int each_thread(pid_t pid, int (*each)(pid_t pid, pid_t thread, void *arg
     return rc;
 }
 
-static int add_cpu(pid_t pid, pid_t thread, void *arg)
+static int add_thread(pid_t pid, pid_t thread, void *arg)
 {
-    uint64_t *cpu_ns = arg;
-    unsigned long long ran_ns;
-    char path[64];
+    struct gw_bench_usage *usage = arg;
+    unsigned long long ran_ns = 0, switches = 0;
+    char path[64], line[256];
     (void)snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)thread);
     FILE *file = fopen(path, "re");
     bool read = file && fscanf(file, "%llu", &ran_ns) == 1;
     if (file)
         (void)fclose(file);
-    if (read)
-        *cpu_ns += ran_ns;
-    return read ? 0 : GW_EIO;
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)thread);
+    file = read ? fopen(path, "re") : NULL;
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "voluntary_ctxt_switches: %llu", &switches) == 1)
+            break;
+    if (file)
+        (void)fclose(file);
+    usage->cpu_ns += ran_ns;
+    usage->switches += switches;
+    return file ? 0 : GW_EIO;
 }
 
 int gw_bench_usage_read(struct gw_bench *bench, pid_t pid, struct gw_bench_usage *usage)
@@ -64,7 +71,7 @@ int gw_bench_usage_read(struct gw_bench *bench, pid_t pid, struct gw_bench_usage
     bool read = file && fscanf(file, "%llu %llu", &size, &pages) == 2;
     if (file)
         (void)fclose(file);
-    if (!read || each_thread(pid, add_cpu, &usage->cpu_ns) < 0)
+    if (!read || each_thread(pid, add_thread, usage) < 0)
         return gw_error_set(&bench->error, GW_EIO, "/proc does not tell of process %d", (int)pid);
     usage->rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
     return 0;
