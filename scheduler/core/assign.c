@@ -217,21 +217,6 @@ static void push_deps(struct gw_sched *sched, struct gw_worker *worker, struct g
     GW_MUST(gw_array_push(&rows->dep_count, (uint32_t)(rows->dep_job.count - before)));
 }
 
-/* What a row can take at most, so that a batch stays below what a frame holds. */
-static size_t row_bytes_max(const struct gw_sched *sched, struct gw_job *job, uint32_t row)
-{
-    const struct gw_tasks *tasks = &job->tasks;
-    size_t bytes = tasks->args_size[row];
-    for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
-        struct gw_row from;
-        bytes += GW_DEP_BYTES;
-        if (gw_sched_dep_rank(tasks, e) == GW_DEP_ALL && gw_sched_dep(sched, job, e, &from))
-            bytes += (size_t)GW_DEP_BYTES *
-                     from.job->specs.items[from.job->tasks.spec[from.index]].message.ranks;
-    }
-    return bytes == tasks->args_size[row] ? bytes : bytes + GW_ROW_INLINE_MAX;
-}
-
 void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
@@ -241,8 +226,8 @@ void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
     struct gw_tasks *tasks = &job->tasks;
     uint32_t row = attempt->index;
     if (rows->job.count * 44 + rows->dep_job.count * 36 + rows->args.count +
-            rows->dep_values.count + row_bytes_max(sched, job, row) >
-        GW_FLUSH_BYTES)
+            rows->dep_values.count >
+        GW_FLUSH_BYTES) /* whatever this row takes, a frame holds it beside that */
         gw_sched_assign_flush(sched, worker, false);
     tell_spec(sched, job, tasks->spec[row], worker);
 
