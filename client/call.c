@@ -16,12 +16,18 @@ void gw_call_open(struct gw_call *call, struct gw_client *client)
     pthread_mutex_unlock(&client->lock);
 }
 
-int gw_call_send(struct gw_call *call, struct gw_client *client, struct gw_message *message, int fd)
+int gw_call_expect(struct gw_call *call, struct gw_client *client)
 {
     pthread_mutex_lock(&client->lock);
     int rc =
         client->down.code ? GW_ECLOSED : gw_map_put(&client->calls, call->request, (uintptr_t)call);
     pthread_mutex_unlock(&client->lock);
+    return rc;
+}
+
+int gw_call_send(struct gw_call *call, struct gw_client *client, struct gw_message *message, int fd)
+{
+    int rc = gw_call_expect(call, client);
     if (rc == 0)
         return gw_io_put(client->io, message, fd);
     if (fd >= 0)
@@ -33,7 +39,7 @@ int gw_call_wait(struct gw_call *call, struct gw_client *client, uint64_t timeou
                  struct gw_error *error)
 {
     size_t item;
-    int rc = gw_waiter_next(&call->waiter, timeout_ns, &item);
+    int rc = gw_client_sleep(client, &call->waiter, timeout_ns, &item);
     if (rc < 0)
         return gw_error_set(error, rc, "timed out");
     if (call->error.code == GW_ECLOSED)

@@ -111,17 +111,25 @@ int gw_client_down_error(struct gw_client *client, struct gw_error *error)
 /* -- Connecting ----------------------------------------------------------------------------------
  */
 
-/* Says hello over a connected socket (taken) and waits for the welcome. */
-static int connect_over(struct gw_client *client, int fd, struct gw_error *error)
+int gw_client_connect(struct gw_client *client, int fd, bool says_hello, struct gw_error *error)
 {
     const struct gw_io_callbacks callbacks = {client_on_message, client_on_close, client};
     struct ucred peer = {0};
     (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer});
-    int rc = gw_io_open(fd, &callbacks, &client->io, error);
-    if (rc < 0)
-        return rc;
-
     struct gw_call call;
+    gw_call_open(&call, client);
+    call.request = GW_REQUEST_HELLO;
+    int rc = gw_call_expect(&call, client); /* before the thread that may have its answer at once */
+    if (rc < 0) {
+        close(fd);
+        gw_error_set(error, rc, "%s", gw_error_text(rc));
+    } else {
+        rc = gw_io_open(fd, &callbacks, &client->io, error);
+    }
+    if (rc < 0) {
+        gw_call_close(&call, client);
+        return rc;
+    }
     struct gw_message hello = {
         .type = GW_MESSAGE_hello,
         .hello = {.protocol = GW_PROTOCOL,
@@ -130,9 +138,8 @@ static int connect_over(struct gw_client *client, int fd, struct gw_error *error
                   .version = GANGWAY_VERSION,
                   .name = client->name},
     };
-    gw_call_open(&call, client);
-    call.request = GW_REQUEST_HELLO;
-    rc = gw_call_send(&call, client, &hello, -1);
+    if (says_hello)
+        rc = gw_io_put(client->io, &hello, -1);
     if (rc == GW_ECLOSED)
         rc = gw_client_down_error(client, error);
     else if (rc < 0)
@@ -164,7 +171,7 @@ static int start_private(struct gw_client *client, uint32_t slots, struct gw_err
         return rc;
     rc = gw_address_connect(gw_cluster_socket(client->cluster), &fd, error);
     if (rc == 0)
-        rc = connect_over(client, fd, error);
+        rc = gw_client_connect(client, fd, true, error);
     if (rc < 0) {
         gw_cluster_close(client->cluster);
         client->cluster = NULL;
@@ -263,7 +270,7 @@ static int open_address(struct gw_client *client, const char *address, struct gw
     int fd, rc = gw_address_parse(address, &path, error);
     if (rc == 0)
         rc = gw_address_connect(path, &fd, error);
-    return rc < 0 ? rc : connect_over(client, fd, error);
+    return rc < 0 ? rc : gw_client_connect(client, fd, true, error);
 }
 
 /* The running cluster of this user, or a promise of a private one. */
@@ -278,7 +285,7 @@ static int open_default(struct gw_client *client, const struct gw_client_options
     if (!options->private_cluster) {
         rc = gw_address_connect(path, &fd, error);
         if (rc != GW_ENOSCHEDULER)
-            return rc < 0 ? rc : connect_over(client, fd, error);
+            return rc < 0 ? rc : gw_client_connect(client, fd, true, error);
         if (options->must_exist)
             return gw_error_set(error, GW_ENOSCHEDULER,
                                 "no cluster is running: `gangway up` starts one");
@@ -296,6 +303,22 @@ static void hold_standard_streams(void)
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         close(fd);
+}
+
+struct gw_client *gw_client_new(const char *name)
+{
+    struct gw_client *client = calloc(1, sizeof *client);
+    char *copy = strdup(name);
+    if (!client || !copy) {
+        free(client);
+        free(copy);
+        return NULL;
+    }
+    client->name = copy;
+    client->refs = 1;
+    pthread_mutex_init(&client->lock, NULL);
+    pthread_mutex_init(&client->start_lock, NULL);
+    return client;
 }
 
 int gw_client_open(const struct gw_client_options *given, struct gw_client **out,
@@ -316,23 +339,19 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
     if (rc < 0)
         return rc;
     hold_standard_streams();
-    struct gw_client *client = calloc(1, sizeof *client);
-    char *name = strdup(options->name ? options->name : program_invocation_short_name);
+    struct gw_client *client =
+        gw_client_new(options->name ? options->name : program_invocation_short_name);
     char *resources = strdup(options->resources ? options->resources : "");
-    if (!client || !name || !resources) {
-        free(client);
-        free(name);
+    if (!client || !resources) {
+        if (client)
+            gw_client_unref(client);
         free(resources);
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     }
-    client->name = name;
-    client->refs = 1;
     client->cluster_options.slots = options->slots;
     client->cluster_options.workers = options->workers;
     client->cluster_options.resources = resources;
     client->inlined = inlined && strcmp(inlined, "1") == 0;
-    pthread_mutex_init(&client->lock, NULL);
-    pthread_mutex_init(&client->start_lock, NULL);
 
     if (client->inlined)
         rc = gw_inline_open(client, error);
@@ -362,6 +381,7 @@ void gw_client_unref(struct gw_client *client)
     gw_map_deinit(&client->calls);
     gw_map_deinit(&client->bundles);
     gw_program_free(client->program);
+    gw_buffer_deinit(&client->env);
     pthread_mutex_destroy(&client->lock);
     pthread_mutex_destroy(&client->start_lock);
     free(client->name);
@@ -408,10 +428,16 @@ static void end_jobs(struct gw_client *client)
 
 void gw_client_close(struct gw_client *client)
 {
-    if (!client)
+    if (!client || client->task) /* that one is its task's */
         return;
     if (client->started && !client->cluster)
         end_jobs(client);
+    gw_client_end(client);
+}
+
+void gw_client_end(struct gw_client *client)
+{
+    client->task = NULL; /* futures may live on for a moment, and it does not */
     pthread_mutex_lock(&client->lock);
     client->closed = true;
     pthread_mutex_unlock(&client->lock);

@@ -53,6 +53,9 @@ struct gw_client {
     struct gw_cluster *cluster; /* private; NULL: somebody else's */
     struct gw_program *program; /* NULL: not shipped yet */
     bool program_ready;
+    struct gw_buffer env; /* of what it submits, encoded; empty: this process's */
+    struct gw_task *task; /* that it is inside of; NULL: none */
+    pthread_t task_thread;
     bool inlined;     /* GANGWAY_INLINE: tasks run in this process */
     char *inline_dir; /* for their checkpoints; NULL: the environment names one */
 };
@@ -64,11 +67,30 @@ int gw_client_start(struct gw_client *client, uint32_t slots, struct gw_error *e
 /* gw_client_ship makes sure that the cluster has this program: hashes and sends it once. */
 int gw_client_ship(struct gw_client *client, struct gw_error *error);
 
+/* gw_client_new makes a client that is not connected; name is copied. NULL when out of memory. */
+struct gw_client *gw_client_new(const char *name);
+
+/* gw_client_connect takes a connected socket and waits for the scheduler's welcome; hello: says
+ * hello first, as a client. GW_ENOSCHEDULER, GW_ECLOSED, GW_EVERSION, GW_EPERM, GW_ENOMEM. */
+int gw_client_connect(struct gw_client *client, int fd, bool hello, struct gw_error *error);
+
+/* gw_client_end closes the connection and gives up the owner's reference; what it submitted is for
+ * the scheduler to end. */
+void gw_client_end(struct gw_client *client);
+
+/* gw_client_sleep is gw_waiter_next for whatever waits for the cluster: inside a task, on the
+ * task's own thread, its slots are given back while it lasts. client may be NULL. */
+int gw_client_sleep(struct gw_client *client, struct gw_waiter *waiter, uint64_t timeout_ns,
+                    size_t *item);
+
 /* gw_client_unref gives up a reference; the lock is not held. */
 void gw_client_unref(struct gw_client *client);
 
 /* gw_client_down_error writes why the connection is gone; returns its code. */
 int gw_client_down_error(struct gw_client *client, struct gw_error *error);
+
+/* gw_call_expect registers a call whose question somebody else has asked, or will. */
+int gw_call_expect(struct gw_call *call, struct gw_client *client);
 
 /* gw_call_open prepares a call, gives it a request number and registers it; gw_call_send puts the
  * message (with its descriptor, taken, or -1); gw_call_wait blocks for the answer and gives its

@@ -77,7 +77,7 @@ int gw_future_wait(struct gw_future *future, uint64_t timeout_ns)
     struct gw_watch own = {.waiter = &waiter};
     gw_waiter_init(&waiter, NULL);
     watch_init(future, &own);
-    int rc = gw_waiter_next(&waiter, timeout_ns, &item);
+    int rc = gw_client_sleep(future->bundle->client, &waiter, timeout_ns, &item);
     watch_deinit(future, &own);
     gw_waiter_deinit(&waiter);
     return rc;
@@ -85,6 +85,7 @@ int gw_future_wait(struct gw_future *future, uint64_t timeout_ns)
 
 struct gw_completions {
     struct gw_waiter waiter;
+    struct gw_client *client;   /* NULL: of no futures */
     struct gw_future **futures; /* a copy; NULL once given, because it may be released then */
     size_t count, given;
     size_t *fired;
@@ -106,6 +107,8 @@ int gw_completions_new(struct gw_future *const *futures, size_t count, struct gw
     if (count > 0)
         memcpy(copy, futures, count * sizeof *copy);
     *completions = (struct gw_completions){.futures = copy, .count = count, .fired = fired};
+    if (count > 0)
+        completions->client = futures[0]->bundle->client;
     gw_waiter_init(&completions->waiter, fired);
     for (size_t i = 0; i < count; i++) {
         completions->watches[i] = (struct gw_watch){.waiter = &completions->waiter, .item = i};
@@ -119,7 +122,7 @@ int gw_completions_next(struct gw_completions *completions, uint64_t timeout_ns,
 {
     if (completions->given == completions->count)
         return GW_ENOENT;
-    int rc = gw_waiter_next(&completions->waiter, timeout_ns, index);
+    int rc = gw_client_sleep(completions->client, &completions->waiter, timeout_ns, index);
     if (rc < 0)
         return rc;
     watch_deinit(completions->futures[*index], &completions->watches[*index]);

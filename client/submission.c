@@ -77,6 +77,7 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
     const struct gw_program *program = submission->client->program;
     bool function = spec->kind == GW_SPEC_FUNCTION, any_gpu = options->gpus_per_rank < 0;
     const char *const *env = spec->env ? spec->env : (const char *const *)environ;
+    const struct gw_buffer *own = &submission->client->env; /* of the task that we are inside of */
     struct gw_buffer argv_bytes = {0}, env_bytes = {0};
     char cwd[PATH_MAX];
 
@@ -85,7 +86,8 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
         return rc;
     rc = encode_strings(spec->argv, false, &argv_bytes);
     if (rc == 0)
-        rc = encode_strings(env, !spec->env, &env_bytes);
+        rc = spec->env || own->size == 0 ? encode_strings(env, !spec->env, &env_bytes)
+                                         : gw_buffer_append(&env_bytes, own->data, own->size);
     if (rc == 0) {
         struct gw_message message = {
             .type = GW_MESSAGE_spec,

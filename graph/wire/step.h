@@ -42,6 +42,7 @@ struct gw_event {
     uint64_t seed;
     uint32_t role; /* enum gw_role */
     uint32_t uid;
+    uint32_t rank; /* OPEN of a role task: of its attempt, which is `number` */
     int32_t code;
     const char *text; /* borrowed during the step */
     struct gw_bin hash;
@@ -62,6 +63,9 @@ enum gw_effect_type {
                           has `count` ranks; answered by LEASED */
     GW_EFFECT_UNLEASE, /* worker: let go of the port leased for attempt `number` */
     GW_EFFECT_ABORT,   /* worker: abort the collectives on segment tokens[0] */
+    GW_EFFECT_LINK,    /* worker: open a connection to the scheduler for rank `count` of attempt
+                          `number`, say hello on it, and send `message`, a task_linked, to `peer`
+                          with its descriptor, or with the code and text of why there is none */
 };
 
 /* Everything that an effect points to lies in the effects' arena, or in the core, and is valid

@@ -6,6 +6,7 @@
 
 #include "scheduler/core/lane.h"
 #include "scheduler/core/need.h"
+#include "scheduler/core/nested.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/task.h"
@@ -171,6 +172,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
 
     if (attempt->gpus)
         give_gpus(sched, worker, fact->slot);
+    gw_sched_nested_end(sched, attempt);
     if (!GW_PLANTED(2) || fact->well)
         gw_sched_lane_leave(sched, attempt->lane, attempt);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_FREE);

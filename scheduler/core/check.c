@@ -25,14 +25,17 @@ struct gw_sm *gw_sched_machine(size_t i)
 static void check_lane(const struct gw_sched *sched, const struct gw_worker *worker,
                        const struct gw_lane *lane)
 {
-    uint32_t attempts = 0, longs = 0;
+    uint32_t attempts = 0, longs = 0, blocked = 0;
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->lane != lane)
             continue;
         attempts++;
         longs += attempt->is_long;
+        blocked += attempt->blocked;
+        assert(attempt->is_long || !attempt->blocked);
     }
+    assert(lane->blocked == blocked);
     assert(lane->attempts == attempts && lane->longs == longs);
     assert(lane->debits >= longs && lane->debits <= attempts);
     uint32_t started = 0; /* only behind one that turned out to be long can others be stranded */
@@ -56,14 +59,14 @@ static void check_stock(const struct gw_worker *worker)
                 if (strcmp(need->resources.items[r].name, stock->name) == 0)
                     taken += (uint64_t)lane->debits * need->resources.items[r].amount;
         }
-        assert(stock->free + taken == stock->amount);
+        assert(stock->free + taken == stock->amount + stock->over);
     }
 }
 
 static void check_worker(const struct gw_sched *sched, const struct gw_worker *worker)
 {
     uint64_t slots = 0, memory = 0, held = 0;
-    uint32_t attempts = 0, gpus = 0, previous = GW_NONE;
+    uint32_t attempts = 0, gpus = 0, blocked = 0, previous = GW_NONE;
     if (worker->state != GW_WORKER_READY) {
         assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
         return;
@@ -73,16 +76,21 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
         if (!lane)
             continue;
         check_lane(sched, worker, lane);
-        slots += (uint64_t)lane->debits * (lane->shape->alone ? worker->slots : lane->shape->slots);
+        blocked += lane->blocked;
+        slots += (uint64_t)(lane->debits - lane->blocked) *
+                 (lane->shape->alone ? worker->slots : lane->shape->slots);
         memory += lane->debits * lane->shape->memory_bytes;
     }
-    assert(worker->slots_free + slots == worker->slots);
-    assert(worker->memory_free + memory == worker->memory_bytes);
+    assert(worker->slots_free + slots == worker->slots + worker->slots_over);
+    assert(worker->memory_free + memory == worker->memory_bytes + worker->memory_over);
+    assert(!worker->slots_over || !worker->slots_free);
+    assert(worker->blocked == blocked);
     check_stock(worker);
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         assert(attempt->state != GW_ATTEMPT_FREE && attempt->worker == worker);
         assert(attempt->prev == previous);
+        assert(!attempt->session || attempt->session->attempt == slot);
         previous = slot;
         attempts++;
         gpus += attempt->gpus;
@@ -302,7 +310,8 @@ void gw_sched_check(const struct gw_sched *sched)
     assert(jobs == sched->job_count && unended == sched->unended_jobs);
     assert(ended == sched->ended_jobs && ended_tasks == sched->ended_tasks);
     assert(sched->doomed.count + sched->idle.count + sched->lost.count + sched->reopened.count +
-               sched->unwanted.count + sched->retried.count + sched->ending.count ==
+               sched->unwanted.count + sched->retried.count + sched->ending.count +
+               sched->orphaned.count ==
            0);
     for (const struct gw_gang_try *gang = sched->preparing; gang; gang = gang->next)
         assert(gang->state == GW_GANG_PREPARING &&

@@ -1,6 +1,7 @@
 /* Explaining: why a task is where it is, in words. */
 #include "scheduler/core/query.h"
 
+#include "scheduler/core/attempt.h"
 #include "scheduler/core/chunk.h"
 #include "scheduler/core/delay.h"
 #include "scheduler/core/gang_try.h"
@@ -147,6 +148,10 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     else
         say(text, "it is at worker %u, attempt %u", job->tasks.worker[row],
             job->tasks.charges[row].tries);
+    uint32_t slot = gang ? GW_NONE : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
+    if (slot != GW_NONE && sched->attempts.items[slot].blocked)
+        say(text,
+            "; it waits inside for others (gw_task_client), and its slots are lent meanwhile");
 }
 
 /* A text that names the task itself says so once. */

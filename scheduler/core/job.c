@@ -57,7 +57,7 @@ static struct gw_job *job_new(struct gw_sched *sched, uint64_t id)
 {
     struct gw_job *job = calloc(1, sizeof *job);
     GW_MUST_PTR(job);
-    job->id = id;
+    job->id = job->age = id;
     struct gw_job *before = sched->last_job;
     while (before && before->id > id) /* restored in the order in which jobs were accepted */
         before = before->prev;
@@ -80,6 +80,10 @@ void gw_sched_apply_job_opened(struct gw_sched *sched, const struct gw_fact_job_
     job->session = session;
     job->request = fact->request;
     job->uid = session->remote->uid;
+    if (session->age) {
+        job->age = session->age;
+        job->depth = session->depth;
+    }
     job->user = strdup(session->remote->name);
     GW_MUST_PTR(job->user);
     job->session_next = session->jobs;

@@ -4,7 +4,11 @@
  * unknown or long run time, of a gang, or with GPUs) has a debit of its own; the short ones share
  * the rest and queue behind each other. Where a short one turned out to be long, those behind it
  * may be stranded without a debit: until it ends, or they were taken back. A worker's free slots
- * and memory are its own less the debits of all its lanes. */
+ * and memory are its own less the debits of all its lanes.
+ *
+ * The slots of an attempt that waits for others (blocked) are lent: its debit stays, less its
+ * slots. When it goes on they are taken back whether they are free or not; then the worker is
+ * overdrawn, has nothing free, and what is given back makes that good first. */
 #include "scheduler/core/lane.h"
 
 #include "scheduler/core/need.h"
@@ -71,35 +75,48 @@ static uint32_t debit_slots(const struct gw_lane *lane)
     return lane->shape->alone ? lane->worker->slots : lane->shape->slots;
 }
 
+static void take(struct gw_sched *sched, struct gw_worker *worker, uint32_t slots, uint64_t memory)
+{
+    uint32_t free_slots = slots < worker->slots_free ? slots : worker->slots_free;
+    uint64_t free_memory = memory < worker->memory_free ? memory : worker->memory_free;
+    gw_sched_worker_unlink(sched, worker);
+    worker->slots_free -= free_slots;
+    worker->slots_over += slots - free_slots;
+    worker->memory_free -= free_memory;
+    worker->memory_over += memory - free_memory;
+    sched->slots_free -= free_slots;
+    gw_sched_worker_link(sched, worker);
+}
+
+static void give(struct gw_sched *sched, struct gw_worker *worker, uint32_t slots, uint64_t memory)
+{
+    uint32_t owed_slots = slots < worker->slots_over ? slots : worker->slots_over;
+    uint64_t owed_memory = memory < worker->memory_over ? memory : worker->memory_over;
+    gw_sched_worker_unlink(sched, worker);
+    worker->slots_over -= owed_slots;
+    worker->slots_free += slots - owed_slots;
+    worker->memory_over -= owed_memory;
+    worker->memory_free += memory - owed_memory;
+    sched->slots_free += slots - owed_slots;
+    assert(worker->slots_free <= worker->slots && worker->memory_free <= worker->memory_bytes);
+    gw_sched_worker_link(sched, worker);
+    sched->freed = true;
+}
+
 static void debit(struct gw_sched *sched, struct gw_lane *lane)
 {
-    struct gw_worker *worker = lane->worker;
-    uint32_t slots = debit_slots(lane);
-    assert(worker->slots_free >= slots && worker->memory_free >= lane->shape->memory_bytes);
-    gw_sched_worker_unlink(sched, worker);
-    worker->slots_free -= slots;
-    worker->memory_free -= lane->shape->memory_bytes;
+    take(sched, lane->worker, debit_slots(lane), lane->shape->memory_bytes);
     if (lane->shape->need && !(GW_PLANTED(140) && lane->debits > 0))
-        gw_sched_need_take(worker, lane->shape->need);
-    sched->slots_free -= slots;
-    gw_sched_worker_link(sched, worker);
+        gw_sched_need_take(lane->worker, lane->shape->need);
     lane->debits++;
 }
 
 static void credit(struct gw_sched *sched, struct gw_lane *lane)
 {
-    struct gw_worker *worker = lane->worker;
-    uint32_t slots = debit_slots(lane);
-    gw_sched_worker_unlink(sched, worker);
-    worker->slots_free += slots;
-    worker->memory_free += lane->shape->memory_bytes;
+    give(sched, lane->worker, debit_slots(lane), lane->shape->memory_bytes);
     if (lane->shape->need)
-        gw_sched_need_give(worker, lane->shape->need);
-    sched->slots_free += slots;
-    assert(worker->slots_free <= worker->slots && worker->memory_free <= worker->memory_bytes);
-    gw_sched_worker_link(sched, worker);
+        gw_sched_need_give(lane->worker, lane->shape->need);
     lane->debits--;
-    sched->freed = true;
 }
 
 /* -- The ring of lanes with room -----------------------------------------------------------------
@@ -151,6 +168,8 @@ void gw_sched_lane_enter(struct gw_sched *sched, struct gw_lane *lane,
 {
     lane->attempts++;
     lane->shape->attempts++;
+    assert(prefetched || (lane->worker->slots_free >= debit_slots(lane) &&
+                          lane->worker->memory_free >= lane->shape->memory_bytes));
     if (!prefetched)
         debit(sched, lane);
     if (attempt->is_long)
@@ -189,4 +208,29 @@ bool gw_sched_lane_lengthen(struct gw_sched *sched, struct gw_lane *lane)
     if (lane->debits == lane->longs)
         ring_remove(lane);
     return true;
+}
+
+void gw_sched_lane_lend(struct gw_sched *sched, struct gw_lane *lane, bool is_long)
+{
+    if (!is_long) { /* it runs, whatever was debited for it */
+        if (lane->debits == lane->longs)
+            debit(sched, lane);
+        lane->longs++;
+        if (lane->debits == lane->longs)
+            ring_remove(lane);
+    }
+    lane->blocked++;
+    lane->worker->blocked++;
+    give(sched, lane->worker, debit_slots(lane), 0);
+}
+
+void gw_sched_lane_reclaim(struct gw_sched *sched, struct gw_lane *lane)
+{
+    assert(lane->blocked > 0);
+    lane->blocked--;
+    lane->worker->blocked--;
+    if (GW_PLANTED(90))
+        give(sched, lane->worker, debit_slots(lane), 0);
+    else
+        take(sched, lane->worker, debit_slots(lane), 0);
 }

@@ -20,6 +20,11 @@ void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
  * slot that it could have for itself. */
 bool gw_sched_lane_lengthen(struct gw_sched *sched, struct gw_lane *lane);
 
+/* gw_sched_lane_lend gives back the slots of an attempt that waits for others, which counts as a
+ * long one from now on; gw_sched_lane_reclaim takes them again, also where none are free. */
+void gw_sched_lane_lend(struct gw_sched *sched, struct gw_lane *lane, bool is_long);
+void gw_sched_lane_reclaim(struct gw_sched *sched, struct gw_lane *lane);
+
 /* gw_sched_lane_room is how many more tasks may queue in a lane, `window` to a slot. */
 uint32_t gw_sched_lane_room(const struct gw_lane *lane, uint32_t window);
 

@@ -103,8 +103,11 @@ void gw_sched_need_take(struct gw_worker *worker, const struct gw_need *need)
 {
     for (uint32_t i = 0; i < need->resources.count; i++) {
         struct gw_stock *stock = stock_of(worker, need->resources.items[i].name);
-        assert(stock && stock->free >= need->resources.items[i].amount);
-        stock->free -= need->resources.items[i].amount;
+        uint32_t amount = need->resources.items[i].amount;
+        assert(stock);
+        uint32_t taken = amount < stock->free ? amount : stock->free;
+        stock->free -= taken;
+        stock->over += amount - taken;
     }
 }
 
@@ -112,7 +115,10 @@ void gw_sched_need_give(struct gw_worker *worker, const struct gw_need *need)
 {
     for (uint32_t i = 0; i < need->resources.count; i++) {
         struct gw_stock *stock = stock_of(worker, need->resources.items[i].name);
-        stock->free += need->resources.items[i].amount;
+        uint32_t amount = need->resources.items[i].amount;
+        uint32_t owed = amount < stock->over ? amount : stock->over;
+        stock->over -= owed;
+        stock->free += amount - owed;
         assert(stock->free <= stock->amount);
     }
 }

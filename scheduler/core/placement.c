@@ -23,11 +23,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What takes named resources never queues behind another task: a worker that finds slots free,
+ * those of a task that waits for others, too, begins with what is queued, and no resource was
+ * debited for that. */
 uint32_t gw_sched_window(const struct gw_sched *sched, const struct gw_spec *spec)
 {
     if (spec->message.kind != GW_SPEC_FUNCTION || spec->message.ranks > 0 ||
         spec->message.gpus > 0 || spec->message.gpu_mode == GW_GPU_MODE_IF_ANY ||
-        spec->samples == 0)
+        spec->samples == 0 || (spec->message.resources && *spec->message.resources))
         return 1;
     uint64_t window = GW_WINDOW_TARGET_NS / (spec->mean_ns + 1);
     uint64_t most = sched->options.window ? sched->options.window : GW_WINDOW_MAX;

@@ -1,8 +1,10 @@
 /* Shapes and queues.
  *
- * A shape has a heap of queues, one a (job, priority): by priority, then by the age of the job. A
- * queue gives its smallest row first: rows are in the depth-first order of the graph. A queue that
- * ran empty stays in its heap until it comes to the top. */
+ * A shape has a heap of queues, one a (job, priority): by priority, then by the age of the job.
+ * What tasks submitted has the age of their own job and comes before what that still has waiting,
+ * the deepest first: else all tasks of a job would begin, and wait, before anything that they wait
+ * for runs. A queue gives its smallest row first: rows are in the depth-first order of the graph. A
+ * queue that ran empty stays in its heap until it comes to the top. */
 #include "scheduler/core/queue.h"
 
 #include "scheduler/core/need.h"
@@ -113,6 +115,10 @@ static bool queue_less(const struct gw_queue *a, const struct gw_queue *b)
 {
     if (a->priority != b->priority)
         return a->priority > b->priority;
+    if (a->job->age != b->job->age)
+        return a->job->age < b->job->age;
+    if (a->job->depth != b->job->depth)
+        return a->job->depth > b->job->depth;
     return a->job->id < b->job->id;
 }
 

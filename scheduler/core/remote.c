@@ -7,6 +7,7 @@
 
 #include "scheduler/core/cancel.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/nested.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
@@ -24,11 +25,18 @@ struct gw_remote *gw_sched_remote_find(const struct gw_sched *sched, gw_peer pee
 
 int gw_sched_remote_on_open(struct gw_sched *sched, const struct gw_event *event)
 {
-    if (event->role != GW_ROLE_CLIENT && event->role != GW_ROLE_WORKER)
+    uint32_t attempt = GW_NONE;
+    if (event->role != GW_ROLE_CLIENT && event->role != GW_ROLE_WORKER &&
+        event->role != GW_ROLE_TASK)
         return GW_EPROTO;
     if (gw_sched_remote_find(sched, event->peer))
         return GW_EPROTO;
-    GW_FACT(sched, remote_opened, .event = event, .id = sched->next_remote);
+    if (event->role == GW_ROLE_TASK) {
+        int rc = gw_sched_nested_find(sched, event, &attempt);
+        if (rc < 0)
+            return rc;
+    }
+    GW_FACT(sched, remote_opened, .event = event, .id = sched->next_remote, .attempt = attempt);
     struct gw_remote *remote = gw_sched_remote_find(sched, event->peer);
     struct gw_msg_welcome *welcome = &gw_sched_send(sched, remote, GW_MESSAGE_welcome)->welcome;
     welcome->worker = remote->worker ? remote->worker->id : 0;
@@ -42,6 +50,7 @@ static struct gw_session *session_new(struct gw_sched *sched, struct gw_remote *
     struct gw_session *session = calloc(1, sizeof *session);
     GW_MUST_PTR(session);
     session->remote = remote;
+    session->attempt = GW_NONE;
     session->next = sched->sessions;
     if (sched->sessions)
         sched->sessions->prev = session;
@@ -65,6 +74,8 @@ void gw_sched_apply_remote_opened(struct gw_sched *sched, const struct gw_fact_r
         gw_sched_worker_new(sched, remote);
     else
         remote->session = session_new(sched, remote);
+    if (fact->attempt != GW_NONE)
+        gw_sched_nested_begin(sched, fact->attempt, remote->session);
 }
 
 int gw_sched_remote_accepts(struct gw_sched *sched, struct gw_remote *remote,
@@ -128,6 +139,8 @@ void gw_sched_apply_session_closed(struct gw_sched *sched,
     if (session->next)
         session->next->prev = session->prev;
     sched->session_count--;
+    if (session->attempt != GW_NONE)
+        sched->attempts.items[session->attempt].session = NULL;
     if (sched->session_count == 0)
         sched->idle_since_ns = sched->now_ns;
     gw_sched_outbox_forget(sched, NULL, session);

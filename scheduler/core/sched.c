@@ -12,6 +12,7 @@
 #include "scheduler/core/durable.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/nested.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/placement.h"
@@ -92,6 +93,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->retried);
     gw_array_deinit(&sched->ending);
     gw_array_deinit(&sched->delays);
+    gw_array_deinit(&sched->orphaned);
     gw_array_deinit(&sched->aging);
     gw_array_deinit(&sched->hungry);
     gw_array_deinit(&sched->stubs);
@@ -285,6 +287,9 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
         return gw_sched_on_ended(sched, worker, &message->ended);
     case GW_MESSAGE_started:
         return gw_sched_on_started(sched, worker, &message->started);
+    case GW_MESSAGE_task_blocked:
+        gw_sched_nested_on_blocked(sched, worker, &message->task_blocked);
+        return 0;
     case GW_MESSAGE_rank_ready:
         return gw_sched_gang_on_ready(sched, worker, &message->rank_ready);
     case GW_MESSAGE_object_lost:

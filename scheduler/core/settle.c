@@ -9,6 +9,7 @@
 #include "scheduler/core/cancel.h"
 #include "scheduler/core/gate.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/nested.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
@@ -214,6 +215,7 @@ static void settle_unwanted(struct gw_sched *sched)
 void gw_sched_settle(struct gw_sched *sched)
 {
     do {
+        gw_sched_nested_settle(sched);
         settle_lost(sched);
         settle_retried(sched);
         if (sched->lost.count || sched->retried.count)
@@ -229,6 +231,6 @@ void gw_sched_settle(struct gw_sched *sched)
     } while (sched->lost.count || sched->retried.count || sched->doomed.count ||
              sched->reopened.count || sched->unwanted.count || sched->idle.count ||
              sched->ending.count || sched->revisited.count || sched->stubs.count ||
-             sched->ungated.count);
+             sched->ungated.count || sched->orphaned.count);
     gw_sched_jobs_tidy(sched);
 }

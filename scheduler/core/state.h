@@ -119,6 +119,9 @@ struct gw_session {
     struct gw_done_rows done;
     bool dirty;           /* has rows to send */
     struct gw_map shares; /* request -> struct gw_share * */
+    uint32_t attempt;     /* place of the attempt that it is inside of; GW_NONE: a client's */
+    uint64_t age;         /* of what it submits; 0: the jobs' own */
+    uint32_t depth;
 };
 
 /* Who is told of a task's end, and as what. */
@@ -247,6 +250,8 @@ struct gw_follower {
 
 struct gw_job {
     uint64_t id;
+    uint64_t age;   /* the id of the job at the root, where tasks of it submitted this one */
+    uint32_t depth; /* how many tasks lie between */
     uint8_t state;
     bool detached, compacted, cancelled;
     uint32_t uid;
@@ -334,8 +339,10 @@ struct gw_lane {
     struct gw_worker *worker;
     struct gw_shape *shape;
     uint32_t debits, attempts;
-    uint32_t longs;   /* attempts that hold a debit of their own and let nobody queue behind them */
-    uint32_t may_run; /* while its worker is lost: attempts that may have been running */
+    uint32_t longs; /* attempts that hold a debit of their own and let nobody queue behind them */
+    uint32_t
+        blocked; /* of the longs: they wait for others, and the slots of their debits are lent */
+    uint32_t may_run;            /* while its worker is lost: attempts that may have been running */
     struct gw_lane *prev, *next; /* shape->room; NULL: not in it */
 };
 
@@ -352,6 +359,7 @@ struct gw_gpu {
 struct gw_stock {
     const char *name;
     uint32_t amount, free;
+    uint32_t over; /* overdrawn, as slots_over of a worker is */
 };
 
 /* Rows of an `assign`. */
@@ -388,6 +396,10 @@ struct gw_worker {
     uint64_t incarnation;
     uint32_t slots, slots_free, gpu_count, gpus_free;
     uint64_t memory_bytes, memory_free;
+    uint32_t
+        slots_over; /* overdrawn: taken though none was free; made good by what is given back */
+    uint64_t memory_over;
+    uint32_t blocked; /* attempts */
     struct gw_gpu *gpus;
     struct gw_stock *stock;
     uint32_t stock_count;
@@ -423,6 +435,8 @@ struct gw_attempt {
     uint32_t gpus;
     uint8_t state;
     bool is_long;
+    bool blocked;               /* it waits for others; its slots are lent */
+    struct gw_session *session; /* of its task's client; NULL: none */
 };
 
 /* Where a rank goes. */
@@ -550,6 +564,7 @@ struct gw_sched {
     GW_ARRAY(uint64_t) hungry;        /* ranges of which more rows can be made, perhaps, by id */
     GW_ARRAY(struct gw_stub) stubs;   /* blocks of ranges of which all rows are closed */
     GW_ARRAY(uint64_t) ungated;       /* jobs that may start now, or never, by id */
+    GW_ARRAY(gw_peer) orphaned;       /* clients inside of attempts that have ended */
     GW_ARRAY(uint64_t) aging;         /* ended jobs of which something can be freed, perhaps */
     GW_ARRAY(uint64_t) revisited;     /* jobs whose questions can be answered now, by id */
     GW_ARRAY(uint64_t) followed;      /* jobs with questions that were placed, by id */

@@ -67,7 +67,7 @@ static void task_cancelled(struct gw_sched *sched, struct gw_job *job, uint32_t 
 
 /* What was to run soon behind a short task runs late behind a long one: where no slot is left for
  * it in this lane, the worker is asked to give back what it has not begun. */
-static void take_back(struct gw_sched *sched, const struct gw_lane *lane)
+void gw_sched_take_back(struct gw_sched *sched, const struct gw_lane *lane)
 {
     if (lane->debits > lane->longs || lane->attempts == lane->longs)
         return;
@@ -96,7 +96,7 @@ int gw_sched_on_started(struct gw_sched *sched, struct gw_worker *worker,
         bool was_long = sched->attempts.items[slot].is_long;
         GW_FACT(sched, attempt_started, .slot = slot);
         if (!was_long)
-            take_back(sched, sched->attempts.items[slot].lane);
+            gw_sched_take_back(sched, sched->attempts.items[slot].lane);
     }
     return 0;
 }
@@ -218,6 +218,19 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
     return ++charges->uncharged < GW_UNCHARGED_MAX;
 }
 
+/* A text that is too long for what is left of `bytes` loses its beginning: where tasks wait for
+ * tasks, each puts its own name before the first cause. */
+static const char *end_of(const char *why, size_t used, size_t bytes)
+{
+    size_t length = strlen(why), room = used + 1 < bytes ? bytes - used - 1 : 0;
+    if (length <= room)
+        return why;
+    why += length - room;
+    while ((*why & 0xc0) == 0x80) /* not in the middle of a character */
+        why++;
+    return why;
+}
+
 /* "task name (task 3 of job 7) on host a: killed by signal 9" and the last lines of its stderr. */
 static void failure_text(const struct gw_verdict *verdict, char *text, size_t bytes)
 {
@@ -225,9 +238,11 @@ static void failure_text(const struct gw_verdict *verdict, char *text, size_t by
     char label[128];
     gw_sched_task_label(verdict->job, verdict->index, label, sizeof label);
     const char *why = end->text && *end->text ? end->text : gw_sched_outcome_name(end->outcome);
-    int n = snprintf(text, bytes, "%s (task %u of job %llu)%s%s: %s", label, verdict->index,
-                     (unsigned long long)verdict->job->id, *verdict->where ? ", " : "",
-                     verdict->where, why);
+    int n =
+        snprintf(text, bytes, "%s (task %u of job %llu)%s%s: ", label, verdict->index,
+                 (unsigned long long)verdict->job->id, *verdict->where ? ", " : "", verdict->where);
+    if (n > 0 && (size_t)n < bytes)
+        n += snprintf(text + n, bytes - (size_t)n, "%s", end_of(why, (size_t)n, bytes));
     if (end->stderr_tail && *end->stderr_tail && n > 0 && (size_t)n < bytes)
         (void)snprintf(text + n, bytes - (size_t)n, "\n%s", end->stderr_tail);
 }

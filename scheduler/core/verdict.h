@@ -14,6 +14,10 @@ int gw_sched_on_finished(struct gw_sched *sched, struct gw_worker *worker,
 int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
                       const struct gw_msg_ended *ended);
 
+/* gw_sched_take_back asks a lane's worker for the short attempts that have no debit left to inherit
+ * and were not begun. */
+void gw_sched_take_back(struct gw_sched *sched, const struct gw_lane *lane);
+
 /* gw_sched_verdict_ended ends the attempt at a place otherwise than well, and decides. */
 void gw_sched_verdict_ended(struct gw_sched *sched, uint32_t slot, const struct gw_end *end);
 

@@ -335,7 +335,7 @@ bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *
     if (worker->state != GW_WORKER_READY || worker->slots_free < shape->slots ||
         worker->memory_free < shape->memory_bytes)
         return false;
-    if (shape->alone && (worker->attempts > 0 || worker->slots_free < worker->slots))
+    if (shape->alone && (worker->attempts > worker->blocked || worker->slots_free < worker->slots))
         return false;
     return gw_sched_need_ranks(worker, shape, false) > 0;
 }

@@ -289,7 +289,8 @@ static int on_hello(struct connection *connection, const struct gw_message *mess
                             "this scheduler is Gangway %s (protocol %d), you are %.64s "
                             "(protocol %u): install one version on both sides",
                             GANGWAY_VERSION, GW_PROTOCOL, hello->version, hello->protocol);
-    if (hello->role != GW_ROLE_CLIENT && hello->role != GW_ROLE_WORKER)
+    if (hello->role != GW_ROLE_CLIENT && hello->role != GW_ROLE_WORKER &&
+        hello->role != GW_ROLE_TASK)
         return gw_error_set(error, GW_EPROTO, "role %u has no business here", hello->role);
 
     struct ucred peer;
@@ -309,13 +310,20 @@ static int on_hello(struct connection *connection, const struct gw_message *mess
         .role = hello->role,
         .uid = peer.uid,
         .text = hello->name,
+        .number = hello->attempt,
+        .rank = hello->rank,
     };
-    return step(connection->server, &event);
+    rc = step(connection->server, &event);
+    if (rc < 0)
+        connection->told_core = false;
+    if (rc == GW_ENOENT)
+        return gw_error_set(error, GW_ECLOSED, "the scheduler knows no such task any more");
+    return rc < 0 ? gw_error_set(error, rc, "hello does not fit: %s", gw_error_text(rc)) : 0;
 }
 
 static bool about_programs(const struct connection *connection, uint32_t type)
 {
-    if (connection->role == GW_ROLE_CLIENT)
+    if (connection->role != GW_ROLE_WORKER)
         return type == GW_MESSAGE_program || type == GW_MESSAGE_blob;
     return type == GW_MESSAGE_blob_want;
 }

@@ -449,6 +449,8 @@ void sim_client_take(struct sim *sim, struct client *client, const struct gw_mes
     default:
         sim_fail(sim, "a client is sent %s", gw_message_name(message->type));
     }
+    if (client->work)
+        sim_nested_told(sim, client);
 }
 
 /* -- Life ----------------------------------------------------------------------------------------
@@ -472,9 +474,10 @@ void sim_client_start(struct sim *sim, struct client *client)
 
 void sim_client_closed(struct sim *sim, struct client *client)
 {
-    (void)sim;
     client->alive = false;
     client->conn = NULL;
+    if (client->work)
+        sim_nested_told(sim, client);
 }
 
 void sim_client_kill(struct sim *sim, struct client *client)

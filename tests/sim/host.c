@@ -189,6 +189,9 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
     case GW_EFFECT_LEASE:
         plan_answer(sim, host, effect);
         break;
+    case GW_EFFECT_LINK:
+        sim_nested_link(sim, host, effect);
+        break;
     case GW_EFFECT_CONNECT:
         plan_reach(sim, host, effect);
         break;
@@ -303,6 +306,7 @@ void sim_host_start(struct sim *sim, struct host *host)
         .log_dir = "/log",
         .checkpoint_dir = "/checkpoint",
         .resources = resources,
+        .lent_max = sim->lent_max,
     });
     host->incarnation++;
     host->tick_ns = UINT64_MAX;

@@ -31,6 +31,7 @@ static const struct {
     {"lost-result", "a lost result is not made again"},
     {"early-release", "a result is released while somebody needs it"},
     {"failure-stops", "a failure does not reach what depends on it"},
+    [90] = {"credited-twice", "a task that waited gives its slots back again when it goes on"},
     [120] = {"first-holder", "a result goes when the first of its holders lets go"},
     [130] = {"range-twice", "a number of a range is given out twice"},
     [131] = {"range-ahead", "a range does not wait for its client to take results"},

@@ -31,6 +31,7 @@ struct later {
     int32_t number, signal;
     uint32_t oom;
     void (*run)(struct sim *sim, struct process *process, const struct later *later);
+    void (*plain)(struct sim *sim, struct process *process);
 };
 
 static struct process *process_find(struct host *host, uint64_t pid)
@@ -90,6 +91,27 @@ static void from_runner(struct sim *sim, struct process *process, struct gw_mess
 {
     if (process->link_open)
         say(sim, process->host, process->peer, &process->sent, message, tokens, token_count);
+}
+
+bool sim_process_say(struct sim *sim, struct process *process, struct gw_message *message)
+{
+    struct host *host = process->host;
+    uint64_t pid = process->pid, epoch = process->epoch;
+    from_runner(sim, process, message, NULL, 0);
+    process = host->core ? process_find(host, pid) : NULL;
+    return process && process->epoch == epoch;
+}
+
+static void run_plain(struct sim *sim, struct process *process, const struct later *later)
+{
+    later->plain(sim, process);
+}
+
+void sim_process_later(struct sim *sim, struct process *process, uint64_t in_ns,
+                       void (*run)(struct sim *sim, struct process *process))
+{
+    plan(sim, process, in_ns,
+         (struct later){.epoch = process->epoch, .run = run_plain, .plain = run});
 }
 
 static void from_guardian(struct sim *sim, struct host *host, struct gw_message *message)
@@ -159,7 +181,7 @@ static uint32_t slots_used(const struct host *host)
     uint32_t slots = 0;
     for (size_t i = 0; i < host->processes.count; i++) {
         const struct process *process = host->processes.items[i];
-        if (process->executing && process->rows.count)
+        if (process->executing && process->rows.count && !process->blocked && !process->woke)
             slots += process->rows.items[0].work->slots;
     }
     return slots;
@@ -235,7 +257,7 @@ static void pop_row(struct process *process)
 {
     memmove(process->rows.items, process->rows.items + 1,
             --process->rows.count * sizeof *process->rows.items);
-    process->executing = false;
+    process->executing = process->blocked = process->woke = false;
 }
 
 static void report_done(struct sim *sim, struct process *process)
@@ -258,6 +280,7 @@ static void report_done(struct sim *sim, struct process *process)
         .values = {data, size},
         .run_ns = {&run_ns, 1},
     };
+    sim_nested_end(sim, process);
     pop_row(process);
     process->epoch++;
     row.work->ended_well++;
@@ -288,6 +311,7 @@ static void report_failed(struct sim *sim, struct process *process)
     sim_fault(sim, FAULT_FAIL);
     row.work->failed_ns = sim->now_ns;
     row.work->failed_conn = process->host->scheduler;
+    sim_nested_end(sim, process);
     pop_row(process);
     process->epoch++;
     if (row.rank != GW_RANK_NONE)
@@ -391,6 +415,15 @@ static void begin(struct sim *sim, struct process *process)
         return;
     if (row->rank == 0 && process->runner)
         plan(sim, process, 500, (struct later){.epoch = process->epoch, .run = send_metric});
+    if (sim_nested_begin(sim, process, (int32_t)at))
+        return;
+    sim_process_go_on(sim, process, (int32_t)at);
+}
+
+void sim_process_go_on(struct sim *sim, struct process *process, int32_t execution)
+{
+    const struct work *work = process->rows.items[0].work;
+    bool gang = process->rows.items[0].rank != GW_RANK_NONE;
     uint64_t run_ns = 1000 + sim_below(sim, work->run_ns + 1);
     if (sim_chance(sim, 2)) {
         sim_fault(sim, FAULT_SLOW);
@@ -398,7 +431,7 @@ static void begin(struct sim *sim, struct process *process)
     }
     plan(sim, process, run_ns,
          (struct later){.epoch = process->epoch,
-                        .number = (int32_t)at,
+                        .number = execution,
                         .run = gang ? on_collective : end_execution});
 }
 
@@ -508,6 +541,8 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
         take_assign(sim, process, &message.assign, effect);
     else if (message.type == GW_MESSAGE_gang_go)
         take_go(sim, process, &message.gang_go);
+    else if (message.type == GW_MESSAGE_task_taken)
+        sim_nested_taken(sim, process);
     gw_buffer_deinit(&buffer);
     gw_arena_deinit(&arena);
 }
@@ -518,6 +553,7 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
 void sim_process_free(struct sim *sim, struct process *process)
 {
     leave_collective(sim, process);
+    sim_nested_end(sim, process);
     gw_array_deinit(&process->rows);
     free(process);
 }
@@ -556,6 +592,9 @@ static void exit_now(struct sim *sim, struct process *process, int32_t code, int
 {
     bool orphans = process->rows.count && process->rows.items[0].work->orphans;
     leave_collective(sim, process);
+    if (process->blocked)
+        sim_fault(sim, FAULT_BLOCKED_DEATH);
+    sim_nested_end(sim, process);
     if (process->rank_state != RANK_EXITED)
         gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_EXITED);
     process->alive = false;
@@ -591,7 +630,7 @@ void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bu
     bool earlier = process->kill_ns && process->kill_ns <= kill_ns;
     if (!earlier)
         process->kill_ns = kill_ns;
-    if (!process->up && sim_chance(sim, 20)) { /* it would not have started anyway */
+    if (!process->up && sim_chance(sim, 50)) { /* it would not have started anyway */
         plan(sim, process, sim_below(sim, MS),
              (struct later){.epoch = ++process->epoch, .number = GW_ESTART, .run = on_up});
         return;

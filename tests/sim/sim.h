@@ -69,7 +69,15 @@ enum {
     X(AHEAD, "range as far ahead as its client lets it")                                           \
     X(STREAM, "graph of a stream")                                                                 \
     X(STREAM_REFUSED, "stream refused in its middle")                                              \
-    X(GATE, "job after another job")
+    X(GATE, "job after another job")                                                               \
+    X(INSIDE, "task submitted tasks")                                                              \
+    X(NO_LINK, "no connection for a task")                                                         \
+    X(BLOCKED, "task waited for its own")                                                          \
+    X(TAKEN, "tasks taken from behind one that waits")                                             \
+    X(OVERDRAWN, "task went on where no slot was free")                                            \
+    X(BLOCKED_DEATH, "task died while it waited")                                                  \
+    X(TOO_MANY_WAIT, "too many tasks waited on a worker")                                          \
+    X(LEFT, "task left what it had submitted")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -104,7 +112,10 @@ struct work {
     bool oom, hangs, deaf, orphans, infeasible;
     uint32_t collectives;
     bool target, held;
-    bool cancelled; /* somebody asked for it, or for what it depends on */
+    uint32_t children; /* tasks that it submits from inside */
+    uint32_t depth;    /* of tasks around it */
+    bool leaves;       /* it does not wait for them */
+    bool cancelled;    /* somebody asked for it, or for what it depends on */
     uint32_t started, ended_well, gangs, deaths;
     enum told told;
     bool retried;
@@ -197,6 +208,8 @@ struct process {
     uint32_t collective;
     uint64_t sent; /* sequence */
     uint64_t kill_ns;
+    struct client *inside; /* of what it executes; NULL: none */
+    bool blocked, woke;    /* what it executes waits for others; or did, and runs on */
     struct work *command;
 };
 
@@ -241,6 +254,10 @@ struct share {
 struct client {
     struct sim *sim;
     uint32_t number;
+    struct process *process;    /* that it is inside of; NULL: of none, or that has ended */
+    struct work *work;          /* that the process executes */
+    uint64_t epoch;             /* of the process */
+    int32_t execution;          /* of the work */
     bool alive, greeted, quiet; /* quiet: submits no more */
     struct conn *conn;
     uint64_t term, session, sent, next_request;
@@ -283,7 +300,9 @@ struct sim {
     uint32_t host_count;
     struct client clients[CLIENTS_MAX];
     uint32_t client_count;
-    GW_ARRAY(struct work *) work; /* by id - 1 */
+    GW_ARRAY(struct client *) insiders; /* clients inside of tasks, also those that have ended */
+    uint32_t lent_max;                  /* of every worker; 0: what is usual */
+    GW_ARRAY(struct work *) work;       /* by id - 1 */
     GW_ARRAY(struct sim_job *) jobs;
     struct gw_map contents; /* token -> hash of what is behind it */
     struct gw_map sizes;    /* token -> bytes */
@@ -355,6 +374,12 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
 void sim_process_free(struct sim *sim, struct process *process);
 /* sim_process_die has some process of a host die for no reason. */
 void sim_process_die(struct sim *sim, struct host *host);
+/* sim_process_say says something as a runner; false where the process is gone after that, or does
+ * something else. sim_process_later runs something on it unless its epoch has changed by then. */
+bool sim_process_say(struct sim *sim, struct process *process, struct gw_message *message);
+void sim_process_later(struct sim *sim, struct process *process, uint64_t in_ns,
+                       void (*run)(struct sim *sim, struct process *process));
+void sim_process_go_on(struct sim *sim, struct process *process, int32_t execution);
 uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt);
 void sim_gangs_free(struct sim *sim);
 
@@ -386,7 +411,22 @@ bool sim_shares_settled(const struct client *client);
 size_t sim_published_tokens(struct sim *sim);
 void sim_shares_free(struct client *client);
 
+/* -- nested.c: tasks that submit tasks */
+/* sim_nested_begin has the task of a process ask for a client, and tells whether it does: then its
+ * execution goes on with sim_process_go_on. */
+bool sim_nested_begin(struct sim *sim, struct process *process, int32_t execution);
+/* sim_nested_link opens the connection that a worker wants for a task of its own. */
+void sim_nested_link(struct sim *sim, struct host *host, const struct gw_effect *effect);
+void sim_nested_taken(struct sim *sim, struct process *process);
+/* sim_nested_told follows whatever a client inside of a task is told, and its end. */
+void sim_nested_told(struct sim *sim, struct client *client);
+/* sim_nested_end ends the client of what a process executed. */
+void sim_nested_end(struct sim *sim, struct process *process);
+void sim_nested_free(struct sim *sim);
+
 /* -- work.c */
+struct sim_job *sim_job_make_inside(struct sim *sim, struct client *client,
+                                    const struct work *parent);
 struct sim_job *sim_job_make(struct sim *sim, struct client *client);
 void sim_job_send_chunk(struct sim *sim, struct sim_job *job);
 uint64_t sim_work_value(const struct work *work, uint32_t rank);

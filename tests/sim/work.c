@@ -61,13 +61,16 @@ bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
     cancelled = cancelled || (job->range && (job->stop || work->dep_count || job->after));
     /* Of a stream, what only a released future needed may be gone before a later graph wants it. */
     cancelled = cancelled || (job->stream && job->gave_up);
+    /* The attempt of a task that submitted it may have ended. */
+    cancelled = cancelled || job->client->work;
     /* A process of its own: its crash is the task's own error, and takes one of its retries. */
     bool alone = work->ranks > 0 || work->kind == GW_SPEC_COMMAND;
     uint64_t crashes = (uint64_t)work->crashes + work->deaths, ends = crashes + work->fails;
     bool own = false;
     switch (code) {
-    case GW_ETASK:
-        own = work->fails > work->retries || (alone && work->fails && ends > work->retries) ||
+    case GW_ETASK: /* one that waits where too many do fails with it, too */
+        own = work->fails > work->retries || (work->children && sim->lent_max) ||
+              (alone && work->fails && ends > work->retries) ||
               (work->ranks && sim->some_did_not_start);
         break;
     case GW_ECRASHED: /* a gang that did not stand in time is said to have crashed, too */
@@ -138,7 +141,7 @@ static void misbehave(struct sim *sim, struct work *work)
         work->wall_ns = 200 * MS + sim_below(sim, 2 * SECOND);
     if (work->hangs && !work->job->detached && sim_chance(sim, 20))
         work->wall_ns = 0; /* somebody has to cancel it */
-    work->deaf = sim_chance(sim, work->hangs ? 60 : 25);
+    work->deaf = sim_chance(sim, work->hangs ? 60 : 40);
     work->orphans = sim_chance(sim, 20);
 }
 
@@ -183,6 +186,15 @@ static void restrict_to(struct sim *sim, struct work *work)
     }
     if (work->retries && sim_chance(sim, 40))
         work->backoff_ns = MS + sim_below(sim, 2 * SECOND);
+}
+
+/* Some submit tasks of their own. */
+static void nest(struct sim *sim, struct work *work)
+{
+    if (work->kind != GW_SPEC_FUNCTION || work->hangs || work->depth > 2 || !sim_chance(sim, 12))
+        return;
+    work->children = 1 + (uint32_t)sim_below(sim, 3);
+    work->leaves = sim_chance(sim, 15);
 }
 
 static bool usable(const struct work *on, const struct sim_job *job)
@@ -256,11 +268,14 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
         struct work *work = work_new(sim, job);
         if (bag) {
             work->run_ns = 50000;
+            if (sim_chance(sim, 20))
+                nest(sim, work);
         } else {
             shape(sim, work);
             depend(sim, work);
             misbehave(sim, work);
             restrict_to(sim, work);
+            nest(sim, work);
         }
         work->target = sim_chance(sim, 60) || i + 1 == rows;
         work->held = work->target;
@@ -272,6 +287,29 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
             large->ranks = RANKS_MAX * 100;
         else
             large->slots = 1000;
+    }
+    return job;
+}
+
+/* What a task submits: small, and never without an end. */
+struct sim_job *sim_job_make_inside(struct sim *sim, struct client *client,
+                                    const struct work *parent)
+{
+    struct sim_job *job = calloc(1, sizeof *job);
+    GW_MUST_PTR(job);
+    job->client = client;
+    job->request = ++client->next_request;
+    GW_MUST(gw_array_push(&client->jobs, job));
+    GW_MUST(gw_array_push(&sim->jobs, job));
+    for (uint32_t i = 0; i < parent->children; i++) {
+        struct work *work = work_new(sim, job);
+        work->depth = parent->depth + 1;
+        work->run_ns = sim_below(sim, 10 * MS);
+        work->retries = 1;
+        work->fails = sim_chance(sim, 8);
+        work->crashes = sim_chance(sim, 4);
+        work->target = work->held = true;
+        nest(sim, work);
     }
     return job;
 }

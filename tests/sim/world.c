@@ -274,6 +274,7 @@ static void make_world(struct sim *sim)
         gw_sched_new(&(struct gw_sched_options){.state_dir = "/sim", .range_block = BLOCK});
     (void)sim_sched_step(
         sim, &(struct gw_event){.type = GW_EVENT_START, .number = 1 + sim_below(sim, 9)});
+    sim->lent_max = sim_chance(sim, 15) ? 2 : 0;
     sim->host_count = 1 + (uint32_t)sim_below(sim, HOSTS_MAX);
     for (uint32_t i = 0; i < sim->host_count; i++) {
         struct host *host = &sim->hosts[i];
@@ -420,6 +421,7 @@ void sim_run(uint64_t seed, bool log)
     gw_sched_free(sim->sched);
     for (uint32_t i = 0; i < sim->client_count; i++)
         sim_client_free(sim, &sim->clients[i]);
+    sim_nested_free(sim);
     sim_conns_free(sim);
     sim_work_free(sim);
     sim_gangs_free(sim);

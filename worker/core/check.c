@@ -18,7 +18,8 @@ static void check_list(const struct gw_node_core *core, const struct gw_runs *li
     assert(list->last == before && list->count == count);
 }
 
-static uint32_t check_process(const struct gw_node_core *core, const struct gw_process *process)
+static uint32_t check_process(const struct gw_node_core *core, const struct gw_process *process,
+                              uint32_t *bound)
 {
     uint64_t load = 0;
     check_list(core, &process->queue,
@@ -38,7 +39,14 @@ static uint32_t check_process(const struct gw_node_core *core, const struct gw_p
         assert(process->runner && process->hello && !process->queue.first && !process->burying);
     if (process->state == GW_PROCESS_BURIED)
         assert(process->link); /* else it was judged */
-    return process->state == GW_PROCESS_BURIED ? 0 : process->slots;
+    assert(!process->lent || process->state != GW_PROCESS_IDLE);
+    if (process->state == GW_PROCESS_BURIED || process->lent)
+        return 0;
+    /* What may run only where a slot was free for it. */
+    if (process->state != GW_PROCESS_IDLE && !process->woke && !process->burying &&
+        process->state != GW_PROCESS_EXITED)
+        *bound += process->slots;
+    return process->slots;
 }
 
 static void check_pool(const struct gw_node_core *core, const struct gw_pool *pool)
@@ -96,18 +104,20 @@ static void check_objects(const struct gw_node_core *core)
 
 void gw_node_core_check(const struct gw_node_core *core)
 {
-    uint32_t slots = 0;
+    uint32_t slots = 0, bound = 0, lent = 0;
     size_t runs = core->waiting.count + core->alone.count + core->held.count, known;
     check_list(core, &core->waiting, GW_SM_NEXT(GW_RUN_WAITING));
     check_list(core, &core->alone, GW_SM_NEXT(GW_RUN_READY));
     check_list(core, &core->held, GW_SM_NEXT(GW_RUN_STANDING));
     for (const struct gw_run *run = core->held.first; run; run = run->next)
-        slots += run->holds_slots ? run->spec->slots : 0;
+        bound += run->holds_slots ? run->spec->slots : 0;
+    slots = bound;
     for (size_t i = 0; i < core->processes.count; i++) {
-        slots += check_process(core, core->processes.items[i]);
+        slots += check_process(core, core->processes.items[i], &bound);
+        lent += core->processes.items[i]->lent;
         runs += core->processes.items[i]->queue.count;
     }
-    assert(slots == core->slots_used && slots <= core->options.slots);
+    assert(slots == core->slots_used && bound <= core->options.slots && lent == core->lent);
     for (size_t i = 0; i < core->pools.count; i++) {
         check_pool(core, core->pools.items[i]);
         runs += core->pools.items[i]->ready.count;

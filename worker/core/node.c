@@ -168,6 +168,8 @@ struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
         core->options.heartbeat_ns = 2 * SECOND;
     if (!core->options.fence_ns)
         core->options.fence_ns = 10 * SECOND;
+    if (!core->options.lent_max)
+        core->options.lent_max = 512;
     if (!core->options.runner_idle_ns)
         core->options.runner_idle_ns = 60 * SECOND;
     core->starving_serial = UINT64_MAX;
@@ -581,6 +583,10 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return gw_result_on_ended(core, process, &message->ended);
     case GW_MESSAGE_rank_ready:
         return gw_gang_on_ready(core, process, &message->rank_ready);
+    case GW_MESSAGE_task_link:
+        return gw_nested_on_link(core, process, &message->task_link);
+    case GW_MESSAGE_task_blocked:
+        return gw_nested_on_blocked(core, process, &message->task_blocked);
     case GW_MESSAGE_metric:
         if (!run || run->attempt != message->metric.attempt)
             return GW_EPROTO;

@@ -31,6 +31,7 @@ struct gw_node_options {
     uint64_t heartbeat_ns;      /* 0: 2 s */
     uint64_t fence_ns;       /* silence of the scheduler after which runners are killed; 0: 10 s */
     uint64_t runner_idle_ns; /* pooled runners end after it; 0: 60 s */
+    uint32_t lent_max; /* tasks that may wait for others at once and lend their slots; 0: 512 */
 };
 
 /* gw_node_core_new makes a core (options are copied); aborts when out of memory, as all of the core

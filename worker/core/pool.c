@@ -1,8 +1,10 @@
 /* Pools: which runner gets which work, when a runner starts, and which idle one makes room.
  *
- * Always: slots_used, the slots of processes not buried and of prepared command ranks, is at most
- * the worker's. Work starts in the order in which it came, pool by pool: what is older and has no
- * room stops what is younger from being handed out, until an idle runner could be ended for it. */
+ * Always: slots_used, the slots of processes not buried (those whose task waits for others apart)
+ * and of prepared command ranks, is at most the worker's, but for tasks that run on after such a
+ * wait: then idle runners beyond that get no work. Work starts in the order in which it came, pool
+ * by pool: what is older and has no room stops what is younger from being handed out, until an idle
+ * runner could be ended for it. */
 #include "worker/core/state.h"
 
 #include "graph/wire/frame.h"
@@ -124,13 +126,16 @@ static uint64_t load_of(const struct gw_run *run)
     return spec->cost_ns + 1;
 }
 
-static bool takes_work(const struct gw_process *process)
+static bool takes_work(const struct gw_node_core *core, const struct gw_process *process)
 {
-    if (!process->link)
+    if (!process->link || process->lent)
         return false;
     const struct gw_run *run = process->queue.first;
-    return process->state == GW_PROCESS_IDLE ||
-           (process->state == GW_PROCESS_BUSY && run && !run->gang && !run->killing);
+    if (process->state == GW_PROCESS_IDLE)
+        return gw_nested_room(core, process);
+    /* Nothing queues for a slot that is overdrawn. */
+    return process->state == GW_PROCESS_BUSY && run && !run->gang && !run->killing &&
+           !(process->woke && core->slots_used > core->options.slots);
 }
 
 static size_t row_bytes(const struct gw_run *run, uint32_t *tokens)
@@ -190,11 +195,11 @@ static void feed_pool(struct gw_node_core *core, struct gw_pool *pool)
 {
     size_t left = 0;
     for (size_t i = 0; i < pool->runners.count; i++)
-        left += takes_work(pool->runners.items[i]);
+        left += takes_work(core, pool->runners.items[i]);
     for (int idle = 1; idle >= 0; idle--)
         for (size_t i = 0; i < pool->runners.count && pool->ready.first; i++) {
             struct gw_process *process = pool->runners.items[i];
-            if (!takes_work(process) || (process->state == GW_PROCESS_IDLE) != idle)
+            if (!takes_work(core, process) || (process->state == GW_PROCESS_IDLE) != idle)
                 continue;
             feed(core, process, (pool->ready.count + left - 1) / (left ? left : 1));
             left -= left > 0;
@@ -213,9 +218,13 @@ struct claim {
     bool starves; /* nothing of it goes on while it waits */
 };
 
-static bool pool_claims(const struct gw_pool *pool)
+/* An idle runner that stays idle waits for slots: another one would have to wait as well. */
+static bool pool_claims(const struct gw_node_core *core, const struct gw_pool *pool)
 {
-    return pool->ready.count > pool->starting && pool->program->code == 0;
+    size_t idle = 0;
+    for (size_t i = 0; core->slots_used > core->options.slots && i < pool->runners.count; i++)
+        idle += pool->runners.items[i]->state == GW_PROCESS_IDLE;
+    return pool->ready.count > pool->starting + idle && pool->program->code == 0;
 }
 
 static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
@@ -228,17 +237,18 @@ static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
         *claim = (struct claim){run, run->pool, run->serial, run->spec->slots, true};
     for (size_t i = 0; i < core->pools.count; i++) {
         struct gw_pool *pool = core->pools.items[i];
-        if (pool_claims(pool) && pool->ready.first->serial < claim->serial)
+        if (pool_claims(core, pool) && pool->ready.first->serial < claim->serial)
             *claim = (struct claim){NULL, pool, pool->ready.first->serial, pool->like->slots,
                                     pool->runners.count == 0};
     }
     return claim->serial != UINT64_MAX;
 }
 
-static struct gw_process *idle_runner(struct gw_pool *pool)
+static struct gw_process *idle_runner(const struct gw_node_core *core, struct gw_pool *pool)
 {
     for (size_t i = 0; i < pool->runners.count; i++)
-        if (pool->runners.items[i]->state == GW_PROCESS_IDLE && pool->runners.items[i]->link)
+        if (pool->runners.items[i]->state == GW_PROCESS_IDLE && pool->runners.items[i]->link &&
+            gw_nested_room(core, pool->runners.items[i]))
             return pool->runners.items[i];
     return NULL;
 }
@@ -246,12 +256,12 @@ static struct gw_process *idle_runner(struct gw_pool *pool)
 /* Ends idle runners, those longest idle first, until `slots` are free or will be. */
 static bool make_room(struct gw_node_core *core, uint32_t slots)
 {
-    uint32_t coming = core->options.slots - core->slots_used;
+    int64_t coming = (int64_t)core->options.slots - core->slots_used;
     for (size_t i = 0; i < core->processes.count; i++)
-        if (core->processes.items[i]->burying &&
+        if (core->processes.items[i]->burying && !core->processes.items[i]->lent &&
             core->processes.items[i]->state != GW_PROCESS_BURIED)
             coming += core->processes.items[i]->slots;
-    while (coming < slots) {
+    while (coming < (int64_t)slots) {
         struct gw_process *victim = NULL;
         for (size_t i = 0; i < core->processes.count; i++) {
             struct gw_process *process = core->processes.items[i];
@@ -269,7 +279,7 @@ static bool make_room(struct gw_node_core *core, uint32_t slots)
 
 static void take_alone(struct gw_node_core *core, struct gw_run *run)
 {
-    struct gw_process *idle = run->pool ? idle_runner(run->pool) : NULL;
+    struct gw_process *idle = run->pool ? idle_runner(core, run->pool) : NULL;
     gw_run_pull(run);
     if (idle) {
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
@@ -296,7 +306,7 @@ static bool serve(struct gw_node_core *core)
     struct claim claim;
     while (oldest_claim(core, &claim)) {
         bool room = core->slots_used + claim.slots <= core->options.slots;
-        bool warm = claim.run && claim.pool && idle_runner(claim.pool);
+        bool warm = claim.run && claim.pool && idle_runner(core, claim.pool);
         if (claim.slots > core->options.slots) {
             char *text = gw_run_text("it needs %u slots, this worker has %u", claim.slots,
                                      core->options.slots);

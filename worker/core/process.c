@@ -150,6 +150,7 @@ void gw_process_next(struct gw_node_core *core, struct gw_process *process)
 {
     struct gw_run *run = process->queue.first;
     process->started_told = false;
+    gw_nested_end(core, process);
     process->head_since_ns = run ? core->now_ns : 0;
     if (process->state != GW_PROCESS_BUSY)
         return;
@@ -380,7 +381,9 @@ static void buried(struct gw_node_core *core, struct gw_process *process)
 {
     leave_pool(process);
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BURIED);
-    core->slots_used -= process->slots;
+    core->slots_used -= process->lent ? 0 : process->slots;
+    core->lent -= process->lent;
+    process->lent = false;
     if (!process->link)
         judge(core, process);
 }

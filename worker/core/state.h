@@ -172,6 +172,8 @@ struct gw_process {
     bool burying; /* by our order: what it says from then on is too late */
     bool started_told;
     bool starts; /* counted in its pool's `starting` */
+    bool lent;   /* its task waits for others: it holds no slots */
+    bool woke;   /* that is over: its task runs on whether there were slots for it or not */
     uint32_t slots;
     struct gw_pool *pool;
     struct gw_node_link *link;
@@ -228,7 +230,8 @@ struct gw_node_core {
     GW_ARRAY(void *) run_chunks;
     struct gw_run *run_spare;
     uint64_t serial, process_id, request;
-    uint32_t slots_used;
+    uint32_t slots_used; /* more than there are only while tasks run on that waited for others */
+    uint32_t lent;       /* processes */
     uint64_t
         starving_serial; /* what came later than this run gets no more runners; or UINT64_MAX */
     uint64_t object_bytes;
@@ -315,6 +318,16 @@ bool gw_pool_has_function(struct gw_pool *pool, struct gw_node_spec *spec);
 void gw_pool_free(struct gw_pool *pool);
 void gw_pool_fail(struct gw_node_core *core, struct gw_pool *pool, const char *text,
                   const struct gw_process *process);
+
+/* -- nested.c: tasks that submit tasks, and wait for them */
+int gw_nested_on_link(struct gw_node_core *core, struct gw_process *process,
+                      const struct gw_msg_task_link *link);
+int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
+                         const struct gw_msg_task_blocked *blocked);
+/* gw_nested_end follows the end of what a process executed. */
+void gw_nested_end(struct gw_node_core *core, struct gw_process *process);
+/* gw_nested_room tells whether an idle runner's slots are free for it to use. */
+bool gw_nested_room(const struct gw_node_core *core, const struct gw_process *process);
 
 /* -- batch.c */
 void gw_batch_send(struct gw_node_core *core, struct gw_process *process,

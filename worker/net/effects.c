@@ -104,6 +104,26 @@ static void effect_abort(struct gw_host *host, const struct gw_effect *effect)
                     error.text);
 }
 
+/* Over unix sockets the task gets the connection itself. Where the scheduler is reached by TLS the
+ * worker would keep the connection, hand the task one end of a socketpair, and pass frames through:
+ * the key is the worker's, and no task may speak in another's name. */
+static void effect_link(struct gw_host *host, const struct gw_effect *effect)
+{
+    struct gw_host_link *link = gw_host_link_find(host, effect->peer.id);
+    struct gw_message message = effect->message;
+    struct gw_error error = {0};
+    int fd = -1;
+    if (!link || link->closed)
+        return; /* the runner is gone */
+    message.task_linked.code =
+        gw_host_connect_task(host, effect->number, effect->count, &fd, &error);
+    if (fd < 0)
+        message.task_linked.text = error.text;
+    gw_host_send(link, &message, &fd, fd >= 0);
+    if (fd >= 0)
+        close(fd);
+}
+
 static void effect_close(struct gw_host *host, uint64_t peer)
 {
     struct gw_host_link *link = gw_host_link_find(host, peer);
@@ -135,6 +155,9 @@ void gw_host_carry_out(struct gw_host *host)
             break;
         case GW_EFFECT_UNLEASE:
             gw_lease_close(&host->leases, effect->number);
+            break;
+        case GW_EFFECT_LINK:
+            effect_link(host, effect);
             break;
         case GW_EFFECT_ABORT:
             effect_abort(host, effect);

@@ -114,6 +114,11 @@ struct gw_host_link *gw_host_link_new(struct gw_host *host, int fd, uint32_t rol
 struct gw_host_link *gw_host_link_find(const struct gw_host *host, uint64_t id);
 int gw_host_listen(struct gw_host *host, struct gw_error *error);
 void gw_host_connect_scheduler(struct gw_host *host);
+/* gw_host_connect_task gives a connection to the scheduler (the caller's) on which hello was said
+ * for a rank of an attempt. GW_EAGAIN where the scheduler has no room for it at the moment, GW_EIO.
+ */
+int gw_host_connect_task(struct gw_host *host, uint64_t attempt, uint32_t rank, int *fd,
+                         struct gw_error *error);
 void gw_host_connect_peer(struct gw_host *host, uint32_t worker, const char *address);
 int gw_host_start_guardian(struct gw_host *host, struct gw_error *error);
 void gw_host_close_links(struct gw_host *host);

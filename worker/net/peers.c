@@ -271,6 +271,37 @@ void gw_host_connect_scheduler(struct gw_host *host)
                                                 .role = GW_ROLE_SCHEDULER});
 }
 
+int gw_host_connect_task(struct gw_host *host, uint64_t attempt, uint32_t rank, int *fd,
+                         struct gw_error *error)
+{
+    struct gw_message message = {.type = GW_MESSAGE_hello, .sequence = 1};
+    message.hello = (struct gw_msg_hello){
+        .protocol = GW_PROTOCOL,
+        .role = GW_ROLE_TASK,
+        .pid = (uint32_t)getpid(),
+        .version = GANGWAY_VERSION,
+        .name = host->options.name,
+        .attempt = attempt,
+        .rank = rank,
+    };
+    struct gw_buffer frame = {0};
+    int opened = connect_to(host->scheduler_path);
+    if (opened < 0)
+        return gw_error_set(error, opened == -EAGAIN ? GW_EAGAIN : GW_EIO,
+                            "cannot connect to the scheduler: %s", strerror(-opened));
+    int rc = gw_message_encode(&message, 0, &frame);
+    /* A new socket takes a frame of this size whole. */
+    if (rc == 0 && send(opened, frame.data, frame.size, MSG_NOSIGNAL) != (ssize_t)frame.size)
+        rc = GW_EIO;
+    gw_buffer_deinit(&frame);
+    if (rc < 0) {
+        close(opened);
+        return gw_error_set(error, rc, "cannot say hello to the scheduler: %s", gw_error_text(rc));
+    }
+    *fd = opened;
+    return 0;
+}
+
 void gw_host_connect_peer(struct gw_host *host, uint32_t worker, const char *address)
 {
     int fd = connect_to(address);

@@ -70,10 +70,17 @@ struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, const int *fds
     return batch;
 }
 
+void gw_batch_skip(struct gw_batch *batch)
+{
+    batch->row = batch->assign.job.count;
+    while (batch->fd_at < batch->fd_count)
+        close(batch->fds[batch->fd_at++]);
+}
+
 void gw_batch_free(struct gw_batch *batch)
 {
-    while (batch && batch->fd_at < batch->fd_count)
-        close(batch->fds[batch->fd_at++]);
+    if (batch)
+        gw_batch_skip(batch);
     free(batch);
 }
 

@@ -46,4 +46,7 @@ struct gw_batch_dep {
 bool gw_batch_row(struct gw_batch *batch, struct gw_batch_row *row);
 int gw_batch_dep(struct gw_batch *batch, struct gw_batch_dep *dep);
 
+/* gw_batch_skip drops the rows that are left; what was given out stays valid. */
+void gw_batch_skip(struct gw_batch *batch);
+
 #endif

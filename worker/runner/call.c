@@ -56,6 +56,7 @@ static void execute(struct seat *seat)
         if (gang->segment >= 0)
             (void)gw_comm_segment_abort(gang->segment, rc, (int)task->rank, NULL);
     }
+    gw_task_end_client(task);
     gw_comm_close(task->comm);
     task->comm = NULL;
 }

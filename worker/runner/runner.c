@@ -59,6 +59,11 @@ struct runner {
     int go_fd; /* -1: none */
     uint64_t control_attempt;
     int control;
+
+    /* of the task's client */
+    struct gw_task_link *linking; /* where the answer to a task_link goes; NULL: none is awaited */
+    struct gw_error link_error;   /* and why there is none; code 0: there is */
+    uint32_t blocked_unanswered;  /* task_blocked that no task_taken has answered */
 };
 
 static void out_of_memory(void) __attribute__((noreturn));
@@ -145,6 +150,55 @@ static void on_go(struct runner *runner, const struct gw_msg_gang_go *go, int fd
     runner->go_attempt = go->attempt;
 }
 
+static uint8_t *copy_of(struct gw_bin bin)
+{
+    uint8_t *copy = malloc(bin.size + 1);
+    if (!copy)
+        out_of_memory();
+    if (bin.size)
+        memcpy(copy, bin.data, bin.size);
+    return copy;
+}
+
+/* Tells whether it took the descriptor. */
+static bool on_linked(struct runner *runner, const struct gw_msg_task_linked *linked, int fd)
+{
+    struct gw_task_link *link = runner->linking;
+    if (!link || linked->attempt != runner->attempt)
+        return false;
+    runner->linking = NULL;
+    runner->link_error.code = 0;
+    if (linked->code < 0 || fd < 0) {
+        (void)gw_error_set(&runner->link_error, linked->code < 0 ? linked->code : GW_EPROTO, "%s",
+                           linked->text);
+        return false;
+    }
+    *link = (struct gw_task_link){.fd = fd,
+                                  .program = copy_of(linked->program),
+                                  .program_bytes = linked->program.size,
+                                  .env = copy_of(linked->env),
+                                  .env_bytes = linked->env.size};
+    return true;
+}
+
+/* While a task waits the worker has what is queued behind it run elsewhere: all that came before
+ * this message and was not begun. The batch of the task itself stays, it may use its memory. */
+static void on_taken(struct runner *runner)
+{
+    struct gw_batch *batch = runner->first;
+    if (runner->blocked_unanswered)
+        runner->blocked_unanswered--;
+    if (!batch)
+        return;
+    gw_batch_skip(batch);
+    for (struct gw_batch *next = batch->next, *after; next; next = after) {
+        after = next->next;
+        gw_batch_free(next);
+    }
+    batch->next = NULL;
+    runner->last = &batch->next;
+}
+
 static void on_refuse(const struct gw_msg_refuse *refuse)
 {
     fprintf(stderr, "gangway: the worker refused this runner: %s\n", refuse->text);
@@ -178,6 +232,12 @@ static void on_message(struct runner *runner, const struct gw_message *message, 
     case GW_MESSAGE_gang_go:
         on_go(runner, &message->gang_go, fd_count ? fds[0] : -1);
         taken = fd_count ? 1 : 0;
+        break;
+    case GW_MESSAGE_task_linked:
+        taken = on_linked(runner, &message->task_linked, fd_count ? fds[0] : -1);
+        break;
+    case GW_MESSAGE_task_taken:
+        on_taken(runner);
         break;
     case GW_MESSAGE_control:
         runner->control_attempt = message->control.attempt;
@@ -291,6 +351,41 @@ static int runner_on_control(void *arg)
     if (told_to_end)
         return GW_STOP;
     return runner->control_attempt == runner->attempt ? runner->control : GW_CONTINUE;
+}
+
+/* -- The task's client ---------------------------------------------------------------------------
+ */
+
+static int runner_on_link(void *arg, struct gw_task_link *link, struct gw_error *error)
+{
+    struct runner *runner = arg;
+    const struct gw_message message = {
+        .type = GW_MESSAGE_task_link,
+        .task_link = {.attempt = runner->attempt, .rank = runner->rank}};
+    runner->linking = link;
+    say(runner, &message);
+    while (runner->linking)
+        (void)listen_once(runner, true);
+    return runner->link_error.code < 0
+               ? gw_error_set(error, runner->link_error.code, "%s", runner->link_error.text)
+               : 0;
+}
+
+static void runner_on_blocked(void *arg, bool blocked)
+{
+    struct runner *runner = arg;
+    const struct gw_message message = {
+        .type = GW_MESSAGE_task_blocked,
+        .task_blocked = {.attempt = runner->attempt, .rank = runner->rank, .blocked = blocked}};
+    runner->blocked_unanswered += blocked;
+    say(runner, &message);
+}
+
+/* Before anything else is begun it must be known what was taken away. */
+static void await_taken(struct runner *runner)
+{
+    while (runner->blocked_unanswered)
+        (void)listen_once(runner, true);
 }
 
 /* -- Executing -----------------------------------------------------------------------------------
@@ -482,6 +577,7 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
         execute(runner, row, &spec);
     }
     gw_task_reset(task);
+    await_taken(runner);
 }
 
 static void run_batches(struct runner *runner)
@@ -503,7 +599,11 @@ void gw_runner_main(int fd)
     static struct runner runner; /* its memory belongs to the process */
     runner.go_fd = -1;
     runner.last = &runner.first;
-    runner.hooks = (struct gw_task_hooks){runner_on_metric, runner_on_control, &runner};
+    runner.hooks = (struct gw_task_hooks){.metric = runner_on_metric,
+                                          .control = runner_on_control,
+                                          .link = runner_on_link,
+                                          .blocked = runner_on_blocked,
+                                          .arg = &runner};
     const char *log_dir = getenv("GANGWAY_LOG_DIR");
     gw_output_init(&runner.output, log_dir && *log_dir ? log_dir : NULL);
     gw_task_init(&runner.task);

@@ -16,8 +16,16 @@ void gw_task_init(struct gw_task *task)
     gw_result_init(&task->result);
 }
 
+void gw_task_end_client(struct gw_task *task)
+{
+    if (task->client)
+        task->client_end(task->client);
+    task->client = NULL;
+}
+
 void gw_task_reset(struct gw_task *task)
 {
+    gw_task_end_client(task);
     gw_comm_close(task->comm);
     gw_value_unref(task->args);
     task->comm = NULL;

@@ -6,6 +6,18 @@
 #include "worker/runner/result.h"
 
 #include <gangway/task.h>
+#include <stdbool.h>
+
+struct gw_client;
+
+/* A connection to the scheduler for a task, on which hello was said, and what its spec says. */
+struct gw_task_link {
+    int fd;
+    uint8_t *program; /* hash; owned by the caller then, as env is */
+    uint32_t program_bytes;
+    uint8_t *env; /* a MessagePack list of "NAME=value" */
+    uint32_t env_bytes;
+};
 
 /* How a task reaches the world; NULL in a task: nobody listens (inline mode). */
 struct gw_task_hooks {
@@ -13,6 +25,10 @@ struct gw_task_hooks {
     void (*metric)(void *arg, int64_t step, const char *name, double value);
     /* what the user wants of a training function: GW_CONTINUE, GW_PAUSE, GW_STOP */
     int (*control)(void *arg);
+    /* a connection for gw_task_client; blocks. GW_EAGAIN: not at the moment; GW_ECLOSED, GW_EIO */
+    int (*link)(void *arg, struct gw_task_link *link, struct gw_error *error);
+    /* the task's thread goes to sleep for others, or goes on */
+    void (*blocked)(void *arg, bool blocked);
     void *arg;
 };
 
@@ -25,7 +41,9 @@ struct gw_task {
     const struct gw_task_hooks *hooks;
     struct gw_error error;
     struct gw_result result;
-    char checkpoint_dir[4096]; /* empty until asked */
+    char checkpoint_dir[4096];                    /* empty until asked */
+    struct gw_client *client;                     /* NULL: not asked for */
+    void (*client_end)(struct gw_client *client); /* closes it, when the task has ended */
 };
 
 /* gw_task_init makes an ordinary task of rank 0 of 1 that has no arguments; set more before it
@@ -33,6 +51,9 @@ struct gw_task {
 void gw_task_init(struct gw_task *task);
 void gw_task_reset(struct gw_task *task);
 void gw_task_deinit(struct gw_task *task);
+
+/* gw_task_end_client closes the task's client, if it has one; reset and deinit do so, too. */
+void gw_task_end_client(struct gw_task *task);
 
 /* gw_task_run calls the function. 0 where it ended well (a result is set: nil, if it gave none),
  * else its negative code, with a text in task->error in any case. */

@@ -1,0 +1,105 @@
+/* Clients inside of tasks.
+ *
+ * The connection comes from the worker, hello said; the program is there already, and the
+ * environment is that of the task's job, so that what it submits may run in the same runners.
+ * A task that waits gives its slots back, but not for a wait that is over in a moment: telling
+ * everybody costs more than that. */
+#include "client/client.h"
+
+#include "client/inline.h"
+#include "graph/base/clock.h"
+#include "worker/runner/task.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_NS (300 * GW_NS_PER_US)
+#define LINK_TIMEOUT_NS (10 * GW_NS_PER_S)
+#define LINK_AGAIN_NS (5 * GW_NS_PER_MS)
+
+int gw_client_sleep(struct gw_client *client, struct gw_waiter *waiter, uint64_t timeout_ns,
+                    size_t *item)
+{
+    const struct gw_task_hooks *hooks = client && client->task ? client->task->hooks : NULL;
+    if (!hooks || timeout_ns <= PATIENCE_NS || !pthread_equal(pthread_self(), client->task_thread))
+        return gw_waiter_next(waiter, timeout_ns, item);
+    int rc = gw_waiter_next(waiter, PATIENCE_NS, item);
+    if (rc != GW_ETIMEDOUT)
+        return rc;
+    hooks->blocked(hooks->arg, true);
+    rc = gw_waiter_next(waiter, timeout_ns == UINT64_MAX ? timeout_ns : timeout_ns - PATIENCE_NS,
+                        item);
+    hooks->blocked(hooks->arg, false);
+    return rc;
+}
+
+/* The scheduler takes connections one after the other, and a large graph now and then. */
+static int get_link(struct gw_task *task, struct gw_task_link *link, struct gw_error *error)
+{
+    uint64_t deadline_ns = gw_clock_now_ns() + LINK_TIMEOUT_NS;
+    int rc;
+    while ((rc = task->hooks->link(task->hooks->arg, link, error)) == GW_EAGAIN &&
+           gw_clock_now_ns() < deadline_ns)
+        nanosleep(&(struct timespec){.tv_nsec = LINK_AGAIN_NS}, NULL);
+    return rc;
+}
+
+/* Its program by hash alone: the scheduler has it, or the task would not run. */
+static int adopt_program(struct gw_client *client, const struct gw_task_link *link)
+{
+    if (link->program_bytes != GW_HASH_BYTES)
+        return GW_EPROTO;
+    client->program = calloc(1, sizeof *client->program);
+    if (!client->program)
+        return GW_ENOMEM;
+    memcpy(client->program->hash, link->program, GW_HASH_BYTES);
+    client->program_ready = true;
+    return gw_buffer_append(&client->env, link->env, link->env_bytes);
+}
+
+static int connect_task(struct gw_client *client, struct gw_task *task, struct gw_error *error)
+{
+    struct gw_task_link link = {.fd = -1};
+    int rc = get_link(task, &link, error);
+    if (rc < 0)
+        return rc;
+    rc = adopt_program(client, &link);
+    if (rc < 0) {
+        close(link.fd);
+        gw_error_set(error, rc, "%s", gw_error_text(rc));
+    } else {
+        rc = gw_client_connect(client, link.fd, false, error);
+    }
+    free(link.program);
+    free(link.env);
+    client->slots = UINT32_MAX;
+    return rc;
+}
+
+struct gw_client *gw_task_client(struct gw_task *task, struct gw_error *error)
+{
+    char name[64];
+    if (task->client)
+        return task->client;
+    snprintf(name, sizeof name, "task %" PRIu32 " of job %" PRIu64, task->index, task->job);
+    struct gw_client *client = gw_client_new(name);
+    if (!client) {
+        gw_error_set(error, GW_ENOMEM, "out of memory");
+        return NULL;
+    }
+    client->inlined = !task->hooks;
+    int rc = client->inlined ? gw_inline_open(client, error) : connect_task(client, task, error);
+    if (rc < 0) {
+        gw_client_unref(client);
+        return NULL;
+    }
+    client->task = task;
+    client->task_thread = pthread_self();
+    task->client = client;
+    task->client_end = gw_client_end;
+    return client;
+}

@@ -1,0 +1,115 @@
+/* Tasks that submit tasks.
+ *
+ * A client inside of a task has a session like any other, bound to its attempt: the user is taken
+ * from the attempt's job, never from a message, and the session ends with the attempt, however that
+ * ends, before anything is placed on what it held. While the task waits for others, the slots of
+ * its attempt are lent: that is between the worker and the core, and no session's business. */
+#include "scheduler/core/nested.h"
+
+#include "scheduler/core/attempt.h"
+#include "scheduler/core/gang_try.h"
+#include "scheduler/core/lane.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/remote.h"
+#include "scheduler/core/verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* -- Sessions ------------------------------------------------------------------------------------
+ */
+
+/* The place of an ordinary task's attempt, or of one rank of a gang's. */
+static uint32_t place_of(const struct gw_sched *sched, uint64_t id, uint32_t rank)
+{
+    uint64_t found;
+    if (!gw_map_get(&sched->gangs, id, &found)) {
+        uint32_t slot = gw_sched_attempt_find(sched, id);
+        return slot != GW_NONE && rank == GW_RANK_NONE && !sched->attempts.items[slot].gang
+                   ? slot
+                   : GW_NONE;
+    }
+    const struct gw_gang_try *gang = (const struct gw_gang_try *)(uintptr_t)found;
+    return rank < gang->count ? gang->ranks[rank].slot : GW_NONE;
+}
+
+int gw_sched_nested_find(const struct gw_sched *sched, const struct gw_event *event, uint32_t *slot)
+{
+    uint32_t at = place_of(sched, event->number, event->rank);
+    if (at == GW_NONE || sched->attempts.items[at].worker->remote->uid != event->uid)
+        return GW_ENOENT;
+    if (sched->attempts.items[at].session)
+        return GW_EEXIST;
+    *slot = at;
+    return 0;
+}
+
+void gw_sched_nested_begin(struct gw_sched *sched, uint32_t slot, struct gw_session *session)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_remote *remote = session->remote;
+    attempt->session = session;
+    session->attempt = slot;
+    session->age = attempt->job->age;
+    session->depth = attempt->job->depth + 1;
+    remote->uid = attempt->job->uid;
+    free(remote->name);
+    remote->name = strdup(attempt->job->user);
+    GW_MUST_PTR(remote->name);
+}
+
+void gw_sched_nested_end(struct gw_sched *sched, struct gw_attempt *attempt)
+{
+    if (attempt->blocked)
+        gw_sched_lane_reclaim(sched, attempt->lane);
+    attempt->blocked = false;
+    if (!attempt->session)
+        return;
+    GW_MUST(gw_array_push(&sched->orphaned, attempt->session->remote->peer));
+    attempt->session->attempt = GW_NONE;
+    attempt->session = NULL;
+}
+
+void gw_sched_nested_settle(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->orphaned.count; i++) {
+        struct gw_remote *remote = gw_sched_remote_find(sched, sched->orphaned.items[i]);
+        if (!remote) /* its connection closed in the same step */
+            continue;
+        gw_sched_close(sched, remote);
+        gw_sched_remote_on_close(sched, remote->peer);
+    }
+    gw_array_clear(&sched->orphaned);
+}
+
+/* -- Waiting -------------------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_attempt_blocked(struct gw_sched *sched,
+                                    const struct gw_fact_attempt_blocked *fact)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    attempt->blocked = fact->blocked;
+    if (!fact->blocked) {
+        gw_sched_lane_reclaim(sched, attempt->lane);
+        return;
+    }
+    gw_sched_lane_lend(sched, attempt->lane, attempt->is_long);
+    attempt->is_long = true;
+}
+
+void gw_sched_nested_on_blocked(struct gw_sched *sched, struct gw_worker *worker,
+                                const struct gw_msg_task_blocked *message)
+{
+    uint32_t slot = gw_sched_attempt_slot(sched, worker, message->attempt, message->rank);
+    if (slot == GW_NONE)
+        slot = gw_sched_gang_slot(sched, worker, message->attempt, message->rank);
+    bool blocked = message->blocked != 0;
+    if (slot == GW_NONE || sched->attempts.items[slot].blocked == blocked)
+        return;
+    if (sched->attempts.items[slot].state == GW_ATTEMPT_SENT)
+        GW_FACT(sched, attempt_started, .slot = slot);
+    GW_FACT(sched, attempt_blocked, .slot = slot, .blocked = blocked);
+    if (blocked)
+        gw_sched_take_back(sched, sched->attempts.items[slot].lane);
+}

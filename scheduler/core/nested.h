@@ -1,0 +1,28 @@
+/* Tasks that submit tasks: the session of a client inside of an attempt, and the slots of an
+ * attempt that waits. */
+#ifndef GW_SCHEDULER_CORE_NESTED_H
+#define GW_SCHEDULER_CORE_NESTED_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_nested_find gives the place of the attempt whose task opens a connection (an OPEN with
+ * role task). GW_ENOENT: it does not live at a worker of that connection's user; GW_EEXIST: it has
+ * a connection already. */
+int gw_sched_nested_find(const struct gw_sched *sched, const struct gw_event *event,
+                         uint32_t *slot);
+
+/* gw_sched_nested_begin binds a session to an attempt: what comes through it is the attempt's
+ * user's and has the age of its job. gw_sched_nested_end follows the end of an attempt: its slots
+ * are no longer lent, and its session ends in this step. For apply functions. */
+void gw_sched_nested_begin(struct gw_sched *sched, uint32_t slot, struct gw_session *session);
+void gw_sched_nested_end(struct gw_sched *sched, struct gw_attempt *attempt);
+
+/* gw_sched_nested_settle closes the sessions of attempts that have ended. */
+void gw_sched_nested_settle(struct gw_sched *sched);
+
+/* gw_sched_nested_on_blocked takes a worker's word that a task waits, or goes on; dropped where the
+ * attempt is not live any more. */
+void gw_sched_nested_on_blocked(struct gw_sched *sched, struct gw_worker *worker,
+                                const struct gw_msg_task_blocked *message);
+
+#endif

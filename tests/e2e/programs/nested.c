@@ -1,0 +1,315 @@
+/* Tasks that submit tasks, against a real cluster; a function a subject, asserts inside. Arguments:
+ * the subject, and a fifo on which tasks say that they are there. */
+#include <gangway/gangway.h>
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* -- Task functions ------------------------------------------------------------------------------
+ */
+
+GW_TASK_DECLARE(fib);
+
+/* Each call waits for two others. */
+static int fib(struct gw_task *task)
+{
+    struct gw_error *error = gw_task_error(task);
+    struct gw_future *futures[2] = {NULL, NULL};
+    struct gw_value *values[2];
+    int64_t n, a, b;
+    if (gw_task_arg_i64(task, 0, &n) < 0)
+        return GW_EINVAL;
+    if (n < 2)
+        return gw_task_return(task, gw_i64(n));
+    struct gw_client *client = gw_task_client(task, error);
+    if (!client)
+        return error->code;
+    int rc = gw_submit(client, &futures[0], error, fib, NULL, gw_i64(n - 1));
+    if (rc == 0)
+        rc = gw_submit(client, &futures[1], error, fib, NULL, gw_i64(n - 2));
+    if (rc == 0)
+        rc = gw_gather(client, futures, 2, values, error);
+    gw_future_release(futures[0]);
+    gw_future_release(futures[1]);
+    if (rc < 0)
+        return rc;
+    (void)gw_value_get_i64(values[0], &a, NULL);
+    (void)gw_value_get_i64(values[1], &b, NULL);
+    gw_value_unref(values[0]);
+    gw_value_unref(values[1]);
+    return gw_task_return(task, gw_i64(a + b));
+}
+GW_TASK(fib);
+
+static int square(struct gw_task *task)
+{
+    int64_t n;
+    if (gw_task_arg_i64(task, 0, &n) < 0)
+        return GW_EINVAL;
+    return gw_task_return(task, gw_i64(n * n));
+}
+GW_TASK(square);
+
+static int number(size_t i, struct gw_value **args, void *arg)
+{
+    (void)arg;
+    args[0] = gw_i64((int64_t)i);
+    return args[0] ? 0 : GW_ENOMEM;
+}
+
+/* Sum of the squares below n: n tasks at once, taken as they end. */
+static int sum_squares(struct gw_task *task)
+{
+    struct gw_error *error = gw_task_error(task);
+    int64_t n, sum = 0, one;
+    if (gw_task_arg_i64(task, 0, &n) < 0)
+        return GW_EINVAL;
+    struct gw_client *client = gw_task_client(task, error);
+    if (!client)
+        return error->code;
+    struct gw_future **futures = calloc((size_t)n, sizeof *futures);
+    struct gw_completions *completions = NULL;
+    const struct gw_map_call call = {
+        .function = &gw_function_square, .count = (size_t)n, .arg_count = 1, .make_args = number};
+    int rc = futures ? gw_map(client, &call, futures, error) : GW_ENOMEM;
+    if (rc == 0)
+        rc = gw_completions_new(futures, (size_t)n, &completions);
+    for (int64_t i = 0; i < n && rc == 0; i++) {
+        size_t at;
+        struct gw_value *value;
+        rc = gw_completions_next(completions, UINT64_MAX, &at);
+        if (rc == 0)
+            rc = gw_future_get(futures[at], 0, &value, error);
+        if (rc < 0)
+            break;
+        (void)gw_value_get_i64(value, &one, NULL);
+        sum += one;
+        gw_value_unref(value);
+    }
+    gw_completions_free(completions);
+    for (int64_t i = 0; futures && i < n; i++)
+        gw_future_release(futures[i]);
+    free(futures);
+    return rc < 0 ? rc : gw_task_return(task, gw_i64(sum));
+}
+GW_TASK(sum_squares);
+
+static void say(const char *fifo, const char *what)
+{
+    FILE *file = fopen(fifo, "w");
+    assert(file);
+    fprintf(file, "%s %d\n", what, (int)getpid());
+    fclose(file);
+}
+
+/* Says that it runs, and stays. */
+static int hang(struct gw_task *task)
+{
+    const char *fifo;
+    if (gw_task_arg_str(task, 0, &fifo) < 0)
+        return GW_EINVAL;
+    say(fifo, "child");
+    for (;;)
+        pause();
+}
+GW_TASK(hang);
+
+/* Has a child that hangs; waits for it for ever, or not at all. */
+static int parent(struct gw_task *task)
+{
+    struct gw_error *error = gw_task_error(task);
+    struct gw_future *future;
+    struct gw_value *value;
+    const char *fifo;
+    bool waits;
+    if (gw_task_arg_str(task, 0, &fifo) < 0 || gw_task_arg_bool(task, 1, &waits) < 0)
+        return GW_EINVAL;
+    struct gw_client *client = gw_task_client(task, error);
+    if (!client)
+        return error->code;
+    if (gw_submit(client, &future, error, hang, NULL, gw_str(fifo)) < 0)
+        return error->code;
+    if (!waits)
+        return gw_task_return(task, gw_i64((int64_t)gw_future_job(future)));
+    say(fifo, "parent");
+    return gw_future_get(future, 0, &value, error);
+}
+GW_TASK(parent);
+
+/* Asks for its own kind for ever. */
+static int bottomless(struct gw_task *task)
+{
+    struct gw_error *error = gw_task_error(task);
+    struct gw_future *future;
+    struct gw_value *value;
+    int64_t n;
+    if (gw_task_arg_i64(task, 0, &n) < 0)
+        return GW_EINVAL;
+    if (n == 0)
+        return gw_task_fail(task, GW_EINVAL, "the bottom");
+    struct gw_client *client = gw_task_client(task, error);
+    GW_TASK_DECLARE(bottomless);
+    if (!client || gw_submit(client, &future, error, bottomless, NULL, gw_i64(n - 1)) < 0)
+        return error->code;
+    int rc = gw_future_get(future, 0, &value, error);
+    gw_future_release(future);
+    return rc;
+}
+GW_TASK(bottomless);
+
+/* Every rank of a gang asks for a task of its own. */
+static int ranks(struct gw_task *task)
+{
+    struct gw_error *error = gw_task_error(task);
+    struct gw_future *future;
+    struct gw_value *value;
+    struct gw_client *client = gw_task_client(task, error);
+    int64_t squared = 0;
+    if (!client || gw_submit(client, &future, error, square, NULL,
+                             gw_i64(10 + (int64_t)gw_task_rank(task))) < 0)
+        return error->code;
+    int rc = gw_future_get(future, 0, &value, error);
+    gw_future_release(future);
+    if (rc < 0)
+        return rc;
+    (void)gw_value_get_i64(value, &squared, NULL);
+    gw_value_unref(value);
+    return gw_task_return(task, gw_i64(squared));
+}
+GW_TASK(ranks);
+
+/* -- Subjects ------------------------------------------------------------------------------------
+ */
+
+static struct gw_client *client;
+static struct gw_error error;
+static const char *fifo;
+
+static int64_t get(struct gw_future *future, uint32_t rank)
+{
+    struct gw_value *value;
+    int64_t n;
+    if (gw_future_get(future, rank, &value, &error) < 0)
+        gw_error_exit(&error);
+    if (gw_value_get_i64(value, &n, &error) < 0)
+        gw_error_exit(&error);
+    gw_value_unref(value);
+    return n;
+}
+
+static void test_fib(void)
+{
+    struct gw_future *future;
+    int rc = gw_submit(client, &future, &error, fib, NULL, gw_i64(9));
+    assert(rc == 0);
+    assert(get(future, 0) == 34);
+    gw_future_release(future);
+}
+
+static void test_many(void)
+{
+    struct gw_future *futures[3];
+    for (int i = 0; i < 3; i++) {
+        int rc = gw_submit(client, &futures[i], &error, sum_squares, NULL, gw_i64(1000 + i));
+        assert(rc == 0);
+    }
+    int64_t sum = 332833500; /* of the squares below 1000 */
+    for (int64_t i = 0; i < 3; i++) {
+        assert(get(futures[i], 0) == sum);
+        sum += (1000 + i) * (1000 + i);
+        gw_future_release(futures[i]);
+    }
+}
+
+static void test_gang(void)
+{
+    struct gw_future *future;
+    int rc = gw_dispatch(client, 2, &future, &error, ranks);
+    assert(rc == 0);
+    assert(get(future, 0) == 100 && get(future, 1) == 121);
+    gw_future_release(future);
+}
+
+/* What a task submitted and did not wait for ends with it. */
+static void test_leaves(void)
+{
+    struct gw_future *future;
+    int exit_code,
+        rc = gw_submit(client, &future, &error, parent, NULL, gw_str(fifo), gw_bool(false));
+    assert(rc == 0);
+    uint64_t child = (uint64_t)get(future, 0);
+    rc = gw_job_wait(client, child, UINT64_MAX, &exit_code, &error);
+    assert(rc == GW_ECANCELLED);
+    gw_future_release(future);
+}
+
+/* A task that dies while it waits: the test kills it. */
+static void test_killed(void)
+{
+    struct gw_future *future;
+    struct gw_value *value;
+    int rc = gw_submit(client, &future, &error, parent, NULL, gw_str(fifo), gw_bool(true));
+    assert(rc == 0);
+    rc = gw_future_get(future, 0, &value, &error);
+    assert(rc == GW_ECRASHED);
+    gw_future_release(future);
+}
+
+static void test_limits(void)
+{
+    static const struct gw_task_options limit = {.wall_ns = UINT64_C(300000000),
+                                                 .grace_ns = 1000000};
+    struct gw_future *future;
+    struct gw_value *value;
+    int rc = gw_submit(client, &future, &error, parent, &limit, gw_str(fifo), gw_bool(true));
+    assert(rc == 0);
+    rc = gw_future_get(future, 0, &value, &error);
+    assert(rc == GW_ETIMEDOUT);
+    gw_future_release(future);
+}
+
+/* Deeper than tasks may wait inside one another. */
+static void test_bottomless(void)
+{
+    struct gw_future *future;
+    struct gw_value *value;
+    int rc = gw_submit(client, &future, &error, bottomless, NULL, gw_i64(30));
+    assert(rc == 0);
+    rc = gw_future_get(future, 0, &value, &error);
+    assert(rc == GW_ETASK && strstr(error.text, "the bottom"));
+    gw_future_release(future);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+        uint32_t slots, workers;
+    } subjects[] = {
+        {"fib", test_fib, 1, 1},       {"fib2", test_fib, 4, 2},
+        {"many", test_many, 1, 1},     {"gang", test_gang, 2, 1},
+        {"leaves", test_leaves, 1, 1}, {"killed", test_killed, 1, 1},
+        {"limits", test_limits, 1, 1}, {"bottomless", test_bottomless, 1, 1},
+    };
+    gw_init(&argc, &argv);
+    assert(argc == 3);
+    fifo = argv[2];
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+        if (strcmp(argv[1], subjects[i].name) != 0)
+            continue;
+        const struct gw_client_options options = {.slots = subjects[i].slots,
+                                                  .workers = subjects[i].workers};
+        if (gw_client_open(&options, &client, &error) < 0)
+            gw_error_exit(&error);
+        subjects[i].run();
+        gw_client_close(client);
+        printf("%s: well\n", argv[1]);
+        return 0;
+    }
+    return 2;
+}

@@ -1,0 +1,119 @@
+/* Tasks that submit tasks: their connection to the scheduler, and their slots while they wait.
+ *
+ * Always: a process whose task waits (lent) holds no slots and is given nothing; what was queued
+ * behind its task goes back to the scheduler, which has debited nothing for it but what that task
+ * still has, and runs somewhere else: else it might wait for what waits for it. When the wait is
+ * over the task runs on at once: slots_used may be more than there are, until so many tasks have
+ * ended or wait. Its runner may be idle then and stay so: it is warm for the next task that waits.
+ */
+#include "worker/core/state.h"
+
+/* The run that a runner speaks of: only what it executes can ask anything. */
+static struct gw_run *executed(const struct gw_process *process, uint64_t attempt, uint32_t rank)
+{
+    struct gw_run *run = process->queue.first;
+    return run && run->attempt == attempt && run->rank == rank && gw_run_executes(run) ? run : NULL;
+}
+
+int gw_nested_on_link(struct gw_node_core *core, struct gw_process *process,
+                      const struct gw_msg_task_link *link)
+{
+    const struct gw_run *run = executed(process, link->attempt, link->rank);
+    if (!run)
+        return process->queue.first && process->queue.first->state == GW_RUN_ENDING ? 0 : GW_EPROTO;
+    struct gw_msg_task_linked linked = {
+        .attempt = link->attempt,
+        .text = "",
+        .program = run->spec->message.program,
+        .env = run->spec->message.env,
+    };
+    if (!core->registered) {
+        linked.code = GW_ECLOSED;
+        linked.text = "this worker has lost its scheduler";
+        gw_core_send(core, process->link, GW_MESSAGE_task_linked)->message.task_linked = linked;
+        return 0;
+    }
+    struct gw_effect *effect = gw_core_send(core, process->link, GW_MESSAGE_task_linked);
+    effect->type = GW_EFFECT_LINK;
+    effect->number = link->attempt;
+    effect->count = link->rank;
+    effect->message.task_linked = linked;
+    return 0;
+}
+
+static void tell(struct gw_node_core *core, const struct gw_msg_task_blocked *blocked)
+{
+    if (core->registered)
+        gw_core_send(core, core->scheduler, GW_MESSAGE_task_blocked)->message.task_blocked =
+            *blocked;
+}
+
+static void reclaim(struct gw_node_core *core, struct gw_process *process)
+{
+    process->lent = false;
+    core->lent--;
+    core->slots_used += process->slots;
+}
+
+static void lend(struct gw_node_core *core, struct gw_process *process, const struct gw_run *run)
+{
+    process->lent = true;
+    process->woke = false;
+    core->lent++;
+    core->slots_used -= process->slots;
+    while (process->queue.last != run) {
+        struct gw_run *behind = process->queue.last;
+        behind->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        behind->end.text = gw_core_strdup("the task before it in its runner waits for others");
+        gw_run_tell(core, behind);
+    }
+}
+
+int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
+                         const struct gw_msg_task_blocked *blocked)
+{
+    struct gw_run *run = executed(process, blocked->attempt, blocked->rank);
+    if (!run)
+        return process->queue.first && process->queue.first->state == GW_RUN_ENDING ? 0 : GW_EPROTO;
+    if (!blocked->blocked) {
+        if (process->lent) {
+            reclaim(core, process);
+            process->woke = true;
+            tell(core, blocked);
+        }
+        return 0;
+    }
+    if (!process->lent && core->lent == core->options.lent_max) {
+        struct gw_run_end end = {.outcome = GW_OUTCOME_FAILED, .code = GW_ELIMIT};
+        end.text = gw_run_text("it waits for other tasks, as %u others on this worker do: more "
+                               "cannot wait inside one another (a recursion without an end?)",
+                               core->lent);
+        gw_run_end(core, run, end, run->spec->message.fail_grace_ns);
+        return 0;
+    }
+    if (!process->lent) {
+        lend(core, process, run);
+        tell(core, blocked);
+    }
+    gw_core_send(core, process->link, GW_MESSAGE_task_taken)->message.task_taken.attempt =
+        blocked->attempt;
+    return 0;
+}
+
+void gw_nested_end(struct gw_node_core *core, struct gw_process *process)
+{
+    if (process->lent)
+        reclaim(core, process);
+    process->woke = false;
+}
+
+bool gw_nested_room(const struct gw_node_core *core, const struct gw_process *process)
+{
+    if (core->slots_used <= core->options.slots)
+        return true;
+    uint32_t idle = 0;
+    for (size_t i = 0; i < core->processes.count; i++)
+        if (core->processes.items[i]->state == GW_PROCESS_IDLE)
+            idle += core->processes.items[i]->slots;
+    return core->slots_used - idle + process->slots <= core->options.slots;
+}
