@@ -8,6 +8,7 @@
 #define GW_DEP_ALL UINT32_MAX
 #define GW_DEP_AFTER (UINT32_MAX - 1)
 #define GW_INDEX_ALL UINT32_MAX
+#define GW_DEP_HERE UINT32_MAX /* as dep_worker */
 
 enum gw_role {
     GW_ROLE_CLIENT = 1,

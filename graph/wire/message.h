@@ -11,7 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GW_PROTOCOL = 1 }; /* runners of protocol N and N-1 are served */
+enum {
+    GW_PROTOCOL = 2,      /* runners of protocol N and N-1 are served */
+    GW_PROTOCOL_HEIRS = 2 /* from here on, a runner knows GW_DEP_HERE */
+};
 
 /* How large a value may be to travel inside a message; larger ones go by descriptor. */
 enum { GW_INLINE_BYTES_MAX = 4096 };

@@ -203,6 +203,11 @@ static void push_deps(struct gw_sched *sched, struct gw_worker *worker, struct g
         assert(known);
         uint32_t at =
             gw_sched_object_of(sched, from.job, from.index, rank == GW_DEP_ALL ? 0 : rank);
+        if (at == GW_NONE) { /* an attempt at this worker makes it */
+            push_dep(rows, &(struct dep_row){from.job->id, from.job->tasks.attempt[from.index],
+                                             from.index, rank, GW_DEP_HERE, 0});
+            continue;
+        }
         if (rank != GW_DEP_ALL) {
             push_object(sched, worker, at, &inlined);
             continue;

@@ -4,6 +4,7 @@
  * earlier life of a place, or of the scheduler, finds nothing. */
 #include "scheduler/core/attempt.h"
 
+#include "scheduler/core/handover.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/nested.h"
@@ -106,6 +107,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->index = options->index;
     attempt->rank = options->rank;
     attempt->is_long = options->is_long;
+    attempt->handed = options->handed;
     attempt->gpus = gw_sched_shape_gpus(options->shape);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_SENT);
 
@@ -122,6 +124,8 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     gw_sched_lane_enter(sched, attempt->lane, attempt, options->prefetched);
     if (attempt->gpus)
         take_gpus(sched, attempt, slot);
+    if (!attempt->is_long)
+        gw_sched_handover_note(sched, slot);
     return slot;
 }
 
@@ -158,7 +162,9 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     struct gw_worker *worker = attempt->worker;
     if (fact->well)
         measure(&attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]], fact->run_ns);
-    gw_sched_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
+    if (!attempt->handed)
+        gw_sched_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
+    gw_sched_handover_freed(sched, worker);
 
     if (attempt->prev != GW_NONE)
         sched->attempts.items[attempt->prev].next = attempt->next;

@@ -27,7 +27,7 @@ struct gw_attempt_new {
     struct gw_worker *worker;
     struct gw_shape *shape;
     struct gw_gang_try *gang;
-    bool prefetched, is_long;
+    bool prefetched, is_long, handed;
 };
 uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_new *options);
 

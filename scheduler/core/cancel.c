@@ -53,6 +53,7 @@ void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
         gw_sched_announce_task(sched, job, row);
         break;
     case GW_TASK_PLACED:
+    case GW_TASK_HANDED:
         GW_FACT(sched, task_cancelling, .job = job, .index = row);
         kill_task(sched, job, row, cancel);
         break;

@@ -150,7 +150,7 @@ struct tally {
 static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
 {
     uint8_t state = job->tasks.state[row];
-    if (state != GW_TASK_PLACED && state != GW_TASK_CANCELLING)
+    if (state != GW_TASK_PLACED && state != GW_TASK_CANCELLING && state != GW_TASK_HANDED)
         return;
     uint64_t value;
     if (job->specs.items[job->tasks.spec[row]].message.ranks > 0) {
@@ -177,6 +177,8 @@ static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *
     assert(attempt->id == job->tasks.attempt[row] && attempt->state != GW_ATTEMPT_FREE);
     assert(attempt->job == job && attempt->index == row && !attempt->gang);
     assert(state != GW_TASK_CANCELLING || attempt->state == GW_ATTEMPT_KILLED);
+    assert(state == GW_TASK_CANCELLING || attempt->handed == (state == GW_TASK_HANDED));
+    assert(!attempt->handed || !attempt->is_long || attempt->state != GW_ATTEMPT_SENT);
 }
 
 static void check_edges(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
@@ -212,6 +214,7 @@ static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_
     bool delayed = (tasks->flags[row] & GW_TASK_DELAYED) != 0;
     assert(!delayed || state == GW_TASK_WAITING);
     assert(state != GW_TASK_WAITING || tasks->waiting[row] > 0 || delayed);
+    assert(state != GW_TASK_HANDED || tasks->waiting[row] > 0);
     assert((tasks->object[row] != GW_NONE) == (state == GW_TASK_DONE));
     assert(state != GW_TASK_DONE || tasks->users[row] > 0 || job->state == GW_JOB_OPEN);
     assert(state != GW_TASK_RELEASED || tasks->users[row] == 0);
@@ -254,7 +257,7 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
         done += gw_sched_task_satisfied(job, row);
         failed += state == GW_TASK_FAILED;
         cancelled += state == GW_TASK_CANCELLED;
-        placed += state == GW_TASK_PLACED || state == GW_TASK_CANCELLING;
+        placed += state == GW_TASK_PLACED || state == GW_TASK_CANCELLING || state == GW_TASK_HANDED;
         bool holds = (tasks->flags[row] & GW_TASK_HELD) != 0;
         held += holds;
         tally.users[row] += holds;

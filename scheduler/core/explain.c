@@ -152,6 +152,9 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     if (slot != GW_NONE && sched->attempts.items[slot].blocked)
         say(text,
             "; it waits inside for others (gw_task_client), and its slots are lent meanwhile");
+    if (job->tasks.state[row] == GW_TASK_HANDED)
+        say(text, ", behind %u task%s that it waits for", job->tasks.waiting[row],
+            job->tasks.waiting[row] == 1 ? "" : "s");
 }
 
 /* A text that names the task itself says so once. */
@@ -239,6 +242,7 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
         explain_ready(sched, job, row, &text);
         break;
     case GW_TASK_PLACED:
+    case GW_TASK_HANDED:
     case GW_TASK_CANCELLING:
         explain_placed(sched, job, row, &text);
         break;

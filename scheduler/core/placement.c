@@ -10,6 +10,7 @@
 
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/gang_try.h"
+#include "scheduler/core/handover.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
@@ -32,6 +33,8 @@ uint32_t gw_sched_window(const struct gw_sched *sched, const struct gw_spec *spe
         spec->message.gpus > 0 || spec->message.gpu_mode == GW_GPU_MODE_IF_ANY ||
         spec->samples == 0 || (spec->message.resources && *spec->message.resources))
         return 1;
+    if (spec->shape->need && spec->shape->need->resources.count > 0)
+        return 1; /* a worker runs what is queued wherever it has a slot: each needs its own */
     uint64_t window = GW_WINDOW_TARGET_NS / (spec->mean_ns + 1);
     uint64_t most = sched->options.window ? sched->options.window : GW_WINDOW_MAX;
     window = window > most ? most : window;
@@ -385,4 +388,5 @@ void gw_sched_place(struct gw_sched *sched)
                 break;
         }
     }
+    gw_sched_handover(sched);
 }

@@ -101,6 +101,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->revisited);
     gw_array_deinit(&sched->followed);
     gw_array_deinit(&sched->announcements);
+    gw_array_deinit(&sched->frontiers);
     gw_array_deinit(&sched->dirty_workers);
     gw_array_deinit(&sched->lent_workers);
     gw_array_deinit(&sched->dirty_sessions);

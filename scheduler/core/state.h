@@ -34,9 +34,11 @@ enum {
     GW_HISTORY_TASKS_MAX = 4 << 20, /* tasks of ended jobs that stay listed */
     GW_JOB_IDS_BLOCK = 1000,        /* ids that one durable fact reserves */
     GW_SHAPES_IDLE_MAX = 256,
-    GW_LANES_TRIED_MAX = 8,     /* before a shape counts as blocked */
-    GW_DATA_WORKERS_MAX = 16,   /* considered for one task because they hold its inputs */
-    GW_ANSWER_JOBS_MAX = 10000, /* rows of one answer to a query */
+    GW_LANES_TRIED_MAX = 8,        /* before a shape counts as blocked */
+    GW_HANDED_SUCCESSORS_MAX = 16, /* of one task, looked at */
+    GW_HANDED_DEPS_MAX = 16,       /* of a task that is handed over */
+    GW_DATA_WORKERS_MAX = 16,      /* considered for one task because they hold its inputs */
+    GW_ANSWER_JOBS_MAX = 10000,    /* rows of one answer to a query */
     GW_ANSWER_TASKS_MAX = 5000,
     GW_RANGE_BLOCK = 16384,       /* rows of a range that are given back together */
     GW_RANGE_AHEAD = 65536,       /* rows with results that nobody has taken */
@@ -65,6 +67,7 @@ enum gw_task_state {
     GW_TASK_RELEASED, /* done, and its result is gone because nobody needs it */
     GW_TASK_FAILED,
     GW_TASK_CANCELLED,
+    GW_TASK_HANDED, /* at a worker that makes what it waits for */
 };
 
 enum gw_attempt_state { GW_ATTEMPT_FREE, GW_ATTEMPT_SENT, GW_ATTEMPT_RUNNING, GW_ATTEMPT_KILLED };
@@ -381,6 +384,13 @@ struct gw_kill_rows {
     uint32_t reason;
 };
 
+/* Short attempts with successors that were not handed over yet, oldest first; some ended since. */
+struct gw_frontier {
+    GW_ARRAY(uint64_t) attempts;
+    size_t at;   /* those before it were looked at */
+    bool listed; /* among sched->frontiers */
+};
+
 struct gw_stale {
     uint64_t attempt;
     uint32_t rank;
@@ -419,6 +429,7 @@ struct gw_worker {
     struct gw_release_rows release;
     struct gw_kill_rows kill;
     bool dirty; /* has rows to send */
+    struct gw_frontier frontier;
 };
 
 /* One task (or one rank of a gang) at one worker. */
@@ -437,6 +448,7 @@ struct gw_attempt {
     bool is_long;
     bool blocked;               /* it waits for others; its slots are lent */
     struct gw_session *session; /* of its task's client; NULL: none */
+    bool handed;                /* its task waits: its inputs do not count as fetched yet */
 };
 
 /* Where a rank goes. */
@@ -543,6 +555,7 @@ struct gw_sched {
     struct gw_strmap names; /* of workers and hosts that ever were ready */
     bool freed;             /* something was freed, or became ready, since the last placement */
     uint64_t score_epoch;
+    GW_ARRAY(struct gw_worker *) frontiers; /* to be looked at in this step */
 
     GW_ARRAY(struct gw_attempt) attempts;
     uint32_t free_attempt;

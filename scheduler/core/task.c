@@ -6,6 +6,7 @@
  * can be run again at any time without asking who had already started. */
 #include "scheduler/core/task.h"
 
+#include "scheduler/core/handover.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/queue.h"
@@ -21,7 +22,8 @@
 static const struct gw_sm_state task_states[] = {
     [GW_TASK_RETIRED] = {"retired", 0},
     [GW_TASK_WAITING] = {"waiting", GW_SM_NEXT(GW_TASK_RELEASED) | GW_SM_NEXT(GW_TASK_READY) |
-                                        GW_SM_NEXT(GW_TASK_FAILED) | GW_SM_NEXT(GW_TASK_CANCELLED)},
+                                        GW_SM_NEXT(GW_TASK_FAILED) | GW_SM_NEXT(GW_TASK_CANCELLED) |
+                                        GW_SM_NEXT(GW_TASK_HANDED)},
     [GW_TASK_READY] = {"ready", GW_SM_NEXT(GW_TASK_RELEASED) | GW_SM_NEXT(GW_TASK_PLACED) |
                                     GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_CANCELLED)},
     [GW_TASK_PLACED] = {"placed", GW_SM_NEXT(GW_TASK_DONE) | GW_SM_NEXT(GW_TASK_FAILED) |
@@ -32,6 +34,8 @@ static const struct gw_sm_state task_states[] = {
     [GW_TASK_RELEASED] = {"released", GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_RETIRED)},
     [GW_TASK_FAILED] = {"failed", GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_RETIRED)},
     [GW_TASK_CANCELLED] = {"cancelled", GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_RETIRED)},
+    [GW_TASK_HANDED] = {"handed over", GW_SM_NEXT(GW_TASK_PLACED) | GW_SM_NEXT(GW_TASK_WAITING) |
+                                           GW_SM_NEXT(GW_TASK_CANCELLING)},
 };
 struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeof *task_states,
                                  NULL};
@@ -45,8 +49,8 @@ struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeo
     X(args)                                                                                        \
     X(args_size)                                                                                   \
     X(spec)                                                                                        \
-    X(waiting) X(users) X(deps_at) X(succ_at) X(later) X(object) X(worker) X(charges) X(flags)     \
-        X(state)
+    X(waiting)                                                                                     \
+    X(users) X(deps_at) X(succ_at) X(later) X(object) X(worker) X(charges) X(flags) X(state)
 
 static size_t row_bytes(const struct gw_tasks *tasks)
 {
@@ -217,24 +221,17 @@ void gw_sched_task_unuse(struct gw_sched *sched, struct gw_job *job, uint32_t ro
     }
 }
 
-/* Successor number i of a row, own ones first; false behind the last. A forgotten one has no job.
- */
-struct successors {
-    struct gw_job *job;
-    uint32_t at, end, later;
-};
-
-static struct successors successors_of(struct gw_job *job, uint32_t row)
+struct gw_successors gw_sched_successors_of(struct gw_job *job, uint32_t row)
 {
     const struct gw_tasks *tasks = &job->tasks;
     if (job->compacted)
-        return (struct successors){job, 0, 0, GW_NONE};
+        return (struct gw_successors){job, 0, 0, GW_NONE};
     uint32_t end = row + 1 < tasks->count ? tasks->succ_at[row + 1] : (uint32_t)tasks->succ.count;
-    return (struct successors){job, tasks->succ_at[row], end, tasks->later[row]};
+    return (struct gw_successors){job, tasks->succ_at[row], end, tasks->later[row]};
 }
 
-static bool successors_next(const struct gw_sched *sched, struct successors *from,
-                            struct gw_row *row)
+bool gw_sched_successors_next(const struct gw_sched *sched, struct gw_successors *from,
+                              struct gw_row *row)
 {
     const struct gw_tasks *tasks = &from->job->tasks;
     if (from->at < from->end) {
@@ -253,9 +250,9 @@ static bool successors_next(const struct gw_sched *sched, struct successors *fro
 void gw_sched_successors(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                          void (*visit)(struct gw_sched *sched, struct gw_job *job, uint32_t row))
 {
-    struct successors from = successors_of(job, row);
+    struct gw_successors from = gw_sched_successors_of(job, row);
     struct gw_row next;
-    while (successors_next(sched, &from, &next)) {
+    while (gw_sched_successors_next(sched, &from, &next)) {
         if (!next.job || next.job->compacted)
             continue;
         if (next.index != GW_INDEX_ALL) {
@@ -270,9 +267,9 @@ void gw_sched_successors(struct gw_sched *sched, struct gw_job *job, uint32_t ro
 
 bool gw_sched_task_awaited(const struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
-    struct successors from = successors_of(job, row);
+    struct gw_successors from = gw_sched_successors_of(job, row);
     struct gw_row next;
-    while (successors_next(sched, &from, &next)) {
+    while (gw_sched_successors_next(sched, &from, &next)) {
         if (!next.job)
             continue;
         if (next.index == GW_INDEX_ALL ? next.job->unfinished > 0
@@ -349,9 +346,13 @@ void gw_sched_apply_task_charged(struct gw_sched *sched, const struct gw_fact_ta
 static void successor_satisfied(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     assert(job->tasks.waiting[row] > 0);
+    if (--job->tasks.waiting[row] > 0)
+        return;
     bool delayed = (job->tasks.flags[row] & GW_TASK_DELAYED) != 0;
-    if (--job->tasks.waiting[row] == 0 && job->tasks.state[row] == GW_TASK_WAITING && !delayed)
+    if (job->tasks.state[row] == GW_TASK_WAITING && !delayed)
         gw_sched_task_ready(sched, job, row);
+    else if (job->tasks.state[row] == GW_TASK_HANDED)
+        gw_sched_handover_complete(sched, job, row);
 }
 
 static void successor_doomed(struct gw_sched *sched, struct gw_job *job, uint32_t row)

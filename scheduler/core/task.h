@@ -66,7 +66,7 @@ static inline bool gw_sched_task_satisfied(const struct gw_job *job, uint32_t ro
 static inline bool gw_sched_task_final(const struct gw_job *job, uint32_t row)
 {
     uint8_t state = job->tasks.state[row];
-    return state >= GW_TASK_DONE || state == GW_TASK_RETIRED;
+    return (state >= GW_TASK_DONE && state <= GW_TASK_CANCELLED) || state == GW_TASK_RETIRED;
 }
 
 /* gw_sched_task_ready puts a waiting task with nothing before it into its queue. */
@@ -78,6 +78,16 @@ struct gw_queue *gw_sched_task_queue(struct gw_sched *sched, struct gw_job *job,
 /* gw_sched_task_use and gw_sched_task_unuse count a row's inputs as needed by it, or no more. */
 void gw_sched_task_use(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 void gw_sched_task_unuse(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* The tasks that wait for a row's end, own ones first; one whose job was forgotten has no job.
+ * gw_sched_successors_next gives the next; false behind the last. */
+struct gw_successors {
+    struct gw_job *job;
+    uint32_t at, end, later;
+};
+struct gw_successors gw_sched_successors_of(struct gw_job *job, uint32_t row);
+bool gw_sched_successors_next(const struct gw_sched *sched, struct gw_successors *from,
+                              struct gw_row *row);
 
 /* gw_sched_successors calls visit for every task that waits for a row's end, with one call an edge;
  * ones whose job was forgotten are left out. */

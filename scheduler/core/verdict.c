@@ -9,6 +9,7 @@
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/delay.h"
 #include "scheduler/core/gang_try.h"
+#include "scheduler/core/handover.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/task.h"
@@ -111,10 +112,15 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
     struct gw_job *job = sched->attempts.items[slot].job;
     uint32_t row = sched->attempts.items[slot].index;
     GW_FACT(sched, attempt_ended, .slot = slot, .well = true, .run_ns = run_ns);
-    if (job->tasks.state[row] == GW_TASK_CANCELLING) {
+    uint8_t state = job->tasks.state[row];
+    if (state == GW_TASK_CANCELLING || state == GW_TASK_HANDED) {
         if (!result->value) /* the worker has it, nobody will ask for it */
             gw_sched_send_release(sched, worker, &(struct gw_release_row){job->id, row, 0});
-        task_cancelled(sched, job, row);
+        gw_sched_handover_recall(sched, job, row);
+        if (state == GW_TASK_CANCELLING)
+            task_cancelled(sched, job, row);
+        else /* what it took was cancelled meanwhile */
+            GW_FACT(sched, task_requeued, .job = job, .index = row);
         return 0;
     }
     gw_sched_task_done(sched, job, row, &(struct gw_results){result, 1});
@@ -255,6 +261,10 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
         task_cancelled(sched, job, row);
         return;
     }
+    if (job->tasks.state[row] == GW_TASK_HANDED) { /* what it waited for never came */
+        GW_FACT(sched, task_requeued, .job = job, .index = row);
+        return;
+    }
     struct gw_charges charges = job->tasks.charges[row];
     const struct gw_charges before = charges;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
@@ -303,8 +313,9 @@ void gw_sched_attempt_end_badly(struct gw_sched *sched, uint32_t slot)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct unfetched unfetched = {attempt->worker};
-    gw_sched_each_input(sched, attempt->job, attempt->index,
-                        &(struct gw_input_visit){input_unfetched, &unfetched});
+    if (!attempt->handed)
+        gw_sched_each_input(sched, attempt->job, attempt->index,
+                            &(struct gw_input_visit){input_unfetched, &unfetched});
     GW_FACT(sched, attempt_ended, .slot = slot);
 }
 

@@ -6,6 +6,7 @@
 #include "scheduler/core/worker.h"
 
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/handover.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
@@ -57,6 +58,7 @@ void gw_sched_worker_new(struct gw_sched *sched, struct gw_remote *remote)
 void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker)
 {
     gw_sched_outbox_forget(sched, worker, NULL);
+    gw_sched_handover_forget(sched, worker);
     sched->workers.items[worker->slot] = NULL;
     for (uint32_t i = 0; i < worker->lane_count; i++)
         free(worker->lanes[i]);

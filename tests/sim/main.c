@@ -31,6 +31,7 @@ static const struct {
     {"lost-result", "a lost result is not made again"},
     {"early-release", "a result is released while somebody needs it"},
     {"failure-stops", "a failure does not reach what depends on it"},
+    [60] = {"heir-runs", "what a failed task was to feed at its worker runs all the same"},
     [90] = {"credited-twice", "a task that waited gives its slots back again when it goes on"},
     [120] = {"first-holder", "a result goes when the first of its holders lets go"},
     [130] = {"range-twice", "a number of a range is given out twice"},

@@ -295,6 +295,25 @@ static void report_done(struct sim *sim, struct process *process)
         execute(sim, process);
 }
 
+/* Rows that take what a failed attempt was to make are skipped, and those that take theirs. */
+static void skip_rows(struct sim *sim, struct process *process, uint64_t attempt)
+{
+    for (size_t i = 0; i < process->rows.count;) {
+        struct row *row = &process->rows.items[i];
+        bool takes = false;
+        for (uint32_t k = 0; k < row->take_count; k++)
+            takes = takes || row->takes[k] == attempt;
+        if (!takes) {
+            i++;
+            continue;
+        }
+        uint64_t skipped = row->attempt;
+        sim_fault(sim, FAULT_SKIP);
+        memmove(row, row + 1, (--process->rows.count - i) * sizeof *row);
+        skip_rows(sim, process, skipped);
+    }
+}
+
 static void report_failed(struct sim *sim, struct process *process)
 {
     struct row row = process->rows.items[0];
@@ -313,6 +332,7 @@ static void report_failed(struct sim *sim, struct process *process)
     row.work->failed_conn = process->host->scheduler;
     sim_nested_end(sim, process);
     pop_row(process);
+    skip_rows(sim, process, row.attempt);
     process->epoch++;
     if (row.rank != GW_RANK_NONE)
         gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_EXITED);
@@ -489,11 +509,23 @@ static uint64_t work_of_args(const uint8_t *args, uint32_t bytes)
     return id;
 }
 
+/* An input that a row before it in the same batch makes. */
+static void take_of_batch(struct sim *sim, const struct process *process, size_t at,
+                          struct row *row)
+{
+    SIM_CHECK(sim, at < process->rows.count, "task %llu takes what comes behind it",
+              (unsigned long long)row->work->id);
+    const struct row *from = &process->rows.items[at];
+    row->inputs = sim_hash(row->inputs, sim_work_value(from->work, 0));
+    row->takes[row->take_count++] = from->attempt;
+}
+
 static void take_assign(struct sim *sim, struct process *process,
                         const struct gw_msg_assign *assign, const struct gw_effect *effect)
 {
     const uint8_t *args = assign->args.data, *values = assign->dep_values.data;
     uint32_t dep = 0, token = 0;
+    size_t base = process->rows.count;
     for (uint32_t i = 0; i < assign->attempt.count; i++) {
         uint64_t id = work_of_args(args, gw_col32_at(assign->args_size, i));
         args += gw_col32_at(assign->args_size, i);
@@ -505,6 +537,8 @@ static void take_assign(struct sim *sim, struct process *process,
             uint32_t rank = gw_col32_at(assign->dep_rank, dep);
             if (rank == GW_DEP_ALL || rank == GW_DEP_AFTER)
                 dep++; /* the ranks follow as rows of their own; an order has no value */
+            else if (gw_col32_at(assign->dep_worker, dep) == GW_DEP_HERE)
+                take_of_batch(sim, process, base + gw_col64_at(assign->dep_bytes, dep++), &row);
             else
                 row.inputs = sim_hash(
                     row.inputs, input_hash(sim, assign, &dep, &values, effect->tokens, &token));
@@ -630,7 +664,7 @@ void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bu
     bool earlier = process->kill_ns && process->kill_ns <= kill_ns;
     if (!earlier)
         process->kill_ns = kill_ns;
-    if (!process->up && sim_chance(sim, 50)) { /* it would not have started anyway */
+    if (!process->up && sim_chance(sim, 60)) { /* it would not have started anyway */
         plan(sim, process, sim_below(sim, MS),
              (struct later){.epoch = ++process->epoch, .number = GW_ESTART, .run = on_up});
         return;
@@ -738,6 +772,7 @@ void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_s
             gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_STARTING);
     }
     bool fails = !sim->healed && sim_below(sim, 120) == 0;
-    plan(sim, process, MS + sim_below(sim, 5 * MS),
+    uint64_t in_ns = MS + sim_below(sim, sim_chance(sim, 10) ? 60 * MS : 5 * MS);
+    plan(sim, process, in_ns,
          (struct later){.epoch = 1, .number = fails ? GW_ESTART : 0, .run = on_up});
 }

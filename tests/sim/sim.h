@@ -46,6 +46,7 @@ enum {
     X(FAIL, "function failed")                                                                     \
     X(SLOW, "task ran long for once")                                                              \
     X(TAKE_BACK, "prefetched tasks taken back")                                                    \
+    X(SKIP, "runner skipped what a failed task was to feed")                                       \
     X(HANG, "task hung")                                                                           \
     X(DEATH, "process died by itself")                                                             \
     X(DEAF, "TERM ignored")                                                                        \
@@ -195,7 +196,9 @@ struct row {
     uint64_t attempt;
     uint32_t rank;
     struct work *work;
-    uint64_t inputs; /* what it was given, hashed */
+    uint64_t inputs;          /* what it was given, hashed */
+    uint64_t takes[DEPS_MAX]; /* attempts before it in its batch that make inputs of it */
+    uint32_t take_count;
 };
 
 struct process {

@@ -251,6 +251,29 @@ void sim_job_check_turn(struct sim *sim, const struct sim_job *job)
                   (unsigned long long)job->after->id);
 }
 
+/* Short tasks, all alike, that depend on ones shortly before them: chains, trees, merges. */
+static void weave(struct sim *sim, struct work *work, uint32_t reach)
+{
+    struct sim_job *job = work->job;
+    work->run_ns = 50000;
+    work->retries = 1;
+    for (uint32_t i = 0; work->row > 0 && i < 1 + sim_below(sim, 2); i++) {
+        uint32_t back = 1 + (uint32_t)sim_below(sim, work->row < reach ? work->row : reach);
+        work->deps[work->dep_count++] = (struct dep){job->work.items[work->row - back], 0};
+    }
+    if (sim_chance(sim, 3))
+        work->dep_count = 0;
+    if (work->dep_count > 0 && sim_chance(sim, 3))
+        work->deps[0].rank = GW_DEP_AFTER;
+    if (sim_chance(sim, 3))
+        work->fails = 1 + (uint32_t)sim_below(sim, 2);
+    if (sim_chance(sim, 3))
+        work->crashes = 1 + (uint32_t)sim_below(sim, 3);
+    if (sim_chance(sim, 10))
+        work->bytes = 8 + sim_below(sim, 100000);
+    work->deaf = sim_chance(sim, 10);
+}
+
 struct sim_job *sim_job_make(struct sim *sim, struct client *client)
 {
     struct sim_job *job = calloc(1, sizeof *job);
@@ -262,14 +285,17 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
     GW_MUST(gw_array_push(&sim->jobs, job));
     come_after(sim, job);
     job->stream = !job->detached && sim_chance(sim, 20);
-    bool bag = sim_chance(sim, 25);
-    uint32_t rows = 1 + (uint32_t)sim_below(sim, bag ? 150 : 12);
+    bool bag = sim_chance(sim, 25), web = !bag && sim_chance(sim, 20);
+    uint32_t rows = 1 + (uint32_t)sim_below(sim, bag ? 150 : web ? 40 : 12);
+    uint32_t reach = 1 + (uint32_t)sim_below(sim, 6);
     for (uint32_t i = 0; i < rows; i++) {
         struct work *work = work_new(sim, job);
         if (bag) {
             work->run_ns = 50000;
             if (sim_chance(sim, 20))
                 nest(sim, work);
+        } else if (web) {
+            weave(sim, work, reach);
         } else {
             shape(sim, work);
             depend(sim, work);

@@ -36,7 +36,7 @@ struct world {
 };
 
 struct dep {
-    uint64_t job;
+    uint64_t job, maker; /* maker: with worker GW_DEP_HERE, the attempt that makes it */
     uint32_t index, rank, worker;
 };
 

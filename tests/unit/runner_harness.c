@@ -187,7 +187,7 @@ static void add_dep(struct assign *assign, const struct side_dep *dep)
     assign->dep_job[i] = SIDE_JOB;
     assign->dep_index[i] = i;
     assign->dep_rank[i] = dep->rank;
-    assign->dep_worker[i] = 0;
+    assign->dep_worker[i] = dep->worker;
     assign->dep_bytes[i] = dep->bytes;
     assign->dep_value_size[i] = 0;
     if (!dep->value)

@@ -11,12 +11,18 @@
 enum { SEEDS = 150, STEPS = 400, SLOTS = 3, NEIGHBOUR = 6, STRANGER = 7 };
 enum { SPEC_F, SPEC_G, SPEC_COMMAND, SPEC_GANG_F, SPEC_GANG_COMMAND, SPEC_LIMITED };
 
+/* What a runner was given. takes: the attempt of its batch that makes its input; 0: none. */
+struct given {
+    uint64_t attempt, takes;
+    uint32_t rank;
+};
+
 /* What a simulated process is at. */
 struct actor {
     uint64_t id;
     bool runner, started, hello, buried_asked, gone, ready;
     uint64_t go; /* attempt that was told to go */
-    GW_ARRAY(struct gw_node_place) queue;
+    GW_ARRAY(struct given) queue;
 };
 
 struct gang {
@@ -76,10 +82,19 @@ static void on_work(struct random *r, uint64_t to, const struct gw_msg_assign *a
 {
     struct actor *actor = actor_of(r, to - RUNNER);
     assert_non_null(actor);
+    uint32_t dep = 0; /* a task here has one at most */
     for (uint32_t i = 0; i < assign->attempt.count; i++) {
-        struct gw_node_place place = {.attempt = gw_col64_at(assign->attempt, i),
-                                      .rank = gw_col32_at(assign->rank, i)};
-        assert_int_equal(gw_array_push(&actor->queue, place), 0);
+        struct given given = {.attempt = gw_col64_at(assign->attempt, i),
+                              .rank = gw_col32_at(assign->rank, i)};
+        if (gw_col32_at(assign->dep_count, i) > 0) {
+            if (gw_col32_at(assign->dep_worker, dep) == GW_DEP_HERE) {
+                assert_true(gw_col64_at(assign->dep_bytes, dep) < i);
+                given.takes =
+                    gw_col64_at(assign->attempt, (uint32_t)gw_col64_at(assign->dep_bytes, dep));
+            }
+            dep++;
+        }
+        assert_int_equal(gw_array_push(&actor->queue, given), 0);
     }
     actor->ready = false;
 }
@@ -172,9 +187,13 @@ static void new_task(struct random *r)
     struct dep dep = {.job = 8,
                       .index = (uint32_t)(next(r) % 4),
                       .worker = workers[next(r) % (sizeof workers / sizeof *workers)]};
+    if (chance(r, 60)) { /* what an attempt here makes, or made */
+        dep.worker = GW_DEP_HERE;
+        dep.maker = r->attempt - next(r) % (r->attempt < 5 ? r->attempt + 1 : 5);
+    }
     struct task task = {.attempt = ++r->attempt,
                         .spec = specs[next(r) % (sizeof specs / sizeof *specs)],
-                        .dep = chance(r, 20) ? &dep : NULL};
+                        .dep = chance(r, 45) ? &dep : NULL};
     task.index = (uint32_t)task.attempt;
     born(r, task.attempt, GW_RANK_NONE);
     must_assign(r->w, task);
@@ -324,9 +343,24 @@ static void lose_neighbour(struct random *r)
 /* -- Processes -----------------------------------------------------------------------------------
  */
 
+/* Rows that take what a failed one was to make, and those that take theirs. */
+static void skip_after(struct actor *actor, uint64_t failed)
+{
+    for (size_t i = 0; i < actor->queue.count;) {
+        struct given *given = &actor->queue.items[i];
+        if (given->takes != failed) {
+            i++;
+            continue;
+        }
+        uint64_t skipped = given->attempt;
+        memmove(given, given + 1, (--actor->queue.count - i) * sizeof *given);
+        skip_after(actor, skipped);
+    }
+}
+
 static void report(struct random *r, struct actor *actor)
 {
-    struct gw_node_place head = actor->queue.items[0];
+    struct given head = actor->queue.items[0];
     uint64_t id = actor->id;
     memmove(&actor->queue.items[0], &actor->queue.items[1],
             (actor->queue.count - 1) * sizeof *actor->queue.items);
@@ -343,6 +377,7 @@ static void report(struct random *r, struct actor *actor)
                                         .outcome = GW_OUTCOME_FAILED,
                                         .code = GW_ETASK,
                                         .executing = 1};
+    skip_after(actor, head.attempt);
     deliver(r->w, RUNNER + id, ended);
 }
 
@@ -396,7 +431,7 @@ static void act(struct random *r, struct actor *actor)
         actor->hello = true;
         hello(r->w, actor->id, GW_PROTOCOL);
     } else if (actor->queue.count) {
-        struct gw_node_place head = actor->queue.items[0];
+        struct given head = actor->queue.items[0];
         if (head.rank == GW_RANK_NONE || actor->go == head.attempt) {
             report(r, actor);
         } else if (!actor->ready) {

@@ -376,6 +376,78 @@ static void test_dependencies_arrive(void **state)
     gw_value_unref(value);
 }
 
+/* Row n of a message, taken by a later one. */
+static struct side_dep row_of(uint64_t n)
+{
+    return (struct side_dep){.bytes = n, .worker = GW_DEP_HERE};
+}
+
+static void test_rows_take_what_rows_before_them_make(void **state)
+{
+    enum { HOPS = 60 };
+    static struct side_row rows[HOPS];
+    for (uint32_t i = 1; i < HOPS; i++)
+        rows[i] = (struct side_row){.index = i,
+                                    .spec = 1,
+                                    .args = list_of(gw_ref((gw_node){0}), NULL),
+                                    .deps = {row_of(i - 1)},
+                                    .dep_count = 1};
+    rows[0] = (struct side_row){.args = list_of(gw_i64(100000), NULL)};
+    side_spec(&side, 0, "bytes_of", 0);
+    side_spec(&side, 1, "echo", 0);
+    side_assign(&side, rows, HOPS); /* 100 kB, handed on */
+    side_flush(&side);
+    for (uint32_t got = 0; got < HOPS;) {
+        uint32_t count = side_get(&side, GW_MESSAGE_finished)->finished.attempt.count;
+        for (uint32_t i = 0; i < count; i++, got++) {
+            const void *data;
+            size_t bytes;
+            struct gw_value *value = side_value(&side, i);
+            assert_int_equal(gw_value_get_bytes(value, &data, &bytes, NULL), 0);
+            assert_int_equal(bytes, 100000);
+            assert_int_equal(((const char *)data)[99999], 'a');
+            gw_value_unref(value);
+        }
+    }
+}
+
+static void test_rows_behind_a_failed_one_are_skipped(void **state)
+{
+    const struct side_row rows[] = {
+        {.index = 0, .args = list_of(gw_i64(1), NULL)},
+        {.index = 1, .spec = 1, .deps = {row_of(0)}, .dep_count = 1},
+        {.index = 2,
+         .args = list_of(gw_ref((gw_node){0}), NULL),
+         .deps = {row_of(1)},
+         .dep_count = 1},
+        {.index = 3,
+         .args = list_of(gw_ref((gw_node){1}), NULL),
+         .deps = {row_of(2), row_of(0)},
+         .dep_count = 2},
+        {.index = 4,
+         .args = list_of(gw_ref((gw_node){0}), NULL),
+         .deps = {row_of(0)},
+         .dep_count = 1},
+        {.index = 5,
+         .args = list_of(gw_ref((gw_node){0}), NULL),
+         .deps = {row_of(5)},
+         .dep_count = 1},
+    };
+    side_spec(&side, 0, "twice", 0);
+    side_spec(&side, 1, "fail_aloud", 0);
+    side_assign(&side, rows, 6);
+    side_flush(&side);
+    (void)side_get(&side, GW_MESSAGE_finished);
+    assert_int_equal(i64_of(side_value(&side, 0)), 2);
+    assert_int_equal(side_get(&side, GW_MESSAGE_ended)->ended.attempt, 1001);
+    assert_int_equal(side_get(&side, GW_MESSAGE_finished)->finished.attempt.count, 1);
+    assert_int_equal(gw_col64_at(side.message.finished.attempt, 0), 1004);
+    assert_int_equal(i64_of(side_value(&side, 0)), 4);
+    const struct gw_msg_ended *ended = &side_get(&side, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->attempt, 1005); /* a row that takes its own */
+    assert_int_equal(ended->code, GW_EPROTO);
+}
+
 static void test_a_dependency_without_its_descriptor_fails_alone(void **state)
 {
     const struct side_row rows[] = {
@@ -687,6 +759,8 @@ int main(int argc, char **argv)
         TEST(test_errors_are_told_and_do_not_stop_it),
         TEST(test_dependencies_arrive),
         TEST(test_a_dependency_without_its_descriptor_fails_alone),
+        TEST(test_rows_take_what_rows_before_them_make),
+        TEST(test_rows_behind_a_failed_one_are_skipped),
         TEST(test_large_results_come_by_descriptor),
         TEST(test_output_is_sorted_by_task),
         TEST(test_a_gang_reduces),

@@ -84,7 +84,9 @@ static void add_dep(struct columns *c, const struct gw_run_dep *dep)
     c->dep_job[at] = dep->job;
     c->dep_index[at] = dep->index;
     c->dep_rank[at] = dep->rank;
-    c->dep_bytes[at] = dep->object ? dep->object->bytes : dep->bytes;
+    c->dep_bytes[at] = dep->maker    ? dep->maker->batch_row
+                       : dep->object ? dep->object->bytes
+                                     : dep->bytes;
     c->dep_worker[at] = dep->worker;
     c->dep_value_size[at] = bytes;
     if (bytes)

@@ -3,6 +3,18 @@
 
 #include <assert.h>
 
+/* What waits for a run knows so; what was sent so waits for one before it in the same queue. */
+static void check_heirs(const struct gw_run *run)
+{
+    const struct gw_run_dep *before = NULL;
+    for (const struct gw_run_dep *dep = run->first_heir; dep; before = dep, dep = dep->next) {
+        assert(dep->maker == run && dep->prev == before && dep->heir->missing > 0);
+        assert(dep->heir->state != GW_RUN_SENT ||
+               (dep->heir->list == run->list && dep->heir->batch == run->batch));
+    }
+    assert(run->last_heir == before);
+}
+
 static void check_list(const struct gw_node_core *core, const struct gw_runs *list, uint32_t states)
 {
     size_t count = 0;
@@ -11,7 +23,11 @@ static void check_list(const struct gw_node_core *core, const struct gw_runs *li
         assert(run->list == list && run->prev == before);
         assert(GW_SM_NEXT(run->state) & states);
         assert(gw_run_find(core, run->attempt, run->rank) == run);
-        assert((run->state == GW_RUN_WAITING) == (run->missing > 0));
+        if (run->missing > 0)
+            assert(run->state == GW_RUN_WAITING || run->state == GW_RUN_SENT);
+        else
+            assert(run->state != GW_RUN_WAITING);
+        check_heirs(run);
         assert(run->spec->refs > 0);
         count++;
     }
@@ -129,5 +145,5 @@ void gw_node_core_check(const struct gw_node_core *core)
     uint64_t key, value;
     while (gw_map_next(&core->gangs, &at, &key, &value))
         known += ((const struct gw_gang *)(uintptr_t)value)->ranks.count;
-    assert(runs == known);
+    assert(runs == known && core->orphans.count == 0);
 }

@@ -16,15 +16,16 @@
 #define SHUTDOWN_GRACE_NS (500 * MS)
 
 static const struct gw_sm_state run_states[] = {
-    [GW_RUN_WAITING] = {"waiting", GW_SM_NEXT(GW_RUN_READY) | GW_SM_NEXT(GW_RUN_ENDED)},
+    [GW_RUN_WAITING] = {"waiting", GW_SM_NEXT(GW_RUN_READY) | GW_SM_NEXT(GW_RUN_SENT) |
+                                       GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_READY] = {"ready", GW_SM_NEXT(GW_RUN_STARTING) | GW_SM_NEXT(GW_RUN_SENT) |
                                    GW_SM_NEXT(GW_RUN_RUNNING) | GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_STARTING] = {"starting", GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_ENDING) |
                                          GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_STANDING] = {"standing", GW_SM_NEXT(GW_RUN_RUNNING) | GW_SM_NEXT(GW_RUN_ENDING) |
                                          GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_SENT] = {"sent", GW_SM_NEXT(GW_RUN_READY) | GW_SM_NEXT(GW_RUN_ENDING) |
-                                 GW_SM_NEXT(GW_RUN_ENDED)},
+    [GW_RUN_SENT] = {"sent", GW_SM_NEXT(GW_RUN_WAITING) | GW_SM_NEXT(GW_RUN_READY) |
+                                 GW_SM_NEXT(GW_RUN_ENDING) | GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_RUNNING] = {"running", GW_SM_NEXT(GW_RUN_ENDING) | GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_ENDING] = {"ending", GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_ENDED] = {"ended", 0},
@@ -234,6 +235,7 @@ void gw_node_core_free(struct gw_node_core *core)
     for (size_t i = 0; i < core->run_chunks.count; i++)
         free(core->run_chunks.items[i]);
     gw_array_deinit(&core->run_chunks);
+    gw_array_deinit(&core->orphans);
     gw_array_deinit(&core->pools);
     gw_array_deinit(&core->programs);
     gw_array_deinit(&core->processes);
@@ -694,7 +696,9 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         break;
     }
     on_tick(core); /* whatever is due, whichever event brought the time */
+    gw_heir_settle(core);
     gw_pool_pump(core);
+    gw_heir_settle(core);
     if (core->shutting_down && !core->processes.count && !core->exited) {
         core->exited = true;
         gw_core_effect(core, GW_EFFECT_EXIT);

@@ -149,17 +149,92 @@ static size_t row_bytes(const struct gw_run *run, uint32_t *tokens)
     return bytes;
 }
 
-/* Hands a runner what it can take, at most `share` runs. */
+/* What one runner is about to be sent. */
+struct batch {
+    struct gw_process *process;
+    struct gw_run *runs[BATCH_ROWS_MAX];
+    uint64_t number;
+    uint32_t count, tokens;
+    size_t bytes;
+};
+
+/* Puts a run into the batch and the runner's queue; false where there is no room for it. */
+static bool batch_add(struct gw_node_core *core, struct batch *batch, struct gw_run *run)
+{
+    struct gw_process *process = batch->process;
+    uint32_t tokens = 0;
+    size_t bytes = row_bytes(run, &tokens);
+    if (batch->count == BATCH_ROWS_MAX ||
+        (batch->count &&
+         (batch->bytes + bytes > BATCH_BYTES_MAX || batch->tokens + tokens > BATCH_TOKENS_MAX)))
+        return false;
+    run->load_ns = load_of(run);
+    if (process->queue.count &&
+        (process->load_ns + run->load_ns > LOAD_MAX_NS || process->queue.count >= BATCH_ROWS_MAX))
+        return false;
+    gw_process_give(core, process, run);
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_SENT);
+    run->batch = batch->number;
+    run->batch_row = batch->count;
+    batch->runs[batch->count++] = run;
+    batch->bytes += bytes;
+    batch->tokens += tokens;
+    return true;
+}
+
+/* Whether all that an heir waits for is in the batch, once more with `dep`. */
+static bool has_all(const struct batch *batch, const struct gw_run_dep *dep)
+{
+    struct gw_run *run = dep->heir;
+    if (run->state != GW_RUN_WAITING)
+        return false;
+    if (run->batch != batch->number)
+        run->batch_deps = 0;
+    run->batch = batch->number;
+    return ++run->batch_deps == run->missing;
+}
+
+/* Sends heirs along behind what they wait for, so that no hop leaves the runner. One follows each
+ * run, more where the others have enough to do: a chain stays in one runner, a fan spreads. */
+static void batch_add_heirs(struct gw_node_core *core, struct batch *batch, uint32_t from,
+                            bool spread)
+{
+    struct gw_pool *pool = batch->process->pool;
+    if (batch->process->protocol < GW_PROTOCOL_HEIRS)
+        return;
+    for (uint32_t at = from; at < batch->count; at++) {
+        bool followed = false;
+        for (struct gw_run_dep *dep = batch->runs[at]->first_heir; dep; dep = dep->next) {
+            struct gw_run *run = dep->heir;
+            if (!has_all(batch, dep) || (followed && spread) || run->serial > core->starving_serial)
+                continue;
+            gw_run_find_pool(core, run);
+            uint32_t tokens = 0;
+            (void)row_bytes(run, &tokens);
+            if (run->pool != pool || tokens > BATCH_TOKENS_MAX ||
+                !gw_pool_has_function(pool, run->spec))
+                continue;
+            if (!batch_add(core, batch, run))
+                return;
+            followed = true;
+        }
+    }
+}
+
+/* Hands a runner what it can take, at most `share` of what is ready. */
 static void feed(struct gw_node_core *core, struct gw_process *process, size_t share)
 {
-    struct gw_run *batch[BATCH_ROWS_MAX];
+    struct batch batch;
     struct gw_pool *pool = process->pool;
-    uint32_t count = 0, tokens = 0;
-    size_t bytes = 0;
-    while (pool->ready.first && count < share && count < BATCH_ROWS_MAX) {
+    batch.process = process;
+    batch.number = ++core->batch;
+    batch.count = batch.tokens = 0;
+    batch.bytes = 0;
+    bool spread = pool->ready.count < 2 * share;
+    for (size_t taken = 0; pool->ready.first && taken < share; taken++) {
         struct gw_run *run = pool->ready.first;
-        uint32_t row_tokens = 0;
-        size_t row = row_bytes(run, &row_tokens);
+        uint32_t tokens = 0, at = batch.count;
+        (void)row_bytes(run, &tokens);
         if (run->serial > core->starving_serial)
             break;
         if (!gw_pool_has_function(pool, run->spec)) {
@@ -169,25 +244,17 @@ static void feed(struct gw_node_core *core, struct gw_process *process, size_t s
             free(text);
             continue;
         }
-        if (row_tokens > ROW_TOKENS_MAX) {
+        if (tokens > ROW_TOKENS_MAX) {
             cannot_start(core, run,
                          "it has more than 4096 inputs of more than 4 KiB: merge them in steps", 0);
             continue;
         }
-        if (count && (bytes + row > BATCH_BYTES_MAX || tokens + row_tokens > BATCH_TOKENS_MAX))
+        if (!batch_add(core, &batch, run))
             break;
-        run->load_ns = load_of(run);
-        if (process->queue.count && (process->load_ns + run->load_ns > LOAD_MAX_NS ||
-                                     process->queue.count >= BATCH_ROWS_MAX))
-            break;
-        gw_process_give(core, process, run);
-        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_SENT);
-        batch[count++] = run;
-        bytes += row;
-        tokens += row_tokens;
+        batch_add_heirs(core, &batch, at, spread);
     }
-    if (count)
-        gw_batch_send(core, process, batch, count);
+    if (batch.count)
+        gw_batch_send(core, process, batch.runs, batch.count);
 }
 
 /* Idle runners first, so that nothing waits behind another task while one of them is free. */

@@ -209,6 +209,7 @@ int gw_process_on_hello(struct gw_node_core *core, struct gw_process *process,
         return GW_EPROTO;
     struct gw_run *run = process->queue.first;
     process->hello = true;
+    process->protocol = hello->protocol;
     process->deadline_ns = 0;
     process->pool->proven = true;
     process->pool->start_failures = 0;
@@ -325,6 +326,10 @@ static void requeue(struct gw_node_core *core, struct gw_process *process)
 {
     while (process->queue.last) {
         struct gw_run *run = process->queue.last;
+        if (run->missing > 0 && !run->killing) {
+            gw_heir_unsend(core, run);
+            continue;
+        }
         gw_run_pull(run);
         process->load_ns -= run->load_ns;
         run->process = NULL;

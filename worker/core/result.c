@@ -59,8 +59,8 @@ static void learn_cost(struct gw_node_spec *spec, uint64_t run_ns)
         spec->cost_ns -= (spec->cost_ns - run_ns) / 8;
 }
 
-static void keep_value(struct gw_node_core *core, const struct gw_run *run, uint64_t token,
-                       uint64_t bytes)
+static struct gw_object *keep_value(struct gw_node_core *core, const struct gw_run *run,
+                                    uint64_t token, uint64_t bytes)
 {
     struct gw_object like = {
         .job = gw_core_job(core, run->job, true),
@@ -69,7 +69,7 @@ static void keep_value(struct gw_node_core *core, const struct gw_run *run, uint
         .token = token,
         .bytes = bytes,
     };
-    gw_object_put(core, &like);
+    return gw_object_put(core, &like);
 }
 
 int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
@@ -84,11 +84,16 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
     }
     if (!count)
         return 0;
+    const uint8_t *values = in->values.data;
     for (uint32_t i = 0; i < count; i++) {
         struct gw_run *run = process->queue.first;
+        struct gw_bin value = {values, gw_col32_at(in->value_size, i)};
+        struct gw_object *object = NULL;
         learn_cost(run->spec, gw_col64_at(in->run_ns, i));
-        if (gw_col32_at(in->value_size, i) == 0)
-            keep_value(core, run, event->tokens[token++], gw_col64_at(in->bytes, i));
+        if (value.size == 0)
+            object = keep_value(core, run, event->tokens[token++], gw_col64_at(in->bytes, i));
+        gw_heir_give(core, run, value, object);
+        values += value.size;
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
         gw_run_free(core, run);
     }
@@ -159,6 +164,7 @@ int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
         .text = gw_core_strdup(ended->text),
     };
     gw_run_tell(core, run);
+    gw_heir_settle(core);
     gw_process_next(core, process);
     return 0;
 }

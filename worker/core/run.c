@@ -93,6 +93,7 @@ void gw_run_free(struct gw_node_core *core, struct gw_run *run)
         gw_gang_leave(core, run);
     else
         gw_map_remove(&core->attempts, run->attempt);
+    gw_heir_part(core, run);
     for (uint32_t i = 0; i < run->dep_count; i++)
         if (run->deps[i].object)
             gw_object_unuse(core, run->deps[i].object);
@@ -179,6 +180,12 @@ static void gather_inputs(struct gw_node_core *core, struct gw_run *run)
 {
     for (uint32_t d = 0; d < run->dep_count; d++) {
         struct gw_run_dep *dep = &run->deps[d];
+        if (dep->worker == GW_DEP_HERE) {
+            if (gw_heir_wait(core, run, d))
+                continue;
+            dep->worker = 0; /* it ended meanwhile: the scheduler has heard how */
+            dep->bytes = 0;
+        }
         if (dep->value_size || dep->rank == GW_DEP_AFTER || dep->rank == GW_DEP_ALL)
             continue; /* all ranks: the rows that follow are its data */
         dep->object = gw_object_find(core, dep->job, dep->index, dep->rank);
@@ -247,17 +254,22 @@ int gw_run_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assi
     return 0;
 }
 
-void gw_run_ready(struct gw_node_core *core, struct gw_run *run)
+void gw_run_find_pool(struct gw_node_core *core, struct gw_run *run)
 {
     struct gw_node_spec *spec = run->spec;
+    if (run->pool || spec->message.kind != GW_SPEC_FUNCTION)
+        return;
+    run->pool = spec->pool ? spec->pool : gw_pool_for(core, spec, run);
+    run->pool->run_count++;
+    if (!run->gpu_count)
+        spec->pool = run->pool;
+}
+
+void gw_run_ready(struct gw_node_core *core, struct gw_run *run)
+{
     gw_run_pull(run);
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
-    if (spec->message.kind == GW_SPEC_FUNCTION) {
-        run->pool = spec->pool ? spec->pool : gw_pool_for(core, spec, run);
-        run->pool->run_count++;
-        if (!run->gpu_count)
-            spec->pool = run->pool;
-    }
+    gw_run_find_pool(core, run);
     gw_run_push(run->pool && !run->gang ? &run->pool->ready : &core->alone, run);
 }
 

@@ -113,6 +113,17 @@ struct gw_run_dep {
     uint32_t index, rank, worker, value_size;
     const void *value;
     struct gw_object *object; /* counted as a user */
+    struct gw_run *maker;     /* the run here that makes it; NULL: none, or it was made */
+    struct gw_run *heir;      /* the run that this belongs to, and the maker's other heirs */
+    struct gw_run_dep *prev, *next;
+    void *owned;       /* the value, where the maker gave one ... */
+    uint8_t small[16]; /* ... that does not fit here */
+};
+
+/* A run whose maker is gone: another one may have its place by then. */
+struct gw_orphan {
+    struct gw_run *run;
+    uint64_t serial;
 };
 
 struct gw_run_end {
@@ -146,6 +157,10 @@ struct gw_run {
     struct gw_pool *pool;
     struct gw_process *process;
     struct gw_gang *gang;
+    struct gw_run_dep *first_heir, *last_heir; /* what waits for its result */
+    uint64_t batch;       /* the one it was put into last, or an input of it was */
+    uint32_t batch_row;   /* where in it */
+    uint32_t batch_deps;  /* inputs that runs before it in that batch make */
     struct gw_runs *list; /* the one it is in */
     struct gw_run *prev, *next;
     struct gw_run_end end;
@@ -182,6 +197,7 @@ struct gw_process {
     uint64_t spec_last;   /* serial of the spec sent last */
     struct gw_map specs;  /* serials of specs sent */
     bool hello;           /* a runner that said hello */
+    uint32_t protocol;    /* that it speaks */
     uint64_t deadline_ns; /* to say hello, or to end after it closed its link; 0: none */
     uint64_t idle_since_ns;
     uint64_t head_since_ns; /* since when the first of queue executes; 0: it does not */
@@ -227,9 +243,10 @@ struct gw_node_core {
     struct gw_runs alone; /* ready ones that need a process of their own: commands and ranks */
     struct gw_runs waiting, held;        /* for inputs; prepared command ranks and those that end */
     GW_ARRAY(struct gw_fetch *) fetches; /* in order of their deadlines */
+    GW_ARRAY(struct gw_orphan) orphans;  /* to be given back before the step ends */
     GW_ARRAY(void *) run_chunks;
     struct gw_run *run_spare;
-    uint64_t serial, process_id, request;
+    uint64_t serial, process_id, request, batch;
     uint32_t slots_used; /* more than there are only while tasks run on that waited for others */
     uint32_t lent;       /* processes */
     uint64_t
@@ -262,6 +279,7 @@ void gw_program_on_event(struct gw_node_core *core, const struct gw_event *event
 int gw_run_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assign);
 void gw_run_on_kill(struct gw_node_core *core, const struct gw_msg_kill *kill);
 void gw_run_ready(struct gw_node_core *core, struct gw_run *run); /* all inputs are there */
+void gw_run_find_pool(struct gw_node_core *core, struct gw_run *run);
 void gw_run_push(struct gw_runs *list, struct gw_run *run);
 void gw_run_push_first(struct gw_runs *list, struct gw_run *run);
 void gw_run_pull(struct gw_run *run);
@@ -275,6 +293,20 @@ void gw_run_free(struct gw_node_core *core, struct gw_run *run);
 void gw_run_place(const struct gw_run *run, struct gw_node_place *place);
 struct gw_run *gw_run_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank);
 char *gw_run_text(const char *format, ...) GW_PRINTF(1, 2); /* owned by the caller */
+
+/* -- heir.c: runs that wait for what other runs here make */
+/* gw_heir_wait has a run wait for input d, which dep->bytes says who makes; false where that
+ * attempt is not here (any more). */
+bool gw_heir_wait(struct gw_node_core *core, struct gw_run *run, uint32_t d);
+/* gw_heir_give gives what a run made, a value (copied) or an object, to all its heirs. */
+void gw_heir_give(struct gw_node_core *core, struct gw_run *maker, struct gw_bin value,
+                  struct gw_object *object);
+/* gw_heir_part takes a run that is being freed away from its makers and its heirs. */
+void gw_heir_part(struct gw_node_core *core, struct gw_run *run);
+/* gw_heir_unsend takes an heir out of its runner's queue; it waits again. */
+void gw_heir_unsend(struct gw_node_core *core, struct gw_run *run);
+/* gw_heir_settle gives back what will never get its inputs. */
+void gw_heir_settle(struct gw_node_core *core);
 
 /* -- result.c: what runners report */
 int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,

@@ -14,7 +14,7 @@ struct column {
     size_t bytes;
 };
 
-enum { COLUMNS = 17 };
+enum { COLUMNS = 18 };
 
 static void list_columns(struct gw_msg_assign *a, struct column columns[static COLUMNS])
 {
@@ -34,10 +34,26 @@ static void list_columns(struct gw_msg_assign *a, struct column columns[static C
         {&a->dep_index.data, a->dep_index.count * 4UL},
         {&a->dep_rank.data, a->dep_rank.count * 4UL},
         {&a->dep_bytes.data, a->dep_bytes.count * 8UL},
+        {&a->dep_worker.data, a->dep_worker.count * 4UL},
         {&a->dep_value_size.data, a->dep_value_size.count * 4UL},
         {&a->dep_values.data, a->dep_values.size},
     };
     memcpy(columns, list, sizeof list);
+}
+
+/* Counts how often each row is waited for by later ones; false when out of memory. */
+static bool count_uses(struct gw_batch *batch)
+{
+    const struct gw_msg_assign *a = &batch->assign;
+    for (uint32_t i = 0; i < a->dep_worker.count; i++) {
+        uint64_t row = gw_col64_at(a->dep_bytes, i);
+        if (gw_col32_at(a->dep_worker, i) != GW_DEP_HERE || row >= a->job.count)
+            continue;
+        if (!batch->kept && !(batch->kept = calloc(a->job.count, sizeof *batch->kept)))
+            return false;
+        batch->kept[row].uses++;
+    }
+    return true;
 }
 
 struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, const int *fds, uint32_t fd_count)
@@ -67,11 +83,16 @@ struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, const int *fds
     batch->fds = (int *)(void *)batch->memory; /* first, where it is aligned */
     if (fd_count)
         memcpy(batch->fds, fds, fd_count * sizeof *fds);
+    if (!count_uses(batch)) {
+        gw_batch_free(batch);
+        return NULL;
+    }
     return batch;
 }
 
 void gw_batch_skip(struct gw_batch *batch)
 {
+    batch->skipped = batch->skipped || batch->row < batch->assign.job.count;
     batch->row = batch->assign.job.count;
     while (batch->fd_at < batch->fd_count)
         close(batch->fds[batch->fd_at++]);
@@ -81,6 +102,10 @@ void gw_batch_free(struct gw_batch *batch)
 {
     if (batch)
         gw_batch_skip(batch);
+    for (uint32_t i = 0; batch && batch->kept && i < batch->assign.job.count; i++)
+        gw_value_unref(batch->kept[i].value);
+    if (batch)
+        free(batch->kept);
     free(batch);
 }
 
@@ -106,6 +131,31 @@ bool gw_batch_row(struct gw_batch *batch, struct gw_batch_row *row)
     return true;
 }
 
+/* What an earlier row made; the last that takes it takes the reference that was kept. */
+static int take_kept(struct gw_batch *batch, struct gw_batch_dep *dep)
+{
+    if (!batch->kept || dep->bytes + 1 >= batch->row) /* row: behind the one that takes */
+        return GW_EPROTO;
+    struct gw_batch_kept *kept = &batch->kept[dep->bytes];
+    dep->here = true;
+    dep->kept = kept->value;
+    if (--kept->uses == 0)
+        kept->value = NULL;
+    else if (kept->value)
+        (void)gw_value_ref(kept->value);
+    return 0;
+}
+
+bool gw_batch_wants(const struct gw_batch *batch)
+{
+    return batch->kept && !batch->skipped && batch->kept[batch->row - 1].uses > 0;
+}
+
+void gw_batch_keep(struct gw_batch *batch, struct gw_value *value)
+{
+    batch->kept[batch->row - 1].value = value;
+}
+
 int gw_batch_dep(struct gw_batch *batch, struct gw_batch_dep *dep)
 {
     const struct gw_msg_assign *a = &batch->assign;
@@ -118,6 +168,8 @@ int gw_batch_dep(struct gw_batch *batch, struct gw_batch_dep *dep)
         .fd = -1,
     };
     batch->value_at += size;
+    if (gw_col32_at(a->dep_worker, i) == GW_DEP_HERE)
+        return take_kept(batch, dep);
     if (size > 0 || dep->bytes == 0 || dep->rank == GW_DEP_AFTER || dep->rank == GW_DEP_ALL)
         return 0;
     if (batch->fd_at >= batch->fd_count)

@@ -4,15 +4,25 @@
 
 #include "graph/wire/message.h"
 
+#include <gangway/value.h>
+
 #include <stdbool.h>
+
+/* What rows behind one in a batch take of it. */
+struct gw_batch_kept {
+    struct gw_value *value; /* NULL: not made (yet) */
+    uint32_t uses;          /* that are still to come */
+};
 
 /* One assign message, copied, and how far it was executed. */
 struct gw_batch {
     struct gw_batch *next;
     struct gw_msg_assign assign; /* columns lie in memory */
     uint32_t row, dep;
+    bool skipped; /* the rows that are left are not for this runner */
     size_t args_at, value_at;
-    int *fds; /* in memory, before the columns */
+    struct gw_batch_kept *kept; /* by row; NULL: no row waits for another */
+    int *fds;                   /* in memory, before the columns */
     uint32_t fd_count, fd_at;
     uint8_t memory[];
 };
@@ -38,7 +48,9 @@ struct gw_batch_dep {
     struct gw_bin value;
     uint64_t bytes;
     uint32_t rank;
-    int fd; /* -1: none */
+    int fd;                /* -1: none */
+    bool here;             /* an earlier row makes it: */
+    struct gw_value *kept; /* owned by the caller; NULL: it did not end well */
 };
 
 /* gw_batch_row gives the next row and moves on, false at the end. gw_batch_dep gives the next row
@@ -48,5 +60,9 @@ int gw_batch_dep(struct gw_batch *batch, struct gw_batch_dep *dep);
 
 /* gw_batch_skip drops the rows that are left; what was given out stays valid. */
 void gw_batch_skip(struct gw_batch *batch);
+/* gw_batch_wants tells whether later rows take what the row given last makes; gw_batch_keep keeps
+ * its value (takes it) for them. */
+bool gw_batch_wants(const struct gw_batch *batch);
+void gw_batch_keep(struct gw_batch *batch, struct gw_value *value);
 
 #endif

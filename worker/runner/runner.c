@@ -395,6 +395,10 @@ static void await_taken(struct runner *runner)
 static int take_value(const struct gw_batch_dep *dep, struct gw_value **value,
                       struct gw_error *error)
 {
+    if (dep->here) {
+        *value = dep->kept;
+        return 0;
+    }
     if (dep->fd >= 0) {
         int rc = gw_result_map(dep->fd, dep->bytes, value, error);
         close(dep->fd);
@@ -411,6 +415,7 @@ struct deps {
     uint32_t count;
     struct gw_value *all; /* a list that `missing` more rows belong to */
     uint64_t missing;
+    bool skip; /* what one of them is to be was not made */
 };
 
 static int add_dep(struct deps *deps, const struct gw_batch_dep *dep, struct gw_error *error)
@@ -419,6 +424,7 @@ static int add_dep(struct deps *deps, const struct gw_batch_dep *dep, struct gw_
     int rc = take_value(dep, &value, error);
     if (rc < 0)
         return rc;
+    deps->skip = deps->skip || (dep->here && !value);
     if (deps->missing) {
         deps->missing--;
         return gw_list_push(deps->all, value ? value : gw_nil());
@@ -444,7 +450,8 @@ static int resolve_args(struct gw_bin args, struct gw_value *const *deps, uint32
     return rc;
 }
 
-/* Decodes a row's arguments into the task; all its dependencies are consumed, also on failure. */
+/* Decodes a row's arguments into the task; all its dependencies are consumed, also on failure.
+ * GW_EAGAIN: it is to be skipped. */
 static int take_args(struct gw_batch *batch, const struct gw_batch_row *row, struct gw_task *task)
 {
     struct gw_value *few[8] = {NULL};
@@ -458,9 +465,11 @@ static int take_args(struct gw_batch *batch, const struct gw_batch_row *row, str
         if (taken == 0)
             taken = add_dep(&deps, &dep, &task->error);
         else
-            (void)gw_error_set(&task->error, taken, "a dependency came without its descriptor");
+            (void)gw_error_set(&task->error, taken, "a dependency came without its value");
         rc = rc < 0 ? rc : taken;
     }
+    if (rc == 0 && deps.skip)
+        rc = GW_EAGAIN;
     if (rc == 0)
         rc = resolve_args(row->args, deps.items, deps.count, task);
     for (uint32_t i = 0; i < deps.count; i++)
@@ -503,6 +512,15 @@ static void end_failed(struct runner *runner, uint32_t outcome)
         gw_comm_abort(task->comm, task->error.code, (int)task->rank);
 }
 
+/* Later rows of the batch take it: as it would come from the worker. */
+static void keep_result(struct gw_batch *batch, const struct gw_result *result)
+{
+    struct gw_value *value;
+    if (gw_result_decode(result, &value, NULL) < 0)
+        out_of_memory();
+    gw_batch_keep(batch, value);
+}
+
 static void execute(struct runner *runner, const struct gw_batch_row *row,
                     const struct gw_spec *spec)
 {
@@ -543,6 +561,8 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
                                          .rank = row->rank,
                                          .run_ns = ended_ns - started_ns,
                                          .ended_ns = ended_ns};
+    if (gw_batch_wants(runner->first))
+        keep_result(runner->first, &task->result);
     must(gw_outbox_add(&runner->outbox, &report, &task->result));
     if (row->try_number > 0)
         must(gw_outbox_flush(&runner->outbox));
@@ -562,6 +582,10 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
 
     const struct gw_spec *known = gw_specs_find(&runner->specs, row->job, row->spec);
     int rc = take_args(batch, row, task);
+    if (rc == GW_EAGAIN) { /* the worker knows */
+        gw_task_reset(task);
+        return;
+    }
     if (rc == 0 && (!known || !known->function))
         rc = gw_error_set(&task->error, GW_ENOENT, "this program has no task function %s",
                           known ? known->name : "of that number");

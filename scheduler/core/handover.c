@@ -1,0 +1,269 @@
+/* Handing over.
+ *
+ * What always holds: a task in state handed has an attempt at one worker, beyond its lane's debits,
+ * and waits for attempts that were assigned to the same worker before it. That worker reports in
+ * order: what a handed task took has ended when the task does, and where that did not end well, the
+ * worker gives the task back by itself, uncharged. An end that comes although the scheduler does
+ * not hold all inputs for done (one was cancelled as it ended) does not count.
+ *
+ * Only room that nothing ready wants is used, and nothing is handed over before a ready task that
+ * comes first: slots must come free for it. One successor follows a task while slots are free, so
+ * that a chain stays where it is and a fan spreads. */
+#include "scheduler/core/handover.h"
+
+#include "scheduler/core/attempt.h"
+#include "scheduler/core/lane.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/placement.h"
+#include "scheduler/core/question.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/range.h"
+#include "scheduler/core/task.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { FRONTIER_KEPT = 1024 }; /* looked at, and not yet cut off */
+
+/* -- The frontier --------------------------------------------------------------------------------
+ */
+
+static void list(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->frontier.listed)
+        return;
+    worker->frontier.listed = true;
+    GW_MUST(gw_array_push(&sched->frontiers, worker));
+}
+
+void gw_sched_handover_note(struct gw_sched *sched, uint32_t slot)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_successors next = gw_sched_successors_of(attempt->job, attempt->index);
+    if (next.at == next.end && next.later == GW_NONE)
+        return;
+    GW_MUST(gw_array_push(&attempt->worker->frontier.attempts, attempt->id));
+    list(sched, attempt->worker);
+}
+
+void gw_sched_handover_freed(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->frontier.attempts.count > 0)
+        list(sched, worker);
+}
+
+void gw_sched_handover_forget(struct gw_sched *sched, struct gw_worker *worker)
+{
+    for (size_t i = sched->frontiers.count; i-- > 0;)
+        if (sched->frontiers.items[i] == worker)
+            gw_array_remove_swap(&sched->frontiers, i);
+    gw_array_deinit(&worker->frontier.attempts);
+}
+
+/* -- Which tasks ---------------------------------------------------------------------------------
+ */
+
+/* The queue whose first task comes first among all that are ready and could run here. */
+static const struct gw_queue *first_ready(const struct gw_sched *sched)
+{
+    const struct gw_queue *first = NULL;
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        struct gw_shape *shape = sched->shapes.items[i];
+        const struct gw_queue *top = shape && shape->heap.count ? gw_sched_queue_top(shape) : NULL;
+        if (top && (shape->could || !shape->blocked) &&
+            (!first || gw_sched_queue_before(top, first)))
+            first = top;
+    }
+    return first;
+}
+
+static bool comes_first(const struct gw_queue *ready, const struct gw_queue *queue)
+{
+    return ready && ((ready->job == queue->job && ready->priority == queue->priority) ||
+                     gw_sched_queue_before(ready, queue));
+}
+
+/* An attempt at the worker makes it, soon. */
+static bool is_made_here(const struct gw_sched *sched, const struct gw_row *dep,
+                         const struct gw_worker *worker)
+{
+    const struct gw_tasks *tasks = &dep->job->tasks;
+    uint8_t state = tasks->state[dep->index];
+    if (state != GW_TASK_PLACED && state != GW_TASK_HANDED)
+        return false;
+    uint32_t slot = gw_sched_attempt_find(sched, tasks->attempt[dep->index]);
+    if (slot == GW_NONE)
+        return false; /* a gang's */
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    return attempt->worker == worker && !attempt->gang && !attempt->is_long && !attempt->blocked &&
+           attempt->state != GW_ATTEMPT_KILLED;
+}
+
+static bool is_there(const struct gw_sched *sched, uint32_t object, const struct gw_worker *worker)
+{
+    if (object == GW_NONE)
+        return false;
+    if (gw_sched_object_value(&sched->objects.items[object]))
+        return true;
+    uint32_t place = gw_sched_holder_of(sched, object, worker->slot);
+    return place != GW_NONE && sched->holders.items[place].firm;
+}
+
+/* All inputs are here, at the worker, or made there: nothing has to be fetched. */
+static bool inputs_are_near(const struct gw_sched *sched, const struct gw_row *row,
+                            const struct gw_worker *worker)
+{
+    const struct gw_tasks *tasks = &row->job->tasks;
+    uint32_t end = gw_sched_deps_end(tasks, row->index);
+    if (end - tasks->deps_at[row->index] > GW_HANDED_DEPS_MAX)
+        return false;
+    for (uint32_t e = tasks->deps_at[row->index]; e < end; e++) {
+        struct gw_row dep;
+        uint32_t rank = gw_sched_dep_rank(tasks, e);
+        if (!gw_sched_dep(sched, row->job, e, &dep))
+            return false;
+        bool done = gw_sched_task_satisfied(dep.job, dep.index);
+        if (rank == GW_DEP_AFTER && done)
+            continue;
+        if (rank != 0)
+            return false;
+        if (done ? !is_there(sched, gw_sched_object_of(sched, dep.job, dep.index, 0), worker)
+                 : !is_made_here(sched, &dep, worker))
+            return false;
+    }
+    return true;
+}
+
+static bool may_follow(const struct gw_sched *sched, const struct gw_row *row,
+                       const struct gw_lane *lane)
+{
+    const struct gw_tasks *tasks = &row->job->tasks;
+    if (row->job->gated || tasks->state[row->index] != GW_TASK_WAITING ||
+        (tasks->flags[row->index] & (GW_TASK_ALONE | GW_TASK_DELAYED)))
+        return false;
+    const struct gw_spec *spec = &row->job->specs.items[tasks->spec[row->index]];
+    return spec->shape == lane->shape && gw_sched_window(sched, spec) > 1 &&
+           inputs_are_near(sched, row, lane->worker);
+}
+
+/* -- Handing over --------------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_task_handed(struct gw_sched *sched, const struct gw_fact_task_handed *fact)
+{
+    struct gw_job *job = fact->job;
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t row = fact->index;
+    gw_sm_move(&gw_sched_task_sm, &tasks->state[row], GW_TASK_HANDED);
+    if (tasks->attempt[row])
+        GW_MUST(gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row,
+                                                               GW_RANK_NONE, tasks->worker[row]})));
+    (void)gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
+                                                               .index = row,
+                                                               .rank = GW_RANK_NONE,
+                                                               .worker = fact->worker,
+                                                               .shape = fact->shape,
+                                                               .prefetched = true,
+                                                               .handed = true});
+    tasks->attempt[row] = fact->attempt;
+    tasks->worker[row] = fact->worker->id;
+    tasks->charges[row].tries++;
+    job->placed++;
+    gw_sched_range_row_placed(sched, job);
+    gw_sched_questions_on_placed(sched, job);
+}
+
+void gw_sched_handover_complete(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    uint32_t slot = gw_sched_attempt_find(sched, job->tasks.attempt[row]);
+    struct gw_attempt *attempt = &sched->attempts.items[slot];
+    assert(attempt->handed);
+    attempt->handed = false;
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
+    gw_sched_inputs_fetch(sched, job, row, attempt->worker);
+}
+
+/* Hands over what may follow the attempt at a place; false where its lane has no room left. */
+static bool extend(struct gw_sched *sched, uint32_t slot, const struct gw_queue *ready)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_lane *lane = attempt->lane;
+    struct gw_successors from = gw_sched_successors_of(attempt->job, attempt->index);
+    struct gw_row row;
+    uint32_t followed = 0;
+    for (int i = 0; i < GW_HANDED_SUCCESSORS_MAX; i++) {
+        if (!gw_sched_successors_next(sched, &from, &row))
+            return true;
+        if (!row.job || row.job->compacted || row.index == GW_INDEX_ALL) /* all: a whole job */
+            continue;
+        const struct gw_spec *spec = &row.job->specs.items[row.job->tasks.spec[row.index]];
+        if (!may_follow(sched, &row, lane) || comes_first(ready, spec->queue))
+            continue;
+        if (gw_sched_lane_room(lane, gw_sched_window(sched, spec)) == 0)
+            return false;
+        if (followed++ > 0 && sched->slots_free > 0)
+            return true;
+        uint64_t id = gw_sched_attempt_next(sched);
+        uint32_t place = gw_sched_attempt_place(id);
+        GW_FACT(sched, task_handed, .job = row.job, .index = row.index, .worker = lane->worker,
+                .shape = lane->shape, .attempt = id);
+        gw_sched_send_assign(sched, place);
+    }
+    return true;
+}
+
+static void extend_frontier(struct gw_sched *sched, struct gw_worker *worker,
+                            const struct gw_queue *ready)
+{
+    struct gw_frontier *frontier = &worker->frontier;
+    for (; frontier->at < frontier->attempts.count; frontier->at++) {
+        uint32_t slot = gw_sched_attempt_find(sched, frontier->attempts.items[frontier->at]);
+        if (slot == GW_NONE)
+            continue; /* it ended */
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (!attempt->is_long && !attempt->blocked && attempt->state != GW_ATTEMPT_KILLED &&
+            !extend(sched, slot, ready))
+            break;
+    }
+    size_t left = frontier->attempts.count - frontier->at;
+    if (left > 0 && (frontier->at < FRONTIER_KEPT || frontier->at < left))
+        return;
+    if (left > 0)
+        memmove(frontier->attempts.items, frontier->attempts.items + frontier->at,
+                left * sizeof *frontier->attempts.items);
+    frontier->attempts.count = left;
+    frontier->at = 0;
+}
+
+void gw_sched_handover(struct gw_sched *sched)
+{
+    if (sched->frontiers.count == 0)
+        return;
+    const struct gw_queue *ready = first_ready(sched);
+    for (size_t i = 0; i < sched->frontiers.count; i++) {
+        struct gw_worker *worker = sched->frontiers.items[i];
+        worker->frontier.listed = false;
+        if (worker->state == GW_WORKER_READY)
+            extend_frontier(sched, worker, ready);
+    }
+    gw_array_clear(&sched->frontiers);
+}
+
+void gw_sched_handover_recall(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    struct gw_successors from = gw_sched_successors_of(job, row);
+    struct gw_row next;
+    while (gw_sched_successors_next(sched, &from, &next)) {
+        if (!next.job || next.job->compacted || next.index == GW_INDEX_ALL ||
+            next.job->tasks.state[next.index] != GW_TASK_HANDED)
+            continue;
+        uint32_t slot = gw_sched_attempt_find(sched, next.job->tasks.attempt[next.index]);
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (attempt->state == GW_ATTEMPT_KILLED)
+            continue;
+        gw_sched_send_kill(sched, attempt->worker,
+                           &(struct gw_kill_row){attempt->id, GW_FAIL_GRACE_NS, GW_KILL_CANCEL});
+        GW_FACT(sched, attempt_killed, .slot = slot);
+    }
+}

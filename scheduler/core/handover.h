@@ -1,0 +1,24 @@
+/* Handing over: a task that waits goes to the worker that makes all that it waits for, so that no
+ * hop between the two passes the scheduler. */
+#ifndef GW_SCHEDULER_CORE_HANDOVER_H
+#define GW_SCHEDULER_CORE_HANDOVER_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_handover hands over what may be, once all that is ready was placed. */
+void gw_sched_handover(struct gw_sched *sched);
+
+/* gw_sched_handover_recall ends the attempts that were handed what a row made, which does not count
+ * after all; what they were handed goes with them. */
+void gw_sched_handover_recall(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* For apply functions: a short attempt was added; one of a worker's has ended; all that a task at
+ * its worker waited for is done. */
+void gw_sched_handover_note(struct gw_sched *sched, uint32_t slot);
+void gw_sched_handover_freed(struct gw_sched *sched, struct gw_worker *worker);
+void gw_sched_handover_complete(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* gw_sched_handover_forget forgets a worker that is being freed. */
+void gw_sched_handover_forget(struct gw_sched *sched, struct gw_worker *worker);
+
+#endif

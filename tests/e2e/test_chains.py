@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""Tasks that are handed over to who makes their inputs; see programs/chains.c."""
+import os
+
+import e2e
+
+CHAINS = os.path.join(e2e.BUILD, "bin", "chains")
+
+
+class Chains(e2e.Case):
+    def subject(self, name):
+        done = self.run_program(CHAINS, name, self.fifo())
+        self.assertEqual(done.stdout, f"{name}: well\n")
+
+    def test_chain(self):
+        self.subject("chain")
+
+    def test_tree(self):
+        self.subject("tree")
+
+    def test_fan(self):
+        self.subject("fan")
+
+    def test_failure(self):
+        self.subject("failure")
+
+    def test_crash(self):
+        self.subject("crash")
+
+    def test_large(self):
+        self.subject("large")
+
+
+if __name__ == "__main__":
+    e2e.main()

@@ -1,0 +1,184 @@
+/* The worker's core, runs that wait for what other runs here make: values go from run to run, in
+ * one batch where that can be, and nothing runs without what it was to take. */
+#include "tests/unit/node_world.h"
+
+static void assign_heir(struct world *w, uint64_t attempt, uint64_t maker)
+{
+    const struct dep dep = {
+        .job = 1, .index = (uint32_t)maker, .worker = GW_DEP_HERE, .maker = maker};
+    must_assign(w, (struct task){.attempt = attempt, .index = (uint32_t)attempt, .dep = &dep});
+}
+
+/* Runner 2, which has said hello, and knows of tasks that they are short; attempts 2, 3, 4 are a
+ * chain, and were sent to it in one batch. */
+static struct world *world_with_chain(void)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+    dies(w, 1, 0, 9);
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 2, .index = 2});
+    assign_heir(w, 3, 2);
+    assign_heir(w, 4, 3);
+    spawned(w, 2, 0, "");
+    hello(w, 2, GW_PROTOCOL);
+    return w;
+}
+
+static void must_end(struct world *w, size_t n, uint64_t attempt, uint32_t outcome,
+                     uint32_t executing)
+{
+    const struct gw_message *ended = sent(w, GW_MESSAGE_ended, n);
+    assert_non_null(ended);
+    assert_int_equal(ended->ended.attempt, attempt);
+    assert_int_equal(ended->ended.outcome, outcome);
+    assert_int_equal(ended->ended.executing, executing);
+}
+
+static void test_batch(void **state)
+{
+    (void)state;
+    struct world *w = world_with_chain();
+    const struct gw_msg_assign *given = &must_send(w, GW_MESSAGE_assign)->assign;
+    assert_int_equal(given->attempt.count, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(gw_col64_at(given->attempt, i), 2 + i);
+    for (uint32_t i = 0; i < 2; i++) { /* each takes what the row before it makes */
+        assert_int_equal(gw_col32_at(given->dep_worker, i), GW_DEP_HERE);
+        assert_int_equal(gw_col64_at(given->dep_bytes, i), i);
+        assert_int_equal(gw_col32_at(given->dep_value_size, i), 0);
+    }
+    for (uint64_t attempt = 2; attempt < 5; attempt++)
+        assert_int_equal(finish(w, 2, attempt, GW_RANK_NONE, 0, 1000), 0);
+    assert_null(sent(w, GW_MESSAGE_ended, 0));
+    assert_non_null(sent(w, GW_MESSAGE_finished, 2));
+    free_world(w);
+}
+
+static void test_older_runner(void **state)
+{
+    (void)state;
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+    dies(w, 1, 0, 9);
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 2, .index = 2});
+    assign_heir(w, 3, 2);
+    spawned(w, 2, 0, "");
+    hello(w, 2, GW_PROTOCOL - 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_assign)->assign.attempt.count, 1);
+    forget_sent(w);
+    assert_int_equal(finish(w, 2, 2, GW_RANK_NONE, 0, 1000), 0);
+    const struct gw_msg_assign *given = &must_send(w, GW_MESSAGE_assign)->assign;
+    assert_int_equal(gw_col64_at(given->attempt, 0), 3);
+    assert_int_equal(gw_col32_at(given->dep_value_size, 0), 1);
+    assert_memory_equal(given->dep_values.data, "\x07", 1);
+    free_world(w);
+}
+
+static void test_large_value(void **state)
+{
+    (void)state;
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    assign_heir(w, 2, 1); /* attempt 1 is at the runner already */
+    forget_sent(w);
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 10000, 1000), 0);
+    const struct gw_msg_assign *given = &must_send(w, GW_MESSAGE_assign)->assign;
+    assert_int_equal(gw_col64_at(given->attempt, 0), 2);
+    assert_int_equal(gw_col64_at(given->dep_bytes, 0), 10000);
+    assert_int_equal(gw_col32_at(given->dep_value_size, 0), 0); /* a descriptor */
+    free_world(w);
+}
+
+static void test_ended_before(void **state)
+{
+    (void)state;
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+    forget_sent(w);
+    assign_heir(w, 2, 1); /* the value went to the scheduler: it is asked */
+    const struct gw_message *fetch = must_send(w, GW_MESSAGE_fetch);
+    assert_int_equal(fetch->fetch.index, 1);
+    struct gw_message object = {.type = GW_MESSAGE_object};
+    object.object = (struct gw_msg_object){
+        .request = fetch->fetch.request, .bytes = 1, .value = bin("\x09", 1)};
+    forget_sent(w);
+    deliver(w, SCHEDULER, object);
+    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_assign)->assign.attempt, 0), 2);
+    free_world(w);
+}
+
+static void fails(struct world *w, uint64_t process, uint64_t attempt)
+{
+    struct gw_message ended = {.type = GW_MESSAGE_ended};
+    ended.ended = (struct gw_msg_ended){.attempt = attempt,
+                                        .rank = GW_RANK_NONE,
+                                        .outcome = GW_OUTCOME_FAILED,
+                                        .code = GW_ETASK,
+                                        .executing = 1};
+    deliver(w, RUNNER + process, ended);
+}
+
+static void test_failure(void **state)
+{
+    (void)state;
+    struct world *w = world_with_chain();
+    must_assign(w, (struct task){.attempt = 5, .index = 5});
+    forget_sent(w);
+    fails(w, 2, 2); /* the runner skips 3 and 4, and goes on with 5 */
+    must_end(w, 0, 2, GW_OUTCOME_FAILED, 1);
+    must_end(w, 1, 3, GW_OUTCOME_KILLED, 0);
+    must_end(w, 2, 4, GW_OUTCOME_KILLED, 0);
+    assert_int_equal(finish(w, 2, 5, GW_RANK_NONE, 0, 1000), 0);
+    free_world(w);
+}
+
+static void test_crash(void **state)
+{
+    (void)state;
+    struct world *w = world_with_chain();
+    assert_int_equal(finish(w, 2, 2, GW_RANK_NONE, 0, 1000), 0);
+    forget_sent(w);
+    dies(w, 2, 0, 11); /* as 3 ran: it is charged, 4 is given back, 2 stands */
+    must_end(w, 0, 3, GW_OUTCOME_CRASHED, 1);
+    must_end(w, 1, 4, GW_OUTCOME_KILLED, 0);
+    assert_null(sent(w, GW_MESSAGE_ended, 2));
+    free_world(w);
+}
+
+static void test_next_runner(void **state)
+{
+    (void)state;
+    struct world *w = world_with_chain();
+    assert_int_equal(finish(w, 2, 2, GW_RANK_NONE, 0, 1000), 0);
+    kill_attempt(w, 3, GW_KILL_CANCEL); /* and with it what was to take its value */
+    forget_sent(w);
+    dies(w, 2, 0, 15);
+    must_end(w, 0, 3, GW_OUTCOME_KILLED, 1);
+    must_end(w, 1, 4, GW_OUTCOME_KILLED, 0);
+    free_world(w);
+}
+
+static void test_take_back(void **state)
+{
+    (void)state;
+    struct world *w = world_with_runner((struct gw_msg_spec){0}); /* it executes 1 */
+    must_assign(w, (struct task){.attempt = 2, .index = 2});
+    assign_heir(w, 3, 2);
+    forget_sent(w);
+    kill_attempt(w, 2, GW_KILL_TAKE_BACK);
+    must_end(w, 0, 2, GW_OUTCOME_KILLED, 0);
+    must_end(w, 1, 3, GW_OUTCOME_KILLED, 0);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batch),       cmocka_unit_test(test_older_runner),
+        cmocka_unit_test(test_large_value), cmocka_unit_test(test_ended_before),
+        cmocka_unit_test(test_failure),     cmocka_unit_test(test_crash),
+        cmocka_unit_test(test_next_runner), cmocka_unit_test(test_take_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
