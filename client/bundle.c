@@ -2,7 +2,7 @@
  * future's result is written before its state leaves GW_PENDING, and a value that is there (SMALL,
  * HEAP) never changes again while the state is GW_DONE; so done futures are read without the lock.
  */
-#include "client/client.h"
+#include "client/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +42,9 @@ void gw_bundle_drop(struct gw_bundle *bundle)
     struct gw_client *client = bundle->client;
     pthread_mutex_lock(&client->lock);
     gw_map_remove(&client->bundles, bundle->request);
+    struct gw_stream *stream = bundle->stream;
+    if (stream)
+        gw_stream_part_gone(bundle);
     if (client->io && !client->closed)
         for (uint32_t i = 0; i < bundle->scattered_count; i++)
             gw_io_release(client->io, bundle->scattered[i], 0);
@@ -50,6 +53,8 @@ void gw_bundle_drop(struct gw_bundle *bundle)
         gw_parcel_clear(&bundle->futures[i].result, bundle->futures[i].ranks);
     free(bundle->scattered);
     free(bundle);
+    if (stream)
+        gw_stream_unref(stream);
     gw_client_unref(client);
 }
 
@@ -148,8 +153,7 @@ void gw_bundle_set_failure(struct gw_future *future, struct gw_failure *failure)
     settle(future, GW_FAILED);
 }
 
-/* False when out of memory. */
-static bool result_set(struct gw_parcel *result, const struct gw_landing *from)
+bool gw_parcel_set(struct gw_parcel *result, const struct gw_landing *from)
 {
     if (from->value) {
         result->kind = GW_PARCEL_VALUE;
@@ -194,14 +198,14 @@ void gw_bundle_set_value(struct gw_future *future, uint32_t rank, const struct g
         struct gw_parcel *item = &result->ranks->items[rank];
         if (item->kind != GW_PARCEL_NONE)
             return;
-        if (!result_set(item, value))
+        if (!gw_parcel_set(item, value))
             goto no_memory;
         if (--result->ranks->missing > 0)
             return;
     } else {
         if (result->kind != GW_PARCEL_NONE)
             return;
-        if (!result_set(result, value))
+        if (!gw_parcel_set(result, value))
             goto no_memory;
     }
     settle(future, GW_DONE);
@@ -210,19 +214,26 @@ no_memory:
     gw_bundle_set_failure(future, gw_failure_new(GW_ENOMEM, 0, 0, "out of memory"));
 }
 
+/* The bundle that a row of this request belongs to, or NULL. */
+static struct gw_bundle *find_bundle(struct gw_client *client, uint64_t request, uint32_t row)
+{
+    uint64_t found;
+    if (gw_map_get(&client->bundles, request, &found))
+        return (struct gw_bundle *)(uintptr_t)found;
+    return gw_stream_part(client, request, row);
+}
+
 void gw_bundle_done(struct gw_client *client, const struct gw_msg_done *done)
 {
     const uint8_t *at = done->values.data;
     struct gw_bundle *bundle = NULL;
     for (uint32_t i = 0; i < done->request.count; i++) {
-        uint64_t request = gw_col64_at(done->request, i), found;
+        uint64_t request = gw_col64_at(done->request, i);
         uint32_t size = gw_col32_at(done->value_size, i);
         const struct gw_landing value = {.encoded = size > 0 ? at : NULL, .bytes = size};
         at += size;
         if (!bundle || bundle->request != request)
-            bundle = gw_map_get(&client->bundles, request, &found)
-                         ? (struct gw_bundle *)(uintptr_t)found
-                         : NULL;
+            bundle = find_bundle(client, request, gw_col32_at(done->index, i));
         struct gw_future *future = bundle ? find_row(bundle, gw_col32_at(done->index, i)) : NULL;
         for (; future; future = next_same(future))
             if (!future->released)
@@ -232,10 +243,10 @@ void gw_bundle_done(struct gw_client *client, const struct gw_msg_done *done)
 
 void gw_bundle_failed(struct gw_client *client, const struct gw_msg_failed *failed)
 {
-    uint64_t found;
-    if (!gw_map_get(&client->bundles, failed->request, &found))
+    struct gw_bundle *bundle = find_bundle(client, failed->request, failed->index);
+    if (!bundle)
         return;
-    struct gw_future *future = find_row((struct gw_bundle *)(uintptr_t)found, failed->index);
+    struct gw_future *future = find_row(bundle, failed->index);
     for (; future; future = next_same(future)) {
         if (future->released || atomic_load(&future->state) == GW_DONE)
             continue;
@@ -243,6 +254,14 @@ void gw_bundle_failed(struct gw_client *client, const struct gw_msg_failed *fail
         gw_bundle_set_failure(
             future, gw_failure_new(code, failed->exit_code, failed->attempt, failed->text));
     }
+}
+
+void gw_bundle_fail_pending(struct gw_bundle *bundle, const struct gw_error *error)
+{
+    for (uint32_t i = 0; i < bundle->count; i++)
+        if (!bundle->futures[i].released && atomic_load(&bundle->futures[i].state) == GW_PENDING)
+            gw_bundle_set_failure(&bundle->futures[i],
+                                  gw_failure_new(error->code, 0, 0, error->text));
 }
 
 void gw_bundle_fail_all(struct gw_client *client)

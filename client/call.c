@@ -168,6 +168,8 @@ bool gw_call_answer(struct gw_client *client, const struct gw_message *message, 
         call->fd = fds[0];
     for (uint8_t i = 1; i < fd_count; i++)
         close(fds[i]);
+    if (call->on_answer)
+        call->on_answer(call, call->arg);
     gw_waiter_fire(&call->waiter, 0);
     return true;
 }
@@ -179,6 +181,8 @@ void gw_call_fail_all(struct gw_client *client)
     while (gw_map_next(&client->calls, &at, &request, &found)) {
         struct gw_call *call = (struct gw_call *)(uintptr_t)found;
         call->error.code = GW_ECLOSED;
+        if (call->on_answer)
+            call->on_answer(call, call->arg);
         gw_waiter_fire(&call->waiter, 0);
     }
     gw_map_deinit(&client->calls);

@@ -6,6 +6,8 @@
 
 #include "client/address.h"
 #include "client/inline.h"
+#include "client/range.h"
+#include "client/stream.h"
 #include "graph/base/clock.h"
 
 #include <errno.h>
@@ -52,9 +54,15 @@ static void client_on_message(const struct gw_message *message, const int *fds, 
     switch (message->type) {
     case GW_MESSAGE_done:
         gw_bundle_done(client, &message->done);
+        if (client->ranges.count)
+            gw_range_done(client, &message->done);
         break;
     case GW_MESSAGE_failed:
         gw_bundle_failed(client, &message->failed);
+        gw_range_failed(client, &message->failed);
+        break;
+    case GW_MESSAGE_opened:
+        gw_stream_opened(client, &message->opened);
         break;
     case GW_MESSAGE_held:
         gw_bundle_held(client, &message->held);
@@ -380,6 +388,8 @@ void gw_client_unref(struct gw_client *client)
     gw_inline_close(client);
     gw_map_deinit(&client->calls);
     gw_map_deinit(&client->bundles);
+    gw_map_deinit(&client->ranges);
+    gw_map_deinit(&client->streams);
     gw_program_free(client->program);
     gw_buffer_deinit(&client->env);
     pthread_mutex_destroy(&client->lock);

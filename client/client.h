@@ -31,6 +31,9 @@ struct gw_call {
     uint8_t *body;         /* the blob of the answer, owned; NULL when it is empty */
     size_t body_bytes;
     int fd; /* of the answer, or -1 */
+    /* Called with the lock held when it is answered, and when the connection ends; or NULL. */
+    void (*on_answer)(struct gw_call *call, void *arg);
+    void *arg;
 };
 
 struct gw_client {
@@ -41,6 +44,8 @@ struct gw_client {
     struct gw_error refused; /* what the scheduler said before it closed */
     struct gw_map calls;     /* request -> struct gw_call * */
     struct gw_map bundles;   /* request -> struct gw_bundle * with futures */
+    struct gw_map ranges;    /* request -> struct gw_range_run * */
+    struct gw_map streams;   /* request -> struct gw_stream * */
     uint64_t last_request;
     char *name;
 
@@ -109,6 +114,13 @@ void gw_call_close(struct gw_call *call, struct gw_client *client);
 int gw_call_make(struct gw_call *call, struct gw_client *client, struct gw_message *message,
                  uint64_t *request, uint64_t timeout_ns, struct gw_error *error);
 
+/* gw_call_read_end reads the answer to a wait: the job's code and text, and its exit code. */
+int gw_call_read_end(const struct gw_call *call, int *exit_code, struct gw_error *error);
+
+/* gw_fetch_value gets a result from the cluster, to be unref'd; blocks. */
+int gw_fetch_value(struct gw_client *client, uint64_t job, uint32_t index, uint32_t rank,
+                   struct gw_value **value, struct gw_error *error);
+
 /* gw_call_answer completes the call that a message answers (fds: taken); false when nobody waits
  * for it. gw_call_fail_all ends all calls. The lock is held. */
 bool gw_call_answer(struct gw_client *client, const struct gw_message *message, const int *fds,
@@ -171,12 +183,13 @@ struct gw_bundle {
     struct gw_client *client; /* referenced */
     uint64_t request, job;
     bool detached;
-    bool shared;           /* one future, of a task that was looked up */
-    uint32_t shared_index; /* of that task */
-    uint32_t live;         /* futures not released */
-    uint32_t pending;      /* futures not ended */
-    const uint32_t *rows;  /* ascending, one a future; NULL: future i is row i */
-    uint64_t *scattered;   /* jobs that hold its large arguments, owned */
+    struct gw_stream *stream; /* that it is a part of, referenced; or NULL */
+    bool shared;              /* one future, of a task that was looked up */
+    uint32_t shared_index;    /* of that task */
+    uint32_t live;            /* futures not released */
+    uint32_t pending;         /* futures not ended */
+    const uint32_t *rows;     /* ascending, one a future; NULL: future i is row i */
+    uint64_t *scattered;      /* jobs that hold its large arguments, owned */
     uint32_t scattered_count;
     uint32_t count;
     struct gw_future futures[];
@@ -191,10 +204,11 @@ void gw_bundle_drop(struct gw_bundle *bundle);
 
 /* gw_bundle_done and gw_bundle_failed bring in results; the client's lock is held. Rows that name
  * nothing of this client are skipped. gw_bundle_fail_all fails all pending futures with the
- * connection. */
+ * connection, gw_bundle_fail_pending those of one bundle with an error. */
 void gw_bundle_done(struct gw_client *client, const struct gw_msg_done *done);
 void gw_bundle_failed(struct gw_client *client, const struct gw_msg_failed *failed);
 void gw_bundle_fail_all(struct gw_client *client);
+void gw_bundle_fail_pending(struct gw_bundle *bundle, const struct gw_error *error);
 
 /* gw_bundle_held brings in what a lookup found; the client's lock is held. */
 void gw_bundle_held(struct gw_client *client, const struct gw_msg_held *held);
@@ -214,7 +228,9 @@ void gw_bundle_set_failure(struct gw_future *future, struct gw_failure *failure)
 /* gw_failure_new copies a text; NULL when out of memory (set_failure accepts it). */
 struct gw_failure *gw_failure_new(int code, int exit_code, uint64_t attempt, const char *text);
 
-/* gw_parcel_clear frees what a result holds and makes it NONE. */
+/* gw_parcel_set copies a value in; false when out of memory. gw_parcel_clear frees what a result
+ * holds and makes it NONE. */
+bool gw_parcel_set(struct gw_parcel *result, const struct gw_landing *from);
 void gw_parcel_clear(struct gw_parcel *result, uint32_t ranks);
 
 /* gw_submit_scatter puts encoded bytes into the cluster as a job of one finished task. */

@@ -190,14 +190,13 @@ static int decode_object(const struct gw_call *call, struct gw_value **value,
     return rc;
 }
 
-static int fetch(struct gw_future *future, uint32_t rank, struct gw_value **value,
-                 struct gw_error *error)
+int gw_fetch_value(struct gw_client *client, uint64_t job, uint32_t index, uint32_t rank,
+                   struct gw_value **value, struct gw_error *error)
 {
-    struct gw_client *client = future->bundle->client;
     struct gw_call call;
     struct gw_message message = {
         .type = GW_MESSAGE_fetch,
-        .fetch = {.job = gw_future_job(future), .index = gw_future_index(future), .rank = rank},
+        .fetch = {.job = job, .index = index, .rank = rank},
     };
     int rc = gw_call_make(&call, client, &message, &message.fetch.request, UINT64_MAX, error);
     if (rc == 0)
@@ -257,7 +256,8 @@ int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **val
         *value = gw_value_ref(result->value);
         return 0;
     default:
-        rc = fetch(future, rank, &got, error);
+        rc = gw_fetch_value(future->bundle->client, future->bundle->job, gw_future_index(future),
+                            rank, &got, error);
         if (rc == 0)
             *value = keep(future, result, got);
         return rc;

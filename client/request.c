@@ -52,7 +52,7 @@ int gw_job_cancel(struct gw_client *client, uint64_t job, bool hard, struct gw_e
 }
 
 /* body: [code, exit_code, text]. */
-static int read_end(const struct gw_call *call, int *exit_code, struct gw_error *error)
+int gw_call_read_end(const struct gw_call *call, int *exit_code, struct gw_error *error)
 {
     struct gw_value *body;
     int64_t code, exited;
@@ -79,7 +79,7 @@ int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int
     struct gw_message message = {.type = GW_MESSAGE_wait, .wait = {.job = job}};
     int rc = gw_call_make(&call, client, &message, &message.wait.request, timeout_ns, error);
     if (rc == 0)
-        rc = read_end(&call, exit_code, error);
+        rc = gw_call_read_end(&call, exit_code, error);
     gw_call_close(&call, client);
     return rc;
 }

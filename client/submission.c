@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,14 +25,60 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
 {
     *submission = (struct gw_submission){.client = client,
                                          .name = options->name,
-                                         .flags = options->detached ? GW_SUBMIT_DETACHED : 0};
+                                         .flags = options->detached ? GW_SUBMIT_DETACHED : 0,
+                                         .after = options->after};
     gw_call_open(&submission->call, client);
+    /* A refusal may come before the last chunk has left. */
+    pthread_mutex_lock(&client->lock);
+    int rc = gw_map_put(&client->calls, submission->call.request, (uintptr_t)&submission->call);
+    pthread_mutex_unlock(&client->lock);
+    if (rc < 0)
+        return gw_error_set(error, rc, "out of memory");
+    if (options->no_futures)
+        return 0;
     submission->bundle = gw_bundle_new(client, submission->call.request, options->target_rows,
                                        options->target_count);
     if (!submission->bundle)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     submission->bundle->detached = options->detached;
     return 0;
+}
+
+/* -- Preparing -----------------------------------------------------------------------------------
+ */
+
+/* A program that submits functions must hold them: they run in this same program, started again. */
+static int check_function(const struct gw_function *function, struct gw_error *error)
+{
+    if (gw_function_find(function->name))
+        return 0;
+    return gw_error_set(error, GW_ENOENT,
+                        "this program has no task \"%s\": GW_TASK(%s) must be in it, at file scope",
+                        function->name, function->name);
+}
+
+int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *specs,
+                          uint32_t count, struct gw_error *error)
+{
+    uint64_t slots = 0;
+    bool program = false;
+    int rc = 0;
+    for (uint32_t i = 0; i < count && rc == 0; i++) {
+        const struct gw_task_options *options = &specs[i].options;
+        uint64_t wanted =
+            (uint64_t)(options->ranks ? options->ranks : 1) * (options->slots ? options->slots : 1);
+        if (wanted > slots)
+            slots = wanted > UINT32_MAX ? UINT32_MAX : wanted;
+        if (specs[i].kind != GW_SPEC_FUNCTION)
+            continue;
+        program = true;
+        rc = check_function(specs[i].function, error);
+    }
+    if (rc == 0 && !client->inlined)
+        rc = gw_client_start(client, (uint32_t)slots, error);
+    if (rc == 0 && program && !client->inlined)
+        rc = gw_client_ship(client, error);
+    return rc;
 }
 
 /* -- Specs ---------------------------------------------------------------------------------------
@@ -133,22 +180,58 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
     return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
 }
 
+int gw_submission_after(struct gw_submission *submission, struct gw_error *error)
+{
+    const struct gw_submission_after *after = &submission->after;
+    if (after->count == 0)
+        return 0;
+    uint32_t *any = malloc(after->count * sizeof *any);
+    if (!any)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < after->count; i++)
+        any[i] = after->any;
+    struct gw_message message = {
+        .type = GW_MESSAGE_after,
+        .after = {.request = submission->call.request,
+                  .flags = submission->flags,
+                  .job = {after->jobs, (uint32_t)after->count},
+                  .any = {any, (uint32_t)after->count}},
+    };
+    int rc = gw_io_put(submission->client->io, &message, -1);
+    free(any);
+    if (rc == GW_ECLOSED)
+        return gw_client_down_error(submission->client, error);
+    return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
+}
+
 /* -- Rows ----------------------------------------------------------------------------------------
  */
 
-static int flush(struct gw_submission *submission, bool last, struct gw_error *error)
+int gw_submission_refused(struct gw_submission *submission, struct gw_error *error)
+{
+    pthread_mutex_lock(&submission->client->lock);
+    struct gw_error found = submission->call.error;
+    pthread_mutex_unlock(&submission->client->lock);
+    if (found.code == GW_ECLOSED)
+        return gw_client_down_error(submission->client, error);
+    return found.code < 0 ? gw_error_set(error, found.code, "%s", found.text) : 0;
+}
+
+/* flags: GW_SUBMIT_LAST, GW_SUBMIT_PART or 0. */
+static int flush(struct gw_submission *submission, uint32_t flags, struct gw_error *error)
 {
     struct gw_message message = {
         .type = GW_MESSAGE_submit,
         .submit = {.request = submission->call.request,
-                   .flags = submission->flags | (last ? GW_SUBMIT_LAST : 0),
+                   .flags = submission->flags | flags,
                    .name = submission->name},
     };
     gw_chunk_columns(&submission->chunk, &message.submit);
     int rc = gw_io_room(submission->client->io);
     if (rc == 0)
-        rc = last ? gw_call_send(&submission->call, submission->client, &message, -1)
-                  : gw_io_put(submission->client->io, &message, -1);
+        rc = flags & GW_SUBMIT_LAST
+                 ? gw_call_send(&submission->call, submission->client, &message, -1)
+                 : gw_io_put(submission->client->io, &message, -1);
     submission->sent = true;
     gw_chunk_clear(&submission->chunk);
     if (rc == GW_ECLOSED)
@@ -168,7 +251,9 @@ static int add(struct gw_submission *submission, const struct gw_chunk_row *row,
                             row->dep_count, row->args_bytes);
     if (submission->chunk.spec.count > 0 &&
         gw_chunk_bytes(&submission->chunk) + bytes > GW_CHUNK_BYTES) {
-        int rc = flush(submission, false, error);
+        int rc = gw_submission_refused(submission, error);
+        if (rc == 0)
+            rc = flush(submission, 0, error);
         if (rc < 0)
             return rc;
     }
@@ -196,9 +281,25 @@ int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_ro
 /* -- The end -------------------------------------------------------------------------------------
  */
 
+int gw_submission_part(struct gw_submission *submission, struct gw_error *error)
+{
+    return flush(submission, GW_SUBMIT_PART, error);
+}
+
+int gw_submission_send_last(struct gw_submission *submission, struct gw_message *message,
+                            struct gw_error *error)
+{
+    int rc = gw_call_send(&submission->call, submission->client, message, -1);
+    if (rc == GW_ECLOSED)
+        return gw_client_down_error(submission->client, error);
+    if (rc < 0)
+        return gw_error_set(error, rc, "submit: %s", gw_error_text(rc));
+    return gw_call_wait(&submission->call, submission->client, UINT64_MAX, error);
+}
+
 int gw_submission_finish(struct gw_submission *submission, struct gw_error *error)
 {
-    int rc = flush(submission, true, error);
+    int rc = flush(submission, GW_SUBMIT_LAST, error);
     if (rc < 0)
         return rc;
     rc = gw_call_wait(&submission->call, submission->client, UINT64_MAX, error);
@@ -206,12 +307,15 @@ int gw_submission_finish(struct gw_submission *submission, struct gw_error *erro
     if (rc < 0)
         return rc;
     struct gw_bundle *bundle = submission->bundle;
+    if (!bundle)
+        return 0;
     pthread_mutex_lock(&submission->client->lock);
     bundle->job = submission->call.number;
     bundle->scattered = submission->scattered.items;
     bundle->scattered_count = (uint32_t)submission->scattered.count;
     pthread_mutex_unlock(&submission->client->lock);
     submission->scattered.items = NULL;
+    submission->scattered.count = submission->scattered.capacity = 0;
     submission->bundle = NULL;
     return 0;
 }
@@ -220,7 +324,7 @@ int gw_submission_finish(struct gw_submission *submission, struct gw_error *erro
 static void take_back(struct gw_submission *submission)
 {
     gw_chunk_clear(&submission->chunk);
-    if (flush(submission, true, NULL) < 0 ||
+    if (flush(submission, GW_SUBMIT_LAST, NULL) < 0 ||
         gw_call_wait(&submission->call, submission->client, UINT64_MAX, NULL) < 0)
         return;
     gw_io_put(submission->client->io,
@@ -234,11 +338,11 @@ void gw_submission_close(struct gw_submission *submission)
 {
     if (submission->sent)
         take_back(submission);
-    if (submission->bundle) {
-        for (size_t i = 0; i < submission->scattered.count; i++)
-            gw_io_release(submission->client->io, submission->scattered.items[i], 0);
+    /* What nobody holds any more: of a stream, its tasks use it on their own. */
+    for (size_t i = 0; i < submission->scattered.count && submission->client->io; i++)
+        gw_io_release(submission->client->io, submission->scattered.items[i], 0);
+    if (submission->bundle)
         gw_bundle_drop(submission->bundle);
-    }
     gw_array_deinit(&submission->scattered);
     gw_chunk_deinit(&submission->chunk);
     gw_call_close(&submission->call, submission->client);

@@ -6,6 +6,13 @@
 #include "client/client.h"
 #include "graph/model/graph.h"
 
+/* Jobs that have to end first; borrowed. */
+struct gw_submission_after {
+    const uint64_t *jobs;
+    size_t count;
+    bool any; /* however they end */
+};
+
 struct gw_submission {
     struct gw_client *client;
     struct gw_call call;
@@ -13,6 +20,7 @@ struct gw_submission {
     uint32_t flags; /* enum gw_submit_flag */
     const char *name;
     struct gw_chunk chunk;
+    struct gw_submission_after after;
     GW_ARRAY(uint64_t) scattered; /* jobs that hold large arguments */
     bool sent;                    /* a chunk has left: the scheduler knows this job */
 };
@@ -23,7 +31,15 @@ struct gw_submission_options {
     bool detached;
     const uint32_t *target_rows; /* ascending; NULL: every row is one */
     uint32_t target_count;
+    bool no_futures; /* no bundle: somebody else takes the results */
+    struct gw_submission_after after;
 };
+
+/* gw_submission_prepare makes sure that the cluster is there, large enough for these specs, and has
+ * this program where one of them is a function. With GANGWAY_INLINE=1 it only checks the functions.
+ */
+int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *specs,
+                          uint32_t count, struct gw_error *error);
 
 /* gw_submission_open registers the futures' bundle. Then come gw_submission_spec for each spec,
  * gw_submission_row for each row in order, and gw_submission_finish, which blocks until the job
@@ -33,6 +49,19 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
                        const struct gw_submission_options *options, struct gw_error *error);
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                        const struct gw_graph_spec *spec, struct gw_error *error);
+
+/* gw_submission_after says, behind the first spec, which jobs it comes after. */
+int gw_submission_after(struct gw_submission *submission, struct gw_error *error);
+
+/* gw_submission_send_last sends the message that completes the job, and blocks for the answer. */
+int gw_submission_send_last(struct gw_submission *submission, struct gw_message *message,
+                            struct gw_error *error);
+
+/* gw_submission_refused gives the error of one that was refused already, 0 otherwise. */
+int gw_submission_refused(struct gw_submission *submission, struct gw_error *error);
+
+/* gw_submission_part sends what was added so far, as the end of one graph of a stream. */
+int gw_submission_part(struct gw_submission *submission, struct gw_error *error);
 
 /* gw_submission_row sends what of its arguments is large ahead, as values of their own. GW_ELIMIT
  * when it is too large for a message even so. */

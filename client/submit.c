@@ -2,6 +2,7 @@
 #include "client/submission.h"
 
 #include "client/inline.h"
+#include "client/targets.h"
 #include "graph/base/clock.h"
 #include "graph/wire/codec.h"
 
@@ -13,88 +14,6 @@
 #include <unistd.h>
 
 enum { MAP_CALLS_MAX = 1 << 30 };
-
-/* A program that submits functions must hold them: they run in this same program, started again. */
-static int check_function(const struct gw_function *function, struct gw_error *error)
-{
-    if (gw_function_find(function->name))
-        return 0;
-    return gw_error_set(error, GW_ENOENT,
-                        "this program has no task \"%s\": GW_TASK(%s) must be in it, at file scope",
-                        function->name, function->name);
-}
-
-/* What a job needs of the cluster: slots at once, and whether it needs this program. */
-static int needs(const struct gw_graph_rows *rows, uint32_t *slots, bool *program,
-                 struct gw_error *error)
-{
-    *slots = 0;
-    *program = false;
-    for (uint32_t i = 0; i < rows->spec_count; i++) {
-        const struct gw_task_options *options = &rows->specs[i].options;
-        uint64_t wanted =
-            (uint64_t)(options->ranks ? options->ranks : 1) * (options->slots ? options->slots : 1);
-        if (wanted > *slots)
-            *slots = wanted > UINT32_MAX ? UINT32_MAX : (uint32_t)wanted;
-        if (rows->specs[i].kind != GW_SPEC_FUNCTION)
-            continue;
-        *program = true;
-        int rc = check_function(rows->specs[i].function, error);
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
-}
-
-/* -- Targets -------------------------------------------------------------------------------------
- */
-
-/* Nodes that futures are wanted of, in the order of rows. */
-struct target {
-    uint32_t row;
-    uint32_t at; /* in the caller's arrays */
-};
-
-static int by_row(const void *a, const void *b)
-{
-    const struct target *x = a, *y = b;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-struct targets {
-    struct target *items;
-    uint32_t *rows; /* ascending, maybe repeated */
-    uint32_t count;
-};
-
-static void targets_deinit(struct targets *targets)
-{
-    free(targets->items);
-    free(targets->rows);
-}
-
-static int targets_init(struct targets *targets, const struct gw_graph_rows *rows,
-                        const gw_node *nodes, struct gw_error *error)
-{
-    size_t count = targets->count;
-    targets->items = calloc(count + 1, sizeof *targets->items);
-    targets->rows = calloc(count + 1, sizeof *targets->rows);
-    if (!targets->items || !targets->rows)
-        return gw_error_set(error, GW_ENOMEM, "out of memory");
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t row =
-            nodes[i].index < rows->node_count ? rows->row_of_node[nodes[i].index] : UINT32_MAX;
-        if (row >= rows->count)
-            return gw_error_set(error, GW_EINVAL,
-                                "node %u is no task of this graph: no future of it can be given",
-                                nodes[i].index);
-        targets->items[i] = (struct target){row, i};
-    }
-    qsort(targets->items, count, sizeof *targets->items, by_row);
-    for (uint32_t i = 0; i < count; i++)
-        targets->rows[i] = targets->items[i].row;
-    return 0;
-}
 
 /* -- Graphs --------------------------------------------------------------------------------------
  */
@@ -109,12 +28,14 @@ static const char *spec_name(const struct gw_graph_spec *spec)
 }
 
 static int send_rows(struct gw_submission *submission, const struct gw_graph_rows *rows,
-                     const struct targets *targets, struct gw_error *error)
+                     const struct gw_targets *targets, struct gw_error *error)
 {
     uint32_t next = 0;
     int rc = 0;
     for (uint32_t i = 0; i < rows->spec_count && rc == 0; i++)
         rc = gw_submission_spec(submission, i, &rows->specs[i], error);
+    if (rc == 0)
+        rc = gw_submission_after(submission, error);
     for (uint32_t i = 0; i < rows->count && rc == 0; i++) {
         uint32_t first = rows->deps_at[i];
         struct gw_chunk_row row = {
@@ -137,20 +58,15 @@ static int send_rows(struct gw_submission *submission, const struct gw_graph_row
 }
 
 static int submit_rows(struct gw_client *client, const struct gw_graph_rows *rows,
-                       const struct gw_submit_options *options, const struct targets *targets,
+                       const struct gw_submit_options *options, const struct gw_targets *targets,
                        struct gw_bundle **bundle, struct gw_error *error)
 {
-    uint32_t slots, first = targets->count ? targets->rows[0] : 0;
-    bool program;
-    int rc = needs(rows, &slots, &program, error);
-    if (rc == 0 && client->inlined)
-        return gw_inline_submit(client, rows, targets->rows, targets->count, bundle, error);
-    if (rc == 0)
-        rc = gw_client_start(client, slots, error);
-    if (rc == 0 && program)
-        rc = gw_client_ship(client, error);
+    uint32_t first = targets->count ? targets->rows[0] : 0;
+    int rc = gw_submission_prepare(client, rows->specs, rows->spec_count, error);
     if (rc < 0)
         return rc;
+    if (client->inlined)
+        return gw_inline_submit(client, rows, targets->rows, targets->count, bundle, error);
 
     const char *named =
         rows->names[first] ? rows->names[first] : spec_name(&rows->specs[rows->spec[first]]);
@@ -162,6 +78,9 @@ static int submit_rows(struct gw_client *client, const struct gw_graph_rows *row
         .target_count = targets->count,
     };
     rc = gw_submission_open(&submission, client, &opened, error);
+    if (options)
+        submission.after =
+            (struct gw_submission_after){options->after, options->after_count, options->after_any};
     *bundle = submission.bundle;
     if (rc == 0)
         rc = send_rows(&submission, rows, targets, error);
@@ -176,15 +95,13 @@ int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,
                           size_t count, struct gw_future **futures, struct gw_error *error)
 {
     struct gw_graph_rows rows;
-    struct targets targets = {.count = (uint32_t)count};
-    if (count > MAP_CALLS_MAX)
-        return gw_error_set(error, GW_EINVAL, "%zu futures are more than a client holds", count);
+    struct gw_targets targets;
     int rc = gw_graph_seal(graph, &rows, error);
     if (rc < 0)
         return rc;
     if (rows.count == 0)
         return gw_error_set(error, GW_EINVAL, "the graph has no task");
-    rc = targets_init(&targets, &rows, nodes, error);
+    rc = gw_targets_init(&targets, &rows, nodes, count, error);
     struct gw_bundle *bundle = NULL;
     if (rc == 0)
         rc = submit_rows(client, &rows, options, &targets, &bundle, error);
@@ -192,7 +109,7 @@ int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,
         futures[targets.items[i].at] = &bundle->futures[i];
     if (rc == 0 && count == 0)
         gw_bundle_drop(bundle);
-    targets_deinit(&targets);
+    gw_targets_deinit(&targets);
     return rc;
 }
 
@@ -221,19 +138,58 @@ struct gw_value *gw_ref_future(struct gw_graph *graph, const struct gw_future *f
 /* -- Maps ----------------------------------------------------------------------------------------
  */
 
-static int check_plain(size_t i, size_t k, const struct gw_value *value, struct gw_error *error)
+/* One call's arguments, as they are encoded, and what they refer to. */
+struct encoded_call {
+    struct gw_buffer buffer;
+    struct gw_codec_deps found;
+    GW_ARRAY(uint64_t) dep_job;
+    GW_ARRAY(uint32_t) dep_index, dep_rank;
+};
+
+static void encoded_call_deinit(struct encoded_call *encoded)
 {
-    if (gw_value_type(value) != GW_REF)
+    gw_buffer_deinit(&encoded->buffer);
+    gw_codec_deps_deinit(&encoded->found);
+    gw_array_deinit(&encoded->dep_job);
+    gw_array_deinit(&encoded->dep_index);
+    gw_array_deinit(&encoded->dep_rank);
+}
+
+/* The tasks that the references of a call stand for. */
+static int resolve_call(const struct gw_map_call *call, size_t i, struct encoded_call *encoded,
+                        struct gw_error *error)
+{
+    struct gw_codec_dep *dep;
+    GW_ARRAY_EACH (&encoded->found.list, dep) {
+        uint64_t job;
+        uint32_t index;
+        if (!gw_graph_external_of(call->graph, (gw_node){dep->index}, &job, &index))
+            return gw_error_set(error, GW_EINVAL,
+                                "call %zu refers to a node that no future stands for: gw_map takes "
+                                "results of gw_ref_future only",
+                                i);
+        if (gw_array_push(&encoded->dep_job, job) < 0 ||
+            gw_array_push(&encoded->dep_index, index) < 0 ||
+            gw_array_push(&encoded->dep_rank, dep->rank) < 0)
+            return gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
+static int check_ref(const struct gw_map_call *call, size_t i, size_t k,
+                     const struct gw_value *value, struct gw_error *error)
+{
+    if (gw_value_type(value) != GW_REF || call->graph)
         return 0;
     return gw_error_set(error, GW_EINVAL,
-                        "call %zu, argument %zu is a reference, which gw_map does not take: make a "
-                        "graph of gw_call",
+                        "call %zu, argument %zu is a reference: gw_map takes them where it is "
+                        "given the graph that they were made in",
                         i, k);
 }
 
 /* The MessagePack list of one call's arguments; the values are taken. */
 static int encode_call(const struct gw_map_call *call, size_t i, struct gw_value **values,
-                       struct gw_buffer *buffer, struct gw_error *error)
+                       struct encoded_call *encoded, struct gw_error *error)
 {
     size_t count = call->arg_count;
     memset(values, 0, count * sizeof *values);
@@ -242,36 +198,55 @@ static int encode_call(const struct gw_map_call *call, size_t i, struct gw_value
         gw_error_set(error, rc, "the arguments of call %zu cannot be made: %s", i,
                      gw_error_text(rc));
     uint8_t head[3] = {0xdc, (uint8_t)(count >> 8), (uint8_t)count};
-    buffer->size = 0;
+    encoded->buffer.size = 0;
+    gw_codec_deps_clear(&encoded->found);
+    gw_array_clear(&encoded->dep_job);
+    gw_array_clear(&encoded->dep_index);
+    gw_array_clear(&encoded->dep_rank);
     if (count < 16)
         head[0] = (uint8_t)(0x90 | count);
-    if (rc >= 0 && (rc = gw_buffer_append(buffer, head, count < 16 ? 1 : 3)) < 0)
+    if (rc >= 0 && (rc = gw_buffer_append(&encoded->buffer, head, count < 16 ? 1 : 3)) < 0)
         gw_error_set(error, rc, "out of memory");
     for (size_t k = 0; k < count; k++) {
-        if (rc >= 0)
-            rc = check_plain(i, k, values[k], error);
-        if (rc >= 0 && (rc = values[k] ? gw_codec_encode(values[k], NULL, buffer) : GW_ENOMEM) < 0)
+        if (rc >= 0 && gw_value_type(values[k]) == GW_REF && !call->graph)
+            rc =
+                gw_error_set(error, GW_EINVAL,
+                             "call %zu, argument %zu is a reference: gw_map takes them where it is "
+                             "given the graph that they were made in",
+                             i, k);
+        if (rc >= 0 &&
+            (rc = values[k] ? gw_codec_encode(values[k], call->graph ? &encoded->found : NULL,
+                                              &encoded->buffer)
+                            : GW_ENOMEM) < 0)
             gw_error_set(error, rc, "call %zu, argument %zu: %s", i, k, gw_error_text(rc));
         gw_value_unref(values[k]);
     }
-    return rc;
+    return rc < 0 ? rc : resolve_call(call, i, encoded, error);
 }
 
 static int send_calls(struct gw_submission *submission, const struct gw_map_call *call,
                       struct gw_error *error)
 {
     struct gw_value *values[UINT8_MAX];
-    struct gw_buffer buffer = {0};
+    struct encoded_call encoded = {0};
     int rc = 0;
     for (size_t i = 0; i < call->count && rc >= 0; i++) {
-        rc = encode_call(call, i, values, &buffer, error);
+        rc = encode_call(call, i, values, &encoded, error);
         if (rc < 0)
             break;
         struct gw_chunk_row row = {
-            .row = (uint32_t)i, .args = buffer.data, .args_bytes = buffer.size, .target = true};
+            .row = (uint32_t)i,
+            .args = encoded.buffer.data,
+            .args_bytes = encoded.buffer.size,
+            .dep_job = encoded.dep_job.items,
+            .dep_index = encoded.dep_index.items,
+            .dep_rank = encoded.dep_rank.items,
+            .dep_count = (uint32_t)encoded.dep_job.count,
+            .target = true,
+        };
         rc = gw_submission_row(submission, &row, error);
     }
-    gw_buffer_deinit(&buffer);
+    encoded_call_deinit(&encoded);
     return rc;
 }
 
@@ -280,7 +255,7 @@ static int map_inline(struct gw_client *client, const struct gw_map_call *call,
                       struct gw_future **futures, struct gw_error *error)
 {
     struct gw_value *values[UINT8_MAX];
-    struct gw_graph *graph = gw_graph_new();
+    struct gw_graph *graph = call->graph ? call->graph : gw_graph_new();
     gw_node *nodes = calloc(call->count, sizeof *nodes);
     int rc = nodes ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
     for (size_t i = 0; i < call->count && rc == 0; i++) {
@@ -289,7 +264,7 @@ static int map_inline(struct gw_client *client, const struct gw_map_call *call,
         if (rc < 0)
             gw_error_set(error, rc, "the arguments of call %zu cannot be made", i);
         for (size_t k = 0; k < call->arg_count && rc == 0; k++)
-            rc = check_plain(i, k, values[k], error);
+            rc = check_ref(call, i, k, values[k], error);
         for (size_t k = 0; k < call->arg_count && rc < 0; k++)
             gw_value_unref(values[k]);
         if (rc == 0)
@@ -297,7 +272,8 @@ static int map_inline(struct gw_client *client, const struct gw_map_call *call,
     }
     if (rc == 0)
         rc = gw_client_submit_many(client, graph, NULL, nodes, call->count, futures, error);
-    gw_graph_free(graph);
+    if (!call->graph)
+        gw_graph_free(graph);
     free(nodes);
     return rc;
 }
@@ -316,14 +292,7 @@ int gw_map(struct gw_client *client, const struct gw_map_call *call, struct gw_f
     if (call->options)
         spec.options = *call->options;
     spec.options.name = NULL; /* a name is one task's */
-    uint32_t slots;
-    bool program;
-    int rc =
-        needs(&(struct gw_graph_rows){.specs = &spec, .spec_count = 1}, &slots, &program, error);
-    if (rc == 0)
-        rc = gw_client_start(client, slots, error);
-    if (rc == 0)
-        rc = gw_client_ship(client, error);
+    int rc = gw_submission_prepare(client, &spec, 1, error);
     if (rc < 0)
         return rc;
 

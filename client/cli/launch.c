@@ -2,9 +2,11 @@
  * it, first gently, then hard; what is detached is never cancelled by this process. */
 #include "client/cli/launch.h"
 
+#include "client/cli/bulk.h"
 #include "client/cli/cli.h"
 #include "client/cli/launch_options.h"
-#include "client/cli/stream.h"
+#include "client/cli/selector.h"
+#include "client/cli/tail.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -18,6 +20,8 @@ struct launch {
     struct gw_client *client;
     pthread_mutex_t lock; /* of what follows */
     struct gw_future *future;
+    struct gw_bulk *bulk; /* many commands; NULL: one, which the future is of */
+    uint64_t job;         /* 0: none yet */
     int interrupts;
     bool over; /* the job has ended: a signal ends this process */
 };
@@ -25,23 +29,61 @@ struct launch {
 /* -- Submitting ----------------------------------------------------------------------------------
  */
 
-static int submit(struct launch *launch, struct gw_error *error)
+static int submit_one(struct launch *launch, const struct gw_bulk_after *after,
+                      struct gw_error *error)
 {
     const struct gw_launch_options *typed = &launch->options;
     const char **env;
     if (gw_launch_options_env(typed, &env) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     const struct gw_command command = {.argv = typed->command, .env = env, .cwd = typed->cwd};
-    const struct gw_submit_options options = {.name = typed->name, .detached = typed->detached};
+    const struct gw_submit_options options = {.name = typed->name,
+                                              .detached = typed->detached,
+                                              .after = after->jobs,
+                                              .after_count = after->count,
+                                              .after_any = after->any};
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_graph_command(graph, &command, &typed->task);
     struct gw_future *future = NULL;
     int rc = gw_client_submit_many(launch->client, graph, &options, &node, 1, &future, error);
     pthread_mutex_lock(&launch->lock);
     launch->future = future;
+    launch->job = future ? gw_future_job(future) : 0;
     pthread_mutex_unlock(&launch->lock);
     gw_graph_free(graph);
     free(env);
+    return rc;
+}
+
+static int submit_many(struct launch *launch, const struct gw_bulk_after *after,
+                       struct gw_error *error)
+{
+    int rc = gw_bulk_submit(launch->client, &launch->options, after, &launch->bulk, error);
+    pthread_mutex_lock(&launch->lock);
+    launch->job = rc == 0 ? gw_bulk_job(launch->bulk) : 0;
+    pthread_mutex_unlock(&launch->lock);
+    return rc;
+}
+
+static int submit(struct launch *launch, struct gw_error *error)
+{
+    const struct gw_launch_options *typed = &launch->options;
+    const char *before = typed->after ? typed->after : typed->after_any;
+    struct gw_bulk_after after = {.any = typed->after_any != NULL};
+    struct gw_selector selector = {0};
+    uint64_t *jobs = NULL;
+    int rc = before ? gw_selector_init(&selector, launch->client, before, false, error) : 0;
+    if (rc == 0 && !(jobs = calloc(selector.count + 1, sizeof *jobs)))
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < selector.count && rc == 0; i++)
+        jobs[i] = selector.items[i].job;
+    after.jobs = jobs;
+    after.count = selector.count;
+    if (rc == 0)
+        rc = gw_bulk_wanted(typed) ? submit_many(launch, &after, error)
+                                   : submit_one(launch, &after, error);
+    gw_selector_deinit(&selector);
+    free(jobs);
     return rc;
 }
 
@@ -63,14 +105,14 @@ static void *signal_thread(void *arg)
             continue;
         pthread_mutex_lock(&launch->lock);
         int count = ++launch->interrupts;
-        if (count > 2 || launch->over || !launch->future)
+        if (count > 2 || launch->over || !launch->job)
             _exit(GW_EXIT_INTERRUPTED);
         if (isatty(STDERR_FILENO))
             fputc('\n', stderr); /* behind the terminal's ^C */
         fprintf(stderr, count == 1 ? "gangway: interrupted: ending it gently; once more ends it "
                                      "at once\n"
                                    : "gangway: ending it at once\n");
-        gw_future_cancel(launch->future, count > 1, NULL);
+        gw_job_cancel(launch->client, launch->job, count > 1, NULL);
         pthread_mutex_unlock(&launch->lock);
     }
     return NULL;
@@ -135,11 +177,20 @@ static int finish(struct launch *launch)
     return exit_code;
 }
 
+static int foreground_many(struct launch *launch)
+{
+    int exit_code = gw_bulk_run(launch->bulk);
+    pthread_mutex_lock(&launch->lock);
+    bool interrupted = launch->interrupts > 0;
+    pthread_mutex_unlock(&launch->lock);
+    return interrupted && exit_code ? GW_EXIT_INTERRUPTED : exit_code;
+}
+
 static int foreground(struct launch *launch)
 {
-    struct gw_stream *stream = NULL;
+    struct gw_tail *stream = NULL;
     struct gw_error error;
-    const struct gw_stream_options options = {
+    const struct gw_tail_options options = {
         .client = launch->client,
         .job = gw_future_job(launch->future),
         .ranks = launch->options.task.ranks,
@@ -150,10 +201,10 @@ static int foreground(struct launch *launch)
         .json = launch->options.json,
         .future = launch->future,
     };
-    if (!launch->options.quiet && gw_stream_open(&options, &stream) < 0)
+    if (!launch->options.quiet && gw_tail_open(&options, &stream) < 0)
         fprintf(stderr, "gangway: out of memory: its output is not shown\n");
     gw_future_wait(launch->future, UINT64_MAX);
-    bool cut = gw_stream_close(stream, &error) < 0;
+    bool cut = gw_tail_close(stream, &error) < 0;
     int exit_code = finish(launch);
     if (cut && exit_code == 0) /* nothing else told */
         fprintf(stderr, "gangway: its output was not shown to the end: %s\n", error.text);
@@ -180,15 +231,18 @@ int gw_launch_main(bool gang, int argc, char **argv)
     if (rc < 0)
         exit_code = gw_cli_error(&error);
     else if (typed->detached)
-        printf(typed->json ? "{\"job\":%llu}\n" : "%llu\n",
-               (unsigned long long)gw_future_job(launch.future));
+        printf(typed->json ? "{\"job\":%llu}\n" : "%llu\n", (unsigned long long)launch.job);
     else
-        exit_code = foreground(&launch);
+        exit_code = launch.bulk ? foreground_many(&launch) : foreground(&launch);
     pthread_mutex_lock(&launch.lock);
     launch.over = true;
     pthread_mutex_unlock(&launch.lock);
+    if (launch.bulk && !typed->detached)
+        gw_bulk_free(launch.bulk);
     gw_client_close(launch.client);
-    gw_future_release(launch.future); /* after closing: a detached job goes on */
+    if (launch.bulk && typed->detached)
+        gw_bulk_free(launch.bulk); /* after closing: a detached job goes on */
+    gw_future_release(launch.future);
     gw_launch_options_deinit(&launch.options);
     return exit_code;
 }

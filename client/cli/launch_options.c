@@ -59,13 +59,32 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
         {"prefer", 0, GW_OPTION_TEXT, &launch->prefer, "WORKER,...",
          "the same, but elsewhere where those\nhave no room"},
         {"memory", 0, GW_OPTION_SIZE, &task->memory_bytes, "SIZE", table->memory},
+        {"after", 0, GW_OPTION_TEXT, &launch->after, "JOB,...",
+         "starts when these jobs have ended well"},
+        {"after-any", 0, GW_OPTION_TEXT, &launch->after_any, "JOB,...",
+         "starts when these jobs have ended,\nhowever they did"},
         {"quiet", 'q', GW_OPTION_FLAG, &launch->quiet, NULL, "do not show its output"},
         {"json", 0, GW_OPTION_FLAG, &launch->json, NULL,
          "print JSON: a line for each line of output,\nthen one with the end"},
         {0},
     };
-    static_assert(sizeof rows <= sizeof table->rows, "TABLE_ROWS_MAX");
-    memcpy(table->rows, rows, sizeof rows);
+    const struct gw_option many[] = {
+        {"array", 'a', GW_OPTION_TEXT, &launch->array, "FIRST-LAST",
+         "run it once a number, with {index} in its\nwords as the number, and "
+         "GANGWAY_ARRAY_INDEX;\n0-99:3 every third, 0-99%8 eight at a time"},
+        {"each-line", 0, GW_OPTION_TEXT, &launch->each_line, "FILE",
+         "run it once a line of a file (-: standard\ninput), with {line} and {index} in its\n"
+         "words, and GANGWAY_LINE"},
+        {"from-json", 0, GW_OPTION_TEXT, &launch->from_json, "FILE",
+         "run a list of [{\"argv\": [...], \"name\",\n\"after\", \"env\", \"cwd\", "
+         "\"options\"}, ...]\nfrom a file (-: standard input)"},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows - 1, MANY = sizeof many / sizeof *many };
+    static_assert(ROWS + MANY <= TABLE_ROWS_MAX, "TABLE_ROWS_MAX");
+    memcpy(table->rows, rows, ROWS * sizeof *rows);
+    if (!launch->gang)
+        memcpy(table->rows + ROWS, many, sizeof many);
+    table->rows[ROWS + (launch->gang ? 0 : MANY)] = (struct gw_option){0};
 }
 
 /* What one option alone does not show; false, and a text was printed, when it is wrong. */
@@ -80,6 +99,23 @@ static bool check(struct gw_launch_options *launch, const char *command)
         if (strchr(launch->env.items[i], '='))
             continue;
         fprintf(stderr, "gangway %s: --env %s is not NAME=VALUE\n", command, launch->env.items[i]);
+        return false;
+    }
+    int many = (launch->array != NULL) + (launch->each_line != NULL) + (launch->from_json != NULL);
+    if (many > 1) {
+        fprintf(stderr, "gangway %s: --array, --each-line, --from-json: one of them\n", command);
+        return false;
+    }
+    if (launch->after && launch->after_any) {
+        fprintf(stderr, "gangway %s: --after and --after-any: one of them\n", command);
+        return false;
+    }
+    if (!*launch->command == !launch->from_json) {
+        fprintf(stderr,
+                *launch->command ? "gangway %s: --from-json holds the commands: none may "
+                                   "follow\n"
+                                 : "gangway %s: -- COMMAND [ARGUMENT...] is missing\n",
+                command);
         return false;
     }
     if (task->workers && launch->prefer) {
@@ -111,7 +147,7 @@ bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int arg
                    "as it needs. Its output is shown live; the exit code is its own. Ctrl-C once\n"
                    "ends it gently, twice at once.",
         .table = launch->gang ? table.rows : table.rows + 1,
-        .arguments_min = 1,
+        .arguments_min = 0,
         .arguments_max = INT32_MAX,
         .command_line = true,
     };
@@ -120,11 +156,11 @@ bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int arg
         launch->task.ranks = 1;
     if (!gw_options_parse(&options, argc, argv, &first, exit_code))
         return false;
+    launch->command = (const char **)(uintptr_t)(argv + first);
     if (!check(launch, options.command)) {
         *exit_code = GW_EXIT_USAGE;
         return false;
     }
-    launch->command = (const char **)(uintptr_t)(argv + first);
     return true;
 }
 

@@ -10,7 +10,10 @@ struct gw_launch_options {
     bool gang, detached, json, quiet;
     struct gw_task_options task; /* as it goes to gw_graph_command */
     const char *name, *cwd;
-    const char **command; /* NULL-terminated, in argv */
+    const char **command; /* NULL-terminated, in argv; empty with from_json */
+
+    const char *array, *each_line, *from_json; /* of submit: many commands at once; one at most */
+    const char *after, *after_any;             /* jobs that it comes after; one of them at most */
 
     /* As they were typed. */
     uint32_t gpus;

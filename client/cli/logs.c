@@ -2,7 +2,7 @@
 #include "client/cli/cli.h"
 #include "client/cli/options.h"
 #include "client/cli/selector.h"
-#include "client/cli/stream.h"
+#include "client/cli/tail.h"
 
 /* How many ranks a task has; 0: it is no gang. */
 static int rank_count(struct gw_client *client, const struct gw_selected_task *task,
@@ -54,7 +54,7 @@ static int check_rank(int32_t rank, uint32_t ranks, struct gw_error *error)
 }
 
 /* Everything that must be known of the task before it is read. */
-static int resolve(struct gw_stream_options *options, const char *text, uint32_t attempt,
+static int resolve(struct gw_tail_options *options, const char *text, uint32_t attempt,
                    struct gw_error *error)
 {
     struct gw_selected_task task;
@@ -74,7 +74,7 @@ static int resolve(struct gw_stream_options *options, const char *text, uint32_t
 
 int gw_cli_logs(int argc, char **argv)
 {
-    struct gw_stream_options stream_options = {.rank = -1};
+    struct gw_tail_options stream_options = {.rank = -1};
     bool follow = false, out = false, err = false, json = false;
     uint32_t attempt = UINT32_MAX;
     int first, exit_code;
@@ -110,14 +110,14 @@ int gw_cli_logs(int argc, char **argv)
         return exit_code;
     int rc = resolve(&stream_options, argv[first], attempt, &error);
     if (rc == 0) {
-        struct gw_stream *stream;
+        struct gw_tail *stream;
         stream_options.out = out || !err;
         stream_options.err = err || !out;
         stream_options.follow = follow;
         stream_options.json = json;
-        rc = gw_stream_open(&stream_options, &stream);
+        rc = gw_tail_open(&stream_options, &stream);
         if (rc == 0)
-            rc = gw_stream_close(stream, &error);
+            rc = gw_tail_close(stream, &error);
         else
             gw_error_set(&error, rc, "out of memory");
     }

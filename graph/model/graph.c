@@ -295,6 +295,20 @@ static int check_command(const struct gw_command *command, struct gw_error *erro
     return 0;
 }
 
+/* A command's arguments: [], or [index], or [index, line]. */
+static int encode_element(struct gw_graph *graph, const struct gw_command *command)
+{
+    msgpack_packer packer;
+    msgpack_packer_init(&packer, &graph->args, write_buffer);
+    bool line = command->index && command->line;
+    int rc = msgpack_pack_array(&packer, (size_t)(command->index != NULL) + line);
+    if (rc == 0 && command->index)
+        rc = msgpack_pack_int64(&packer, *command->index);
+    if (rc == 0 && line)
+        rc = msgpack_pack_str_with_body(&packer, command->line, strlen(command->line));
+    return rc;
+}
+
 gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *command,
                          const struct gw_task_options *options)
 {
@@ -304,12 +318,13 @@ gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *comman
         .kind = GW_SPEC_COMMAND, .argv = command->argv, .env = command->env, .cwd = command->cwd};
     if (options)
         spec.options = *options;
-    struct node node = {.args_at = graph->args.size, .args_bytes = 1};
+    struct node node = {.args_at = graph->args.size};
     gw_codec_deps_clear(&graph->found);
     if (check_options(&spec.options, command->argv[0], &graph->error) < 0)
         return NO_NODE;
-    if (gw_buffer_append(&graph->args, "\x90", 1) < 0) /* an empty list */
+    if (encode_element(graph, command) < 0)
         return no_memory(graph);
+    node.args_bytes = graph->args.size - node.args_at;
     return add_node(graph, &spec, &node);
 }
 
@@ -322,6 +337,17 @@ gw_node gw_graph_external(struct gw_graph *graph, uint64_t job, uint32_t index)
         return no_memory(graph);
     graph->external_count++;
     return (gw_node){(uint32_t)graph->nodes.count - 1};
+}
+
+bool gw_graph_external_of(const struct gw_graph *graph, gw_node node, uint64_t *job,
+                          uint32_t *index)
+{
+    if (!graph || node.index >= graph->nodes.count ||
+        graph->nodes.items[node.index].spec != EXTERNAL)
+        return false;
+    *job = graph->nodes.items[node.index].job;
+    *index = graph->nodes.items[node.index].index;
+    return true;
 }
 
 void gw_graph_after(struct gw_graph *graph, gw_node node, gw_node before)

@@ -46,4 +46,8 @@ int gw_graph_seal(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_
  * gw_ref, not run again. It takes no row: references to it become deps with dep_job. */
 gw_node gw_graph_external(struct gw_graph *graph, uint64_t job, uint32_t index);
 
+/* gw_graph_external_of gives what such a node stands for; false for another node, or none. */
+bool gw_graph_external_of(const struct gw_graph *graph, gw_node node, uint64_t *job,
+                          uint32_t *index);
+
 #endif

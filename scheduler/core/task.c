@@ -50,7 +50,15 @@ struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeo
     X(args_size)                                                                                   \
     X(spec)                                                                                        \
     X(waiting)                                                                                     \
-    X(users) X(deps_at) X(succ_at) X(later) X(object) X(worker) X(charges) X(flags) X(state)
+    X(users)                                                                                       \
+    X(deps_at)                                                                                     \
+    X(succ_at)                                                                                     \
+    X(later)                                                                                       \
+    X(object)                                                                                      \
+    X(worker)                                                                                      \
+    X(charges)                                                                                     \
+    X(flags)                                                                                       \
+    X(state)
 
 static size_t row_bytes(const struct gw_tasks *tasks)
 {

@@ -104,7 +104,7 @@ static void test_commands_share_specs(void **state)
     struct gw_graph *graph = gw_graph_new();
     char name[8] = "train";
     const char *argv[] = {"python3", name, NULL}, *env[] = {"A=1", NULL}, *none[] = {NULL};
-    struct gw_command command = {argv, env, "/tmp"};
+    struct gw_command command = {.argv = argv, .env = env, .cwd = "/tmp"};
     gw_graph_command(graph, &command, NULL);
     gw_graph_command(graph, &command, GW_OPTIONS(.name = "x"));
     gw_graph_command(graph, &command, GW_OPTIONS(.retries = 1));
@@ -131,7 +131,7 @@ static void test_commands_share_specs(void **state)
     assert_fails(graph, GW_EINVAL, "without a program");
     graph = gw_graph_new();
     const char *wrong[] = {"NAME", NULL};
-    gw_graph_command(graph, &(struct gw_command){argv, wrong, NULL}, NULL);
+    gw_graph_command(graph, &(struct gw_command){.argv = argv, .env = wrong}, NULL);
     assert_fails(graph, GW_EINVAL, "\"NAME\" in env is not NAME=value");
 }
 
@@ -278,7 +278,7 @@ static void test_memory_runs_out_anywhere(void **state)
         struct gw_graph *graph = gw_graph_new();
         gw_node a = gw_call(graph, add, GW_OPTIONS(.name = "a"), gw_str("x"), gw_i64(7));
         gw_node b = gw_call(graph, train, GW_GANG(.ranks = 2), gw_ref(a));
-        gw_node c = gw_graph_command(graph, &(struct gw_command){argv, NULL, "/"}, NULL);
+        gw_node c = gw_graph_command(graph, &(struct gw_command){.argv = argv, .cwd = "/"}, NULL);
         gw_node d = gw_graph_external(graph, 1, 2);
         gw_graph_after(graph, c, b);
         gw_call(graph, add, NULL, gw_ref_all(b), gw_ref(d));

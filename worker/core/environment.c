@@ -165,6 +165,117 @@ struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct g
     return merge(core, env, &added);
 }
 
+/* -- Elements: commands that differ by a number or a line ----------------------------------------
+ */
+
+struct element {
+    msgpack_unpacked unpacked;
+    const msgpack_object *index, *line; /* or NULL */
+};
+
+/* A command's arguments: [], or [index], or [index, line]. */
+static void element_init(struct element *element, const struct gw_run *run)
+{
+    *element = (struct element){0};
+    if (!unpack((struct gw_bin){run->args, run->args_size}, &element->unpacked))
+        return;
+    const msgpack_object_array *list = &element->unpacked.data.via.array;
+    if (list->size > 0 && (list->ptr[0].type == MSGPACK_OBJECT_POSITIVE_INTEGER ||
+                           list->ptr[0].type == MSGPACK_OBJECT_NEGATIVE_INTEGER))
+        element->index = &list->ptr[0];
+    if (element->index && list->size > 1 && is_str(&list->ptr[1]))
+        element->line = &list->ptr[1];
+}
+
+static void element_deinit(struct element *element)
+{
+    msgpack_unpacked_destroy(&element->unpacked);
+}
+
+static void add_element(struct added *added, const struct element *element)
+{
+    static const char name[] = "GANGWAY_LINE=";
+    if (element->index)
+        add(added, "GANGWAY_ARRAY_INDEX=%" PRId64, element->index->via.i64);
+    if (!element->line || added->count == ADDED_MAX)
+        return;
+    uint32_t size = element->line->via.str.size;
+    char *line = gw_core_scratch(added->core, sizeof name + size);
+    memcpy(line, name, sizeof name - 1);
+    if (size > 0) /* an empty one may have no text at all */
+        memcpy(line + sizeof name - 1, element->line->via.str.ptr, size);
+    line[sizeof name - 1 + size] = '\0';
+    added->lines[added->count++] = line;
+}
+
+/* What stands where at[] begins with "{index}" or "{line}"; NULL: neither. */
+static const char *placeholder(const struct element *element, const char *at, size_t left,
+                               char number[static 24], size_t *bytes, size_t *skip)
+{
+    if (left >= 7 && memcmp(at, "{index}", 7) == 0) {
+        *skip = 7;
+        *bytes = (size_t)snprintf(number, 24, "%" PRId64, element->index->via.i64);
+        return number;
+    }
+    if (element->line && left >= 6 && memcmp(at, "{line}", 6) == 0) {
+        *skip = 6;
+        *bytes = element->line->via.str.size;
+        return *bytes ? element->line->via.str.ptr : "";
+    }
+    return NULL;
+}
+
+static void pack_expanded(msgpack_packer *packer, const struct element *element,
+                          const msgpack_object_str *word)
+{
+    char number[24];
+    msgpack_sbuffer text;
+    msgpack_sbuffer_init(&text);
+    for (size_t at = 0; at < word->size;) {
+        size_t bytes = 1, skip = 1;
+        const char *value =
+            placeholder(element, word->ptr + at, word->size - at, number, &bytes, &skip);
+        (void)msgpack_sbuffer_write(&text, value ? value : word->ptr + at, bytes);
+        at += skip;
+    }
+    msgpack_pack_str_with_body(packer, text.data ? text.data : "", text.size);
+    msgpack_sbuffer_destroy(&text);
+}
+
+struct gw_bin gw_environment_argv(struct gw_node_core *core, const struct gw_run *run)
+{
+    struct gw_bin argv = run->spec->message.argv;
+    struct element element;
+    msgpack_unpacked words;
+    bool whole = unpack(argv, &words);
+    element_init(&element, run);
+    if (!element.index || !whole) {
+        element_deinit(&element);
+        msgpack_unpacked_destroy(&words);
+        return argv;
+    }
+    msgpack_sbuffer buffer;
+    msgpack_packer packer;
+    msgpack_sbuffer_init(&buffer);
+    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+    msgpack_pack_array(&packer, words.data.via.array.size);
+    for (uint32_t i = 0; i < words.data.via.array.size; i++) {
+        const msgpack_object *word = &words.data.via.array.ptr[i];
+        if (is_str(word))
+            pack_expanded(&packer, &element, &word->via.str);
+        else
+            msgpack_pack_object(&packer, *word);
+    }
+    GW_MUST_PTR(buffer.data);
+    void *copy = gw_core_scratch(core, buffer.size);
+    memcpy(copy, buffer.data, buffer.size);
+    struct gw_bin expanded = {copy, (uint32_t)buffer.size};
+    msgpack_sbuffer_destroy(&buffer);
+    msgpack_unpacked_destroy(&words);
+    element_deinit(&element);
+    return expanded;
+}
+
 /* -- Commands ------------------------------------------------------------------------------------
  */
 
@@ -228,7 +339,12 @@ struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct 
     add(&added, "CUDA_VISIBLE_DEVICES=%.*s", TEXT_MAX - 32, ids);
     if (run->gang)
         add_rank(&added, run);
-    return merge(core, run->spec->message.env, &added);
+    struct element element;
+    element_init(&element, run);
+    add_element(&added, &element);
+    struct gw_bin env = merge(core, run->spec->message.env, &added);
+    element_deinit(&element);
+    return env;
 }
 
 /* -- Arguments -----------------------------------------------------------------------------------

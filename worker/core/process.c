@@ -55,13 +55,14 @@ static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const str
     char *out = gw_core_scratch(core, GW_NODE_PATH_MAX);
     char *err = gw_core_scratch(core, GW_NODE_PATH_MAX);
     struct gw_node_place place;
+    struct gw_bin argv = gw_environment_argv(core, run);
     gw_run_place(run, &place);
     gw_node_output_path(core->options.log_dir, &place, "out", out);
     gw_node_output_path(core->options.log_dir, &place, "err", err);
     return (struct gw_msg_spawn){
         .process = process->id,
-        .path = gw_environment_first(core, run->spec->message.argv),
-        .argv = run->spec->message.argv,
+        .path = gw_environment_first(core, argv),
+        .argv = argv,
         .env = gw_environment_of_command(core, run),
         .cwd = run->spec->message.cwd,
         .out = out,

@@ -391,8 +391,9 @@ void gw_process_free(struct gw_node_core *core, struct gw_process *process);
 /* -- environment.c */
 struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct gw_pool *pool);
 struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct gw_run *run);
-/* gw_environment_argv gives the command's arguments as they came, and the first as text (scratch).
- */
+/* gw_environment_argv gives a command's words, with {index} and {line} filled in for an element of
+ * many; gw_environment_first the first of a list as text. Both scratch. */
+struct gw_bin gw_environment_argv(struct gw_node_core *core, const struct gw_run *run);
 const char *gw_environment_first(struct gw_node_core *core, struct gw_bin list);
 struct gw_bin gw_environment_list1(struct gw_node_core *core, const char *text);
 

@@ -19,7 +19,9 @@
 #include <gangway/error.h>
 #include <gangway/graph.h>
 #include <gangway/optimizer.h>
+#include <gangway/range.h>
 #include <gangway/sampler.h>
+#include <gangway/stream.h>
 #include <gangway/task.h>
 #include <gangway/value.h>
 
@@ -60,8 +62,11 @@ GW_API void gw_client_close(struct gw_client *client);
 GW_API int gw_client_submit(struct gw_client *client, struct gw_graph *graph, gw_node node,
                             struct gw_future **future, struct gw_error *error);
 struct gw_submit_options {
-    const char *name; /* of the job; NULL: the name of the first target or function */
-    bool detached;    /* goes on when this client ends */
+    const char *name;      /* of the job; NULL: the name of the first target or function */
+    bool detached;         /* goes on when this client ends */
+    const uint64_t *after; /* numbers of jobs that have to end before anything of it starts; */
+    size_t after_count;    /* one that does not end well fails it (GW_EDEPENDENCY), */
+    bool after_any;        /* unless any end will do */
 };
 GW_API int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,
                                  const struct gw_submit_options *options, const gw_node *nodes,
@@ -85,9 +90,11 @@ GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
 
 /* gw_map submits `count` calls of a function at once: make_args(i, args, arg) fills the arguments
  * of call i (args: room for arg_count values, all taken) and returns 0, or a negative GW_E... that
- * ends the map; it runs on this thread, before gw_map returns. Arguments are no references: where a
- * call takes a future or a node, make a graph of gw_call. At most 255 arguments. futures: room for
- * count; all or none are given. */
+ * ends the map; it runs on this thread, before gw_map returns. At most 255 arguments. futures: room
+ * for count; all or none are given. Results of earlier tasks, and scattered values, are arguments
+ * by gw_ref_future(graph, future), where `graph` is given: an empty one, in which nothing but these
+ * references is made, and which may be freed afterwards. For many calls that differ by a number,
+ * see range.h. */
 struct gw_map_call {
     const struct gw_function *function;    /* &gw_function_NAME of a GW_TASK(NAME) */
     const struct gw_task_options *options; /* may be NULL; its name is the job's */
@@ -95,6 +102,7 @@ struct gw_map_call {
     size_t arg_count;
     int (*make_args)(size_t i, struct gw_value **args, void *arg);
     void *arg;
+    struct gw_graph *graph; /* that references were made in; NULL: there are none */
 };
 GW_API int gw_map(struct gw_client *client, const struct gw_map_call *call,
                   struct gw_future **futures, struct gw_error *error);

@@ -100,6 +100,9 @@ struct gw_command {
                                 what names its devices and ranks: CUDA_VISIBLE_DEVICES, SLURM_*,
                                 RANK, WORLD_SIZE ..., GANGWAY_JOB ... */
     const char *cwd;         /* NULL: this process's */
+    const int64_t *index;    /* not NULL: `{index}` in argv becomes this number, and
+                                GANGWAY_ARRAY_INDEX has it: one command for many tasks */
+    const char *line;        /* with index: the same for `{line}` and GANGWAY_LINE */
 };
 
 /* gw_graph_command adds a command; its value is its exit code, 0. */

@@ -1,10 +1,10 @@
 /* Output of a task on this terminal: one reader for each rank and stream, lines under one lock. */
-#ifndef GW_CLI_STREAM_H
-#define GW_CLI_STREAM_H
+#ifndef GW_CLI_TAIL_H
+#define GW_CLI_TAIL_H
 
 #include <gangway/gangway.h>
 
-struct gw_stream_options {
+struct gw_tail_options {
     struct gw_client *client; /* all borrowed, longer than it lives */
     uint64_t job;
     uint32_t index;
@@ -17,11 +17,11 @@ struct gw_stream_options {
     struct gw_future *future; /* with follow: until it has ended, over all attempts; or NULL */
 };
 
-struct gw_stream;
+struct gw_tail;
 
-/* gw_stream_open begins to print, on threads of its own. 0, GW_ENOMEM. gw_stream_close waits until
+/* gw_tail_open begins to print, on threads of its own. 0, GW_ENOMEM. gw_tail_close waits until
  * all is printed and frees; gives the first reader's error (GW_ENOENT, say), or 0. */
-int gw_stream_open(const struct gw_stream_options *options, struct gw_stream **stream);
-int gw_stream_close(struct gw_stream *stream, struct gw_error *error);
+int gw_tail_open(const struct gw_tail_options *options, struct gw_tail **stream);
+int gw_tail_close(struct gw_tail *stream, struct gw_error *error);
 
 #endif

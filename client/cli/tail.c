@@ -1,6 +1,6 @@
-/* Streams. Each reader asks for more from where it is; the scheduler answers when there is some.
+/* Tails. Each reader asks for more from where it is; the scheduler answers when there is some.
  * Lines of several ranks are never mixed: a line is printed whole, with its rank before it. */
-#include "client/cli/stream.h"
+#include "client/cli/tail.h"
 
 #include "client/cli/table.h"
 
@@ -13,7 +13,7 @@
 enum { LINE_BYTES_MAX = 64 << 10, STACK_BYTES = 256 << 10 };
 
 struct reader {
-    struct gw_stream *stream;
+    struct gw_tail *stream;
     uint32_t rank;
     bool err;
     bool raw; /* to a terminal, alone: as it comes */
@@ -22,8 +22,8 @@ struct reader {
     pthread_t thread;
 };
 
-struct gw_stream {
-    struct gw_stream_options options;
+struct gw_tail {
+    struct gw_tail_options options;
     pthread_mutex_t lock; /* of what is printed, and error */
     struct gw_error error;
     bool prefix;
@@ -65,7 +65,7 @@ static void print_json(const struct reader *reader, const char *line, size_t byt
 /* Prints the gathered line; `whole`: a newline came. */
 static void print_line(struct reader *reader, bool whole)
 {
-    struct gw_stream *stream = reader->stream;
+    struct gw_tail *stream = reader->stream;
     FILE *out = reader->err ? stderr : stdout;
     const char *line = reader->line;
     size_t bytes = reader->line_bytes;
@@ -117,7 +117,7 @@ static void feed(struct reader *reader, const char *data, size_t bytes)
 static int read_chunk(struct reader *reader, struct gw_log_request *request,
                       struct gw_log_chunk *chunk, struct gw_error *error)
 {
-    const struct gw_stream_options *options = &reader->stream->options;
+    const struct gw_tail_options *options = &reader->stream->options;
     request->job = options->job;
     request->index = options->index;
     request->rank = reader->rank;
@@ -155,7 +155,7 @@ static int read_attempt(struct reader *reader, struct gw_log_request *request,
 static void *reader_thread(void *arg)
 {
     struct reader *reader = arg;
-    struct gw_stream *stream = reader->stream;
+    struct gw_tail *stream = reader->stream;
     struct gw_future *future = stream->options.future;
     struct gw_log_request request = {.attempt = stream->options.attempt, .after = future ? 1 : 0};
     struct gw_error error = {0};
@@ -176,7 +176,7 @@ static void *reader_thread(void *arg)
 /* -- All of them ---------------------------------------------------------------------------------
  */
 
-static int start(struct gw_stream *stream, uint32_t rank, bool err)
+static int start(struct gw_tail *stream, uint32_t rank, bool err)
 {
     struct reader *reader = &stream->readers[stream->count];
     pthread_attr_t attr;
@@ -199,12 +199,12 @@ static int start(struct gw_stream *stream, uint32_t rank, bool err)
     return rc;
 }
 
-int gw_stream_open(const struct gw_stream_options *options, struct gw_stream **out)
+int gw_tail_open(const struct gw_tail_options *options, struct gw_tail **out)
 {
     uint32_t world = options->ranks ? options->ranks : 1;
     uint32_t first = options->rank >= 0 ? (uint32_t)options->rank : 0;
     uint32_t last = options->rank >= 0 ? first + 1 : world;
-    struct gw_stream *stream =
+    struct gw_tail *stream =
         calloc(1, sizeof *stream + 2 * (size_t)(last - first) * sizeof *stream->readers);
     if (!stream)
         return GW_ENOMEM;
@@ -223,13 +223,13 @@ int gw_stream_open(const struct gw_stream_options *options, struct gw_stream **o
         }
     }
     if (rc < 0)
-        gw_stream_close(stream, NULL);
+        gw_tail_close(stream, NULL);
     else
         *out = stream;
     return rc;
 }
 
-int gw_stream_close(struct gw_stream *stream, struct gw_error *error)
+int gw_tail_close(struct gw_tail *stream, struct gw_error *error)
 {
     if (!stream)
         return 0;

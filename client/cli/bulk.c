@@ -1,0 +1,300 @@
+/* Many commands as one job.
+ *
+ * An array is a range: neither this process nor the scheduler holds a list of it. Lines and lists
+ * of objects are a graph. Output of a task is shown when the task has ended, whole. */
+#include "client/cli/bulk.h"
+
+#include "client/cli/bulk_file.h"
+#include "client/cli/cli.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gw_bulk {
+    struct gw_client *client;
+    const struct gw_launch_options *options;
+    uint64_t job;
+    struct gw_range_run *run; /* of an array; NULL: a graph */
+    struct gw_bulk_file file; /* of a graph */
+    struct gw_future **futures;
+    size_t failed, tasks;
+};
+
+bool gw_bulk_wanted(const struct gw_launch_options *options)
+{
+    return options->array || options->each_line || options->from_json;
+}
+
+uint64_t gw_bulk_job(const struct gw_bulk *bulk)
+{
+    return bulk->job;
+}
+
+/* -- Arrays --------------------------------------------------------------------------------------
+ */
+
+static bool number(const char **at, int64_t *n)
+{
+    char *end;
+    errno = 0;
+    *n = strtoll(*at, &end, 10);
+    bool well = errno == 0 && end != *at;
+    *at = end;
+    return well;
+}
+
+/* FIRST-LAST[:STEP][%LIMIT], or one number. */
+static int parse_array(const char *text, struct gw_range *range, struct gw_error *error)
+{
+    const char *at = text;
+    int64_t first, last, step = 1, limit = 0;
+    bool well = number(&at, &first);
+    last = first;
+    if (well && *at == '-')
+        well = *++at && number(&at, &last);
+    if (well && *at == ':')
+        well = *++at && number(&at, &step) && step > 0;
+    if (well && *at == '%')
+        well = *++at && number(&at, &limit) && limit > 0 && limit <= UINT32_MAX;
+    if (!well || *at || last == INT64_MAX)
+        return gw_error_set(error, GW_EINVAL,
+                            "--array %s: not numbers like 0-99, 10-20:2 (every second) or 0-99%%8 "
+                            "(8 at a time)",
+                            text);
+    if (last < first)
+        return gw_error_set(error, GW_EINVAL, "--array %s: no number is in it", text);
+    range->begin = first;
+    range->end = last + 1;
+    range->step = step;
+    range->limit = (uint32_t)limit;
+    return 0;
+}
+
+static int submit_array(struct gw_bulk *bulk, const struct gw_bulk_after *after,
+                        struct gw_error *error)
+{
+    const struct gw_launch_options *options = bulk->options;
+    const char **env;
+    if (gw_launch_options_env(options, &env) < 0)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    struct gw_task_options task = options->task;
+    task.name = options->name;
+    const struct gw_command command = {.argv = options->command, .env = env, .cwd = options->cwd};
+    struct gw_range range = {
+        .command = &command,
+        .options = &task,
+        .detached = options->detached,
+        .discard_results = options->detached,
+        .after = after->jobs,
+        .after_count = after->count,
+        .after_any = after->any,
+    };
+    int rc = parse_array(options->array, &range, error);
+    if (rc == 0)
+        rc = gw_map_range(bulk->client, &range, &bulk->run, error);
+    if (rc == 0) {
+        bulk->job = gw_range_job(bulk->run);
+        bulk->tasks = gw_range_count(bulk->run);
+    }
+    free(env);
+    return rc;
+}
+
+/* -- Graphs --------------------------------------------------------------------------------------
+ */
+
+static int submit_graph(struct gw_bulk *bulk, const struct gw_bulk_after *after,
+                        struct gw_error *error)
+{
+    const struct gw_launch_options *options = bulk->options;
+    int rc = gw_bulk_file_init(&bulk->file, options, error);
+    if (rc < 0)
+        return rc;
+    bulk->tasks = bulk->file.count;
+    bulk->futures = calloc(bulk->tasks + 1, sizeof *bulk->futures);
+    if (!bulk->futures)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    const struct gw_submit_options submit = {
+        .name = options->name ? options->name : bulk->file.name,
+        .detached = options->detached,
+        .after = after->jobs,
+        .after_count = after->count,
+        .after_any = after->any,
+    };
+    rc = gw_client_submit_many(bulk->client, bulk->file.graph, &submit, bulk->file.nodes,
+                               bulk->tasks, bulk->futures, error);
+    if (rc == 0)
+        bulk->job = gw_future_job(bulk->futures[0]);
+    else
+        memset(bulk->futures, 0, bulk->tasks * sizeof *bulk->futures);
+    return rc;
+}
+
+int gw_bulk_submit(struct gw_client *client, const struct gw_launch_options *options,
+                   const struct gw_bulk_after *after, struct gw_bulk **out, struct gw_error *error)
+{
+    struct gw_bulk *bulk = calloc(1, sizeof *bulk);
+    if (!bulk)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    bulk->client = client;
+    bulk->options = options;
+    int rc = options->array ? submit_array(bulk, after, error) : submit_graph(bulk, after, error);
+    if (rc == 0)
+        *out = bulk;
+    else
+        gw_bulk_free(bulk);
+    return rc;
+}
+
+void gw_bulk_free(struct gw_bulk *bulk)
+{
+    if (!bulk)
+        return;
+    for (size_t i = 0; bulk->futures && i < bulk->tasks; i++)
+        gw_future_release(bulk->futures[i]);
+    free(bulk->futures);
+    gw_bulk_file_deinit(&bulk->file);
+    gw_range_close(bulk->run);
+    free(bulk);
+}
+
+/* -- Showing -------------------------------------------------------------------------------------
+ */
+
+/* A task that has ended. */
+struct ended {
+    uint32_t index;  /* in the job */
+    char label[128]; /* before each line */
+    int exit_code;
+    const struct gw_error *error;
+};
+
+/* Prints pieces of output line by line. */
+struct printer {
+    FILE *out;
+    const struct ended *ended;
+    bool inside; /* of a line */
+};
+
+static void print_piece(struct printer *printer, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        const char *newline = memchr(data, '\n', bytes);
+        size_t line = newline ? (size_t)(newline - data) + 1 : bytes;
+        if (!printer->inside)
+            fprintf(printer->out, "[%s] ", printer->ended->label);
+        fwrite(data, 1, line, printer->out);
+        printer->inside = !newline;
+        data += line;
+        bytes -= line;
+    }
+}
+
+static void print_stream(struct gw_bulk *bulk, const struct ended *ended, uint32_t stream)
+{
+    struct printer printer = {.out = stream == 1 ? stdout : stderr, .ended = ended};
+    struct gw_log_request request = {.job = bulk->job, .index = ended->index, .stream = stream};
+    for (bool end = false; !end;) {
+        struct gw_log_chunk chunk;
+        const void *data = NULL;
+        size_t bytes = 0;
+        if (gw_job_log(bulk->client, &request, &chunk, NULL) < 0)
+            break; /* it never ran */
+        gw_value_get_bytes(chunk.data, &data, &bytes, NULL);
+        print_piece(&printer, data, bytes);
+        gw_value_unref(chunk.data);
+        request.attempt = chunk.attempt;
+        request.offset = chunk.next_offset;
+        end = chunk.end || bytes == 0;
+    }
+    if (printer.inside)
+        fputc('\n', printer.out);
+}
+
+static void print_json(const struct gw_bulk *bulk, const struct ended *ended)
+{
+    int code = ended->error->code;
+    json_t *line = json_pack("{s:I, s:i, s:s, s:s, s:i}", "job", (json_int_t)bulk->job, "index",
+                             (int)ended->index, "name", ended->label, "state",
+                             code == 0               ? "done"
+                             : code == GW_ECANCELLED ? "cancelled"
+                                                     : "failed",
+                             "exit_code", ended->exit_code);
+    if (code)
+        json_object_set_new(line, "error", json_string(ended->error->text));
+    char *text = json_dumps(line, JSON_COMPACT);
+    printf("%s\n", text ? text : "{}");
+    free(text);
+    json_decref(line);
+}
+
+static void show(struct gw_bulk *bulk, const struct ended *ended)
+{
+    const struct gw_launch_options *options = bulk->options;
+    bulk->failed += ended->error->code < 0;
+    if (options->json) {
+        print_json(bulk, ended);
+    } else {
+        if (!options->quiet) {
+            print_stream(bulk, ended, 1);
+            print_stream(bulk, ended, 2);
+        }
+        if (ended->error->code < 0 && ended->error->code != GW_ECANCELLED)
+            fprintf(stderr, "gangway: [%s] %s\n", ended->label, ended->error->text);
+    }
+    fflush(stdout);
+}
+
+static void show_array(struct gw_bulk *bulk)
+{
+    struct gw_range_result result;
+    while (gw_range_next(bulk->run, UINT64_MAX, &result, NULL) == 0) {
+        struct ended ended = {
+            .index = result.index, .error = &result.error, .exit_code = result.exit_code};
+        snprintf(ended.label, sizeof ended.label, "%lld", (long long)result.number);
+        show(bulk, &ended);
+        gw_value_unref(result.value);
+    }
+}
+
+static void show_graph(struct gw_bulk *bulk)
+{
+    struct gw_completions *completions;
+    size_t i;
+    if (gw_completions_new(bulk->futures, bulk->tasks, &completions) < 0) {
+        fprintf(stderr, "gangway: out of memory: its output is not shown\n");
+        return;
+    }
+    while (gw_completions_next(completions, UINT64_MAX, &i) == 0) {
+        struct gw_error error = {0};
+        struct gw_value *value = NULL;
+        if (gw_future_get(bulk->futures[i], 0, &value, &error) == 0)
+            gw_value_unref(value);
+        struct ended ended = {.index = gw_future_index(bulk->futures[i]),
+                              .error = &error,
+                              .exit_code = gw_future_exit_code(bulk->futures[i])};
+        gw_bulk_file_label(&bulk->file, i, ended.label, sizeof ended.label);
+        show(bulk, &ended);
+        if (error.code == GW_ECLOSED)
+            break;
+    }
+    gw_completions_free(completions);
+}
+
+int gw_bulk_run(struct gw_bulk *bulk)
+{
+    struct gw_error error = {0};
+    int exit_code = 0;
+    if (bulk->run)
+        show_array(bulk);
+    else
+        show_graph(bulk);
+    int rc = gw_job_wait(bulk->client, bulk->job, UINT64_MAX, &exit_code, &error);
+    if (rc < 0 && exit_code == 0)
+        exit_code = gw_error_exit_code(&error);
+    if (bulk->failed > 0 && !bulk->options->json)
+        fprintf(stderr, "gangway: %zu of %zu tasks did not end well\n", bulk->failed, bulk->tasks);
+    return exit_code;
+}

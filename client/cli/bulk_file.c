@@ -1,0 +1,396 @@
+/* Files of commands.
+ *
+ * --each-line runs the command once a line, empty ones too, with {line} in its words. --from-json
+ * takes [{"argv": [...], "name": ..., "after": [...], "env": {...}, "cwd": ..., "options":
+ * {...}}]; what the command line says holds for all, what an object says for that one. */
+#include "client/cli/bulk_file.h"
+
+#include "client/cli/units.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(struct gw_error *error)
+{
+    return gw_error_set(error, GW_ENOMEM, "out of memory");
+}
+
+static int open_file(const char *path, FILE **in, struct gw_error *error)
+{
+    *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    return *in ? 0
+               : gw_error_set(error, errno == ENOENT ? GW_ENOENT : GW_EIO, "%s: %s", path,
+                              strerror(errno));
+}
+
+static void close_file(FILE *in)
+{
+    if (in != stdin)
+        fclose(in);
+}
+
+static int grow(struct gw_bulk_file *file, gw_node node)
+{
+    if ((file->count & (file->count - 1)) == 0) { /* a power of two: full */
+        gw_node *nodes = realloc(file->nodes, (file->count ? file->count * 2 : 1) * sizeof *nodes);
+        if (!nodes)
+            return GW_ENOMEM;
+        file->nodes = nodes;
+    }
+    file->nodes[file->count++] = node;
+    return 0;
+}
+
+/* -- Lines ---------------------------------------------------------------------------------------
+ */
+
+static int add_lines(struct gw_bulk_file *file, const struct gw_launch_options *options,
+                     const char **env, FILE *in, struct gw_error *error)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t bytes;
+    int rc = 0;
+    while (rc == 0 && (bytes = getline(&line, &room, in)) >= 0) {
+        if (bytes > 0 && line[bytes - 1] == '\n')
+            line[--bytes] = '\0';
+        if (bytes > 0 && line[bytes - 1] == '\r')
+            line[--bytes] = '\0';
+        int64_t index = (int64_t)file->count;
+        if (strlen(line) != (size_t)bytes) {
+            rc = gw_error_set(error, GW_EINVAL, "%s: line %lld has a NUL byte", options->each_line,
+                              (long long)index + 1);
+            break;
+        }
+        const struct gw_command command = {.argv = options->command,
+                                           .env = env,
+                                           .cwd = options->cwd,
+                                           .index = &index,
+                                           .line = line};
+        gw_node node = gw_graph_command(file->graph, &command, &options->task);
+        if (grow(file, node) < 0)
+            rc = no_memory(error);
+    }
+    if (rc == 0 && ferror(in))
+        rc = gw_error_set(error, GW_EIO, "%s cannot be read", options->each_line);
+    if (rc == 0 && file->count == 0)
+        rc = gw_error_set(error, GW_EINVAL, "%s has no line", options->each_line);
+    free(line);
+    return rc;
+}
+
+/* -- Objects -------------------------------------------------------------------------------------
+ */
+
+/* Where something is wrong: "tasks.json: task 3 (name): ". */
+struct place {
+    const char *path;
+    size_t i;
+    const char *name;
+};
+
+static int wrong(const struct place *place, struct gw_error *error, const char *what)
+{
+    return gw_error_set(error, GW_EINVAL, "%s: task %zu%s%s%s: %s", place->path, place->i,
+                        place->name ? " (" : "", place->name ? place->name : "",
+                        place->name ? ")" : "", what);
+}
+
+/* A list of strings, NULL-terminated; texts are borrowed from the JSON. */
+static int texts_of(const json_t *list, const char ***texts)
+{
+    size_t count = json_array_size(list);
+    *texts = calloc(count + 1, sizeof **texts);
+    for (size_t i = 0; *texts && i < count; i++) {
+        (*texts)[i] = json_string_value(json_array_get(list, i));
+        if (!(*texts)[i])
+            return GW_EINVAL;
+    }
+    return *texts ? 0 : GW_ENOMEM;
+}
+
+static int number_of(const json_t *value, uint64_t most, uint64_t *number)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+        (uint64_t)json_integer_value(value) > most)
+        return GW_EINVAL;
+    *number = (uint64_t)json_integer_value(value);
+    return 0;
+}
+
+/* Seconds, or a text like 1h30m; bytes, or a text like 8G. */
+static int amount_of(const json_t *value, bool time, uint64_t *amount)
+{
+    if (json_is_string(value))
+        return time ? gw_units_parse_duration(json_string_value(value), amount)
+                    : gw_units_parse_size(json_string_value(value), amount);
+    int rc = number_of(value, UINT64_MAX / 1000000000, amount);
+    if (rc == 0 && time)
+        *amount *= 1000000000;
+    return rc;
+}
+
+static int set_option(struct gw_task_options *task, const char *key, const json_t *value)
+{
+    uint64_t n = 0;
+    int rc;
+    if (strcmp(key, "memory") == 0)
+        return amount_of(value, false, &task->memory_bytes);
+    if (strcmp(key, "wall") == 0)
+        return amount_of(value, true, &task->wall_ns);
+    if (strcmp(key, "grace") == 0)
+        return amount_of(value, true, &task->grace_ns);
+    if (strcmp(key, "backoff") == 0)
+        return amount_of(value, true, &task->backoff_ns);
+    if (strcmp(key, "priority") == 0) {
+        if (!json_is_integer(value) || json_integer_value(value) > INT32_MAX ||
+            json_integer_value(value) < INT32_MIN)
+            return GW_EINVAL;
+        task->priority = (int32_t)json_integer_value(value);
+        return 0;
+    }
+    rc = number_of(value, INT32_MAX, &n);
+    if (strcmp(key, "retries") == 0)
+        task->retries = (uint32_t)n;
+    else if (strcmp(key, "slots") == 0)
+        task->slots = (uint32_t)n;
+    else if (strcmp(key, "gpus") == 0)
+        task->gpus_per_rank = (int32_t)n;
+    else if (strcmp(key, "ranks") == 0)
+        task->ranks = (uint32_t)n;
+    else
+        rc = GW_ENOENT;
+    return rc;
+}
+
+static int set_options(struct gw_task_options *task, const json_t *options,
+                       const struct place *place, struct gw_error *error)
+{
+    const char *key;
+    json_t *value;
+    char text[160];
+    if (options && !json_is_object(options))
+        return wrong(place, error, "\"options\" is not an object");
+    json_object_foreach((json_t *)(uintptr_t)options, key, value)
+    {
+        int rc = set_option(task, key, value);
+        if (rc == 0)
+            continue;
+        if (rc == GW_ENOENT)
+            snprintf(text, sizeof text,
+                     "unknown option \"%.40s\": there are retries, slots, gpus, ranks, memory, "
+                     "priority, wall, grace, backoff",
+                     key);
+        else
+            snprintf(text, sizeof text, "option \"%.40s\" has a value that it cannot take", key);
+        return wrong(place, error, text);
+    }
+    return 0;
+}
+
+/* "NAME=value" lines of this process's environment with an object's over it; to be freed, with the
+ * `own` texts in it. */
+static int env_of(const struct gw_launch_options *options, const json_t *object,
+                  struct gw_launch_options *with, const struct place *place, struct gw_error *error)
+{
+    const char *key;
+    json_t *value;
+    *with = *options;
+    with->env = (struct gw_option_texts){0};
+    size_t count = options->env.count + json_object_size(object);
+    with->env.items = calloc(count + 1, sizeof *with->env.items);
+    if (!with->env.items)
+        return no_memory(error);
+    for (size_t i = 0; i < options->env.count; i++) {
+        size_t length = strcspn(options->env.items[i], "=");
+        char *name = strndup(options->env.items[i], length);
+        bool over = name && json_object_get(object, name);
+        free(name);
+        char *copy = over ? NULL : strdup(options->env.items[i]);
+        if (copy)
+            with->env.items[with->env.count++] = copy;
+    }
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        char *line = NULL;
+        if (!json_is_string(value) || !*key || strchr(key, '='))
+            return wrong(place, error, "\"env\" is not an object of strings");
+        if (asprintf(&line, "%s=%s", key, json_string_value(value)) < 0)
+            return no_memory(error);
+        with->env.items[with->env.count++] = line;
+    }
+    return 0;
+}
+
+static void env_deinit(struct gw_launch_options *with)
+{
+    for (size_t i = 0; i < with->env.count; i++)
+        free((char *)(uintptr_t)with->env.items[i]);
+    free(with->env.items);
+}
+
+static int check_keys(const json_t *object, const struct place *place, struct gw_error *error)
+{
+    static const char *const known[] = {"argv", "name", "after", "env", "cwd", "options"};
+    const char *key;
+    json_t *value;
+    char text[120];
+    if (!json_is_object(object))
+        return wrong(place, error, "is not an object");
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        bool there = false;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            there = there || strcmp(key, known[i]) == 0;
+        if (there)
+            continue;
+        snprintf(text, sizeof text,
+                 "unknown key \"%.40s\": there are argv, name, after, env, cwd, options", key);
+        return wrong(place, error, text);
+    }
+    return 0;
+}
+
+static int add_object(struct gw_bulk_file *file, const struct gw_launch_options *options,
+                      const json_t *object, struct place *place, struct gw_error *error)
+{
+    const char **argv = NULL, **env = NULL;
+    struct gw_launch_options with = {0};
+    int rc = check_keys(object, place, error);
+    if (rc < 0)
+        return rc;
+    place->name = json_string_value(json_object_get(object, "name"));
+    const json_t *words = json_object_get(object, "argv"), *own = json_object_get(object, "env");
+    const json_t *cwd = json_object_get(object, "cwd");
+    if (json_object_get(object, "name") && !place->name)
+        return wrong(place, error, "\"name\" is not a string");
+    if (cwd && !json_is_string(cwd))
+        return wrong(place, error, "\"cwd\" is not a string");
+    if (own && !json_is_object(own))
+        return wrong(place, error, "\"env\" is not an object of strings");
+    if (json_array_size(words) == 0 || texts_of(words, &argv) < 0) {
+        free(argv);
+        return wrong(place, error, "\"argv\" is not a list of strings, with a program first");
+    }
+    rc = env_of(options, own, &with, place, error);
+    if (rc == 0)
+        rc = set_options(&with.task, json_object_get(object, "options"), place, error);
+    if (rc == 0 && gw_launch_options_env(&with, &env) < 0)
+        rc = no_memory(error);
+    if (rc == 0) {
+        const struct gw_command command = {
+            .argv = argv, .env = env, .cwd = cwd ? json_string_value(cwd) : options->cwd};
+        with.task.name = place->name;
+        gw_node node = gw_graph_command(file->graph, &command, &with.task);
+        file->names[file->count] = place->name ? strdup(place->name) : NULL;
+        rc = grow(file, node) < 0 ? no_memory(error) : 0;
+    }
+    free(env);
+    free(argv);
+    env_deinit(&with);
+    return rc;
+}
+
+static int link_one(struct gw_bulk_file *file, size_t i, const json_t *name,
+                    const struct place *place, struct gw_error *error)
+{
+    const char *wanted = json_string_value(name);
+    char text[200];
+    if (!wanted)
+        return wrong(place, error, "\"after\" is not a name, or a list of names");
+    for (size_t k = 0; k < file->count; k++) {
+        if (!file->names[k] || strcmp(file->names[k], wanted) != 0)
+            continue;
+        gw_graph_after(file->graph, file->nodes[i], file->nodes[k]);
+        return 0;
+    }
+    snprintf(text, sizeof text, "comes after \"%.100s\", and no task has that name", wanted);
+    return wrong(place, error, text);
+}
+
+static int link_object(struct gw_bulk_file *file, size_t i, const json_t *object,
+                       const struct place *place, struct gw_error *error)
+{
+    const json_t *after = json_object_get(object, "after");
+    int rc = 0;
+    if (after && !json_is_array(after))
+        return link_one(file, i, after, place, error);
+    for (size_t k = 0; k < json_array_size(after) && rc == 0; k++)
+        rc = link_one(file, i, json_array_get(after, k), place, error);
+    return rc;
+}
+
+static int add_objects(struct gw_bulk_file *file, const struct gw_launch_options *options, FILE *in,
+                       struct gw_error *error)
+{
+    json_error_t where;
+    json_t *list = json_loadf(in, JSON_REJECT_DUPLICATES, &where);
+    const char *path = options->from_json;
+    int rc = 0;
+    if (!list)
+        return gw_error_set(error, GW_EINVAL, "%s:%d: %s", path, where.line, where.text);
+    size_t count = json_array_size(list);
+    file->names = calloc(count + 1, sizeof *file->names);
+    if (!file->names)
+        rc = no_memory(error);
+    else if (count == 0)
+        rc = gw_error_set(error, GW_EINVAL, "%s is not a list of objects", path);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        struct place place = {path, i, NULL};
+        rc = add_object(file, options, json_array_get(list, i), &place, error);
+    }
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        const struct place place = {path, i, file->names[i]};
+        rc = link_object(file, i, json_array_get(list, i), &place, error);
+    }
+    json_decref(list);
+    return rc;
+}
+
+/* -- Both ----------------------------------------------------------------------------------------
+ */
+
+int gw_bulk_file_init(struct gw_bulk_file *file, const struct gw_launch_options *options,
+                      struct gw_error *error)
+{
+    const char *path = options->each_line ? options->each_line : options->from_json;
+    const char *slash = strrchr(path, '/');
+    const char **env = NULL;
+    FILE *in;
+    *file = (struct gw_bulk_file){.name = slash && slash[1] ? slash + 1 : path,
+                                  .graph = gw_graph_new()};
+    if (strcmp(path, "-") == 0)
+        file->name = options->each_line ? options->command[0] : "commands";
+    int rc = open_file(path, &in, error);
+    if (rc < 0)
+        return rc;
+    if (options->from_json)
+        rc = add_objects(file, options, in, error);
+    else if (gw_launch_options_env(options, &env) < 0)
+        rc = no_memory(error);
+    else
+        rc = add_lines(file, options, env, in, error);
+    free(env);
+    close_file(in);
+    return rc;
+}
+
+void gw_bulk_file_deinit(struct gw_bulk_file *file)
+{
+    for (size_t i = 0; file->names && i < file->count; i++)
+        free(file->names[i]);
+    free(file->names);
+    free(file->nodes);
+    gw_graph_free(file->graph);
+}
+
+void gw_bulk_file_label(const struct gw_bulk_file *file, size_t i, char *text, size_t text_bytes)
+{
+    if (file->names && file->names[i])
+        (void)snprintf(text, text_bytes, "%s", file->names[i]);
+    else
+        (void)snprintf(text, text_bytes, "%zu", i);
+}

@@ -1,0 +1,392 @@
+/* Streams.
+ *
+ * Each graph that is added becomes rows behind those of the graphs before it, and a bundle of its
+ * futures, a part. Parts lie sorted by row; what comes in for the stream's request finds its part
+ * by that. The stream's call stays registered all the while: a refusal may come at any time. */
+#include "client/stream.h"
+
+#include "client/inline.h"
+#include "client/submission.h"
+#include "client/targets.h"
+#include "graph/model/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gw_stream {
+    struct gw_client *client; /* referenced */
+    struct gw_submission submission;
+    char *name;
+    uint64_t *after;
+    uint32_t rows;
+    struct gw_arena arena; /* of specs */
+    GW_ARRAY(struct gw_graph_spec) specs;
+    struct gw_map spec_by_hash;
+    struct gw_error error; /* code not 0: it is over */
+
+    /* Guarded by the client's lock. */
+    uint32_t refs; /* the owner's, and one a part */
+    uint64_t job;
+    bool answered, registered;
+    pthread_cond_t changed;
+    GW_ARRAY(struct gw_bundle *) parts; /* ascending by their first row */
+};
+
+/* -- Coming in -----------------------------------------------------------------------------------
+ */
+
+void gw_stream_opened(struct gw_client *client, const struct gw_msg_opened *opened)
+{
+    uint64_t found;
+    if (!gw_map_get(&client->streams, opened->request, &found))
+        return;
+    struct gw_stream *stream = (struct gw_stream *)(uintptr_t)found;
+    stream->job = opened->job;
+    pthread_cond_broadcast(&stream->changed);
+}
+
+/* Accepted to its end, or refused: then nothing of it will be told any more. */
+static void stream_on_answer(struct gw_call *call, void *arg)
+{
+    struct gw_stream *stream = arg;
+    stream->answered = true;
+    if (call->error.code < 0 && call->error.code != GW_ECLOSED)
+        for (size_t i = 0; i < stream->parts.count; i++)
+            gw_bundle_fail_pending(stream->parts.items[i], &call->error);
+    pthread_cond_broadcast(&stream->changed);
+}
+
+/* The last part that begins at a row or before it; its place. */
+static size_t part_before(const struct gw_stream *stream, uint32_t row)
+{
+    size_t low = 0, high = stream->parts.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (stream->parts.items[middle]->rows[0] <= row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - 1;
+}
+
+struct gw_bundle *gw_stream_part(struct gw_client *client, uint64_t request, uint32_t row)
+{
+    uint64_t found;
+    if (!gw_map_get(&client->streams, request, &found))
+        return NULL;
+    const struct gw_stream *stream = (const struct gw_stream *)(uintptr_t)found;
+    size_t at = part_before(stream, row);
+    return at == SIZE_MAX ? NULL : stream->parts.items[at];
+}
+
+void gw_stream_part_gone(struct gw_bundle *bundle)
+{
+    struct gw_stream *stream = bundle->stream;
+    size_t at = part_before(stream, bundle->rows[0]);
+    memmove(stream->parts.items + at, stream->parts.items + at + 1,
+            (stream->parts.count - at - 1) * sizeof *stream->parts.items);
+    stream->parts.count--;
+}
+
+void gw_stream_unref(struct gw_stream *stream)
+{
+    struct gw_client *client = stream->client;
+    pthread_mutex_lock(&client->lock);
+    bool last = --stream->refs == 0;
+    if (last && stream->registered)
+        (void)gw_map_remove(&client->streams, stream->submission.call.request);
+    pthread_mutex_unlock(&client->lock);
+    if (!last)
+        return;
+    gw_array_deinit(&stream->specs);
+    gw_array_deinit(&stream->parts);
+    gw_map_deinit(&stream->spec_by_hash);
+    gw_arena_deinit(&stream->arena);
+    pthread_cond_destroy(&stream->changed);
+    free(stream->name);
+    free(stream->after);
+    free(stream);
+    gw_client_unref(client);
+}
+
+/* -- Opening -------------------------------------------------------------------------------------
+ */
+
+static int keep_options(struct gw_stream *stream, const struct gw_submit_options *options)
+{
+    stream->name = strdup(options->name ? options->name : "stream");
+    stream->after = malloc((options->after_count + 1) * sizeof *stream->after);
+    if (!stream->name || !stream->after)
+        return GW_ENOMEM;
+    if (options->after_count)
+        memcpy(stream->after, options->after, options->after_count * sizeof *stream->after);
+    return 0;
+}
+
+int gw_stream_open(struct gw_client *client, const struct gw_submit_options *given,
+                   struct gw_stream **out, struct gw_error *error)
+{
+    static const struct gw_submit_options defaults;
+    const struct gw_submit_options *options = given ? given : &defaults;
+    if (options->detached)
+        return gw_error_set(error, GW_ENOTSUP, "a stream cannot be detached: submit whole graphs");
+    struct gw_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    stream->client = client;
+    stream->refs = 1;
+    pthread_cond_init(&stream->changed, NULL);
+    pthread_mutex_lock(&client->lock);
+    client->refs++;
+    pthread_mutex_unlock(&client->lock);
+    int rc = keep_options(stream, options);
+    const struct gw_submission_options opened = {
+        .name = stream->name,
+        .no_futures = true,
+        .after = {stream->after, options->after_count, options->after_any},
+    };
+    if (rc == 0 && !client->inlined) {
+        rc = gw_submission_open(&stream->submission, client, &opened, error);
+        stream->submission.flags |= GW_SUBMIT_STREAM;
+        stream->submission.call.on_answer = stream_on_answer;
+        stream->submission.call.arg = stream;
+        pthread_mutex_lock(&client->lock);
+        if (rc == 0)
+            rc = gw_map_put(&client->streams, stream->submission.call.request, (uintptr_t)stream);
+        stream->registered = rc == 0;
+        pthread_mutex_unlock(&client->lock);
+        if (rc < 0)
+            gw_submission_close(&stream->submission);
+    }
+    if (rc < 0) {
+        gw_stream_unref(stream);
+        return gw_error_set(error, rc, "%s", gw_error_text(rc));
+    }
+    *out = stream;
+    return 0;
+}
+
+uint64_t gw_stream_job(const struct gw_stream *stream)
+{
+    pthread_mutex_lock(&stream->client->lock);
+    uint64_t job = stream->job;
+    pthread_mutex_unlock(&stream->client->lock);
+    return job;
+}
+
+uint32_t gw_stream_count(const struct gw_stream *stream)
+{
+    return stream->rows;
+}
+
+/* -- Adding --------------------------------------------------------------------------------------
+ */
+
+/* The number of a spec in the stream's job; sent where it is new. */
+static int number_of(struct gw_stream *stream, const struct gw_graph_spec *spec, uint32_t *number,
+                     struct gw_error *error)
+{
+    uint64_t hash = gw_spec_hash(spec), known;
+    if (gw_map_get(&stream->spec_by_hash, hash, &known) &&
+        gw_spec_equal(spec, &stream->specs.items[known])) {
+        *number = (uint32_t)known;
+        return 0;
+    }
+    struct gw_graph_spec copy;
+    *number = (uint32_t)stream->specs.count;
+    if (gw_spec_copy(&stream->arena, spec, &copy) < 0 || gw_array_push(&stream->specs, copy) < 0 ||
+        gw_map_put(&stream->spec_by_hash, hash, *number) < 0)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    int rc = gw_submission_spec(&stream->submission, *number, spec, error);
+    if (rc == 0 && *number == 0)
+        rc = gw_submission_after(&stream->submission, error);
+    return rc;
+}
+
+/* What changes in a graph's rows when they come behind others. */
+struct moved {
+    uint32_t *spec; /* of each spec of the graph */
+    uint64_t *dep_job;
+    uint32_t *dep_row;
+};
+
+static void moved_deinit(struct moved *moved)
+{
+    free(moved->spec);
+    free(moved->dep_job);
+    free(moved->dep_row);
+}
+
+static int moved_init(struct moved *moved, struct gw_stream *stream,
+                      const struct gw_graph_rows *rows, struct gw_error *error)
+{
+    size_t edges = rows->deps_at[rows->count];
+    *moved = (struct moved){malloc((rows->spec_count + 1) * sizeof *moved->spec),
+                            malloc((edges + 1) * sizeof *moved->dep_job),
+                            malloc((edges + 1) * sizeof *moved->dep_row)};
+    if (!moved->spec || !moved->dep_job || !moved->dep_row)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    uint64_t own = gw_stream_job(stream);
+    for (size_t e = 0; e < edges; e++) {
+        uint64_t job = rows->dep_job[e];
+        moved->dep_row[e] = job ? rows->dep_row[e] : stream->rows + rows->dep_row[e];
+        moved->dep_job[e] = job == own ? 0 : job;
+    }
+    int rc = 0;
+    for (uint32_t i = 0; i < rows->spec_count && rc == 0; i++)
+        rc = number_of(stream, &rows->specs[i], &moved->spec[i], error);
+    return rc;
+}
+
+static int send_rows(struct gw_stream *stream, const struct gw_graph_rows *rows,
+                     const struct gw_targets *targets, const struct moved *moved,
+                     struct gw_error *error)
+{
+    uint32_t next = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < rows->count && rc == 0; i++) {
+        uint32_t first = rows->deps_at[i];
+        const struct gw_chunk_row row = {
+            .row = stream->rows + i,
+            .spec = moved->spec[rows->spec[i]],
+            .args = rows->args + rows->args_at[i],
+            .args_bytes = rows->args_at[i + 1] - rows->args_at[i],
+            .dep_job = moved->dep_job + first,
+            .dep_index = moved->dep_row + first,
+            .dep_rank = rows->dep_rank + first,
+            .dep_count = rows->deps_at[i + 1] - first,
+            .name = rows->names[i],
+            .target = next < targets->count && targets->rows[next] == i,
+        };
+        while (next < targets->count && targets->rows[next] == i)
+            next++;
+        rc = gw_submission_row(&stream->submission, &row, error);
+    }
+    return rc < 0 ? rc : gw_submission_part(&stream->submission, error);
+}
+
+/* The bundle of a graph's futures, registered: results may come before all rows have left. */
+static struct gw_bundle *add_part(struct gw_stream *stream, const struct gw_graph_rows *rows,
+                                  const struct gw_targets *targets)
+{
+    struct gw_client *client = stream->client;
+    uint32_t *at = malloc((targets->count + 1) * sizeof *at);
+    for (uint32_t i = 0; at && i < targets->count; i++)
+        at[i] = stream->rows + targets->rows[i];
+    pthread_mutex_lock(&client->lock);
+    uint64_t request = ++client->last_request;
+    pthread_mutex_unlock(&client->lock);
+    struct gw_bundle *bundle = at ? gw_bundle_new(client, request, at, targets->count) : NULL;
+    free(at);
+    if (!bundle)
+        return NULL;
+    for (uint32_t i = 0; i < targets->count; i++)
+        bundle->futures[i].ranks = rows->specs[rows->spec[targets->rows[i]]].options.ranks;
+    pthread_mutex_lock(&client->lock);
+    bool kept = gw_array_push(&stream->parts, bundle) == 0;
+    if (kept) {
+        bundle->stream = stream;
+        bundle->job = stream->job;
+        stream->refs++;
+    }
+    pthread_mutex_unlock(&client->lock);
+    if (kept)
+        return bundle;
+    gw_bundle_drop(bundle);
+    return NULL;
+}
+
+/* Blocks until the scheduler has opened the job, or refused it. */
+static int await_opened(struct gw_stream *stream, struct gw_bundle *bundle, struct gw_error *error)
+{
+    struct gw_client *client = stream->client;
+    pthread_mutex_lock(&client->lock);
+    while (!stream->job && !stream->answered)
+        pthread_cond_wait(&stream->changed, &client->lock);
+    if (bundle)
+        bundle->job = stream->job;
+    bool opened = stream->job != 0;
+    pthread_mutex_unlock(&client->lock);
+    return opened ? 0 : gw_submission_refused(&stream->submission, error);
+}
+
+static int add_rows(struct gw_stream *stream, const struct gw_graph_rows *rows,
+                    const struct gw_targets *targets, struct gw_bundle **out,
+                    struct gw_error *error)
+{
+    struct gw_bundle *bundle = NULL;
+    struct moved moved;
+    int rc = gw_submission_refused(&stream->submission, error);
+    if (rc < 0)
+        return rc;
+    if (targets->count > 0 && !(bundle = add_part(stream, rows, targets)))
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    rc = moved_init(&moved, stream, rows, error);
+    if (rc == 0)
+        rc = send_rows(stream, rows, targets, &moved, error);
+    moved_deinit(&moved);
+    if (rc == 0)
+        rc = await_opened(stream, bundle, error);
+    if (rc == 0)
+        *out = bundle;
+    else if (bundle)
+        gw_bundle_drop(bundle);
+    stream->rows += rows->count;
+    return rc;
+}
+
+static int add_inline(struct gw_stream *stream, const struct gw_graph_rows *rows,
+                      const struct gw_targets *targets, struct gw_bundle **bundle,
+                      struct gw_error *error)
+{
+    int rc = gw_inline_submit(stream->client, rows, targets->rows, targets->count, bundle, error);
+    if (rc == 0 && targets->count == 0)
+        gw_bundle_drop(*bundle);
+    stream->rows += rows->count;
+    return rc;
+}
+
+int gw_stream_add(struct gw_stream *stream, struct gw_graph *graph, const gw_node *nodes,
+                  size_t count, struct gw_future **futures, struct gw_error *error)
+{
+    struct gw_graph_rows rows;
+    struct gw_targets targets = {0};
+    struct gw_bundle *bundle = NULL;
+    bool inlined = stream->client->inlined;
+    if (stream->error.code < 0)
+        return gw_error_set(error, stream->error.code, "%s", stream->error.text);
+    int rc = gw_graph_seal(graph, &rows, error);
+    if (rc == 0 && rows.count == 0)
+        rc = gw_error_set(error, GW_EINVAL, "the graph has no task");
+    if (rc == 0)
+        rc = gw_targets_init(&targets, &rows, nodes, count, error);
+    if (rc == 0)
+        rc = gw_submission_prepare(stream->client, rows.specs, rows.spec_count, error);
+    if (rc == 0) {
+        rc = inlined ? add_inline(stream, &rows, &targets, &bundle, &stream->error)
+                     : add_rows(stream, &rows, &targets, &bundle, &stream->error);
+        if (rc < 0 && error)
+            *error = stream->error;
+    }
+    for (uint32_t i = 0; i < count && rc == 0; i++)
+        futures[targets.items[i].at] = &bundle->futures[i];
+    gw_targets_deinit(&targets);
+    return rc;
+}
+
+int gw_stream_close(struct gw_stream *stream, struct gw_error *error)
+{
+    int rc = 0;
+    if (!stream)
+        return 0;
+    if (!stream->client->inlined) {
+        if (stream->specs.count > 0)
+            rc = gw_submission_finish(&stream->submission, error);
+        gw_submission_close(&stream->submission);
+    }
+    if (stream->error.code < 0)
+        rc = gw_error_set(error, stream->error.code, "%s", stream->error.text);
+    gw_stream_unref(stream);
+    return rc;
+}

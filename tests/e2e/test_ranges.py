@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Ranges, streams, jobs after jobs, and many commands at once, as users meet them."""
+import json
+import os
+import re
+
+import e2e
+
+RANGES = os.path.join(e2e.BUILD, "bin", "ranges")
+
+
+class Ranges(e2e.Case):
+    def check(self, *what, **options):
+        self.assertEqual(self.run_program(RANGES, *what, timeout_s=100, **options).stdout, "ok\n")
+
+    def test_one_worker(self):
+        self.up("--slots", "2")
+        for what in ("results", "failures", "flow", "map"):
+            with self.subTest(what=what):
+                self.check(what)
+        with self.subTest(what="after"):
+            self.check("after", self.fifo())
+        with self.subTest(what="stream"):
+            self.check("stream", self.fifo("other"))
+        self.assert_idle()
+
+    def test_private_two_workers(self):
+        self.up("--slots", "4", "--workers", "2")
+        for what in ("results", "flow"):
+            with self.subTest(what=what):
+                self.check(what)
+
+    def test_inline(self):
+        for what in ("results", "map"):
+            with self.subTest(what=what):
+                self.check(what, env={"GANGWAY_INLINE": "1"})
+
+    def scheduler(self):
+        """The pid of the test's scheduler."""
+        found = [pid for pid in e2e.pids_marked(self.mark)
+                 if " scheduler" in e2e.command_of(pid)]
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def test_a_hundred_million_cost_nothing_until_they_run(self):
+        self.up("--slots", "1")
+        said = self.run_program(RANGES, "memory", str(self.scheduler()), "100000000", "hold").stdout
+        scheduler, client = map(int, re.findall(r"([+-]\d+) KiB", said))
+        self.assertLess(scheduler, 8192, said)
+        self.assertLess(client, 8192, said)
+
+    def test_what_was_taken_costs_nothing_any_more(self):
+        self.up("--slots", "2")
+        count = "60000" if e2e.SANITIZED else "1000000"
+        for how in ("discard", "take"):
+            said = self.run_program(RANGES, "memory", str(self.scheduler()), count, how,
+                                    timeout_s=120).stdout
+            print(how, count, said)
+            scheduler, client = map(int, re.findall(r"([+-]\d+) KiB", said))
+            if not e2e.SANITIZED:  # a sanitizer keeps what was freed
+                self.assertLess(scheduler, 65536, said)
+                self.assertLess(client, 65536, said)
+
+
+class Array(e2e.Case):
+    def test_each_number_once(self):
+        self.up("--slots", "2")
+        done = self.gangway("submit", "--array", "3-9:3%2", "--", "sh", "-c",
+                            'echo "{index} $GANGWAY_ARRAY_INDEX"; echo bad >&2')
+        self.assertEqual(sorted(done.stdout.splitlines()), ["[3] 3 3", "[6] 6 6", "[9] 9 9"])
+        self.assertEqual(done.stderr.count("bad"), 3)
+        job = self.gangway_json("jobs")[0]
+        self.assertEqual((job["tasks"], job["done"]), (3, 3))
+        self.assertEqual(self.gangway("logs", f"{job['id']}.1").stdout, "6 6\n")
+
+    def test_the_first_failure_is_the_exit_code(self):
+        self.up("--slots", "1")
+        done = self.gangway("submit", "--array", "0-3", "--", "sh", "-c",
+                            'test {index} != 2 || exit 7', rc=7)
+        self.assertIn("1 of 4 tasks", done.stderr)
+        said = self.gangway("submit", "--json", "--array", "0-3", "--", "sh", "-c",
+                            'test {index} != 2 || exit 7', rc=7).stdout
+        ends = {end["name"]: end for end in map(json.loads, said.splitlines())}
+        self.assertEqual((ends["2"]["state"], ends["2"]["exit_code"]), ("failed", 7))
+        self.assertEqual(ends["3"]["state"], "done")
+
+    def test_detached_and_after(self):
+        self.up("--slots", "2")
+        out = os.path.join(self.dir, "out")
+        fifos = [self.fifo("f0"), self.fifo("f1")]
+        first = self.gangway("submit", "-d", "--array", "0-1", "--", "sh", "-c",
+                             f"read x < {self.dir}/f{{index}}; echo array >> {out}").stdout.strip()
+        second = self.gangway("submit", "-d", "--after", first, "--", "sh", "-c",
+                              f"echo after >> {out}").stdout.strip()
+        third = self.gangway("submit", "-d", "--after-any", f"{first},{second}", "--", "sh", "-c",
+                             f"echo last >> {out}").stdout.strip()
+        self.assertIn(f"comes after job {first}", self.gangway("explain", second).stdout)
+        self.assertIn("0 of 2 tasks are done", self.gangway("explain", first).stdout)
+        for fifo in fifos:
+            with open(fifo, "w", encoding="utf-8") as f:
+                f.write("x\n")
+        self.gangway("wait", third)
+        with open(out, encoding="utf-8") as f:
+            self.assertEqual(f.read().split(), ["array", "array", "after", "last"])
+
+    def test_wrong_numbers(self):
+        self.up("--slots", "1")
+        for text in ("", "a", "3-1", "1-", "0-9:0", "0-9%0", "0-9x", "0-9:2%"):
+            with self.subTest(text=text):
+                done = self.gangway("submit", "--array", text, "--", "true", rc=2)
+                self.assertIn("--array", done.stderr)
+        self.gangway("submit", "--array", "0-1", "--each-line", "x", "--", "true", rc=2)
+        self.gangway("submit", "--array", "0-1", rc=2)
+
+
+class Files(e2e.Case):
+    def test_each_line(self):
+        self.up("--slots", "2")
+        path = self.write("lines", "one\ntwo words\n\nfour\n")
+        done = self.gangway("submit", "--each-line", path, "--", "sh", "-c",
+                            'echo "{line}:$GANGWAY_LINE:{index}"')
+        self.assertEqual(sorted(done.stdout.splitlines()),
+                         ["[0] one:one:0", "[1] two words:two words:1", "[2] ::2",
+                          "[3] four:four:3"])
+        done = self.run_program("sh", "-c", f"printf 'a\\nb' | {e2e.BINARY} submit --each-line - "
+                                            "-- echo {line}")
+        self.assertEqual(sorted(done.stdout.splitlines()), ["[0] a", "[1] b"])
+        self.gangway("submit", "--each-line", "/nowhere", "--", "true", rc=2)
+        self.gangway("submit", "--each-line", "/dev/null", "--", "true", rc=2)
+
+    def test_from_json(self):
+        self.up("--slots", "2")
+        out = os.path.join(self.dir, "out")
+        tasks = [
+            {"name": "last", "argv": ["sh", "-c", f"echo last $X >> {out}"],
+             "after": ["left", "right"], "env": {"X": "y"}},
+            {"name": "left", "argv": ["sh", "-c", f"echo side >> {out}"], "after": "first"},
+            {"name": "right", "argv": ["sh", "-c", f"echo side >> {out}"], "after": ["first"]},
+            {"name": "first", "argv": ["sh", "-c", f"echo first >> {out}; pwd"], "cwd": "/",
+             "options": {"retries": 1, "memory": "1M", "wall": "1m"}},
+        ]
+        done = self.gangway("submit", "--from-json", self.write("tasks.json", json.dumps(tasks)))
+        self.assertEqual(done.stdout, "[first] /\n")
+        with open(out, encoding="utf-8") as f:
+            self.assertEqual(f.read().split("\n"), ["first", "side", "side", "last y", ""])
+
+    def test_wrong_json(self):
+        self.up("--slots", "1")
+        for tasks, text in (
+                ("[", "1: "), ("{}", "is not a list"), ('[{"argv": []}]', "argv"),
+                ('[{"argv": ["a"], "x": 1}]', 'unknown key "x"'),
+                ('[{"argv": ["a"], "options": {"x": 1}}]', 'unknown option "x"'),
+                ('[{"argv": ["a"], "options": {"wall": "soon"}}]', "wall"),
+                ('[{"argv": ["a"], "after": "b"}]', 'no task has that name'),
+                ('[{"argv": ["a"], "name": "b", "after": "b"}]', "cycle"),
+                ('[{"argv": ["a"], "name": "b"}, {"argv": ["a"], "name": "b"}]', "two nodes"),
+                ('[{"argv": ["a"], "env": {"A=": "1"}}]', "env")):
+            with self.subTest(tasks=tasks):
+                path = self.write("tasks.json", tasks)
+                self.assertIn(text, self.gangway("submit", "--from-json", path, rc=2).stderr)
+
+
+if __name__ == "__main__":
+    e2e.main()
