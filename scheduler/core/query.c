@@ -352,6 +352,9 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
         *answer = describe_job(sched, job);
     } else if (tasks) {
         *answer = query_tasks(job, state, row);
+    } else if (attempts && job->range && !gw_sched_row_live(job, row < 0 ? 0 : (uint32_t)row)) {
+        return gw_error_set(error, GW_ENOENT, "nothing is known of the attempts of task %lld",
+                            (long long)(row < 0 ? 0 : row));
     } else if (attempts && job->tasks.count) {
         *answer = query_attempts(job, row < 0 ? 0 : (uint32_t)row);
     } else {

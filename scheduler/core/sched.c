@@ -257,7 +257,7 @@ static void on_object_lost(struct gw_sched *sched, const struct gw_msg_object_lo
 {
     struct gw_job *job = gw_sched_job_find(sched, lost->job);
     struct gw_worker *worker = gw_sched_worker_find(sched, lost->worker);
-    if (!job || !worker || lost->index >= job->tasks.count)
+    if (!job || !worker || !gw_sched_row_live(job, lost->index))
         return;
     uint32_t at = gw_sched_object_of(sched, job, lost->index, lost->rank);
     if (at != GW_NONE && gw_sched_holder_of(sched, at, worker->slot) != GW_NONE)

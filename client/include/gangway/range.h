@@ -31,8 +31,8 @@ struct gw_future;
  * 2^30 of them. Everything is borrowed until gw_map_range returns. */
 struct gw_range {
     const struct gw_function *function;    /* called with the number, then arguments, then inputs */
-    const struct gw_command *command;      /* or this is run, with `{index}` in its arguments and
-                                              GANGWAY_ARRAY_INDEX in its environment as the number */
+    const struct gw_command *command;      /* or this is run: `{index}` in its arguments becomes
+                                              the number, and GANGWAY_ARRAY_INDEX has it */
     const struct gw_task_options *options; /* of each task; may be NULL; its name is the job's */
     int64_t begin, end, step;
     struct gw_value *const *arguments; /* the same for all; no references; 64 KiB in all */
