@@ -197,7 +197,11 @@ static int launch_start(struct launch *launch, struct gw_error *error)
     snprintf(lifeline, sizeof lifeline, "%d", life_pipe[0]);
     snprintf(idle, sizeof idle, "%llu", (unsigned long long)launch->options.idle_stop_s);
 
-    const char *argv[20] = {binary, "scheduler", "--dir", launch->dir,  "--slots",
+    char pure_keep[32];
+    snprintf(pure_keep, sizeof pure_keep, "%llu",
+             (unsigned long long)launch->options.pure_keep_bytes);
+
+    const char *argv[24] = {binary, "scheduler", "--dir", launch->dir,  "--slots",
                             slots,  "--workers", workers, "--ready-fd", ready};
     int argc = 10;
     if (launch->is_private) {
@@ -208,6 +212,10 @@ static int launch_start(struct launch *launch, struct gw_error *error)
     if (launch->options.idle_stop_s > 0) {
         argv[argc++] = "--idle-stop";
         argv[argc++] = idle;
+    }
+    if (launch->options.pure_keep_bytes > 0) {
+        argv[argc++] = "--pure-keep";
+        argv[argc++] = pure_keep;
     }
     if (launch->options.resources && *launch->options.resources) {
         argv[argc++] = "--resources";

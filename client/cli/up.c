@@ -8,7 +8,7 @@ int gw_cli_up(int argc, char **argv)
 {
     struct gw_cluster_options cluster = {0};
     const char *listen = NULL;
-    uint64_t idle_stop_ns = 0;
+    uint64_t idle_stop_ns = 0, pure_keep_bytes = UINT64_MAX;
     bool json = false;
     int first, exit_code;
     const struct gw_option table[] = {
@@ -20,6 +20,8 @@ int gw_cli_up(int argc, char **argv)
          "what tasks may ask for by name, like\nlicense=1,tape=2; the first worker has it"},
         {"idle-stop", 0, GW_OPTION_DURATION, &idle_stop_ns, "TIME",
          "end when unused for so long (30m)"},
+        {"pure-keep", 0, GW_OPTION_SIZE, &pure_keep_bytes, "SIZE",
+         "results of pure tasks that are kept for who\nasks next (64M; 0: none)"},
         {"listen", 0, GW_OPTION_TEXT, &listen, "ADDRESS", "not there yet"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
@@ -45,6 +47,8 @@ int gw_cli_up(int argc, char **argv)
         fprintf(stderr, "gangway up: %s\n", error.text);
         return GW_EXIT_USAGE;
     }
+    if (pure_keep_bytes != UINT64_MAX)
+        cluster.pure_keep_bytes = pure_keep_bytes ? pure_keep_bytes : 1; /* nothing is so small */
     cluster.idle_stop_s = (idle_stop_ns + GW_NS_PER_S - 1) / GW_NS_PER_S;
     rc = gw_cluster_up(&cluster, &pid, &error);
     if (rc < 0)

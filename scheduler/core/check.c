@@ -2,6 +2,7 @@
 #include "scheduler/core/lane.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
+#include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
@@ -195,9 +196,12 @@ static void check_edges(const struct gw_sched *sched, struct gw_job *job, uint32
         }
         all_known = all_known && !dep.job->compacted;
         waiting += !gw_sched_task_satisfied(dep.job, dep.index);
-        if (dep.job == job && gw_sched_dep_rank(tasks, e) != GW_DEP_AFTER &&
-            !gw_sched_task_final(job, row))
+        bool alias = (tasks->flags[row] & GW_TASK_ALIAS) != 0;
+        bool uses = !gw_sched_task_final(job, row) || (alias && tasks->state[row] == GW_TASK_DONE);
+        if (dep.job == job && gw_sched_dep_rank(tasks, e) != GW_DEP_AFTER && uses)
             tally->users[dep.index]++;
+        assert(!alias || (dep.job->uid == job->uid &&
+                          tasks->deps_at[row] + 1 == gw_sched_deps_end(tasks, row)));
     }
     assert(!all_known || tasks->waiting[row] == waiting + job->gated);
 }
@@ -215,7 +219,8 @@ static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_
     assert(!delayed || state == GW_TASK_WAITING);
     assert(state != GW_TASK_WAITING || tasks->waiting[row] > 0 || delayed);
     assert(state != GW_TASK_HANDED || tasks->waiting[row] > 0);
-    assert((tasks->object[row] != GW_NONE) == (state == GW_TASK_DONE));
+    bool alias = (tasks->flags[row] & GW_TASK_ALIAS) != 0;
+    assert((tasks->object[row] != GW_NONE) == (state == GW_TASK_DONE && !alias));
     assert(state != GW_TASK_DONE || tasks->users[row] > 0 || job->state == GW_JOB_OPEN);
     assert(state != GW_TASK_RELEASED || tasks->users[row] == 0);
     assert(state != GW_TASK_DONE || gw_sched_objects_whole(sched, job, row));
@@ -247,7 +252,7 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
 {
     struct gw_tasks *tasks = &job->tasks;
     uint32_t unfinished = 0, done = 0, failed = 0, cancelled = 0, placed = 0, held = 0, objects = 0;
-    uint32_t shared = 0;
+    uint32_t shared = 0, aliases = 0;
     struct tally tally = {calloc(tasks->count + 1, sizeof *tally.users)};
     GW_MUST_PTR(tally.users);
     for (uint32_t row = gw_sched_row_next(job, 0); row < tasks->count;
@@ -270,6 +275,12 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
         }
         for (uint32_t at = tasks->object[row]; at != GW_NONE; at = sched->objects.items[at].next)
             objects++;
+        const struct gw_pure *pure = job->pures.count ? gw_sched_pure_of(job, row) : NULL;
+        assert(!pure || (!gw_sched_task_final(job, row) || state == GW_TASK_DONE));
+        tally.users[row] += pure && pure->kept;
+        bool alias = (tasks->flags[row] & GW_TASK_ALIAS) != 0;
+        objects += alias && state == GW_TASK_DONE;
+        aliases += alias;
         if (!job->compacted)
             check_edges(sched, job, row, &tally);
         check_task(sched, job, row);
@@ -292,7 +303,7 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
     assert(job->compacted || foreign == job->needed);
     assert(unfinished == job->unfinished && done == job->done && failed == job->failed);
     assert(cancelled == job->cancelled_tasks && placed == job->placed && held == job->held);
-    assert(objects == job->objects && shared == job->shared);
+    assert(objects == job->objects && shared == job->shared && aliases == job->aliases);
     assert(job->state != GW_JOB_ENDED || unfinished == 0);
     assert(job->state != GW_JOB_RUNNING || unfinished > 0);
 }

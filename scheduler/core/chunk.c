@@ -9,6 +9,7 @@
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/placement.h"
+#include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
@@ -340,6 +341,30 @@ static void add_edge(struct gw_sched *sched, struct gw_job *job, const struct gw
         GW_MUST(gw_array_push(&sched->doomed, (struct gw_row){job, row}));
 }
 
+/* The row that is being added, where it shares the result of a pure task: one edge, to that. */
+static bool add_alias(struct gw_sched *sched, struct gw_job *job, const struct gw_chunk_row_at *row)
+{
+    struct gw_row original;
+    uint32_t self = job->tasks.count;
+    if (!gw_sched_pure_add(sched, job, row, &original))
+        return false;
+    uint32_t ranks = job->specs.items[job->tasks.spec[self]].message.ranks;
+    const struct gw_edge edge = {original.job == job ? 0 : original.job->id, original.index,
+                                 ranks ? GW_DEP_ALL : 0};
+    add_edge(sched, job, &edge, self);
+    job->tasks.flags[self] |= GW_TASK_ALIAS;
+    return true;
+}
+
+/* Pure rows of a chunk: each may get an edge that it was not submitted with. */
+static uint32_t pure_rows(const struct gw_job *job, const struct gw_msg_submit *chunk)
+{
+    uint32_t rows = 0;
+    for (size_t i = 0; i < job->specs.count; i++)
+        rows += job->specs.items[i].message.pure;
+    return rows ? chunk->spec.count : 0;
+}
+
 static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_submit *chunk,
                      const uint8_t *args)
 {
@@ -361,12 +386,15 @@ static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw
         tasks->deps_at[row] = tasks->edges;
         tasks->succ_at[row] = (uint32_t)tasks->succ.count;
         uint32_t deps = gw_col32_at(chunk->dep_count, i);
-        for (uint32_t end = edge + deps; edge < end; edge++) {
-            const struct gw_edge from = {gw_col64_at(chunk->dep_job, edge),
-                                         gw_col32_at(chunk->dep_index, edge),
-                                         gw_col32_at(chunk->dep_rank, edge)};
-            add_edge(sched, job, &from, row);
-        }
+        if (add_alias(sched, job, &(struct gw_chunk_row_at){chunk, i, edge}))
+            edge += deps;
+        else
+            for (uint32_t end = edge + deps; edge < end; edge++) {
+                const struct gw_edge from = {gw_col64_at(chunk->dep_job, edge),
+                                             gw_col32_at(chunk->dep_index, edge),
+                                             gw_col32_at(chunk->dep_rank, edge)};
+                add_edge(sched, job, &from, row);
+            }
         tasks->count++;
     }
 }
@@ -432,7 +460,7 @@ void gw_sched_apply_chunk_added(struct gw_sched *sched, const struct gw_fact_chu
         memcpy(args, chunk->args.data, chunk->args.size);
         GW_MUST(gw_array_push(&job->blobs, (void *)args));
     }
-    gw_sched_tasks_reserve(tasks, rows, chunk->dep_job.count);
+    gw_sched_tasks_reserve(tasks, rows, chunk->dep_job.count + pure_rows(job, chunk));
     add_rows(sched, job, chunk, args);
     add_successors(sched, job, base);
     add_names(job, chunk);

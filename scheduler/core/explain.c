@@ -8,6 +8,7 @@
 #include "scheduler/core/gate.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
+#include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/task.h"
@@ -112,6 +113,13 @@ static void explain_waiting(const struct gw_sched *sched, struct gw_job *job, ui
 {
     struct gw_tasks *tasks = &job->tasks;
     uint32_t waiting = tasks->waiting[row] - job->gated;
+    struct gw_row original;
+    if (gw_sched_alias_of(sched, job, row, &original)) {
+        say(text, "it is pure, and shares the result of task %u of job %llu, which is %s",
+            original.index, (unsigned long long)original.job->id,
+            gw_sm_name(&gw_sched_task_sm, original.job->tasks.state[original.index]));
+        return;
+    }
     if (tasks->flags[row] & GW_TASK_DELAYED)
         explain_delayed(sched, job, row, text);
     if (job->gated) {

@@ -140,7 +140,7 @@ static bool may_follow(const struct gw_sched *sched, const struct gw_row *row,
 {
     const struct gw_tasks *tasks = &row->job->tasks;
     if (row->job->gated || tasks->state[row->index] != GW_TASK_WAITING ||
-        (tasks->flags[row->index] & (GW_TASK_ALONE | GW_TASK_DELAYED)))
+        (tasks->flags[row->index] & (GW_TASK_ALONE | GW_TASK_DELAYED | GW_TASK_ALIAS)))
         return false;
     const struct gw_spec *spec = &row->job->specs.items[tasks->spec[row->index]];
     return spec->shape == lane->shape && gw_sched_window(sched, spec) > 1 &&

@@ -9,6 +9,7 @@
 #include "scheduler/core/gate.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/pure.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
@@ -261,6 +262,7 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
 {
     return_borrowed(sched, job);
     gw_sched_shares_free(sched, job);
+    gw_sched_pure_free(sched, job);
     for (uint32_t row = gw_sched_row_next(job, 0); job->objects > 0;
          row = gw_sched_row_next(job, row + 1))
         gw_sched_objects_drop(sched, job, row);

@@ -5,6 +5,7 @@
  * is fetching them: that counts for locality, but nobody is sent to fetch from it. */
 #include "scheduler/core/object.h"
 
+#include "scheduler/core/pure.h"
 #include "scheduler/core/task.h"
 
 #include <assert.h>
@@ -142,6 +143,11 @@ static uint32_t object_add(struct gw_sched *sched, struct gw_job *job, const str
 void gw_sched_objects_add(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           const struct gw_results *results)
 {
+    if (job->tasks.flags[row] & GW_TASK_ALIAS) { /* it needs its original's as long as it is done */
+        gw_sched_task_use(sched, job, row);
+        job->objects++;
+        return;
+    }
     assert(job->tasks.object[row] == GW_NONE && results->count > 0);
     const struct gw_row at = {job, row};
     for (uint32_t i = results->count; i-- > 0;) {
@@ -155,6 +161,11 @@ void gw_sched_objects_add(struct gw_sched *sched, struct gw_job *job, uint32_t r
 void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     uint32_t at = job->tasks.object[row];
+    if ((job->tasks.flags[row] & GW_TASK_ALIAS) && job->tasks.state[row] == GW_TASK_DONE) {
+        gw_sched_task_unuse(sched, job, row);
+        job->objects--;
+        return;
+    }
     job->tasks.object[row] = GW_NONE;
     while (at != GW_NONE) {
         struct gw_object *object = &sched->objects.items[at];
@@ -170,10 +181,20 @@ void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t 
     }
 }
 
+uint32_t gw_sched_objects_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
+{
+    struct gw_row original;
+    if (!(job->tasks.flags[row] & GW_TASK_ALIAS))
+        return job->tasks.object[row];
+    if (job->tasks.state[row] != GW_TASK_DONE || !gw_sched_alias_of(sched, job, row, &original))
+        return GW_NONE;
+    return original.job->tasks.object[original.index];
+}
+
 uint32_t gw_sched_object_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                             uint32_t rank)
 {
-    uint32_t at = job->tasks.object[row];
+    uint32_t at = gw_sched_objects_of(sched, job, row);
     while (at != GW_NONE && sched->objects.items[at].rank != rank)
         at = sched->objects.items[at].next;
     return at;
@@ -193,12 +214,12 @@ bool gw_sched_object_here(const struct gw_object *object)
 
 bool gw_sched_objects_whole(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
 {
-    uint32_t at = job->tasks.object[row];
-    for (; at != GW_NONE; at = sched->objects.items[at].next)
+    uint32_t first = gw_sched_objects_of(sched, job, row);
+    for (uint32_t at = first; at != GW_NONE; at = sched->objects.items[at].next)
         if (!gw_sched_object_here(&sched->objects.items[at]) &&
             gw_sched_holder_any(sched, at, GW_NONE) == GW_NONE)
             return false;
-    return job->tasks.object[row] != GW_NONE;
+    return first != GW_NONE;
 }
 
 /* -- Inputs of a row -----------------------------------------------------------------------------
@@ -219,7 +240,7 @@ void gw_sched_each_input(struct gw_sched *sched, struct gw_job *job, uint32_t ro
                 visit->visit(sched, at, visit->arg);
             continue;
         }
-        for (uint32_t at = dep.job->tasks.object[dep.index]; at != GW_NONE;
+        for (uint32_t at = gw_sched_objects_of(sched, dep.job, dep.index); at != GW_NONE;
              at = sched->objects.items[at].next)
             visit->visit(sched, at, visit->arg);
     }

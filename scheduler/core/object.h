@@ -11,7 +11,9 @@ void gw_sched_objects_add(struct gw_sched *sched, struct gw_job *job, uint32_t r
 /* gw_sched_objects_drop forgets a task's objects; a token is not dropped by it. */
 void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_object_of gives the place of a rank's object; GW_NONE: there is none. */
+/* gw_sched_objects_of gives the place of a task's first object, from which .next leads on; those of
+ * an alias are its original's. gw_sched_object_of gives a rank's. GW_NONE: there is none. */
+uint32_t gw_sched_objects_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row);
 uint32_t gw_sched_object_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                             uint32_t rank);
 

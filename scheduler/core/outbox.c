@@ -195,7 +195,8 @@ void gw_sched_send_done(struct gw_sched *sched, const struct gw_hearer *to, stru
         session->dirty = true;
         GW_MUST(gw_array_push(&sched->dirty_sessions, session));
     }
-    for (uint32_t at = job->tasks.object[row]; at != GW_NONE; at = sched->objects.items[at].next) {
+    for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NONE;
+         at = sched->objects.items[at].next) {
         const struct gw_object *object = &sched->objects.items[at];
         const void *value = gw_sched_object_value(object);
         uint32_t size = value ? object->size : 0;

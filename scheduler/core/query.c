@@ -64,6 +64,7 @@ static struct gw_value *describe_job(const struct gw_sched *sched, const struct 
     set_u64(dict, "failed", job->failed);
     set_u64(dict, "cancelled", job->cancelled_tasks);
     set_u64(dict, "running", job->placed);
+    set_u64(dict, "shared", job->aliases);
     set_u64(dict, "ranks", ranks_of(job));
     set_u64(dict, "submitted_ns", job->submitted_wall_ns);
     set_u64(dict, "ended_ns", gw_sched_job_shown_ended(sched, job) ? job->ended_wall_ns : 0);

@@ -121,8 +121,9 @@ static void ask_holder(struct gw_sched *sched, const struct gw_question *questio
     if (place == GW_NONE)
         return; /* lost: it is made again, and this is looked at then */
     struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
+    const struct gw_object *object = &sched->objects.items[at]; /* an alias's has another name */
     struct gw_msg_fetch *fetch = &gw_sched_send(sched, worker->remote, GW_MESSAGE_fetch)->fetch;
-    *fetch = (struct gw_msg_fetch){question->relay, question->job, question->index, question->rank};
+    *fetch = (struct gw_msg_fetch){question->relay, object->job->id, object->index, object->rank};
     GW_FACT(sched, relayed, .relay = question->relay, .worker = worker);
 }
 

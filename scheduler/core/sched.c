@@ -47,6 +47,8 @@ struct gw_sched *gw_sched_new(const struct gw_sched_options *options)
         sched->options.crash_budget = 3;
     if (!sched->options.loss_budget)
         sched->options.loss_budget = 10;
+    if (!sched->options.pure_keep_bytes)
+        sched->options.pure_keep_bytes = UINT64_C(64) << 20;
     if (!sched->options.state_dir)
         sched->options.state_dir = "";
     sched->next_remote = sched->next_relay = 1;
@@ -75,6 +77,8 @@ void gw_sched_free(struct gw_sched *sched)
         }
     gw_sched_questions_deinit(sched);
     gw_strmap_deinit(&sched->published);
+    gw_map_deinit(&sched->pures);
+    gw_buffer_deinit(&sched->scratch);
     gw_map_deinit(&sched->remotes);
     gw_map_deinit(&sched->jobs);
     gw_map_deinit(&sched->gangs);

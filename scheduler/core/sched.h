@@ -15,9 +15,10 @@ struct gw_sched_options {
     uint32_t crash_budget;   /* ends of a runner that one task may cause; 0: 3 */
     uint32_t loss_budget;    /* workers that one task may lose; 0: 10 */
     uint32_t window; /* tasks in flight a worker and slot, prefetched ones included; 0: default */
-    uint32_t range_block;  /* rows of a range that are given back together; 0: default */
-    uint64_t first_job;    /* no job before had this id or a higher one; 0: 1 */
-    const char *state_dir; /* told to peers; borrowed */
+    uint32_t range_block;     /* rows of a range that are given back together; 0: default */
+    uint64_t first_job;       /* no job before had this id or a higher one; 0: 1 */
+    uint64_t pure_keep_bytes; /* results of pure tasks that nobody needs now; 0: 64 MiB */
+    const char *state_dir;    /* told to peers; borrowed */
 };
 
 /* gw_sched_new makes a core; aborts when out of memory, as all of the core does. */

@@ -12,10 +12,12 @@
 #include "scheduler/core/nested.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/pure.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
+#include "scheduler/core/verdict.h"
 
 #include <stdio.h>
 
@@ -140,6 +142,8 @@ static void settle_lost(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->lost.count; i++) {
         struct gw_row row = sched->lost.items[i];
+        if (row.job->tasks.users[row.index] == 1 && gw_sched_pure_unkeep(sched, row.job, row.index))
+            continue; /* nobody needs it now */
         if (must_make_again(sched, row))
             reopen(sched, row.job, row.index, 0);
         else if (row.job->tasks.state[row.index] == GW_TASK_DONE &&
@@ -170,8 +174,11 @@ static void settle_reopened(struct gw_sched *sched)
         struct gw_row row = sched->reopened.items[i];
         if (row.job->tasks.state[row.index] != GW_TASK_WAITING || doom_if_needed(sched, row))
             continue;
-        if (row.job->tasks.waiting[row.index] == 0 &&
-            !(row.job->tasks.flags[row.index] & GW_TASK_DELAYED))
+        if (row.job->tasks.waiting[row.index] > 0)
+            continue;
+        if (row.job->tasks.flags[row.index] & GW_TASK_ALIAS)
+            gw_sched_task_done(sched, row.job, row.index, &(struct gw_results){0});
+        else if (!(row.job->tasks.flags[row.index] & GW_TASK_DELAYED))
             GW_FACT(sched, task_readied, .job = row.job, .index = row.index);
     }
     gw_array_clear(&sched->reopened);
@@ -185,6 +192,8 @@ static void settle_idle(struct gw_sched *sched)
         bool needed = row.job->tasks.users[row.index] > 0 && !GW_PLANTED(9) && !GW_PLANTED(120);
         if (row.job->tasks.state[row.index] != GW_TASK_DONE || needed ||
             (row.job->state == GW_JOB_OPEN && row.index >= row.job->stream_rows))
+            continue;
+        if (gw_sched_pure_keep(sched, row.job, row.index))
             continue;
         release(sched, row);
     }

@@ -351,7 +351,7 @@ static struct gw_value *describe(const struct gw_sched *sched, const struct gw_s
     struct gw_value *dict = gw_dict();
     uint64_t bytes = 0;
     uint8_t state = share->job->tasks.state[share->index];
-    for (uint32_t at = share->job->tasks.object[share->index]; at != GW_NONE;
+    for (uint32_t at = gw_sched_objects_of(sched, share->job, share->index); at != GW_NONE;
          at = sched->objects.items[at].next)
         bytes += sched->objects.items[at].bytes;
     GW_MUST(gw_dict_set(dict, "name", gw_str(share->name)));

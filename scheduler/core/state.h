@@ -30,6 +30,7 @@ enum {
     GW_ROW_INLINE_MAX = 1 << 20,    /* of one task's inline inputs; others are fetched */
     GW_WINDOW_MAX = 1024,           /* tasks a slot, the running one included */
     GW_UNCHARGED_MAX = 100,         /* attempts of a task that nobody is charged for */
+    GW_PURE_KEEP_MAX = 10000,       /* results of pure tasks that are kept for who asks next */
     GW_HISTORY_JOBS_MAX = 10000,    /* ended jobs that stay listed */
     GW_HISTORY_TASKS_MAX = 4 << 20, /* tasks of ended jobs that stay listed */
     GW_JOB_IDS_BLOCK = 1000,        /* ids that one durable fact reserves */
@@ -166,6 +167,7 @@ enum gw_task_flag {
     GW_TASK_AGAIN = 128,      /* it was opened again after it had ended */
     GW_TASK_WAS_DONE = 256,   /* it ended well once */
     GW_TASK_RERUN = 512,      /* cancelling, and wanted again by a task that is retried */
+    GW_TASK_ALIAS = 8192,     /* its result is that of the one task that it depends on */
     GW_TASK_DELAYED = 1024,   /* waiting for its time before it is tried again */
     GW_TASK_CLOSED = 4096,    /* of a range: it ended, and nobody can ask for it any more */
 };
@@ -275,6 +277,8 @@ struct gw_job {
     struct gw_map failures; /* row -> struct gw_failure * */
     struct gw_map shares;   /* row -> struct gw_share *, the first */
     uint32_t shared;        /* shares of its tasks */
+    struct gw_map pures;    /* row -> struct gw_pure * */
+    uint32_t aliases;       /* rows whose result is another task's */
     GW_ARRAY(struct gw_place) places;
     uint32_t unfinished, done, failed, cancelled_tasks, placed, held;
     uint32_t objects;   /* alive */
@@ -586,6 +590,10 @@ struct gw_sched {
 
     struct gw_map questions;    /* relay -> struct gw_question * */
     struct gw_strmap published; /* "uid/name" -> struct gw_share * */
+    struct gw_map pures;        /* digest.low -> struct gw_pure * */
+    struct gw_pure *first_pure, *last_pure;
+    uint32_t pure_kept;
+    uint64_t pure_kept_bytes;
 
     struct gw_buffer commit; /* this step's durable facts */
     uint64_t facts, committed;
@@ -604,6 +612,7 @@ struct gw_sched {
     GW_ARRAY(struct gw_worker *) dirty_workers, lent_workers;
     GW_ARRAY(struct gw_session *) dirty_sessions;
     uint64_t steps;
+    struct gw_buffer scratch;
 };
 
 #endif

@@ -9,6 +9,7 @@
 #include "scheduler/core/handover.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
+#include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
 
@@ -303,6 +304,10 @@ struct gw_queue *gw_sched_task_queue(struct gw_sched *sched, struct gw_job *job,
 void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     assert(job->tasks.waiting[row] == 0);
+    if (job->tasks.flags[row] & GW_TASK_ALIAS) { /* nothing is to be run: it is done */
+        GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, row}));
+        return;
+    }
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_READY);
     gw_sched_queue_add(gw_sched_task_queue(sched, job, row), row);
 }
@@ -372,6 +377,8 @@ static void successor_doomed(struct gw_sched *sched, struct gw_job *job, uint32_
 static void successor_unsatisfied(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     job->tasks.waiting[row]++;
+    if ((job->tasks.flags[row] & GW_TASK_ALIAS) && job->tasks.state[row] == GW_TASK_DONE)
+        GW_MUST(gw_array_push(&sched->lost, (struct gw_row){job, row}));
     if (job->tasks.state[row] == GW_TASK_READY) {
         task_unqueue(sched, job, row);
         gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_WAITING);
@@ -402,7 +409,10 @@ static void task_fail(struct gw_sched *sched, struct gw_job *job,
         failure = gw_sched_failure_of(cause, fact->cause_index);
     if (failure) {
         failure->refs++;
-        job->tasks.flags[fact->index] |= GW_TASK_DEPENDENT;
+        uint16_t flags = GW_TASK_DEPENDENT;
+        if (job->tasks.flags[fact->index] & GW_TASK_ALIAS) /* it fails as its original did */
+            flags &= cause->tasks.flags[fact->cause_index];
+        job->tasks.flags[fact->index] |= flags;
     } else {
         failure = gw_sched_failure_new(fact->code, fact->text);
         failure->exit_code = fact->exit_code;
@@ -420,7 +430,7 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     struct gw_tasks *tasks = &job->tasks;
     uint32_t row = fact->index;
-    if (sched->restoring) {
+    if (sched->restoring || (tasks->flags[row] & GW_TASK_ALIAS)) {
         gw_sched_range_catch_up(sched, job, row);
         task_catch_up(sched, job, row, fact->state);
     }
@@ -440,6 +450,7 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
             GW_MUST(gw_array_push(&sched->idle, (struct gw_row){job, row}));
     } else {
         *(fact->state == GW_TASK_FAILED ? &job->failed : &job->cancelled_tasks) += 1;
+        gw_sched_pure_forget(sched, job, row);
         task_fail(sched, job, fact);
         gw_sched_successors(sched, job, row, successor_doomed);
     }
@@ -480,6 +491,13 @@ static void task_want_inputs(struct gw_sched *sched, struct gw_job *job, uint32_
     }
 }
 
+/* What failed as its original did runs again as it does. */
+static void alias_retried(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    if ((job->tasks.flags[row] & GW_TASK_ALIAS) && job->tasks.state[row] == GW_TASK_FAILED)
+        GW_MUST(gw_array_push(&sched->retried, (struct gw_row){job, row}));
+}
+
 void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_task_reopened *fact)
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
@@ -502,6 +520,7 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
             job->first_failure = NULL;
         }
         tasks->flags[row] &= (uint16_t)~GW_TASK_DEPENDENT;
+        gw_sched_successors(sched, job, row, alias_retried);
     }
     gw_sm_move(&gw_sched_task_sm, &tasks->state[row], GW_TASK_WAITING);
     job->unfinished++;
@@ -523,6 +542,7 @@ void gw_sched_apply_task_unneeded(struct gw_sched *sched, const struct gw_fact_t
         task_unqueue(sched, job, fact->index);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[fact->index], GW_TASK_RELEASED);
     job->tasks.flags[fact->index] &= (uint16_t)~GW_TASK_DELAYED;
+    gw_sched_pure_forget(sched, job, fact->index);
     job->unfinished--;
     job->done++;
     gw_sched_successors(sched, job, fact->index, successor_satisfied);
@@ -572,6 +592,7 @@ void gw_sched_apply_object_released(struct gw_sched *sched,
                                     const struct gw_fact_object_released *fact)
 {
     gw_sched_objects_drop(sched, fact->job, fact->index);
+    gw_sched_pure_forget(sched, fact->job, fact->index);
     gw_sm_move(&gw_sched_task_sm, &fact->job->tasks.state[fact->index], GW_TASK_RELEASED);
     gw_sched_range_row_closed(sched, fact->job, fact->index);
     if (fact->job->objects == 0 && fact->job->state == GW_JOB_ENDED)

@@ -496,8 +496,10 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
         goto fail;
     }
     GW_MUST(gw_journal_open(loop, &journal, &opened->journal));
-    opened->core = gw_sched_new(
-        &(struct gw_sched_options){.first_job = options->first_job, .state_dir = options->dir});
+    opened->core =
+        gw_sched_new(&(struct gw_sched_options){.first_job = options->first_job,
+                                                .pure_keep_bytes = options->pure_keep_bytes,
+                                                .state_dir = options->dir});
 
     opened->open_handles = 2;
     opened->listener.data = opened->tick.data = opened;

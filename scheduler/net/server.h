@@ -12,9 +12,10 @@
 struct gw_server;
 
 struct gw_server_options {
-    const char *dir;    /* borrowed during the call; scheduler.sock is made in it */
-    uint64_t term;      /* larger than any before in this folder */
-    uint64_t first_job; /* above the ids of all jobs before in this folder; 0: 1 */
+    const char *dir;          /* borrowed during the call; scheduler.sock is made in it */
+    uint64_t term;            /* larger than any before in this folder */
+    uint64_t pure_keep_bytes; /* results of pure tasks that are kept for a while; 0: default */
+    uint64_t first_job;       /* above the ids of all jobs before in this folder; 0: 1 */
     /* Called on the loop's thread, each with arg: */
     void (*on_worker)(uint32_t workers, void *arg); /* so many workers have registered */
     void (*on_exit)(void *arg);                     /* the core has ended all work */

@@ -20,6 +20,9 @@ class Data(e2e.Case):
     def test_outlives(self):
         self.subject("outlives", self.fifo())
 
+    def test_pure(self):
+        self.subject("pure", self.write("ran", ""))
+
     def test_publish(self):
         self.subject("publish", self.write("ran", ""))
         listed = self.gangway_json("data", "list")

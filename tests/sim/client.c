@@ -77,13 +77,22 @@ static void release(struct sim *sim, struct client *client, struct work *work)
                              .release = {{&work->job->id, 1}, {&work->row, 1}, {&rank, 1}}});
 }
 
+/* What failed before it, in other jobs too, runs again with it. */
+static void mark_again(const struct work *work)
+{
+    work->job->again = true;
+    for (uint32_t i = 0; i < work->dep_count; i++)
+        mark_again(work->deps[i].on);
+}
+
 static void retry(struct sim *sim, struct client *client, struct work *work)
 {
     sim_fault(sim, FAULT_RETRY);
     sim->retried_ns = sim->now_ns;
     uint64_t request = sim_client_call(client, GW_MESSAGE_reply);
     GW_MUST(gw_map_put(&client->retrying, request, work->id));
-    work->retried = work->job->again = true;
+    work->retried = true;
+    mark_again(work);
     sim_client_send(sim, client,
                     &(struct gw_message){.type = GW_MESSAGE_retry,
                                          .retry = {request, work->job->id, work->row}});
@@ -373,6 +382,8 @@ static void take_accepted(struct sim *sim, struct client *client,
     job->id = accepted->job;
     if (job->range)
         wait_for(sim, client, job);
+    if (job->pure)
+        sim_work_count_shared(sim, job);
 }
 
 static void take_opened(struct sim *sim, struct client *client, const struct gw_msg_opened *opened)
@@ -459,6 +470,7 @@ void sim_client_take(struct sim *sim, struct client *client, const struct gw_mes
 void sim_client_start(struct sim *sim, struct client *client)
 {
     client->alive = true;
+    client->uid = 1000 + (client->number == 2);
     client->to_submit = 1 + (uint32_t)sim_below(sim, 5);
     struct end sched = {.side = SIDE_SCHED, .peer = ++sim->next_conn + 1000000};
     struct end own = {.side = SIDE_CLIENT, .client = client, .peer = 1};
@@ -466,7 +478,7 @@ void sim_client_start(struct sim *sim, struct client *client)
     int rc = sim_sched_step(sim, &(struct gw_event){.type = GW_EVENT_OPEN,
                                                     .peer = {sched.peer},
                                                     .role = GW_ROLE_CLIENT,
-                                                    .uid = 1000,
+                                                    .uid = client->uid,
                                                     .text = "sim"});
     SIM_CHECK(sim, rc == 0, "the scheduler refuses a client");
     sim_plan(sim, sim_below(sim, 300 * MS), on_act, client);

@@ -283,6 +283,8 @@ static void on_connect(struct sim *sim, void *arg)
                                                 .uid = 1000,
                                                 .text = host->worker_name});
     SIM_CHECK(sim, rc == 0, "the scheduler refuses a worker");
+    if (!sim->healed && sim_chance(sim, 4)) /* before it has registered, perhaps */
+        sim_cut(sim, host->scheduler);
 }
 
 void sim_host_connect(struct sim *sim, struct host *host)

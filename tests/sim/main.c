@@ -33,6 +33,8 @@ static const struct {
     {"failure-stops", "a failure does not reach what depends on it"},
     [60] = {"heir-runs", "what a failed task was to feed at its worker runs all the same"},
     [90] = {"credited-twice", "a task that waited gives its slots back again when it goes on"},
+    [121] = {"arguments-ignored", "pure tasks with different arguments share a result"},
+    [122] = {"users-shared", "pure tasks of different users share a result"},
     [120] = {"first-holder", "a result goes when the first of its holders lets go"},
     [130] = {"range-twice", "a number of a range is given out twice"},
     [131] = {"range-ahead", "a range does not wait for its client to take results"},

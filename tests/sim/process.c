@@ -238,12 +238,13 @@ static void check_start(struct sim *sim, const struct process *process)
     const struct host *host = process->host;
     SIM_CHECK(sim, slots_used(host) <= host->slots, "host %u runs on %u slots and has %u",
               host->number, slots_used(host), host->slots);
-    for (uint32_t i = 0; i < row->work->dep_count; i++)
-        SIM_CHECK(sim,
-                  row->work->deps[i].on->ended_well >=
-                      (row->work->deps[i].on->ranks ? row->work->deps[i].on->ranks : 1),
+    for (uint32_t i = 0; i < row->work->dep_count; i++) {
+        const struct work *on = row->work->deps[i].on;
+        on = on->twin_of ? on->twin_of : on;
+        SIM_CHECK(sim, on->ended_well >= (on->ranks ? on->ranks : 1),
                   "task %llu starts before task %llu ended", (unsigned long long)row->work->id,
-                  (unsigned long long)row->work->deps[i].on->id);
+                  (unsigned long long)on->id);
+    }
     if (process->runner)
         SIM_CHECK(sim, row->inputs == sim_work_inputs(row->work),
                   "task %llu is given the wrong inputs", (unsigned long long)row->work->id);

@@ -62,6 +62,7 @@ enum {
     X(DROP, "looked-up future given up")                                                           \
     X(PUBLISH, "result published")                                                                 \
     X(UNPUBLISH, "result unpublished")                                                             \
+    X(PURE, "pure task shared")                                                                    \
     X(REFUSED, "submission refused")                                                               \
     X(RESOURCES, "task took a named resource")                                                     \
     X(RESTRICTED, "task ran on a worker of its choice")                                            \
@@ -111,6 +112,7 @@ struct work {
     uint64_t run_ns, wall_ns, bytes;
     uint32_t fails, crashes; /* of its first attempts */
     bool oom, hangs, deaf, orphans, infeasible;
+    struct work *twin_of; /* the first with these arguments, which all of them run as; or NULL */
     uint32_t collectives;
     bool target, held;
     uint32_t children; /* tasks that it submits from inside */
@@ -134,7 +136,7 @@ struct sim_job {
     struct client *client;
     uint64_t request, id;
     uint64_t promised; /* id, as soon as the scheduler has sent it */
-    bool detached, accepted, rejected, infeasible, waited, cancelled, scattered;
+    bool detached, accepted, rejected, infeasible, waited, cancelled, scattered, pure;
     bool range, stop;         /* a range; which ends at its first failure */
     bool stream, opened, bad; /* bad: a chunk of it makes no sense */
     bool gave_up;             /* a future of a task that had not ended was released */
@@ -256,7 +258,7 @@ struct share {
 
 struct client {
     struct sim *sim;
-    uint32_t number;
+    uint32_t number, uid;
     struct process *process;    /* that it is inside of; NULL: of none, or that has ended */
     struct work *work;          /* that the process executes */
     uint64_t epoch;             /* of the process */
@@ -436,6 +438,8 @@ uint64_t sim_work_value(const struct work *work, uint32_t rank);
 uint64_t sim_work_inputs(const struct work *work);
 bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code);
 struct work *sim_work_find(struct sim *sim, uint64_t id);
+/* sim_work_count_shared counts the tasks of a job that share another one's result. */
+void sim_work_count_shared(struct sim *sim, const struct sim_job *job);
 /* sim_work_unwanted marks what may be cancelled because nobody holds it any more. */
 void sim_work_unwanted(struct work *work);
 void sim_work_free(struct sim *sim);

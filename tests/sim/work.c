@@ -36,6 +36,8 @@ uint64_t sim_work_value(const struct work *work, uint32_t rank)
 {
     if (work->kind == GW_SPEC_COMMAND)
         return 0;
+    if (work->twin_of)
+        return sim_work_value(work->twin_of, rank);
     return sim_hash(sim_hash(work->id, rank), sim_work_inputs(work)) | 1;
 }
 
@@ -51,12 +53,28 @@ void sim_work_unwanted(struct work *work)
 /* -- What may become of it -----------------------------------------------------------------------
  */
 
+/* By somebody: the task itself, or another one that may share its result. */
+static bool is_cancelled(struct sim *sim, const struct work *work)
+{
+    const struct work *first = work->twin_of ? work->twin_of : work;
+    for (size_t i = 0; i < sim->work.count; i++) {
+        const struct work *other = sim->work.items[i];
+        if ((other == work || other == first || other->twin_of == first) &&
+            (other->cancelled || other->job->cancelled || !other->job->client->alive))
+            return true;
+    }
+    return false;
+}
+
 /* Whether a task may fail with this code, by what it does or what was done to it; another task's
  * failure reaches it as GW_EDEPENDENCY, a cancelled one as GW_ECANCELLED. */
 bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
 {
     const struct sim_job *job = work->job;
-    bool cancelled = work->cancelled || job->cancelled || !job->client->alive;
+    const struct work *as_submitted = work;
+    bool cancelled = is_cancelled(sim, work);
+    if (work->twin_of)
+        work = work->twin_of; /* which all of them run as */
     /* What is left of a range goes with the first failure, or with an input that failed. */
     cancelled = cancelled || (job->range && (job->stop || work->dep_count || job->after));
     /* Of a stream, what only a released future needed may be gone before a later graph wants it. */
@@ -105,7 +123,8 @@ bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
     for (uint32_t i = 0; i < work->dep_count; i++)
         for (size_t k = 0; k < sizeof causes / sizeof *causes; k++)
             if ((code == GW_EDEPENDENCY || causes[k] == GW_ECANCELLED) &&
-                sim_work_may_fail(sim, work->deps[i].on, causes[k]))
+                (sim_work_may_fail(sim, work->deps[i].on, causes[k]) ||
+                 sim_work_may_fail(sim, as_submitted->deps[i].on, causes[k])))
                 return true;
     return false;
 }
@@ -147,7 +166,7 @@ static void misbehave(struct sim *sim, struct work *work)
 
 static void shape(struct sim *sim, struct work *work)
 {
-    if (sim_chance(sim, 20))
+    if (sim_chance(sim, 20) && !work->job->pure)
         work->kind = GW_SPEC_COMMAND;
     if (sim_chance(sim, 15))
         work->ranks = 2 + (uint32_t)sim_below(sim, 3);
@@ -184,14 +203,15 @@ static void restrict_to(struct sim *sim, struct work *work)
         if (strcmp(work->on, "worker-0,worker-0") == 0)
             work->on[8] = '\0';
     }
-    if (work->retries && sim_chance(sim, 40))
+    if (work->retries && !work->job->pure && sim_chance(sim, 40)) /* twins are not tried again */
         work->backoff_ns = MS + sim_below(sim, 2 * SECOND);
 }
 
 /* Some submit tasks of their own. */
 static void nest(struct sim *sim, struct work *work)
 {
-    if (work->kind != GW_SPEC_FUNCTION || work->hangs || work->depth > 2 || !sim_chance(sim, 12))
+    if (work->kind != GW_SPEC_FUNCTION || work->hangs || work->depth > 2 || work->job->pure ||
+        !sim_chance(sim, 12))
         return;
     work->children = 1 + (uint32_t)sim_below(sim, 3);
     work->leaves = sim_chance(sim, 15);
@@ -212,7 +232,7 @@ static void depend(struct sim *sim, struct work *work)
         struct work *on = NULL;
         if (work->row > 0 && sim_chance(sim, 75))
             on = job->work.items[sim_below(sim, work->row)];
-        else if (sim->work.count > 1)
+        else if (sim->work.count > 1 && !job->pure)
             on = sim->work.items[sim_below(sim, sim->work.count - 1)];
         if (!on || on == work || (on->job != job && !usable(on, job)))
             continue;
@@ -231,7 +251,7 @@ static void come_after(struct sim *sim, struct sim_job *job)
     struct client *client = job->client;
     struct sim_job *before = client->jobs.items[sim_below(sim, client->jobs.count)];
     if (!sim_chance(sim, 15) || before == job || !before->accepted || before->infeasible ||
-        (job->detached && !before->detached))
+        before->pure || job->pure || (job->detached && !before->detached))
         return;
     for (size_t i = 0; i < before->work.count; i++)
         if (before->work.items[i]->told == TOLD_FAILED || before->cancelled)
@@ -274,17 +294,67 @@ static void weave(struct sim *sim, struct work *work, uint32_t reach)
     work->deaf = sim_chance(sim, 10);
 }
 
-struct sim_job *sim_job_make(struct sim *sim, struct client *client)
+static struct sim_job *job_new(struct sim *sim, struct client *client)
 {
     struct sim_job *job = calloc(1, sizeof *job);
     GW_MUST_PTR(job);
     job->client = client;
     job->request = ++client->next_request;
-    job->detached = sim_chance(sim, 25);
     GW_MUST(gw_array_push(&client->jobs, job));
     GW_MUST(gw_array_push(&sim->jobs, job));
+    return job;
+}
+
+/* A pure graph once more: the same arguments, the same edges. */
+static struct sim_job *job_again(struct sim *sim, struct client *client,
+                                 const struct sim_job *earlier)
+{
+    struct sim_job *job = job_new(sim, client);
+    job->pure = true;
+    job->infeasible = earlier->infeasible;
+    for (size_t i = 0; i < earlier->work.count; i++) {
+        struct work *work = work_new(sim, job), *first = earlier->work.items[i];
+        uint64_t id = work->id;
+        first = first->twin_of ? first->twin_of : first;
+        *work = *first;
+        work->id = id;
+        work->job = job;
+        work->twin_of = first;
+        for (uint32_t k = 0; k < work->dep_count; k++)
+            work->deps[k].on = job->work.items[first->deps[k].on->row];
+        work->target = work->held = sim_chance(sim, 60) || i + 1 == earlier->work.count;
+        work->cancelled = work->retried = false;
+        work->started = work->ended_well = work->gangs = work->deaths = work->ranks_told = 0;
+        work->told = TOLD_NOTHING;
+    }
+    return job;
+}
+
+void sim_work_count_shared(struct sim *sim, const struct sim_job *job)
+{
+    struct gw_value *arguments = gw_dict(), *answer = NULL;
+    int64_t shared = 0;
+    GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)job->id)));
+    if (gw_sched_query(sim->sched, "job", arguments, &answer, NULL) == 0)
+        (void)gw_value_get_i64(gw_value_find(answer, "shared"), &shared, NULL);
+    for (; shared > 0; shared--)
+        sim_fault(sim, FAULT_PURE);
+    gw_value_unref(arguments);
+    gw_value_unref(answer);
+}
+
+struct sim_job *sim_job_make(struct sim *sim, struct client *client)
+{
+    if (sim->jobs.count && sim_chance(sim, 25)) {
+        const struct sim_job *earlier = sim->jobs.items[sim_below(sim, sim->jobs.count)];
+        if (earlier->pure)
+            return job_again(sim, client, earlier);
+    }
+    struct sim_job *job = job_new(sim, client);
+    job->detached = sim_chance(sim, 25);
+    job->pure = !job->detached && sim_chance(sim, 35);
     come_after(sim, job);
-    job->stream = !job->detached && sim_chance(sim, 20);
+    job->stream = !job->detached && !job->pure && sim_chance(sim, 20);
     bool bag = sim_chance(sim, 25), web = !bag && sim_chance(sim, 20);
     uint32_t rows = 1 + (uint32_t)sim_below(sim, bag ? 150 : web ? 40 : 12);
     uint32_t reach = 1 + (uint32_t)sim_below(sim, 6);
@@ -409,6 +479,7 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .grace_ns = 50 * MS,
         .fail_grace_ns = 20 * MS,
         .priority = (int32_t)(work->id % 3),
+        .pure = job->pure,
         .resources = resources,
         .workers = work->on,
         .workers_prefer = work->prefers,
@@ -448,7 +519,7 @@ static void add_row(struct sim *sim, struct sim_job *job, uint32_t row, struct c
         send_spec(sim, job, work, number);
     GW_MUST(gw_array_push(&columns->spec, number));
     GW_MUST(gw_array_push(&columns->args_size, 8));
-    GW_MUST(gw_array_push(&columns->args, work->id));
+    GW_MUST(gw_array_push(&columns->args, work->twin_of ? work->twin_of->id : work->id));
     GW_MUST(gw_array_push(&columns->dep_count, work->dep_count));
     for (uint32_t i = 0; i < work->dep_count; i++) {
         const struct dep *dep = &work->deps[i];

@@ -51,7 +51,12 @@ struct gw_task_options {
                                   folder where it runs, under its last name; copied */
     bool workers_prefer;       /* on other workers too, when those in `workers` have no room */
     bool pure;                 /* the same function with the same arguments gives the same result:
-                                  computed once for this user and program, while it is kept */
+                                  computed once for this user and program, as long as somebody
+                                  holds or needs it, and a while after (gangway up --pure-keep).
+                                  Shared while it is pending, too: it ends for all alike, also when
+                                  it is cancelled; a failure is not shared with who comes later.
+                                  Not of detached jobs and ranges, nor of equal arguments over
+                                  64 KiB: share one gw_scatter */
 };
 
 /* GW_OPTIONS(.retries = 2) and GW_GANG(.ranks = 4) make options on the spot, good until the end of

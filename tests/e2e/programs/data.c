@@ -77,6 +77,18 @@ static int gate(struct gw_task *task)
 }
 GW_TASK(gate);
 
+/* Fails until the file is there. */
+static int need_file(struct gw_task *task)
+{
+    const char *path;
+    if (gw_task_arg_str(task, 0, &path) < 0)
+        return GW_EINVAL;
+    if (access(path, F_OK) < 0)
+        return gw_task_fail(task, GW_ENOENT, "%s is not there", path);
+    return gw_task_return(task, gw_str("there"));
+}
+GW_TASK(need_file);
+
 /* -- Helpers -------------------------------------------------------------------------------------
  */
 
@@ -205,6 +217,87 @@ static void subject_publish(const char *path)
     gw_future_release(own);
 }
 
+/* How often fill ran, by the lines that it wrote. */
+static int runs(const char *path)
+{
+    char line[16];
+    int count = 0;
+    FILE *file = fopen(path, "r");
+    assert(file);
+    while (fgets(line, sizeof line, file))
+        count++;
+    (void)fclose(file);
+    return count;
+}
+
+static struct gw_future *fill_pure(struct gw_client *client, const char *path, int letter,
+                                   struct gw_future **sum)
+{
+    struct gw_future *futures[2];
+    struct gw_graph *graph = gw_graph_new();
+    gw_node node =
+        gw_call(graph, fill, GW_OPTIONS(.pure = true), gw_i64(LARGE), gw_i64(letter), gw_str(path));
+    gw_node nodes[2] = {
+        node, gw_call(graph, count_bytes, GW_OPTIONS(.pure = true), gw_ref(node), gw_ref(node))};
+    MUST(gw_client_submit_many(client, graph, NULL, nodes, 2, futures, &error));
+    gw_graph_free(graph);
+    *sum = futures[1];
+    return futures[0];
+}
+
+static void check_sum(struct gw_future *sum)
+{
+    struct gw_value *value;
+    int64_t bytes;
+    MUST(gw_future_get(sum, 0, &value, &error));
+    MUST(gw_value_get_i64(value, &bytes, &error));
+    assert(bytes == 2 * LARGE);
+    gw_value_unref(value);
+    gw_future_release(sum);
+}
+
+/* The same calls by two clients, and again after both let go, run once; others run. */
+static void subject_pure(const char *path)
+{
+    struct gw_future *sums[2], *one = fill_pure(first, path, 'a', &sums[0]);
+    struct gw_future *two = fill_pure(second, path, 'a', &sums[1]);
+    check_filled(one, LARGE, 'a');
+    check_filled(two, LARGE, 'a');
+    check_sum(sums[0]);
+    check_sum(sums[1]);
+    assert(runs(path) == 1);
+    gw_future_release(one);
+    gw_client_close(first);
+    first = NULL;
+    check_filled(two, LARGE, 'a');
+    gw_future_release(two);
+    one = fill_pure(second, path, 'a', &sums[0]); /* kept for a while */
+    check_filled(one, LARGE, 'a');
+    check_sum(sums[0]);
+    gw_future_release(one);
+    assert(runs(path) == 1);
+    one = fill_pure(second, path, 'b', &sums[0]);
+    check_filled(one, LARGE, 'b');
+    check_sum(sums[0]);
+    gw_future_release(one);
+    assert(runs(path) == 2);
+
+    /* A failure is nobody's but who was there: the next one runs. */
+    char file[4096];
+    struct gw_value *value;
+    (void)snprintf(file, sizeof file, "%s.made", path);
+    MUST(gw_submit(second, &one, &error, need_file, GW_OPTIONS(.pure = true), gw_str(file)));
+    assert(gw_future_get(one, 0, &value, &error) == GW_ETASK);
+    FILE *made = fopen(file, "w");
+    assert(made);
+    (void)fclose(made);
+    MUST(gw_submit(second, &two, &error, need_file, GW_OPTIONS(.pure = true), gw_str(file)));
+    check_text(two, "there");
+    gw_future_release(one);
+    gw_future_release(two);
+    (void)unlink(file);
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
@@ -215,6 +308,7 @@ int main(int argc, char **argv)
         {"names", subject_names},
         {"outlives", subject_outlives},
         {"publish", subject_publish},
+        {"pure", subject_pure},
     };
     assert(argc == 3);
     const struct gw_client_options options = {.must_exist = true};
