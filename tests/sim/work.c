@@ -57,6 +57,8 @@ void sim_work_unwanted(struct work *work)
 static bool is_cancelled(struct sim *sim, const struct work *work)
 {
     const struct work *first = work->twin_of ? work->twin_of : work;
+    if (!work->job->pure)
+        return work->cancelled || work->job->cancelled || !work->job->client->alive;
     for (size_t i = 0; i < sim->work.count; i++) {
         const struct work *other = sim->work.items[i];
         if ((other == work || other == first || other->twin_of == first) &&
@@ -124,7 +126,8 @@ bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
         for (size_t k = 0; k < sizeof causes / sizeof *causes; k++)
             if ((code == GW_EDEPENDENCY || causes[k] == GW_ECANCELLED) &&
                 (sim_work_may_fail(sim, work->deps[i].on, causes[k]) ||
-                 sim_work_may_fail(sim, as_submitted->deps[i].on, causes[k])))
+                 (as_submitted != work &&
+                  sim_work_may_fail(sim, as_submitted->deps[i].on, causes[k]))))
                 return true;
     return false;
 }
