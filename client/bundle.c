@@ -37,6 +37,15 @@ struct gw_bundle *gw_bundle_new(struct gw_client *client, uint64_t request, cons
     return NULL;
 }
 
+void gw_bundle_set_rows(struct gw_bundle *bundle, const uint32_t *rows)
+{
+    struct gw_client *client = bundle->client;
+    pthread_mutex_lock(&client->lock);
+    if (bundle->rows)
+        memcpy((uint32_t *)(uintptr_t)bundle->rows, rows, bundle->count * sizeof *rows);
+    pthread_mutex_unlock(&client->lock);
+}
+
 void gw_bundle_drop(struct gw_bundle *bundle)
 {
     struct gw_client *client = bundle->client;

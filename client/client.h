@@ -202,6 +202,10 @@ struct gw_bundle *gw_bundle_new(struct gw_client *client, uint64_t request, cons
                                 uint32_t count);
 void gw_bundle_drop(struct gw_bundle *bundle);
 
+/* gw_bundle_set_rows tells it rows (as many as it has futures) that were not known, and so
+ * UINT32_MAX, when it was made. The lock is not held. */
+void gw_bundle_set_rows(struct gw_bundle *bundle, const uint32_t *rows);
+
 /* gw_bundle_done and gw_bundle_failed bring in results; the client's lock is held. Rows that name
  * nothing of this client are skipped. gw_bundle_fail_all fails all pending futures with the
  * connection, gw_bundle_fail_pending those of one bundle with an error. */

@@ -337,7 +337,7 @@ int gw_map_range(struct gw_client *client, const struct gw_range *range, struct 
                  struct gw_error *error)
 {
     struct gw_graph_spec spec;
-    uint32_t count;
+    uint32_t count = 0;
     int rc = count_of(range, &count, error);
     if (rc == 0)
         rc = make_spec(range, &spec, error);

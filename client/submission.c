@@ -281,6 +281,11 @@ int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_ro
 /* -- The end -------------------------------------------------------------------------------------
  */
 
+int gw_submission_flush(struct gw_submission *submission, struct gw_error *error)
+{
+    return flush(submission, 0, error);
+}
+
 int gw_submission_part(struct gw_submission *submission, struct gw_error *error)
 {
     return flush(submission, GW_SUBMIT_PART, error);

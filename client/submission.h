@@ -60,7 +60,9 @@ int gw_submission_send_last(struct gw_submission *submission, struct gw_message 
 /* gw_submission_refused gives the error of one that was refused already, 0 otherwise. */
 int gw_submission_refused(struct gw_submission *submission, struct gw_error *error);
 
-/* gw_submission_part sends what was added so far, as the end of one graph of a stream. */
+/* gw_submission_flush sends what was added so far. gw_submission_part sends what was added so far,
+ * as the end of one graph of a stream. */
+int gw_submission_flush(struct gw_submission *submission, struct gw_error *error);
 int gw_submission_part(struct gw_submission *submission, struct gw_error *error);
 
 /* gw_submission_row sends what of its arguments is large ahead, as values of their own. GW_ELIMIT

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MAP_CALLS_MAX = 1 << 30 };
+enum { MAP_CALLS_MAX = 1 << 30, EARLY_TARGETS_MAX = 1 << 16 };
 
 /* -- Graphs --------------------------------------------------------------------------------------
  */
@@ -27,16 +27,24 @@ static const char *spec_name(const struct gw_graph_spec *spec)
     return slash ? slash + 1 : path;
 }
 
-static int send_rows(struct gw_submission *submission, const struct gw_graph_rows *rows,
-                     const struct gw_targets *targets, struct gw_error *error)
+static int send_specs(struct gw_submission *submission, const struct gw_graph_rows *rows,
+                      struct gw_error *error)
 {
-    uint32_t next = 0;
     int rc = 0;
     for (uint32_t i = 0; i < rows->spec_count && rc == 0; i++)
         rc = gw_submission_spec(submission, i, &rows->specs[i], error);
-    if (rc == 0)
-        rc = gw_submission_after(submission, error);
-    for (uint32_t i = 0; i < rows->count && rc == 0; i++) {
+    return rc < 0 ? rc : gw_submission_after(submission, error);
+}
+
+/* Sends the rows from `from` on. */
+static int send_rows(struct gw_submission *submission, const struct gw_graph_rows *rows,
+                     const struct gw_targets *targets, uint32_t from, struct gw_error *error)
+{
+    uint32_t next = 0;
+    int rc = 0;
+    while (next < targets->count && targets->rows[next] < from)
+        next++;
+    for (uint32_t i = from; i < rows->count && rc == 0; i++) {
         uint32_t first = rows->deps_at[i];
         struct gw_chunk_row row = {
             .row = i,
@@ -57,54 +65,122 @@ static int send_rows(struct gw_submission *submission, const struct gw_graph_row
     return rc;
 }
 
+static int open_job(struct gw_submission *submission, struct gw_client *client,
+                    const struct gw_graph_rows *rows, const struct gw_submit_options *options,
+                    const struct gw_targets *targets, struct gw_error *error)
+{
+    static const struct gw_submit_options defaults;
+    if (!options)
+        options = &defaults;
+    uint32_t first = targets->count && targets->rows[0] < rows->count ? targets->rows[0] : 0;
+    const char *named =
+        rows->names[first] ? rows->names[first] : spec_name(&rows->specs[rows->spec[first]]);
+    const struct gw_submission_options opened = {
+        .name = options->name ? options->name : named,
+        .detached = options->detached,
+        .target_rows = targets->rows,
+        .target_count = targets->count,
+        .after = {options->after, options->after_count, options->after_any},
+    };
+    return gw_submission_open(submission, client, &opened, error);
+}
+
 static int submit_rows(struct gw_client *client, const struct gw_graph_rows *rows,
                        const struct gw_submit_options *options, const struct gw_targets *targets,
                        struct gw_bundle **bundle, struct gw_error *error)
 {
-    uint32_t first = targets->count ? targets->rows[0] : 0;
     int rc = gw_submission_prepare(client, rows->specs, rows->spec_count, error);
     if (rc < 0)
         return rc;
     if (client->inlined)
         return gw_inline_submit(client, rows, targets->rows, targets->count, bundle, error);
 
-    const char *named =
-        rows->names[first] ? rows->names[first] : spec_name(&rows->specs[rows->spec[first]]);
     struct gw_submission submission;
-    const struct gw_submission_options opened = {
-        .name = options && options->name ? options->name : named,
-        .detached = options && options->detached,
-        .target_rows = targets->rows,
-        .target_count = targets->count,
-    };
-    rc = gw_submission_open(&submission, client, &opened, error);
-    if (options)
-        submission.after =
-            (struct gw_submission_after){options->after, options->after_count, options->after_any};
+    rc = open_job(&submission, client, rows, options, targets, error);
     *bundle = submission.bundle;
     if (rc == 0)
-        rc = send_rows(&submission, rows, targets, error);
+        rc = send_specs(&submission, rows, error);
+    if (rc == 0)
+        rc = send_rows(&submission, rows, targets, 0, error);
     if (rc == 0)
         rc = gw_submission_finish(&submission, error);
     gw_submission_close(&submission);
     return rc;
 }
 
+/* What futures are wanted of. */
+struct wanted {
+    const gw_node *nodes;
+    size_t count;
+};
+
+/* The first rows of a large graph leave, and may run, before the others are sorted. Until then the
+ * bundle knows the rows of targets among the first only; those of others come behind them. */
+static int submit_head(struct gw_client *client, struct gw_graph *graph,
+                       const struct gw_graph_rows *head, const struct gw_submit_options *options,
+                       const struct wanted *wanted, struct gw_targets *targets,
+                       struct gw_bundle **bundle, struct gw_error *error)
+{
+    struct gw_submission submission;
+    struct gw_graph_rows rows;
+    int rc = gw_submission_prepare(client, head->specs, head->spec_count, error);
+    if (rc == 0)
+        rc = gw_targets_init_head(targets, head, wanted->nodes, wanted->count, error);
+    if (rc < 0)
+        return rc;
+    rc = open_job(&submission, client, head, options, targets, error);
+    *bundle = submission.bundle;
+    if (rc == 0)
+        rc = send_specs(&submission, head, error);
+    if (rc == 0)
+        rc = send_rows(&submission, head, targets, 0, error);
+    if (rc == 0)
+        rc = gw_submission_flush(&submission, error);
+    if (rc == 0)
+        rc = gw_graph_seal(graph, &rows, error);
+    gw_targets_deinit(targets);
+    *targets = (struct gw_targets){0};
+    if (rc == 0)
+        rc = gw_targets_init(targets, &rows, wanted->nodes, wanted->count, error);
+    if (rc == 0) {
+        gw_bundle_set_rows(*bundle, targets->rows);
+        rc = send_rows(&submission, &rows, targets, head->count, error);
+    }
+    if (rc == 0)
+        rc = gw_submission_finish(&submission, error);
+    gw_submission_close(&submission);
+    return rc;
+}
+
+static int submit_whole(struct gw_client *client, struct gw_graph *graph,
+                        const struct gw_submit_options *options, const struct wanted *wanted,
+                        struct gw_targets *targets, struct gw_bundle **bundle,
+                        struct gw_error *error)
+{
+    struct gw_graph_rows rows;
+    int rc = gw_graph_seal(graph, &rows, error);
+    if (rc == 0 && rows.count == 0)
+        rc = gw_error_set(error, GW_EINVAL, "the graph has no task");
+    if (rc == 0)
+        rc = gw_targets_init(targets, &rows, wanted->nodes, wanted->count, error);
+    return rc < 0 ? rc : submit_rows(client, &rows, options, targets, bundle, error);
+}
+
 int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,
                           const struct gw_submit_options *options, const gw_node *nodes,
                           size_t count, struct gw_future **futures, struct gw_error *error)
 {
-    struct gw_graph_rows rows;
-    struct gw_targets targets;
-    int rc = gw_graph_seal(graph, &rows, error);
-    if (rc < 0)
-        return rc;
-    if (rows.count == 0)
-        return gw_error_set(error, GW_EINVAL, "the graph has no task");
-    rc = gw_targets_init(&targets, &rows, nodes, count, error);
+    const struct wanted wanted = {nodes, count};
+    struct gw_graph_rows head = {0};
+    struct gw_targets targets = {0};
     struct gw_bundle *bundle = NULL;
+    int rc = 0;
+    if (!client->inlined && count <= EARLY_TARGETS_MAX)
+        rc = gw_graph_head(graph, &head, error);
     if (rc == 0)
-        rc = submit_rows(client, &rows, options, &targets, &bundle, error);
+        rc = head.count > 0
+                 ? submit_head(client, graph, &head, options, &wanted, &targets, &bundle, error)
+                 : submit_whole(client, graph, options, &wanted, &targets, &bundle, error);
     for (uint32_t i = 0; i < count && rc == 0; i++)
         futures[targets.items[i].at] = &bundle->futures[i];
     if (rc == 0 && count == 0)

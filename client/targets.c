@@ -11,8 +11,7 @@ static int by_row(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-int gw_targets_init(struct gw_targets *targets, const struct gw_graph_rows *rows,
-                    const gw_node *nodes, size_t count, struct gw_error *error)
+static int targets_alloc(struct gw_targets *targets, size_t count, struct gw_error *error)
 {
     *targets = (struct gw_targets){0};
     if (count > TARGETS_MAX)
@@ -20,21 +19,47 @@ int gw_targets_init(struct gw_targets *targets, const struct gw_graph_rows *rows
     targets->count = (uint32_t)count;
     targets->items = calloc(count + 1, sizeof *targets->items);
     targets->rows = calloc(count + 1, sizeof *targets->rows);
-    if (!targets->items || !targets->rows)
-        return gw_error_set(error, GW_ENOMEM, "out of memory");
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t row =
-            nodes[i].index < rows->node_count ? rows->row_of_node[nodes[i].index] : UINT32_MAX;
-        if (row >= rows->count)
-            return gw_error_set(error, GW_EINVAL,
-                                "node %u is no task of this graph: no future of it can be given",
-                                nodes[i].index);
-        targets->items[i] = (struct gw_target){row, i};
-    }
-    qsort(targets->items, count, sizeof *targets->items, by_row);
-    for (uint32_t i = 0; i < count; i++)
+    return targets->items && targets->rows ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
+}
+
+static void sort(struct gw_targets *targets)
+{
+    qsort(targets->items, targets->count, sizeof *targets->items, by_row);
+    for (uint32_t i = 0; i < targets->count; i++)
         targets->rows[i] = targets->items[i].row;
-    return 0;
+}
+
+static uint32_t row_of(const struct gw_graph_rows *rows, gw_node node)
+{
+    uint32_t row = node.index < rows->node_count ? rows->row_of_node[node.index] : UINT32_MAX;
+    return row < rows->count ? row : UINT32_MAX;
+}
+
+int gw_targets_init(struct gw_targets *targets, const struct gw_graph_rows *rows,
+                    const gw_node *nodes, size_t count, struct gw_error *error)
+{
+    int rc = targets_alloc(targets, count, error);
+    for (uint32_t i = 0; i < count && rc == 0; i++) {
+        targets->items[i] = (struct gw_target){row_of(rows, nodes[i]), i};
+        if (targets->items[i].row == UINT32_MAX)
+            rc = gw_error_set(error, GW_EINVAL,
+                              "node %u is no task of this graph: no future of it can be given",
+                              nodes[i].index);
+    }
+    if (rc == 0)
+        sort(targets);
+    return rc;
+}
+
+int gw_targets_init_head(struct gw_targets *targets, const struct gw_graph_rows *head,
+                         const gw_node *nodes, size_t count, struct gw_error *error)
+{
+    int rc = targets_alloc(targets, count, error);
+    for (uint32_t i = 0; i < count && rc == 0; i++)
+        targets->items[i] = (struct gw_target){row_of(head, nodes[i]), i};
+    if (rc == 0)
+        sort(targets);
+    return rc;
 }
 
 void gw_targets_deinit(struct gw_targets *targets)

@@ -19,6 +19,10 @@ struct gw_targets {
  * GW_ENOMEM. gw_targets_deinit frees, also after a failure. */
 int gw_targets_init(struct gw_targets *targets, const struct gw_graph_rows *rows,
                     const gw_node *nodes, size_t count, struct gw_error *error);
+/* gw_targets_init_head does it for the first rows of a graph: nodes that are not among them come
+ * last, with row UINT32_MAX. */
+int gw_targets_init_head(struct gw_targets *targets, const struct gw_graph_rows *head,
+                         const gw_node *nodes, size_t count, struct gw_error *error);
 void gw_targets_deinit(struct gw_targets *targets);
 
 #endif

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CYCLE_SHOWN_MAX = 8 };
+enum { CYCLE_SHOWN_MAX = 8, LARGE_NODES = 1 << 15, HEAD_NODES = 1024 };
 #define EXTERNAL UINT32_MAX /* as the spec of a node */
 #define NO_NODE ((gw_node){UINT32_MAX})
 
@@ -41,7 +41,7 @@ struct after {
 
 struct gw_graph {
     struct gw_error error; /* the first that stuck */
-    bool sealed;
+    bool sealed, headed;   /* headed: the first HEAD_NODES nodes are the first rows */
     uint32_t external_count;
     GW_ARRAY(struct node) nodes;
     GW_ARRAY(struct gw_codec_dep) deps; /* .index is a node */
@@ -104,7 +104,7 @@ static bool closed(struct gw_graph *graph)
 {
     if (!graph)
         return true;
-    if (graph->sealed && !graph->error.code)
+    if ((graph->sealed || graph->headed) && !graph->error.code)
         gw_error_set(&graph->error, GW_EINVAL, "the graph was submitted and takes no more nodes");
     return graph->error.code != 0;
 }
@@ -378,11 +378,27 @@ static void edges_deinit(struct edges *edges)
     free(edges->rank);
 }
 
-/* Lays out all edges; those to external nodes only where `external` is set. */
-static int edges_init(struct edges *edges, const struct gw_graph *graph, bool external)
+/* The data dependencies of the first `count` nodes, and the bytes of their arguments: both lie in
+ * the order of nodes. */
+static size_t deps_of(const struct gw_graph *graph, size_t count)
 {
-    size_t count = graph->nodes.count;
-    size_t room = graph->deps.count + graph->after.count;
+    return count < graph->nodes.count ? graph->nodes.items[count].deps_at : graph->deps.count;
+}
+
+static size_t args_of(const struct gw_graph *graph, size_t count)
+{
+    for (; count < graph->nodes.count; count++) /* an external one has no place */
+        if (graph->nodes.items[count].spec != EXTERNAL)
+            return graph->nodes.items[count].args_at;
+    return graph->args.size;
+}
+
+/* Lays out the edges of the first `count` nodes; those to external nodes only where `external` is
+ * set. With fewer than all nodes there are none of gw_graph_after. */
+static int edges_init(struct edges *edges, const struct gw_graph *graph, size_t count,
+                      bool external)
+{
+    size_t room = deps_of(graph, count) + graph->after.count;
     *edges =
         (struct edges){calloc(count + 2, sizeof(uint32_t)), malloc((room + 1) * sizeof(uint32_t)),
                        malloc((room + 1) * sizeof(uint32_t))};
@@ -436,9 +452,10 @@ static int sort(const struct gw_graph *graph, uint32_t *order, struct gw_error *
 {
     struct edges edges;
     uint32_t cycle;
-    int rc = edges_init(&edges, graph, false);
+    int rc = edges_init(&edges, graph, graph->nodes.count, false);
     if (rc == 0) {
-        struct gw_order_graph input = {(uint32_t)graph->nodes.count, edges.at, edges.to};
+        struct gw_order_graph input = {(uint32_t)graph->nodes.count, edges.at, edges.to,
+                                       graph->headed ? HEAD_NODES : 0};
         rc = gw_order_sort(&input, order, &cycle);
     }
     edges_deinit(&edges);
@@ -478,18 +495,19 @@ struct columns {
     uint64_t *dep_job;
 };
 
-static int columns_alloc(struct columns *c, struct gw_graph *graph)
+/* Room for the first `count` nodes. */
+static int columns_alloc(struct columns *c, struct gw_graph *graph, size_t count)
 {
     struct gw_arena *arena = &graph->arena;
-    size_t nodes = graph->nodes.count + 1;
-    size_t deps = graph->deps.count + graph->after.count + 1;
+    size_t nodes = count + 1;
+    size_t deps = deps_of(graph, count) + graph->after.count + 1;
     *c = (struct columns){
         .row_of_node = gw_arena_alloc(arena, nodes * sizeof(uint32_t)),
         .spec = gw_arena_alloc(arena, nodes * sizeof(uint32_t)),
         .args_at = gw_arena_alloc(arena, nodes * sizeof(uint32_t)),
         .deps_at = gw_arena_alloc(arena, nodes * sizeof(uint32_t)),
         .names = gw_arena_alloc(arena, nodes * sizeof(char *)),
-        .args = gw_arena_alloc(arena, graph->args.size + 1),
+        .args = gw_arena_alloc(arena, args_of(graph, count) + 1),
         .dep_row = gw_arena_alloc(arena, deps * sizeof(uint32_t)),
         .dep_rank = gw_arena_alloc(arena, deps * sizeof(uint32_t)),
         .dep_job = gw_arena_alloc(arena, deps * sizeof(uint64_t)),
@@ -500,12 +518,13 @@ static int columns_alloc(struct columns *c, struct gw_graph *graph)
                : GW_ENOMEM;
 }
 
-/* Writes the rows of all nodes but external ones, in this order. */
-static void columns_fill(struct columns *c, const struct gw_graph *graph, const struct edges *edges,
-                         const uint32_t *order)
+/* Writes the rows of `count` nodes but external ones, in this order; gives how many. */
+static uint32_t columns_fill(struct columns *c, const struct gw_graph *graph,
+                             const struct edges *edges, const uint32_t *order, size_t count)
 {
     uint32_t row = 0, args = 0, deps = 0;
-    for (size_t i = 0; i < graph->nodes.count; i++) {
+    c->args_at[0] = c->deps_at[0] = 0;
+    for (size_t i = 0; i < count; i++) {
         const struct node *node = &graph->nodes.items[order[i]];
         c->row_of_node[order[i]] = node->spec == EXTERNAL ? UINT32_MAX : row;
         if (node->spec == EXTERNAL)
@@ -526,6 +545,27 @@ static void columns_fill(struct columns *c, const struct gw_graph *graph, const 
         c->args_at[row] = args;
         c->deps_at[row] = deps;
     }
+    return row;
+}
+
+static struct gw_graph_rows rows_of(const struct gw_graph *graph, const struct columns *columns,
+                                    uint32_t count, size_t nodes)
+{
+    return (struct gw_graph_rows){
+        .count = count,
+        .node_count = (uint32_t)nodes,
+        .row_of_node = columns->row_of_node,
+        .specs = graph->specs.items,
+        .spec_count = (uint32_t)graph->specs.count,
+        .spec = columns->spec,
+        .names = columns->names,
+        .args_at = columns->args_at,
+        .args = columns->args,
+        .deps_at = columns->deps_at,
+        .dep_row = columns->dep_row,
+        .dep_rank = columns->dep_rank,
+        .dep_job = columns->dep_job,
+    };
 }
 
 static int seal(struct gw_graph *graph, struct gw_error *error)
@@ -536,29 +576,41 @@ static int seal(struct gw_graph *graph, struct gw_error *error)
     int rc = order ? sort(graph, order, error) : gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc == 0 && graph->args.size > UINT32_MAX)
         rc = gw_error_set(error, GW_ELIMIT, "4 GiB of arguments or more");
-    if (rc == 0 && (edges_init(&edges, graph, true) < 0 || columns_alloc(&columns, graph) < 0))
+    size_t nodes = graph->nodes.count;
+    if (rc == 0 &&
+        (edges_init(&edges, graph, nodes, true) < 0 || columns_alloc(&columns, graph, nodes) < 0))
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc == 0) {
-        columns_fill(&columns, graph, &edges, order);
-        graph->rows = (struct gw_graph_rows){
-            .count = gw_graph_count(graph),
-            .node_count = (uint32_t)graph->nodes.count,
-            .row_of_node = columns.row_of_node,
-            .specs = graph->specs.items,
-            .spec_count = (uint32_t)graph->specs.count,
-            .spec = columns.spec,
-            .names = columns.names,
-            .args_at = columns.args_at,
-            .args = columns.args,
-            .deps_at = columns.deps_at,
-            .dep_row = columns.dep_row,
-            .dep_rank = columns.dep_rank,
-            .dep_job = columns.dep_job,
-        };
+        uint32_t count = columns_fill(&columns, graph, &edges, order, nodes);
+        graph->rows = rows_of(graph, &columns, count, nodes);
         graph->sealed = true;
     }
     edges_deinit(&edges);
     free(order);
+    return rc;
+}
+
+int gw_graph_head(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error)
+{
+    struct columns columns = {0};
+    struct edges edges = {0};
+    uint32_t order[HEAD_NODES];
+    int rc = stuck(graph, error);
+    *rows = (struct gw_graph_rows){0};
+    if (rc < 0 || graph->sealed || graph->headed || graph->after.count > 0 ||
+        graph->nodes.count < LARGE_NODES)
+        return rc;
+    for (uint32_t i = 0; i < HEAD_NODES; i++)
+        order[i] = i;
+    if (edges_init(&edges, graph, HEAD_NODES, true) < 0 ||
+        columns_alloc(&columns, graph, HEAD_NODES) < 0) {
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    } else {
+        uint32_t count = columns_fill(&columns, graph, &edges, order, HEAD_NODES);
+        *rows = rows_of(graph, &columns, count, HEAD_NODES);
+        graph->headed = true;
+    }
+    edges_deinit(&edges);
     return rc;
 }
 

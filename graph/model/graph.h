@@ -42,6 +42,11 @@ struct gw_graph_rows {
  * calls give the same). Errors as gw_graph_check. */
 int gw_graph_seal(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error);
 
+/* gw_graph_head gives the rows of a large graph's first nodes, at once: they are the first rows of
+ * gw_graph_seal, too. rows->count is 0 where there is no such head: of a small graph, a sealed one,
+ * or one with gw_graph_after, whose order has to be found first. The graph takes no more nodes. */
+int gw_graph_head(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error);
+
 /* gw_graph_external adds a node that stands for task `index` of a job submitted earlier: usable in
  * gw_ref, not run again. It takes no row: references to it become deps with dep_job. */
 gw_node gw_graph_external(struct gw_graph *graph, uint64_t job, uint32_t index);

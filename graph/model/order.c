@@ -173,7 +173,11 @@ int gw_order_sort(const struct gw_order_graph *graph, uint32_t *order, uint32_t 
     if (rc == 0) {
         uint32_t row = 0;
         memcpy(work.open, graph->at, graph->count * sizeof(uint32_t));
-        for (uint32_t i = 0; i < graph->count; i++)
+        for (; row < graph->head; row++) {
+            work.done[row] = true;
+            order[row] = row;
+        }
+        for (uint32_t i = graph->head; i < graph->count; i++)
             if (work.users_at[i] == work.users_at[i + 1])
                 walk(&work, i, order, &row);
         assert(row == graph->count);

@@ -10,6 +10,7 @@ struct gw_order_graph {
     uint32_t count;
     const uint32_t *at; /* count + 1 */
     const uint32_t *needs;
+    uint32_t head; /* nodes below it come first, as they are; they need none behind it */
 };
 
 /* gw_order_sort writes the order: order[row] is a node (room for count). 0, GW_ENOMEM, or

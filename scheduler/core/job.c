@@ -287,6 +287,7 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     while (gw_map_next(&job->failures, &at, &row, &failure))
         gw_sched_failure_unref((struct gw_failure *)(uintptr_t)failure);
     gw_sched_failure_unref(job->first_failure);
+    gw_sched_failure_unref(job->cancelled_failure);
     for (size_t i = 0; i < job->specs.count; i++)
         free(job->specs.items[i].told);
     for (size_t i = 0; i < job->queues.count; i++)

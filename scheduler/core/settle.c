@@ -209,9 +209,14 @@ static void settle_unwanted(struct gw_sched *sched)
             (row.job->state == GW_JOB_OPEN && row.index >= row.job->stream_rows) ||
             gw_sched_task_final(row.job, row.index) || row.job->tasks.users[row.index] > 0)
             continue;
-        if (gw_sched_task_awaited(sched, row.job, row.index))
-            continue;
+        /* A task that many waited for is noted once for each: it is looked at once. */
         uint8_t state = row.job->tasks.state[row.index];
+        bool again = i > 0 && sched->unwanted.items[i - 1].job == row.job &&
+                     sched->unwanted.items[i - 1].index == row.index;
+        bool ending =
+            state == GW_TASK_CANCELLING && !(row.job->tasks.flags[row.index] & GW_TASK_RERUN);
+        if (again || ending || gw_sched_task_awaited(sched, row.job, row.index))
+            continue;
         if (!(row.job->tasks.flags[row.index] & GW_TASK_WAS_DONE))
             gw_sched_cancel_task(sched, row.job, row.index,
                                  &(struct gw_cancel){.reason = GW_KILL_CANCEL});

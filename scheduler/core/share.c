@@ -326,7 +326,7 @@ void gw_sched_on_publish(struct gw_sched *sched, struct gw_session *session,
 {
     struct gw_error error = {0};
     uint32_t uid = session->remote->uid;
-    struct gw_row row;
+    struct gw_row row = {0};
     if (publish->job) {
         if (publish_check(sched, publish, uid, &row, &error) == 0)
             GW_FACT(sched, share_added, .session = session, .job = row.job, .index = row.index,

@@ -286,11 +286,12 @@ struct gw_job {
     uint32_t needed;    /* times that unfinished tasks of other jobs use one of its results */
     uint32_t questions; /* that wait for it */
     struct gw_failure *first_failure;
-    struct gw_buffer content; /* detached and open: its messages as frames */
-    struct gw_range *range;   /* NULL: an ordinary job */
-    bool gated;               /* nothing starts yet: each row waits for that, too */
-    uint32_t gates;           /* jobs before it that have not ended */
-    uint64_t gate_failed;     /* one of them that did not end well; 0: none */
+    struct gw_failure *cancelled_failure; /* of tasks that were cancelled before they ran */
+    struct gw_buffer content;             /* detached and open: its messages as frames */
+    struct gw_range *range;               /* NULL: an ordinary job */
+    bool gated;                           /* nothing starts yet: each row waits for that, too */
+    uint32_t gates;                       /* jobs before it that have not ended */
+    uint64_t gate_failed;                 /* one of them that did not end well; 0: none */
     GW_ARRAY(struct gw_follower) followers;
     bool stream;          /* comes graph by graph */
     uint32_t stream_rows; /* of whole graphs */

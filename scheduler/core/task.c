@@ -413,10 +413,18 @@ static void task_fail(struct gw_sched *sched, struct gw_job *job,
         if (job->tasks.flags[fact->index] & GW_TASK_ALIAS) /* it fails as its original did */
             flags &= cause->tasks.flags[fact->cause_index];
         job->tasks.flags[fact->index] |= flags;
+    } else if (job->cancelled_failure && fact->state == GW_TASK_CANCELLED && fact->attempt == 0) {
+        /* Of a million tasks that never ran, one text is enough. */
+        failure = job->cancelled_failure;
+        failure->refs++;
     } else {
         failure = gw_sched_failure_new(fact->code, fact->text);
         failure->exit_code = fact->exit_code;
         failure->attempt = fact->attempt;
+        if (fact->state == GW_TASK_CANCELLED && fact->attempt == 0) {
+            failure->refs++;
+            job->cancelled_failure = failure;
+        }
     }
     GW_MUST(gw_map_put(&job->failures, fact->index, (uintptr_t)failure));
     if (!job->first_failure) {

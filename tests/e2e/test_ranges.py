@@ -20,6 +20,8 @@ class Ranges(e2e.Case):
                 self.check(what)
         with self.subTest(what="after"):
             self.check("after", self.fifo())
+        with self.subTest(what="sessions"):
+            self.check("sessions", self.fifo("third"))
         with self.subTest(what="stream"):
             self.check("stream", self.fifo("other"))
         self.assert_idle()

@@ -161,6 +161,47 @@ static void test_external_results(void **state)
     assert_fails(graph, GW_EINVAL, "gw_graph_after");
 }
 
+/* The first rows of a large graph are known at once, and stay what they are. */
+static void test_a_large_graph_has_a_head(void **state)
+{
+    enum { NODES = 40000 };
+    struct gw_graph *graph = gw_graph_new(), *small = gw_graph_new();
+    struct gw_graph_rows head, rows;
+    (void)state;
+    gw_node node = gw_graph_external(graph, 7, 8), earlier = node;
+    for (uint32_t i = 1; i < NODES; i++) {
+        gw_node next = i % 3 ? gw_call(graph, add, NULL, gw_ref(node), gw_i64(i))
+                             : gw_call(graph, add, NULL, gw_ref(earlier), gw_ref(node));
+        earlier = node;
+        node = next;
+    }
+    assert_int_equal(gw_graph_head(graph, &head, NULL), 0);
+    assert_in_range(head.count, 1, NODES / 10);
+    gw_call(graph, add, NULL); /* it takes no more nodes */
+    assert_int_equal(gw_graph_seal(graph, &rows, NULL), GW_EINVAL);
+    gw_graph_free(graph);
+
+    graph = gw_graph_new();
+    for (uint32_t i = 0; i < NODES; i++)
+        node = i ? gw_call(graph, add, NULL, gw_ref(node), gw_i64(i)) : gw_call(graph, add, NULL);
+    assert_int_equal(gw_graph_head(graph, &head, NULL), 0);
+    assert_int_equal(gw_graph_seal(graph, &rows, NULL), 0);
+    assert_int_equal(rows.count, NODES);
+    for (uint32_t i = 0; i < head.count; i++) {
+        assert_int_equal(head.spec[i], rows.spec[i]);
+        assert_int_equal(head.args_at[i + 1], rows.args_at[i + 1]);
+        assert_int_equal(head.deps_at[i + 1], rows.deps_at[i + 1]);
+        assert_int_equal(head.row_of_node[i], rows.row_of_node[i]);
+    }
+    assert_memory_equal(head.args, rows.args, head.args_at[head.count]);
+    assert_memory_equal(head.dep_row, rows.dep_row, head.deps_at[head.count] * sizeof(uint32_t));
+    gw_call(small, add, NULL);
+    assert_int_equal(gw_graph_head(small, &head, NULL), 0);
+    assert_int_equal(head.count, 0);
+    gw_graph_free(graph);
+    gw_graph_free(small);
+}
+
 static void test_cycles_are_named(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
@@ -407,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_calls_become_rows),
         cmocka_unit_test(test_commands_share_specs),
         cmocka_unit_test(test_external_results),
+        cmocka_unit_test(test_a_large_graph_has_a_head),
         cmocka_unit_test(test_cycles_are_named),
         cmocka_unit_test(test_names_are_unique),
         cmocka_unit_test(test_wrong_references_are_refused),

@@ -312,6 +312,34 @@ static void after(const char *fifo)
     gw_graph_free(graph);
 }
 
+/* A pending future of one session is an input in another one's graph; futures are released in any
+ * order, all of them before the task ends. */
+static void sessions(const char *fifo)
+{
+    for (int order = 0; order < 2; order++) {
+        struct gw_client *other;
+        struct gw_future *own, *found, *last;
+        struct gw_value *value;
+        int64_t got;
+        CHECK(gw_client_open(NULL, &other, &error) == 0);
+        CHECK(gw_submit(client, &own, &error, block, NULL, gw_str(fifo)) == 0);
+        CHECK(gw_client_task(other, gw_future_job(own), gw_future_index(own), &found, &error) == 0);
+        struct gw_graph *graph = gw_graph_new();
+        gw_node node = gw_call(graph, sum, NULL, gw_i64(41), gw_ref_future(graph, found));
+        CHECK(gw_client_submit(other, graph, node, &last, &error) == 0);
+        gw_graph_free(graph);
+        gw_future_release(order ? own : found);
+        gw_future_release(order ? found : own);
+        FILE *to = fopen(fifo, "w");
+        CHECK(to && fputc('x', to) == 'x' && fclose(to) == 0);
+        CHECK(gw_future_get(last, 0, &value, &error) == 0);
+        CHECK(gw_value_get_i64(value, &got, &error) == 0 && got == 42);
+        gw_value_unref(value);
+        gw_future_release(last);
+        gw_client_close(other);
+    }
+}
+
 /* gw_map with results of earlier tasks as arguments, pending ones too. */
 struct refs {
     struct gw_graph *graph;
@@ -371,6 +399,8 @@ int main(int argc, char **argv)
         stream(with);
     else if (strcmp(what, "after") == 0)
         after(with);
+    else if (strcmp(what, "sessions") == 0)
+        sessions(with);
     else if (strcmp(what, "map") == 0)
         map_refs();
     else
