@@ -8,6 +8,7 @@
 struct gw_output {
     const char *log_dir; /* borrowed; NULL: output stays where it is */
     bool captured[2];    /* streams 1 and 2 are files that can be emptied */
+    int notify;          /* has something to read when those were written to; -1: ask them */
     int saved_fds[2];    /* while redirected: the capture files; else -1 */
     uint64_t bytes_max;  /* of the redirected task */
 };

@@ -6,7 +6,7 @@
 #include "graph/wire/channel.h"
 #include "worker/runner/result.h"
 
-enum { GW_REPORT_ROWS_MAX = 64, GW_REPORT_FDS_MAX = 32 };
+enum { GW_REPORT_ROWS_MAX = 256, GW_REPORT_FDS_MAX = 32 };
 
 struct gw_report {
     uint32_t count;
