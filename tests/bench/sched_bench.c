@@ -1,8 +1,9 @@
 /* sched_bench: how long the scheduler's core takes for a task. One session submits a bag of no-op
- * tasks with distinct arguments, every result a target; two workers of one slot each, simulated
- * here, answer each assign at once. Messages pass by pointer: wire and sockets cost nothing.
+ * tasks with distinct arguments, every result a target; workers of one slot each (two, if nothing
+ * is said), simulated here, answer each assign at once. Messages pass by pointer: wire and sockets
+ * cost nothing.
  *
- *     sched_bench [tasks] [chunk]
+ *     sched_bench [tasks] [chunk] [workers]
  */
 #include "graph/base/clock.h"
 #include "graph/base/must.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKERS = 2, CLIENT = 10, ARGS_BYTES = 6 };
+enum { CLIENT = 1 << 30, ARGS_BYTES = 6 };
 
 struct answers {
     GW_ARRAY(uint64_t) attempt, bytes, run_ns;
@@ -25,9 +26,9 @@ struct answers {
 struct bench {
     struct gw_sched *sched;
     struct gw_effects effects;
-    struct answers workers[WORKERS];
-    uint64_t sequence[WORKERS + 1];
-    uint64_t now_ns, done, steps;
+    struct answers *workers;
+    uint64_t *sequence; /* of each worker, and of the client */
+    uint64_t worker_count, now_ns, done, steps;
 };
 
 static int step(struct bench *bench, struct gw_event *event)
@@ -66,7 +67,7 @@ static void take_effects(struct bench *bench)
 
 static void send(struct bench *bench, uint64_t peer, struct gw_message *message)
 {
-    message->sequence = ++bench->sequence[peer == CLIENT ? WORKERS : peer - 1];
+    message->sequence = ++bench->sequence[peer == CLIENT ? bench->worker_count : peer - 1];
     struct gw_event event = {.type = GW_EVENT_MESSAGE, .peer = {peer}, .message = message};
     if (step(bench, &event) < 0)
         abort();
@@ -77,7 +78,7 @@ static void open_peers(struct bench *bench)
 {
     struct gw_event start = {.type = GW_EVENT_START, .number = 1};
     (void)step(bench, &start);
-    for (uint64_t peer = 1; peer <= WORKERS; peer++) {
+    for (uint64_t peer = 1; peer <= bench->worker_count; peer++) {
         struct gw_event open = {
             .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = "w"};
         (void)step(bench, &open);
@@ -154,12 +155,18 @@ int main(int argc, char **argv)
 {
     uint32_t tasks = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1000000;
     uint32_t chunk = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 20000;
-    struct bench bench = {.sched = gw_sched_new(&(struct gw_sched_options){0})};
+    uint64_t workers = argc > 3 ? strtoul(argv[3], NULL, 10) : 2;
+    struct bench bench = {.sched = gw_sched_new(&(struct gw_sched_options){0}),
+                          .workers = calloc(workers, sizeof *bench.workers),
+                          .sequence = calloc(workers + 1, sizeof *bench.sequence),
+                          .worker_count = workers};
+    if (!bench.workers || !bench.sequence || workers == 0)
+        abort();
     open_peers(&bench);
     uint64_t start_ns = gw_clock_now_ns();
     submit(&bench, tasks, chunk);
     uint64_t submitted_ns = gw_clock_now_ns();
-    for (uint64_t worker = 0; bench.done < tasks; worker = (worker + 1) % WORKERS)
+    for (uint64_t worker = 0; bench.done < tasks; worker = (worker + 1) % workers)
         if (bench.workers[worker].attempt.count)
             answer(&bench, worker);
     uint64_t end_ns = gw_clock_now_ns();
@@ -170,5 +177,10 @@ int main(int argc, char **argv)
     gw_array_deinit(&bench.effects.list);
     gw_arena_deinit(&bench.effects.arena);
     gw_sched_free(bench.sched);
+    for (uint64_t worker = 0; worker < workers; worker++)
+        if (bench.workers[worker].attempt.count)
+            abort(); /* all were answered */
+    free(bench.workers);
+    free(bench.sequence);
     return 0;
 }

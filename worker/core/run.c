@@ -137,8 +137,10 @@ static void copy_row(struct gw_run *run, struct row *row)
         values += gw_col32_at(assign->dep_value_size, row->dep + d);
 
     size_t deps_bytes = run->dep_count * sizeof *run->deps;
-    uint8_t *at = run->block =
-        gw_core_alloc(deps_bytes + run->gpu_count * sizeof *run->gpus + run->args_size + values);
+    size_t bytes = deps_bytes + run->gpu_count * sizeof *run->gpus + run->args_size + values;
+    uint8_t *at = (uint8_t *)(void *)run->small;
+    if (bytes > sizeof run->small)
+        at = run->block = gw_core_alloc(bytes);
     run->deps = (struct gw_run_dep *)(void *)at;
     at += deps_bytes;
     run->gpus = (uint32_t *)(void *)at;

@@ -152,7 +152,8 @@ struct gw_run {
     uint32_t *gpus;
     struct gw_run_dep *deps;
     const void *args;
-    void *block;
+    void *block; /* deps, gpus, args and their values; NULL: in small */
+    uint64_t small[9];
     struct gw_node_spec *spec;
     struct gw_pool *pool;
     struct gw_process *process;
