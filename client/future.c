@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+enum { GATHER_BATCH = 128 };
+
 enum gw_future_state gw_future_state(const struct gw_future *future)
 {
     return (enum gw_future_state)atomic_load_explicit(&future->state, memory_order_acquire);
@@ -230,6 +232,12 @@ static struct gw_value *keep(struct gw_future *future, struct gw_parcel *result,
     return value;
 }
 
+static struct gw_parcel *parcel_of(struct gw_future *future, uint32_t rank)
+{
+    struct gw_parcel *result = &future->result;
+    return result->kind == GW_PARCEL_RANKS ? &result->ranks->items[rank] : result;
+}
+
 int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **value,
                   struct gw_error *error)
 {
@@ -242,9 +250,7 @@ int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **val
     if (gw_future_state(future) == GW_FAILED)
         return failure_of(future, error);
 
-    struct gw_parcel *result = &future->result;
-    if (result->kind == GW_PARCEL_RANKS)
-        result = &result->ranks->items[rank];
+    struct gw_parcel *result = parcel_of(future, rank);
     struct gw_value *got;
     int rc = 0;
     switch (result->kind) {
@@ -264,9 +270,59 @@ int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **val
     }
 }
 
+/* Asks for a value that lies in the cluster; false where there is nothing to ask. */
+static bool fetch_begin(struct gw_future *future, struct gw_call *call)
+{
+    struct gw_client *client = future->bundle->client;
+    struct gw_parcel *result = parcel_of(future, 0);
+    if (gw_future_state(future) != GW_DONE || client->closed || result->kind != GW_PARCEL_REMOTE)
+        return false;
+    gw_call_open(call, client);
+    struct gw_message message = {
+        .type = GW_MESSAGE_fetch,
+        .fetch = {.request = call->request,
+                  .job = gw_future_job(future),
+                  .index = gw_future_index(future)},
+    };
+    if (gw_call_send(call, client, &message, -1) == 0)
+        return true;
+    gw_call_close(call, client);
+    return false;
+}
+
+/* Takes the answer; what did not come well is asked for again, and said, by gw_future_get. */
+static void fetch_end(struct gw_future *future, struct gw_call *call)
+{
+    struct gw_client *client = future->bundle->client;
+    struct gw_value *value;
+    if (gw_call_wait(call, client, UINT64_MAX, NULL) == 0 && decode_object(call, &value, NULL) == 0)
+        gw_value_unref(keep(future, parcel_of(future, 0), value));
+    gw_call_close(call, client);
+}
+
+/* Fetches what lies in the cluster, many at once: a round trip for all of a batch, whose size is
+ * bounded by the descriptors that come with it. */
+static void fetch_all(struct gw_future *const *futures, size_t count)
+{
+    struct gw_future *asked[GATHER_BATCH];
+    struct gw_call *calls = malloc(GATHER_BATCH * sizeof *calls);
+    for (size_t at = 0; calls && at < count;) {
+        size_t batch = 0;
+        for (; at < count && batch < GATHER_BATCH; at++) {
+            (void)gw_future_wait(futures[at], UINT64_MAX);
+            if (fetch_begin(futures[at], &calls[batch]))
+                asked[batch++] = futures[at];
+        }
+        for (size_t i = 0; i < batch; i++)
+            fetch_end(asked[i], &calls[i]);
+    }
+    free(calls);
+}
+
 int gw_gather(struct gw_client *client, struct gw_future *const *futures, size_t count,
               struct gw_value **values, struct gw_error *error)
 {
+    fetch_all(futures, count);
     for (size_t i = 0; i < count; i++) {
         int rc = gw_future_get(futures[i], 0, &values[i], error);
         if (rc == 0)

@@ -173,6 +173,59 @@ static int run_rm(int argc, char **argv)
     return exit_code;
 }
 
+/* -- where ---------------------------------------------------------------------------------------
+ */
+
+static int run_where(int argc, char **argv)
+{
+    static const struct gw_column columns[] = {
+        {"rank", "RANK", GW_CELL_NUMBER},
+        {"worker", "WORKER", GW_CELL_NUMBER},
+        {"host", "HOST", GW_CELL_TEXT},
+        {"bytes", "SIZE", GW_CELL_SIZE},
+        {0},
+    };
+    bool json = false;
+    int first, exit_code;
+    const struct gw_option table[] = {
+        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "data where",
+        .arguments = "NAME",
+        .summary = "Show which workers have a result (worker 0: the scheduler): one that is\n"
+                   "published as NAME, or that of a task JOB/NAME.",
+        .table = table,
+        .arguments_min = 1,
+        .arguments_max = 1,
+    };
+    struct gw_client *client;
+    struct gw_future *future;
+    struct gw_value *answer;
+    struct gw_error error;
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    exit_code = gw_cli_open(&client);
+    if (exit_code)
+        return exit_code;
+    int rc = gw_client_lookup(client, argv[first], &future, &error);
+    if (rc == 0) {
+        rc = gw_who_has(future, &answer, &error);
+        gw_future_release(future);
+    }
+    if (rc < 0)
+        exit_code = gw_cli_error(&error);
+    else if (json)
+        gw_table_json(stdout, answer, false);
+    else
+        gw_table_print(stdout, columns, answer);
+    if (rc == 0)
+        gw_value_unref(answer);
+    gw_client_close(client);
+    return exit_code;
+}
+
 /* -- list ----------------------------------------------------------------------------------------
  */
 
@@ -199,6 +252,7 @@ static const struct gw_cli_command verbs[] = {
     {"get", "print a result, or write it to a file", run_get},
     {"publish", "keep a task's result under a name", run_publish},
     {"rm", "let go of it", run_rm},
+    {"where", "show which workers have it", run_where},
     {NULL, NULL, NULL},
 };
 

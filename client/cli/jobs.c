@@ -8,13 +8,13 @@ int gw_cli_jobs(int argc, char **argv)
         {"id", "JOB", GW_CELL_NUMBER},
         {"name", "NAME", GW_CELL_TEXT},
         {"state", "STATE", GW_CELL_TEXT},
-        {"tasks", "TASKS", GW_CELL_NUMBER},
-        {"running", "RUNNING", GW_CELL_NUMBER},
+        {"tasks", "TASKS", GW_CELL_MINOR_NUMBER},
+        {"running", "RUNNING", GW_CELL_MINOR_NUMBER},
         {"done", "DONE", GW_CELL_NUMBER},
         {"failed", "FAILED", GW_CELL_NUMBER},
-        {"ranks", "RANKS", GW_CELL_NUMBER},
+        {"ranks", "RANKS", GW_CELL_MINOR_NUMBER},
         {"submitted_ns", "AGE", GW_CELL_SINCE},
-        {"session", "CLIENT", GW_CELL_TEXT},
+        {"session", "CLIENT", GW_CELL_MINOR_TEXT},
         {0},
     };
     const struct gw_listing listing = {

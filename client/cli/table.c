@@ -70,6 +70,16 @@ static size_t width_of(const char *text)
     return width;
 }
 
+static bool is_minor(enum gw_cell cell)
+{
+    return cell == GW_CELL_MINOR_TEXT || cell == GW_CELL_MINOR_NUMBER;
+}
+
+static bool is_text(enum gw_cell cell)
+{
+    return cell == GW_CELL_TEXT || cell == GW_CELL_MINOR_TEXT;
+}
+
 /* Makes texts narrower, the widest first, until lines fit into the terminal that out may be. */
 static void fit(FILE *out, const struct gw_column *columns, size_t *widths, size_t count)
 {
@@ -82,12 +92,21 @@ static void fit(FILE *out, const struct gw_column *columns, size_t *widths, size
     for (; total > window.ws_col; total--) {
         size_t widest = count;
         for (size_t k = 0; k < count; k++)
-            if (columns[k].cell == GW_CELL_TEXT && widths[k] > TEXT_MIN &&
+            if (is_text(columns[k].cell) && widths[k] > TEXT_MIN &&
                 (widest == count || widths[k] > widths[widest]))
                 widest = k;
-        if (widest == count)
+        if (widest < count) {
+            widths[widest]--;
+            continue;
+        }
+        size_t least = count;
+        for (size_t k = 0; k < count; k++)
+            if (is_minor(columns[k].cell) && widths[k] > 0)
+                least = k;
+        if (least == count)
             return;
-        widths[widest]--;
+        total -= widths[least] + 2 - 1; /* one of which the loop takes off */
+        widths[least] = 0;
     }
 }
 
@@ -129,19 +148,23 @@ void gw_table_print(FILE *out, const struct gw_column *columns, const struct gw_
         }
     }
     fit(out, columns, widths, column_count);
+    size_t last = column_count - 1;
+    while (last > 0 && widths[last] == 0)
+        last--;
     if (bold)
         fputs("\033[1m", out);
-    for (size_t k = 0; k < column_count; k++)
-        print_cell(out, columns[k].header, widths[k], columns[k].cell != GW_CELL_TEXT,
-                   k + 1 == column_count);
+    for (size_t k = 0; k <= last; k++)
+        if (widths[k] > 0)
+            print_cell(out, columns[k].header, widths[k], !is_text(columns[k].cell), k == last);
     if (bold)
         fputs("\033[0m", out);
     for (size_t i = 0; i < row_count; i++) {
-        for (size_t k = 0; k < column_count; k++) {
+        for (size_t k = 0; k <= last; k++) {
+            if (widths[k] == 0)
+                continue;
             format_cell(&columns[k], gw_value_at(rows, i), text);
             cut(text, widths[k]);
-            print_cell(out, text, widths[k], columns[k].cell != GW_CELL_TEXT,
-                       k + 1 == column_count);
+            print_cell(out, text, widths[k], !is_text(columns[k].cell), k == last);
         }
     }
 }

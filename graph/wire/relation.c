@@ -58,8 +58,6 @@ static const struct gw_relation release[] = {
     END,
 };
 
-static const struct gw_relation replicate[] = {ROWS(replicate.job, replicate.index), END};
-
 static const struct gw_relation registration[] = {
     ROWS(registration.object_job, registration.object_index),
     ROWS(registration.object_job, registration.object_rank),
@@ -118,7 +116,6 @@ const struct gw_relation *gw_relation_of(uint32_t type)
         OF(submit)
         OF(done)
         OF(release)
-        OF(replicate)
         OF(registration)
         OF(assign)
         OF(started)

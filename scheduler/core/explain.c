@@ -64,7 +64,9 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     uint32_t gpus = gw_sched_shape_gpus(shape);
     struct gw_error error;
     if (sched->workers_ready == 0) {
-        say(text, "no worker has registered yet");
+        say(text, sched->next_worker > 1 ? "no worker is left: the last one was lost, or has not "
+                                           "registered yet"
+                                         : "no worker has registered yet");
         return;
     }
     if (gw_sched_infeasible(sched, shape, &error) < 0) {

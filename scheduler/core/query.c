@@ -338,8 +338,8 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
         return 0;
     }
     bool one = strcmp(what, "job") == 0, tasks = strcmp(what, "tasks") == 0;
-    bool attempts = strcmp(what, "attempts") == 0;
-    if (!one && !tasks && !attempts && strcmp(what, "explain") != 0)
+    bool attempts = strcmp(what, "attempts") == 0, who_has = strcmp(what, "who_has") == 0;
+    if (!one && !tasks && !attempts && !who_has && strcmp(what, "explain") != 0)
         return gw_error_set(error, GW_EINVAL, "there is no query \"%s\"", what);
     struct gw_job *job = NULL;
     int64_t row = -1;
@@ -356,6 +356,11 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
     } else if (attempts && job->range && !gw_sched_row_live(job, row < 0 ? 0 : (uint32_t)row)) {
         return gw_error_set(error, GW_ENOENT, "nothing is known of the attempts of task %lld",
                             (long long)(row < 0 ? 0 : row));
+    } else if (who_has && job->tasks.count) {
+        uint32_t at = row < 0 ? 0 : (uint32_t)row;
+        *answer = at < job->tasks.count && gw_sched_row_live(job, at)
+                      ? gw_sched_query_who_has(sched, job, at)
+                      : gw_list();
     } else if (attempts && job->tasks.count) {
         *answer = query_attempts(job, row < 0 ? 0 : (uint32_t)row);
     } else {

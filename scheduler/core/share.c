@@ -364,6 +364,18 @@ static struct gw_value *describe(const struct gw_sched *sched, const struct gw_s
     return dict;
 }
 
+/* worker NULL: the scheduler itself. */
+static void push_holder(struct gw_value *list, const struct gw_object *object,
+                        const struct gw_worker *worker)
+{
+    struct gw_value *dict = gw_dict();
+    GW_MUST(gw_dict_set(dict, "rank", gw_i64(object->rank)));
+    GW_MUST(gw_dict_set(dict, "worker", gw_i64(worker ? worker->id : 0)));
+    GW_MUST(gw_dict_set(dict, "host", gw_str(worker ? worker->host : "scheduler")));
+    GW_MUST(gw_dict_set(dict, "bytes", gw_i64((int64_t)object->bytes)));
+    GW_MUST(gw_list_push(list, dict));
+}
+
 struct gw_value *gw_sched_query_published(const struct gw_sched *sched)
 {
     struct gw_value *list = gw_list();
@@ -373,5 +385,22 @@ struct gw_value *gw_sched_query_published(const struct gw_sched *sched)
     while (gw_value_count(list) < GW_ANSWER_TASKS_MAX &&
            gw_strmap_next(&sched->published, &at, &key, &value))
         GW_MUST(gw_list_push(list, describe(sched, (const struct gw_share *)(uintptr_t)value)));
+    return list;
+}
+
+struct gw_value *gw_sched_query_who_has(const struct gw_sched *sched, const struct gw_job *job,
+                                        uint32_t row)
+{
+    struct gw_value *list = gw_list();
+    for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NONE;
+         at = sched->objects.items[at].next) {
+        const struct gw_object *object = &sched->objects.items[at];
+        if (gw_sched_object_here(object))
+            push_holder(list, object, NULL);
+        for (uint32_t place = object->holders; place != GW_NONE;
+             place = sched->holders.items[place].next)
+            if (sched->holders.items[place].firm)
+                push_holder(list, object, sched->workers.items[sched->holders.items[place].worker]);
+    }
     return list;
 }

@@ -47,7 +47,10 @@ void gw_sched_shares_free(struct gw_sched *sched, struct gw_job *job);
 /* gw_sched_row_named finds a task by the name that it was submitted with; GW_NONE. */
 uint32_t gw_sched_row_named(const struct gw_job *job, const char *name);
 
-/* gw_sched_query_published lists what is published. */
+/* gw_sched_query_who_has lists who has a task's result; gw_sched_query_published what is
+ * published. */
+struct gw_value *gw_sched_query_who_has(const struct gw_sched *sched, const struct gw_job *job,
+                                        uint32_t row);
 struct gw_value *gw_sched_query_published(const struct gw_sched *sched);
 
 #endif

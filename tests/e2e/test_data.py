@@ -23,6 +23,9 @@ class Data(e2e.Case):
     def test_pure(self):
         self.subject("pure", self.write("ran", ""))
 
+    def test_gather(self):
+        self.subject("gather", self.write("ran", ""))
+
     def test_publish(self):
         self.subject("publish", self.write("ran", ""))
         listed = self.gangway_json("data", "list")
@@ -33,6 +36,8 @@ class Data(e2e.Case):
         self.gangway("data", "get", "kept", "-o", path)
         with open(path, encoding="utf-8") as f:
             self.assertEqual(f.read(), "scattered\n")
+        where = self.gangway_json("data", "where", "kept")
+        self.assertEqual([(line["worker"], line["host"]) for line in where], [(0, "scheduler")])
         self.gangway("data", "rm", "kept")
         self.assertIn("nothing is published", self.gangway("data", "list").stderr)
         self.assertIn("nothing is published as", self.gangway("data", "rm", "kept", rc=2).stderr)
@@ -41,6 +46,12 @@ class Data(e2e.Case):
         self.up("--slots", "2")
         self.gangway("submit", "--name", "one", "-d", "--", "true")
         self.gangway("data", "publish", "ended", "last")
+        tasks = self.gangway_json("tasks", "last", "--state", "done")
+        self.assertEqual([task["index"] for task in tasks], [0])
+        self.assertIn("no tasks", self.gangway("tasks", "1", "--state", "failed").stderr)
+        self.assertIn("there is no state", self.gangway("tasks", "1", "-s", "bad", rc=2).stderr)
+        self.assertIn("attempt 2", self.gangway("logs", "1", "--attempt", "2", rc=2).stderr)
+        self.assertIn("rank 99", self.gangway("logs", "1", "--rank", "99", rc=2).stderr)
         self.assertEqual(self.gangway("data", "get", "ended").stdout, "0\n")
         done = self.gangway("data", "publish", "ended", "last/0", rc=2)
         self.assertIn("is published already", done.stderr)

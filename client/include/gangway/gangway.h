@@ -109,7 +109,8 @@ GW_API int gw_map(struct gw_client *client, const struct gw_map_call *call,
 
 /* gw_scatter puts a value (borrowed) into the cluster once, for many tasks of graphs to take by
  * gw_ref_future; releasing the future frees it. gw_gather gets `count` futures' values (rank 0's),
- * blocks; values: room for count, each to be unref'd; on the first error none are given. */
+ * blocks, large ones 128 a round trip; values: room for count, each to be unref'd; on the first
+ * error none are given. */
 GW_API int gw_scatter(struct gw_client *client, const struct gw_value *value,
                       struct gw_future **future, struct gw_error *error);
 GW_API int gw_gather(struct gw_client *client, struct gw_future *const *futures, size_t count,
@@ -138,6 +139,12 @@ GW_API int gw_publish(struct gw_client *client, const char *name, const struct g
 GW_API int gw_published(struct gw_client *client, const char *name, struct gw_future **future,
                         struct gw_error *error);
 GW_API int gw_unpublish(struct gw_client *client, const char *name, struct gw_error *error);
+
+/* gw_who_has asks where a future's result lies: *answer, to be unref'd, is a list of dicts, one a
+ * rank and worker: "rank", "worker" (its id; 0: the scheduler), "host", "bytes". Empty while it is
+ * pending. Blocks. */
+GW_API int gw_who_has(const struct gw_future *future, struct gw_value **answer,
+                      struct gw_error *error);
 
 /* gw_ref_future stands, inside `graph`, for the result of a future of an earlier submission or a
  * scatter (rank 0's of a gang); the future may be pending, and must not be released before the

@@ -298,6 +298,38 @@ static void subject_pure(const char *path)
     (void)unlink(file);
 }
 
+/* Many large values at once, in batches; one that failed is an error, and gives none. */
+static void subject_gather(const char *path)
+{
+    enum { COUNT = 300 };
+    struct gw_graph *graph = gw_graph_new();
+    gw_node nodes[COUNT + 1];
+    struct gw_future *futures[COUNT + 1];
+    struct gw_value *values[COUNT + 1], *answer;
+    for (int i = 0; i < COUNT; i++)
+        nodes[i] = gw_call(graph, fill, NULL, gw_i64(5000 + i), gw_i64(i % 100), gw_str(path));
+    nodes[COUNT] = gw_call(graph, need_file, NULL, gw_str("/no/such/file"));
+    MUST(gw_client_submit_many(first, graph, NULL, nodes, COUNT + 1, futures, &error));
+    gw_graph_free(graph);
+    MUST(gw_gather(first, futures, COUNT, values, &error));
+    for (int i = 0; i < COUNT; i++) {
+        const void *data;
+        size_t bytes;
+        MUST(gw_value_get_bytes(values[i], &data, &bytes, &error));
+        assert(bytes == 5000u + (size_t)i && ((const char *)data)[bytes - 1] == i % 100);
+        gw_value_unref(values[i]);
+    }
+    assert(gw_gather(first, futures, COUNT + 1, values, &error) == GW_ETASK);
+    MUST(gw_who_has(futures[7], &answer, &error));
+    int64_t bytes = 0;
+    assert(gw_value_count(answer) == 1);
+    MUST(gw_value_get_i64(gw_value_find(gw_value_at(answer, 0), "bytes"), &bytes, &error));
+    assert(bytes > 5007 && bytes < 5020); /* as it is encoded */
+    gw_value_unref(answer);
+    for (int i = 0; i <= COUNT; i++)
+        gw_future_release(futures[i]);
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
@@ -305,10 +337,8 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(const char *path);
     } subjects[] = {
-        {"names", subject_names},
-        {"outlives", subject_outlives},
-        {"publish", subject_publish},
-        {"pure", subject_pure},
+        {"names", subject_names}, {"outlives", subject_outlives}, {"publish", subject_publish},
+        {"pure", subject_pure},   {"gather", subject_gather},
     };
     assert(argc == 3);
     const struct gw_client_options options = {.must_exist = true};
