@@ -26,6 +26,9 @@ class Data(e2e.Case):
     def test_gather(self):
         self.subject("gather", self.write("ran", ""))
 
+    def test_retry(self):
+        self.subject("retry", self.write("retried", ""))
+
     def test_publish(self):
         self.subject("publish", self.write("ran", ""))
         listed = self.gangway_json("data", "list")

@@ -89,6 +89,17 @@ static int need_file(struct gw_task *task)
 }
 GW_TASK(need_file);
 
+/* As many texts as it is given, which it looks at. */
+static int count_texts(struct gw_task *task)
+{
+    const char *text;
+    for (uint32_t i = 0; i < gw_task_arg_count(task); i++)
+        if (gw_task_arg_str(task, i, &text) < 0)
+            return GW_EINVAL;
+    return gw_task_return(task, gw_str("all"));
+}
+GW_TASK(count_texts);
+
 /* -- Helpers -------------------------------------------------------------------------------------
  */
 
@@ -330,6 +341,47 @@ static void subject_gather(const char *path)
         gw_future_release(futures[i]);
 }
 
+static void touch(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert(file);
+    (void)fclose(file);
+}
+
+/* Two tasks of one job fail, and with them a diamond of another job, each with a first cause; a
+ * retry of its end runs all of that again. */
+static void subject_retry(const char *path)
+{
+    char files[2][4096];
+    struct gw_future *inputs[2], *end;
+    struct gw_value *value;
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(files[i], sizeof files[i], "%s.%d", path, i);
+        MUST(gw_submit(first, &inputs[i], &error, need_file, NULL, gw_str(files[i])));
+    }
+    struct gw_graph *graph = gw_graph_new();
+    gw_node left = gw_call(graph, count_texts, NULL, gw_ref_future(graph, inputs[0]),
+                           gw_ref_future(graph, inputs[1]));
+    gw_node right = gw_call(graph, count_texts, NULL, gw_ref_future(graph, inputs[1]));
+    gw_node node = gw_call(graph, count_texts, NULL, gw_ref(left), gw_ref(right));
+    MUST(gw_client_submit(first, graph, node, &end, &error));
+    gw_graph_free(graph);
+    assert(gw_future_get(end, 0, &value, &error) == GW_EDEPENDENCY);
+    assert(strstr(error.text, "is not there") && strstr(error.text, "need_file"));
+    touch(files[0]);
+    MUST(gw_future_retry(end, &error)); /* the other one fails again */
+    assert(gw_future_get(end, 0, &value, &error) == GW_EDEPENDENCY);
+    assert(strstr(error.text, files[1]));
+    touch(files[1]);
+    MUST(gw_future_retry(end, &error));
+    check_text(end, "all");
+    gw_future_release(end);
+    for (int i = 0; i < 2; i++) {
+        gw_future_release(inputs[i]);
+        (void)unlink(files[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
@@ -338,7 +390,7 @@ int main(int argc, char **argv)
         void (*run)(const char *path);
     } subjects[] = {
         {"names", subject_names}, {"outlives", subject_outlives}, {"publish", subject_publish},
-        {"pure", subject_pure},   {"gather", subject_gather},
+        {"pure", subject_pure},   {"gather", subject_gather},     {"retry", subject_retry},
     };
     assert(argc == 3);
     const struct gw_client_options options = {.must_exist = true};
