@@ -190,7 +190,7 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct gw_queue 
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct gw_lane *lane = attempt->lane;
     struct gw_successors from = gw_sched_successors_of(attempt->job, attempt->index);
-    struct gw_row row;
+    struct gw_row row = {0};
     uint32_t followed = 0;
     for (int i = 0; i < GW_HANDED_SUCCESSORS_MAX; i++) {
         if (!gw_sched_successors_next(sched, &from, &row))
@@ -253,7 +253,7 @@ void gw_sched_handover(struct gw_sched *sched)
 void gw_sched_handover_recall(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     struct gw_successors from = gw_sched_successors_of(job, row);
-    struct gw_row next;
+    struct gw_row next = {0};
     while (gw_sched_successors_next(sched, &from, &next)) {
         if (!next.job || next.job->compacted || next.index == GW_INDEX_ALL ||
             next.job->tasks.state[next.index] != GW_TASK_HANDED)
