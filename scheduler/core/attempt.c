@@ -4,6 +4,7 @@
  * earlier life of a place, or of the scheduler, finds nothing. */
 #include "scheduler/core/attempt.h"
 
+#include "scheduler/core/balance.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/need.h"
@@ -17,9 +18,12 @@
 static const struct gw_sm_state attempt_states[] = {
     [GW_ATTEMPT_FREE] = {"free", GW_SM_NEXT(GW_ATTEMPT_SENT)},
     [GW_ATTEMPT_SENT] = {"sent", GW_SM_NEXT(GW_ATTEMPT_RUNNING) | GW_SM_NEXT(GW_ATTEMPT_KILLED) |
-                                     GW_SM_NEXT(GW_ATTEMPT_FREE)},
+                                     GW_SM_NEXT(GW_ATTEMPT_RECALLED) | GW_SM_NEXT(GW_ATTEMPT_FREE)},
     [GW_ATTEMPT_RUNNING] = {"running", GW_SM_NEXT(GW_ATTEMPT_KILLED) | GW_SM_NEXT(GW_ATTEMPT_FREE)},
     [GW_ATTEMPT_KILLED] = {"killed", GW_SM_NEXT(GW_ATTEMPT_FREE)},
+    [GW_ATTEMPT_RECALLED] = {"recalled", GW_SM_NEXT(GW_ATTEMPT_RUNNING) |
+                                             GW_SM_NEXT(GW_ATTEMPT_KILLED) |
+                                             GW_SM_NEXT(GW_ATTEMPT_FREE)},
 };
 struct gw_sm gw_sched_attempt_sm = {"attempt", attempt_states,
                                     sizeof attempt_states / sizeof *attempt_states, NULL};
@@ -129,10 +133,17 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     return slot;
 }
 
+bool gw_sched_attempt_waits(const struct gw_attempt *attempt)
+{
+    return attempt->state == GW_ATTEMPT_SENT || attempt->state == GW_ATTEMPT_RECALLED;
+}
+
 void gw_sched_apply_attempt_started(struct gw_sched *sched,
                                     const struct gw_fact_attempt_started *fact)
 {
     struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    if (attempt->state == GW_ATTEMPT_RECALLED)
+        gw_sched_recall_over(attempt->lane);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
     attempt->job->tasks.flags[attempt->index] |= GW_TASK_STARTED;
     if (!attempt->is_long)
@@ -143,6 +154,8 @@ void gw_sched_apply_attempt_killed(struct gw_sched *sched,
                                    const struct gw_fact_attempt_killed *fact)
 {
     struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    if (attempt->state == GW_ATTEMPT_RECALLED)
+        gw_sched_recall_over(attempt->lane);
     if (attempt->state != GW_ATTEMPT_KILLED)
         gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_KILLED);
 }
@@ -179,6 +192,8 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     if (attempt->gpus)
         give_gpus(sched, worker, fact->slot);
     gw_sched_nested_end(sched, attempt);
+    if (attempt->state == GW_ATTEMPT_RECALLED && !(GW_PLANTED(160) && fact->well))
+        gw_sched_recall_over(attempt->lane);
     if (!GW_PLANTED(2) || fact->well)
         gw_sched_lane_leave(sched, attempt->lane, attempt);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_FREE);

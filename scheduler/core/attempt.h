@@ -34,4 +34,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
 /* gw_sched_attempts_deinit frees the table. */
 void gw_sched_attempts_deinit(struct gw_sched *sched);
 
+/* gw_sched_attempt_waits tells whether nobody said that it runs, or was told to end it. */
+bool gw_sched_attempt_waits(const struct gw_attempt *attempt);
+
 #endif

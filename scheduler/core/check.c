@@ -1,4 +1,5 @@
 /* Every invariant of the scheduler's state, walked and asserted. */
+#include "scheduler/core/attempt.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
@@ -26,7 +27,7 @@ struct gw_sm *gw_sched_machine(size_t i)
 static void check_lane(const struct gw_sched *sched, const struct gw_worker *worker,
                        const struct gw_lane *lane)
 {
-    uint32_t attempts = 0, longs = 0, blocked = 0;
+    uint32_t attempts = 0, longs = 0, blocked = 0, recalled = 0;
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->lane != lane)
@@ -34,17 +35,19 @@ static void check_lane(const struct gw_sched *sched, const struct gw_worker *wor
         attempts++;
         longs += attempt->is_long;
         blocked += attempt->blocked;
+        recalled += attempt->state == GW_ATTEMPT_RECALLED;
         assert(attempt->is_long || !attempt->blocked);
     }
-    assert(lane->blocked == blocked);
+    assert(lane->blocked == blocked && lane->recalled == recalled);
     assert(lane->attempts == attempts && lane->longs == longs);
     assert(lane->debits >= longs && lane->debits <= attempts);
     uint32_t started = 0; /* only behind one that turned out to be long can others be stranded */
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next)
         started += sched->attempts.items[slot].lane == lane &&
-                   sched->attempts.items[slot].state != GW_ATTEMPT_SENT;
+                   !gw_sched_attempt_waits(&sched->attempts.items[slot]);
     assert(attempts == longs || lane->debits > longs || started > 0);
     assert((lane->next != NULL) == (lane->debits > longs));
+    assert((lane->queued_next != NULL) == (lane->attempts > lane->debits));
     assert(sched->shapes.items[lane->shape->id] == lane->shape);
 }
 

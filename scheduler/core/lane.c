@@ -150,6 +150,28 @@ static void ring_push_first(struct gw_lane *lane)
     shape->room = lane;
 }
 
+/* A lane is in its shape's ring of queued ones where it has more attempts than debits. */
+static void queued_update(struct gw_lane *lane)
+{
+    struct gw_shape *shape = lane->shape;
+    bool in = lane->queued_next != NULL, wanted = lane->attempts > lane->debits;
+    if (wanted == in)
+        return;
+    if (!wanted) {
+        if (shape->queued == lane)
+            shape->queued = lane->queued_next == lane ? NULL : lane->queued_next;
+        lane->queued_prev->queued_next = lane->queued_next;
+        lane->queued_next->queued_prev = lane->queued_prev;
+        lane->queued_prev = lane->queued_next = NULL;
+    } else if (shape->queued) { /* last */
+        lane->queued_next = shape->queued;
+        lane->queued_prev = shape->queued->queued_prev;
+        lane->queued_prev->queued_next = lane->queued_next->queued_prev = lane;
+    } else {
+        shape->queued = lane->queued_prev = lane->queued_next = lane;
+    }
+}
+
 void gw_sched_lane_rotate(struct gw_shape *shape)
 {
     if (shape->room)
@@ -176,6 +198,7 @@ void gw_sched_lane_enter(struct gw_sched *sched, struct gw_lane *lane,
         lane->longs++;
     else if (!prefetched)
         ring_push_first(lane);
+    queued_update(lane);
 }
 
 void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
@@ -195,6 +218,7 @@ void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
         ring_push_first(lane);
         sched->freed = true;
     }
+    queued_update(lane);
 }
 
 bool gw_sched_lane_lengthen(struct gw_sched *sched, struct gw_lane *lane)
@@ -207,6 +231,7 @@ bool gw_sched_lane_lengthen(struct gw_sched *sched, struct gw_lane *lane)
     lane->longs++;
     if (lane->debits == lane->longs)
         ring_remove(lane);
+    queued_update(lane);
     return true;
 }
 
@@ -218,6 +243,7 @@ void gw_sched_lane_lend(struct gw_sched *sched, struct gw_lane *lane, bool is_lo
         lane->longs++;
         if (lane->debits == lane->longs)
             ring_remove(lane);
+        queued_update(lane);
     }
     lane->blocked++;
     lane->worker->blocked++;

@@ -107,7 +107,7 @@ void gw_sched_nested_on_blocked(struct gw_sched *sched, struct gw_worker *worker
     bool blocked = message->blocked != 0;
     if (slot == GW_NONE || sched->attempts.items[slot].blocked == blocked)
         return;
-    if (sched->attempts.items[slot].state == GW_ATTEMPT_SENT)
+    if (gw_sched_attempt_waits(&sched->attempts.items[slot]))
         GW_FACT(sched, attempt_started, .slot = slot);
     GW_FACT(sched, attempt_blocked, .slot = slot, .blocked = blocked);
     if (blocked)

@@ -79,8 +79,7 @@ static void weigh_inputs(struct gw_sched *sched, struct gw_job *job, uint32_t ro
         gw_sched_each_input(sched, job, row, &(struct gw_input_visit){weigh_input, choice});
 }
 
-/* The one with most free slots that has room for one more. */
-static struct gw_worker *most_free(struct gw_sched *sched, const struct gw_shape *shape)
+struct gw_worker *gw_sched_most_free(struct gw_sched *sched, const struct gw_shape *shape)
 {
     if (sched->by_free.count == 0)
         return NULL;
@@ -108,7 +107,7 @@ static struct gw_worker *free_worker(struct gw_sched *sched, const struct choice
     if (best && (!choice->shape->need || !choice->shape->need->prefer))
         return best;
     if (!choice->shape->need)
-        return most_free(sched, choice->shape);
+        return gw_sched_most_free(sched, choice->shape);
     struct gw_worker *other = gw_sched_need_worker(sched, choice->shape);
     return best && !gw_sched_need_names(choice->shape->need, other) ? best : other;
 }

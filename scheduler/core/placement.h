@@ -16,4 +16,8 @@ uint32_t gw_sched_window(const struct gw_sched *sched, const struct gw_spec *spe
 uint64_t gw_sched_ranks_now(const struct gw_sched *sched, const struct gw_shape *shape);
 uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape *shape);
 
+/* gw_sched_most_free is the worker with most free slots that has room for one more of a shape, or
+ * NULL. */
+struct gw_worker *gw_sched_most_free(struct gw_sched *sched, const struct gw_shape *shape);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "scheduler/core/announce.h"
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/balance.h"
 #include "scheduler/core/cancel.h"
 #include "scheduler/core/delay.h"
 #include "scheduler/core/durable.h"
@@ -383,6 +384,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
         gw_sched_settle(sched);
         gw_sched_place(sched);
     } while (gw_sched_ranges_feed(sched));
+    gw_sched_balance(sched);
     shutdown_settle(sched);
     gw_sched_durable_flush(sched);
     gw_sched_outbox_flush(sched);

@@ -71,7 +71,13 @@ enum gw_task_state {
     GW_TASK_HANDED, /* at a worker that makes what it waits for */
 };
 
-enum gw_attempt_state { GW_ATTEMPT_FREE, GW_ATTEMPT_SENT, GW_ATTEMPT_RUNNING, GW_ATTEMPT_KILLED };
+enum gw_attempt_state {
+    GW_ATTEMPT_FREE,
+    GW_ATTEMPT_SENT,
+    GW_ATTEMPT_RUNNING,
+    GW_ATTEMPT_KILLED,
+    GW_ATTEMPT_RECALLED, /* asked back, to be placed elsewhere; it may run all the same */
+};
 
 enum gw_gang_state {
     GW_GANG_PREPARING, /* ranks start */
@@ -324,7 +330,9 @@ struct gw_shape {
     bool blocked;                     /* nothing of it can be placed until something is freed */
     bool could;                       /* the cluster, if empty, could hold it; as of could_epoch */
     uint64_t could_epoch;
-    struct gw_lane *room; /* ring of lanes that short tasks may queue in */
+    struct gw_lane *room;   /* ring of lanes that short tasks may queue in */
+    struct gw_lane *queued; /* ring of lanes with more attempts than debits */
+    uint32_t recalled;      /* attempts that were asked back and have not ended */
     /* With a need: the workers that could ever hold a rank, as of candidates_epoch; first those
      * that it asks for by name. */
     GW_ARRAY(struct gw_worker *) candidates;
@@ -351,7 +359,9 @@ struct gw_lane {
     uint32_t
         blocked; /* of the longs: they wait for others, and the slots of their debits are lent */
     uint32_t may_run;            /* while its worker is lost: attempts that may have been running */
+    uint32_t recalled;           /* attempts that were asked back */
     struct gw_lane *prev, *next; /* shape->room; NULL: not in it */
+    struct gw_lane *queued_prev, *queued_next; /* shape->queued, likewise */
 };
 
 /* -- Workers and attempts ------------------------------------------------------------------------

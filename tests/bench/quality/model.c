@@ -118,25 +118,24 @@ static bool pop_event(struct model *model, struct model_event *event)
 static void push_startable(struct model *model, uint32_t row)
 {
     struct model_worker *worker = &model->workers[model->pending[row].worker];
-    GW_MUST(gw_array_push(&worker->startable, row));
-    uint32_t *heap = worker->startable.items;
+    struct model_startable made = {model->pending[row].order, row};
+    GW_MUST(gw_array_push(&worker->startable, made));
+    struct model_startable *heap = worker->startable.items;
     size_t at = worker->startable.count - 1;
-    for (; at > 0 && model->pending[row].order < model->pending[heap[(at - 1) / 2]].order;
-         at = (at - 1) / 2)
+    for (; at > 0 && made.order < heap[(at - 1) / 2].order; at = (at - 1) / 2)
         heap[at] = heap[(at - 1) / 2];
-    heap[at] = row;
+    heap[at] = made;
 }
 
-static uint32_t pop_startable(struct model *model, struct model_worker *worker)
+static struct model_startable pop_startable(struct model_worker *worker)
 {
-    uint32_t *heap = worker->startable.items;
-    uint32_t first = heap[0], last = heap[--worker->startable.count];
+    struct model_startable *heap = worker->startable.items;
+    struct model_startable first = heap[0], last = heap[--worker->startable.count];
     size_t at = 0, count = worker->startable.count;
     for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count &&
-            model->pending[heap[child + 1]].order < model->pending[heap[child]].order)
+        if (child + 1 < count && heap[child + 1].order < heap[child].order)
             child++;
-        if (model->pending[last].order < model->pending[heap[child]].order)
+        if (last.order < heap[child].order)
             break;
         heap[at] = heap[child];
     }
@@ -149,16 +148,17 @@ static void start_next(struct model *model, uint32_t number)
 {
     struct model_worker *worker = &model->workers[number];
     while (!worker->busy && worker->startable.count) {
-        uint32_t row = pop_startable(model, worker);
-        if (model->pending[row].worker != number || model->pending[row].taken_back)
+        struct model_startable next = pop_startable(worker);
+        struct model_pending *pending = &model->pending[next.row];
+        if (pending->order != next.order || pending->worker != number)
             continue;
         worker->busy = true;
-        model->pending[row].started = true;
-        push_event(model,
-                   (struct model_event){.time_ns = model->now_ns + model->graph->duration_ns[row],
-                                        .kind = ROW_ENDS,
-                                        .worker = number,
-                                        .row = row});
+        pending->started = true;
+        push_event(model, (struct model_event){.time_ns = model->now_ns +
+                                                          model->graph->duration_ns[next.row],
+                                               .kind = ROW_ENDS,
+                                               .worker = number,
+                                               .row = next.row});
     }
 }
 

@@ -31,13 +31,19 @@ struct model_event {
 struct model_pending {
     uint64_t order;
     uint32_t worker, missing;
-    bool started, taken_back;
+    bool started;
+};
+
+/* A row that could start; void when the row was taken back, which gives it another order. */
+struct model_startable {
+    uint64_t order;
+    uint32_t row;
 };
 
 struct model_worker {
     uint64_t link_free_ns;
     bool busy;
-    GW_ARRAY(uint32_t) startable; /* heap of rows, by order */
+    GW_ARRAY(struct model_startable) startable; /* heap, by order */
 };
 
 struct model {

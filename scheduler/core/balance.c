@@ -1,0 +1,102 @@
+/* Balance.
+ *
+ * Prefetched tasks were given out when every slot was busy. Where one falls idle and nothing is
+ * ready, it gets half of what queues in a lane: the worker there is asked to give back what no
+ * process has yet (GW_KILL_TAKE_BACK), and those tasks are ready again when it did. What it does
+ * not give back it runs; either way the attempt ends, and the recall with it. There are never more
+ * recalls under way of a shape than it takes to feed the free slots. */
+#include "scheduler/core/balance.h"
+
+#include "scheduler/core/object.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/placement.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/worker.h"
+
+#include <assert.h>
+
+enum { LANES_MAX = 4 /* looked at for one shape and step */ };
+
+/* A recall costs about a round trip over two processes: what is sooner done is left alone. */
+#define RECALL_WORTH_NS (100 * GW_NS_PER_US)
+
+void gw_sched_apply_attempt_recalled(struct gw_sched *sched,
+                                     const struct gw_fact_attempt_recalled *fact)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RECALLED);
+    attempt->lane->recalled++;
+    attempt->lane->shape->recalled++;
+}
+
+void gw_sched_recall_over(struct gw_lane *lane)
+{
+    assert(lane->recalled > 0 && lane->shape->recalled > 0);
+    lane->recalled--;
+    lane->shape->recalled--;
+    lane->shape->blocked = false; /* what comes back finds the slot that it was recalled for */
+}
+
+static void add_bytes(struct gw_sched *sched, uint32_t at, void *arg)
+{
+    const struct gw_object *object = &sched->objects.items[at];
+    uint64_t *bytes = arg;
+    if (!gw_sched_object_value(object))
+        *bytes += object->bytes;
+}
+
+/* What fetching its inputs would take elsewhere, at a gigabyte a second. */
+static uint64_t fetch_ns(struct gw_sched *sched, const struct gw_attempt *attempt)
+{
+    uint64_t bytes = 0;
+    gw_sched_each_input(sched, attempt->job, attempt->index,
+                        &(struct gw_input_visit){add_bytes, &bytes});
+    return bytes;
+}
+
+/* Asks back the youngest half of what queues in a lane. */
+static void recall(struct gw_sched *sched, struct gw_lane *lane)
+{
+    struct gw_worker *worker = lane->worker;
+    uint32_t queued = lane->attempts - lane->debits - lane->recalled, wanted = (queued + 1) / 2;
+    uint64_t wait_ns = 0;
+    for (uint32_t slot = worker->last; slot != GW_NONE && wanted > 0;) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        uint32_t prev = attempt->prev;
+        const struct gw_job *job = attempt->job;
+        if (attempt->lane == lane && attempt->state == GW_ATTEMPT_SENT && !attempt->is_long &&
+            job->tasks.state[attempt->index] == GW_TASK_PLACED) { /* handed ones follow theirs */
+            wait_ns = queued * job->specs.items[job->tasks.spec[attempt->index]].mean_ns;
+            if (wait_ns < RECALL_WORTH_NS)
+                return;
+            wanted--;
+            if (fetch_ns(sched, attempt) < wait_ns) {
+                GW_FACT(sched, attempt_recalled, .slot = slot);
+                gw_sched_send_kill(
+                    sched, worker,
+                    &(struct gw_kill_row){sched->attempts.items[slot].id, 0, GW_KILL_TAKE_BACK});
+            }
+        }
+        slot = prev;
+    }
+}
+
+void gw_sched_balance(struct gw_sched *sched)
+{
+    if (sched->slots_free == 0)
+        return;
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        struct gw_shape *shape = sched->shapes.items[i];
+        if (!shape || !shape->queued || shape->recalled >= sched->slots_free ||
+            gw_sched_queue_top(shape))
+            continue;
+        const struct gw_worker *idle = gw_sched_most_free(sched, shape);
+        for (int tries = 0; idle && tries < LANES_MAX && shape->recalled < sched->slots_free;
+             tries++) {
+            struct gw_lane *lane = shape->queued;
+            shape->queued = lane->queued_next;
+            if (lane->worker != idle && lane->attempts > lane->debits + lane->recalled)
+                recall(sched, lane);
+        }
+    }
+}

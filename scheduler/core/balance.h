@@ -1,0 +1,15 @@
+/* Balance: work that queues at one worker while another has nothing to do is asked back. */
+#ifndef GW_SCHEDULER_CORE_BALANCE_H
+#define GW_SCHEDULER_CORE_BALANCE_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_balance recalls prefetched tasks where a free slot could run them sooner; at the end of
+ * a placement, when nothing more is ready for that slot. */
+void gw_sched_balance(struct gw_sched *sched);
+
+/* gw_sched_recall_over counts a recall out: its attempt ends, runs, or is killed. For apply
+ * functions. */
+void gw_sched_recall_over(struct gw_lane *lane);
+
+#endif

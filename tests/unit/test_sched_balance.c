@@ -1,0 +1,103 @@
+/* Work that queues while a slot is free elsewhere. */
+#include "tests/unit/sched_world.h"
+
+enum { TASKS = 8 };
+
+/* Ends an attempt well, after a millisecond. */
+static void finish_1ms(struct world *w, int worker, uint64_t attempt)
+{
+    uint64_t run_ns = MS, bytes = 1;
+    uint32_t rank = GW_RANK_NONE, size = 1;
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_finished,
+                            .finished = {.attempt = {&attempt, 1},
+                                         .rank = {&rank, 1},
+                                         .bytes = {&bytes, 1},
+                                         .value_size = {&size, 1},
+                                         .values = {"\x01", 1},
+                                         .run_ns = {&run_ns, 1}}});
+}
+
+static uint32_t take_assigned(struct world *w, uint64_t *attempts, uint32_t known)
+{
+    const struct gw_message *assign = sent(w, WORKER, GW_MESSAGE_assign, 0);
+    for (uint32_t i = 0; assign && i < assign->assign.attempt.count; i++)
+        attempts[known++] = attempt_in(assign, i);
+    return known;
+}
+
+/* One worker of one slot has all that is left of a bag; gives from where on, in order. */
+static uint32_t queue_all(struct world *w, uint64_t attempts[static TASKS])
+{
+    uint32_t known = 0, ended = 0;
+    add_worker(w, 0, 1, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, TASKS, GW_SUBMIT_LAST, false, 0});
+    known = take_assigned(w, attempts, known);
+    while (known < TASKS) { /* each end widens the window */
+        finish_1ms(w, 0, attempts[ended++]);
+        known = take_assigned(w, attempts, known);
+    }
+    return ended;
+}
+
+static void an_idle_worker_gets_half_of_what_queues(void **state)
+{
+    uint64_t attempts[TASKS];
+    struct world *w = new_world();
+    (void)state;
+    uint32_t queued = TASKS - queue_all(w, attempts) - 1; /* one runs */
+    assert_in_range(queued, 2, TASKS);
+    add_worker(w, 1, 1, "b");
+    const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
+    assert_int_equal(kill->reason, GW_KILL_TAKE_BACK);
+    assert_int_equal(kill->attempt.count, (queued + 1) / 2);
+    for (uint32_t i = 0; i < kill->attempt.count; i++) /* the youngest */
+        assert_int_equal(gw_col64_at(kill->attempt, i), attempts[TASKS - 1 - i]);
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0)); /* not before it was given back */
+
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_ended,
+                            .ended = {.attempt = attempts[TASKS - 1],
+                                      .rank = GW_RANK_NONE,
+                                      .outcome = GW_OUTCOME_KILLED,
+                                      .code = GW_ECANCELLED,
+                                      .text = "killed",
+                                      .stderr_tail = ""}});
+    uint64_t moved = attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
+    assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));         /* nobody is idle now */
+    for (uint32_t i = TASKS - 1 - queued; i < TASKS - 1; i++) /* others run all the same */
+        finish_1ms(w, 0, attempts[i]);
+    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
+    finish_1ms(w, 1, moved);
+    struct gw_message status = {.type = GW_MESSAGE_wait, .wait = {.request = 9, .job = 1}};
+    say(w, CLIENT, status);
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+    free_world(w);
+}
+
+static void what_is_soon_done_is_left_alone(void **state)
+{
+    uint64_t attempts[TASKS];
+    struct world *w = new_world();
+    (void)state;
+    uint32_t ended = queue_all(w, attempts);
+    for (uint32_t i = ended; i < TASKS - 2; i++)
+        finish(w, 0, attempts[i], GW_RANK_NONE, 1); /* in no time: so are the others, it seems */
+    add_worker(w, 1, 1, "b");
+    const struct gw_message *kill = sent(w, WORKER, GW_MESSAGE_kill, 0);
+    assert_true(!kill || kill->kill.attempt.count <= 1);
+    finish(w, 0, attempts[TASKS - 2], GW_RANK_NONE, 1);
+    finish(w, 0, attempts[TASKS - 1], GW_RANK_NONE, 1);
+    assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0)); /* nothing queues */
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_idle_worker_gets_half_of_what_queues),
+        cmocka_unit_test(what_is_soon_done_is_left_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
