@@ -128,6 +128,13 @@ static bool answer_of(const struct gw_message *message, struct answer *answer)
                                   .body = message->log_data.data,
                                   .end = message->log_data.end != 0};
         return true;
+    case GW_MESSAGE_synced:
+        *answer = (struct answer){.request = message->synced.request,
+                                  .code = message->synced.code,
+                                  .text = message->synced.text,
+                                  .number = message->synced.number,
+                                  .body = message->synced.value};
+        return true;
     case GW_MESSAGE_welcome:
         *answer = (struct answer){.request = GW_REQUEST_HELLO};
         return true;

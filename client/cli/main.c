@@ -21,6 +21,7 @@ const struct gw_cli_command gw_cli_commands[] = {
     {"cancel", "end jobs", gw_cli_cancel},
     {"explain", "why a job waits, or what it does", gw_cli_explain},
     {"data", "results under names: list, get, publish, rm, where", gw_cli_data},
+    {"sync", "semaphores, locks, events, variables, queues: list, delete", gw_cli_sync},
     {"worker", "list workers", gw_cli_worker},
     {"bench", "measure a private cluster", gw_cli_bench},
     {"new", "write a small project", gw_cli_new},

@@ -71,6 +71,8 @@ enum gw_sync_kind {
     GW_SYNC_QUEUE = 5,
 };
 
+#define GW_SYNC_VALUE_BYTES (768u << 10) /* of one value, at most */
+
 enum gw_sync_verb {
     GW_SYNC_OPEN = 1,    /* semaphore (number: leases), queue (number: bound) */
     GW_SYNC_ACQUIRE = 2, /* semaphore, lock */

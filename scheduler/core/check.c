@@ -6,6 +6,7 @@
 #include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/share.h"
+#include "scheduler/core/sync.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
 
@@ -316,6 +317,7 @@ void gw_sched_check(const struct gw_sched *sched)
     uint32_t jobs = 0, unended = 0, ended = 0;
     uint64_t ended_tasks = 0;
     check_workers(sched);
+    gw_sync_check(sched);
     for (struct gw_job *job = sched->first_job; job; job = job->next) {
         assert(!job->next || job->next->id > job->id);
         check_job(sched, job);

@@ -18,6 +18,8 @@ struct gw_gang_try;
 struct gw_end;
 struct gw_question;
 struct gw_event;
+struct gw_sync;
+struct gw_sync_waiter;
 struct gw_share;
 
 /* What is charged to a task. */

@@ -8,6 +8,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/share.h"
+#include "scheduler/core/sync.h"
 #include "scheduler/core/task.h"
 
 #include "graph/wire/codec.h"
@@ -331,6 +332,10 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
     }
     if (strcmp(what, "published") == 0) {
         *answer = gw_sched_query_published(sched);
+        return 0;
+    }
+    if (strcmp(what, "sync") == 0) {
+        *answer = gw_sync_query(sched);
         return 0;
     }
     if (strcmp(what, "workers") == 0) {

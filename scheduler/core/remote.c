@@ -10,6 +10,7 @@
 #include "scheduler/core/nested.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/share.h"
+#include "scheduler/core/sync.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
 
@@ -118,6 +119,7 @@ static void session_close(struct gw_sched *sched, struct gw_session *session)
                 GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
         gw_sched_abandon_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_SESSION});
     }
+    gw_sync_session_end(sched, session);
     GW_FACT(sched, session_closed, .session = session);
 }
 

@@ -26,6 +26,7 @@
 #include "scheduler/core/share.h"
 #include "scheduler/core/state.h"
 #include "scheduler/core/submission.h"
+#include "scheduler/core/sync.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/verdict.h"
 #include "scheduler/core/worker.h"
@@ -80,6 +81,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_strmap_deinit(&sched->published);
     gw_map_deinit(&sched->pures);
     gw_buffer_deinit(&sched->scratch);
+    gw_sync_deinit(sched);
     gw_map_deinit(&sched->remotes);
     gw_map_deinit(&sched->jobs);
     gw_map_deinit(&sched->gangs);
@@ -248,6 +250,9 @@ static int on_client_message(struct gw_sched *sched, struct gw_remote *remote,
     case GW_MESSAGE_log_read:
         gw_sched_on_log_read(sched, remote, &message->log_read);
         return 0;
+    case GW_MESSAGE_sync:
+        gw_sched_on_sync(sched, session, &message->sync);
+        return 0;
     case GW_MESSAGE_control:
         return gw_sched_gang_on_control(sched, remote, &message->control);
     case GW_MESSAGE_shutdown:
@@ -352,6 +357,7 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
         return on_message(sched, event);
     case GW_EVENT_TICK:
         gw_sched_workers_on_tick(sched);
+        gw_sync_on_tick(sched);
         gw_sched_gangs_on_tick(sched);
         gw_sched_delays_on_tick(sched);
         return 0;
@@ -415,6 +421,8 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
     uint64_t delay_ns = gw_sched_delays_deadline_ns(sched);
     if (delay_ns < deadline_ns)
         deadline_ns = delay_ns;
+    if (gw_sync_deadline_ns(sched) < deadline_ns)
+        deadline_ns = gw_sync_deadline_ns(sched);
     if (sched->shutting_down && !sched->exited && sched->shutdown_deadline_ns < deadline_ns)
         deadline_ns = sched->shutdown_deadline_ns;
     return deadline_ns;

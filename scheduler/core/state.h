@@ -127,10 +127,12 @@ struct gw_session {
     struct gw_map requests; /* of jobs whose last chunk has not come -> struct gw_job * */
     struct gw_map refused;  /* requests that were refused, of which more may be under way */
     struct gw_done_rows done;
-    bool dirty;           /* has rows to send */
-    struct gw_map shares; /* request -> struct gw_share * */
-    uint32_t attempt;     /* place of the attempt that it is inside of; GW_NONE: a client's */
-    uint64_t age;         /* of what it submits; 0: the jobs' own */
+    bool dirty;                          /* has rows to send */
+    struct gw_map shares;                /* request -> struct gw_share * */
+    struct gw_sync_waiter *sync_waiters; /* what it waits for */
+    struct gw_sync_lease *sync_leases;   /* what it holds */
+    uint32_t attempt; /* place of the attempt that it is inside of; GW_NONE: a client's */
+    uint64_t age;     /* of what it submits; 0: the jobs' own */
     uint32_t depth;
 };
 
@@ -599,7 +601,13 @@ struct gw_sched {
 
     GW_ARRAY(struct gw_delay) delays; /* a heap by due_ns */
 
-    struct gw_map questions;    /* relay -> struct gw_question * */
+    struct gw_map questions; /* relay -> struct gw_question * */
+
+    struct gw_strmap syncs; /* "uid kind name" -> struct gw_sync * */
+    struct gw_sync *first_sync, *last_sync;
+    struct gw_map sync_names;                         /* uid -> how many */
+    GW_ARRAY(struct gw_sync_waiter *) sync_deadlines; /* a heap */
+    uint64_t sync_bytes;
     struct gw_strmap published; /* "uid/name" -> struct gw_share * */
     struct gw_map pures;        /* digest.low -> struct gw_pure * */
     struct gw_pure *first_pure, *last_pure;

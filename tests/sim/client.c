@@ -224,7 +224,9 @@ static void on_act(struct sim *sim, void *arg)
     struct client *client = arg;
     if (!client->alive || client->quiet)
         return;
-    if (client->greeted)
+    if (client->greeted && sim_chance(sim, 15))
+        sim_sync_act(sim, client);
+    else if (client->greeted)
         act(sim, client);
     sim_plan(sim, MS + sim_below(sim, 40 * MS), on_act, client);
 }
@@ -454,6 +456,10 @@ void sim_client_take(struct sim *sim, struct client *client, const struct gw_mes
         answered(sim, client, message->held.request, GW_MESSAGE_held);
         sim_share_take(sim, client, &message->held);
         break;
+    case GW_MESSAGE_synced:
+        answered(sim, client, message->synced.request, GW_MESSAGE_synced);
+        sim_sync_take(sim, client, &message->synced);
+        break;
     case GW_MESSAGE_log_data:
         answered(sim, client, message->log_data.request, GW_MESSAGE_log_data);
         break;
@@ -487,6 +493,7 @@ void sim_client_start(struct sim *sim, struct client *client)
 void sim_client_closed(struct sim *sim, struct client *client)
 {
     client->alive = false;
+    sim_sync_end(sim, client);
     client->conn = NULL;
     if (client->work)
         sim_nested_told(sim, client);
@@ -497,6 +504,7 @@ void sim_client_kill(struct sim *sim, struct client *client)
     if (!client->alive || !client->conn)
         return;
     client->alive = false;
+    sim_sync_end(sim, client);
     struct conn *conn = client->conn;
     client->conn = NULL;
     sim_close(sim, conn, 1);
@@ -508,6 +516,8 @@ void sim_client_finish(struct sim *sim, struct client *client)
     client->quiet = true;
     if (!client->alive)
         return;
+    while (client->leases > 0)
+        sim_sync_release(sim, client);
     for (size_t i = 0; i < client->jobs.count; i++) {
         struct sim_job *job = client->jobs.items[i];
         while (job->sent < job->work.count && !job->rejected)
@@ -545,6 +555,7 @@ void sim_client_free(struct sim *sim, struct client *client)
 {
     (void)sim;
     gw_map_deinit(&client->calls);
+    gw_map_deinit(&client->syncing);
     gw_map_deinit(&client->fetching);
     gw_map_deinit(&client->retrying);
     sim_shares_free(client);

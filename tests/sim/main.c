@@ -32,6 +32,7 @@ static const struct {
     {"early-release", "a result is released while somebody needs it"},
     {"failure-stops", "a failure does not reach what depends on it"},
     [60] = {"heir-runs", "what a failed task was to feed at its worker runs all the same"},
+    [91] = {"dead-holder", "a session that ends keeps its leases"},
     [90] = {"credited-twice", "a task that waited gives its slots back again when it goes on"},
     [121] = {"arguments-ignored", "pure tasks with different arguments share a result"},
     [122] = {"users-shared", "pure tasks of different users share a result"},

@@ -79,7 +79,12 @@ enum {
     X(OVERDRAWN, "task went on where no slot was free")                                            \
     X(BLOCKED_DEATH, "task died while it waited")                                                  \
     X(TOO_MANY_WAIT, "too many tasks waited on a worker")                                          \
-    X(LEFT, "task left what it had submitted")
+    X(LEFT, "task left what it had submitted")                                                     \
+    X(LEASE, "lease taken")                                                                        \
+    X(HOLDER_DEATH, "holder of a lease died")                                                      \
+    X(SYNC_TIMEOUT, "waited in vain")                                                              \
+    X(GOT, "value taken from a queue")                                                             \
+    X(SIGNALLED, "event awaited")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -259,6 +264,10 @@ struct share {
 struct client {
     struct sim *sim;
     uint32_t number, uid;
+    struct gw_map syncing; /* request -> kind << 8 | verb */
+    uint32_t leases;       /* that it was told it holds, and has not released */
+    uint64_t version;      /* of the variable, that it was told last */
+    bool opened, opened_queue, ended;
     struct process *process;    /* that it is inside of; NULL: of none, or that has ended */
     struct work *work;          /* that the process executes */
     uint64_t epoch;             /* of the process */
@@ -306,6 +315,8 @@ struct sim {
     struct client clients[CLIENTS_MAX];
     uint32_t client_count;
     GW_ARRAY(struct client *) insiders; /* clients inside of tasks, also those that have ended */
+    uint64_t next_put;                  /* values put into the queue */
+    struct gw_map got;                  /* those that were given out */
     uint32_t lent_max;                  /* of every worker; 0: what is usual */
     GW_ARRAY(struct work *) work;       /* by id - 1 */
     GW_ARRAY(struct sim_job *) jobs;
@@ -415,6 +426,13 @@ bool sim_shares_settled(const struct client *client);
 /* sim_published_tokens counts the published values that lie in descriptors of the scheduler. */
 size_t sim_published_tokens(struct sim *sim);
 void sim_shares_free(struct client *client);
+
+/* -- sync.c: semaphores, queues, variables, events */
+void sim_sync_act(struct sim *sim, struct client *client);
+void sim_sync_acquire(struct sim *sim, struct client *client);
+void sim_sync_release(struct sim *sim, struct client *client);
+void sim_sync_take(struct sim *sim, struct client *client, const struct gw_msg_synced *synced);
+void sim_sync_end(struct sim *sim, struct client *client);
 
 /* -- nested.c: tasks that submit tasks */
 /* sim_nested_begin has the task of a process ask for a client, and tells whether it does: then its

@@ -191,6 +191,8 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
         conn = sim_conn_of(sim, SIDE_SCHED, NULL, effect->peer.id, &end);
         if (conn && effect->type == GW_EFFECT_SEND && conn->ends[1].side == SIDE_CLIENT)
             check_told(sim, conn->ends[1].client, &effect->message);
+        if (conn && effect->type == GW_EFFECT_CLOSE && conn->ends[1].side == SIDE_CLIENT)
+            sim_sync_end(sim, conn->ends[1].client); /* what it holds is others' from now on */
         if (conn && effect->type == GW_EFFECT_SEND)
             sim_send(sim, conn, end, effect);
         else if (conn)
@@ -429,6 +431,7 @@ void sim_run(uint64_t seed, bool log)
     gw_array_deinit(&sim->effects.list);
     gw_arena_deinit(&sim->effects.arena);
     gw_array_deinit(&sim->sched_tokens);
+    gw_map_deinit(&sim->got);
     gw_map_deinit(&sim->contents);
     gw_map_deinit(&sim->sizes);
     free(sim);

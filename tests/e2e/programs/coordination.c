@@ -1,0 +1,338 @@
+/* Coordination between clients and tasks, against a running cluster; a function a subject, asserts
+ * inside. Arguments: the subject, and a fifo on which tasks say that they are there. */
+#include <gangway/gangway.h>
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND UINT64_C(1000000000)
+
+static struct gw_client *client;
+static struct gw_error error;
+static const char *fifo;
+
+static void well(int rc)
+{
+    if (rc < 0)
+        gw_error_exit(&error);
+}
+
+static int64_t number_of(struct gw_value *value)
+{
+    int64_t n;
+    well(gw_value_get_i64(value, &n, &error));
+    gw_value_unref(value);
+    return n;
+}
+
+static void say(const char *path, const char *what)
+{
+    FILE *file = fopen(path, "w");
+    assert(file);
+    fprintf(file, "%s %d\n", what, (int)getpid());
+    fclose(file);
+}
+
+/* -- Task functions ------------------------------------------------------------------------------
+ */
+
+/* Raises a variable by one, `n` times, under a lock: no raise may be lost. */
+static int raise_locked(struct gw_task *task)
+{
+    struct gw_error *why = gw_task_error(task);
+    struct gw_client *own = gw_task_client(task, why);
+    int64_t n, x;
+    if (!own || gw_task_arg_i64(task, 0, &n) < 0)
+        return why->code;
+    for (int64_t i = 0; i < n; i++) {
+        struct gw_variable variable;
+        int rc = gw_lock_acquire(own, "counter", UINT64_MAX, why);
+        if (rc == 0)
+            rc = gw_variable_get(own, "count", UINT64_MAX, &variable, why);
+        if (rc == 0) {
+            (void)gw_value_get_i64(variable.value, &x, NULL);
+            gw_value_unref(variable.value);
+            struct gw_value *next = gw_i64(x + 1);
+            rc = gw_variable_set(own, "count", next, NULL, why);
+            gw_value_unref(next);
+        }
+        if (rc == 0)
+            rc = gw_lock_release(own, "counter", why);
+        if (rc < 0)
+            return rc;
+    }
+    return gw_task_return(task, gw_nil());
+}
+GW_TASK(raise_locked);
+
+/* Raises it without a lock, by comparing versions. */
+static int raise_compared(struct gw_task *task)
+{
+    struct gw_error *why = gw_task_error(task);
+    struct gw_client *own = gw_task_client(task, why);
+    int64_t n, x;
+    if (!own || gw_task_arg_i64(task, 0, &n) < 0)
+        return why->code;
+    for (int64_t i = 0; i < n;) {
+        struct gw_variable variable;
+        if (gw_variable_get(own, "count", UINT64_MAX, &variable, why) < 0)
+            return why->code;
+        (void)gw_value_get_i64(variable.value, &x, NULL);
+        gw_value_unref(variable.value);
+        struct gw_value *next = gw_i64(x + 1);
+        int rc = gw_variable_replace(own, "count", variable.version, next, NULL, why);
+        gw_value_unref(next);
+        if (rc < 0 && rc != GW_EAGAIN)
+            return rc;
+        i += rc == 0;
+    }
+    return gw_task_return(task, gw_nil());
+}
+GW_TASK(raise_compared);
+
+/* Puts 0 to n - 1 into a queue and closes it; it has room for few. */
+static int produce(struct gw_task *task)
+{
+    struct gw_error *why = gw_task_error(task);
+    struct gw_client *own = gw_task_client(task, why);
+    int64_t n;
+    if (!own || gw_task_arg_i64(task, 0, &n) < 0)
+        return why->code;
+    for (int64_t i = 0; i < n; i++) {
+        struct gw_value *value = gw_i64(i);
+        int rc = gw_queue_put(own, "work", value, UINT64_MAX, why);
+        gw_value_unref(value);
+        if (rc < 0)
+            return rc;
+    }
+    return gw_queue_close(own, "work", why);
+}
+GW_TASK(produce);
+
+/* Sums what it gets until the queue is closed. */
+static int consume(struct gw_task *task)
+{
+    struct gw_error *why = gw_task_error(task);
+    struct gw_client *own = gw_task_client(task, why);
+    int64_t sum = 0, n;
+    if (!own)
+        return why->code;
+    for (;;) {
+        struct gw_value *values[5];
+        struct gw_queue_batch batch = {.values = values, .max = 5};
+        int rc = gw_queue_get_many(own, "work", UINT64_MAX, &batch, why);
+        if (rc == GW_ECLOSED)
+            return gw_task_return(task, gw_i64(sum));
+        if (rc < 0)
+            return rc;
+        for (uint32_t i = 0; i < batch.count; i++) {
+            (void)gw_value_get_i64(values[i], &n, NULL);
+            gw_value_unref(values[i]);
+            sum += n;
+        }
+    }
+}
+GW_TASK(consume);
+
+/* Takes the semaphore "gate", says so, and dies, hangs or returns with it. */
+static int hold(struct gw_task *task)
+{
+    struct gw_error *why = gw_task_error(task);
+    struct gw_client *own = gw_task_client(task, why);
+    const char *path, *how;
+    if (!own || gw_task_arg_str(task, 0, &path) < 0 || gw_task_arg_str(task, 1, &how) < 0 ||
+        gw_semaphore_acquire(own, "gate", UINT64_MAX, why) < 0)
+        return why->code;
+    if (strcmp(how, "returns") == 0)
+        return gw_task_return(task, gw_nil());
+    say(path, "holds");
+    for (;;)
+        pause();
+}
+GW_TASK(hold);
+
+/* -- Subjects ------------------------------------------------------------------------------------
+ */
+
+static void test_counter(void)
+{
+    struct gw_future *futures[6];
+    struct gw_value *values[6], *zero = gw_i64(0);
+    uint64_t version;
+    well(gw_variable_set(client, "count", zero, &version, &error));
+    gw_value_unref(zero);
+    assert(version == 1);
+    for (int i = 0; i < 3; i++)
+        well(gw_submit(client, &futures[i], &error, raise_locked, NULL, gw_i64(20)));
+    well(gw_gather(client, futures, 3, values, &error));
+    for (int i = 3; i < 6; i++)
+        well(gw_submit(client, &futures[i], &error, raise_compared, NULL, gw_i64(20)));
+    well(gw_gather(client, futures + 3, 3, values + 3, &error));
+    for (int i = 0; i < 6; i++) {
+        gw_value_unref(values[i]);
+        gw_future_release(futures[i]);
+    }
+    struct gw_variable variable;
+    well(gw_variable_get(client, "count", 0, &variable, &error));
+    assert(variable.version == 121);
+    assert(number_of(variable.value) == 120);
+    well(gw_sync_delete(client, "variable", "count", &error));
+}
+
+static void test_queue(void)
+{
+    struct gw_future *futures[3];
+    well(gw_queue_open(client, "work", 7, &error));
+    int rc = gw_queue_open(client, "work", 8, &error);
+    assert(rc == GW_EEXIST);
+    well(gw_submit(client, &futures[0], &error, consume, NULL));
+    well(gw_submit(client, &futures[1], &error, consume, NULL));
+    well(gw_submit(client, &futures[2], &error, produce, NULL, gw_i64(300)));
+    int64_t sum = 0;
+    for (int i = 0; i < 3; i++) {
+        struct gw_value *value;
+        well(gw_future_get(futures[i], 0, &value, &error));
+        if (i < 2)
+            sum += number_of(value);
+        else
+            gw_value_unref(value);
+        gw_future_release(futures[i]);
+    }
+    assert(sum == 300 * 299 / 2);
+    struct gw_value *none;
+    rc = gw_queue_get(client, "work", UINT64_MAX, &none, &error);
+    assert(rc == GW_ECLOSED);
+    well(gw_sync_delete(client, "queue", "work", &error));
+}
+
+/* A lease goes with its holder: one that returned, one that is killed (by the test), a client that
+ * closed. */
+static void test_holders(void)
+{
+    struct gw_future *future;
+    struct gw_value *value;
+    struct gw_client *other;
+    well(gw_semaphore_open(client, "gate", 1, &error));
+    well(gw_submit(client, &future, &error, hold, NULL, gw_str(fifo), gw_str("returns")));
+    well(gw_future_get(future, 0, &value, &error));
+    gw_value_unref(value);
+    gw_future_release(future);
+
+    well(gw_client_open(NULL, &other, &error));
+    well(gw_semaphore_acquire(other, "gate", 30 * SECOND, &error));
+    int rc = gw_semaphore_acquire(client, "gate", 0, &error);
+    assert(rc == GW_ETIMEDOUT);
+    rc = gw_semaphore_acquire(client, "gate", SECOND / 100, &error);
+    assert(rc == GW_ETIMEDOUT);
+    rc = gw_semaphore_release(client, "gate", &error);
+    assert(rc == GW_EINVAL);
+    gw_client_close(other);
+
+    static const struct gw_task_options once = {.name = "holder"};
+    well(gw_semaphore_acquire(client, "gate", 30 * SECOND, &error));
+    well(gw_submit(client, &future, &error, hold, &once, gw_str(fifo), gw_str("hangs")));
+    well(gw_semaphore_release(client, "gate", &error));
+    puts("holder"); /* the test kills it as often as it comes */
+    fflush(stdout);
+    rc = gw_future_get(future, 0, &value, &error);
+    assert(rc == GW_ECRASHED);
+    gw_future_release(future);
+    well(gw_semaphore_acquire(client, "gate", 30 * SECOND, &error));
+    well(gw_semaphore_release(client, "gate", &error));
+    well(gw_sync_delete(client, "semaphore", "gate", &error));
+}
+
+static void test_events(void)
+{
+    int rc = gw_event_wait(client, "go", SECOND / 100, &error);
+    assert(rc == GW_ETIMEDOUT);
+    well(gw_event_set(client, "go", &error));
+    well(gw_event_wait(client, "go", 0, &error));
+    well(gw_event_clear(client, "go", &error));
+    rc = gw_event_wait(client, "go", 0, &error);
+    assert(rc == GW_ETIMEDOUT);
+    struct gw_value *all;
+    well(gw_client_query(client, "sync", NULL, &all, &error));
+    assert(gw_value_count(all) == 0); /* a cleared event takes no room */
+    gw_value_unref(all);
+}
+
+static void test_wrong(void)
+{
+    char name[400];
+    memset(name, 'a', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    int rc = gw_lock_acquire(client, name, 0, &error);
+    assert(rc == GW_EINVAL);
+    rc = gw_lock_acquire(client, "", 0, &error);
+    assert(rc == GW_EINVAL);
+    rc = gw_lock_acquire(client, "a\nb", 0, &error);
+    assert(rc == GW_EINVAL);
+    rc = gw_lock_release(client, "nobody's", &error);
+    assert(rc == GW_EINVAL && strstr(error.text, "there is none"));
+    rc = gw_semaphore_acquire(client, "unknown", 0, &error);
+    assert(rc == GW_ENOENT && strstr(error.text, "gw_semaphore_open"));
+    rc = gw_semaphore_open(client, "none", 0, &error);
+    assert(rc == GW_EINVAL);
+    rc = gw_sync_delete(client, "mutex", "m", &error);
+    assert(rc == GW_EINVAL);
+    rc = gw_sync_delete(client, "queue", "m", &error);
+    assert(rc == GW_ENOENT);
+    char *large = calloc(1, 1 << 20);
+    assert(large);
+    struct gw_value *value = gw_bytes_copy(large, 1 << 20);
+    free(large);
+    rc = gw_variable_set(client, "large", value, NULL, &error);
+    assert(rc == GW_ELIMIT && strstr(error.text, "publish"));
+    gw_value_unref(value);
+    for (int i = 0; i < 10000; i++) {
+        snprintf(name, sizeof name, "many %d", i);
+        well(gw_queue_open(client, name, 1, &error));
+    }
+    rc = gw_queue_open(client, "one more", 1, &error);
+    assert(rc == GW_ELIMIT && strstr(error.text, "gangway sync list"));
+    for (int i = 0; i < 10000; i++) {
+        snprintf(name, sizeof name, "many %d", i);
+        well(gw_sync_delete(client, "queue", name, &error));
+    }
+}
+
+/* Waits for what never comes: the test deletes it. */
+static void test_deleted(void)
+{
+    well(gw_semaphore_open(client, "stuck", 1, &error));
+    well(gw_semaphore_acquire(client, "stuck", 0, &error));
+    puts("stuck");
+    fflush(stdout);
+    int rc = gw_semaphore_acquire(client, "stuck", UINT64_MAX, &error);
+    assert(rc == GW_ECANCELLED);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } subjects[] = {
+        {"counter", test_counter}, {"queue", test_queue}, {"holders", test_holders},
+        {"events", test_events},   {"wrong", test_wrong}, {"deleted", test_deleted},
+    };
+    gw_init(&argc, &argv);
+    assert(argc == 3);
+    fifo = argv[2];
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+        if (strcmp(argv[1], subjects[i].name) != 0)
+            continue;
+        if (gw_client_open(NULL, &client, &error) < 0)
+            gw_error_exit(&error);
+        subjects[i].run();
+        gw_client_close(client);
+        printf("%s: well\n", argv[1]);
+        return 0;
+    }
+    return 2;
+}

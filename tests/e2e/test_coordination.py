@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Semaphores, locks, events, variables and queues, between clients and tasks that wait for each
+other on fewer slots than wait; see programs/coordination.c."""
+import os
+import signal
+
+import e2e
+
+COORDINATION = os.path.join(e2e.BUILD, "bin", "coordination")
+
+
+class Coordination(e2e.Case):
+    def subject(self, name):
+        self.up("--slots", "1")
+        done = self.run_program(COORDINATION, name, self.fifo())
+        self.assertEqual(done.stdout, f"{name}: well\n")
+        self.assertEqual(self.gangway_json("sync", "list"), [])
+
+    def test_no_raise_is_lost(self):
+        self.subject("counter")
+
+    def test_producer_and_consumers_on_one_slot(self):
+        self.subject("queue")
+
+    def test_events(self):
+        self.subject("events")
+
+    def test_wrong_input(self):
+        self.subject("wrong")
+
+    def test_holders_that_die_let_go(self):
+        self.up("--slots", "1")
+        lines = e2e.Lines(self.fifo())
+        self.addCleanup(lines.close)
+        process = self.start(COORDINATION, "holders", lines.path)
+        process.wait_output("^holder$")
+        for _ in range(3):  # a task may crash three times
+            who, pid = lines.next().split()
+            self.assertEqual(who, "holds")
+            gate = self.gangway_json("sync", "list")
+            self.assertEqual([(row["name"], row["state"]) for row in gate],
+                             [("gate", "1 of 1 held")])
+            self.assertIn("task 0 of job", gate[0]["holder"])
+            os.kill(int(pid), signal.SIGKILL)
+        self.assertEqual(process.wait(), 0, process.text)
+
+    def test_client_killed_lets_go(self):
+        self.up("--slots", "1")
+        process = self.start(COORDINATION, "deleted", self.fifo())
+        process.wait_output("^stuck$")
+        process.kill()
+        process.wait()
+        # The next one opens the same semaphore and gets its only lease.
+        again = self.start(COORDINATION, "deleted", self.fifo("again"))
+        again.wait_output("^stuck$")
+        row, = self.gangway_json("sync", "list")
+        self.assertEqual((row["kind"], row["name"], len(row["holders"])), ("semaphore", "stuck", 1))
+        listed = self.gangway("sync", "list").stdout
+        self.assertRegex(listed, r"semaphore +stuck +1 of 1 held")
+        self.gangway("sync", "delete", "semaphore", "stuck")
+        self.assertEqual(again.wait(), 0, again.text)
+        self.gangway("sync", "delete", "semaphore", "stuck", rc=2)
+        self.gangway("sync", rc=2)
+
+
+if __name__ == "__main__":
+    e2e.main()
