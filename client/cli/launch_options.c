@@ -39,6 +39,10 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
         {"cwd", 'C', GW_OPTION_TEXT, &launch->cwd, "DIR", "where it runs (default: here)"},
         {"wall", 0, GW_OPTION_DURATION, &task->wall_ns, "TIME",
          "killed when it runs longer (exit code 124)"},
+        {"progress-limit", 0, GW_OPTION_DURATION, &task->progress_ns, "TIME",
+         "killed when it writes nothing for longer\n(exit code 124)"},
+        {"annotate", 0, GW_OPTION_TEXTS, &launch->annotations, "NAME=VALUE",
+         "for listings (`gangway jobs --where`);\nmay be given many times"},
         {"grace", 0, GW_OPTION_DURATION, &task->grace_ns, "TIME",
          "from SIGTERM to SIGKILL (default: 10s)"},
         {"fail-grace", 0, GW_OPTION_DURATION, &task->fail_grace_ns, "TIME",
@@ -87,6 +91,20 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
     table->rows[ROWS + (launch->gang ? 0 : MANY)] = (struct gw_option){0};
 }
 
+/* "a,b,c", to be freed; NULL, and a text was printed, when out of memory. */
+static char *join(const struct gw_option_texts *texts)
+{
+    size_t bytes = 1, used = 0;
+    for (size_t i = 0; i < texts->count; i++)
+        bytes += strlen(texts->items[i]) + 1;
+    char *all = calloc(1, bytes);
+    if (!all)
+        fprintf(stderr, "gangway: out of memory\n");
+    for (size_t i = 0; all && i < texts->count; i++)
+        used += (size_t)snprintf(all + used, bytes - used, "%s%s", i ? "," : "", texts->items[i]);
+    return all;
+}
+
 /* What one option alone does not show; false, and a text was printed, when it is wrong. */
 static bool check(struct gw_launch_options *launch, const char *command)
 {
@@ -127,6 +145,9 @@ static bool check(struct gw_launch_options *launch, const char *command)
         task->workers_prefer = true;
     }
     task->gpus_per_rank = (int32_t)launch->gpus;
+    if (launch->annotations.count && !(launch->annotated = join(&launch->annotations)))
+        return false;
+    task->annotations = launch->annotated;
     return true;
 }
 
@@ -167,6 +188,8 @@ bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int arg
 void gw_launch_options_deinit(struct gw_launch_options *options)
 {
     free(options->env.items);
+    free(options->annotations.items);
+    free(options->annotated);
 }
 
 int gw_launch_options_env(const struct gw_launch_options *options, const char ***env)

@@ -18,7 +18,8 @@ struct gw_launch_options {
     /* As they were typed. */
     uint32_t gpus;
     const char *prefer;
-    struct gw_option_texts env;
+    struct gw_option_texts env, annotations;
+    char *annotated; /* as one list; owned */
 };
 
 /* gw_launch_options_init reads argv; gang: as `dispatch` does, else as `submit`. True: go on, and

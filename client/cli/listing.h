@@ -10,6 +10,7 @@ struct gw_listing {
     const struct gw_column *columns;
     const char *none; /* said when the list is empty */
     bool single;      /* the answer is one dict, not a list */
+    bool where;       /* --where NAME=VALUE narrows it, by annotations */
 };
 
 /* gw_listing_run is the whole subcommand; gives the exit code. */

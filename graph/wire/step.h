@@ -26,6 +26,7 @@ enum gw_event_type {
     GW_EVENT_LEASED,  /* worker, answers LEASE: `number` the attempt; code the port, text its
                          address,  tokens[0] the segment; or a negative code with its text */
     GW_EVENT_SHUTDOWN, /* worker: end everything, then EXIT */
+    GW_EVENT_MEASURED, /* worker, answers MEASURE: what process `number` has written, `bytes` */
 };
 
 /* The worker's peers. SCHEDULER is opened before `welcome`, which comes as a message. RUNNER:
@@ -39,6 +40,7 @@ struct gw_event {
     uint64_t wall_ns; /* since 1970; only shown to people */
     gw_peer peer;
     uint64_t number;
+    uint64_t bytes;
     uint64_t seed;
     uint32_t role; /* enum gw_role */
     uint32_t uid;
@@ -66,6 +68,8 @@ enum gw_effect_type {
     GW_EFFECT_LINK,    /* worker: open a connection to the scheduler for rank `count` of attempt
                           `number`, say hello on it, and send `message`, a task_linked, to `peer`
                           with its descriptor, or with the code and text of why there is none */
+    GW_EFFECT_MEASURE, /* worker: how much output has what process `number` executes; answered by
+                          MEASURED */
 };
 
 /* Everything that an effect points to lies in the effects' arena, or in the core, and is valid

@@ -5,6 +5,7 @@
  * to the append list of the task that they wait for. */
 #include "scheduler/core/chunk.h"
 
+#include "scheduler/core/annotation.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
@@ -106,7 +107,9 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
         return gw_error_set(error, GW_EINFEASIBLE, "a gang of %u ranks: %d are the most",
                             spec->ranks, GW_RANKS_MAX);
     struct gw_shape shape;
-    int rc = gw_sched_shape_of_spec(spec, &shape, error);
+    int rc = gw_sched_annotation_check(spec, error);
+    if (rc == 0)
+        rc = gw_sched_shape_of_spec(spec, &shape, error);
     if (rc < 0)
         return rc;
     rc = gw_sched_infeasible(sched, &shape, error);

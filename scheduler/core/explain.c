@@ -165,6 +165,8 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     if (job->tasks.state[row] == GW_TASK_HANDED)
         say(text, ", behind %u task%s that it waits for", job->tasks.waiting[row],
             job->tasks.waiting[row] == 1 ? "" : "s");
+    if (job->progress && job->progress->index == row)
+        say(text, "; it says: %.0f%% %s", job->progress->fraction * 100, job->progress->text);
 }
 
 /* A text that names the task itself says so once. */
@@ -263,4 +265,7 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
     default:
         explain_ended(job, row, &text);
     }
+    const char *annotations = job->specs.items[job->tasks.spec[row]].message.annotations;
+    if (*annotations)
+        say(&text, " (%s)", annotations);
 }

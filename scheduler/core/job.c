@@ -306,6 +306,7 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     gw_buffer_deinit(&job->content);
     gw_arena_deinit(&job->arena);
     free(job->metric_name);
+    free(job->progress);
     free(job->name);
     free(job->user);
     free(job);
@@ -320,6 +321,20 @@ void gw_sched_apply_job_forgotten(struct gw_sched *sched, const struct gw_fact_j
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     gw_sched_job_free(sched, job);
+}
+
+void gw_sched_apply_progress_seen(struct gw_sched *sched, const struct gw_fact_progress_seen *fact)
+{
+    struct gw_job *job = fact->job;
+    (void)sched;
+    if (!job->progress) {
+        job->progress = malloc(sizeof *job->progress);
+        GW_MUST_PTR(job->progress);
+    }
+    double fraction = fact->progress->fraction;
+    job->progress->index = fact->index;
+    job->progress->fraction = fraction >= 0 ? (fraction <= 1 ? fraction : 1) : 0; /* NaN: 0 */
+    (void)snprintf(job->progress->text, sizeof job->progress->text, "%s", fact->progress->text);
 }
 
 void gw_sched_apply_metric_seen(struct gw_sched *sched, const struct gw_fact_metric_seen *fact)

@@ -4,6 +4,7 @@
  * named number of rows, newest jobs first, and say so with "truncated". */
 #include "scheduler/core/query.h"
 
+#include "scheduler/core/annotation.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/range.h"
@@ -52,6 +53,19 @@ static uint32_t ranks_of(const struct gw_job *job)
     return most;
 }
 
+static struct gw_value *describe_progress(const struct gw_progress *progress)
+{
+    char shown[sizeof progress->text + 8];
+    struct gw_value *dict = gw_dict();
+    (void)snprintf(shown, sizeof shown, "%.0f%%%s%s", progress->fraction * 100,
+                   *progress->text ? " " : "", progress->text);
+    set_u64(dict, "index", progress->index);
+    set(dict, "fraction", gw_f64(progress->fraction));
+    set(dict, "text", gw_str(progress->text));
+    set(dict, "shown", gw_str(shown));
+    return dict;
+}
+
 static struct gw_value *describe_job(const struct gw_sched *sched, const struct gw_job *job)
 {
     struct gw_value *dict = gw_dict();
@@ -76,6 +90,9 @@ static struct gw_value *describe_job(const struct gw_sched *sched, const struct 
         set(metric, "value", gw_f64(job->metric_value));
         set(dict, "metric", metric);
     }
+    if (job->progress)
+        set(dict, "progress", describe_progress(job->progress));
+    set(dict, "annotations", gw_sched_annotations(job, 0, (uint32_t)job->specs.count));
     if (job->first_failure && gw_sched_job_shown_ended(sched, job)) {
         set(dict, "code", gw_i64(job->first_failure->code));
         set(dict, "exit_code", gw_i64(job->first_failure->exit_code));
@@ -99,6 +116,7 @@ static struct gw_value *describe_task(const struct gw_job *job, uint32_t row)
     set_u64(dict, "attempt", tasks->attempt[row]);
     set_u64(dict, "worker", tasks->worker[row]);
     set_u64(dict, "ranks", job->specs.items[tasks->spec[row]].message.ranks);
+    set(dict, "annotations", gw_sched_annotations(job, tasks->spec[row], 1));
     const struct gw_failure *failure = gw_sched_failure_of(job, row);
     if (failure) {
         set(dict, "code",
@@ -146,7 +164,7 @@ static struct gw_value *query_status(const struct gw_sched *sched)
     return dict;
 }
 
-static struct gw_value *query_jobs(const struct gw_sched *sched)
+static struct gw_value *query_jobs(const struct gw_sched *sched, const struct gw_value *where)
 {
     struct gw_value *list = gw_list();
     uint32_t rows = 0;
@@ -157,6 +175,8 @@ static struct gw_value *query_jobs(const struct gw_sched *sched)
             continue; /* a value that somebody scattered is no work */
         if (job->tasks.count == 0)
             continue; /* nor is a job that was taken back before it had a task */
+        if (where && !gw_sched_annotated(job, where))
+            continue;
         GW_MUST(gw_list_push(list, describe_job(sched, job)));
         rows++;
     }
@@ -327,7 +347,10 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
         return 0;
     }
     if (strcmp(what, "jobs") == 0) {
-        *answer = query_jobs(sched);
+        const struct gw_value *where = arguments ? gw_value_find(arguments, "where") : NULL;
+        if (where && gw_value_type(where) != GW_DICT)
+            return gw_error_set(error, GW_EINVAL, "\"where\" is no dict of texts");
+        *answer = query_jobs(sched, where);
         return 0;
     }
     if (strcmp(what, "published") == 0) {

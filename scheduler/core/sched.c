@@ -284,6 +284,17 @@ static void on_metric(struct gw_sched *sched, const struct gw_worker *worker,
         GW_FACT(sched, metric_seen, .job = sched->attempts.items[slot].job, .metric = metric);
 }
 
+static void on_progress(struct gw_sched *sched, const struct gw_worker *worker,
+                        const struct gw_msg_progress *progress)
+{
+    uint32_t slot = gw_sched_attempt_slot(sched, worker, progress->attempt, progress->rank);
+    if (slot == GW_NONE)
+        slot = gw_sched_gang_slot(sched, worker, progress->attempt, progress->rank);
+    if (slot != GW_NONE)
+        GW_FACT(sched, progress_seen, .job = sched->attempts.items[slot].job,
+                .index = sched->attempts.items[slot].index, .progress = progress);
+}
+
 static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
                              const struct gw_message *message)
 {
@@ -317,6 +328,9 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
         return 0;
     case GW_MESSAGE_metric:
         on_metric(sched, worker, &message->metric);
+        return 0;
+    case GW_MESSAGE_progress:
+        on_progress(sched, worker, &message->progress);
         return 0;
     case GW_MESSAGE_heartbeat:
         gw_sched_worker_on_heartbeat(sched, worker, &message->heartbeat);

@@ -215,6 +215,13 @@ struct gw_delay {
     uint16_t tries;
 };
 
+/* How far a task says that it is. */
+struct gw_progress {
+    uint32_t index;
+    double fraction; /* 0 to 1 */
+    char text[201];
+};
+
 /* Where an attempt ran that is not a task's only one, or a rank of a gang. */
 struct gw_place {
     uint64_t attempt;
@@ -308,6 +315,7 @@ struct gw_job {
     int64_t metric_step;
     double metric_value;
     char *metric_name;
+    struct gw_progress *progress; /* what a task of it said last; NULL: nothing */
 };
 
 /* A row, named from anywhere. */

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""What tasks ask for, from a shell: named resources, workers, pauses before a further try."""
+"""What tasks ask for, from a shell and from C (programs/options.c): named resources, workers,
+pauses before a further try, progress limits, annotations."""
+import os
 import re
 
 import e2e
+
+PROGRAM = os.path.join(e2e.BUILD, "bin", "options")
 
 
 class Options(e2e.Case):
@@ -67,6 +71,43 @@ class Options(e2e.Case):
         self.gangway("cancel", job)
         self.assertIn("cancelled", self.gangway("wait", job, rc=130).stderr)
         self.assert_idle()
+
+
+    def subject(self, name):
+        self.assertEqual(self.run_program(PROGRAM, name).stdout, f"{name}: well\n")
+
+    def test_silence_in_c(self):
+        self.subject("silence")
+
+    def test_progress_in_c(self):
+        self.subject("progress")
+
+    def test_steps_of_all_ranks_in_c(self):
+        self.subject("steps")
+
+    def test_silence_of_commands(self):
+        said = self.gangway("submit", "--progress-limit", "200ms", "--", "sh", "-c",
+                            "echo last words; exec tail -f /dev/null", rc=124)
+        self.assertIn("progress limit of 0.2 s", said.stderr)
+        self.assertEqual(said.stdout, "last words\n")
+        spin = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); echo $i; done"
+        self.gangway("submit", "-q", "--progress-limit", "150ms", "--", "sh", "-c", spin)
+
+    def test_annotations(self):
+        self.up("--slots", "1")
+        for team in ("north", "south"):
+            job = self.gangway("submit", "-d", "--annotate", f"team={team}", "--annotate",
+                               "note=a b=c", "--", "true").stdout.strip()
+            self.gangway("wait", job)
+        jobs = self.gangway_json("jobs", "--where", "team=north")
+        self.assertEqual([j["annotations"] for j in jobs], [{"note": "a b=c", "team": "north"}])
+        self.assertEqual(len(self.gangway_json("jobs", "--where", "note=a b=c")), 2)
+        self.assertEqual(self.gangway_json("jobs", "--where", "team=north", "--where", "note=x"),
+                         [])
+        self.assertIn("(team=south,note=a b=c)", self.gangway("explain", "last").stdout)
+        said = self.gangway("submit", "--annotate", "nothing", "--", "true", rc=2).stderr
+        self.assertIn("annotations: \"nothing\" is not NAME=VALUE", said)
+        self.assertIn("NAME=VALUE", self.gangway("jobs", "--where", "x", rc=2).stderr)
 
 
 if __name__ == "__main__":

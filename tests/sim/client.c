@@ -320,6 +320,8 @@ static void take_failed(struct sim *sim, struct client *client, const struct gw_
     SIM_CHECK(sim, *failed->text, "a failure without a text");
     if (share)
         return;
+    if (strstr(failed->text, "silent"))
+        sim_fault(sim, FAULT_SILENT);
     work->told = TOLD_FAILED;
     work->code = failed->code;
     take_of_range(sim, client, work);

@@ -37,7 +37,7 @@ static void set_tick(struct sim *sim, struct host *host)
 struct answer {
     struct host *host;
     uint64_t incarnation, number;
-    uint32_t type; /* GW_EVENT_PROGRAM or LEASED */
+    uint32_t type; /* GW_EVENT_PROGRAM, LEASED or MEASURED */
     uint8_t hash[32];
 };
 
@@ -49,7 +49,9 @@ static void on_answer(struct sim *sim, void *arg)
         return;
     struct gw_event event = {.type = answer.type, .number = answer.number};
     uint64_t token;
-    if (answer.type == GW_EVENT_PROGRAM) {
+    if (answer.type == GW_EVENT_MEASURED) {
+        event.bytes = sim_process_output(sim, answer.host, answer.number);
+    } else if (answer.type == GW_EVENT_PROGRAM) {
         event.hash = (struct gw_bin){answer.hash, sizeof answer.hash};
         event.text = "/program";
     } else if (!sim->healed && sim_chance(sim, 3)) {
@@ -77,10 +79,12 @@ static void plan_answer(struct sim *sim, struct host *host, const struct gw_effe
                               .incarnation = host->incarnation,
                               .number = effect->number,
                               .type = effect->type == GW_EFFECT_PROGRAM ? GW_EVENT_PROGRAM
-                                                                        : GW_EVENT_LEASED};
+                                      : effect->type == GW_EFFECT_LEASE ? GW_EVENT_LEASED
+                                                                        : GW_EVENT_MEASURED};
     if (effect->type == GW_EFFECT_PROGRAM)
         memcpy(answer->hash, effect->bytes.data, sizeof answer->hash);
-    sim_plan_own(sim, 100000 + sim_below(sim, 5 * MS), on_answer, answer, sim_drop);
+    uint64_t most_ns = answer->type == GW_EVENT_MEASURED ? MS : 5 * MS;
+    sim_plan_own(sim, 100000 + sim_below(sim, most_ns), on_answer, answer, sim_drop);
 }
 
 /* -- Other workers -------------------------------------------------------------------------------
@@ -187,6 +191,7 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
         break;
     case GW_EFFECT_PROGRAM:
     case GW_EFFECT_LEASE:
+    case GW_EFFECT_MEASURE:
         plan_answer(sim, host, effect);
         break;
     case GW_EFFECT_LINK:

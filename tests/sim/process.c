@@ -450,6 +450,10 @@ void sim_process_go_on(struct sim *sim, struct process *process, int32_t executi
         sim_fault(sim, FAULT_SLOW);
         run_ns += sim_below(sim, 300 * MS);
     }
+    if (work->talks && work->progress_ns) {
+        sim_fault(sim, FAULT_TALKING);
+        run_ns += 2 * work->progress_ns;
+    }
     plan(sim, process, run_ns,
          (struct later){.epoch = process->epoch,
                         .number = execution,
@@ -725,6 +729,16 @@ static void on_up(struct sim *sim, struct process *process, const struct later *
                                            "f",
                                            3}}};
     from_runner(sim, process, &hello, NULL, 0);
+}
+
+uint64_t sim_process_output(struct sim *sim, const struct host *host, uint64_t id)
+{
+    for (size_t i = 0; i < host->processes.count; i++) {
+        const struct process *process = host->processes.items[i];
+        if (process->id == id && process->rows.count && process->rows.items[0].work->talks)
+            return sim->now_ns;
+    }
+    return 0;
 }
 
 void sim_process_die(struct sim *sim, struct host *host)

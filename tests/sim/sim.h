@@ -84,7 +84,9 @@ enum {
     X(HOLDER_DEATH, "holder of a lease died")                                                      \
     X(SYNC_TIMEOUT, "waited in vain")                                                              \
     X(GOT, "value taken from a queue")                                                             \
-    X(SIGNALLED, "event awaited")
+    X(SIGNALLED, "event awaited")                                                                  \
+    X(SILENT, "silent task ended at its progress limit")                                           \
+    X(TALKING, "task longer than its progress limit let live")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -132,7 +134,8 @@ struct work {
     uint32_t licenses, tapes; /* named resources, a rank */
     char on[48];              /* names of workers or hosts */
     bool prefers;
-    uint64_t backoff_ns;
+    uint64_t backoff_ns, progress_ns;
+    bool talks;         /* writes all the time */
     uint64_t failed_ns; /* when it last failed by itself, and told so on this connection; or 0 */
     const struct conn *failed_conn;
 };
@@ -388,6 +391,8 @@ void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_s
 void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bury *bury);
 void sim_process_take(struct sim *sim, struct process *process, const struct gw_effect *effect);
 void sim_process_free(struct sim *sim, struct process *process);
+/* sim_process_output is how much what a process executes has written. */
+uint64_t sim_process_output(struct sim *sim, const struct host *host, uint64_t id);
 /* sim_process_die has some process of a host die for no reason. */
 void sim_process_die(struct sim *sim, struct host *host);
 /* sim_process_say says something as a runner; false where the process is gone after that, or does

@@ -97,7 +97,7 @@ bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
         own = (alone ? ends > work->retries : crashes >= 3) || work->ranks > 0;
         break;
     case GW_ETIMEDOUT:
-        own = work->wall_ns > 0;
+        own = work->wall_ns > 0 || (work->progress_ns > 0 && !work->talks);
         break;
     case GW_ESTART:
         own = sim->some_did_not_start;
@@ -163,6 +163,9 @@ static void misbehave(struct sim *sim, struct work *work)
         work->wall_ns = 200 * MS + sim_below(sim, 2 * SECOND);
     if (work->hangs && !work->job->detached && sim_chance(sim, 20))
         work->wall_ns = 0; /* somebody has to cancel it */
+    if (sim_chance(sim, work->hangs ? 40 : 8))
+        work->progress_ns = 100 * MS + sim_below(sim, SECOND);
+    work->talks = sim_chance(sim, 30);
     work->deaf = sim_chance(sim, work->hangs ? 60 : 40);
     work->orphans = sim_chance(sim, 20);
 }
@@ -433,7 +436,7 @@ static bool same_spec(const struct work *a, const struct work *b)
            a->slots == b->slots && a->gpus == b->gpus && a->retries == b->retries &&
            a->wall_ns == b->wall_ns && a->run_ns == b->run_ns && a->licenses == b->licenses &&
            a->tapes == b->tapes && strcmp(a->on, b->on) == 0 && a->prefers == b->prefers &&
-           a->backoff_ns == b->backoff_ns;
+           a->backoff_ns == b->backoff_ns && a->progress_ns == b->progress_ns;
 }
 
 /* Rows that are alike share a spec: the number of the first such row's. */
@@ -487,6 +490,7 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .workers = work->on,
         .workers_prefer = work->prefers,
         .backoff_ns = work->backoff_ns,
+        .progress_ns = work->progress_ns,
     };
     if (work->kind == GW_SPEC_FUNCTION)
         message.spec.program = (struct gw_bin){hash, sizeof hash};

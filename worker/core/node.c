@@ -566,6 +566,19 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
     }
 }
 
+static int on_progress(struct gw_node_core *core, struct gw_process *process,
+                       const struct gw_msg_progress *progress)
+{
+    const struct gw_run *run = process->queue.first;
+    if (!run || run->attempt != progress->attempt || run->rank != progress->rank)
+        return GW_EPROTO;
+    gw_silence_end(core, process);
+    bool first = progress->rank == 0 || progress->rank == GW_RANK_NONE;
+    if (first && progress->fraction >= 0 && core->registered)
+        gw_core_send(core, core->scheduler, GW_MESSAGE_progress)->message.progress = *progress;
+    return 0;
+}
+
 static int on_runner(struct gw_node_core *core, struct gw_process *process,
                      const struct gw_event *event)
 {
@@ -592,10 +605,13 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
     case GW_MESSAGE_metric:
         if (!run || run->attempt != message->metric.attempt)
             return GW_EPROTO;
+        gw_silence_end(core, process);
         if (core->registered)
             gw_core_send(core, core->scheduler, GW_MESSAGE_metric)->message.metric =
                 message->metric;
         return 0;
+    case GW_MESSAGE_progress:
+        return on_progress(core, process, &message->progress);
     default:
         return GW_EPROTO;
     }
@@ -688,6 +704,9 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         break;
     case GW_EVENT_LEASED:
         gw_gang_on_leased(core, event);
+        break;
+    case GW_EVENT_MEASURED:
+        gw_silence_on_measured(core, event);
         break;
     case GW_EVENT_SHUTDOWN:
         shut_down(core);

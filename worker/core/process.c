@@ -499,6 +499,7 @@ static void tick(struct gw_node_core *core, struct gw_process *process)
         gw_run_end(core, run, end, run->spec->message.grace_ns);
         return;
     }
+    gw_silence_tick(core, process);
     if (run && tells_started(process) &&
         core->now_ns - process->head_since_ns >= STARTED_AFTER_NS) {
         process->started_told = true;
@@ -532,6 +533,8 @@ uint64_t gw_process_deadline_ns(const struct gw_node_core *core)
             at = process->idle_since_ns + core->options.runner_idle_ns;
         if (tells_started(process) && process->head_since_ns + STARTED_AFTER_NS < at)
             at = process->head_since_ns + STARTED_AFTER_NS;
+        if (gw_silence_deadline_ns(process) < at)
+            at = gw_silence_deadline_ns(process);
         if (at < deadline)
             deadline = at;
     }

@@ -202,6 +202,12 @@ struct gw_process {
     uint64_t deadline_ns; /* to say hello, or to end after it closed its link; 0: none */
     uint64_t idle_since_ns;
     uint64_t head_since_ns; /* since when the first of queue executes; 0: it does not */
+    struct gw_silence {     /* where that has a progress limit */
+        uint64_t of_ns;     /* the head_since_ns that this is about */
+        uint64_t alive_ns;  /* the last sign of life */
+        uint64_t measure_ns;
+        uint64_t output_bytes; /* as measured last; UINT64_MAX: not yet */
+    } silence;
     int32_t exit_code, signal, spawn_code;
     uint32_t oom;
     bool exit_known;
@@ -386,6 +392,14 @@ void gw_process_on_close(struct gw_node_core *core, struct gw_process *process, 
 int gw_process_on_hello(struct gw_node_core *core, struct gw_process *process,
                         const struct gw_msg_runner *hello);
 void gw_process_tick(struct gw_node_core *core);
+
+/* -- silence.c: progress limits */
+/* gw_silence_tick has output measured where that is due; gw_silence_deadline_ns is when. */
+void gw_silence_tick(struct gw_node_core *core, struct gw_process *process);
+uint64_t gw_silence_deadline_ns(const struct gw_process *process);
+/* gw_silence_end is a sign of life of what a process executes. */
+void gw_silence_end(const struct gw_node_core *core, struct gw_process *process);
+void gw_silence_on_measured(struct gw_node_core *core, const struct gw_event *event);
 uint64_t gw_process_deadline_ns(const struct gw_node_core *core);
 void gw_process_free(struct gw_node_core *core, struct gw_process *process);
 

@@ -162,6 +162,12 @@ void gw_host_carry_out(struct gw_host *host)
         case GW_EFFECT_ABORT:
             effect_abort(host, effect);
             break;
+        case GW_EFFECT_MEASURE:
+            gw_host_later(host,
+                          &(struct gw_event){.type = GW_EVENT_MEASURED,
+                                             .number = effect->number,
+                                             .bytes = gw_host_output_bytes(host, effect->number)});
+            break;
         case GW_EFFECT_EXIT:
             host->exiting = true;
             break;

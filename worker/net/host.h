@@ -107,6 +107,8 @@ void gw_host_send(struct gw_host_link *link, const struct gw_message *message, c
 void gw_host_spawn(struct gw_host *host, const struct gw_message *message);
 void gw_host_on_guardian_message(struct gw_host *host, const struct gw_message *message);
 void gw_host_on_runner_closed(struct gw_host *host, uint64_t process);
+/* gw_host_output_bytes is how much what a process executes has written, both streams. */
+uint64_t gw_host_output_bytes(const struct gw_host *host, uint64_t process);
 void gw_host_tidy_runner(struct gw_host *host, uint64_t process);
 
 /* -- peers.c: connections of all roles */

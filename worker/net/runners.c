@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct gw_host_runner *runner_of(const struct gw_host *host, uint64_t process)
@@ -69,6 +70,27 @@ static void capture_paths(const struct gw_host *host, uint64_t process, const ch
                           char path[GW_NODE_PATH_MAX])
 {
     gw_node_capture_path(host->log_dir, host->incarnation, process, extension, path);
+}
+
+/* What is written while it runs lies in the runner's capture, or in files of its own. */
+uint64_t gw_host_output_bytes(const struct gw_host *host, uint64_t process)
+{
+    static const char *const extensions[] = {"out", "err"};
+    struct gw_node_place place;
+    struct stat status;
+    uint64_t bytes = 0;
+    if (!gw_node_core_executing(host->core, process, &place))
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        char path[GW_NODE_PATH_MAX];
+        gw_node_output_path(host->log_dir, &place, extensions[i], path);
+        if (stat(path, &status) == 0)
+            bytes += (uint64_t)status.st_size;
+        capture_paths(host, process, extensions[i], path);
+        if (stat(path, &status) == 0)
+            bytes += (uint64_t)status.st_size;
+    }
+    return bytes;
 }
 
 /* The last of a runner has come: what it still held belongs to what it executed. */

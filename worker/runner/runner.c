@@ -26,8 +26,9 @@
 #include <unistd.h>
 
 #define METRIC_EVERY_NS (50 * GW_NS_PER_MS)
+#define PROGRESS_EVERY_NS (50 * GW_NS_PER_MS)
 #define TRIM_EVERY_NS (100 * GW_NS_PER_MS)
-enum { METRIC_NAME_MAX = 128 };
+enum { METRIC_NAME_MAX = 128, PROGRESS_TEXT_MAX = 200 };
 
 /* A step that was not yet reported: the last one always is. */
 struct metric {
@@ -35,6 +36,14 @@ struct metric {
     int64_t step;
     double value;
     char name[METRIC_NAME_MAX];
+    uint64_t sent_ns;
+};
+
+/* Likewise, of how far it is. fraction below 0: there is only a sign of life to give. */
+struct progress {
+    bool pending;
+    double fraction;
+    char text[PROGRESS_TEXT_MAX + 1];
     uint64_t sent_ns;
 };
 
@@ -51,6 +60,8 @@ struct runner {
     uint64_t attempt;
     uint32_t rank; /* as assigned: GW_RANK_NONE where it is not a gang */
     struct metric metric;
+    struct progress progress;
+    uint64_t silence_ns; /* that it may keep; 0: any */
     uint64_t trimmed_ns;
 
     /* of a gang, each the last that was said */
@@ -317,6 +328,51 @@ static void runner_on_metric(void *arg, int64_t step, const char *name, double v
     }
 }
 
+/* -- Progress ------------------------------------------------------------------------------------
+ */
+
+static void progress_send(struct runner *runner, uint64_t now_ns)
+{
+    const struct gw_message message = {.type = GW_MESSAGE_progress,
+                                       .progress = {.attempt = runner->attempt,
+                                                    .rank = runner->rank,
+                                                    .fraction = runner->progress.fraction,
+                                                    .text = runner->progress.text}};
+    runner->progress.pending = false;
+    runner->progress.sent_ns = now_ns;
+    say(runner, &message);
+}
+
+static void progress_offer(struct runner *runner, uint64_t now_ns)
+{
+    if (runner->progress.sent_ns == 0 || now_ns - runner->progress.sent_ns >= PROGRESS_EVERY_NS)
+        progress_send(runner, now_ns);
+}
+
+static void progress_note(struct runner *runner, double fraction, const char *text)
+{
+    uint64_t now_ns = gw_clock_now_ns();
+    runner->progress.pending = true;
+    runner->progress.fraction = fraction;
+    snprintf(runner->progress.text, sizeof runner->progress.text, "%s", text ? text : "");
+    progress_offer(runner, now_ns);
+}
+
+static void runner_on_progress(void *arg, double fraction, const char *text)
+{
+    progress_note(arg, fraction, text);
+}
+
+/* A step counts as progress, whether it has a metric or not; what is shown stays. */
+static void runner_on_alive(void *arg)
+{
+    struct runner *runner = arg;
+    if (runner->silence_ns && runner->progress.pending)
+        progress_offer(runner, gw_clock_now_ns());
+    else if (runner->silence_ns)
+        progress_note(runner, -1, NULL);
+}
+
 /* SIGTERM while a rank runs is a wish, until the grace is over: rank 0 answers it at its next step,
  * so that all ranks stop at the same one and can save what they have. */
 static volatile sig_atomic_t told_to_end;
@@ -533,6 +589,9 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
                                           .bytes_max = spec->output_bytes_max};
     runner->metric.pending = false;
     runner->metric.sent_ns = 0;
+    runner->progress.pending = false;
+    runner->progress.sent_ns = 0;
+    runner->silence_ns = spec->progress_ns;
     if (gang)
         gw_output_redirect(&runner->output, &place);
     if (row->try_number > 0)
@@ -551,6 +610,8 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
         gw_output_move(&runner->output, &place);
     if (runner->metric.pending)
         metric_send(runner, ended_ns);
+    if (runner->progress.pending && runner->progress.fraction >= 0)
+        progress_send(runner, ended_ns);
     if (rc < 0) {
         end_failed(runner, GW_OUTCOME_FAILED);
         if (gang)
@@ -624,6 +685,8 @@ void gw_runner_main(int fd)
     runner.go_fd = -1;
     runner.last = &runner.first;
     runner.hooks = (struct gw_task_hooks){.metric = runner_on_metric,
+                                          .progress = runner_on_progress,
+                                          .alive = runner_on_alive,
                                           .control = runner_on_control,
                                           .link = runner_on_link,
                                           .blocked = runner_on_blocked,

@@ -37,6 +37,7 @@ int gw_specs_add(struct gw_specs *specs, const struct gw_msg_spec *message)
         .number = message->number,
         .ranks = message->ranks,
         .output_bytes_max = message->output_bytes_max,
+        .progress_ns = message->progress_ns,
         .function = gw_function_find(message->function),
         .name = strdup(message->function),
     };

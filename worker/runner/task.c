@@ -252,9 +252,21 @@ static int agree(struct gw_task *task, int64_t step, int64_t *command)
     return 0;
 }
 
+int gw_task_progress(struct gw_task *task, double fraction, const char *text)
+{
+    if (!(fraction >= 0 && fraction <= 1))
+        return gw_error_set(&task->error, GW_EINVAL, "%s: progress is %g, and not from 0 to 1",
+                            task->function->name, fraction);
+    if (task->hooks)
+        task->hooks->progress(task->hooks->arg, fraction, text);
+    return 0;
+}
+
 int gw_task_step(struct gw_task *task, int64_t step, const char *metric, double value)
 {
     int64_t command = GW_CONTINUE;
+    if (task->hooks)
+        task->hooks->alive(task->hooks->arg);
     if (task->rank == 0 && task->hooks) {
         if (metric)
             task->hooks->metric(task->hooks->arg, step, metric, value);

@@ -23,6 +23,10 @@ struct gw_task_link {
 struct gw_task_hooks {
     /* rank 0 reports a step; name and number are borrowed */
     void (*metric)(void *arg, int64_t step, const char *name, double value);
+    /* how far it is; text may be NULL, and is borrowed */
+    void (*progress)(void *arg, double fraction, const char *text);
+    /* any rank: it is alive */
+    void (*alive)(void *arg);
     /* what the user wants of a training function: GW_CONTINUE, GW_PAUSE, GW_STOP */
     int (*control)(void *arg);
     /* a connection for gw_task_client; blocks. GW_EAGAIN: not at the moment; GW_ECLOSED, GW_EIO */

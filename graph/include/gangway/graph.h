@@ -38,7 +38,9 @@ struct gw_task_options {
     uint64_t fail_grace_ns;    /* the same when another rank failed; 0: 200 ms */
     uint64_t output_bytes_max; /* of each output file; 0: 64 MiB */
     uint64_t gpu_memory_bytes; /* per rank: on each of its GPUs */
-    uint64_t progress_ns;      /* killed when it is silent for longer: no step, no output */
+    uint64_t progress_ns;      /* killed (GW_ETIMEDOUT) when it is silent for longer: no
+                                  gw_task_step, no gw_task_progress, no output; looked at four
+                                  times within it; output at its cap cannot be heard: then never */
     uint64_t backoff_ns;       /* before the second attempt; doubled before each further one, up to
                                   5 minutes; 0: at once */
     const char *resources;     /* of its own kind, per rank: "license=1,tape=2"; a worker says what

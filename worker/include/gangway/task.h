@@ -108,6 +108,12 @@ GW_API struct gw_comm *gw_task_comm(struct gw_task *task);
  * its grace has time to save; what runs on is killed when the grace is over. */
 GW_API int gw_task_step(struct gw_task *task, int64_t step, const char *metric, double value);
 
+/* gw_task_progress tells how far the task is, from 0 to 1, and in words (text may be NULL; 200
+ * bytes of it are kept): `gangway jobs` shows the latest of rank 0's. As a step and as output it is
+ * a sign of life for options.progress_ns. Cheap: it may be called often. GW_EINVAL for what is no
+ * fraction. */
+GW_API int gw_task_progress(struct gw_task *task, double fraction, const char *text);
+
 /* gw_task_checkpoint_dir is this job's folder for checkpoints; borrowed; NULL where there is none.
  */
 GW_API const char *gw_task_checkpoint_dir(struct gw_task *task);

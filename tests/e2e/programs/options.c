@@ -1,0 +1,152 @@
+/* What task functions do with their options, against a private cluster; a function a subject,
+ * asserts inside. Argument: the subject. */
+#include <gangway/gangway.h>
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MS UINT64_C(1000000)
+
+static struct gw_client *client;
+static struct gw_error error;
+#define MUST(call)                                                                                 \
+    do {                                                                                           \
+        if ((call) < 0)                                                                            \
+            gw_error_exit(&error);                                                                 \
+    } while (0)
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+}
+
+/* -- Task functions ------------------------------------------------------------------------------
+ */
+
+/* Works for so many milliseconds, and says so, or does not. */
+static int work(struct gw_task *task)
+{
+    int64_t ms;
+    const char *how;
+    if (gw_task_arg_i64(task, 0, &ms) < 0 || gw_task_arg_str(task, 1, &how) < 0)
+        return GW_EINVAL;
+    uint64_t start_ns = now_ns(), for_ns = (uint64_t)ms * MS;
+    while (now_ns() - start_ns < for_ns) {
+        int rc = 0;
+        double part = (double)(now_ns() - start_ns) / (double)for_ns;
+        if (strcmp(how, "progress") == 0)
+            rc = gw_task_progress(task, part < 1 ? part : 1, "working");
+        if (rc != 0)
+            return rc;
+    }
+    if (strcmp(how, "progress") == 0)
+        (void)gw_task_progress(task, 1, "all of it");
+    return gw_task_return(task, gw_bool(true));
+}
+GW_TASK(work);
+
+static int wrong_progress(struct gw_task *task)
+{
+    return gw_task_progress(task, 1.5, NULL);
+}
+GW_TASK(wrong_progress);
+
+/* -- Subjects ------------------------------------------------------------------------------------
+ */
+
+static void subject_silence(void)
+{
+    struct gw_future *future;
+    struct gw_value *value;
+    MUST(gw_submit(client, &future, &error, work, GW_OPTIONS(.progress_ns = 300 * MS),
+                   gw_i64(60000), gw_str("silent")));
+    assert(gw_future_get(future, 0, &value, &error) == GW_ETIMEDOUT);
+    assert(strstr(error.text, "progress limit of 0.3 s"));
+    gw_future_release(future);
+}
+
+static void subject_progress(void)
+{
+    struct gw_future *future;
+    struct gw_value *value, *answer, *question = gw_dict();
+    MUST(gw_submit(client, &future, &error, work,
+                   GW_OPTIONS(.progress_ns = 300 * MS, .annotations = "team=north,run=7"),
+                   gw_i64(1000), gw_str("progress")));
+    MUST(gw_future_get(future, 0, &value, &error));
+    gw_value_unref(value);
+    assert(gw_dict_set(question, "job", gw_i64((int64_t)gw_future_job(future))) == 0);
+    MUST(gw_client_query(client, "job", question, &answer, &error));
+    const char *text;
+    assert(gw_value_get_str(gw_value_find(gw_value_find(answer, "progress"), "shown"), &text,
+                            &error) == 0);
+    assert(strcmp(text, "100% all of it") == 0);
+    assert(gw_value_get_str(gw_value_find(gw_value_find(answer, "annotations"), "team"), &text,
+                            &error) == 0);
+    assert(strcmp(text, "north") == 0);
+    gw_value_unref(answer);
+    gw_value_unref(question);
+    gw_future_release(future);
+    MUST(gw_submit(client, &future, &error, wrong_progress, NULL));
+    assert(gw_future_get(future, 0, &value, &error) == GW_ETASK);
+    assert(strstr(error.text, "not from 0 to 1"));
+    gw_future_release(future);
+}
+
+/* Rank 0 decides when it is over; every rank steps, rank 0 alone would be heard. */
+static int march(struct gw_task *task)
+{
+    uint64_t start_ns = now_ns();
+    int rc = GW_CONTINUE;
+    for (int64_t step = 0; rc == GW_CONTINUE; step++) {
+        int64_t over = now_ns() - start_ns > 1000 * MS;
+        rc = gw_comm_broadcast(
+            gw_task_comm(task),
+            GW_COMM_ARGS(.recv = &over, .count = 1, .dtype = GW_DTYPE_I64, .root = 0),
+            gw_task_error(task));
+        if (rc == 0 && over)
+            return gw_task_return(task, gw_bool(true));
+        if (rc == 0)
+            rc = gw_task_step(task, step, NULL, 0);
+    }
+    return rc;
+}
+GW_TASK(march);
+
+static void subject_steps(void)
+{
+    struct gw_future *future;
+    struct gw_value *value;
+    struct gw_graph *graph = gw_graph_new();
+    gw_node gang = gw_call(graph, march, GW_GANG(.ranks = 2, .progress_ns = 300 * MS));
+    MUST(gw_client_submit(client, graph, gang, &future, &error));
+    MUST(gw_future_get(future, 1, &value, &error));
+    gw_value_unref(value);
+    gw_future_release(future);
+    gw_graph_free(graph);
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } subjects[] = {
+        {"silence", subject_silence},
+        {"progress", subject_progress},
+        {"steps", subject_steps},
+    };
+    assert(argc == 2);
+    MUST(gw_client_open(&(struct gw_client_options){.slots = 2}, &client, &error));
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+        if (strcmp(subjects[i].name, argv[1]) == 0)
+            subjects[i].run();
+    gw_client_close(client);
+    (void)printf("%s: well\n", argv[1]);
+    return 0;
+}

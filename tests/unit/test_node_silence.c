@@ -1,0 +1,135 @@
+/* Progress limits in the worker's core: who is ended for saying nothing, and who is not. */
+#include "tests/unit/node_world.h"
+
+static bool measures(const struct world *w)
+{
+    for (size_t i = 0; i < w->effects.list.count; i++)
+        if (w->effects.list.items[i].type == GW_EFFECT_MEASURE)
+            return w->effects.list.items[i].number == 1;
+    return false;
+}
+
+static void measured(struct world *w, uint64_t bytes)
+{
+    raise_event(w, (struct gw_event){.type = GW_EVENT_MEASURED, .number = 1, .bytes = bytes});
+}
+
+/* Time passes up to the next measurement. */
+static void until_measured(struct world *w, uint64_t bytes)
+{
+    int ticks = 0;
+    while (!measures(w)) {
+        assert_true(++ticks < 100);
+        tick(w, 10 * MS);
+    }
+    measured(w, bytes);
+}
+
+static struct world *world_with_limit(void)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){
+        .progress_ns = 400 * MS, .grace_ns = SECOND, .output_bytes_max = 5000});
+    until_measured(w, 100); /* what was there when it began */
+    forget_sent(w);
+    return w;
+}
+
+static void silence_ends_a_task_soon_after_its_limit(void **state)
+{
+    struct world *w = world_with_limit();
+    uint64_t start_ns = w->now_ns;
+    (void)state;
+    while (!sent(w, GW_MESSAGE_bury, 0))
+        until_measured(w, 100);
+    assert_in_range(w->now_ns - start_ns, 390 * MS, 520 * MS);
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, SECOND);
+    dies(w, 1, 0, 15);
+    const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->outcome, GW_OUTCOME_TIMEOUT);
+    assert_non_null(strstr(ended->text, "progress limit of 0.4 s"));
+    free_world(w);
+}
+
+static void output_progress_and_steps_keep_it_alive(void **state)
+{
+    struct world *w = world_with_limit();
+    (void)state;
+    for (uint64_t i = 0; i < 15; i++)
+        until_measured(w, 101 + i);
+    for (int i = 0; i < 5; i++) { /* a sign of life that nobody else hears of */
+        tick(w, 200 * MS);
+        until_measured(w, 140);
+        deliver(w, RUNNER + 1,
+                (struct gw_message){
+                    .type = GW_MESSAGE_progress,
+                    .progress = {.attempt = 1, .rank = GW_RANK_NONE, .fraction = -1, .text = ""}});
+    }
+    assert_null(sent(w, GW_MESSAGE_progress, 0));
+    tick(w, 200 * MS);
+    deliver(w, RUNNER + 1,
+            (struct gw_message){
+                .type = GW_MESSAGE_progress,
+                .progress = {.attempt = 1, .rank = GW_RANK_NONE, .fraction = 0.5, .text = "half"}});
+    assert_string_equal(must_send(w, GW_MESSAGE_progress)->progress.text, "half");
+    for (int i = 0; i < 5; i++) {
+        tick(w, 200 * MS);
+        until_measured(w, 140);
+        deliver(w, RUNNER + 1,
+                (struct gw_message){
+                    .type = GW_MESSAGE_metric,
+                    .metric = {.attempt = 1, .rank = GW_RANK_NONE, .step = i, .name = "loss"}});
+    }
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    free_world(w);
+}
+
+static void output_at_its_cap_is_no_silence(void **state)
+{
+    struct world *w = world_with_limit();
+    (void)state;
+    for (int i = 0; i < 15; i++)
+        until_measured(w, 5000);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    free_world(w);
+}
+
+static void what_is_measured_late_is_about_nobody(void **state)
+{
+    struct world *w = world_with_limit();
+    (void)state;
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    tick(w, 100 * MS);
+    assert_false(measures(w)); /* nothing runs */
+    measured(w, 100);
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 2, .index = 1});
+    until_measured(w, 100);
+    tick(w, 300 * MS); /* the next task has its own time */
+    measured(w, 100);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    free_world(w);
+}
+
+static void progress_of_another_attempt_breaks_the_protocol(void **state)
+{
+    struct world *w = world_with_limit();
+    const struct gw_message message = {
+        .type = GW_MESSAGE_progress,
+        .sequence = 1000,
+        .progress = {.attempt = 77, .rank = GW_RANK_NONE, .fraction = 0.5, .text = ""}};
+    (void)state;
+    assert_int_equal(deliver_with(w, RUNNER + 1, message, NULL, 0), GW_EPROTO);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(silence_ends_a_task_soon_after_its_limit),
+        cmocka_unit_test(output_progress_and_steps_keep_it_alive),
+        cmocka_unit_test(output_at_its_cap_is_no_silence),
+        cmocka_unit_test(what_is_measured_late_is_about_nobody),
+        cmocka_unit_test(progress_of_another_attempt_breaks_the_protocol),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
