@@ -275,7 +275,7 @@ static void take_of_range(struct sim *sim, struct client *client, struct work *w
               job->ahead);
     if (waiting == job->ahead)
         sim_fault(sim, FAULT_AHEAD);
-    if (client->quiet || sim_chance(sim, 70))
+    if (client->quiet || !work->held || sim_chance(sim, 70)) /* or given up before it was made */
         release(sim, client, work);
 }
 
