@@ -1,16 +1,24 @@
-/* Running a graph in this process. Rows are in an order in which every dependency comes first. */
+/* Running a graph in this process. Rows are in an order in which every dependency comes first.
+ *
+ * Retries and their pauses are as on a cluster. There is nothing to share out, so resources and
+ * priorities do not matter; and no limit of time ends what somebody looks at with a debugger. */
 #include "client/inline.h"
 
 #include "client/address.h"
+#include "graph/base/clock.h"
 #include "graph/base/dir.h"
 #include "graph/wire/codec.h"
 #include "worker/runner/runner.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#define BACKOFF_NS_MAX (300 * GW_NS_PER_S) /* as the scheduler has it */
 
 /* Where runners look for the folder of checkpoints. */
 #define CHECKPOINTS "GANGWAY_CHECKPOINTS"
@@ -119,6 +127,30 @@ static bool resolve(struct run *run, uint32_t row, struct gw_value **deps)
     return !own->failure;
 }
 
+static void wait_ns(uint64_t ns)
+{
+    struct timespec left = {(time_t)(ns / GW_NS_PER_S), (long)(ns % GW_NS_PER_S)};
+    while (nanosleep(&left, &left) < 0 && errno == EINTR)
+        ;
+}
+
+/* Calls the function, and again as often as its options say, with their pauses. */
+static int call_again(const struct gw_runner_call *call, const struct gw_task_options *options,
+                      struct gw_value **values, struct gw_error *error)
+{
+    struct gw_runner_call again = *call;
+    uint64_t pause_ns = options->backoff_ns;
+    int rc = gw_runner_call(&again, values, error);
+    while (rc < 0 && again.try_number < options->retries) {
+        pause_ns = pause_ns > BACKOFF_NS_MAX ? BACKOFF_NS_MAX : pause_ns;
+        wait_ns(pause_ns);
+        pause_ns *= 2;
+        again.try_number++;
+        rc = gw_runner_call(&again, values, error);
+    }
+    return rc;
+}
+
 static int run_row(struct run *run, uint32_t row, struct gw_error *error)
 {
     const struct gw_graph_rows *rows = run->rows;
@@ -145,7 +177,7 @@ static int run_row(struct run *run, uint32_t row, struct gw_error *error)
             .job = run->job,
             .index = row,
         };
-        if (gw_runner_call(&call, outcome->values, &failed) < 0)
+        if (call_again(&call, &spec->options, outcome->values, &failed) < 0)
             outcome->failure = gw_failure_new(failed.code, 0, 0, failed.text);
     }
     if (rc == 0 && outcome->failure) {
@@ -195,6 +227,10 @@ int gw_inline_submit(struct gw_client *client, const struct gw_graph_rows *rows,
     for (uint32_t i = 0; i < rows->spec_count; i++)
         if (rows->specs[i].kind != GW_SPEC_FUNCTION)
             return gw_error_set(error, GW_ENOTSUP, "GANGWAY_INLINE=1 runs functions, no commands");
+        else if (rows->specs[i].options.workers && !rows->specs[i].options.workers_prefer)
+            return gw_error_set(error, GW_ENOTSUP,
+                                "GANGWAY_INLINE=1 runs in this process, and on no worker called %s",
+                                rows->specs[i].options.workers);
     pthread_mutex_lock(&client->lock);
     uint64_t request = ++client->last_request;
     pthread_mutex_unlock(&client->lock);

@@ -73,8 +73,12 @@ class Options(e2e.Case):
         self.assert_idle()
 
 
-    def subject(self, name):
-        self.assertEqual(self.run_program(PROGRAM, name).stdout, f"{name}: well\n")
+    def subject(self, name, env=None):
+        self.assertEqual(self.run_program(PROGRAM, name, env=env).stdout, f"{name}: well\n")
+
+    def test_tries_in_c(self):
+        self.subject("tries")
+        self.subject("tries", env={"GANGWAY_INLINE": "1"})
 
     def test_silence_in_c(self):
         self.subject("silence")

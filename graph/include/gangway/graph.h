@@ -49,8 +49,7 @@ struct gw_task_options {
                                   waits for one that is gone; a name that no worker ever had is
                                   refused (GW_ENOENT) where there are workers */
     const char *annotations;   /* "key=value,...", shown to people; copied */
-    const char *const *files;  /* paths, NULL-terminated: shipped by content, each laid into the
-                                  folder where it runs, under its last name; copied */
+    const char *const *files;  /* paths, NULL-terminated: not shipped yet (GW_ENOTSUP) */
     bool workers_prefer;       /* on other workers too, when those in `workers` have no room */
     bool pure;                 /* the same function with the same arguments gives the same result:
                                   computed once for this user and program, as long as somebody

@@ -56,6 +56,14 @@ static int wrong_progress(struct gw_task *task)
 }
 GW_TASK(wrong_progress);
 
+static int third_time(struct gw_task *task)
+{
+    if (gw_task_try(task) < 2)
+        return gw_task_fail(task, GW_EIO, "not yet");
+    return gw_task_return(task, gw_i64(gw_task_try(task)));
+}
+GW_TASK(third_time);
+
 /* -- Subjects ------------------------------------------------------------------------------------
  */
 
@@ -130,6 +138,29 @@ static void subject_steps(void)
     gw_graph_free(graph);
 }
 
+/* On a cluster and inside this process alike. */
+static void subject_tries(void)
+{
+    const char *const files[] = {"/etc/hostname", NULL};
+    struct gw_future *future;
+    struct gw_value *value;
+    int64_t tries;
+    uint64_t start_ns = now_ns();
+    MUST(gw_submit(client, &future, &error, third_time,
+                   GW_OPTIONS(.retries = 2, .backoff_ns = 20 * MS)));
+    MUST(gw_future_get(future, 0, &value, &error));
+    MUST(gw_value_get_i64(value, &tries, &error));
+    assert(tries == 2 && now_ns() - start_ns >= 60 * MS);
+    gw_value_unref(value);
+    gw_future_release(future);
+    assert(gw_submit(client, &future, &error, third_time, GW_OPTIONS(.files = files)) ==
+           GW_ENOTSUP);
+    assert(gw_submit(client, &future, &error, third_time, GW_OPTIONS(.resources = "a")) ==
+           GW_EINVAL);
+    int rc = gw_submit(client, &future, &error, third_time, GW_OPTIONS(.workers = "nobody"));
+    assert(rc == (getenv("GANGWAY_INLINE") ? GW_ENOTSUP : GW_ENOENT));
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
@@ -140,6 +171,7 @@ int main(int argc, char **argv)
         {"silence", subject_silence},
         {"progress", subject_progress},
         {"steps", subject_steps},
+        {"tries", subject_tries},
     };
     assert(argc == 2);
     MUST(gw_client_open(&(struct gw_client_options){.slots = 2}, &client, &error));
