@@ -319,7 +319,7 @@ void gw_future_release(struct gw_future *future)
     struct gw_io *io = client->closed || row_held(bundle, i) ? NULL : client->io;
     if (io && bundle->shared)
         gw_io_drop(io, bundle->request);
-    else if (io)
+    else if (io && !bundle->unanswered) /* else when it is answered */
         gw_io_release(io, bundle->job, bundle->rows ? bundle->rows[i] : (uint32_t)i);
     pthread_mutex_unlock(&client->lock);
     if (last)

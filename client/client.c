@@ -2,7 +2,7 @@
  *
  * A private cluster is started at the first need and not when the client is opened: only then is it
  * known how many slots are asked for. */
-#include "client/client.h"
+#include "client/actor.h"
 
 #include "client/address.h"
 #include "client/inline.h"
@@ -50,6 +50,7 @@ static void client_on_message(const struct gw_message *message, const int *fds, 
 {
     struct gw_client *client = arg;
     bool answered = false;
+    struct gw_bundle *over = NULL;
     pthread_mutex_lock(&client->lock);
     switch (message->type) {
     case GW_MESSAGE_done:
@@ -68,6 +69,11 @@ static void client_on_message(const struct gw_message *message, const int *fds, 
         gw_bundle_held(client, &message->held);
         answered = gw_call_answer(client, message, fds, fd_count);
         break;
+    case GW_MESSAGE_accepted:
+    case GW_MESSAGE_rejected:
+        answered = gw_actor_answered(client, message, &over) ||
+                   gw_call_answer(client, message, fds, fd_count);
+        break;
     case GW_MESSAGE_blob_want:
         send_blobs(client, message->blob_want.hashes);
         break;
@@ -84,8 +90,18 @@ static void client_on_message(const struct gw_message *message, const int *fds, 
         break;
     }
     pthread_mutex_unlock(&client->lock);
+    if (over)
+        gw_bundle_drop(over);
     for (uint8_t i = 0; i < fd_count && !answered; i++)
         close(fds[i]);
+}
+
+static void client_on_wake(void *arg)
+{
+    struct gw_client *client = arg;
+    pthread_mutex_lock(&client->lock);
+    gw_actors_flush(client);
+    pthread_mutex_unlock(&client->lock);
 }
 
 static void client_on_close(const struct gw_error *error, void *arg)
@@ -101,8 +117,10 @@ static void client_on_close(const struct gw_error *error, void *arg)
     else
         gw_error_set(&client->down, GW_ECLOSED, "the scheduler went away");
     gw_bundle_fail_all(client);
+    pthread_cond_broadcast(&client->answered);
     gw_call_fail_all(client);
     pthread_mutex_unlock(&client->lock);
+    gw_actors_closed(client);
 }
 
 int gw_client_down_error(struct gw_client *client, struct gw_error *error)
@@ -121,7 +139,8 @@ int gw_client_down_error(struct gw_client *client, struct gw_error *error)
 
 int gw_client_connect(struct gw_client *client, int fd, bool says_hello, struct gw_error *error)
 {
-    const struct gw_io_callbacks callbacks = {client_on_message, client_on_close, client};
+    const struct gw_io_callbacks callbacks = {client_on_message, client_on_close, client_on_wake,
+                                              client};
     struct ucred peer = {0};
     (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer});
     struct gw_call call;
@@ -326,6 +345,7 @@ struct gw_client *gw_client_new(const char *name)
     client->refs = 1;
     pthread_mutex_init(&client->lock, NULL);
     pthread_mutex_init(&client->start_lock, NULL);
+    pthread_cond_init(&client->answered, NULL);
     return client;
 }
 
@@ -394,6 +414,7 @@ void gw_client_unref(struct gw_client *client)
     gw_buffer_deinit(&client->env);
     pthread_mutex_destroy(&client->lock);
     pthread_mutex_destroy(&client->start_lock);
+    pthread_cond_destroy(&client->answered);
     free(client->name);
     free((void *)(uintptr_t)client->cluster_options.resources);
     free(client);

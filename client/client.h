@@ -61,8 +61,11 @@ struct gw_client {
     struct gw_buffer env; /* of what it submits, encoded; empty: this process's */
     struct gw_task *task; /* that it is inside of; NULL: none */
     pthread_t task_thread;
-    bool inlined;     /* GANGWAY_INLINE: tasks run in this process */
-    char *inline_dir; /* for their checkpoints; NULL: the environment names one */
+    bool inlined;                    /* GANGWAY_INLINE: tasks run in this process */
+    struct gw_actor *unsent;         /* actors with calls to send */
+    pthread_cond_t answered;         /* a batch of calls was */
+    struct gw_actor_kept *inline_on; /* the actor of the call that runs in this process */
+    char *inline_dir;                /* for their checkpoints; NULL: the environment names one */
 };
 
 /* gw_client_start makes sure that there is a connection: starts the private cluster at the first
@@ -190,6 +193,8 @@ struct gw_bundle {
     uint32_t pending;         /* futures not ended */
     const uint32_t *rows;     /* ascending, one a future; NULL: future i is row i */
     uint64_t *scattered;      /* jobs that hold its large arguments, owned */
+    bool unanswered; /* of calls: its job is not known yet, and it counts itself in `live` */
+    bool gathering;  /* of calls: it was not sent yet */
     uint32_t scattered_count;
     uint32_t count;
     struct gw_future futures[];

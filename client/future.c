@@ -1,7 +1,7 @@
 /* Futures: reading, waiting, cancelling, retrying. A future that is done is read without the lock
  * (bundle.c says why); one that failed is read under it, because a retry may make it pending again.
  */
-#include "client/client.h"
+#include "client/actor.h"
 
 #include "graph/wire/codec.h"
 
@@ -19,6 +19,8 @@ enum gw_future_state gw_future_state(const struct gw_future *future)
 
 uint64_t gw_future_job(const struct gw_future *future)
 {
+    if (future->bundle->unanswered)
+        (void)gw_actor_know(future, NULL); /* a call that is on its way */
     return future->bundle->job;
 }
 
@@ -342,7 +344,7 @@ int gw_future_cancel(struct gw_future *future, bool hard, struct gw_error *error
     struct gw_client *client = future->bundle->client;
     struct gw_message message = {
         .type = GW_MESSAGE_cancel,
-        .cancel = {.job = future->bundle->job, .index = gw_future_index(future), .hard = hard},
+        .cancel = {.job = gw_future_job(future), .index = gw_future_index(future), .hard = hard},
     };
     if (gw_future_state(future) != GW_PENDING)
         return 0;
@@ -389,7 +391,7 @@ int gw_future_retry(struct gw_future *future, struct gw_error *error)
     struct gw_message message = {
         .type = GW_MESSAGE_retry,
         .retry = {.request = call.request,
-                  .job = future->bundle->job,
+                  .job = gw_future_job(future),
                   .index = gw_future_index(future)},
     };
     rc = gw_call_send(&call, client, &message, -1);

@@ -176,6 +176,8 @@ static int run_row(struct run *run, uint32_t row, struct gw_error *error)
             .ranks = spec->options.ranks,
             .job = run->job,
             .index = row,
+            .actor = spec->actor ? run->client->inline_on : NULL,
+            .makes_actor = spec->actor == GW_ACTOR_NEW,
         };
         if (call_again(&call, &spec->options, outcome->values, &failed) < 0)
             outcome->failure = gw_failure_new(failed.code, 0, 0, failed.text);

@@ -178,6 +178,7 @@ static void io_on_release_timer(uv_timer_t *timer)
 static void io_on_wake(uv_async_t *wake)
 {
     struct gw_io *io = wake->data;
+    io->callbacks.on_wake(io->callbacks.arg);
     pthread_mutex_lock(&io->lock);
     bool closing = io->closing;
     if (closing)
@@ -335,6 +336,11 @@ int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd)
     if (wake)
         uv_async_send(&io->wake);
     return rc;
+}
+
+void gw_io_wake(struct gw_io *io)
+{
+    uv_async_send(&io->wake);
 }
 
 int gw_io_room(struct gw_io *io)

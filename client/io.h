@@ -16,6 +16,8 @@ struct gw_io_callbacks {
                        void *arg);
     /* The connection is down, once; no message comes after it. */
     void (*on_close)(const struct gw_error *error, void *arg);
+    /* It was woken, and looks at the outbox next: the last moment to put something there. */
+    void (*on_wake)(void *arg);
     void *arg;
 };
 
@@ -35,6 +37,9 @@ void gw_io_envelope(struct gw_io *io, uint64_t term, uint64_t peer);
  * client's); others are encoded at once. Any thread; does not block. 0, GW_ENOMEM, GW_ELIMIT,
  * GW_ECLOSED. */
 int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd);
+
+/* gw_io_wake has on_wake called soon. Any thread. */
+void gw_io_wake(struct gw_io *io);
 
 /* gw_io_room blocks while more than a few MiB are queued. 0, or GW_ECLOSED. Never on the loop
  * thread. */

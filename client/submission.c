@@ -165,7 +165,9 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .workers = options->workers ? options->workers : "",
                      .workers_prefer = options->workers_prefer,
                      .annotations = options->annotations ? options->annotations : "",
-                     .pure = options->pure},
+                     .pure = options->pure,
+                     .actor = spec->actor,
+                     .actor_name = spec->actor_name ? spec->actor_name : ""},
         };
         if (function)
             message.spec.program = (struct gw_bin){program->hash, GW_HASH_BYTES};

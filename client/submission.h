@@ -72,4 +72,9 @@ int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_ro
 int gw_submission_finish(struct gw_submission *submission, struct gw_error *error);
 void gw_submission_close(struct gw_submission *submission);
 
+/* gw_submit_one submits the one task of a sealed graph; with its future, or (target false) without
+ * any: then the bundle is empty, and to be dropped. */
+int gw_submit_one(struct gw_client *client, const struct gw_graph_rows *rows, bool target,
+                  struct gw_bundle **bundle, struct gw_error *error);
+
 #endif

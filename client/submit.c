@@ -189,6 +189,21 @@ int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,
     return rc;
 }
 
+int gw_submit_one(struct gw_client *client, const struct gw_graph_rows *rows, bool target,
+                  struct gw_bundle **bundle, struct gw_error *error)
+{
+    const gw_node first = {0};
+    struct gw_targets targets;
+    struct gw_graph_rows one = *rows;
+    one.row_of_node = &(const uint32_t){0};
+    one.node_count = 1;
+    int rc = gw_targets_init(&targets, &one, &first, target, error);
+    if (rc == 0)
+        rc = submit_rows(client, rows, NULL, &targets, bundle, error);
+    gw_targets_deinit(&targets);
+    return rc;
+}
+
 int gw_client_submit(struct gw_client *client, struct gw_graph *graph, gw_node node,
                      struct gw_future **future, struct gw_error *error)
 {

@@ -36,6 +36,7 @@ int gw_cli_wait(int argc, char **argv);
 int gw_cli_cancel(int argc, char **argv);
 int gw_cli_explain(int argc, char **argv);
 int gw_cli_tasks(int argc, char **argv);
+int gw_cli_actor(int argc, char **argv);
 int gw_cli_data(int argc, char **argv);
 int gw_cli_sync(int argc, char **argv);
 int gw_cli_worker(int argc, char **argv);

@@ -20,6 +20,7 @@ const struct gw_cli_command gw_cli_commands[] = {
     {"wait", "wait for jobs to end", gw_cli_wait},
     {"cancel", "end jobs", gw_cli_cancel},
     {"explain", "why a job waits, or what it does", gw_cli_explain},
+    {"actor", "actors: list, kill", gw_cli_actor},
     {"data", "results under names: list, get, publish, rm, where", gw_cli_data},
     {"sync", "semaphores, locks, events, variables, queues: list, delete", gw_cli_sync},
     {"worker", "list workers", gw_cli_worker},

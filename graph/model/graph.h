@@ -17,6 +17,8 @@ struct gw_graph_spec {
     const char *const *env;         /* NULL-terminated; NULL: the client's */
     const char *cwd;                /* NULL: the client's */
     struct gw_task_options options; /* .name is NULL: it belongs to the node */
+    uint64_t actor;                 /* as in the message */
+    const char *actor_name;         /* borrowed, never copied; NULL: none */
 };
 
 /* A sealed graph, in rows (row = place in the order). All borrowed from the graph. Nodes with equal

@@ -9,6 +9,7 @@
 #define GW_DEP_AFTER (UINT32_MAX - 1)
 #define GW_INDEX_ALL UINT32_MAX
 #define GW_DEP_HERE UINT32_MAX /* as dep_worker */
+#define GW_ACTOR_NEW UINT64_MAX
 
 enum gw_role {
     GW_ROLE_CLIENT = 1,
@@ -59,6 +60,7 @@ enum gw_kill_reason {
     GW_KILL_SHUTDOWN = 4,  /* the cluster goes down */
     GW_KILL_STALE = 5,     /* an attempt that the scheduler does not know */
     GW_KILL_TAKE_BACK = 6, /* only if no process was given it yet: it can run sooner elsewhere */
+    GW_KILL_RELEASE = 7,   /* an actor that nobody holds: it lets go of its state first */
 };
 
 /* What tasks and clients coordinate by. A lock is a semaphore of one lease that comes and goes with

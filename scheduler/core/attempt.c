@@ -4,6 +4,7 @@
  * earlier life of a place, or of the scheduler, finds nothing. */
 #include "scheduler/core/attempt.h"
 
+#include "scheduler/core/actor.h"
 #include "scheduler/core/balance.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/lane.h"
@@ -130,6 +131,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
         take_gpus(sched, attempt, slot);
     if (!attempt->is_long)
         gw_sched_handover_note(sched, slot);
+    gw_sched_actor_attempt_added(options->job);
     return slot;
 }
 
@@ -178,6 +180,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     if (!attempt->handed)
         gw_sched_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
     gw_sched_handover_freed(sched, worker);
+    gw_sched_actor_attempt_ended(sched, attempt->job, fact->well, fact->run_ns);
 
     if (attempt->prev != GW_NONE)
         sched->attempts.items[attempt->prev].next = attempt->next;

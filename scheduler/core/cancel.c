@@ -123,6 +123,9 @@ void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
         if (job->compacted || (job->tasks.flags[message->index] & GW_TASK_CLOSED))
             gw_error_set(&error, GW_ENOENT, "job %llu is over: what it would need is gone",
                          (unsigned long long)job->id);
+        else if (job->actor)
+            gw_error_set(&error, GW_EINVAL, "job %llu is an actor: make a new one",
+                         (unsigned long long)job->id);
         else if (job->tasks.state[message->index] != GW_TASK_FAILED &&
                  job->tasks.state[message->index] != GW_TASK_CANCELLED &&
                  !(job->tasks.flags[message->index] & GW_TASK_TOLD_FAILED) &&

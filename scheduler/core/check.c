@@ -1,4 +1,5 @@
 /* Every invariant of the scheduler's state, walked and asserted. */
+#include "scheduler/core/actor.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/need.h"
@@ -16,9 +17,9 @@
 
 struct gw_sm *gw_sched_machine(size_t i)
 {
-    static struct gw_sm *const machines[] = {&gw_sched_job_sm, &gw_sched_task_sm,
+    static struct gw_sm *const machines[] = {&gw_sched_job_sm,     &gw_sched_task_sm,
                                              &gw_sched_attempt_sm, &gw_sched_gang_sm,
-                                             &gw_sched_worker_sm};
+                                             &gw_sched_worker_sm,  &gw_sched_actor_sm};
     return i < sizeof machines / sizeof *machines ? machines[i] : NULL;
 }
 
@@ -326,6 +327,7 @@ void gw_sched_check(const struct gw_sched *sched)
         ended += job->state == GW_JOB_ENDED;
         ended_tasks += job->state == GW_JOB_ENDED ? job->weight : 0;
     }
+    gw_sched_actors_check(sched);
     assert(jobs == sched->job_count && unended == sched->unended_jobs);
     assert(ended == sched->ended_jobs && ended_tasks == sched->ended_tasks);
     assert(sched->doomed.count + sched->idle.count + sched->lost.count + sched->reopened.count +

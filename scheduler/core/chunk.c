@@ -5,6 +5,7 @@
  * to the append list of the task that they wait for. */
 #include "scheduler/core/chunk.h"
 
+#include "scheduler/core/actor.h"
 #include "scheduler/core/annotation.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/need.h"
@@ -38,6 +39,10 @@ int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shap
         .gpu_if_any = spec->gpu_mode == GW_GPU_MODE_IF_ANY,
         .memory_bytes = spec->memory_bytes,
     };
+    if (spec->actor && spec->actor != GW_ACTOR_NEW) { /* it runs in room that its actor has */
+        gw_sched_need_unref(shape->need);
+        *shape = (struct gw_shape){0};
+    }
     return 0;
 }
 
@@ -98,7 +103,6 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
 int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
                         const struct gw_msg_spec *spec, struct gw_error *error)
 {
-    (void)job;
     if (spec->kind != GW_SPEC_FUNCTION && spec->kind != GW_SPEC_COMMAND)
         return gw_error_set(error, GW_EINVAL, "a spec of unknown kind %u", spec->kind);
     if (spec->gpu_mode > GW_GPU_MODE_IF_ANY)
@@ -106,13 +110,16 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
     if (spec->ranks > GW_RANKS_MAX)
         return gw_error_set(error, GW_EINFEASIBLE, "a gang of %u ranks: %d are the most",
                             spec->ranks, GW_RANKS_MAX);
-    struct gw_shape shape;
     int rc = gw_sched_annotation_check(spec, error);
     if (rc == 0)
-        rc = gw_sched_shape_of_spec(spec, &shape, error);
+        rc = gw_sched_actor_spec_check(sched, job, spec, error);
     if (rc < 0)
         return rc;
-    rc = gw_sched_infeasible(sched, &shape, error);
+    struct gw_shape shape;
+    rc = gw_sched_shape_of_spec(spec, &shape, error);
+    if (rc < 0)
+        return rc;
+    rc = shape.slots ? gw_sched_infeasible(sched, &shape, error) : 0;
     gw_sched_need_unref(shape.need);
     return rc;
 }
@@ -145,12 +152,14 @@ void gw_sched_apply_spec_added(struct gw_sched *sched, const struct gw_fact_spec
     spec.message.workers = copy_text(job, spec.message.workers);
     spec.message.annotations = copy_text(job, spec.message.annotations);
     spec.message.files = copy_bin(job, spec.message.files);
+    spec.message.actor_name = copy_text(job, spec.message.actor_name);
     struct gw_shape shape;
     GW_MUST(gw_sched_shape_of_spec(fact->spec, &shape, NULL));
     spec.shape = gw_sched_shape_for(sched, &shape);
     gw_sched_need_unref(shape.need);
     spec.queue = gw_sched_queue_for(sched, job, spec.shape, spec.message.priority);
     GW_MUST(gw_array_push(&job->specs, spec));
+    gw_sched_actor_spec_added(sched, job);
 }
 
 /* -- Checking a chunk ----------------------------------------------------------------------------
@@ -201,6 +210,9 @@ static int check_other_job(const struct gw_sched *sched, const struct gw_chunk_c
                             (unsigned long long)id);
     if (other->uid != check->job->uid)
         return gw_error_set(error, GW_EPERM, "job %llu belongs to another user",
+                            (unsigned long long)id);
+    if (other->actor)
+        return gw_error_set(error, GW_EINVAL, "job %llu is an actor: nothing can wait for its task",
                             (unsigned long long)id);
     if (check->job->detached && !other->detached)
         return gw_error_set(error, GW_EINVAL,
@@ -277,6 +289,8 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
     uint64_t rows = (uint64_t)check->job->tasks.count + check->specs.count + chunk->spec.count;
     if (rows > GW_TASKS_MAX)
         return gw_error_set(error, GW_ELIMIT, "a job of more than %d tasks", GW_TASKS_MAX);
+    if (rows > 1 && check->job->actor)
+        return gw_error_set(error, GW_EINVAL, "an actor is made by one task, alone in its job");
     rc = check_rows(sched, check, chunk, error);
     if (rc < 0)
         return rc;
@@ -468,6 +482,7 @@ void gw_sched_apply_chunk_added(struct gw_sched *sched, const struct gw_fact_chu
     add_successors(sched, job, base);
     add_names(job, chunk);
     job->unfinished += rows;
+    gw_sched_actor_rows_added(sched, job, rows);
     for (uint32_t i = 0; i < chunk->targets.count; i++) {
         uint32_t row = gw_col32_at(chunk->targets, i);
         if (tasks->flags[row] & GW_TASK_TARGET)

@@ -1,6 +1,7 @@
 /* Explaining: why a task is where it is, in words. */
 #include "scheduler/core/query.h"
 
+#include "scheduler/core/actor.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/chunk.h"
 #include "scheduler/core/delay.h"
@@ -63,6 +64,12 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     const struct gw_shape *shape = job->specs.items[job->tasks.spec[row]].shape;
     uint32_t gpus = gw_sched_shape_gpus(shape);
     struct gw_error error;
+    if (job->calls_of) {
+        char why[320];
+        gw_sched_actor_explain(job, row, why, sizeof why);
+        say(text, "%s", why);
+        return;
+    }
     if (sched->workers_ready == 0) {
         say(text, sched->next_worker > 1 ? "no worker is left: the last one was lost, or has not "
                                            "registered yet"
@@ -167,6 +174,10 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
             job->tasks.waiting[row] == 1 ? "" : "s");
     if (job->progress && job->progress->index == row)
         say(text, "; it says: %.0f%% %s", job->progress->fraction * 100, job->progress->text);
+    if (job->actor)
+        say(text, "; as an actor it is %s, and has %u call%s there",
+            gw_sm_name(&gw_sched_actor_sm, job->actor->state), job->actor->placed,
+            job->actor->placed == 1 ? "" : "s");
 }
 
 /* A text that names the task itself says so once. */

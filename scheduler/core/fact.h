@@ -17,6 +17,7 @@ struct gw_seat;
 struct gw_gang_try;
 struct gw_end;
 struct gw_question;
+struct gw_actor;
 struct gw_event;
 struct gw_sync;
 struct gw_sync_waiter;

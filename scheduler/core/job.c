@@ -5,6 +5,7 @@
  * all of it (forgotten). Neither happens while somebody holds or needs a result. */
 #include "scheduler/core/job.h"
 
+#include "scheduler/core/actor.h"
 #include "scheduler/core/announce.h"
 #include "scheduler/core/gate.h"
 #include "scheduler/core/object.h"
@@ -263,6 +264,7 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     return_borrowed(sched, job);
     gw_sched_shares_free(sched, job);
     gw_sched_pure_free(sched, job);
+    gw_sched_actor_forget_job(sched, job);
     for (uint32_t row = gw_sched_row_next(job, 0); job->objects > 0;
          row = gw_sched_row_next(job, row + 1))
         gw_sched_objects_drop(sched, job, row);
@@ -382,7 +384,7 @@ static bool may_compact(const struct gw_job *job)
 static bool may_forget(const struct gw_job *job)
 {
     return job->state == GW_JOB_ENDED && job->needed == 0 && job->questions == 0 &&
-           job->shared == 0 &&
+           job->shared == 0 && (!job->actor || job->actor->jobs == 0) &&
            (job->detached || (job->objects == 0 && (!job->session || job->held == 0)));
 }
 
@@ -394,6 +396,8 @@ void gw_sched_jobs_tidy(struct gw_sched *sched)
             continue;
         tell_forget(sched, job);
         GW_FACT(sched, job_compacted, .job = job);
+        if (job->calls_of && may_forget(job)) /* they would push everything else from the history */
+            GW_FACT(sched, job_forgotten, .at = job, .job = job->id);
     }
     gw_array_clear(&sched->aging);
 

@@ -29,7 +29,7 @@
  * debited for that. */
 uint32_t gw_sched_window(const struct gw_sched *sched, const struct gw_spec *spec)
 {
-    if (spec->message.kind != GW_SPEC_FUNCTION || spec->message.ranks > 0 ||
+    if (spec->message.kind != GW_SPEC_FUNCTION || spec->message.ranks > 0 || spec->message.actor ||
         spec->message.gpus > 0 || spec->message.gpu_mode == GW_GPU_MODE_IF_ANY ||
         spec->samples == 0 || (spec->message.resources && *spec->message.resources))
         return 1;

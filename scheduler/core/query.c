@@ -4,6 +4,7 @@
  * named number of rows, newest jobs first, and say so with "truncated". */
 #include "scheduler/core/query.h"
 
+#include "scheduler/core/actor.h"
 #include "scheduler/core/annotation.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
@@ -173,6 +174,8 @@ static struct gw_value *query_jobs(const struct gw_sched *sched, const struct gw
         const struct gw_spec *spec = job->specs.count ? &job->specs.items[0] : NULL;
         if (spec && spec->message.kind == GW_SPEC_VALUE)
             continue; /* a value that somebody scattered is no work */
+        if (job->calls_of)
+            continue; /* a handful of calls: their actor is listed */
         if (job->tasks.count == 0)
             continue; /* nor is a job that was taken back before it had a task */
         if (where && !gw_sched_annotated(job, where))
@@ -197,6 +200,37 @@ static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row)
         set(dict, "text", gw_str(failure->text));
     }
     return dict;
+}
+
+static struct gw_value *query_actors(const struct gw_sched *sched)
+{
+    struct gw_value *list = gw_list();
+    uint32_t rows = 0;
+    for (const struct gw_actor *actor = sched->actors_last; actor && rows < GW_ANSWER_JOBS_MAX;
+         actor = actor->prev, rows++) {
+        const struct gw_job *job = actor->job;
+        struct gw_value *dict = gw_dict();
+        uint32_t handles = 0;
+        for (size_t i = 0; i < actor->holds.count; i++)
+            handles += actor->holds.items[i].handles;
+        set_u64(dict, "job", job->id);
+        set(dict, "name", gw_str(actor->name));
+        set(dict, "function", gw_str(job->specs.items[0].message.function));
+        set(dict, "state", gw_str(gw_sm_name(&gw_sched_actor_sm, actor->state)));
+        set(dict, "session", gw_str(job->user));
+        set_u64(dict, "worker",
+                actor->state == GW_ACTOR_DEAD || !job->tasks.count ? 0 : job->tasks.worker[0]);
+        set_u64(dict, "holders", actor->holds.count);
+        set_u64(dict, "handles", handles);
+        set_u64(dict, "calls_done", actor->done);
+        set_u64(dict, "calls_waiting", actor->wanted);
+        set_u64(dict, "restarts", actor->restarts);
+        const struct gw_failure *failure = gw_sched_failure_of(job, 0);
+        if (failure)
+            set(dict, "text", gw_str(failure->text));
+        GW_MUST(gw_list_push(list, dict));
+    }
+    return list;
 }
 
 static struct gw_value *query_tasks(const struct gw_job *job, const char *state, int64_t only)
@@ -363,6 +397,10 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
     }
     if (strcmp(what, "workers") == 0) {
         *answer = query_workers(sched);
+        return 0;
+    }
+    if (strcmp(what, "actors") == 0) {
+        *answer = query_actors(sched);
         return 0;
     }
     bool one = strcmp(what, "job") == 0, tasks = strcmp(what, "tasks") == 0;

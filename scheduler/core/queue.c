@@ -197,7 +197,7 @@ void gw_sched_queue_add(struct gw_queue *queue, uint32_t row)
 {
     gw_bits_reserve(&queue->ready, row + 1);
     gw_bits_set(&queue->ready, row);
-    if (queue->heap_at == GW_NONE) {
+    if (queue->heap_at == GW_NONE && queue->shape->slots > 0) { /* calls: see actor.h */
         GW_MUST(gw_array_push(&queue->shape->heap, queue));
         heap_up(queue->shape, (uint32_t)queue->shape->heap.count - 1);
     }

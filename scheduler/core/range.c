@@ -74,6 +74,9 @@ int gw_sched_range_check(const struct gw_sched *sched, const struct gw_job *job,
                           range->count);
     if (rc == 0 && job->specs.items[0].message.ranks > 0)
         rc = gw_error_set(error, GW_EINVAL, "a range is of ordinary tasks, not of gangs");
+    else if (rc == 0 && (job->actor || job->calls_of))
+        rc = gw_error_set(error, GW_EINVAL,
+                          "a range is of ordinary tasks, not of calls of an actor");
     return rc;
 }
 

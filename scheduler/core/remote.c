@@ -5,6 +5,7 @@
  * else. */
 #include "scheduler/core/remote.h"
 
+#include "scheduler/core/actor.h"
 #include "scheduler/core/cancel.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/nested.h"
@@ -107,11 +108,12 @@ static void session_close(struct gw_sched *sched, struct gw_session *session)
     gw_sched_shares_close(sched, session);
     for (struct gw_job *job = session->jobs, *next; job; job = next) {
         next = job->session_next;
-        if (job->state == GW_JOB_OPEN && job->detached) {
+        bool no_actor = job->actor && job->tasks.count == 0;
+        if (job->state == GW_JOB_OPEN && (job->detached || no_actor)) {
             GW_FACT(sched, job_dropped, .job = job);
             continue;
         }
-        if (job->detached)
+        if (job->detached || job->actor) /* that one ends when nobody holds it */
             continue;
         for (uint32_t row = gw_sched_row_next(job, 0); job->held > 0 && row < job->tasks.count;
              row = gw_sched_row_next(job, row + 1))
@@ -120,6 +122,7 @@ static void session_close(struct gw_sched *sched, struct gw_session *session)
         gw_sched_abandon_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_SESSION});
     }
     gw_sync_session_end(sched, session);
+    gw_sched_actor_on_session_closed(sched, session);
     GW_FACT(sched, session_closed, .session = session);
 }
 
@@ -146,6 +149,7 @@ void gw_sched_apply_session_closed(struct gw_sched *sched,
     if (sched->session_count == 0)
         sched->idle_since_ns = sched->now_ns;
     gw_sched_outbox_forget(sched, NULL, session);
+    gw_sched_actor_forget_session(sched, session);
     session->remote->session = NULL;
     gw_map_deinit(&session->requests);
     gw_map_deinit(&session->refused);

@@ -5,6 +5,7 @@
  * leave last. */
 #include "scheduler/core/sched.h"
 
+#include "scheduler/core/actor.h"
 #include "scheduler/core/announce.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/balance.h"
@@ -92,6 +93,8 @@ void gw_sched_free(struct gw_sched *sched)
     gw_sched_attempts_deinit(sched);
     gw_array_deinit(&sched->objects);
     gw_array_deinit(&sched->holders);
+    gw_array_deinit(&sched->touched);
+    gw_array_deinit(&sched->callable);
     gw_array_deinit(&sched->doomed);
     gw_array_deinit(&sched->idle);
     gw_array_deinit(&sched->lost);
@@ -253,6 +256,12 @@ static int on_client_message(struct gw_sched *sched, struct gw_remote *remote,
     case GW_MESSAGE_sync:
         gw_sched_on_sync(sched, session, &message->sync);
         return 0;
+    case GW_MESSAGE_actor_hold:
+        gw_sched_actor_on_hold(sched, session, &message->actor_hold);
+        return 0;
+    case GW_MESSAGE_actor_release:
+        gw_sched_actor_on_release(sched, session, &message->actor_release);
+        return 0;
     case GW_MESSAGE_control:
         return gw_sched_gang_on_control(sched, remote, &message->control);
     case GW_MESSAGE_shutdown:
@@ -314,6 +323,9 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
         return 0;
     case GW_MESSAGE_rank_ready:
         return gw_sched_gang_on_ready(sched, worker, &message->rank_ready);
+    case GW_MESSAGE_actor_ready:
+        gw_sched_actor_on_ready(sched, worker, &message->actor_ready);
+        return 0;
     case GW_MESSAGE_object_lost:
         on_object_lost(sched, &message->object_lost);
         return 0;
@@ -404,6 +416,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
         gw_sched_settle(sched);
         gw_sched_place(sched);
     } while (gw_sched_ranges_feed(sched));
+    gw_sched_actors_place(sched);
     gw_sched_balance(sched);
     shutdown_settle(sched);
     gw_sched_durable_flush(sched);

@@ -37,8 +37,8 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched);
 void gw_sched_check(const struct gw_sched *sched);
 
 /* gw_sched_query answers a client's `query` message ("status", "jobs", "job", "tasks", "workers",
- * "explain") as a value to be unref'd; reads only. GW_ENOENT (no such job), GW_EINVAL (no such
- * query). gw_sched_step calls it for query messages. */
+ * "actors", "explain") as a value to be unref'd; reads only. GW_ENOENT (no such job), GW_EINVAL (no
+ * such query). gw_sched_step calls it for query messages. */
 int gw_sched_query(const struct gw_sched *sched, const char *what, const struct gw_value *arguments,
                    struct gw_value **answer, struct gw_error *error);
 

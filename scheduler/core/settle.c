@@ -5,6 +5,7 @@
  * lost before tasks are found ready, so that nothing becomes ready whose inputs are gone. */
 #include "scheduler/core/settle.h"
 
+#include "scheduler/core/actor.h"
 #include "scheduler/core/announce.h"
 #include "scheduler/core/cancel.h"
 #include "scheduler/core/gate.h"
@@ -138,6 +139,25 @@ static bool must_make_again(const struct gw_sched *sched, struct gw_row row)
            (state == GW_TASK_DONE && !gw_sched_objects_whole(sched, row.job, row.index));
 }
 
+/* A call is not made again behind its client's back: the actor is not as it was. */
+static void make_again(struct gw_sched *sched, struct gw_row row, uint32_t retry)
+{
+    char label[128], actor[160], text[GW_ERROR_TEXT_MAX];
+    reopen(sched, row.job, row.index, retry);
+    if (!row.job->calls_of ||
+        row.job->specs.items[row.job->tasks.spec[row.index]].message.retries > 0)
+        return;
+    gw_sched_task_label(row.job, row.index, label, sizeof label);
+    gw_sched_actor_label(row.job->calls_of, actor, sizeof actor);
+    (void)snprintf(text, sizeof text,
+                   "%s (task %u of job %llu): its result was lost with a worker, and a call of %s "
+                   "runs once (but for its retries)",
+                   label, row.index, (unsigned long long)row.job->id, actor);
+    GW_FACT(sched, task_ended, .at = row.job, .job = row.job->id, .index = row.index,
+            .state = GW_TASK_FAILED, .code = GW_ELOST, .text = text);
+    gw_sched_announce_task(sched, row.job, row.index);
+}
+
 static void settle_lost(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->lost.count; i++) {
@@ -145,7 +165,7 @@ static void settle_lost(struct gw_sched *sched)
         if (row.job->tasks.users[row.index] == 1 && gw_sched_pure_unkeep(sched, row.job, row.index))
             continue; /* nobody needs it now */
         if (must_make_again(sched, row))
-            reopen(sched, row.job, row.index, 0);
+            make_again(sched, row, 0);
         else if (row.job->tasks.state[row.index] == GW_TASK_DONE &&
                  row.job->tasks.users[row.index] == 0)
             release(sched, row); /* of a job whose next chunk might have needed it */
@@ -163,7 +183,7 @@ static void settle_retried(struct gw_sched *sched)
         else if (state == GW_TASK_CANCELLING) /* when its worker says that it ended */
             GW_FACT(sched, task_rerun, .job = row.job, .index = row.index, .wanted = true);
         else if (must_make_again(sched, row))
-            reopen(sched, row.job, row.index, 2);
+            make_again(sched, row, 2);
     }
     gw_array_clear(&sched->retried);
 }
@@ -200,12 +220,13 @@ static void settle_idle(struct gw_sched *sched)
     gw_array_clear(&sched->idle);
 }
 
-/* Targets that were given up, and what only they needed: nobody would see them end. */
+/* Targets that were given up, and what only they needed: nobody would see them end. (Calls of
+ * actors are made for what they do, too: they stay.) */
 static void settle_unwanted(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->unwanted.count; i++) {
         struct gw_row row = sched->unwanted.items[i];
-        if (row.job->detached ||
+        if (row.job->detached || row.job->calls_of ||
             (row.job->state == GW_JOB_OPEN && row.index >= row.job->stream_rows) ||
             gw_sched_task_final(row.job, row.index) || row.job->tasks.users[row.index] > 0)
             continue;
@@ -234,6 +255,7 @@ void gw_sched_settle(struct gw_sched *sched)
         settle_retried(sched);
         if (sched->lost.count || sched->retried.count)
             continue;
+        gw_sched_actors_settle(sched);
         settle_doomed(sched);
         settle_reopened(sched);
         settle_unwanted(sched);
@@ -242,9 +264,9 @@ void gw_sched_settle(struct gw_sched *sched)
         gw_sched_gates_settle(sched);
         gw_sched_jobs_settle(sched);
         gw_sched_questions_settle(sched);
-    } while (sched->lost.count || sched->retried.count || sched->doomed.count ||
-             sched->reopened.count || sched->unwanted.count || sched->idle.count ||
-             sched->ending.count || sched->revisited.count || sched->stubs.count ||
-             sched->ungated.count || sched->orphaned.count);
+    } while (sched->touched.count || sched->lost.count || sched->retried.count ||
+             sched->doomed.count || sched->reopened.count || sched->unwanted.count ||
+             sched->idle.count || sched->ending.count || sched->revisited.count ||
+             sched->stubs.count || sched->ungated.count || sched->orphaned.count);
     gw_sched_jobs_tidy(sched);
 }

@@ -235,6 +235,9 @@ static int check_there(const struct gw_row *row, struct gw_error *error)
         return gw_error_set(error, GW_ENOTSUP,
                             "job %llu is a range: only its client can take its results",
                             (unsigned long long)row->job->id);
+    if (row->job->actor)
+        return gw_error_set(error, GW_EINVAL, "job %llu is an actor, and has no result: find it",
+                            (unsigned long long)row->job->id);
     if (row->job->tasks.state[row->index] != GW_TASK_RELEASED)
         return 0;
     return gw_error_set(error, GW_ENOENT,

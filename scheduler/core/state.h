@@ -96,8 +96,16 @@ enum gw_worker_state {
 
 enum gw_job_state { GW_JOB_OPEN, GW_JOB_RUNNING, GW_JOB_ENDED };
 
+enum gw_actor_state {
+    GW_ACTOR_CREATING,   /* its task has not been through yet */
+    GW_ACTOR_ALIVE,      /* takes calls */
+    GW_ACTOR_RESTARTING, /* its runner or worker is gone: its task runs again */
+    GW_ACTOR_ENDING,     /* nobody holds it, or somebody ended it */
+    GW_ACTOR_DEAD,
+};
+
 extern struct gw_sm gw_sched_task_sm, gw_sched_attempt_sm, gw_sched_gang_sm, gw_sched_worker_sm,
-    gw_sched_job_sm;
+    gw_sched_job_sm, gw_sched_actor_sm;
 
 /* -- Peers ---------------------------------------------------------------------------------------
  */
@@ -308,9 +316,14 @@ struct gw_job {
     uint32_t gates;                       /* jobs before it that have not ended */
     uint64_t gate_failed;                 /* one of them that did not end well; 0: none */
     GW_ARRAY(struct gw_follower) followers;
-    bool stream;          /* comes graph by graph */
-    uint32_t stream_rows; /* of whole graphs */
-    uint32_t weight;      /* rows that it counts for in the history */
+    bool stream;               /* comes graph by graph */
+    uint32_t stream_rows;      /* of whole graphs */
+    uint32_t weight;           /* rows that it counts for in the history */
+    struct gw_actor *actor;    /* that its one task makes; owned */
+    struct gw_actor *calls_of; /* the actor that its tasks are calls of */
+    struct gw_line *line; /* of that actor, while a row may have to be placed; NULL: not in it */
+    struct gw_job *line_prev, *line_next;
+    uint32_t line_row; /* none before it is ready, or waits */
     bool metric;
     int64_t metric_step;
     double metric_value;
@@ -592,20 +605,23 @@ struct gw_sched {
     uint32_t free_holder;
 
     /* What follows from what became true, to be decided before the step ends. */
-    GW_ARRAY(struct gw_row) doomed;   /* a task before them failed */
-    GW_ARRAY(struct gw_row) idle;     /* done, perhaps nobody needs the result any more */
-    GW_ARRAY(struct gw_row) lost;     /* done, but the result must be made again */
-    GW_ARRAY(struct gw_row) reopened; /* perhaps ready, perhaps doomed */
-    GW_ARRAY(struct gw_row) unwanted; /* perhaps nobody waits for them any more */
-    GW_ARRAY(struct gw_row) retried;  /* failed, and wanted again by a task that is retried */
-    GW_ARRAY(struct gw_job *) ending; /* all tasks have ended */
-    GW_ARRAY(uint64_t) hungry;        /* ranges of which more rows can be made, perhaps, by id */
-    GW_ARRAY(struct gw_stub) stubs;   /* blocks of ranges of which all rows are closed */
-    GW_ARRAY(uint64_t) ungated;       /* jobs that may start now, or never, by id */
-    GW_ARRAY(gw_peer) orphaned;       /* clients inside of attempts that have ended */
-    GW_ARRAY(uint64_t) aging;         /* ended jobs of which something can be freed, perhaps */
-    GW_ARRAY(uint64_t) revisited;     /* jobs whose questions can be answered now, by id */
-    GW_ARRAY(uint64_t) followed;      /* jobs with questions that were placed, by id */
+    struct gw_actor *actors, *actors_last; /* all, oldest first */
+    GW_ARRAY(struct gw_actor *) touched;   /* perhaps something follows for them */
+    GW_ARRAY(struct gw_actor *) callable;  /* perhaps a call of them can be placed */
+    GW_ARRAY(struct gw_row) doomed;        /* a task before them failed */
+    GW_ARRAY(struct gw_row) idle;          /* done, perhaps nobody needs the result any more */
+    GW_ARRAY(struct gw_row) lost;          /* done, but the result must be made again */
+    GW_ARRAY(struct gw_row) reopened;      /* perhaps ready, perhaps doomed */
+    GW_ARRAY(struct gw_row) unwanted;      /* perhaps nobody waits for them any more */
+    GW_ARRAY(struct gw_row) retried;       /* failed, and wanted again by a task that is retried */
+    GW_ARRAY(struct gw_job *) ending;      /* all tasks have ended */
+    GW_ARRAY(uint64_t) hungry;      /* ranges of which more rows can be made, perhaps, by id */
+    GW_ARRAY(struct gw_stub) stubs; /* blocks of ranges of which all rows are closed */
+    GW_ARRAY(uint64_t) ungated;     /* jobs that may start now, or never, by id */
+    GW_ARRAY(gw_peer) orphaned;     /* clients inside of attempts that have ended */
+    GW_ARRAY(uint64_t) aging;       /* ended jobs of which something can be freed, perhaps */
+    GW_ARRAY(uint64_t) revisited;   /* jobs whose questions can be answered now, by id */
+    GW_ARRAY(uint64_t) followed;    /* jobs with questions that were placed, by id */
 
     GW_ARRAY(struct gw_delay) delays; /* a heap by due_ns */
 

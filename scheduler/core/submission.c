@@ -193,6 +193,9 @@ static int submit_detached(struct gw_sched *sched, struct gw_job *job,
     const struct gw_msg_submit *submit = &message->submit;
     if (job->tasks.count)
         return gw_error_set(error, GW_EINVAL, "a job is detached from its first chunk on, or not");
+    if (job->actor || job->calls_of)
+        return gw_error_set(error, GW_EINVAL,
+                            "an actor lives as long as clients hold it: it is not detached");
     if (submit->flags & GW_SUBMIT_STREAM)
         return gw_error_set(error, GW_ENOTSUP, "a stream cannot be detached: submit whole graphs");
     keep(sched, job, message);

@@ -6,6 +6,7 @@
  * can be run again at any time without asking who had already started. */
 #include "scheduler/core/task.h"
 
+#include "scheduler/core/actor.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
@@ -26,7 +27,8 @@ static const struct gw_sm_state task_states[] = {
                                         GW_SM_NEXT(GW_TASK_FAILED) | GW_SM_NEXT(GW_TASK_CANCELLED) |
                                         GW_SM_NEXT(GW_TASK_HANDED)},
     [GW_TASK_READY] = {"ready", GW_SM_NEXT(GW_TASK_RELEASED) | GW_SM_NEXT(GW_TASK_PLACED) |
-                                    GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_CANCELLED)},
+                                    GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_FAILED) |
+                                    GW_SM_NEXT(GW_TASK_CANCELLED)},
     [GW_TASK_PLACED] = {"placed", GW_SM_NEXT(GW_TASK_DONE) | GW_SM_NEXT(GW_TASK_FAILED) |
                                       GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_CANCELLING)},
     [GW_TASK_CANCELLING] = {"cancelling",
@@ -310,6 +312,7 @@ void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t ro
     }
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_READY);
     gw_sched_queue_add(gw_sched_task_queue(sched, job, row), row);
+    gw_sched_actor_row_ready(sched, job, row);
 }
 
 static void task_unqueue(struct gw_sched *sched, struct gw_job *job, uint32_t row)
@@ -325,6 +328,8 @@ void gw_sched_apply_task_readied(struct gw_sched *sched, const struct gw_fact_ta
 void gw_sched_apply_task_requeued(struct gw_sched *sched, const struct gw_fact_task_requeued *fact)
 {
     struct gw_job *job = fact->job;
+    if (job->tasks.state[fact->index] == GW_TASK_CANCELLING)
+        gw_sched_actor_row_wanted(sched, job, 1);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[fact->index], GW_TASK_WAITING);
     job->placed--;
     job->tasks.flags[fact->index] &= (uint16_t) ~(GW_TASK_STARTED | GW_TASK_RERUN);
@@ -334,8 +339,9 @@ void gw_sched_apply_task_requeued(struct gw_sched *sched, const struct gw_fact_t
 void gw_sched_apply_task_cancelling(struct gw_sched *sched,
                                     const struct gw_fact_task_cancelling *fact)
 {
-    (void)sched;
     gw_sm_move(&gw_sched_task_sm, &fact->job->tasks.state[fact->index], GW_TASK_CANCELLING);
+    gw_sched_actor_row_wanted(sched, fact->job, -1);
+    gw_sched_actor_task_cancelling(sched, fact->job);
 }
 
 void gw_sched_apply_task_charged(struct gw_sched *sched, const struct gw_fact_task_charged *fact)
@@ -446,7 +452,10 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
         job->placed--;
     if (tasks->state[row] == GW_TASK_READY)
         task_unqueue(sched, job, row);
+    if (tasks->state[row] != GW_TASK_CANCELLING)
+        gw_sched_actor_row_wanted(sched, job, -1);
     gw_sm_move(&gw_sched_task_sm, &tasks->state[row], fact->state);
+    gw_sched_actor_task_ended(sched, job);
     tasks->flags[row] &= (uint16_t) ~(GW_TASK_STARTED | GW_TASK_DELAYED);
     job->unfinished--;
     if (fact->state == GW_TASK_DONE) {
@@ -531,6 +540,7 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
         gw_sched_successors(sched, job, row, alias_retried);
     }
     gw_sm_move(&gw_sched_task_sm, &tasks->state[row], GW_TASK_WAITING);
+    gw_sched_actor_row_wanted(sched, job, 1);
     job->unfinished++;
     tasks->flags[row] |= GW_TASK_AGAIN;
     if (fact->retry == 1)
@@ -551,6 +561,7 @@ void gw_sched_apply_task_unneeded(struct gw_sched *sched, const struct gw_fact_t
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[fact->index], GW_TASK_RELEASED);
     job->tasks.flags[fact->index] &= (uint16_t)~GW_TASK_DELAYED;
     gw_sched_pure_forget(sched, job, fact->index);
+    gw_sched_actor_row_wanted(sched, job, -1);
     job->unfinished--;
     job->done++;
     gw_sched_successors(sched, job, fact->index, successor_satisfied);
@@ -579,6 +590,8 @@ void gw_sched_apply_task_unheld(struct gw_sched *sched, const struct gw_fact_tas
     if (!gw_sched_task_final(job, fact->index))
         GW_MUST(gw_array_push(&sched->unwanted, row));
     gw_sched_range_row_closed(sched, job, fact->index);
+    if (job->calls_of && job->held == 0 && job->state == GW_JOB_ENDED)
+        GW_MUST(gw_array_push(&sched->aging, job->id));
 }
 
 void gw_sched_apply_task_rerun(struct gw_sched *sched, const struct gw_fact_task_rerun *fact)

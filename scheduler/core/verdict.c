@@ -5,6 +5,7 @@
  * worker to its loss budget; being killed, or missing an input, to nobody. */
 #include "scheduler/core/verdict.h"
 
+#include "scheduler/core/actor.h"
 #include "scheduler/core/announce.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/delay.h"
@@ -185,17 +186,23 @@ static bool charge_retry(const struct gw_spec *spec, struct gw_charges *charges)
     return true;
 }
 
-/* A command, and a rank of a gang, has its process for itself: no other task can have broken it, so
- * its crash is its own error. A pooled runner may have been broken before. */
+/* A command, a rank of a gang, and an actor has its process for itself: no other task can have
+ * broken it, so its crash is its own error. A pooled runner may have been broken before. */
 static bool owns_process(const struct gw_spec *spec)
 {
-    return spec->message.ranks > 0 || spec->message.kind == GW_SPEC_COMMAND;
+    return spec->message.ranks > 0 || spec->message.kind == GW_SPEC_COMMAND ||
+           spec->message.actor == GW_ACTOR_NEW;
 }
 
-/* Charges the end to the task; tells whether it may run again. */
+/* Charges the end to the task; tells whether it may run again. once: what ran must not run a
+ * second time unless its user allows it. */
 static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
-                   const struct gw_end *end, struct gw_charges *charges)
+                   const struct gw_end *end, bool once, struct gw_charges *charges)
 {
+    if (once && end->executing && !GW_PLANTED(100) &&
+        (end->outcome == GW_OUTCOME_CRASHED || end->outcome == GW_OUTCOME_OOM ||
+         end->outcome == GW_OUTCOME_LOST))
+        return charge_retry(spec, charges);
     switch (end->outcome) {
     case GW_OUTCOME_FAILED:
         return charge_retry(spec, charges);
@@ -265,14 +272,18 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
         GW_FACT(sched, task_requeued, .job = job, .index = row);
         return;
     }
+    if (gw_sched_actor_end_well(sched, job))
+        return;
     struct gw_charges charges = job->tasks.charges[row];
     const struct gw_charges before = charges;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
-    bool again = charge(sched, spec, verdict->end, &charges);
+    bool once = gw_sched_is_call(spec) || gw_sched_actor_stood(job);
+    bool again = charge(sched, spec, verdict->end, once, &charges);
     if (memcmp(&before, &charges, sizeof charges) != 0)
         GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
     if (again) {
         uint64_t delay_ns = gw_sched_delay_ns(spec, &charges);
+        gw_sched_actor_again(sched, job);
         GW_FACT(sched, task_requeued, .job = job, .index = row);
         if (delay_ns && charges.retries + charges.crashes > before.retries + before.crashes)
             GW_FACT(sched, task_delayed, .job = job, .index = row,

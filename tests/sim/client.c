@@ -93,6 +93,7 @@ static void retry(struct sim *sim, struct client *client, struct work *work)
     GW_MUST(gw_map_put(&client->retrying, request, work->id));
     work->retried = true;
     mark_again(work);
+    client->retried = true;
     sim_client_send(sim, client,
                     &(struct gw_message){.type = GW_MESSAGE_retry,
                                          .retry = {request, work->job->id, work->row}});
@@ -194,14 +195,16 @@ static void act(struct sim *sim, struct client *client)
     }
     if (what < 25 && client->to_submit > 0) {
         client->to_submit--;
-        if (sim_chance(sim, 12))
+        if (sim_chance(sim, 15))
+            sim_actor_make(sim, client);
+        else if (sim_chance(sim, 12))
             sim_job_scatter(sim, client);
         else if (sim_chance(sim, 20))
             sim_job_send_range(sim, client);
         else
             sim_job_send_chunk(sim, sim_job_make(sim, client));
-    } else if (!job) {
-        return;
+    } else if (!job || what < 40) {
+        sim_actor_act(sim, client);
     } else if (what < 65) {
         struct work *work = job->work.items[sim_below(sim, job->work.count)];
         if (work->target)
@@ -380,10 +383,13 @@ static void take_reply(struct sim *sim, struct client *client, const struct gw_m
 static void take_accepted(struct sim *sim, struct client *client,
                           const struct gw_msg_accepted *accepted)
 {
+    if (sim_actor_hold_answered(sim, client, accepted->request, true))
+        return;
     struct sim_job *job = sim_client_job(sim, client, accepted->request);
     SIM_CHECK(sim, !job->accepted && !job->rejected, "a job is accepted twice");
     job->accepted = true;
     job->id = accepted->job;
+    sim_actor_accepted(sim, job);
     if (job->range)
         wait_for(sim, client, job);
     if (job->pure)
@@ -401,7 +407,13 @@ static void take_opened(struct sim *sim, struct client *client, const struct gw_
 static void take_rejected(struct sim *sim, struct client *client,
                           const struct gw_msg_rejected *rejected)
 {
+    if (sim_actor_hold_answered(sim, client, rejected->request, false))
+        return;
     struct sim_job *job = sim_client_job(sim, client, rejected->request);
+    if (job->work.items[0]->calls && rejected->code == GW_EACTOR) {
+        job->rejected = true; /* the actor had ended, and was forgotten */
+        return;
+    }
     bool large = false, unknown = false; /* for the workers that there are at the moment */
     for (size_t i = 0; i < job->work.count; i++) {
         const struct work *work = job->work.items[i];
@@ -520,6 +532,7 @@ void sim_client_finish(struct sim *sim, struct client *client)
         return;
     while (client->leases > 0)
         sim_sync_release(sim, client);
+    sim_actor_finish(sim, client);
     for (size_t i = 0; i < client->jobs.count; i++) {
         struct sim_job *job = client->jobs.items[i];
         while (job->sent < job->work.count && !job->rejected)
@@ -560,6 +573,7 @@ void sim_client_free(struct sim *sim, struct client *client)
     gw_map_deinit(&client->syncing);
     gw_map_deinit(&client->fetching);
     gw_map_deinit(&client->retrying);
+    gw_map_deinit(&client->holding);
     sim_shares_free(client);
     gw_map_deinit(&client->waiting);
     gw_array_deinit(&client->jobs);

@@ -36,6 +36,8 @@ static const struct {
     [90] = {"credited-twice", "a task that waited gives its slots back again when it goes on"},
     [121] = {"arguments-ignored", "pure tasks with different arguments share a result"},
     [122] = {"users-shared", "pure tasks of different users share a result"},
+    [100] = {"call-twice", "a call that had begun when its actor died is run again"},
+    [101] = {"actor-outlives", "an actor does not end when nobody holds it any more"},
     [120] = {"first-holder", "a result goes when the first of its holders lets go"},
     [130] = {"range-twice", "a number of a range is given out twice"},
     [131] = {"range-ahead", "a range does not wait for its client to take results"},

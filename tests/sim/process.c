@@ -34,7 +34,7 @@ struct later {
     void (*plain)(struct sim *sim, struct process *process);
 };
 
-static struct process *process_find(struct host *host, uint64_t pid)
+struct process *sim_process_find(struct host *host, uint64_t pid)
 {
     for (size_t i = 0; i < host->processes.count; i++)
         if (host->processes.items[i]->pid == pid)
@@ -46,7 +46,7 @@ static void on_later(struct sim *sim, void *arg)
 {
     struct later later = *(struct later *)arg;
     free(arg);
-    struct process *process = process_find(later.host, later.pid);
+    struct process *process = sim_process_find(later.host, later.pid);
     if (process && (later.epoch == 0 || later.epoch == process->epoch))
         later.run(sim, process, &later);
 }
@@ -86,8 +86,8 @@ static void say(struct sim *sim, struct host *host, uint64_t peer, uint64_t *seq
     gw_arena_deinit(&arena);
 }
 
-static void from_runner(struct sim *sim, struct process *process, struct gw_message *message,
-                        const uint64_t *tokens, uint32_t token_count)
+void sim_process_tell(struct sim *sim, struct process *process, struct gw_message *message,
+                      const uint64_t *tokens, uint32_t token_count)
 {
     if (process->link_open)
         say(sim, process->host, process->peer, &process->sent, message, tokens, token_count);
@@ -97,8 +97,8 @@ bool sim_process_say(struct sim *sim, struct process *process, struct gw_message
 {
     struct host *host = process->host;
     uint64_t pid = process->pid, epoch = process->epoch;
-    from_runner(sim, process, message, NULL, 0);
-    process = host->core ? process_find(host, pid) : NULL;
+    sim_process_tell(sim, process, message, NULL, 0);
+    process = host->core ? sim_process_find(host, pid) : NULL;
     return process && process->epoch == epoch;
 }
 
@@ -119,60 +119,6 @@ static void from_guardian(struct sim *sim, struct host *host, struct gw_message 
     say(sim, host, host->guardian_peer, &host->guardian_sent, message, NULL, 0);
 }
 
-/* -- Gangs ---------------------------------------------------------------------------------------
- */
-
-static struct gang *gang_of(struct sim *sim, const struct row *row)
-{
-    for (size_t i = 0; i < sim->gangs.count; i++)
-        if (sim->gangs.items[i]->attempt == row->attempt)
-            return sim->gangs.items[i];
-    struct gang *gang = calloc(1, sizeof *gang);
-    GW_MUST_PTR(gang);
-    gang->attempt = row->attempt;
-    gang->work = row->work;
-    gang->world = row->work->ranks;
-    gang->number = row->work->gangs++;
-    GW_MUST(gw_array_push(&sim->gangs, gang));
-    return gang;
-}
-
-void sim_gangs_free(struct sim *sim)
-{
-    for (size_t i = 0; i < sim->gangs.count; i++)
-        free(sim->gangs.items[i]);
-    gw_array_deinit(&sim->gangs);
-}
-
-static void leave_collective(struct sim *sim, const struct process *process)
-{
-    for (size_t i = 0; i < sim->gangs.count; i++)
-        for (uint32_t k = 0; k < RANKS_MAX; k++)
-            if (sim->gangs.items[i]->in[k] == process)
-                sim->gangs.items[i]->in[k] = NULL;
-}
-
-/* The collectives of an attempt are aborted: its ranks wait for their TERM. */
-uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt)
-{
-    for (size_t i = 0; i < sim->gangs.count; i++)
-        if (sim->gangs.items[i]->attempt == attempt)
-            memset(sim->gangs.items[i]->in, 0, sizeof sim->gangs.items[i]->in);
-    return 0;
-}
-
-static void went(struct sim *sim, const struct row *row)
-{
-    struct gang *gang = gang_of(sim, row);
-    for (uint32_t i = 0; i < gang->world; i++)
-        SIM_CHECK(sim, gang->reported[i] || row->work->kind == GW_SPEC_COMMAND,
-                  "rank %u of attempt %llx goes, but rank %u never stood", row->rank,
-                  (unsigned long long)row->attempt, i);
-    SIM_CHECK(sim, !gang->went[row->rank], "rank %u of attempt %llx goes twice", row->rank,
-              (unsigned long long)row->attempt);
-    gang->went[row->rank] = true;
-}
-
 /* -- Executing -----------------------------------------------------------------------------------
  */
 
@@ -181,7 +127,9 @@ static uint32_t slots_used(const struct host *host)
     uint32_t slots = 0;
     for (size_t i = 0; i < host->processes.count; i++) {
         const struct process *process = host->processes.items[i];
-        if (process->executing && process->rows.count && !process->blocked && !process->woke)
+        if (process->actor)
+            slots += process->actor->slots;
+        else if (process->executing && process->rows.count && !process->blocked && !process->woke)
             slots += process->rows.items[0].work->slots;
     }
     return slots;
@@ -252,9 +200,8 @@ static void check_start(struct sim *sim, const struct process *process)
 
 static void exit_now(struct sim *sim, struct process *process, int32_t code, int32_t signal,
                      uint32_t oom);
-static void execute(struct sim *sim, struct process *process);
 
-static void pop_row(struct process *process)
+void sim_process_pop(struct process *process)
 {
     memmove(process->rows.items, process->rows.items + 1,
             --process->rows.count * sizeof *process->rows.items);
@@ -282,18 +229,18 @@ static void report_done(struct sim *sim, struct process *process)
         .run_ns = {&run_ns, 1},
     };
     sim_nested_end(sim, process);
-    pop_row(process);
+    sim_process_pop(process);
     process->epoch++;
     row.work->ended_well++;
     uint64_t pid = process->pid;
     struct host *host = process->host;
     if (row.rank != GW_RANK_NONE)
         gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_EXITED);
-    from_runner(sim, process, &message, &token, token != 0);
+    sim_process_tell(sim, process, &message, &token, token != 0);
     if (token)
         sim_token_drop(sim, token);
-    if (host->core && (process = process_find(host, pid)) && process->alive)
-        execute(sim, process);
+    if (host->core && (process = sim_process_find(host, pid)) && process->alive)
+        sim_process_execute(sim, process);
 }
 
 /* Rows that take what a failed attempt was to make are skipped, and those that take theirs. */
@@ -332,16 +279,20 @@ static void report_failed(struct sim *sim, struct process *process)
     row.work->failed_ns = sim->now_ns;
     row.work->failed_conn = process->host->scheduler;
     sim_nested_end(sim, process);
-    pop_row(process);
+    uint64_t self = process->pid;
+    sim_actor_say(sim, process);
+    if (!process->host->core || process != sim_process_find(process->host, self))
+        return;
+    sim_process_pop(process);
     skip_rows(sim, process, row.attempt);
     process->epoch++;
     if (row.rank != GW_RANK_NONE)
         gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_EXITED);
     uint64_t pid = process->pid;
     struct host *host = process->host;
-    from_runner(sim, process, &message, NULL, 0);
-    if (host->core && (process = process_find(host, pid)) && process->alive)
-        execute(sim, process);
+    sim_process_tell(sim, process, &message, NULL, 0);
+    if (host->core && (process = sim_process_find(host, pid)) && process->alive)
+        sim_process_execute(sim, process);
 }
 
 /* How this execution of the task ends: `at` counts those that were started. */
@@ -364,6 +315,10 @@ static void end_execution(struct sim *sim, struct process *process, const struct
     } else if (work->kind == GW_SPEC_COMMAND) {
         work->ended_well++;
         exit_now(sim, process, 0, 0, 0);
+    } else if (work->makes_actor) {
+        sim_actor_ready(sim, process);
+    } else if (work->calls) {
+        sim_actor_called(sim, process);
     } else {
         report_done(sim, process);
     }
@@ -388,7 +343,7 @@ static void on_collective(struct sim *sim, struct process *process, const struct
         end_execution(sim, process, later);
         return;
     }
-    struct gang *gang = gang_of(sim, &row);
+    struct gang *gang = sim_gang_of(sim, &row);
     gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_COLLECTIVE);
     gang->in[row.rank] = process;
     for (uint32_t i = 0; i < gang->world; i++)
@@ -415,7 +370,7 @@ static void send_metric(struct sim *sim, struct process *process, const struct l
     struct gw_message message = {.type = GW_MESSAGE_metric};
     message.metric =
         (struct gw_msg_metric){row->attempt, row->rank, (int64_t)process->collective, "loss", 0.5};
-    from_runner(sim, process, &message, NULL, 0);
+    sim_process_tell(sim, process, &message, NULL, 0);
 }
 
 /* The first row starts: a task, or a rank that heard go. */
@@ -429,9 +384,11 @@ static void begin(struct sim *sim, struct process *process)
     check_needs(sim, process);
     check_backoff(sim, work);
     bool gang = row->rank != GW_RANK_NONE;
-    uint32_t at = gang ? gang_of(sim, row)->number : work->started;
+    uint32_t at = gang ? sim_gang_of(sim, row)->number : work->started;
     if (work->started++ == 0)
         sim_job_check_turn(sim, work->job);
+    if (work->calls)
+        sim_actor_begin(sim, process);
     if (hangs(sim, process))
         return;
     if (row->rank == 0 && process->runner)
@@ -464,15 +421,24 @@ static void on_stand(struct sim *sim, struct process *process, const struct late
 {
     struct row row = process->rows.items[0];
     (void)later;
-    gang_of(sim, &row)->reported[row.rank] = true;
+    sim_gang_of(sim, &row)->reported[row.rank] = true;
     gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_REPORTED);
     struct gw_message message = {.type = GW_MESSAGE_rank_ready,
                                  .rank_ready = {row.attempt, row.rank, {"", 0}}};
-    from_runner(sim, process, &message, NULL, 0);
+    sim_process_tell(sim, process, &message, NULL, 0);
 }
 
-static void execute(struct sim *sim, struct process *process)
+static void on_let_go(struct sim *sim, struct process *process, const struct later *later)
 {
+    (void)later;
+    if (process->alive && !process->executing && process->rows.count == 0)
+        exit_now(sim, process, 0, 0, 0);
+}
+
+void sim_process_execute(struct sim *sim, struct process *process)
+{
+    if (process->letting_go && process->alive && !process->rows.count)
+        plan(sim, process, sim_below(sim, MS), (struct later){.run = on_let_go});
     if (process->executing || !process->rows.count || !process->alive)
         return;
     if (process->rows.items[0].rank == GW_RANK_NONE) {
@@ -548,10 +514,11 @@ static void take_assign(struct sim *sim, struct process *process,
                 row.inputs = sim_hash(
                     row.inputs, input_hash(sim, assign, &dep, &values, effect->tokens, &token));
         }
+        row.work->given++;
         GW_MUST(gw_array_push(&process->rows, row));
     }
     SIM_CHECK(sim, token == effect->token_count, "descriptors that belong to no input");
-    execute(sim, process);
+    sim_process_execute(sim, process);
 }
 
 static void take_go(struct sim *sim, struct process *process, const struct gw_msg_gang_go *go)
@@ -559,7 +526,7 @@ static void take_go(struct sim *sim, struct process *process, const struct gw_ms
     if (!process->rows.count || process->rows.items[0].attempt != go->attempt ||
         process->rank_state != RANK_REPORTED)
         return;
-    went(sim, &process->rows.items[0]);
+    sim_gang_went(sim, &process->rows.items[0]);
     gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_JOINED);
     begin(sim, process);
 }
@@ -582,6 +549,8 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
         take_go(sim, process, &message.gang_go);
     else if (message.type == GW_MESSAGE_task_taken)
         sim_nested_taken(sim, process);
+    else if (message.type == GW_MESSAGE_actor_end)
+        sim_actor_let_go(sim, process);
     gw_buffer_deinit(&buffer);
     gw_arena_deinit(&arena);
 }
@@ -591,9 +560,10 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
 
 void sim_process_free(struct sim *sim, struct process *process)
 {
-    leave_collective(sim, process);
+    sim_gang_leave(sim, process);
     sim_nested_end(sim, process);
     gw_array_deinit(&process->rows);
+    gw_array_deinit(&process->unsaid);
     free(process);
 }
 
@@ -630,7 +600,7 @@ static void exit_now(struct sim *sim, struct process *process, int32_t code, int
                      uint32_t oom)
 {
     bool orphans = process->rows.count && process->rows.items[0].work->orphans;
-    leave_collective(sim, process);
+    sim_gang_leave(sim, process);
     if (process->blocked)
         sim_fault(sim, FAULT_BLOCKED_DEATH);
     sim_nested_end(sim, process);
@@ -638,6 +608,10 @@ static void exit_now(struct sim *sim, struct process *process, int32_t code, int
         gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_EXITED);
     process->alive = false;
     process->epoch++;
+    if (process->actor && !process->letting_go)
+        sim_fault(sim, FAULT_ACTOR_DEATH);
+    if (process->unsaid.count)
+        sim_fault(sim, FAULT_ACTOR_SPEECHLESS);
     uint64_t in_ns = 100000 + sim_below(sim, 3 * MS);
     if (orphans && !process->kill_ns) {
         sim_fault(sim, FAULT_ORPHAN);
@@ -645,7 +619,7 @@ static void exit_now(struct sim *sim, struct process *process, int32_t code, int
     }
     plan(sim, process, in_ns, (struct later){.epoch = process->epoch, .run = on_buried});
     struct gw_message message = {.type = GW_MESSAGE_exited,
-                                 .exited = {process->id, code, signal, oom}};
+                                 .exited = {process->id, code, signal, oom, process->began}};
     from_guardian(sim, process->host, &message);
 }
 
@@ -682,7 +656,7 @@ void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bu
         return;
     }
     sim_fault(sim, FAULT_DEAF);
-    leave_collective(sim, process);
+    sim_gang_leave(sim, process);
     process->epoch++;
     if (process->rank_state != RANK_EXITED && process->rank_state != RANK_DEAF)
         gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_DEAF);
@@ -711,12 +685,12 @@ static void on_up(struct sim *sim, struct process *process, const struct later *
         return;
     }
     from_guardian(sim, host, &spawned);
-    process = process_find(host, pid);
+    process = sim_process_find(host, pid);
     if (!host->core || !process || !process->alive)
         return;
     if (!process->runner) {
         if (process->rows.items[0].rank != GW_RANK_NONE)
-            went(sim, &process->rows.items[0]);
+            sim_gang_went(sim, &process->rows.items[0]);
         if (process->rows.items[0].rank != GW_RANK_NONE)
             gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_JOINED);
         begin(sim, process);
@@ -728,7 +702,7 @@ static void on_up(struct sim *sim, struct process *process, const struct later *
                                           {"\x91\xa1"
                                            "f",
                                            3}}};
-    from_runner(sim, process, &hello, NULL, 0);
+    sim_process_tell(sim, process, &hello, NULL, 0);
 }
 
 uint64_t sim_process_output(struct sim *sim, const struct host *host, uint64_t id)

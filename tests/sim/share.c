@@ -9,7 +9,7 @@ enum { NAMES = 4 };
 /* What never ends unless it is cancelled, or waits for that. */
 static bool is_endless(const struct work *work)
 {
-    bool endless = work->job->infeasible || (work->hangs && !work->wall_ns);
+    bool endless = work->job->infeasible || work->makes_actor || (work->hangs && !work->wall_ns);
     for (uint32_t i = 0; i < work->dep_count; i++)
         endless = endless || is_endless(work->deps[i].on);
     return endless;

@@ -86,7 +86,14 @@ enum {
     X(GOT, "value taken from a queue")                                                             \
     X(SIGNALLED, "event awaited")                                                                  \
     X(SILENT, "silent task ended at its progress limit")                                           \
-    X(TALKING, "task longer than its progress limit let live")
+    X(TALKING, "task longer than its progress limit let live")                                     \
+    X(ACTOR, "actor made")                                                                         \
+    X(ACTOR_HOLD, "actor held by another client")                                                  \
+    X(ACTOR_RELEASE, "actor given up")                                                             \
+    X(ACTOR_DEATH, "runner of an actor died")                                                      \
+    X(ACTOR_SPEECHLESS, "results of calls lost with their runner")                                 \
+    X(ACTOR_END, "actor let go of its state")                                                      \
+    X(CALL_AGAIN, "call run again by its retries")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -121,6 +128,10 @@ struct work {
     bool oom, hangs, deaf, orphans, infeasible;
     struct work *twin_of; /* the first with these arguments, which all of them run as; or NULL */
     uint32_t collectives;
+    bool makes_actor;
+    uint32_t lives;        /* of the actor: how often its task was through */
+    struct work *calls;    /* the actor that it is a call of; NULL: none */
+    uint32_t begun, given; /* how often a call began, and was given to a runner */
     bool target, held;
     uint32_t children; /* tasks that it submits from inside */
     uint32_t depth;    /* of tasks around it */
@@ -145,6 +156,8 @@ struct sim_job {
     uint64_t request, id;
     uint64_t promised; /* id, as soon as the scheduler has sent it */
     bool detached, accepted, rejected, infeasible, waited, cancelled, scattered, pure;
+    bool holds[CLIENTS_MAX]; /* of an actor: who knows that it has a handle */
+    bool held_once;
     bool range, stop;         /* a range; which ends at its first failure */
     bool stream, opened, bad; /* bad: a chunk of it makes no sense */
     bool gave_up;             /* a future of a task that had not ended was released */
@@ -223,6 +236,14 @@ struct process {
     uint64_t kill_ns;
     struct client *inside; /* of what it executes; NULL: none */
     bool blocked, woke;    /* what it executes waits for others; or did, and runs on */
+    struct work *actor;    /* that it keeps */
+    uint64_t began;        /* the attempt of the call that began last */
+    struct {
+        uint64_t job;
+        uint32_t row;
+    } last[CLIENTS_MAX];         /* calls, by client */
+    GW_ARRAY(struct row) unsaid; /* calls that ended well, and were not reported yet */
+    bool letting_go;
     struct work *command;
 };
 
@@ -286,6 +307,8 @@ struct client {
     struct gw_map retrying; /* request -> work id */
     GW_ARRAY(struct share *) shares;
     struct gw_map waiting; /* request -> place in jobs, of waits for a range */
+    struct gw_map holding; /* request -> work id of an actor */
+    bool retried;          /* it had something run again */
 };
 
 /* -- The world -----------------------------------------------------------------------------------
@@ -393,6 +416,12 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
 void sim_process_free(struct sim *sim, struct process *process);
 /* sim_process_output is how much what a process executes has written. */
 uint64_t sim_process_output(struct sim *sim, const struct host *host, uint64_t id);
+/* What a process says to its worker; its first row goes; it begins with the next one. */
+void sim_process_tell(struct sim *sim, struct process *process, struct gw_message *message,
+                      const uint64_t *tokens, uint32_t token_count);
+void sim_process_pop(struct process *process);
+void sim_process_execute(struct sim *sim, struct process *process);
+struct process *sim_process_find(struct host *host, uint64_t pid);
 /* sim_process_die has some process of a host die for no reason. */
 void sim_process_die(struct sim *sim, struct host *host);
 /* sim_process_say says something as a runner; false where the process is gone after that, or does
@@ -401,8 +430,26 @@ bool sim_process_say(struct sim *sim, struct process *process, struct gw_message
 void sim_process_later(struct sim *sim, struct process *process, uint64_t in_ns,
                        void (*run)(struct sim *sim, struct process *process));
 void sim_process_go_on(struct sim *sim, struct process *process, int32_t execution);
+
+/* -- gang.c */
+struct gang *sim_gang_of(struct sim *sim, const struct row *row);
+void sim_gang_went(struct sim *sim, const struct row *row);
+void sim_gang_leave(struct sim *sim, const struct process *process);
 uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt);
 void sim_gangs_free(struct sim *sim);
+
+/* -- actor.c: what makes a process, a client and a job those of an actor */
+void sim_actor_make(struct sim *sim, struct client *client);
+void sim_actor_act(struct sim *sim, struct client *client);
+void sim_actor_finish(struct sim *sim, struct client *client);
+void sim_actor_accepted(struct sim *sim, struct sim_job *job);
+bool sim_actor_hold_answered(struct sim *sim, struct client *client, uint64_t request, bool well);
+bool sim_actor_may_fail(struct sim *sim, const struct work *call, int32_t code);
+void sim_actor_begin(struct sim *sim, struct process *process);
+void sim_actor_say(struct sim *sim, struct process *process);
+void sim_actor_called(struct sim *sim, struct process *process);
+void sim_actor_ready(struct sim *sim, struct process *process);
+void sim_actor_let_go(struct sim *sim, struct process *process);
 
 /* -- client.c */
 struct sim_job *sim_client_job(struct sim *sim, const struct client *client, uint64_t request);
@@ -456,6 +503,9 @@ void sim_nested_free(struct sim *sim);
 struct sim_job *sim_job_make_inside(struct sim *sim, struct client *client,
                                     const struct work *parent);
 struct sim_job *sim_job_make(struct sim *sim, struct client *client);
+struct sim_job *sim_job_new(struct sim *sim, struct client *client);
+struct work *sim_work_new(struct sim *sim, struct sim_job *job);
+void sim_work_depend(struct sim *sim, struct work *work);
 void sim_job_send_chunk(struct sim *sim, struct sim_job *job);
 uint64_t sim_work_value(const struct work *work, uint32_t rank);
 uint64_t sim_work_inputs(const struct work *work);

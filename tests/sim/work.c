@@ -84,7 +84,9 @@ bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
     /* The attempt of a task that submitted it may have ended. */
     cancelled = cancelled || job->client->work;
     /* A process of its own: its crash is the task's own error, and takes one of its retries. */
-    bool alone = work->ranks > 0 || work->kind == GW_SPEC_COMMAND;
+    bool alone = work->ranks > 0 || work->kind == GW_SPEC_COMMAND || work->makes_actor;
+    if (work->calls && sim_actor_may_fail(sim, work, code))
+        return true;
     uint64_t crashes = (uint64_t)work->crashes + work->deaths, ends = crashes + work->fails;
     bool own = false;
     switch (code) {
@@ -120,8 +122,8 @@ bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
         return true;
     if (code != GW_EDEPENDENCY && code != GW_ECANCELLED)
         return false;
-    static const int32_t causes[] = {GW_ETASK,      GW_ECRASHED, GW_ETIMEDOUT,  GW_ESTART,
-                                     GW_ECANCELLED, GW_ELOST,    GW_EDEPENDENCY};
+    static const int32_t causes[] = {GW_ETASK,      GW_ECRASHED, GW_ETIMEDOUT,   GW_ESTART,
+                                     GW_ECANCELLED, GW_ELOST,    GW_EDEPENDENCY, GW_EACTOR};
     for (uint32_t i = 0; i < work->dep_count; i++)
         for (size_t k = 0; k < sizeof causes / sizeof *causes; k++)
             if ((code == GW_EDEPENDENCY || causes[k] == GW_ECANCELLED) &&
@@ -135,7 +137,7 @@ bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
 /* -- Making --------------------------------------------------------------------------------------
  */
 
-static struct work *work_new(struct sim *sim, struct sim_job *job)
+struct work *sim_work_new(struct sim *sim, struct sim_job *job)
 {
     struct work *work = calloc(1, sizeof *work);
     GW_MUST_PTR(work);
@@ -230,7 +232,7 @@ static bool usable(const struct work *on, const struct sim_job *job)
            (!job->detached || on->job->detached) && !on->infeasible;
 }
 
-static void depend(struct sim *sim, struct work *work)
+void sim_work_depend(struct sim *sim, struct work *work)
 {
     struct sim_job *job = work->job;
     uint32_t count = (uint32_t)sim_below(sim, 4);
@@ -256,6 +258,9 @@ static void come_after(struct sim *sim, struct sim_job *job)
 {
     struct client *client = job->client;
     struct sim_job *before = client->jobs.items[sim_below(sim, client->jobs.count)];
+    const struct work *first = before->work.count ? before->work.items[0] : NULL;
+    if (first && (first->makes_actor || first->calls))
+        return;
     if (!sim_chance(sim, 15) || before == job || !before->accepted || before->infeasible ||
         before->pure || job->pure || (job->detached && !before->detached))
         return;
@@ -300,7 +305,7 @@ static void weave(struct sim *sim, struct work *work, uint32_t reach)
     work->deaf = sim_chance(sim, 10);
 }
 
-static struct sim_job *job_new(struct sim *sim, struct client *client)
+struct sim_job *sim_job_new(struct sim *sim, struct client *client)
 {
     struct sim_job *job = calloc(1, sizeof *job);
     GW_MUST_PTR(job);
@@ -315,11 +320,11 @@ static struct sim_job *job_new(struct sim *sim, struct client *client)
 static struct sim_job *job_again(struct sim *sim, struct client *client,
                                  const struct sim_job *earlier)
 {
-    struct sim_job *job = job_new(sim, client);
+    struct sim_job *job = sim_job_new(sim, client);
     job->pure = true;
     job->infeasible = earlier->infeasible;
     for (size_t i = 0; i < earlier->work.count; i++) {
-        struct work *work = work_new(sim, job), *first = earlier->work.items[i];
+        struct work *work = sim_work_new(sim, job), *first = earlier->work.items[i];
         uint64_t id = work->id;
         first = first->twin_of ? first->twin_of : first;
         *work = *first;
@@ -356,7 +361,7 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
         if (earlier->pure)
             return job_again(sim, client, earlier);
     }
-    struct sim_job *job = job_new(sim, client);
+    struct sim_job *job = sim_job_new(sim, client);
     job->detached = sim_chance(sim, 25);
     job->pure = !job->detached && sim_chance(sim, 35);
     come_after(sim, job);
@@ -365,7 +370,7 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
     uint32_t rows = 1 + (uint32_t)sim_below(sim, bag ? 150 : web ? 40 : 12);
     uint32_t reach = 1 + (uint32_t)sim_below(sim, 6);
     for (uint32_t i = 0; i < rows; i++) {
-        struct work *work = work_new(sim, job);
+        struct work *work = sim_work_new(sim, job);
         if (bag) {
             work->run_ns = 50000;
             if (sim_chance(sim, 20))
@@ -374,7 +379,7 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
             weave(sim, work, reach);
         } else {
             shape(sim, work);
-            depend(sim, work);
+            sim_work_depend(sim, work);
             misbehave(sim, work);
             restrict_to(sim, work);
             nest(sim, work);
@@ -404,7 +409,7 @@ struct sim_job *sim_job_make_inside(struct sim *sim, struct client *client,
     GW_MUST(gw_array_push(&client->jobs, job));
     GW_MUST(gw_array_push(&sim->jobs, job));
     for (uint32_t i = 0; i < parent->children; i++) {
-        struct work *work = work_new(sim, job);
+        struct work *work = sim_work_new(sim, job);
         work->depth = parent->depth + 1;
         work->run_ns = sim_below(sim, 10 * MS);
         work->retries = 1;
@@ -436,7 +441,8 @@ static bool same_spec(const struct work *a, const struct work *b)
            a->slots == b->slots && a->gpus == b->gpus && a->retries == b->retries &&
            a->wall_ns == b->wall_ns && a->run_ns == b->run_ns && a->licenses == b->licenses &&
            a->tapes == b->tapes && strcmp(a->on, b->on) == 0 && a->prefers == b->prefers &&
-           a->backoff_ns == b->backoff_ns && a->progress_ns == b->progress_ns;
+           a->backoff_ns == b->backoff_ns && a->progress_ns == b->progress_ns &&
+           a->calls == b->calls;
 }
 
 /* Rows that are alike share a spec: the number of the first such row's. */
@@ -492,6 +498,10 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .backoff_ns = work->backoff_ns,
         .progress_ns = work->progress_ns,
     };
+    if (work->makes_actor)
+        message.spec.actor = GW_ACTOR_NEW;
+    else if (work->calls)
+        message.spec.actor = work->calls->job->id;
     if (work->kind == GW_SPEC_FUNCTION)
         message.spec.program = (struct gw_bin){hash, sizeof hash};
     else
@@ -619,7 +629,7 @@ static struct sim_job *make_range(struct sim *sim, struct client *client)
     uint32_t rows = 1 + (uint32_t)sim_below(sim, 60);
     bool results = !job->detached && sim_chance(sim, 75);
     for (uint32_t i = 0; i < rows; i++) {
-        struct work *work = work_new(sim, job);
+        struct work *work = sim_work_new(sim, job);
         work->run_ns = 50000;
         work->bytes = sim_chance(sim, 10) ? 50000 : 8;
         work->retries = 1;
@@ -670,14 +680,9 @@ void sim_job_send_range(struct sim *sim, struct client *client)
 /* A job of one value, small or by descriptor. */
 void sim_job_scatter(struct sim *sim, struct client *client)
 {
-    struct sim_job *job = calloc(1, sizeof *job);
-    GW_MUST_PTR(job);
-    job->client = client;
-    job->request = ++client->next_request;
+    struct sim_job *job = sim_job_new(sim, client);
     job->scattered = true;
-    GW_MUST(gw_array_push(&client->jobs, job));
-    GW_MUST(gw_array_push(&sim->jobs, job));
-    struct work *work = work_new(sim, job);
+    struct work *work = sim_work_new(sim, job);
     work->target = work->held = true;
     work->ended_well = 1;
     work->told = TOLD_DONE;

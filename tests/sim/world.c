@@ -109,6 +109,8 @@ static void check_told(struct sim *sim, const struct client *client,
                        const struct gw_message *message)
 {
     if (message->type == GW_MESSAGE_accepted) {
+        if (gw_map_get(&client->holding, message->accepted.request, NULL))
+            return; /* a handle of an actor */
         struct sim_job *job = sim_client_job(sim, client, message->accepted.request);
         job->promised = message->accepted.job;
         check_survives(sim, job, job->promised, GW_INDEX_ALL);

@@ -212,7 +212,8 @@ void function_spec(struct world *w, struct gw_msg_spec spec)
 
 int assign(struct world *w, struct task task)
 {
-    uint64_t job = 1, dep_job = task.dep ? task.dep->job : 0, dep_bytes = 10000;
+    uint64_t job = task.job ? task.job : 1, dep_job = task.dep ? task.dep->job : 0,
+             dep_bytes = 10000;
     if (task.dep && task.dep->worker == GW_DEP_HERE)
         dep_bytes = task.dep->maker;
     uint32_t rank = task.rank ? task.rank - 1 : GW_RANK_NONE, try_number = 0;

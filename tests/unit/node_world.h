@@ -45,6 +45,7 @@ struct task {
     uint32_t index, spec, rank; /* rank: + 1; 0 is none */
     const struct dep *dep;      /* NULL: none */
     uint32_t gpu;               /* + 1; 0 is none */
+    uint64_t job;               /* 0 is 1 */
 };
 
 struct gw_bin bin(const void *data, size_t bytes);

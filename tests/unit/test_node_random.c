@@ -9,18 +9,29 @@
 #include <stdio.h>
 
 enum { SEEDS = 150, STEPS = 400, SLOTS = 3, NEIGHBOUR = 6, STRANGER = 7 };
-enum { SPEC_F, SPEC_G, SPEC_COMMAND, SPEC_GANG_F, SPEC_GANG_COMMAND, SPEC_LIMITED };
+enum { CALLS = 1000000 }; /* the job of its calls: the number of the actor's, and this */
+enum {
+    SPEC_F,
+    SPEC_G,
+    SPEC_COMMAND,
+    SPEC_GANG_F,
+    SPEC_GANG_COMMAND,
+    SPEC_LIMITED,
+    SPEC_ACTOR,
+    SPEC_CALL
+};
 
 /* What a runner was given. takes: the attempt of its batch that makes its input; 0: none. */
 struct given {
     uint64_t attempt, takes;
     uint32_t rank;
+    bool makes; /* an actor */
 };
 
 /* What a simulated process is at. */
 struct actor {
     uint64_t id;
-    bool runner, started, hello, buried_asked, gone, ready;
+    bool runner, started, hello, buried_asked, gone, ready, keeps, let_go;
     uint64_t go; /* attempt that was told to go */
     GW_ARRAY(struct given) queue;
 };
@@ -39,6 +50,7 @@ struct random {
     GW_ARRAY(struct gw_msg_fetch) fetches;
     GW_ARRAY(uint64_t) fetched_from; /* peers, of fetches */
     struct gw_map live;              /* attempt * 4 + rank + 1 (0: none) -> 1 */
+    uint64_t kept;                   /* the attempt, and the job, of the actor made last */
     uint64_t attempt, heartbeat, acked, peer_open;
     bool healing;
 };
@@ -85,7 +97,8 @@ static void on_work(struct random *r, uint64_t to, const struct gw_msg_assign *a
     uint32_t dep = 0; /* a task here has one at most */
     for (uint32_t i = 0; i < assign->attempt.count; i++) {
         struct given given = {.attempt = gw_col64_at(assign->attempt, i),
-                              .rank = gw_col32_at(assign->rank, i)};
+                              .rank = gw_col32_at(assign->rank, i),
+                              .makes = gw_col32_at(assign->spec, i) == SPEC_ACTOR};
         if (gw_col32_at(assign->dep_count, i) > 0) {
             if (gw_col32_at(assign->dep_worker, dep) == GW_DEP_HERE) {
                 assert_true(gw_col64_at(assign->dep_bytes, dep) < i);
@@ -131,6 +144,11 @@ static void on_sent(struct random *r, const struct gw_message *message, uint64_t
         break;
     case GW_MESSAGE_assign:
         on_work(r, to, &message->assign);
+        break;
+    case GW_MESSAGE_actor_end:
+        actor = actor_of(r, to - RUNNER);
+        assert_true(actor && actor->keeps);
+        actor->let_go = true;
         break;
     case GW_MESSAGE_gang_go:
         actor = actor_of(r, to - RUNNER);
@@ -195,7 +213,41 @@ static void new_task(struct random *r)
                         .spec = specs[next(r) % (sizeof specs / sizeof *specs)],
                         .dep = chance(r, 45) ? &dep : NULL};
     task.index = (uint32_t)task.attempt;
+    if (r->kept && chance(r, 20)) {
+        task.job = r->kept + CALLS;
+        task.spec = SPEC_CALL;
+    }
     born(r, task.attempt, GW_RANK_NONE);
+    must_assign(r->w, task);
+}
+
+static void specs_of_actor(struct random *r)
+{
+    if (!r->kept)
+        return;
+    struct gw_msg_spec spec = {.key = r->kept,
+                               .number = SPEC_ACTOR,
+                               .kind = GW_SPEC_FUNCTION,
+                               .function = chance(r, 95) ? "f" : "unknown",
+                               .cwd = "/",
+                               .actor = GW_ACTOR_NEW};
+    send_spec(r->w, spec);
+    spec.key += CALLS;
+    spec.number = SPEC_CALL;
+    spec.function = "f";
+    spec.actor = r->kept;
+    send_spec(r->w, spec);
+}
+
+/* One lives at a time: it keeps a slot, and the others are for a gang. */
+static void new_actor(struct random *r)
+{
+    if (r->kept && gw_map_get(&r->live, key(r->kept, GW_RANK_NONE), NULL))
+        return;
+    r->kept = ++r->attempt;
+    struct task task = {.attempt = r->kept, .spec = SPEC_ACTOR, .job = r->kept};
+    born(r, task.attempt, GW_RANK_NONE);
+    specs_of_actor(r);
     must_assign(r->w, task);
 }
 
@@ -247,6 +299,13 @@ static void kill_something(struct random *r)
         kill_attempt(r->w, found / 4, chance(r, 50) ? GW_KILL_GANG : GW_KILL_CANCEL);
 }
 
+/* Nobody holds the actor any more. */
+static void release_actor(struct random *r)
+{
+    if (r->kept && gw_map_get(&r->live, key(r->kept, GW_RANK_NONE), NULL))
+        kill_attempt(r->w, r->kept, GW_KILL_RELEASE);
+}
+
 static void end_partners(struct random *r)
 {
     for (size_t i = 0; i < r->gangs.count; i++) {
@@ -270,6 +329,7 @@ static void specs(struct random *r)
                                    .wall_ns = i == SPEC_LIMITED ? SECOND : 0};
         send_spec(r->w, spec);
     }
+    specs_of_actor(r);
     program_ready(r->w, 0, "/d/programs/p/prog");
     deliver(
         r->w, SCHEDULER,
@@ -365,7 +425,13 @@ static void report(struct random *r, struct actor *actor)
     memmove(&actor->queue.items[0], &actor->queue.items[1],
             (actor->queue.count - 1) * sizeof *actor->queue.items);
     actor->queue.count--;
-    if (chance(r, 85)) {
+    if (head.makes && chance(r, 85)) {
+        actor->keeps = true;
+        deliver(r->w, RUNNER + id,
+                (struct gw_message){.type = GW_MESSAGE_actor_ready, .actor_ready = {head.attempt}});
+        return;
+    }
+    if (!head.makes && chance(r, 85)) {
         assert_int_equal(finish(r->w, id, head.attempt, head.rank, chance(r, 20) ? 10000 : 0,
                                 chance(r, 80) ? 1000 : 50 * MS),
                          0);
@@ -385,7 +451,11 @@ static void report(struct random *r, struct actor *actor)
 static void die(struct random *r, struct actor *actor)
 {
     uint64_t id = actor->id;
-    if (actor->runner && chance(r, 40))
+    struct gw_msg_exited exited = {.process = id, .signal = 9};
+    exited.executing = actor->keeps && actor->queue.count ? actor->queue.items[0].attempt : 0;
+    if (exited.executing)
+        deliver(r->w, GUARDIAN, (struct gw_message){.type = GW_MESSAGE_exited, .exited = exited});
+    else if (actor->runner && chance(r, 40))
         runner_closes(r->w, id);
     else
         exits(r->w, id, chance(r, 30) ? 3 : 0, chance(r, 60) ? 9 : 0);
@@ -420,8 +490,8 @@ static void act(struct random *r, struct actor *actor)
         return;
     }
     actor->started = true;
-    if (actor->buried_asked || (chance(r, r->healing ? 2 : 5) && !r->healing) ||
-        (!actor->runner && chance(r, 40))) {
+    if (actor->buried_asked || (actor->let_go && !actor->queue.count) ||
+        (chance(r, r->healing ? 2 : 5) && !r->healing) || (!actor->runner && chance(r, 40))) {
         die(r, actor);
         return;
     }
@@ -517,6 +587,10 @@ static void do_something(struct random *r)
         lose_neighbour(r);
     else if (choice < 94)
         reconnect(r);
+    else if (choice < 97)
+        new_actor(r);
+    else
+        release_actor(r);
     absorb(r);
 }
 
@@ -528,6 +602,8 @@ static void heal(struct random *r)
             pass_time(r);
         absorb(r);
         answer_fetch(r);
+        absorb(r);
+        release_actor(r);
         absorb(r);
         world_goes_on(r);
     }

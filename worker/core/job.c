@@ -142,6 +142,7 @@ static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw
     spec->message.resources = move_text(&at, message->resources);
     spec->message.workers = move_text(&at, message->workers);
     spec->message.annotations = move_text(&at, message->annotations);
+    spec->message.actor_name = ""; /* nobody asks a worker */
     spec->slots = message->slots ? message->slots : 1;
     spec->cost_ns = UINT64_MAX;
     return spec;
@@ -158,9 +159,9 @@ static bool same_spec(const struct gw_msg_spec *a, const struct gw_msg_spec *b)
            a->gpus == b->gpus && a->gpu_mode == b->gpu_mode && a->wall_ns == b->wall_ns &&
            a->grace_ns == b->grace_ns && a->fail_grace_ns == b->fail_grace_ns &&
            a->output_bytes_max == b->output_bytes_max && a->progress_ns == b->progress_ns &&
-           same_bin(a->files, b->files) && same_bin(a->program, b->program) &&
-           same_bin(a->argv, b->argv) && same_bin(a->env, b->env) &&
-           strcmp(a->function, b->function ? b->function : "") == 0 &&
+           a->actor == b->actor && same_bin(a->files, b->files) &&
+           same_bin(a->program, b->program) && same_bin(a->argv, b->argv) &&
+           same_bin(a->env, b->env) && strcmp(a->function, b->function ? b->function : "") == 0 &&
            strcmp(a->cwd, b->cwd ? b->cwd : "") == 0;
 }
 

@@ -21,11 +21,12 @@ int gw_nested_on_link(struct gw_node_core *core, struct gw_process *process,
     const struct gw_run *run = executed(process, link->attempt, link->rank);
     if (!run)
         return process->queue.first && process->queue.first->state == GW_RUN_ENDING ? 0 : GW_EPROTO;
+    const struct gw_node_spec *spec = run->actor ? run->actor->run->spec : run->spec;
     struct gw_msg_task_linked linked = {
         .attempt = link->attempt,
         .text = "",
-        .program = run->spec->message.program,
-        .env = run->spec->message.env,
+        .program = spec->message.program,
+        .env = spec->message.env,
     };
     if (!core->registered) {
         linked.code = GW_ECLOSED;
@@ -75,6 +76,11 @@ int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
     struct gw_run *run = executed(process, blocked->attempt, blocked->rank);
     if (!run)
         return process->queue.first && process->queue.first->state == GW_RUN_ENDING ? 0 : GW_EPROTO;
+    if (run->spec->message.actor) { /* its slots are the actor's, waiting or not */
+        if (blocked->blocked)
+            gw_node_actor_take_back(core, process, blocked->attempt);
+        return 0;
+    }
     if (!blocked->blocked) {
         if (process->lent) {
             reclaim(core, process);

@@ -20,12 +20,13 @@ static const struct gw_sm_state run_states[] = {
                                        GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_READY] = {"ready", GW_SM_NEXT(GW_RUN_STARTING) | GW_SM_NEXT(GW_RUN_SENT) |
                                    GW_SM_NEXT(GW_RUN_RUNNING) | GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_STARTING] = {"starting", GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_ENDING) |
-                                         GW_SM_NEXT(GW_RUN_ENDED)},
+    [GW_RUN_STARTING] = {"starting", GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_SENT) |
+                                         GW_SM_NEXT(GW_RUN_ENDING) | GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_STANDING] = {"standing", GW_SM_NEXT(GW_RUN_RUNNING) | GW_SM_NEXT(GW_RUN_ENDING) |
                                          GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_SENT] = {"sent", GW_SM_NEXT(GW_RUN_WAITING) | GW_SM_NEXT(GW_RUN_READY) |
-                                 GW_SM_NEXT(GW_RUN_ENDING) | GW_SM_NEXT(GW_RUN_ENDED)},
+                                 GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_ENDING) |
+                                 GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_RUNNING] = {"running", GW_SM_NEXT(GW_RUN_ENDING) | GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_ENDING] = {"ending", GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_ENDED] = {"ended", 0},
@@ -231,6 +232,7 @@ void gw_node_core_free(struct gw_node_core *core)
         free_runs(core, &core->pools.items[i]->ready);
     for (size_t i = 0; i < core->processes.count; i++)
         free_runs(core, &core->processes.items[i]->queue);
+    gw_node_actors_drop(core);
     free_tables(core);
     for (size_t i = 0; i < core->run_chunks.count; i++)
         free(core->run_chunks.items[i]);
@@ -243,6 +245,7 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_map_deinit(&core->jobs);
     gw_map_deinit(&core->attempts);
     gw_map_deinit(&core->gangs);
+    gw_map_deinit(&core->actors);
     gw_map_deinit(&core->links);
     gw_map_deinit(&core->processes_by_id);
     gw_map_deinit(&core->neighbours);
@@ -404,6 +407,7 @@ static void drop_all(struct gw_node_core *core, uint64_t grace_ns)
     free_runs(core, &core->waiting);
     free_runs(core, &core->alone);
     free_runs(core, &core->held);
+    gw_node_actors_drop(core);
     for (size_t i = 0; i < core->pools.count; i++)
         free_runs(core, &core->pools.items[i]->ready);
     while (core->gangs.count) {
@@ -596,6 +600,8 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return gw_process_on_hello(core, process, &message->runner);
     case GW_MESSAGE_ended:
         return gw_result_on_ended(core, process, &message->ended);
+    case GW_MESSAGE_actor_ready:
+        return gw_node_actor_on_ready(core, process, &message->actor_ready);
     case GW_MESSAGE_rank_ready:
         return gw_gang_on_ready(core, process, &message->rank_ready);
     case GW_MESSAGE_task_link:
@@ -753,6 +759,10 @@ bool gw_node_core_executing(const struct gw_node_core *core, uint64_t id,
                             struct gw_node_place *place)
 {
     const struct gw_process *process = gw_process_find(core, id);
+    if (process && process->actor) { /* calls print into their actor's files */
+        *place = process->actor->place;
+        return true;
+    }
     if (!process || !process->queue.first)
         return false;
     gw_run_place(process->queue.first, place);

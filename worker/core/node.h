@@ -62,6 +62,7 @@ struct gw_node_place {
     uint64_t job, attempt, process;
     uint32_t index, rank;
     uint32_t kind; /* enum gw_spec_kind */
+    bool keeps;    /* an actor's: what its calls print is moved to its files after each */
 };
 
 /* gw_node_core_executing tells what a process executes at the moment, if anything; a runner that

@@ -121,9 +121,10 @@ void gw_pool_fail(struct gw_node_core *core, struct gw_pool *pool, const char *t
 static uint64_t load_of(const struct gw_run *run)
 {
     const struct gw_node_spec *spec = run->spec;
-    if (spec->cost_ns >= LOAD_MAX_NS || spec->message.wall_ns) /* unknown, long, or timed */
+    uint64_t cost_ns = run->actor ? run->actor->cost_ns : spec->cost_ns;
+    if (cost_ns >= LOAD_MAX_NS || spec->message.wall_ns) /* unknown, long, or timed */
         return LOAD_MAX_NS;
-    return spec->cost_ns + 1;
+    return cost_ns + 1;
 }
 
 static bool takes_work(const struct gw_node_core *core, const struct gw_process *process)
@@ -135,7 +136,7 @@ static bool takes_work(const struct gw_node_core *core, const struct gw_process 
         return gw_nested_room(core, process);
     /* Nothing queues for a slot that is overdrawn. */
     return process->state == GW_PROCESS_BUSY && run && !run->gang && !run->killing &&
-           !(process->woke && core->slots_used > core->options.slots);
+           !run->spec->message.actor && !(process->woke && core->slots_used > core->options.slots);
 }
 
 static size_t row_bytes(const struct gw_run *run, uint32_t *tokens)
@@ -221,8 +222,8 @@ static void batch_add_heirs(struct gw_node_core *core, struct batch *batch, uint
     }
 }
 
-/* Hands a runner what it can take, at most `share` of what is ready. */
-static void feed(struct gw_node_core *core, struct gw_process *process, size_t share)
+void gw_pool_feed(struct gw_node_core *core, struct gw_process *process, struct gw_runs *from,
+                  size_t share)
 {
     struct batch batch;
     struct gw_pool *pool = process->pool;
@@ -230,12 +231,12 @@ static void feed(struct gw_node_core *core, struct gw_process *process, size_t s
     batch.number = ++core->batch;
     batch.count = batch.tokens = 0;
     batch.bytes = 0;
-    bool spread = pool->ready.count < 2 * share;
-    for (size_t taken = 0; pool->ready.first && taken < share; taken++) {
-        struct gw_run *run = pool->ready.first;
+    bool spread = from->count < 2 * share;
+    for (size_t taken = 0; from->first && taken < share; taken++) {
+        struct gw_run *run = from->first;
         uint32_t tokens = 0, at = batch.count;
         (void)row_bytes(run, &tokens);
-        if (run->serial > core->starving_serial)
+        if (from == &pool->ready && run->serial > core->starving_serial)
             break;
         if (!gw_pool_has_function(pool, run->spec)) {
             char *text =
@@ -251,7 +252,8 @@ static void feed(struct gw_node_core *core, struct gw_process *process, size_t s
         }
         if (!batch_add(core, &batch, run))
             break;
-        batch_add_heirs(core, &batch, at, spread);
+        if (from == &pool->ready)
+            batch_add_heirs(core, &batch, at, spread);
     }
     if (batch.count)
         gw_batch_send(core, process, batch.runs, batch.count);
@@ -268,7 +270,8 @@ static void feed_pool(struct gw_node_core *core, struct gw_pool *pool)
             struct gw_process *process = pool->runners.items[i];
             if (!takes_work(core, process) || (process->state == GW_PROCESS_IDLE) != idle)
                 continue;
-            feed(core, process, (pool->ready.count + left - 1) / (left ? left : 1));
+            gw_pool_feed(core, process, &pool->ready,
+                         (pool->ready.count + left - 1) / (left ? left : 1));
             left -= left > 0;
         }
 }
@@ -351,7 +354,10 @@ static void take_alone(struct gw_node_core *core, struct gw_run *run)
     if (idle) {
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
         gw_process_give(core, idle, run);
-        gw_gang_prepare(core, idle, run);
+        if (run->gang)
+            gw_gang_prepare(core, idle, run);
+        else
+            gw_node_actor_prepare(core, idle, run);
     } else if (run->pool) {
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
         gw_process_start(core, run->pool, run);
@@ -414,6 +420,7 @@ void gw_pool_pump(struct gw_node_core *core)
     if (!core->guardian || core->exited || core->shutting_down)
         return;
     fail_programs(core);
+    gw_node_actor_pump(core);
     for (int round = 0; round < 2; round++) {
         uint64_t starving = core->starving_serial;
         for (size_t i = 0; i < core->pools.count; i++)

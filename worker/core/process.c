@@ -155,7 +155,9 @@ void gw_process_next(struct gw_node_core *core, struct gw_process *process)
     process->head_since_ns = run ? core->now_ns : 0;
     if (process->state != GW_PROCESS_BUSY)
         return;
-    if (!run) {
+    if (!run && process->actor) {
+        return; /* it waits for calls */
+    } else if (!run) {
         gw_process_idle(core, process);
     } else if (run->killing) {
         struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
@@ -216,8 +218,10 @@ int gw_process_on_hello(struct gw_node_core *core, struct gw_process *process,
     process->pool->start_failures = 0;
     count_starting(process, false);
     gw_process_idle(core, process);
-    if (run)
+    if (run && run->gang)
         gw_gang_prepare(core, process, run);
+    else if (run)
+        gw_node_actor_prepare(core, process, run);
     return 0;
 }
 
@@ -279,7 +283,7 @@ void gw_process_free(struct gw_node_core *core, struct gw_process *process)
     free(process);
 }
 
-static char *exit_text(const struct gw_process *process)
+char *gw_process_exit_text(const struct gw_process *process)
 {
     if (process->trouble)
         return gw_core_strdup(process->trouble);
@@ -300,7 +304,7 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
         .code = GW_ECRASHED,
         .exit_code = process->exit_code,
         .signal = process->signal,
-        .text = exit_text(process),
+        .text = gw_process_exit_text(process),
     };
     if (!process->exit_known || (process->runner && !process->hello)) {
         end.outcome = GW_OUTCOME_CANNOT_START;
@@ -349,7 +353,7 @@ static void start_failed(struct gw_node_core *core, struct gw_process *process)
 {
     enum { TRIES = 3 };
     struct gw_pool *pool = process->pool;
-    char *text = exit_text(process);
+    char *text = gw_process_exit_text(process);
     if (process->exit_known && !process->signal && !process->trouble) {
         free(text);
         text = gw_run_text("the program ended (exit code %d) without becoming a runner: is gw_init "
@@ -368,7 +372,9 @@ static void judge(struct gw_node_core *core, struct gw_process *process)
     if (process->runner && !process->hello && (!process->burying || process->trouble))
         start_failed(core, process);
     run = process->queue.first;
-    if (run && run->state == GW_RUN_ENDING) {
+    if (process->actor) {
+        gw_node_actor_judge(core, process);
+    } else if (run && run->state == GW_RUN_ENDING) {
         gw_run_tell(core, run);
     } else if (run && !process->burying) {
         if (!process->runner && process->exit_known && !process->signal && !process->exit_code)
@@ -420,6 +426,7 @@ void gw_process_on_exited(struct gw_node_core *core, const struct gw_msg_exited 
     process->exit_code = exited->exit_code;
     process->signal = exited->signal;
     process->oom = exited->oom;
+    process->began = exited->executing;
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_EXITED);
 }
 
@@ -464,6 +471,10 @@ static bool tells_started(const struct gw_process *process)
 static void too_late(struct gw_node_core *core, struct gw_process *process)
 {
     struct gw_run *run = process->queue.first;
+    if (process->actor && process->link) { /* it was to let go of its state, and took too long */
+        gw_process_bury(core, process, 0);
+        return;
+    }
     if (!process->link && process->runner) {
         process->trouble = gw_core_strdup("the runner closed its connection and went on");
     } else {

@@ -89,7 +89,10 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
         struct gw_run *run = process->queue.first;
         struct gw_bin value = {values, gw_col32_at(in->value_size, i)};
         struct gw_object *object = NULL;
-        learn_cost(run->spec, gw_col64_at(in->run_ns, i));
+        if (run->actor)
+            gw_node_actor_learn(run->actor, gw_col64_at(in->run_ns, i));
+        else
+            learn_cost(run->spec, gw_col64_at(in->run_ns, i));
         if (value.size == 0)
             object = keep_value(core, run, event->tokens[token++], gw_col64_at(in->bytes, i));
         gw_heir_give(core, run, value, object);

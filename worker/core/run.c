@@ -14,32 +14,25 @@ enum { RUNS_PER_CHUNK = 256 };
 /* -- Lists ---------------------------------------------------------------------------------------
  */
 
-void gw_run_push(struct gw_runs *list, struct gw_run *run)
+void gw_run_push_behind(struct gw_runs *list, struct gw_run *before, struct gw_run *run)
 {
     assert(!run->list);
     run->list = list;
-    run->prev = list->last;
-    run->next = NULL;
-    if (list->last)
-        list->last->next = run;
-    else
-        list->first = run;
-    list->last = run;
+    run->prev = before;
+    run->next = before ? before->next : list->first;
+    *(run->prev ? &run->prev->next : &list->first) = run;
+    *(run->next ? &run->next->prev : &list->last) = run;
     list->count++;
+}
+
+void gw_run_push(struct gw_runs *list, struct gw_run *run)
+{
+    gw_run_push_behind(list, list->last, run);
 }
 
 void gw_run_push_first(struct gw_runs *list, struct gw_run *run)
 {
-    assert(!run->list);
-    run->list = list;
-    run->prev = NULL;
-    run->next = list->first;
-    if (list->first)
-        list->first->prev = run;
-    else
-        list->last = run;
-    list->first = run;
-    list->count++;
+    gw_run_push_behind(list, NULL, run);
 }
 
 void gw_run_pull(struct gw_run *run)
@@ -271,8 +264,13 @@ void gw_run_ready(struct gw_node_core *core, struct gw_run *run)
 {
     gw_run_pull(run);
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
+    if (gw_node_actor_calls(run)) {
+        gw_node_actor_call(core, run);
+        return;
+    }
     gw_run_find_pool(core, run);
-    gw_run_push(run->pool && !run->gang ? &run->pool->ready : &core->alone, run);
+    bool alone = !run->pool || run->gang || gw_node_actor_makes(run);
+    gw_run_push(alone ? &core->alone : &run->pool->ready, run);
 }
 
 /* -- Ends ----------------------------------------------------------------------------------------
@@ -318,6 +316,8 @@ void gw_run_tell(struct gw_node_core *core, struct gw_run *run)
     char path[GW_NODE_PATH_MAX];
     struct gw_node_place place;
     gw_run_place(run, &place);
+    if (run->actor) /* what calls print is their actor's */
+        place = run->actor->place;
     if (end->capture) /* it never got as far as files of its own */
         gw_node_capture_path(core->options.log_dir, core->incarnation, end->capture, "err", path);
     else
@@ -368,10 +368,11 @@ void gw_run_end(struct gw_node_core *core, struct gw_run *run, struct gw_run_end
     gw_run_tell(core, run);
 }
 
-/* What was not started yet goes at once; what waits in a runner behind others, when it is first. */
+/* What was not started yet goes at once; what waits in a runner behind others, when it is first.
+ * Actors and their calls have rules of their own. */
 static void kill_run(struct gw_node_core *core, struct gw_run *run, const struct gw_msg_kill *kill)
 {
-    if (kill->reason == GW_KILL_TAKE_BACK && run->process)
+    if ((kill->reason == GW_KILL_TAKE_BACK && run->process) || gw_node_actor_kill(core, run, kill))
         return;
     if (run->state == GW_RUN_SENT && !gw_run_executes(run)) {
         run->killing = true;

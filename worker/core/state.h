@@ -158,6 +158,7 @@ struct gw_run {
     struct gw_pool *pool;
     struct gw_process *process;
     struct gw_gang *gang;
+    struct gw_node_actor *actor;               /* of which it is a call */
     struct gw_run_dep *first_heir, *last_heir; /* what waits for its result */
     uint64_t batch;       /* the one it was put into last, or an input of it was */
     uint32_t batch_row;   /* where in it */
@@ -193,13 +194,14 @@ struct gw_process {
     uint32_t slots;
     struct gw_pool *pool;
     struct gw_node_link *link;
-    struct gw_runs queue; /* what it was given, in order */
-    uint64_t load_ns;     /* how long that takes, about */
-    uint64_t spec_last;   /* serial of the spec sent last */
-    struct gw_map specs;  /* serials of specs sent */
-    bool hello;           /* a runner that said hello */
-    uint32_t protocol;    /* that it speaks */
-    uint64_t deadline_ns; /* to say hello, or to end after it closed its link; 0: none */
+    struct gw_node_actor *actor; /* that it keeps; its queue are calls then */
+    struct gw_runs queue;        /* what it was given, in order */
+    uint64_t load_ns;            /* how long that takes, about */
+    uint64_t spec_last;          /* serial of the spec sent last */
+    struct gw_map specs;         /* serials of specs sent */
+    bool hello;                  /* a runner that said hello */
+    uint32_t protocol;           /* that it speaks */
+    uint64_t deadline_ns;        /* to say hello, or to end after it closed its link; 0: none */
     uint64_t idle_since_ns;
     uint64_t head_since_ns; /* since when the first of queue executes; 0: it does not */
     struct gw_silence {     /* where that has a progress limit */
@@ -211,7 +213,18 @@ struct gw_process {
     int32_t exit_code, signal, spawn_code;
     uint32_t oom;
     bool exit_known;
-    char *trouble; /* what it did wrong, in words; owned */
+    uint64_t began; /* the call of an actor that had begun last when it ended; 0: none */
+    char *trouble;  /* what it did wrong, in words; owned */
+};
+
+/* A runner that keeps the state of an actor, from when its task was through to the burial. */
+struct gw_node_actor {
+    uint64_t id;        /* the job of its task */
+    struct gw_run *run; /* that task: standing, or ending */
+    struct gw_process *process;
+    struct gw_runs calls; /* whose inputs are here, not given to the runner yet, in order */
+    uint64_t cost_ns;     /* how long a call runs, on average; UINT64_MAX: unknown */
+    struct gw_node_place place;
 };
 
 struct gw_gang {
@@ -243,12 +256,13 @@ struct gw_node_core {
     uint64_t heartbeat_sent_ns[HEARTBEATS_KEPT];
     uint64_t acked_ns; /* when the last acknowledged heartbeat was sent */
 
-    struct gw_map jobs, attempts, gangs, links, processes_by_id, neighbours, requests;
+    struct gw_map jobs, attempts, gangs, actors, links, processes_by_id, neighbours, requests;
     GW_ARRAY(struct gw_program *) programs;
     GW_ARRAY(struct gw_pool *) pools;
     GW_ARRAY(struct gw_process *) processes;
     struct gw_runs alone; /* ready ones that need a process of their own: commands and ranks */
-    struct gw_runs waiting, held;        /* for inputs; prepared command ranks and those that end */
+    /* for inputs; prepared command ranks and those that end, and tasks of actors */
+    struct gw_runs waiting, held;
     GW_ARRAY(struct gw_fetch *) fetches; /* in order of their deadlines */
     GW_ARRAY(struct gw_orphan) orphans;  /* to be given back before the step ends */
     GW_ARRAY(void *) run_chunks;
@@ -289,6 +303,7 @@ void gw_run_ready(struct gw_node_core *core, struct gw_run *run); /* all inputs 
 void gw_run_find_pool(struct gw_node_core *core, struct gw_run *run);
 void gw_run_push(struct gw_runs *list, struct gw_run *run);
 void gw_run_push_first(struct gw_runs *list, struct gw_run *run);
+void gw_run_push_behind(struct gw_runs *list, struct gw_run *before, struct gw_run *run);
 void gw_run_pull(struct gw_run *run);
 bool gw_run_executes(const struct gw_run *run);
 /* gw_run_end ends a run otherwise than well: at once where nothing of it lives, else when its
@@ -367,6 +382,9 @@ int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
 void gw_nested_end(struct gw_node_core *core, struct gw_process *process);
 /* gw_nested_room tells whether an idle runner's slots are free for it to use. */
 bool gw_nested_room(const struct gw_node_core *core, const struct gw_process *process);
+/* gw_pool_feed hands a runner what it can take of a list, at most `share` runs. */
+void gw_pool_feed(struct gw_node_core *core, struct gw_process *process, struct gw_runs *from,
+                  size_t share);
 
 /* -- batch.c */
 void gw_batch_send(struct gw_node_core *core, struct gw_process *process,
@@ -391,6 +409,7 @@ void gw_process_on_buried(struct gw_node_core *core, const struct gw_msg_buried 
 void gw_process_on_close(struct gw_node_core *core, struct gw_process *process, const char *text);
 int gw_process_on_hello(struct gw_node_core *core, struct gw_process *process,
                         const struct gw_msg_runner *hello);
+char *gw_process_exit_text(const struct gw_process *process); /* owned by the caller */
 void gw_process_tick(struct gw_node_core *core);
 
 /* -- silence.c: progress limits */
@@ -402,6 +421,37 @@ void gw_silence_end(const struct gw_node_core *core, struct gw_process *process)
 void gw_silence_on_measured(struct gw_node_core *core, const struct gw_event *event);
 uint64_t gw_process_deadline_ns(const struct gw_node_core *core);
 void gw_process_free(struct gw_node_core *core, struct gw_process *process);
+
+/* -- actor.c */
+/* gw_node_actor_makes tells whether a run's task makes an actor: it needs a runner for itself. */
+static inline bool gw_node_actor_makes(const struct gw_run *run)
+{
+    return run->spec->message.actor == GW_ACTOR_NEW;
+}
+static inline bool gw_node_actor_calls(const struct gw_run *run)
+{
+    return run->spec->message.actor && run->spec->message.actor != GW_ACTOR_NEW;
+}
+/* gw_node_actor_prepare gives a runner the task that makes an actor. gw_node_actor_call queues a
+ * call. */
+void gw_node_actor_prepare(struct gw_node_core *core, struct gw_process *process,
+                           struct gw_run *run);
+void gw_node_actor_call(struct gw_node_core *core, struct gw_run *run);
+int gw_node_actor_on_ready(struct gw_node_core *core, struct gw_process *process,
+                           const struct gw_msg_actor_ready *ready);
+/* gw_node_actor_kill does what a kill of an actor's own task, or of a call, asks for; false where
+ * it is a run like others. */
+bool gw_node_actor_kill(struct gw_node_core *core, struct gw_run *run,
+                        const struct gw_msg_kill *kill);
+/* gw_node_actor_judge tells how an actor and its calls ended: its process is buried. */
+void gw_node_actor_judge(struct gw_node_core *core, struct gw_process *process);
+void gw_node_actor_take_back(struct gw_node_core *core, struct gw_process *process,
+                             uint64_t attempt);
+void gw_node_actor_pump(struct gw_node_core *core); /* give calls to runners */
+void gw_node_actor_learn(struct gw_node_actor *actor, uint64_t run_ns);
+void gw_node_actors_drop(
+    struct gw_node_core *core); /* all of them, and their calls; runs are gone */
+void gw_node_actors_check(const struct gw_node_core *core, size_t *runs);
 
 /* -- environment.c */
 struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct gw_pool *pool);

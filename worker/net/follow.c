@@ -1,5 +1,6 @@
 /* Following output. An attempt's output lies in its own files; that of an ordinary task which a
- * pooled runner executes at the moment, in the runner's capture files, with the same offsets.
+ * pooled runner executes at the moment, in the runner's capture files, with the same offsets. (What
+ * an actor's call prints comes when the call has ended.)
  *
  * Files change without a word to us, so those that are followed are looked at again ten times a
  * second, while anybody follows. */
@@ -60,7 +61,7 @@ static bool locate(const struct gw_follow *follow, const struct gw_msg_log_read 
                                        .rank = request->rank};
     if (lives && place.kind == GW_SPEC_FUNCTION && place.rank == GW_RANK_NONE && place.process &&
         gw_node_core_executing(options->core, place.process, &first) &&
-        first.attempt == place.attempt)
+        first.attempt == place.attempt && !first.keeps)
         gw_node_capture_path(options->log_dir, options->incarnation, place.process, extension,
                              path);
     else

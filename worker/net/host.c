@@ -295,7 +295,7 @@ void gw_host_free(struct gw_host *host)
     size_t at = 0;
     uint64_t key, value;
     while (gw_map_next(&host->runners, &at, &key, &value))
-        free((void *)(uintptr_t)value);
+        gw_host_runner_free((struct gw_host_runner *)(uintptr_t)value);
     gw_node_core_free(host->core);
     gw_lease_deinit(&host->leases);
     gw_tokens_deinit(&host->tokens);

@@ -37,6 +37,7 @@ struct gw_host_link {
 /* A runner whose files are still to be tidied: both must have come. */
 struct gw_host_runner {
     bool buried, closed;
+    const uint64_t *began; /* of one with an actor: the call that it began last, as it says */
 };
 
 /* An event that arose while effects were carried out. */
@@ -105,7 +106,14 @@ void gw_host_send(struct gw_host_link *link, const struct gw_message *message, c
 
 /* -- runners.c: what is to be done around the core when processes come and go */
 void gw_host_spawn(struct gw_host *host, const struct gw_message *message);
-void gw_host_on_guardian_message(struct gw_host *host, const struct gw_message *message);
+/* gw_host_on_guardian_message gives the message for the core: itself, or `filled`. */
+const struct gw_message *gw_host_on_guardian_message(struct gw_host *host,
+                                                     const struct gw_message *message,
+                                                     struct gw_message *filled);
+/* gw_host_on_actor_ready takes the page of a runner (fds: taken). */
+void gw_host_on_actor_ready(struct gw_host *host, uint64_t process, const int *fds,
+                            uint8_t fd_count);
+void gw_host_runner_free(struct gw_host_runner *runner);
 void gw_host_on_runner_closed(struct gw_host *host, uint64_t process);
 /* gw_host_output_bytes is how much what a process executes has written, both streams. */
 uint64_t gw_host_output_bytes(const struct gw_host *host, uint64_t process);

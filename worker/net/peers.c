@@ -191,8 +191,13 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
     }
     if (link == host->scheduler && from_scheduler(host, message, fds, fd_count))
         return;
+    struct gw_message filled;
     if (link == host->guardian)
-        gw_host_on_guardian_message(host, message);
+        message = gw_host_on_guardian_message(host, message, &filled);
+    if (link->role == GW_ROLE_RUNNER && message->type == GW_MESSAGE_actor_ready) {
+        gw_host_on_actor_ready(host, link->process, fds, fd_count);
+        fd_count = 0;
+    }
     bool welcome = link == host->scheduler && message->type == GW_MESSAGE_welcome;
     uint64_t buried = message->type == GW_MESSAGE_buried    ? message->buried.process
                       : message->type == GW_MESSAGE_spawned ? message->spawned.process

@@ -13,9 +13,17 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+void gw_host_runner_free(struct gw_host_runner *runner)
+{
+    if (runner->began)
+        munmap((void *)(uintptr_t)runner->began, sizeof *runner->began);
+    free(runner);
+}
 
 static struct gw_host_runner *runner_of(const struct gw_host *host, uint64_t process)
 {
@@ -121,12 +129,37 @@ static void mark(struct gw_host *host, uint64_t process, bool buried, bool close
         move_capture(host, process);
 }
 
-void gw_host_on_guardian_message(struct gw_host *host, const struct gw_message *message)
+/* The page in which a runner with an actor writes what it begins: it outlives a crash. */
+void gw_host_on_actor_ready(struct gw_host *host, uint64_t process, const int *fds,
+                            uint8_t fd_count)
 {
+    struct gw_host_runner *runner = runner_of(host, process);
+    struct stat status;
+    if (runner && !runner->began && fd_count > 0 && fstat(fds[0], &status) == 0 &&
+        status.st_size >= (off_t)sizeof *runner->began) {
+        void *page = mmap(NULL, sizeof *runner->began, PROT_READ, MAP_SHARED, fds[0], 0);
+        runner->began = page == MAP_FAILED ? NULL : page;
+    }
+    for (uint8_t i = 0; i < fd_count; i++)
+        close(fds[i]);
+}
+
+const struct gw_message *gw_host_on_guardian_message(struct gw_host *host,
+                                                     const struct gw_message *message,
+                                                     struct gw_message *filled)
+{
+    const struct gw_host_runner *runner =
+        message->type == GW_MESSAGE_exited ? runner_of(host, message->exited.process) : NULL;
+    if (runner && runner->began) {
+        *filled = *message;
+        filled->exited.executing = __atomic_load_n(runner->began, __ATOMIC_ACQUIRE);
+        message = filled;
+    }
     if (message->type == GW_MESSAGE_buried)
         mark(host, message->buried.process, true, false);
     else if (message->type == GW_MESSAGE_spawned && message->spawned.code < 0)
         mark(host, message->spawned.process, true, false);
+    return message;
 }
 
 void gw_host_on_runner_closed(struct gw_host *host, uint64_t process)
@@ -146,5 +179,5 @@ void gw_host_tidy_runner(struct gw_host *host, uint64_t process)
     capture_paths(host, process, "err", path);
     (void)unlink(path);
     gw_map_remove(&host->runners, process);
-    free(runner);
+    gw_host_runner_free(runner);
 }

@@ -77,6 +77,8 @@ static void seat_init(struct seat *seat, struct gang *gang, uint32_t rank)
     seat->task.job = call->job;
     seat->task.index = call->index;
     seat->task.try_number = call->try_number;
+    seat->task.actor = call->actor;
+    seat->task.makes_actor = call->makes_actor;
     seat->task.rank = seat->task.local_rank = rank;
     seat->task.world = call->ranks ? call->ranks : 1;
 }

@@ -41,10 +41,16 @@ int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
 
 int gw_outbox_say(struct gw_outbox *outbox, const struct gw_message *message)
 {
+    return gw_outbox_say_with(outbox, message, -1);
+}
+
+int gw_outbox_say_with(struct gw_outbox *outbox, const struct gw_message *message, int fd)
+{
+    const struct gw_channel_fds fds = {.fds = &fd, .count = fd >= 0};
     pthread_mutex_lock(&outbox->mutex);
     int rc = gw_report_put(&outbox->report, outbox->channel);
     if (rc == 0)
-        rc = gw_channel_put(outbox->channel, message, (struct gw_channel_fds){0});
+        rc = gw_channel_put(outbox->channel, message, fds);
     if (rc == 0)
         rc = gw_channel_flush(outbox->channel);
     pthread_mutex_unlock(&outbox->mutex);

@@ -27,9 +27,10 @@ int gw_outbox_init(struct gw_outbox *outbox, int fd);
 int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
                   struct gw_result *result);
 
-/* gw_outbox_say sends results and then a message, at once; gw_outbox_flush sends results. Errors as
- * gw_outbox_add, and GW_ELIMIT. */
+/* gw_outbox_say sends results and then a message, at once (_with: and a descriptor, borrowed);
+ * gw_outbox_flush sends results. Errors as gw_outbox_add, and GW_ELIMIT. */
 int gw_outbox_say(struct gw_outbox *outbox, const struct gw_message *message);
+int gw_outbox_say_with(struct gw_outbox *outbox, const struct gw_message *message, int fd);
 int gw_outbox_flush(struct gw_outbox *outbox);
 
 /* gw_outbox_watch sees to it that what is there now leaves soon, whatever the caller does. */

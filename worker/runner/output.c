@@ -125,6 +125,8 @@ void gw_output_move(struct gw_output *output, const struct gw_output_place *plac
             continue;
         int fd = open_file(output, place, i);
         if (fd >= 0) {
+            if (place->head && write(fd, place->head, strlen(place->head)) < 0)
+                output->captured[i] = true; /* as of what follows: dropped */
             copy(STDOUT_FILENO + i, fd, bytes, place->bytes_max);
             trim(fd, place->bytes_max);
             close(fd);

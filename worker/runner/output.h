@@ -18,6 +18,7 @@ struct gw_output_place {
     uint64_t job, attempt;
     uint32_t index, rank; /* rank: GW_RANK_NONE where it is not a gang */
     uint64_t bytes_max;   /* of each file; 0: no limit */
+    const char *head;     /* a line to write before it; NULL: none */
 };
 
 /* gw_output_init looks at this process's streams and makes stdout line-buffered. */

@@ -18,6 +18,7 @@
 #include "worker/runner/spec.h"
 #include "worker/runner/task.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@
 #define METRIC_EVERY_NS (50 * GW_NS_PER_MS)
 #define PROGRESS_EVERY_NS (50 * GW_NS_PER_MS)
 #define TRIM_EVERY_NS (100 * GW_NS_PER_MS)
-enum { METRIC_NAME_MAX = 128, PROGRESS_TEXT_MAX = 200 };
+enum { METRIC_NAME_MAX = 128, PROGRESS_TEXT_MAX = 200, HEAD_MAX = 320 };
 
 /* A step that was not yet reported: the last one always is. */
 struct metric {
@@ -63,6 +64,9 @@ struct runner {
     struct progress progress;
     uint64_t silence_ns; /* that it may keep; 0: any */
     uint64_t trimmed_ns;
+
+    struct gw_actor_kept actor;
+    bool ending; /* the actor's last holder is gone */
 
     /* of a gang, each the last that was said */
     struct gw_msg_gang gang;
@@ -249,6 +253,9 @@ static void on_message(struct runner *runner, const struct gw_message *message, 
         break;
     case GW_MESSAGE_task_taken:
         on_taken(runner);
+        break;
+    case GW_MESSAGE_actor_end:
+        runner->ending = true;
         break;
     case GW_MESSAGE_control:
         runner->control_attempt = message->control.attempt;
@@ -577,16 +584,53 @@ static void keep_result(struct gw_batch *batch, const struct gw_result *result)
     gw_batch_keep(batch, value);
 }
 
+/* What a call prints goes into its actor's files, below a line that says whose it is. */
+static struct gw_output_place place_of(const struct runner *runner, const struct gw_batch_row *row,
+                                       const struct gw_spec *spec, char head[static HEAD_MAX])
+{
+    struct gw_output_place place = {.job = row->job,
+                                    .attempt = row->attempt,
+                                    .index = row->index,
+                                    .rank = row->rank,
+                                    .bytes_max = spec->output_bytes_max};
+    if (!runner->actor.made)
+        return place;
+    place.job = runner->actor.job;
+    place.attempt = runner->actor.attempt;
+    place.index = runner->actor.index;
+    place.bytes_max = runner->actor.output_bytes_max;
+    (void)snprintf(head, HEAD_MAX, "[%s, task %" PRIu32 " of job %" PRIu64 ", try %" PRIu32 "]\n",
+                   spec->name, row->index, row->job, row->try_number + 1);
+    place.head = head;
+    return place;
+}
+
+/* The task that makes an actor is through: the runner keeps what it left. */
+static void keep_actor(struct runner *runner, const struct gw_batch_row *row,
+                       const struct gw_spec *spec)
+{
+    struct gw_actor_kept *actor = &runner->actor;
+    const struct gw_message ready = {.type = GW_MESSAGE_actor_ready,
+                                     .actor_ready = {.attempt = row->attempt}};
+    int fd;
+    if (gw_actor_keep(actor, &fd) < 0)
+        out_of_memory();
+    actor->made = true;
+    actor->job = row->job;
+    actor->attempt = row->attempt;
+    actor->index = row->index;
+    actor->output_bytes_max = spec->output_bytes_max;
+    must(gw_outbox_say_with(&runner->outbox, &ready, fd));
+    close(fd);
+}
+
 static void execute(struct runner *runner, const struct gw_batch_row *row,
                     const struct gw_spec *spec)
 {
     struct gw_task *task = &runner->task;
     bool gang = row->rank != GW_RANK_NONE;
-    const struct gw_output_place place = {.job = row->job,
-                                          .attempt = row->attempt,
-                                          .index = row->index,
-                                          .rank = row->rank,
-                                          .bytes_max = spec->output_bytes_max};
+    char head[HEAD_MAX];
+    const struct gw_output_place place = place_of(runner, row, spec, head);
     runner->metric.pending = false;
     runner->metric.sent_ns = 0;
     runner->progress.pending = false;
@@ -601,6 +645,8 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
 
     if (gang)
         heed_term();
+    if (runner->actor.made)
+        gw_actor_begin(&runner->actor, row->attempt);
     int rc = gw_task_run(task);
 
     uint64_t ended_ns = gw_clock_now_ns();
@@ -613,9 +659,15 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     if (runner->progress.pending && runner->progress.fraction >= 0)
         progress_send(runner, ended_ns);
     if (rc < 0) {
+        if (task->makes_actor)
+            gw_actor_let_go(&runner->actor);
         end_failed(runner, GW_OUTCOME_FAILED);
         if (gang)
             yield_to_term(runner);
+        return;
+    }
+    if (task->makes_actor) {
+        keep_actor(runner, row, spec);
         return;
     }
     const struct gw_report_row report = {.attempt = row->attempt,
@@ -653,6 +705,9 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     struct gw_spec spec = {0};
     if (rc == 0)
         spec = *known; /* a copy: while a gang forms, and in its steps, more is heard */
+    task->makes_actor = rc == 0 && spec.actor == GW_ACTOR_NEW;
+    if (rc == 0 && spec.actor) /* the worker sends it here only where that is so */
+        task->actor = &runner->actor;
     if (rc == 0 && row->rank != GW_RANK_NONE)
         rc = join_gang(runner, task);
     if (rc < 0) {
@@ -698,6 +753,11 @@ void gw_runner_main(int fd)
     say_hello(&runner);
     for (;;) {
         run_batches(&runner);
+        if (runner.ending) {
+            gw_actor_let_go(&runner.actor);
+            must(gw_outbox_flush(&runner.outbox));
+            exit(EXIT_SUCCESS);
+        }
         if (listen_once(&runner, false) < 0) /* nothing more is here: results go, and we wait */
             (void)listen_once(&runner, true);
     }

@@ -3,6 +3,7 @@
 #define GW_RUNNER_RUNNER_H
 
 #include "graph/base/arena.h"
+#include "worker/runner/actor.h"
 
 #include <gangway/task.h>
 
@@ -19,6 +20,8 @@ struct gw_runner_call {
     uint32_t ranks; /* 0: an ordinary task; else a gang of as many threads */
     uint64_t job;
     uint32_t index, try_number;
+    struct gw_actor_kept *actor; /* that it makes, or is a call of; NULL: none */
+    bool makes_actor;
 };
 
 /* gw_runner_call executes a task on the calling thread, a gang's ranks on threads of their own, and

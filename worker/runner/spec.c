@@ -36,6 +36,7 @@ int gw_specs_add(struct gw_specs *specs, const struct gw_msg_spec *message)
         .job = message->key,
         .number = message->number,
         .ranks = message->ranks,
+        .actor = message->actor,
         .output_bytes_max = message->output_bytes_max,
         .progress_ns = message->progress_ns,
         .function = gw_function_find(message->function),

@@ -11,6 +11,7 @@ struct gw_spec {
     uint64_t job;
     uint32_t number;
     uint32_t ranks;
+    uint64_t actor; /* as in the message */
     uint64_t output_bytes_max;
     uint64_t progress_ns;               /* the longest silence; 0: any */
     const struct gw_function *function; /* NULL: this program holds none of that name */

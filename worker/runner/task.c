@@ -31,6 +31,8 @@ void gw_task_reset(struct gw_task *task)
     task->comm = NULL;
     task->args = NULL;
     task->function = NULL;
+    task->actor = NULL;
+    task->makes_actor = false;
     task->rank = task->local_rank = 0;
     task->world = 1;
     task->error.code = 0;
@@ -168,6 +170,26 @@ int gw_task_fail(struct gw_task *task, int code, const char *format, ...)
 struct gw_error *gw_task_error(struct gw_task *task)
 {
     return &task->error;
+}
+
+/* -- Actors --------------------------------------------------------------------------------------
+ */
+
+int gw_task_actor(struct gw_task *task, void *state, void (*destroy)(void *state))
+{
+    if (!task->makes_actor)
+        return gw_error_set(&task->error, GW_EINVAL,
+                            "%s: gw_task_actor is for the task that makes an actor (gw_actor_new)",
+                            task->function->name);
+    gw_actor_let_go(task->actor); /* called twice: the first state is given up */
+    task->actor->state = state;
+    task->actor->destroy = destroy;
+    return 0;
+}
+
+void *gw_task_state(const struct gw_task *task)
+{
+    return task->actor ? task->actor->state : NULL;
 }
 
 /* -- Identity ------------------------------------------------------------------------------------

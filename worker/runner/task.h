@@ -3,6 +3,7 @@
 #ifndef GW_RUNNER_TASK_H
 #define GW_RUNNER_TASK_H
 
+#include "worker/runner/actor.h"
 #include "worker/runner/result.h"
 
 #include <gangway/task.h>
@@ -43,6 +44,8 @@ struct gw_task {
     uint32_t index, try_number, rank, world, local_rank;
     struct gw_comm *comm; /* owned; NULL: not yet needed */
     const struct gw_task_hooks *hooks;
+    struct gw_actor_kept *actor; /* that it makes or is a call of; NULL: none */
+    bool makes_actor;
     struct gw_error error;
     struct gw_result result;
     char checkpoint_dir[4096];                    /* empty until asked */

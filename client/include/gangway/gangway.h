@@ -12,6 +12,7 @@
 #ifndef GANGWAY_GANGWAY_H
 #define GANGWAY_GANGWAY_H
 
+#include <gangway/actor.h>
 #include <gangway/checkpoint.h>
 #include <gangway/comm.h>
 #include <gangway/coordination.h>

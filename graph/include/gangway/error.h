@@ -46,7 +46,8 @@ extern "C" {
     X(GW_ENOTSUP, -22, "not supported")                                                            \
     X(GW_EPERM, -23, "not permitted")                                                              \
     X(GW_EAGAIN, -24, "try again")                                                                 \
-    X(GW_EDEPENDENCY, -25, "a task before it failed")
+    X(GW_EDEPENDENCY, -25, "a task before it failed")                                              \
+    X(GW_EACTOR, -26, "its actor has ended")
 
 enum gw_error_code {
     GW_OK = 0,

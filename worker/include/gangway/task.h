@@ -101,6 +101,15 @@ GW_API struct gw_client *gw_task_client(struct gw_task *task, struct gw_error *e
  * runner. */
 GW_API struct gw_comm *gw_task_comm(struct gw_task *task);
 
+/* gw_task_actor, in the task that makes an actor (<gangway/actor.h>), gives it its state: what
+ * every call of the actor gets from gw_task_state. Both run in one process, one after the other.
+ * destroy (or NULL) is called with the state when the actor ends because nobody holds it any more,
+ * and when this task fails after all; a process that is killed or crashes does not come to it.
+ * GW_EINVAL in any other task. gw_task_state is NULL in a task that is no call of an actor, and
+ * where none was given. */
+GW_API int gw_task_actor(struct gw_task *task, void *state, void (*destroy)(void *state));
+GW_API void *gw_task_state(const struct gw_task *task);
+
 /* gw_task_step reports one step of training and asks what to do next. Collective: every rank calls
  * it at the same steps, and all get the same answer: GW_CONTINUE, GW_PAUSE (save a checkpoint and
  * return), GW_STOP, or an error. metric may be NULL; rank 0's value is the one reported.

@@ -1,0 +1,328 @@
+/* Actors against a real cluster: state, order, futures as arguments, crashes and restarts, names,
+ * who holds whom. `actors WHAT [ARGUMENT]`; prints "ok". */
+#include <gangway/gangway.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHECK(x)                                                                                   \
+    do {                                                                                           \
+        if (!(x)) {                                                                                \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static struct gw_error error;
+static struct gw_client *client;
+
+struct tally {
+    int64_t n, last;
+    char path[256]; /* written to when it is let go; "" : nothing */
+};
+
+static void let_go(void *state)
+{
+    struct tally *tally = state;
+    FILE *file = *tally->path ? fopen(tally->path, "w") : NULL;
+    if (file) {
+        fprintf(file, "%lld\n", (long long)tally->n);
+        fclose(file);
+    }
+    free(tally);
+}
+
+/* (start, path): makes the actor. */
+static int tally(struct gw_task *task)
+{
+    struct tally *state = calloc(1, sizeof *state);
+    const char *path;
+    if (!state || gw_task_arg_i64(task, 0, &state->n) < 0 || gw_task_arg_str(task, 1, &path) < 0) {
+        free(state);
+        return GW_EINVAL;
+    }
+    snprintf(state->path, sizeof state->path, "%s", path);
+    int rc = gw_task_actor(task, state, let_go);
+    if (rc < 0)
+        free(state);
+    return rc;
+}
+GW_TASK(tally);
+
+/* (by): adds and gives the sum. */
+static int tally_add(struct gw_task *task)
+{
+    struct tally *state = gw_task_state(task);
+    int64_t by;
+    if (gw_task_arg_i64(task, 0, &by) < 0)
+        return GW_EINVAL;
+    return gw_task_return(task, gw_i64(state->n += by));
+}
+GW_TASK(tally_add);
+
+/* (number): fails where it is not the next one. */
+static int tally_next(struct gw_task *task)
+{
+    struct tally *state = gw_task_state(task);
+    int64_t number;
+    if (gw_task_arg_i64(task, 0, &number) < 0)
+        return GW_EINVAL;
+    if (number != ++state->last)
+        return gw_task_fail(task, GW_EMISMATCH, "%lld came after %lld", (long long)number,
+                            (long long)state->last - 1);
+    return 0;
+}
+GW_TASK(tally_next);
+
+static int tally_pid(struct gw_task *task)
+{
+    printf("asked for its process\n");
+    return gw_task_return(task, gw_i64(getpid()));
+}
+GW_TASK(tally_pid);
+
+static int tally_crash(struct gw_task *task)
+{
+    (void)task;
+    fprintf(stderr, "going down\n");
+    fflush(stderr);
+    return raise(SIGKILL);
+}
+GW_TASK(tally_crash);
+
+/* (bytes): how many. */
+static int tally_size(struct gw_task *task)
+{
+    const void *data;
+    size_t bytes;
+    if (gw_task_arg_bytes(task, 0, &data, &bytes) < 0)
+        return GW_EINVAL;
+    return gw_task_return(task, gw_i64((int64_t)bytes));
+}
+GW_TASK(tally_size);
+
+/* An ordinary task: (n) -> 2 n. */
+static int twice(struct gw_task *task)
+{
+    int64_t n;
+    if (gw_task_arg_i64(task, 0, &n) < 0)
+        return GW_EINVAL;
+    return gw_task_return(task, gw_i64(2 * n));
+}
+GW_TASK(twice);
+
+/* (job of an actor, by): calls it from inside a task. */
+static int from_task(struct gw_task *task)
+{
+    int64_t job, by;
+    struct gw_actor *actor;
+    struct gw_future *future;
+    struct gw_value *value;
+    struct gw_error *own = gw_task_error(task);
+    if (gw_task_arg_i64(task, 0, &job) < 0 || gw_task_arg_i64(task, 1, &by) < 0)
+        return GW_EINVAL;
+    struct gw_client *inside = gw_task_client(task, own);
+    int rc = inside ? gw_actor_find(inside, NULL, (uint64_t)job, &actor, own) : GW_EIO;
+    if (rc < 0)
+        return rc;
+    rc = gw_actor_call(actor, &future, own, tally_add, NULL, gw_i64(by));
+    if (rc == 0) {
+        rc = gw_future_get(future, 0, &value, own);
+        gw_future_release(future);
+    }
+    gw_actor_free(actor);
+    return rc < 0 ? rc : gw_task_return(task, value);
+}
+GW_TASK(from_task);
+
+static int64_t get(struct gw_future *future)
+{
+    struct gw_value *value;
+    int64_t n = -1;
+    CHECK(gw_future_get(future, 0, &value, &error) == 0);
+    CHECK(gw_value_get_i64(value, &n, &error) == 0);
+    gw_value_unref(value);
+    gw_future_release(future);
+    return n;
+}
+
+static struct gw_actor *make(const struct gw_actor_options *options, const char *path)
+{
+    struct gw_actor *actor;
+    CHECK(gw_actor_new(client, &actor, &error, tally, options, gw_i64(100), gw_str(path)) == 0);
+    return actor;
+}
+
+static void state(void)
+{
+    struct gw_actor *actor = make(NULL, "");
+    struct gw_future *future, *other;
+    for (int64_t i = 1; i <= 3; i++) {
+        CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(i)) == 0);
+        CHECK(get(future) == 100 + i * (i + 1) / 2);
+    }
+    static char large[3 << 20];
+    CHECK(gw_actor_call(actor, &future, &error, tally_size, NULL, gw_bytes(large, sizeof large)) ==
+          0);
+    CHECK(get(future) == sizeof large);
+
+    /* futures of tasks and of calls go in, futures of calls go out */
+    CHECK(gw_submit(client, &other, &error, twice, NULL, gw_i64(7)) == 0);
+    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_ref_of(other)) == 0);
+    struct gw_future *after;
+    CHECK(gw_actor_call(actor, &after, &error, tally_add, NULL, gw_ref_of(future)) == 0);
+    CHECK(get(future) == 120);
+    CHECK(get(after) == 240);
+    gw_future_release(other);
+    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(0)) == 0);
+    struct gw_graph *graph = gw_graph_new();
+    gw_node node = gw_call(graph, twice, NULL, gw_ref_future(graph, future));
+    CHECK(gw_client_submit(client, graph, node, &other, &error) == 0);
+    gw_graph_free(graph);
+    CHECK(get(other) == 480);
+    gw_future_release(future);
+
+    struct gw_value *value;
+    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_str("x")) == 0);
+    CHECK(gw_future_get(future, 0, &value, &error) == GW_ETASK && strstr(error.text, "tally_add"));
+    gw_future_release(future);
+    gw_actor_free(actor);
+}
+
+static void order(void)
+{
+    enum { CALLS = 20000 };
+    struct gw_actor *actor = make(NULL, "");
+    static struct gw_future *futures[CALLS];
+    for (int64_t i = 0; i < CALLS; i++)
+        CHECK(gw_actor_call(actor, i % 7 ? &futures[i] : NULL, &error, tally_next, NULL,
+                            gw_i64(i + 1)) == 0);
+    gw_actor_free(actor); /* what was called goes on */
+    for (int i = 0; i < CALLS; i++) {
+        struct gw_value *value;
+        if (i % 7 == 0)
+            continue;
+        CHECK(gw_future_get(futures[i], 0, &value, &error) == 0);
+        gw_value_unref(value);
+        gw_future_release(futures[i]);
+    }
+}
+
+/* The call that runs fails; the others go on where the actor may be made again. */
+static void crash(void)
+{
+    struct gw_actor *actor = make(GW_ACTOR(.restarts = 1), "");
+    struct gw_future *before, *down, *after, *late;
+    struct gw_value *value;
+    CHECK(gw_actor_call(actor, &before, &error, tally_add, NULL, gw_i64(1)) == 0);
+    CHECK(get(before) == 101);
+    CHECK(gw_actor_call(actor, &down, &error, tally_crash, NULL) == 0);
+    CHECK(gw_actor_call(actor, &after, &error, tally_add, NULL, gw_i64(2)) == 0);
+    CHECK(gw_future_get(down, 0, &value, &error) == GW_ECRASHED);
+    CHECK(strstr(error.text, "signal 9") && strstr(error.text, "going down"));
+    CHECK(get(after) == 102); /* made again, with the same arguments */
+    gw_future_release(down);
+    CHECK(gw_actor_call(actor, &down, &error, tally_crash, NULL) == 0);
+    CHECK(gw_actor_call(actor, &late, &error, tally_add, NULL, gw_i64(2)) == 0);
+    CHECK(gw_future_get(down, 0, &value, &error) == GW_ECRASHED);
+    CHECK(gw_future_get(late, 0, &value, &error) == GW_EACTOR);
+    CHECK(strstr(error.text, "actor tally") && strstr(error.text, "signal 9"));
+    gw_future_release(late);
+    CHECK(gw_actor_call(actor, &late, &error, tally_add, NULL, gw_i64(2)) == 0);
+    CHECK(gw_future_get(late, 0, &value, &error) == GW_EACTOR);
+    gw_future_release(late);
+    gw_future_release(down);
+    gw_actor_free(actor);
+}
+
+/* What makes it fails: calls say so. */
+static void cannot(void)
+{
+    struct gw_actor *actor;
+    struct gw_future *future;
+    struct gw_value *value;
+    CHECK(gw_actor_new(client, &actor, &error, tally, NULL, gw_str("x"), gw_str("")) == 0);
+    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(2)) == 0);
+    CHECK(gw_future_get(future, 0, &value, &error) == GW_EACTOR);
+    CHECK(strstr(error.text, "argument 0"));
+    gw_future_release(future);
+    gw_actor_free(actor);
+    CHECK(gw_actor_new(client, &actor, &error, tally, GW_ACTOR(.restarts = 1000), gw_i64(1),
+                       gw_str("")) == GW_EINVAL);
+    /* a method is no method in a plain task */
+    CHECK(gw_submit(client, &future, &error, tally, NULL, gw_i64(1), gw_str("")) == 0);
+    CHECK(gw_future_get(future, 0, &value, &error) == GW_ETASK &&
+          strstr(error.text, "gw_actor_new"));
+    gw_future_release(future);
+}
+
+static void inside(void)
+{
+    struct gw_actor *actor = make(NULL, "");
+    struct gw_future *future;
+    CHECK(gw_submit(client, &future, &error, from_task, NULL, gw_i64((int64_t)gw_actor_job(actor)),
+                    gw_i64(5)) == 0);
+    CHECK(get(future) == 105);
+    gw_actor_free(actor);
+}
+
+/* Makes a named one and calls it until somebody ends this program. path: see tally. */
+static void keep(const char *path)
+{
+    struct gw_actor *actor = make(GW_ACTOR(.name = "kept"), path);
+    struct gw_future *future;
+    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(1)) == 0);
+    CHECK(get(future) == 101);
+    struct gw_actor *again;
+    CHECK(gw_actor_new(client, &again, &error, tally, GW_ACTOR(.name = "kept"), gw_i64(1),
+                       gw_str("")) == GW_EEXIST);
+    puts("kept");
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
+/* Finds it, says so, waits until somebody writes to a fifo, and calls it. */
+static void find(const char *fifo)
+{
+    struct gw_actor *actor;
+    struct gw_future *future;
+    CHECK(gw_actor_find(client, "kept", 0, &actor, &error) == 0);
+    CHECK(gw_actor_call(actor, NULL, &error, tally_pid, NULL) == 0);
+    puts("found");
+    fflush(stdout);
+    FILE *file = fopen(fifo, "r");
+    CHECK(file && fgetc(file) != EOF);
+    fclose(file);
+    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(10)) == 0);
+    CHECK(get(future) == 111);
+    gw_actor_free(actor);
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    const char *what = argc > 1 ? argv[1] : "";
+    CHECK(gw_client_open(NULL, &client, &error) == 0);
+    if (strcmp(what, "state") == 0)
+        state();
+    else if (strcmp(what, "order") == 0)
+        order();
+    else if (strcmp(what, "crash") == 0)
+        crash();
+    else if (strcmp(what, "cannot") == 0)
+        cannot();
+    else if (strcmp(what, "inside") == 0)
+        inside();
+    else if (strcmp(what, "keep") == 0 && argc > 2)
+        keep(argv[2]);
+    else if (strcmp(what, "find") == 0 && argc > 2)
+        find(argv[2]);
+    else
+        return 2;
+    gw_client_close(client);
+    puts("ok");
+    return 0;
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Actors: from a private cluster, on one and two workers, inline, and held by several programs."""
+import os
+
+import e2e
+
+ACTORS = os.path.join(e2e.BUILD, "bin", "actors")
+SHARED = ("state", "order", "crash", "cannot", "inside")
+
+
+class Actors(e2e.Case):
+    def check(self, what, **options):
+        self.assertEqual(self.run_program(ACTORS, what, timeout_s=100, **options).stdout, "ok\n")
+
+    def actors(self):
+        return [a for a in self.gangway_json("actor", "list") if a["state"] != "dead"]
+
+    def test_private(self):
+        for what in SHARED:
+            with self.subTest(what=what):
+                self.check(what)
+
+    def test_inline(self):
+        self.check("order", env={"GANGWAY_INLINE": "1"})
+
+    def test_two_workers(self):
+        self.up("--slots", "4", "--workers", "2")
+        for what in SHARED:
+            with self.subTest(what=what):
+                self.check(what)
+        self.assert_idle()
+        self.assertEqual(self.actors(), [])
+
+    def test_lives_as_long_as_somebody_holds_it(self):
+        """Its maker is killed; the one that found it goes on; when that ends, destroy runs."""
+        self.up("--slots", "2")
+        gone, go_on = self.fifo("gone"), self.fifo("go")
+        maker = self.start(ACTORS, "keep", gone)
+        maker.wait_output("kept")
+        finder = self.start(ACTORS, "find", go_on)
+        finder.wait_output("found")
+        self.assertEqual([a["name"] for a in self.actors()], ["kept"])
+        maker.kill()
+        maker.wait()
+        with open(go_on, "w", encoding="ascii") as fifo:
+            fifo.write("x")
+        self.assertEqual(self.read_fifo(gone).strip(), "111")
+        self.assertEqual(finder.wait(), 0)
+        self.assert_idle()
+        self.assertEqual(self.actors(), [])
+
+    def test_what_calls_print_is_the_actors(self):
+        self.up("--slots", "2")
+        maker = self.start(ACTORS, "keep", "")
+        maker.wait_output("kept")
+        job = str(self.actors()[0]["job"])
+        finder = self.start(ACTORS, "find", self.fifo("never"))
+        finder.wait_output("found")
+        logs = self.start(e2e.BINARY, "logs", "-f", job)
+        logs.wait_output("asked for its process")
+        logs.wait_output(r"\[tally_pid, task 0 of job \d+, try 1\]")
+        self.assertIn("alive", self.gangway("explain", job).stdout)
+        self.gangway("actor", "kill", "kept")
+        finder.kill()
+        self.assert_idle()
+        self.run_program(e2e.BINARY, "actor", "kill", "kept", rc=2)
+        maker.kill()
+
+
+if __name__ == "__main__":
+    e2e.main()

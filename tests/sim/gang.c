@@ -1,0 +1,56 @@
+/* Gangs as their ranks see them: who stands, who went, and who is in a collective.
+ *
+ * No rank goes before all stand, nor twice in one attempt. A rank that ended is in no collective.
+ */
+#include "tests/sim/sim.h"
+
+struct gang *sim_gang_of(struct sim *sim, const struct row *row)
+{
+    for (size_t i = 0; i < sim->gangs.count; i++)
+        if (sim->gangs.items[i]->attempt == row->attempt)
+            return sim->gangs.items[i];
+    struct gang *gang = calloc(1, sizeof *gang);
+    GW_MUST_PTR(gang);
+    gang->attempt = row->attempt;
+    gang->work = row->work;
+    gang->world = row->work->ranks;
+    gang->number = row->work->gangs++;
+    GW_MUST(gw_array_push(&sim->gangs, gang));
+    return gang;
+}
+
+void sim_gangs_free(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->gangs.count; i++)
+        free(sim->gangs.items[i]);
+    gw_array_deinit(&sim->gangs);
+}
+
+void sim_gang_leave(struct sim *sim, const struct process *process)
+{
+    for (size_t i = 0; i < sim->gangs.count; i++)
+        for (uint32_t k = 0; k < RANKS_MAX; k++)
+            if (sim->gangs.items[i]->in[k] == process)
+                sim->gangs.items[i]->in[k] = NULL;
+}
+
+/* The collectives of an attempt are aborted: its ranks wait for their TERM. */
+uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt)
+{
+    for (size_t i = 0; i < sim->gangs.count; i++)
+        if (sim->gangs.items[i]->attempt == attempt)
+            memset(sim->gangs.items[i]->in, 0, sizeof sim->gangs.items[i]->in);
+    return 0;
+}
+
+void sim_gang_went(struct sim *sim, const struct row *row)
+{
+    struct gang *gang = sim_gang_of(sim, row);
+    for (uint32_t i = 0; i < gang->world; i++)
+        SIM_CHECK(sim, gang->reported[i] || row->work->kind == GW_SPEC_COMMAND,
+                  "rank %u of attempt %llx goes, but rank %u never stood", row->rank,
+                  (unsigned long long)row->attempt, i);
+    SIM_CHECK(sim, !gang->went[row->rank], "rank %u of attempt %llx goes twice", row->rank,
+              (unsigned long long)row->attempt);
+    gang->went[row->rank] = true;
+}

@@ -1,0 +1,291 @@
+/* Actors: runners that keep the state that a task made, and execute the calls that come for it.
+ *
+ * Always: the task that made an actor stands in `held` as long as its runner lives; what is in that
+ * runner's queue are calls. When the runner is buried the actor's own end is told first, so that
+ * nobody sends more; a call that may have begun is said to have ended with it, the others to have
+ * been given back. */
+#include "worker/core/state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct gw_node_actor *find(const struct gw_node_core *core, uint64_t id)
+{
+    uint64_t value;
+    return gw_map_get(&core->actors, id, &value) ? (struct gw_node_actor *)(uintptr_t)value : NULL;
+}
+
+/* -- Birth ---------------------------------------------------------------------------------------
+ */
+
+void gw_node_actor_prepare(struct gw_node_core *core, struct gw_process *process,
+                           struct gw_run *run)
+{
+    if (process->state == GW_PROCESS_IDLE) { /* it was bound before it said hello */
+        gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
+        process->started_told = false;
+        process->head_since_ns = core->now_ns;
+    }
+    if (!gw_pool_has_function(process->pool, run->spec)) {
+        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+        run->end.text =
+            gw_run_text("the program holds no function \"%s\"", run->spec->message.function);
+        gw_run_tell(core, run);
+        gw_process_next(core, process);
+        return;
+    }
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_SENT);
+    gw_batch_send(core, process, &run, 1);
+}
+
+int gw_node_actor_on_ready(struct gw_node_core *core, struct gw_process *process,
+                           const struct gw_msg_actor_ready *ready)
+{
+    struct gw_run *run = process->queue.first;
+    if (!run || !gw_node_actor_makes(run) || run->state != GW_RUN_SENT ||
+        run->attempt != ready->attempt || find(core, run->job))
+        return GW_EPROTO;
+    struct gw_node_actor *actor = gw_core_alloc(sizeof *actor);
+    *actor = (struct gw_node_actor){
+        .id = run->job, .run = run, .process = process, .cost_ns = UINT64_MAX};
+    gw_run_place(run, &actor->place);
+    actor->place.keeps = true;
+    GW_MUST(gw_map_put(&core->actors, actor->id, (uintptr_t)actor));
+    process->actor = actor;
+    gw_run_pull(run);
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STANDING);
+    gw_run_push(&core->held, run);
+    gw_process_next(core, process);
+    if (core->registered)
+        gw_core_send(core, core->scheduler, GW_MESSAGE_actor_ready)->message.actor_ready = *ready;
+    return 0;
+}
+
+/* -- Calls ---------------------------------------------------------------------------------------
+ */
+
+/* Not begun: the scheduler keeps it until it knows what has become of the actor. */
+static void give_back(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_run_pull(run);
+    if (run->process)
+        run->process->load_ns -= run->load_ns;
+    run->load_ns = 0;
+    run->process = NULL;
+    run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+    run->end.text = gw_core_strdup("its actor is gone");
+    gw_run_tell(core, run);
+}
+
+/* In the order in which they came, whenever their inputs did. */
+void gw_node_actor_call(struct gw_node_core *core, struct gw_run *run)
+{
+    run->actor = find(core, run->spec->message.actor);
+    if (!run->actor) {
+        give_back(core, run);
+        return;
+    }
+    struct gw_run *before = run->actor->calls.last;
+    while (before && before->serial > run->serial)
+        before = before->prev;
+    gw_run_push_behind(&run->actor->calls, before, run);
+}
+
+/* Calls that nothing has to wait for: none that came before them waits for its inputs. */
+static size_t callable(const struct gw_node_core *core, const struct gw_node_actor *actor)
+{
+    const struct gw_run *waits = core->waiting.first;
+    while (waits && waits->spec->message.actor != actor->id)
+        waits = waits->next;
+    if (!waits)
+        return actor->calls.count;
+    size_t count = 0;
+    const struct gw_run *run = actor->calls.first;
+    for (; run && run->serial < waits->serial; run = run->next)
+        count++;
+    return count;
+}
+
+/* A call of it waits for others: its runner drops what is behind, and is given that again. */
+void gw_node_actor_take_back(struct gw_node_core *core, struct gw_process *process,
+                             uint64_t attempt)
+{
+    while (process->queue.last != process->queue.first) {
+        struct gw_run *run = process->queue.last;
+        gw_run_pull(run);
+        process->load_ns -= run->load_ns;
+        run->load_ns = 0;
+        run->process = NULL;
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
+        gw_node_actor_call(core, run);
+    }
+    gw_core_send(core, process->link, GW_MESSAGE_task_taken)->message.task_taken.attempt = attempt;
+}
+
+void gw_node_actor_learn(struct gw_node_actor *actor, uint64_t run_ns)
+{
+    if (actor->cost_ns == UINT64_MAX)
+        actor->cost_ns = run_ns;
+    else if (run_ns >= actor->cost_ns)
+        actor->cost_ns += (run_ns - actor->cost_ns) / 8;
+    else
+        actor->cost_ns -= (actor->cost_ns - run_ns) / 8;
+}
+
+void gw_node_actor_pump(struct gw_node_core *core)
+{
+    size_t at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&core->actors, &at, &key, &value)) {
+        struct gw_node_actor *actor = (struct gw_node_actor *)(uintptr_t)value;
+        struct gw_process *process = actor->process;
+        if (actor->calls.first && process->state == GW_PROCESS_BUSY && process->link &&
+            !process->burying && actor->run->state == GW_RUN_STANDING) {
+            size_t before = process->queue.count;
+            gw_pool_feed(core, process, &actor->calls, callable(core, actor));
+            if (!before && process->queue.count) {
+                process->started_told = false;
+                process->head_since_ns = core->now_ns;
+            }
+        }
+    }
+}
+
+/* -- Ends ----------------------------------------------------------------------------------------
+ */
+
+/* Nobody holds it: its runner lets go of the state and exits, or is ended when that takes long. */
+static void let_go(struct gw_node_core *core, struct gw_node_actor *actor, uint64_t grace_ns)
+{
+    struct gw_run *run = actor->run;
+    struct gw_process *process = actor->process;
+    if (run->state != GW_RUN_STANDING)
+        return;
+    run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+    run->end.text = gw_core_strdup("nobody held it any more");
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDING);
+    if (!process->link || process->state != GW_PROCESS_BUSY)
+        return; /* it is ending already */
+    process->deadline_ns = core->now_ns + grace_ns;
+    gw_core_send(core, process->link, GW_MESSAGE_actor_end)->message.actor_end.attempt =
+        run->attempt;
+}
+
+bool gw_node_actor_kill(struct gw_node_core *core, struct gw_run *run,
+                        const struct gw_msg_kill *kill)
+{
+    if (gw_node_actor_calls(run))
+        return run->process != NULL; /* what its runner has runs to its end: it would take all */
+    if (kill->reason != GW_KILL_RELEASE)
+        return false;
+    struct gw_node_actor *actor = find(core, run->job);
+    if (!actor || actor->run != run)
+        return false;
+    let_go(core, actor, kill->grace_ns);
+    return true;
+}
+
+/* How the actor itself ended, where nobody told it to. */
+static struct gw_run_end own_end(const struct gw_process *process)
+{
+    const struct gw_run *first = process->queue.first;
+    struct gw_run_end end = {
+        .outcome = process->oom ? GW_OUTCOME_OOM : GW_OUTCOME_CRASHED,
+        .executing = 1,
+        .code = GW_ECRASHED,
+        .exit_code = process->exit_code,
+        .signal = process->signal,
+    };
+    if (first && first->state == GW_RUN_ENDING)
+        end.text = gw_run_text("a call of it (%s) took it along: %s", first->spec->message.function,
+                               first->end.text);
+    else
+        end.text = gw_process_exit_text(process);
+    return end;
+}
+
+/* Of the calls that its runner had: how many it had begun. The results of all but the last of these
+ * were not reported any more. */
+static size_t begun(const struct gw_process *process)
+{
+    size_t count = 0, at = 0;
+    for (const struct gw_run *run = process->queue.first; run; run = run->next) {
+        at++;
+        if (run->attempt == process->began || run->state == GW_RUN_ENDING)
+            count = at;
+    }
+    return count;
+}
+
+static void end_call(struct gw_node_core *core, struct gw_run *run, const struct gw_run_end *own,
+                     bool last)
+{
+    gw_run_pull(run);
+    if (run->state != GW_RUN_ENDING) {
+        free(run->end.text);
+        run->end = *own;
+        run->end.text =
+            gw_run_text(last ? "its actor ended under it: %s"
+                             : "it ran, but its actor ended before the result was reported: %s",
+                        own->text);
+    }
+    gw_run_tell(core, run);
+}
+
+void gw_node_actor_judge(struct gw_node_core *core, struct gw_process *process)
+{
+    struct gw_node_actor *actor = process->actor;
+    struct gw_run_end own = own_end(process);
+    size_t count = begun(process);
+    if (actor->run->state != GW_RUN_ENDING) {
+        actor->run->end = own;
+        actor->run->end.text = gw_core_strdup(own.text);
+    }
+    gw_run_tell(core, actor->run);
+    actor->run = NULL;
+    while (count > 0)
+        end_call(core, process->queue.first, &own, --count == 0);
+    free(own.text);
+    while (process->queue.first)
+        give_back(core, process->queue.first);
+    while (actor->calls.first)
+        give_back(core, actor->calls.first);
+    (void)gw_map_remove(&core->actors, actor->id);
+    process->actor = NULL;
+    free(actor);
+}
+
+void gw_node_actors_drop(struct gw_node_core *core)
+{
+    size_t at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&core->actors, &at, &key, &value)) {
+        struct gw_node_actor *actor = (struct gw_node_actor *)(uintptr_t)value;
+        while (actor->calls.first)
+            gw_run_free(core, actor->calls.first);
+        actor->process->actor = NULL;
+        free(actor);
+    }
+    gw_map_deinit(&core->actors);
+}
+
+/* -- Checks --------------------------------------------------------------------------------------
+ */
+
+void gw_node_actors_check(const struct gw_node_core *core, size_t *runs)
+{
+    size_t at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&core->actors, &at, &key, &value)) {
+        const struct gw_node_actor *actor = (struct gw_node_actor *)(uintptr_t)value;
+        assert(actor->id == key && actor->process->actor == actor);
+        assert(actor->run->list == &core->held && actor->run->process == actor->process);
+        assert(actor->process->state != GW_PROCESS_IDLE);
+        for (const struct gw_run *run = actor->calls.first; run; run = run->next)
+            assert(run->actor == actor && run->state == GW_RUN_READY && !run->process);
+        for (const struct gw_run *run = actor->process->queue.first; run; run = run->next)
+            assert(run->actor == actor);
+        *runs += actor->calls.count;
+    }
+}
