@@ -286,11 +286,11 @@ int gw_io_open(int fd, const struct gw_io_callbacks *callbacks, struct gw_io **o
     if (rc == 0) {
         struct ucred peer;
         io->peer_pid = gw_link_peer(io->link, &peer) == 0 ? peer.pid : 0;
+        *out = io; /* before the thread, whose callbacks may look for it at once */
         rc = start_thread(io) == 0 ? 0 : GW_EIO;
-        if (rc == 0) {
-            *out = io;
+        if (rc == 0)
             return 0;
-        }
+        *out = NULL;
     }
     io->closing = true;
     uv_async_send(&io->wake);

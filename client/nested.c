@@ -67,6 +67,7 @@ static int connect_task(struct gw_client *client, struct gw_task *task, struct g
     int rc = get_link(task, &link, error);
     if (rc < 0)
         return rc;
+    client->slots = UINT32_MAX;
     rc = adopt_program(client, &link);
     if (rc < 0) {
         close(link.fd);
@@ -76,7 +77,6 @@ static int connect_task(struct gw_client *client, struct gw_task *task, struct g
     }
     free(link.program);
     free(link.env);
-    client->slots = UINT32_MAX;
     return rc;
 }
 
