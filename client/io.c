@@ -323,10 +323,19 @@ void gw_io_envelope(struct gw_io *io, uint64_t term, uint64_t peer)
     pthread_mutex_unlock(&io->lock);
 }
 
+/* What asks for results sees the releases that were called before it. */
+static bool asks(const struct gw_message *message)
+{
+    return message->type == GW_MESSAGE_lookup || message->type == GW_MESSAGE_query;
+}
+
 int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd)
 {
     pthread_mutex_lock(&io->lock);
-    int rc = io->down || io->closing ? GW_ECLOSED : outbox_put(io, message, fd);
+    bool up = !io->down && !io->closing;
+    if (up && asks(message))
+        put_releases(io);
+    int rc = up ? outbox_put(io, message, fd) : GW_ECLOSED;
     bool wake = rc == 0 && !io->woken;
     if (wake)
         io->woken = true;

@@ -46,7 +46,9 @@ void gw_io_wake(struct gw_io *io);
 int gw_io_room(struct gw_io *io);
 
 /* gw_io_release queues that a future was given up; many leave together, a few milliseconds later:
- * nobody waits for it, and a wake-up for each of a million would cost more than the tasks. */
+ * nobody waits for it, and a wake-up for each of a million would cost more than the tasks. A lookup
+ * or a query that is put meanwhile takes them along before itself: else a loop of lookup and
+ * release would hold the result forever. */
 int gw_io_release(struct gw_io *io, uint64_t job, uint32_t index);
 
 /* gw_io_drop queues in the same way that what a lookup holds was given up. */

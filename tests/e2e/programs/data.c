@@ -181,7 +181,7 @@ static void subject_names(const char *path)
     gw_future_release(left);
     int rc;
     while ((rc = gw_client_lookup(second, name, &none, &error)) == 0)
-        gw_future_release(none); /* releases leave a few milliseconds later */
+        gw_future_release(none); /* the releases of `first` leave a few milliseconds later */
     assert(rc == GW_ENOENT && strstr(error.text, "released"));
 }
 
