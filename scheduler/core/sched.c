@@ -307,11 +307,11 @@ static void on_progress(struct gw_sched *sched, const struct gw_worker *worker,
 static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
                              const struct gw_message *message)
 {
-    if (message->type == GW_MESSAGE_registration)
-        return gw_sched_worker_on_registration(sched, worker, &message->registration);
     if (worker->state == GW_WORKER_LOST)
         return 0; /* it does not know yet; its connection is being closed */
     switch (message->type) {
+    case GW_MESSAGE_registration:
+        return gw_sched_worker_on_registration(sched, worker, &message->registration);
     case GW_MESSAGE_finished:
         return gw_sched_on_finished(sched, worker, &message->finished);
     case GW_MESSAGE_ended:

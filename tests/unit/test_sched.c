@@ -246,6 +246,30 @@ static void waiting_is_explained(void **state)
     free_world(w);
 }
 
+static void a_registration_of_a_lost_worker_is_too_late(void **state)
+{
+    struct world *w = new_world();
+    const uint64_t peer = WORKER;
+    (void)state;
+    (void)step(w, (struct gw_event){
+                      .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = "a"});
+    w->now_ns += 16000 * MS;
+    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    bool closed = false;
+    for (size_t i = 0; i < w->effects.list.count; i++)
+        closed = closed || w->effects.list.items[i].type == GW_EFFECT_CLOSE;
+    assert_true(closed); /* silent for too long */
+    say(w, peer,
+        (struct gw_message){
+            .type = GW_MESSAGE_registration,
+            .registration = {
+                .incarnation = 1, .slots = 1, .memory_bytes = 1000, .host = "a", .address = "a"}});
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    assert_null(sent(w, peer, GW_MESSAGE_assign, 0));
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_lost_result_is_made_again),
         cmocka_unit_test(a_failure_reaches_what_depends_on_it),
         cmocka_unit_test(waiting_is_explained),
+        cmocka_unit_test(a_registration_of_a_lost_worker_is_too_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
