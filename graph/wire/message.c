@@ -30,7 +30,7 @@ enum kind {
     KIND_I32,
     KIND_I64,
     KIND_F64,
-    KIND_STR,
+    KIND_STR, /* from here on: fields with bytes of their own */
     KIND_BIN,
     KIND_C32,
     KIND_C64
@@ -120,6 +120,34 @@ static int write_reserved(void *arg, const char *data, size_t bytes)
     return 0;
 }
 
+/* Bytes of a number in the struct; 0 where the field is none, or has a point. */
+static const uint8_t number_bytes[] = {
+    [KIND_U32] = 4, [KIND_U64] = 8, [KIND_I32] = 4, [KIND_I64] = 8, [KIND_C64] = 0,
+};
+
+/* Most numbers are from 0 to 127, and one byte. */
+static bool encode_small(const struct field *field, const char *body, struct gw_buffer *buffer)
+{
+    size_t bytes = number_bytes[field->kind];
+    uint64_t number = 0;
+    if (bytes == 0)
+        return false;
+    memcpy(&number, body + field->offset, bytes); /* a negative one is large */
+    if (number >= 0x80)
+        return false;
+    buffer->data[buffer->size++] = (uint8_t)number;
+    return true;
+}
+
+static bool decode_small(const struct field *field, struct gw_reader *reader, char *body)
+{
+    size_t bytes = number_bytes[field->kind];
+    if (bytes == 0 || reader->at == reader->end || *reader->at >= 0x80)
+        return false;
+    memcpy(body + field->offset, &(uint64_t){*reader->at++}, bytes);
+    return true;
+}
+
 static void encode_field(const struct field *field, const char *body, msgpack_packer *packer)
 {
     const char *at = body + field->offset;
@@ -180,7 +208,8 @@ int gw_message_encode(const struct gw_message *message, uint8_t fds, struct gw_b
     size_t room =
         GW_FRAME_HEADER_BYTES + FIELD_BYTES_MAX * (size_t)(1 + ENVELOPE_FIELDS + layout.count);
     for (uint32_t i = 0; i < layout.count; i++)
-        room += field_bytes(&layout.fields[i], body).size;
+        if (layout.fields[i].kind >= KIND_STR)
+            room += field_bytes(&layout.fields[i], body).size;
     if (room > 2 * (size_t)gw_message_bytes_max(message->type))
         return GW_ELIMIT;
     int rc = gw_buffer_reserve(buffer, room);
@@ -197,7 +226,8 @@ int gw_message_encode(const struct gw_message *message, uint8_t fds, struct gw_b
     msgpack_pack_uint64(&packer, message->peer);
     msgpack_pack_uint64(&packer, message->sequence);
     for (uint32_t i = 0; i < layout.count; i++)
-        encode_field(&layout.fields[i], body, &packer);
+        if (!encode_small(&layout.fields[i], body, buffer))
+            encode_field(&layout.fields[i], body, &packer);
 
     size_t payload = buffer->size - start - GW_FRAME_HEADER_BYTES;
     if (payload > gw_message_bytes_max(message->type)) {
@@ -345,13 +375,10 @@ static int decode_envelope(struct gw_reader *reader, struct gw_message *message,
 int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,
                       struct gw_message *message, struct gw_error *error)
 {
-    int rc = gw_frame_check(data, bytes, error);
-    if (rc < 0)
-        return rc;
     struct gw_reader reader = {data, (const uint8_t *)data + bytes};
     struct gw_message decoded; /* all of the union that its type uses is written below */
     uint32_t fields = 0;
-    rc = decode_envelope(&reader, &decoded, &fields, error);
+    int rc = decode_envelope(&reader, &decoded, &fields, error);
     if (rc < 0)
         return rc;
     struct layout layout = layout_of(decoded.type);
@@ -366,6 +393,8 @@ int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,
 
     for (uint32_t i = 0; i < layout.count; i++) {
         struct gw_item item;
+        if (decode_small(&layout.fields[i], &reader, (char *)&decoded + BODY))
+            continue;
         if (!gw_reader_next(&reader, &item) || item.type == GW_ITEM_ARRAY ||
             item.type == GW_ITEM_MAP)
             rc = GW_EPROTO;
@@ -377,7 +406,10 @@ int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,
             return gw_error_set(error, rc, "message %s: %s has the wrong type or value",
                                 layout.name, layout.fields[i].name);
     }
-    rc = check_relations(&layout, &decoded, error);
+    if (fields > layout.count || reader.at != reader.end) /* a later version's; or garbage */
+        rc = gw_frame_check(data, bytes, error);
+    if (rc == 0)
+        rc = check_relations(&layout, &decoded, error);
     if (rc == 0)
         memcpy(message, &decoded, BODY + layout.bytes);
     return rc;

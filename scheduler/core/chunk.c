@@ -82,22 +82,21 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
     if (rc < 0 || (shape->need && !shape->need->prefer &&
                    gw_sched_need_gone(sched, shape->need, need, sizeof need)))
         return rc; /* what is gone may come back */
+    uint64_t ranks = gw_sched_ranks_ever(sched, shape);
+    if (ranks >= (shape->ranks ? shape->ranks : 1))
+        return 0;
     describe_need(sched, shape, need, sizeof need);
     describe_largest(sched, largest, sizeof largest);
-    uint64_t ranks = gw_sched_ranks_ever(sched, shape);
-    if (shape->ranks > 0 && ranks < shape->ranks)
+    if (shape->ranks > 0)
         return gw_error_set(error, GW_EINFEASIBLE,
                             "a gang of %u (each rank %s) does not fit this cluster: it has %u "
                             "slots and %u GPUs in all, room for %llu ranks; its largest worker "
                             "has %s",
                             shape->ranks, need, sched->slots, sched->gpus,
                             (unsigned long long)ranks, largest);
-    if (shape->ranks == 0 && ranks == 0)
-        return gw_error_set(error, GW_EINFEASIBLE,
-                            "a task that needs %s fits no worker of this cluster: the largest has "
-                            "%s",
-                            need, largest);
-    return 0;
+    return gw_error_set(error, GW_EINFEASIBLE,
+                        "a task that needs %s fits no worker of this cluster: the largest has %s",
+                        need, largest);
 }
 
 int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,

@@ -187,7 +187,7 @@ static void test_wrong_messages_say_why(void **state)
     assert_refused("\x96\x03\x00\x00\x00\x00\xa3"
                    "a\0b",
                    10, "message refuse: text has the wrong type or value");
-    assert_refused("\x94\x3a\x00\x00\x00\x00", 6, "1 bytes behind the object");
+    assert_refused("\x95\x3a\x00\x00\x00\x01\x00", 7, "1 bytes behind the object");
 }
 
 static void test_what_a_newer_peer_appends_is_skipped(void **state)
