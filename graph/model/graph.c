@@ -118,6 +118,11 @@ static gw_node no_memory(struct gw_graph *graph)
 /* Gives the number of an equal spec, or of a copy. */
 static int share_spec(struct gw_graph *graph, const struct gw_graph_spec *spec, uint32_t *number)
 {
+    size_t count = graph->specs.count;
+    if (count && gw_spec_equal(spec, &graph->specs.items[count - 1])) { /* most often */
+        *number = (uint32_t)count - 1;
+        return 0;
+    }
     uint64_t hash = gw_spec_hash(spec), known;
     if (gw_map_get(&graph->spec_by_hash, hash, &known) &&
         gw_spec_equal(spec, &graph->specs.items[known])) {
@@ -188,14 +193,14 @@ static int check_ref(const struct gw_graph *graph, const struct gw_codec_dep *de
         return 0; /* the scheduler knows its ranks */
     uint32_t ranks = graph->specs.items[node->spec].options.ranks;
     char text[256];
+    if (dep->rank == GW_DEP_ALL ? ranks > 0 : dep->rank == 0 || dep->rank < ranks)
+        return 0;
     label(graph, dep->index, text, sizeof text);
-    if (dep->rank == GW_DEP_ALL && ranks == 0)
+    if (dep->rank == GW_DEP_ALL)
         return gw_error_set(error, GW_EINVAL, "%s: takes all ranks of %s, which is not a gang",
                             what, text);
-    if (dep->rank != GW_DEP_ALL && dep->rank > 0 && dep->rank >= ranks)
-        return gw_error_set(error, GW_EINVAL, "%s: takes rank %u of %s, which has %u", what,
-                            dep->rank, text, ranks ? ranks : 1);
-    return 0;
+    return gw_error_set(error, GW_EINVAL, "%s: takes rank %u of %s, which has %u", what, dep->rank,
+                        text, ranks ? ranks : 1);
 }
 
 static int write_buffer(void *arg, const char *data, size_t bytes)
@@ -451,18 +456,23 @@ static int say_cycle(const struct gw_graph *graph, const uint32_t *cycle, uint32
                         label(graph, cycle[0], one, sizeof one));
 }
 
-/* Sorts the graph into `order` (room for all nodes). */
-static int sort(const struct gw_graph *graph, uint32_t *order, struct gw_error *error)
+/* Sorts the graph into `order` (room for all nodes). edges: all of it, or NULL. */
+static int sort(const struct gw_graph *graph, const struct edges *edges, uint32_t *order,
+                struct gw_error *error)
 {
-    struct edges edges;
+    struct edges inner = {0};
     uint32_t cycle;
-    int rc = edges_init(&edges, graph, graph->nodes.count, false);
+    int rc = 0;
+    if (!edges || graph->external_count > 0) {
+        rc = edges_init(&inner, graph, graph->nodes.count, false);
+        edges = &inner;
+    }
     if (rc == 0) {
-        struct gw_order_graph input = {(uint32_t)graph->nodes.count, edges.at, edges.to,
+        struct gw_order_graph input = {(uint32_t)graph->nodes.count, edges->at, edges->to,
                                        graph->headed ? HEAD_NODES : 0};
         rc = gw_order_sort(&input, order, &cycle);
     }
-    edges_deinit(&edges);
+    edges_deinit(&inner);
     if (rc == GW_ECYCLE)
         return say_cycle(graph, order, cycle, error);
     return rc < 0 ? gw_error_set(error, rc, "out of memory") : 0;
@@ -486,7 +496,7 @@ int gw_graph_check(struct gw_graph *graph, struct gw_error *error)
     uint32_t *order = malloc((graph->nodes.count + 1) * sizeof *order);
     if (!order)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
-    rc = sort(graph, order, error);
+    rc = sort(graph, NULL, order, error);
     free(order);
     return rc;
 }
@@ -577,12 +587,15 @@ static int seal(struct gw_graph *graph, struct gw_error *error)
     struct columns columns = {0};
     struct edges edges = {0};
     uint32_t *order = malloc((graph->nodes.count + 1) * sizeof *order);
-    int rc = order ? sort(graph, order, error) : gw_error_set(error, GW_ENOMEM, "out of memory");
+    size_t nodes = graph->nodes.count;
+    int rc = 0;
+    if (!order || edges_init(&edges, graph, nodes, true) < 0)
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc == 0)
+        rc = sort(graph, &edges, order, error);
     if (rc == 0 && graph->args.size > UINT32_MAX)
         rc = gw_error_set(error, GW_ELIMIT, "4 GiB of arguments or more");
-    size_t nodes = graph->nodes.count;
-    if (rc == 0 &&
-        (edges_init(&edges, graph, nodes, true) < 0 || columns_alloc(&columns, graph, nodes) < 0))
+    if (rc == 0 && columns_alloc(&columns, graph, nodes) < 0)
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc == 0) {
         uint32_t count = columns_fill(&columns, graph, &edges, order, nodes);

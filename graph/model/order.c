@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FEW_NEEDS = 16 }; /* sorted by insertion */
+
 struct work {
     const struct gw_order_graph *graph;
     uint32_t *users_at, *users; /* the edges turned round */
@@ -78,12 +80,25 @@ static int compare_width(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
+static void sort_needs(struct work *work, uint32_t *needs, uint32_t count)
+{
+    if (count > FEW_NEEDS) {
+        qsort_r(needs, count, sizeof *needs, compare_width, work);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t need = needs[i], at = i;
+        for (; at > 0 && compare_width(&need, &needs[at - 1], work) < 0; at--)
+            needs[at] = needs[at - 1];
+        needs[at] = need;
+    }
+}
+
 /* Sorts a node's needs and gives its width; all of them have theirs. */
 static uint32_t measure(struct work *work, uint32_t node)
 {
     uint32_t from = work->graph->at[node], to = work->graph->at[node + 1];
-    if (to - from > 1)
-        qsort_r(work->needs + from, to - from, sizeof(uint32_t), compare_width, work);
+    sort_needs(work, work->needs + from, to - from);
     uint32_t width = 1;
     for (uint32_t e = from; e < to; e++) {
         uint32_t wanted = work->width[work->needs[e]] + (e - from); /* behind e - from results */
