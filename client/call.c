@@ -72,7 +72,6 @@ void gw_call_close(struct gw_call *call, struct gw_client *client)
     pthread_mutex_lock(&client->lock);
     gw_map_remove(&client->calls, call->request);
     pthread_mutex_unlock(&client->lock);
-    gw_waiter_deinit(&call->waiter);
     free(call->body);
     if (call->fd >= 0)
         close(call->fd);

@@ -51,6 +51,7 @@ static void client_on_message(const struct gw_message *message, const int *fds, 
     struct gw_client *client = arg;
     bool answered = false;
     struct gw_bundle *over = NULL;
+    gw_waiter_hold();
     pthread_mutex_lock(&client->lock);
     switch (message->type) {
     case GW_MESSAGE_done:
@@ -90,6 +91,7 @@ static void client_on_message(const struct gw_message *message, const int *fds, 
         break;
     }
     pthread_mutex_unlock(&client->lock);
+    gw_waiter_ring();
     if (over)
         gw_bundle_drop(over);
     for (uint8_t i = 0; i < fd_count && !answered; i++)

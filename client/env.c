@@ -35,13 +35,14 @@ static const char *const of_this_task[] = {
 static bool has(const char *const *names, const char *entry)
 {
     for (; *names; names++)
-        if (strncmp(entry, *names, strlen(*names)) == 0)
+        if (entry[0] == **names && strncmp(entry, *names, strlen(*names)) == 0)
             return true;
     return false;
 }
 
 bool gw_env_goes_along(const char *entry)
 {
-    bool in_task = getenv("GANGWAY_JOB") || getenv("GANGWAY_RUNNER_FD");
-    return !has(of_this_process, entry) && !(in_task && has(of_this_task, entry));
+    if (has(of_this_process, entry))
+        return false;
+    return !has(of_this_task, entry) || !(getenv("GANGWAY_JOB") || getenv("GANGWAY_RUNNER_FD"));
 }

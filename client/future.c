@@ -83,7 +83,6 @@ int gw_future_wait(struct gw_future *future, uint64_t timeout_ns)
     watch_init(future, &own);
     int rc = gw_client_sleep(future->bundle->client, &waiter, timeout_ns, &item);
     watch_deinit(future, &own);
-    gw_waiter_deinit(&waiter);
     return rc;
 }
 
@@ -142,7 +141,6 @@ void gw_completions_free(struct gw_completions *completions)
     for (size_t i = 0; i < completions->count; i++)
         if (completions->futures[i])
             watch_deinit(completions->futures[i], &completions->watches[i]);
-    gw_waiter_deinit(&completions->waiter);
     free(completions->futures);
     free(completions->fired);
     free(completions);

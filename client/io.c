@@ -1,6 +1,9 @@
 /* The loop thread: outbox to link, link to callbacks. What holds: `lock` guards the outbox, the
- * releases and `down`; everything of libuv but uv_async_send is touched by the loop thread only,
- * once it runs. */
+ * releases, `down` and `idle`; everything of libuv but uv_async_send is touched by the loop thread
+ * only, once it runs.
+ *
+ * While `idle` is set, nothing is on its way to the socket: what is little leaves at once, from the
+ * thread that has it to say, and nobody has to be woken for it. */
 #include "client/io.h"
 
 #include "graph/base/array.h"
@@ -11,9 +14,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
+    AT_ONCE_BYTES_MAX = 16 << 10,
     QUEUED_BYTES_MAX = 4 << 20, /* in the outbox, and again in the link */
     FRAMES_BYTES = 256 << 10,   /* frames gather in one buffer up to this */
     RELEASE_DELAY_MS = 5,
@@ -36,7 +41,7 @@ struct gw_io {
     struct gw_io_callbacks callbacks;
     uv_loop_t loop;
     uv_async_t wake;
-    uv_check_t check;
+    uv_prepare_t prepare;
     uv_timer_t release_timer;
     struct gw_link *link; /* NULL once it is down */
     bool link_closing;
@@ -48,7 +53,7 @@ struct gw_io {
     pthread_cond_t room;
     struct outbox outbox;
     size_t queued_bytes; /* in outbox and leaving */
-    bool woken, down, closing, releasing;
+    bool woken, down, closing, releasing, idle;
     uint64_t term, peer, sequence;
     GW_ARRAY(uint64_t) release_jobs;
     GW_ARRAY(uint32_t) release_indices;
@@ -141,12 +146,13 @@ static void drain(struct gw_io *io)
             io->outbox = io->leaving;
             io->leaving = full;
             io->woken = false;
+            io->idle = full.list.count == 0 && gw_link_queued_bytes(io->link) == 0;
             pthread_mutex_unlock(&io->lock);
             if (io->leaving.list.count == 0)
                 return;
         }
         if (gw_link_queued_bytes(io->link) > QUEUED_BYTES_MAX)
-            return; /* the check handle comes back when the socket took some */
+            return; /* the prepare handle comes back when the socket took some */
 
         struct outgoing *out = &io->leaving.list.items[io->leaving.next++];
         size_t bytes = out->frames.size;
@@ -193,16 +199,17 @@ static void io_on_wake(uv_async_t *wake)
         io->link_closing = true;
     } else if (closing) {
         uv_close((uv_handle_t *)&io->wake, NULL);
-        uv_close((uv_handle_t *)&io->check, NULL);
+        uv_close((uv_handle_t *)&io->prepare, NULL);
         uv_close((uv_handle_t *)&io->release_timer, NULL);
     } else if (arm) {
         uv_timer_start(&io->release_timer, io_on_release_timer, RELEASE_DELAY_MS, 0);
     }
 }
 
-static void io_on_check(uv_check_t *check)
+/* Behind the idle handles of the loop's turn, in which the link flushes. */
+static void io_on_prepare(uv_prepare_t *prepare)
 {
-    drain(check->data);
+    drain(prepare->data);
 }
 
 static void io_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
@@ -215,9 +222,9 @@ static void io_on_message(struct gw_link *link, const struct gw_message *message
 static void io_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
 {
     struct gw_io *io = arg;
-    io->link = NULL;
     pthread_mutex_lock(&io->lock);
-    io->down = true;
+    io->link = NULL;
+    io->down = true; /* before the socket is closed: see send_at_once */
     pthread_cond_broadcast(&io->room);
     bool closing = io->closing;
     pthread_mutex_unlock(&io->lock);
@@ -260,10 +267,10 @@ static void io_free(struct gw_io *io)
 
 static void loop_init(struct gw_io *io)
 {
-    io->wake.data = io->check.data = io->release_timer.data = io;
+    io->wake.data = io->prepare.data = io->release_timer.data = io;
     uv_async_init(&io->loop, &io->wake, io_on_wake);
-    uv_check_init(&io->loop, &io->check);
-    uv_check_start(&io->check, io_on_check);
+    uv_prepare_init(&io->loop, &io->prepare);
+    uv_prepare_start(&io->prepare, io_on_prepare);
     uv_timer_init(&io->loop, &io->release_timer);
 }
 
@@ -329,14 +336,40 @@ static bool asks(const struct gw_message *message)
     return message->type == GW_MESSAGE_lookup || message->type == GW_MESSAGE_query;
 }
 
-int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd)
+/* Sends the outbox where nothing is before it; false where the loop thread has to do the rest. The
+ * lock is held, and the link is not down. */
+static bool send_at_once(struct gw_io *io)
+{
+    struct outgoing *first = io->outbox.list.items;
+    if (!io->idle || io->outbox.list.count != 1 || first->fd >= 0 ||
+        first->frames.size > AT_ONCE_BYTES_MAX)
+        return false;
+    struct gw_buffer *frames = &first->frames;
+    ssize_t sent =
+        send(gw_link_fd(io->link), frames->data, frames->size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent <= 0) /* full, or broken: the loop thread finds out which */
+        return false;
+    io->queued_bytes -= (size_t)sent;
+    if ((size_t)sent < frames->size) {
+        memmove(frames->data, frames->data + sent, frames->size - (size_t)sent);
+        frames->size -= (size_t)sent;
+        return false;
+    }
+    gw_buffer_deinit(frames);
+    gw_array_clear(&io->outbox.list);
+    return true;
+}
+
+/* more: another message follows soon, and this one can wait for it. */
+static int put(struct gw_io *io, const struct gw_message *message, int fd, bool more)
 {
     pthread_mutex_lock(&io->lock);
     bool up = !io->down && !io->closing;
     if (up && asks(message))
         put_releases(io);
     int rc = up ? outbox_put(io, message, fd) : GW_ECLOSED;
-    bool wake = rc == 0 && !io->woken;
+    bool wake =
+        rc == 0 && !io->woken && !(more && io->queued_bytes < FRAMES_BYTES) && !send_at_once(io);
     if (wake)
         io->woken = true;
     pthread_mutex_unlock(&io->lock);
@@ -345,6 +378,16 @@ int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd)
     if (wake)
         uv_async_send(&io->wake);
     return rc;
+}
+
+int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd)
+{
+    return put(io, message, fd, false);
+}
+
+int gw_io_put_more(struct gw_io *io, const struct gw_message *message)
+{
+    return put(io, message, -1, true);
 }
 
 void gw_io_wake(struct gw_io *io)

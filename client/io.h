@@ -1,8 +1,9 @@
 /* The client's input and output: one thread with a libuv loop and the link to the scheduler.
  *
- * Other threads only put messages into the outbox; the loop thread is woken when the outbox was
- * empty, and takes all that has gathered meanwhile. Messages leave in the order in which they were
- * put; the envelope (term, session, sequence) is written here. */
+ * Other threads put messages into the outbox. What is little, with nothing before it, leaves from
+ * there at once; otherwise the loop thread is woken when the outbox was empty, and takes all that
+ * has gathered meanwhile. Messages leave in the order in which they were put; the envelope (term,
+ * session, sequence) is written here. */
 #ifndef GW_CLIENT_IO_H
 #define GW_CLIENT_IO_H
 
@@ -37,6 +38,10 @@ void gw_io_envelope(struct gw_io *io, uint64_t term, uint64_t peer);
  * client's); others are encoded at once. Any thread; does not block. 0, GW_ENOMEM, GW_ELIMIT,
  * GW_ECLOSED. */
 int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd);
+
+/* gw_io_put_more is gw_io_put without a descriptor, for what another put follows at once: both
+ * leave together. */
+int gw_io_put_more(struct gw_io *io, const struct gw_message *message);
 
 /* gw_io_wake has on_wake called soon. Any thread. */
 void gw_io_wake(struct gw_io *io);

@@ -171,7 +171,7 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
         };
         if (function)
             message.spec.program = (struct gw_bin){program->hash, GW_HASH_BYTES};
-        rc = gw_io_put(submission->client->io, &message, -1);
+        rc = gw_io_put_more(submission->client->io, &message); /* its rows follow */
     }
     gw_buffer_deinit(&argv_bytes);
     gw_buffer_deinit(&env_bytes);

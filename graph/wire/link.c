@@ -216,6 +216,11 @@ void *gw_link_arg(const struct gw_link *link)
     return link->callbacks.arg;
 }
 
+int gw_link_fd(const struct gw_link *link)
+{
+    return gw_channel_fd(link->channel);
+}
+
 int gw_link_peer(const struct gw_link *link, struct ucred *peer)
 {
     struct ucred found;

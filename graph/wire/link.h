@@ -40,6 +40,9 @@ void gw_link_close(struct gw_link *link);
 
 size_t gw_link_queued_bytes(const struct gw_link *link);
 void *gw_link_arg(const struct gw_link *link);
+/* gw_link_fd is the socket, open until on_close has returned. Who sends there past the link does so
+ * while it has nothing queued. */
+int gw_link_fd(const struct gw_link *link);
 /* gw_link_peer gives the other side's identity (SO_PEERCRED). */
 int gw_link_peer(const struct gw_link *link, struct ucred *peer);
 
