@@ -9,10 +9,24 @@ int gw_cli_error(const struct gw_error *error)
     return gw_error_exit_code(error);
 }
 
+static const char *session_name = "gangway";
+
+void gw_cli_called(const char *command)
+{
+    static char name[32];
+    snprintf(name, sizeof name, "gangway %s", command);
+    session_name = name;
+}
+
+const char *gw_cli_session_name(void)
+{
+    return session_name;
+}
+
 int gw_cli_open(struct gw_client **client)
 {
     struct gw_error error;
-    const struct gw_client_options options = {.name = "gangway", .must_exist = true};
+    const struct gw_client_options options = {.name = session_name, .must_exist = true};
     return gw_client_open(&options, client, &error) < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
 }
 

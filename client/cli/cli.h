@@ -35,6 +35,7 @@ int gw_cli_logs(int argc, char **argv);
 int gw_cli_wait(int argc, char **argv);
 int gw_cli_cancel(int argc, char **argv);
 int gw_cli_explain(int argc, char **argv);
+int gw_cli_story(int argc, char **argv);
 int gw_cli_tasks(int argc, char **argv);
 int gw_cli_actor(int argc, char **argv);
 int gw_cli_data(int argc, char **argv);
@@ -52,6 +53,11 @@ int gw_cli_run_verb(const char *command, const struct gw_cli_command *verbs, int
 
 /* gw_cli_error prints "gangway: text" to stderr and gives the exit code. */
 int gw_cli_error(const struct gw_error *error);
+
+/* gw_cli_called notes which subcommand this is; gw_cli_session_name is then what the scheduler
+ * knows its client by: "gangway cancel". */
+void gw_cli_called(const char *command);
+const char *gw_cli_session_name(void);
 
 /* gw_cli_open connects to the running cluster; GW_EXIT_OK, or the exit code after printing why. */
 int gw_cli_open(struct gw_client **client);

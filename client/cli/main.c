@@ -20,6 +20,7 @@ const struct gw_cli_command gw_cli_commands[] = {
     {"wait", "wait for jobs to end", gw_cli_wait},
     {"cancel", "end jobs", gw_cli_cancel},
     {"explain", "why a job waits, or what it does", gw_cli_explain},
+    {"story", "what became of a task, fact by fact", gw_cli_story},
     {"actor", "actors: list, kill", gw_cli_actor},
     {"data", "results under names: list, get, publish, rm, where", gw_cli_data},
     {"sync", "semaphores, locks, events, variables, queues: list, delete", gw_cli_sync},
@@ -117,6 +118,8 @@ static int run(int argc, char **argv)
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         return gw_cli_version(1, argv + 1);
     const struct gw_cli_command *command = find_command(word);
+    if (command)
+        gw_cli_called(command->name);
     return command ? command->run(argc - 1, argv + 1) : GW_EXIT_USAGE;
 }
 

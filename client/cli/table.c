@@ -185,6 +185,43 @@ void gw_table_print_dict(FILE *out, const struct gw_column *columns, const struc
     }
 }
 
+static void print_word(FILE *out, const char *word, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)word[i];
+        fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
+    }
+}
+
+void gw_table_wrap(FILE *out, size_t indent, const char *text)
+{
+    struct winsize window;
+    size_t columns = SIZE_MAX, at = indent;
+    if (ioctl(fileno(out), TIOCGWINSZ, &window) == 0 && window.ws_col > indent + TEXT_MIN)
+        columns = window.ws_col;
+    for (bool first = true; *text; first = false) {
+        size_t length = strcspn(text, " \n"), width = 0;
+        for (size_t i = 0; i < length; i++)
+            width += ((unsigned char)text[i] & 0xc0) != 0x80;
+        if (!first && at > indent && at + 1 + width > columns) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (!first && at > indent) {
+            fputc(' ', out);
+            at++;
+        }
+        print_word(out, text, length);
+        at += width;
+        text += length;
+        if (*text == '\n' && text[1]) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        }
+        text += *text != '\0';
+    }
+    fputc('\n', out);
+}
+
 /* -- JSON ----------------------------------------------------------------------------------------
  */
 

@@ -31,6 +31,11 @@ void gw_table_print(FILE *out, const struct gw_column *columns, const struct gw_
 /* gw_table_print_dict prints one dict, a line a column: "header  value". */
 void gw_table_print_dict(FILE *out, const struct gw_column *columns, const struct gw_value *dict);
 
+/* gw_table_wrap prints a text and a newline: in a terminal, lines are broken between words, and all
+ * but the first begin `indent` columns in, where the cursor is when it is called. Control
+ * characters are shown as "?". */
+void gw_table_wrap(FILE *out, size_t indent, const char *text);
+
 /* gw_table_json prints a value as JSON and a newline; `compact`: on one line (NDJSON). Bytes are
  * base64. 0 or GW_ENOMEM. */
 int gw_table_json(FILE *out, const struct gw_value *value, bool compact);

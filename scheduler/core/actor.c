@@ -13,6 +13,7 @@
 #include "scheduler/core/cancel.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/verdict.h"
 
@@ -369,6 +370,7 @@ void gw_sched_apply_actor_moved(struct gw_sched *sched, const struct gw_fact_act
 {
     struct gw_actor *actor = fact->actor;
     gw_sm_move(&gw_sched_actor_sm, &actor->state, fact->state);
+    GW_STORY(sched, actor->job, .kind = GW_STORY_ACTOR, .detail = (uint8_t)fact->state);
     if (fact->state == GW_ACTOR_RESTARTING) {
         actor->restarts++;
         actor->returning = true;
@@ -555,7 +557,7 @@ static bool place_next(struct gw_sched *sched, const struct gw_line *line, struc
     uint32_t row = job->line_row++;
     uint64_t attempt = gw_sched_attempt_next(sched);
     uint32_t slot = gw_sched_attempt_place(attempt);
-    GW_FACT(sched, task_placed, .job = job, .index = row, .worker = worker,
+    GW_FACT(sched, task_placed, .job = job, .index = row, .worker = worker, .why = GW_PLACED_CALL,
             .shape = job->specs.items[job->tasks.spec[row]].shape, .attempt = attempt,
             .is_long = true);
     gw_sched_send_assign(sched, slot);

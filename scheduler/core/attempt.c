@@ -12,6 +12,7 @@
 #include "scheduler/core/nested.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 
 #include <assert.h>
@@ -113,6 +114,10 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->rank = options->rank;
     attempt->is_long = options->is_long;
     attempt->handed = options->handed;
+    attempt->why = options->why;
+    attempt->near_bytes = options->near_bytes;
+    attempt->placed_ns = sched->now_ns;
+    attempt->started_ns = attempt->told = 0;
     attempt->gpus = gw_sched_shape_gpus(options->shape);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_SENT);
 
@@ -147,6 +152,11 @@ void gw_sched_apply_attempt_started(struct gw_sched *sched,
     if (attempt->state == GW_ATTEMPT_RECALLED)
         gw_sched_recall_over(attempt->lane);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
+    attempt->started_ns = sched->now_ns;
+    if (!attempt->gang)
+        GW_STORY_USUAL(sched, attempt->job, .kind = GW_STORY_STARTED, .index = attempt->index,
+                       .worker = attempt->worker->id,
+                       .try_number = attempt->job->tasks.charges[attempt->index].tries);
     attempt->job->tasks.flags[attempt->index] |= GW_TASK_STARTED;
     if (!attempt->is_long)
         attempt->is_long = gw_sched_lane_lengthen(sched, attempt->lane);
@@ -158,6 +168,9 @@ void gw_sched_apply_attempt_killed(struct gw_sched *sched,
     struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
     if (attempt->state == GW_ATTEMPT_RECALLED)
         gw_sched_recall_over(attempt->lane);
+    if (attempt->state != GW_ATTEMPT_KILLED && !attempt->gang)
+        GW_STORY(sched, attempt->job, .kind = GW_STORY_KILLED, .index = attempt->index,
+                 .worker = attempt->worker->id, .detail = fact->hard);
     if (attempt->state != GW_ATTEMPT_KILLED)
         gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_KILLED);
 }
@@ -175,6 +188,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
 {
     struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
     struct gw_worker *worker = attempt->worker;
+    gw_sched_story_attempt_ended(sched, attempt, fact);
     if (fact->well)
         measure(&attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]], fact->run_ns);
     if (!attempt->handed)

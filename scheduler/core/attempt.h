@@ -28,6 +28,8 @@ struct gw_attempt_new {
     struct gw_shape *shape;
     struct gw_gang_try *gang;
     bool prefetched, is_long, handed;
+    uint8_t why;         /* enum gw_placed_why */
+    uint64_t near_bytes; /* of its inputs that are at the worker */
 };
 uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_new *options);
 

@@ -11,6 +11,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/worker.h"
 
 #include <assert.h>
@@ -27,6 +28,8 @@ void gw_sched_apply_attempt_recalled(struct gw_sched *sched,
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RECALLED);
     attempt->lane->recalled++;
     attempt->lane->shape->recalled++;
+    GW_STORY(sched, attempt->job, .kind = GW_STORY_RECALLED, .index = attempt->index,
+             .worker = attempt->worker->id);
 }
 
 void gw_sched_recall_over(struct gw_lane *lane)

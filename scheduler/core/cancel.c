@@ -13,6 +13,7 @@
 #include "scheduler/core/range.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/share.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 
 static uint64_t grace_of(const struct gw_spec *spec, const struct gw_cancel *cancel)
@@ -72,7 +73,7 @@ void gw_sched_cancel_job(struct gw_sched *sched, struct gw_job *job, const struc
 {
     if (job->unfinished == 0)
         return;
-    GW_FACT(sched, job_cancelled, .job = job);
+    GW_FACT(sched, job_cancelled, .job = job, .cancel = cancel);
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1))
         gw_sched_cancel_task(sched, job, row, cancel);
@@ -92,23 +93,30 @@ void gw_sched_abandon_job(struct gw_sched *sched, struct gw_job *job,
             gw_sched_task_awaited(sched, job, row))
             continue;
         if (!cancelled)
-            GW_FACT(sched, job_cancelled, .job = job);
+            GW_FACT(sched, job_cancelled, .job = job, .cancel = cancel);
         cancelled = true;
         gw_sched_cancel_task(sched, job, row, cancel);
     }
+}
+
+void gw_sched_apply_cancel_asked(struct gw_sched *sched, const struct gw_fact_cancel_asked *fact)
+{
+    gw_sched_story_cancel(sched, fact->job, fact->index, fact->cancel);
 }
 
 void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
                         const struct gw_msg_cancel *message)
 {
     struct gw_job *job = gw_sched_job_find(sched, message->job);
-    struct gw_cancel cancel = {message->hard != 0, GW_KILL_CANCEL};
+    struct gw_cancel cancel = {message->hard != 0, GW_KILL_CANCEL, session->remote->name};
     struct gw_error error = {0};
     uint32_t uid = session->remote->uid;
     if (message->index == GW_INDEX_ALL) {
         if (gw_sched_job_check(job, message->job, uid, &error) == 0)
             gw_sched_cancel_job(sched, job, &cancel);
     } else if (gw_sched_row_check(job, message->job, message->index, uid, &error) == 0) {
+        if (!gw_sched_task_final(job, message->index))
+            GW_FACT(sched, cancel_asked, .job = job, .index = message->index, .cancel = &cancel);
         gw_sched_cancel_task(sched, job, message->index, &cancel);
     }
     gw_sched_reply(sched, session->remote, message->request, &error);

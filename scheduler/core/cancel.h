@@ -7,6 +7,7 @@
 struct gw_cancel {
     bool hard;       /* no grace */
     uint32_t reason; /* enum gw_kill_reason */
+    const char *by;  /* for people: who, or what for; NULL: nobody needs it any more */
 };
 
 /* gw_sched_cancel_task cancels a task that has not ended: at once, or when its worker says that it

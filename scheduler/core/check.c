@@ -7,6 +7,7 @@
 #include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/share.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/sync.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
@@ -328,6 +329,7 @@ void gw_sched_check(const struct gw_sched *sched)
         ended_tasks += job->state == GW_JOB_ENDED ? job->weight : 0;
     }
     gw_sched_actors_check(sched);
+    gw_sched_story_check(sched);
     assert(jobs == sched->job_count && unended == sched->unended_jobs);
     assert(ended == sched->ended_jobs && ended_tasks == sched->ended_tasks);
     assert(sched->doomed.count + sched->idle.count + sched->lost.count + sched->reopened.count +

@@ -5,6 +5,7 @@
 #include "scheduler/core/delay.h"
 
 #include "scheduler/core/job.h"
+#include "scheduler/core/story.h"
 
 #include <assert.h>
 
@@ -69,6 +70,9 @@ void gw_sched_apply_task_delayed(struct gw_sched *sched, const struct gw_fact_ta
     struct gw_tasks *tasks = &fact->job->tasks;
     assert(tasks->state[fact->index] == GW_TASK_WAITING);
     tasks->flags[fact->index] |= GW_TASK_DELAYED;
+    GW_STORY(sched, fact->job, .kind = GW_STORY_DELAYED, .index = fact->index,
+             .try_number = tasks->charges[fact->index].tries,
+             .number = fact->due_ns - sched->now_ns);
     push(sched, &(struct gw_delay){fact->due_ns, fact->job->id, fact->index,
                                    tasks->charges[fact->index].tries});
 }

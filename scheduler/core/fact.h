@@ -16,6 +16,7 @@ struct gw_shape;
 struct gw_seat;
 struct gw_gang_try;
 struct gw_end;
+struct gw_cancel;
 struct gw_question;
 struct gw_actor;
 struct gw_event;

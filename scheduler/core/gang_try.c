@@ -12,6 +12,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/verdict.h"
 #include "scheduler/core/worker.h"
@@ -118,6 +119,7 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
     gw_sm_move(&gw_sched_task_sm, &tasks->state[fact->index], GW_TASK_PLACED);
     tasks->attempt[fact->index] = gang->id;
     tasks->charges[fact->index].tries++;
+    gw_sched_story_gang(sched, gang);
     job->placed++;
 }
 
@@ -213,6 +215,9 @@ void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang
     if (gang->state == GW_GANG_PREPARING)
         leave_preparing(sched, gang);
     gw_sm_move(&gw_sched_gang_sm, &gang->state, fact->state);
+    if (fact->state == GW_GANG_GOING)
+        GW_STORY(sched, gang->job, .kind = GW_STORY_GANG_STARTED, .index = gang->index,
+                 .count = gang->count, .try_number = gang->job->tasks.charges[gang->index].tries);
     if (fact->state != GW_GANG_ENDED)
         return;
     (void)gw_map_remove(&sched->gangs, gang->id);

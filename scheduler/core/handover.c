@@ -19,6 +19,7 @@
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 
 #include <assert.h>
@@ -159,16 +160,19 @@ void gw_sched_apply_task_handed(struct gw_sched *sched, const struct gw_fact_tas
     if (tasks->attempt[row])
         GW_MUST(gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row,
                                                                GW_RANK_NONE, tasks->worker[row]})));
-    (void)gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
-                                                               .index = row,
-                                                               .rank = GW_RANK_NONE,
-                                                               .worker = fact->worker,
-                                                               .shape = fact->shape,
-                                                               .prefetched = true,
-                                                               .handed = true});
+    uint32_t slot = gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
+                                                                         .index = row,
+                                                                         .rank = GW_RANK_NONE,
+                                                                         .worker = fact->worker,
+                                                                         .shape = fact->shape,
+                                                                         .prefetched = true,
+                                                                         .handed = true,
+                                                                         .why = GW_PLACED_HEIR});
     tasks->attempt[row] = fact->attempt;
     tasks->worker[row] = fact->worker->id;
     tasks->charges[row].tries++;
+    if (gw_sched_story_whole(job))
+        gw_sched_story_placed(sched, slot);
     job->placed++;
     gw_sched_range_row_placed(sched, job);
     gw_sched_questions_on_placed(sched, job);

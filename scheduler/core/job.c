@@ -16,6 +16,7 @@
 #include "scheduler/core/range.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/share.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/submission.h"
 #include "scheduler/core/task.h"
 
@@ -67,6 +68,8 @@ static struct gw_job *job_new(struct gw_sched *sched, uint64_t id)
     job->next = before ? before->next : sched->first_job;
     *(before ? &before->next : &sched->first_job) = job;
     *(job->next ? &job->next->prev : &sched->last_job) = job;
+    job->opened_ns = sched->restoring ? 0 : sched->now_ns;
+    job->story_from = sched->story.told;
     sched->job_count++;
     sched->unended_jobs++;
     if (id >= sched->next_job)
@@ -151,8 +154,8 @@ void gw_sched_apply_job_accepted(struct gw_sched *sched, const struct gw_fact_jo
 
 void gw_sched_apply_job_cancelled(struct gw_sched *sched, const struct gw_fact_job_cancelled *fact)
 {
-    (void)sched;
     fact->job->cancelled = true;
+    gw_sched_story_cancel(sched, fact->job, GW_INDEX_ALL, fact->cancel);
 }
 
 void gw_sched_job_leave_session(struct gw_job *job)

@@ -11,6 +11,7 @@
 #include "scheduler/core/lane.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/remote.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/verdict.h"
 
 #include <stdlib.h>
@@ -90,6 +91,8 @@ void gw_sched_apply_attempt_blocked(struct gw_sched *sched,
 {
     struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
     attempt->blocked = fact->blocked;
+    GW_STORY_USUAL(sched, attempt->job, .kind = GW_STORY_BLOCKED, .index = attempt->index,
+                   .worker = attempt->worker->id, .detail = !fact->blocked);
     if (!fact->blocked) {
         gw_sched_lane_reclaim(sched, attempt->lane);
         return;

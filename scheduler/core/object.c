@@ -6,6 +6,7 @@
 #include "scheduler/core/object.h"
 
 #include "scheduler/core/pure.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 
 #include <assert.h>
@@ -98,8 +99,11 @@ void gw_sched_apply_holder_removed(struct gw_sched *sched,
     struct gw_object *object = &sched->objects.items[fact->object];
     holder_remove(sched, place);
     if (!gw_sched_object_here(object) &&
-        gw_sched_holder_any(sched, fact->object, GW_NONE) == GW_NONE)
+        gw_sched_holder_any(sched, fact->object, GW_NONE) == GW_NONE) {
+        GW_STORY(sched, object->job, .kind = GW_STORY_LOST, .index = object->index,
+                 .worker = fact->worker->id);
         GW_MUST(gw_array_push(&sched->lost, (struct gw_row){object->job, object->index}));
+    }
 }
 
 /* -- Objects -------------------------------------------------------------------------------------

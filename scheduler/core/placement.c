@@ -18,6 +18,7 @@
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
 
@@ -147,16 +148,21 @@ void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_tas
     if (tasks->attempt[row])
         GW_MUST(gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row,
                                                                GW_RANK_NONE, tasks->worker[row]})));
-    (void)gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
-                                                               .index = row,
-                                                               .rank = GW_RANK_NONE,
-                                                               .worker = fact->worker,
-                                                               .shape = fact->shape,
-                                                               .prefetched = fact->prefetched,
-                                                               .is_long = fact->is_long});
+    uint32_t slot =
+        gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
+                                                             .index = row,
+                                                             .rank = GW_RANK_NONE,
+                                                             .worker = fact->worker,
+                                                             .shape = fact->shape,
+                                                             .prefetched = fact->prefetched,
+                                                             .is_long = fact->is_long,
+                                                             .why = (uint8_t)fact->why,
+                                                             .near_bytes = fact->near_bytes});
     tasks->attempt[row] = fact->attempt;
     tasks->worker[row] = fact->worker->id;
     tasks->charges[row].tries++;
+    if (gw_sched_story_whole(job))
+        gw_sched_story_placed(sched, slot);
     job->placed++;
     gw_sched_range_row_placed(sched, job);
     gw_sched_questions_on_placed(sched, job);
@@ -184,8 +190,15 @@ static bool place_task(struct gw_sched *sched, struct gw_queue *queue, bool may_
         return false;
     uint64_t attempt = gw_sched_attempt_next(sched);
     uint32_t slot = gw_sched_attempt_place(attempt);
+    uint64_t near_bytes = worker->score_epoch == choice.epoch ? worker->score : 0;
+    uint32_t why = prefetched                  ? GW_PLACED_QUEUED
+                   : near_bytes                ? GW_PLACED_DATA
+                   : shape->need               ? GW_PLACED_NEED
+                   : sched->workers_ready == 1 ? GW_PLACED_ONLY
+                                               : GW_PLACED_FREE;
     GW_FACT(sched, task_placed, .job = job, .index = row, .worker = worker, .shape = shape,
-            .attempt = attempt, .prefetched = prefetched, .is_long = window == 1);
+            .attempt = attempt, .prefetched = prefetched, .is_long = window == 1, .why = why,
+            .near_bytes = near_bytes);
     if (prefetched && shape->room && shape->room->worker == worker)
         gw_sched_lane_rotate(shape);
     gw_sched_send_assign(sched, slot);

@@ -10,6 +10,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/share.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/sync.h"
 #include "scheduler/core/task.h"
 
@@ -405,7 +406,8 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
     }
     bool one = strcmp(what, "job") == 0, tasks = strcmp(what, "tasks") == 0;
     bool attempts = strcmp(what, "attempts") == 0, who_has = strcmp(what, "who_has") == 0;
-    if (!one && !tasks && !attempts && !who_has && strcmp(what, "explain") != 0)
+    bool story = strcmp(what, "story") == 0;
+    if (!one && !tasks && !attempts && !who_has && !story && strcmp(what, "explain") != 0)
         return gw_error_set(error, GW_EINVAL, "there is no query \"%s\"", what);
     struct gw_job *job = NULL;
     int64_t row = -1;
@@ -417,6 +419,8 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
         (void)gw_value_get_str(gw_value_find(arguments, "state"), &state, NULL);
     if (one) {
         *answer = describe_job(sched, job);
+    } else if (story) {
+        *answer = gw_sched_story_query(sched, job, row);
     } else if (tasks) {
         *answer = query_tasks(job, state, row);
     } else if (attempts && job->range && !gw_sched_row_live(job, row < 0 ? 0 : (uint32_t)row)) {

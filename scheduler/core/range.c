@@ -387,7 +387,8 @@ void gw_sched_ranges_settle(struct gw_sched *sched)
         if (!job || !job->range->failed)
             continue;
         job->range->failed = false;
-        gw_sched_cancel_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+        gw_sched_cancel_job(
+            sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL, .by = "its first failure"});
     }
     for (size_t i = 0; i < sched->stubs.count; i++)
         settle_stub(sched, &sched->stubs.items[i]);

@@ -119,7 +119,9 @@ static void session_close(struct gw_sched *sched, struct gw_session *session)
              row = gw_sched_row_next(job, row + 1))
             if (job->tasks.flags[row] & GW_TASK_HELD)
                 GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
-        gw_sched_abandon_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_SESSION});
+        gw_sched_abandon_job(
+            sched, job,
+            &(struct gw_cancel){.reason = GW_KILL_SESSION, .by = session->remote->name});
     }
     gw_sync_session_end(sched, session);
     gw_sched_actor_on_session_closed(sched, session);

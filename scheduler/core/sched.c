@@ -26,6 +26,7 @@
 #include "scheduler/core/settle.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/state.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/submission.h"
 #include "scheduler/core/sync.h"
 #include "scheduler/core/task.h"
@@ -79,6 +80,7 @@ void gw_sched_free(struct gw_sched *sched)
             gw_sched_shape_free(sched, sched->shapes.items[i]);
         }
     gw_sched_questions_deinit(sched);
+    gw_sched_story_deinit(sched);
     gw_strmap_deinit(&sched->published);
     gw_map_deinit(&sched->pures);
     gw_buffer_deinit(&sched->scratch);
@@ -410,6 +412,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     sched->event = event;
     sched->tokens_kept = false;
     sched->commit.size = 0;
+    sched->story.step = sched->story.told;
     gw_sched_outbox_begin(sched, effects);
     int rc = handle(sched, event);
     do {

@@ -17,6 +17,7 @@
 #include "scheduler/core/bits.h"
 #include "scheduler/core/fact.h"
 #include "scheduler/core/sched.h"
+#include "scheduler/core/story_fact.h"
 
 /* Limits, and what is taken where somebody said nothing. */
 enum {
@@ -329,6 +330,9 @@ struct gw_job {
     double metric_value;
     char *metric_name;
     struct gw_progress *progress; /* what a task of it said last; NULL: nothing */
+    uint64_t opened_ns;           /* 0: it was restored */
+    uint64_t story_from;          /* facts that were told before it came */
+    uint32_t story_unusual;       /* facts that were told of it, while not all are */
 };
 
 /* A row, named from anywhere. */
@@ -484,9 +488,13 @@ struct gw_attempt {
     uint32_t gpus;
     uint8_t state;
     bool is_long;
-    bool blocked;               /* it waits for others; its slots are lent */
-    struct gw_session *session; /* of its task's client; NULL: none */
-    bool handed;                /* its task waits: its inputs do not count as fetched yet */
+    bool blocked;                   /* it waits for others; its slots are lent */
+    struct gw_session *session;     /* of its task's client; NULL: none */
+    bool handed;                    /* its task waits: its inputs do not count as fetched yet */
+    uint8_t why;                    /* enum gw_placed_why */
+    uint64_t placed_ns, started_ns; /* 0: not yet */
+    uint64_t near_bytes;            /* of its inputs that its worker had */
+    uint64_t told;                  /* the number of the fact that told of it; 0: none did */
 };
 
 /* Where a rank goes. */
@@ -642,6 +650,10 @@ struct gw_sched {
     uint64_t facts, committed;
     bool restoring;
     GW_ARRAY(struct gw_announcement) announcements;
+
+    struct gw_story story;
+    char lost_worker[240]; /* the last that was lost, and why */
+    uint64_t lost_worker_ns;
 
     uint64_t beat_ns; /* when heartbeats are due */
     gw_peer shutdown_peer;

@@ -13,6 +13,7 @@
 #include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/story.h"
 
 #include "graph/base/lazy.h"
 
@@ -311,6 +312,7 @@ void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t ro
         return;
     }
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_READY);
+    GW_STORY_USUAL(sched, job, .kind = GW_STORY_READY, .index = row);
     gw_sched_queue_add(gw_sched_task_queue(sched, job, row), row);
     gw_sched_actor_row_ready(sched, job, row);
 }
@@ -471,6 +473,7 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
         task_fail(sched, job, fact);
         gw_sched_successors(sched, job, row, successor_doomed);
     }
+    gw_sched_story_task_ended(sched, job, fact);
     gw_sched_task_unuse(sched, job, row);
     gw_sched_range_row_ended(sched, job, row);
     if (job->unfinished == 0 && job->state == GW_JOB_RUNNING)
@@ -521,6 +524,7 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
     struct gw_tasks *tasks = &job->tasks;
     uint32_t row = fact->index;
     uint8_t state = tasks->state[row];
+    GW_STORY(sched, job, .kind = GW_STORY_AGAIN, .index = row, .detail = (uint8_t)fact->retry);
     gw_sched_range_row_reopened(job, row);
     if (state == GW_TASK_DONE || state == GW_TASK_RELEASED) {
         job->done--;
@@ -560,6 +564,7 @@ void gw_sched_apply_task_unneeded(struct gw_sched *sched, const struct gw_fact_t
         task_unqueue(sched, job, fact->index);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[fact->index], GW_TASK_RELEASED);
     job->tasks.flags[fact->index] &= (uint16_t)~GW_TASK_DELAYED;
+    GW_STORY(sched, job, .kind = GW_STORY_UNNEEDED, .index = fact->index);
     gw_sched_pure_forget(sched, job, fact->index);
     gw_sched_actor_row_wanted(sched, job, -1);
     job->unfinished--;
@@ -615,6 +620,7 @@ void gw_sched_apply_object_released(struct gw_sched *sched,
     gw_sched_objects_drop(sched, fact->job, fact->index);
     gw_sched_pure_forget(sched, fact->job, fact->index);
     gw_sm_move(&gw_sched_task_sm, &fact->job->tasks.state[fact->index], GW_TASK_RELEASED);
+    GW_STORY_USUAL(sched, fact->job, .kind = GW_STORY_RELEASED, .index = fact->index);
     gw_sched_range_row_closed(sched, fact->job, fact->index);
     if (fact->job->objects == 0 && fact->job->state == GW_JOB_ENDED)
         GW_MUST(gw_array_push(&sched->aging, fact->job->id));

@@ -274,6 +274,8 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
     }
     if (gw_sched_actor_end_well(sched, job))
         return;
+    GW_FACT(sched, try_ended, .job = job, .index = row, .where = verdict->where,
+            .end = verdict->end);
     struct gw_charges charges = job->tasks.charges[row];
     const struct gw_charges before = charges;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];

@@ -260,7 +260,7 @@ void gw_sched_worker_lose(struct gw_sched *sched, struct gw_worker *worker, cons
         GW_FACT(sched, holder_removed, .worker = worker,
                 .object = sched->holders.items[worker->first_holder].object);
     uint32_t id = worker->id;
-    GW_FACT(sched, worker_lost, .worker = worker);
+    GW_FACT(sched, worker_lost, .worker = worker, .why = why);
     gw_sched_questions_on_worker_lost(sched, id);
 }
 
@@ -277,6 +277,9 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
         sched->gpus -= worker->gpu_count;
         sched->gpus_free -= worker->gpu_count;
         gw_sched_worker_unlink(sched, worker);
+        (void)snprintf(sched->lost_worker, sizeof sched->lost_worker,
+                       "worker %u on %s was lost: %s", worker->id, worker->host, fact->why);
+        sched->lost_worker_ns = sched->now_ns;
     }
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
     gw_sched_shapes_update(sched);

@@ -45,6 +45,7 @@ static const struct {
     [140] = {"resource-debit",
              "only the first of a worker's tasks of one shape takes its named resources"},
     [141] = {"backoff", "a failed task is tried again at once"},
+    [190] = {"story-lies", "the story says of a task that ended well that it was cancelled"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
 enum { PLANTED_COUNT = sizeof planted / sizeof *planted };

@@ -1,0 +1,16 @@
+/* Text that grows in a buffer of fixed size: what does not fit is cut off. */
+#ifndef GW_BASE_TEXT_H
+#define GW_BASE_TEXT_H
+
+#include <gangway/error.h>
+#include <stddef.h>
+
+struct gw_text {
+    char *to;
+    size_t size, used; /* used: what there would be, if it fitted */
+};
+
+/* gw_text_say appends what printf would print; there is always a 0 behind it, where size > 0. */
+void gw_text_say(struct gw_text *text, const char *format, ...) GW_PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,471 @@
+/* Telling: facts in words, and the answer to the query "story".
+ *
+ * What a story lacks because nobody kept it is taken from the task as it is now (who submitted it,
+ * what it waited for, how it ended), and the answer says in "note" what may be missing. */
+#include "scheduler/core/story.h"
+
+#include "graph/base/text.h"
+#include "scheduler/core/attempt.h"
+#include "scheduler/core/object.h"
+#include "scheduler/core/pure.h"
+#include "scheduler/core/range.h"
+#include "scheduler/core/task.h"
+#include "scheduler/core/verdict.h"
+#include "scheduler/core/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- Words ---------------------------------------------------------------------------------------
+ */
+
+static void say_size(struct gw_text *text, uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double size = (double)bytes;
+    size_t unit = 0;
+    for (; size >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+        size /= 1024;
+    gw_text_say(text, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
+}
+
+static void say_duration(struct gw_text *text, uint64_t ns)
+{
+    if (ns < GW_NS_PER_MS)
+        gw_text_say(text, "%.0f us", (double)ns / 1e3);
+    else if (ns < GW_NS_PER_S)
+        gw_text_say(text, "%.0f ms", (double)ns / 1e6);
+    else
+        gw_text_say(text, "%.1f s", (double)ns / 1e9);
+}
+
+static void say_worker(const struct gw_sched *sched, struct gw_text *text, uint32_t id)
+{
+    const struct gw_worker *worker = gw_sched_worker_find(sched, id);
+    if (worker && worker->state != GW_WORKER_LOST)
+        gw_text_say(text, "worker %u on %s", id, worker->host);
+    else
+        gw_text_say(text, "worker %u", id);
+}
+
+static void tell_placed(const struct gw_sched *sched, const struct gw_story_fact *fact,
+                        struct gw_text *text)
+{
+    gw_text_say(text, "placed at ");
+    say_worker(sched, text, fact->worker);
+    switch (fact->detail) {
+    case GW_PLACED_DATA:
+        gw_text_say(text, ", which has most of its inputs (");
+        say_size(text, fact->number);
+        gw_text_say(text, ")");
+        break;
+    case GW_PLACED_NEED:
+        gw_text_say(text, ", which has what it asks for");
+        break;
+    case GW_PLACED_QUEUED:
+        gw_text_say(text, ", behind short tasks: no slot was free");
+        break;
+    case GW_PLACED_HEIR:
+        gw_text_say(text, " ahead of time: it makes what this waits for");
+        break;
+    case GW_PLACED_CALL:
+        gw_text_say(text, ", where its actor is");
+        break;
+    case GW_PLACED_ONLY:
+        gw_text_say(text, ", the only one");
+        break;
+    default:
+        gw_text_say(text, ", which had most free slots");
+    }
+}
+
+static void tell_done(const struct gw_sched *sched, const struct gw_story_fact *fact,
+                      struct gw_text *text)
+{
+    gw_text_say(text, "done");
+    if (fact->run_ns) {
+        gw_text_say(text, " after running ");
+        say_duration(text, fact->run_ns);
+    }
+    if (!fact->count) { /* it is pure, and another's is its own */
+        gw_text_say(text, "; it shares another task's result");
+        return;
+    }
+    if (fact->count > 1)
+        gw_text_say(text, "; %u results, ", fact->count);
+    else
+        gw_text_say(text, "; its result is ");
+    say_size(text, fact->number);
+    if (fact->worker) {
+        gw_text_say(text, ", at ");
+        say_worker(sched, text, fact->worker);
+    }
+}
+
+static void tell_cancel(const struct gw_story_fact *fact, struct gw_text *text)
+{
+    const char *by = fact->text;
+    if (fact->detail == GW_KILL_SESSION)
+        gw_text_say(text, "to be cancelled: its client%s%s is gone", by ? " " : "", by ? by : "");
+    else if (by)
+        gw_text_say(text, "to be cancelled%s, because of %s", fact->count ? " at once" : "", by);
+    else
+        gw_text_say(text, "to be cancelled: nobody needs it any more");
+}
+
+static void tell_try_ended(const struct gw_story_fact *fact, struct gw_text *text)
+{
+    if (fact->detail == 0)
+        gw_text_say(text, "given back by its worker before it began");
+    else
+        gw_text_say(text, "attempt %u failed %s", fact->try_number,
+                    fact->text ? fact->text : gw_sched_outcome_name(fact->detail));
+}
+
+static void tell_again(const struct gw_story_fact *fact, struct gw_text *text)
+{
+    static const char *const whys[] = {
+        "it runs again: its result is needed, and gone",
+        "it runs again: its user asked for that",
+        "it runs again, for a task that is retried",
+    };
+    gw_text_say(text, "%s", whys[fact->detail < 3 ? fact->detail : 0]);
+}
+
+void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fact *fact, char *to,
+                         size_t bytes)
+{
+    static const char *const plain[] = {
+        [GW_STORY_READY] = "ready to run",
+        [GW_STORY_CANCELLED] = "cancelled",
+        [GW_STORY_RELEASED] = "its result was let go: nobody holds or needs it",
+        [GW_STORY_UNNEEDED] = "it need not run again: nobody needs it any more",
+        [GW_STORY_OPENED] = "the jobs before its job have ended",
+    };
+    struct gw_text text = {to, bytes, 0};
+    *to = '\0';
+    switch (fact->kind) {
+    case GW_STORY_PLACED:
+        tell_placed(sched, fact, &text);
+        break;
+    case GW_STORY_GANG_PLACED:
+        gw_text_say(&text, "placed: %s", fact->text ? fact->text : "");
+        break;
+    case GW_STORY_STARTED:
+        gw_text_say(&text, "attempt %u started at worker %u", fact->try_number, fact->worker);
+        break;
+    case GW_STORY_GANG_STARTED:
+        gw_text_say(&text, "attempt %u goes: all %u ranks stand", fact->try_number, fact->count);
+        break;
+    case GW_STORY_BLOCKED:
+        gw_text_say(&text,
+                    fact->detail ? "goes on" : "waits inside for others; its slots are lent");
+        break;
+    case GW_STORY_RECALLED:
+        gw_text_say(&text, "asked back from worker %u, where it queues: another one is idle",
+                    fact->worker);
+        break;
+    case GW_STORY_KILLED:
+        gw_text_say(&text, "worker %u is told to end it%s", fact->worker,
+                    fact->detail ? " at once" : "");
+        break;
+    case GW_STORY_TRY_ENDED:
+        tell_try_ended(fact, &text);
+        break;
+    case GW_STORY_DELAYED:
+        gw_text_say(&text, "waits ");
+        say_duration(&text, fact->number);
+        gw_text_say(&text, " before attempt %u", fact->try_number + 1);
+        break;
+    case GW_STORY_DONE:
+        tell_done(sched, fact, &text);
+        break;
+    case GW_STORY_FAILED:
+        gw_text_say(&text, "failed%s%s",
+                    fact->detail ? " without running: a task before it failed"
+                    : fact->text ? ": "
+                                 : ": it has no further attempt",
+                    fact->text ? fact->text : "");
+        break;
+    case GW_STORY_CANCEL:
+        tell_cancel(fact, &text);
+        break;
+    case GW_STORY_LOST:
+        gw_text_say(&text, "its result was lost with worker %u", fact->worker);
+        break;
+    case GW_STORY_AGAIN:
+        tell_again(fact, &text);
+        break;
+    case GW_STORY_ACTOR:
+        gw_text_say(&text, "as an actor it is %s", gw_sm_name(&gw_sched_actor_sm, fact->detail));
+        break;
+    default:
+        gw_text_say(&text, "%s", plain[fact->kind]);
+    }
+}
+
+/* -- The answer ----------------------------------------------------------------------------------
+ */
+
+struct telling {
+    const struct gw_sched *sched;
+    struct gw_job *job;
+    bool names; /* of all tasks */
+    struct gw_value *list;
+};
+
+static void set(struct gw_value *dict, const char *key, struct gw_value *value)
+{
+    GW_MUST(gw_dict_set(dict, key, value));
+}
+
+/* at_ns: by the wall; 0: nobody kept it. */
+static struct gw_value *push(const struct telling *telling, uint64_t at_ns, const char *what,
+                             const char *text)
+{
+    struct gw_value *dict = gw_dict();
+    if (at_ns)
+        set(dict, "at_ns", gw_i64((int64_t)at_ns));
+    set(dict, "what", gw_str(what));
+    set(dict, "text", gw_str(text));
+    GW_MUST(gw_list_push(telling->list, dict));
+    return dict;
+}
+
+static uint64_t wall_of(const struct gw_sched *sched, uint64_t at_ns)
+{
+    return sched->wall_ns - (sched->now_ns - at_ns);
+}
+
+static void push_fact(const struct telling *telling, const struct gw_story_fact *fact)
+{
+    static const char *const names[] = {
+#define NAME(name, text) [GW_STORY_##name] = text,
+        GW_STORY_KINDS(NAME)
+#undef NAME
+    };
+    char text[512], label[128];
+    gw_sched_story_tell(telling->sched, fact, text, sizeof text);
+    struct gw_value *dict =
+        push(telling, wall_of(telling->sched, fact->at_ns), names[fact->kind], text);
+    if (fact->index != GW_INDEX_ALL && telling->names) {
+        gw_sched_task_label(telling->job,
+                            gw_sched_row_live(telling->job, fact->index) ? fact->index : 0, label,
+                            sizeof label);
+        set(dict, "name", gw_str(label));
+    }
+    if (fact->index != GW_INDEX_ALL)
+        set(dict, "index", gw_i64(fact->index));
+    if (fact->worker)
+        set(dict, "worker", gw_i64(fact->worker));
+    if (fact->try_number)
+        set(dict, "attempt", gw_i64(fact->try_number));
+    if (fact->kind == GW_STORY_DONE) {
+        set(dict, "bytes", gw_i64((int64_t)fact->number));
+        set(dict, "run_ns", gw_i64((int64_t)fact->run_ns));
+    }
+}
+
+struct found {
+    const struct gw_story_fact *fact;
+    uint64_t number;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    if (x->fact->at_ns != y->fact->at_ns)
+        return x->fact->at_ns < y->fact->at_ns ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* How many there are beside those that the answer has. */
+static size_t push_facts(const struct telling *telling, int64_t row)
+{
+    const struct gw_story *story = &telling->sched->story;
+    GW_ARRAY(struct found) found = {0};
+    for (uint64_t n = story->told - story->facts.count + 1; n <= story->told; n++) {
+        const struct gw_story_fact *fact = &story->facts.items[(n - 1) % GW_STORY_FACTS_MAX];
+        if (fact->job == telling->job->id &&
+            (row < 0 || fact->index == row || fact->index == GW_INDEX_ALL))
+            GW_MUST(gw_array_push(&found, (struct found){fact, n}));
+    }
+    if (found.count)
+        qsort(found.items, found.count, sizeof *found.items, by_time);
+    size_t first = found.count > GW_STORY_ANSWER_MAX ? found.count - GW_STORY_ANSWER_MAX : 0;
+    for (size_t i = first; i < found.count; i++)
+        push_fact(telling, found.items[i].fact);
+    gw_array_deinit(&found);
+    return first;
+}
+
+/* When the first of it came, and before all that is told of it. */
+static uint64_t submitted_ns(const struct telling *telling)
+{
+    const struct gw_job *job = telling->job;
+    return job->opened_ns ? wall_of(telling->sched, job->opened_ns) : job->submitted_wall_ns;
+}
+
+static void push_submitted(const struct telling *telling)
+{
+    const struct gw_job *job = telling->job;
+    char words[512];
+    struct gw_text text = {words, sizeof words, 0};
+    gw_text_say(&text, "submitted by %s as job %llu (%s)%s", job->user, (unsigned long long)job->id,
+                job->name ? job->name : "", job->detached ? ", detached" : "");
+    push(telling, submitted_ns(telling), "submitted", words);
+}
+
+/* What a task waited for, or waits for; nothing where it never waited. */
+static void push_inputs(const struct telling *telling, uint32_t row)
+{
+    struct gw_job *job = telling->job;
+    const struct gw_tasks *tasks = &job->tasks;
+    char words[640], label[128];
+    struct gw_text text = {words, sizeof words, 0};
+    uint32_t first = tasks->deps_at[row], end = gw_sched_deps_end(tasks, row);
+    if (first == end || job->compacted)
+        return;
+    gw_text_say(&text, "comes after %u task%s: ", end - first, end - first == 1 ? "" : "s");
+    for (uint32_t e = first; e < end && e < first + 3; e++) {
+        struct gw_row dep;
+        gw_text_say(&text, e > first ? ", " : "");
+        if (!gw_sched_dep(telling->sched, job, e, &dep)) {
+            gw_text_say(&text, "task %u of a job that is over", tasks->dep_index[e]);
+            continue;
+        }
+        gw_sched_task_label(dep.job, gw_sched_row_live(dep.job, dep.index) ? dep.index : 0, label,
+                            sizeof label);
+        gw_text_say(&text, "%s (task %u", label, dep.index);
+        if (dep.job != job)
+            gw_text_say(&text, " of job %llu", (unsigned long long)dep.job->id);
+        gw_text_say(&text, ")");
+    }
+    if (end - first > 3)
+        gw_text_say(&text, " and %u more", end - first - 3);
+    push(telling, submitted_ns(telling), "inputs", words);
+}
+
+static bool has(const struct telling *telling, const char *what, uint16_t try_number)
+{
+    for (size_t i = gw_value_count(telling->list); i-- > 0;) {
+        const struct gw_value *dict = gw_value_at(telling->list, i);
+        const char *text = "";
+        int64_t attempt = 0;
+        (void)gw_value_get_str(gw_value_find(dict, "what"), &text, NULL);
+        if (gw_value_find(dict, "attempt"))
+            (void)gw_value_get_i64(gw_value_find(dict, "attempt"), &attempt, NULL);
+        if (strcmp(text, what) == 0 && (try_number == 0 || attempt == try_number))
+            return true;
+    }
+    return false;
+}
+
+/* An attempt that is under way, of a job that is not told whole. */
+static void push_live(const struct telling *telling, uint32_t row)
+{
+    const struct gw_sched *sched = telling->sched;
+    const struct gw_tasks *tasks = &telling->job->tasks;
+    uint32_t slot = gw_sched_attempt_find(sched, tasks->attempt[row]);
+    uint16_t tries = tasks->charges[row].tries;
+    if (slot == GW_NONE || has(telling, "placed", tries))
+        return;
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_story_fact fact = {.kind = GW_STORY_PLACED,
+                                 .at_ns = attempt->placed_ns,
+                                 .index = row,
+                                 .worker = attempt->worker->id,
+                                 .try_number = tries,
+                                 .detail = attempt->why,
+                                 .number = attempt->near_bytes};
+    push_fact(telling, &fact);
+    fact.kind = GW_STORY_STARTED;
+    fact.at_ns = attempt->started_ns;
+    if (attempt->started_ns)
+        push_fact(telling, &fact);
+}
+
+/* How it ended, where that is told no more. */
+static void push_end(const struct telling *telling, uint32_t row)
+{
+    const struct gw_job *job = telling->job;
+    bool live = gw_sched_row_live(job, row);
+    uint32_t state = live ? job->tasks.state[row] : gw_sched_range_row_state(job, row);
+    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    const char *name =
+        gw_sm_name(&gw_sched_task_sm, state == GW_TASK_RELEASED ? GW_TASK_DONE : state);
+    bool ended = state == GW_TASK_DONE || state == GW_TASK_RELEASED || state == GW_TASK_FAILED ||
+                 state == GW_TASK_CANCELLED;
+    if (ended && !has(telling, name, 0))
+        push(telling, 0, name, failure && *failure->text ? failure->text : name);
+    else if (state == GW_TASK_FAILED && live && failure)
+        push(telling, 0, "cause", failure->text);
+    if (live && job->progress && job->progress->index == row) {
+        char words[256];
+        struct gw_text text = {words, sizeof words, 0};
+        gw_text_say(&text, "it said last: %.0f%% %s", job->progress->fraction * 100,
+                    job->progress->text);
+        push(telling, 0, "progress", words);
+    }
+}
+
+/* What may be missing; empty: nothing. */
+static void say_note(const struct gw_sched *sched, const struct gw_job *job, size_t left,
+                     struct gw_text *text)
+{
+    const struct gw_story *story = &sched->story;
+    uint64_t dropped = story->told - story->facts.count;
+    if (!job->opened_ns)
+        gw_text_say(text, "What was before the scheduler started again is not known. ");
+    if (dropped > job->story_from)
+        gw_text_say(text, "Older facts have been dropped: the latest %u of all jobs are kept. ",
+                    GW_STORY_FACTS_MAX);
+    if (left)
+        gw_text_say(text, "These are the latest %u of %zu facts. ", GW_STORY_ANSWER_MAX,
+                    left + GW_STORY_ANSWER_MAX);
+    if (!gw_sched_story_whole(job))
+        gw_text_say(text,
+                    "Of a job of more than %u tasks%s only what is unusual is kept, and what "
+                    "tasks did that ran for 100 ms or longer. ",
+                    GW_STORY_TASKS_MAX, job->calls_of ? " (or of calls)" : "");
+    if (job->story_unusual > GW_STORY_UNUSUAL_MAX)
+        gw_text_say(text, "Facts after the first %u of those have been dropped. ",
+                    GW_STORY_UNUSUAL_MAX);
+    while (text->used > 0 && text->used < text->size && text->to[text->used - 1] == ' ')
+        text->to[--text->used] = '\0';
+}
+
+struct gw_value *gw_sched_story_query(const struct gw_sched *sched, struct gw_job *job, int64_t row)
+{
+    char label[128] = "", note[512] = "";
+    struct gw_text text = {note, sizeof note, 0};
+    bool whole = row < 0 && job->tasks.count != 1;
+    if (row < 0 && !whole)
+        row = 0;
+    const struct telling telling = {sched, job, whole, gw_list()};
+    struct gw_value *dict = gw_dict();
+    push_submitted(&telling);
+    bool live = !whole && gw_sched_row_live(job, (uint32_t)row);
+    if (live)
+        push_inputs(&telling, (uint32_t)row);
+    size_t left = push_facts(&telling, row);
+    if (live)
+        push_live(&telling, (uint32_t)row);
+    if (!whole)
+        push_end(&telling, (uint32_t)row);
+    else if (job->state == GW_JOB_ENDED)
+        push(&telling, job->ended_wall_ns, "ended", "the job has ended");
+    say_note(sched, job, left, &text);
+    if (!whole && job->tasks.count)
+        gw_sched_task_label(job, live ? (uint32_t)row : 0, label, sizeof label);
+    set(dict, "job", gw_i64((int64_t)job->id));
+    set(dict, "name", gw_str(whole ? (job->name ? job->name : "") : label));
+    if (!whole)
+        set(dict, "index", gw_i64(row));
+    set(dict, "tries", gw_i64(live ? job->tasks.charges[row].tries : 0));
+    set(dict, "submitted_ns", gw_i64((int64_t)submitted_ns(&telling)));
+    set(dict, "note", gw_str(note));
+    set(dict, "facts", telling.list);
+    return dict;
+}

@@ -1,0 +1,229 @@
+/* What the scheduler's core tells of tasks: their facts in order, what is kept of large jobs, and
+ * what it says when some have been dropped. */
+#include "scheduler/core/story_fact.h"
+#include "tests/unit/sched_world.h"
+
+#include <stdlib.h>
+
+static struct gw_value *ask(struct world *w, int64_t job, int64_t index)
+{
+    struct gw_value *arguments = gw_dict(), *answer;
+    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(job)), 0);
+    if (index >= 0)
+        assert_int_equal(gw_dict_set(arguments, "index", gw_i64(index)), 0);
+    assert_int_equal(gw_sched_query(w->sched, "story", arguments, &answer, NULL), 0);
+    gw_value_unref(arguments);
+    return answer;
+}
+
+static const char *text_of(const struct gw_value *dict, const char *key)
+{
+    const char *text = "";
+    assert_int_equal(gw_value_get_str(gw_value_find(dict, key), &text, NULL), 0);
+    return text;
+}
+
+/* The story of a task has these texts, in this order, and its times never go back. */
+static void told(struct world *w, int64_t job, int64_t index, const char *const *wanted)
+{
+    struct gw_value *story = ask(w, job, index);
+    const struct gw_value *facts = gw_value_find(story, "facts");
+    int64_t before = 0;
+    size_t i = 0;
+    for (size_t k = 0; k < gw_value_count(facts); k++) {
+        const struct gw_value *fact = gw_value_at(facts, k), *at = gw_value_find(fact, "at_ns");
+        int64_t at_ns = before;
+        if (at)
+            assert_int_equal(gw_value_get_i64(at, &at_ns, NULL), 0);
+        assert_true(at_ns >= before);
+        before = at_ns;
+        if (wanted[i] && strstr(text_of(fact, "text"), wanted[i]))
+            i++;
+    }
+    if (wanted[i]) {
+        for (size_t k = 0; k < gw_value_count(facts); k++)
+            print_message("%s\n", text_of(gw_value_at(facts, k), "text"));
+        fail_msg("not told, or not in order: %s", wanted[i]);
+    }
+    gw_value_unref(story);
+}
+
+static size_t fact_count(struct world *w, int64_t job, int64_t index)
+{
+    struct gw_value *story = ask(w, job, index);
+    size_t count = gw_value_count(gw_value_find(story, "facts"));
+    gw_value_unref(story);
+    return count;
+}
+
+static void noted(struct world *w, int64_t job, const char *wanted)
+{
+    struct gw_value *story = ask(w, job, 0);
+    const char *note = text_of(story, "note");
+    if (*wanted ? !strstr(note, wanted) : *note)
+        fail_msg("note: \"%s\"", note);
+    gw_value_unref(story);
+}
+
+static void end_badly(struct world *w, int worker, uint64_t attempt, const char *text)
+{
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_ended,
+                            .ended = {.attempt = attempt,
+                                      .rank = GW_RANK_NONE,
+                                      .outcome = GW_OUTCOME_FAILED,
+                                      .executing = 1,
+                                      .text = text,
+                                      .stderr_tail = "first\nlast\n"}});
+}
+
+static uint64_t assigned(const struct world *w, int worker)
+{
+    return attempt_in(must(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign), 0);
+}
+
+static void retries(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1, .retries = 1, .backoff_ns = 5 * MS});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    end_badly(w, 0, assigned(w, 0), "it is broken");
+    told(w, 1, 0,
+         (const char *[]){"submitted by c", "ready", "placed at worker 1 on h",
+                          "attempt 1 failed on h: it is broken; its last line: last",
+                          "waits 5 ms before attempt 2", NULL});
+    w->now_ns += 6 * MS;
+    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
+    told(w, 1, 0,
+         (const char *[]){"attempt 1 failed", "ready", "placed",
+                          "done after running 50 ms; its "
+                          "result is 3 B",
+                          NULL});
+    noted(w, 1, "");
+    free_world(w);
+}
+
+static void losses(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, true, 0});
+    finish(w, 0, assigned(w, 0), GW_RANK_NONE, 1 << 20);
+    told(w, 1, 1,
+         (const char *[]){"comes after 1 task: f (task 0)", "ready", "most of its inputs (1.0 MiB)",
+                          NULL});
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
+    told(w, 1, 0,
+         (const char *[]){"done", "lost with worker 1", "runs again: its result is needed", NULL});
+    told(w, 1, 1,
+         (const char *[]){"placed", "worker 1 on h was lost: its connection closed", NULL});
+    add_worker(w, 1, 1, "g");
+    told(w, 1, 0, (const char *[]){"runs again", "placed at worker 2 on g", NULL});
+    free_world(w);
+}
+
+static void cancels(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, false, 0});
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_cancel,
+                            .cancel = {.request = 2, .job = 1, .index = GW_INDEX_ALL}});
+    told(w, 1, 0,
+         (const char *[]){"placed", "to be cancelled, because of c", "worker 1 is told to end it",
+                          NULL});
+    told(w, 1, 1, (const char *[]){"ready", "to be cancelled, because of c", "cancelled", NULL});
+    free_world(w);
+}
+
+/* A job of 2000 tasks, the first of which fails, and the second of which is slow. */
+static void large(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000 };
+    struct world *w = new_world();
+    static uint32_t zeros[ROWS], targets[ROWS];
+    for (uint32_t i = 0; i < ROWS; i++)
+        targets[i] = i;
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_submit,
+                            .submit = {.request = 1,
+                                       .flags = GW_SUBMIT_LAST,
+                                       .name = "j",
+                                       .spec = {zeros, ROWS},
+                                       .args_size = {zeros, ROWS},
+                                       .args = {"", 0},
+                                       .dep_count = {zeros, ROWS},
+                                       .names = {"", 0},
+                                       .targets = {targets, ROWS}}});
+    assert_int_equal(fact_count(w, 1, 5), 1); /* that it was submitted */
+    told(w, 1, 0, (const char *[]){"submitted", "placed at worker 1", NULL});
+    end_badly(w, 0, assigned(w, 0), "it is broken");
+    told(w, 1, 0,
+         (const char *[]){"submitted", "placed at worker 1", "it is broken", "failed", NULL});
+    uint64_t attempt = assigned(w, 0), run_ns = 200 * MS, bytes = 0;
+    uint32_t rank = GW_RANK_NONE, size = 0;
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_finished,
+                            .finished = {.attempt = {&attempt, 1},
+                                         .rank = {&rank, 1},
+                                         .bytes = {&bytes, 1},
+                                         .value_size = {&size, 1},
+                                         .values = {"", 0},
+                                         .run_ns = {&run_ns, 1}}});
+    told(w, 1, 1, (const char *[]){"placed at worker 1", "done after running 200 ms", NULL});
+    noted(w, 1, "only what is unusual is kept");
+    finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
+    struct gw_value *story = ask(w, 1, 2); /* it was quick: only how it ended, without a time */
+    const struct gw_value *facts = gw_value_find(story, "facts");
+    assert_int_equal(gw_value_count(facts), 2);
+    assert_string_equal(text_of(gw_value_at(facts, 1), "what"), "done");
+    assert_null(gw_value_find(gw_value_at(facts, 1), "at_ns"));
+    gw_value_unref(story);
+    free_world(w);
+}
+
+/* Memory is bounded: what has fallen out is said. A second job's task fails, and is retried, until
+ * nothing of the first is left. */
+static void dropped(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
+    send_spec(w, (struct gw_msg_spec){.key = 2});
+    submit(w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0});
+    noted(w, 1, "");
+    for (int i = 0; i < GW_STORY_FACTS_MAX / 5 + 10; i++) {
+        end_badly(w, 0, assigned(w, 0), "it is broken");
+        say(w, CLIENT,
+            (struct gw_message){.type = GW_MESSAGE_retry,
+                                .retry = {.request = 3, .job = 2, .index = 0}});
+    }
+    noted(w, 1, "Older facts have been dropped");
+    noted(w, 2, "These are the latest 1000 of");
+    told(w, 1, 0, (const char *[]){"submitted", "done", NULL}); /* its end, from the task itself */
+    told(w, 2, 0, (const char *[]){"submitted", "it is broken", "its user asked for that", NULL});
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(retries), cmocka_unit_test(losses),  cmocka_unit_test(cancels),
+        cmocka_unit_test(large),   cmocka_unit_test(dropped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
