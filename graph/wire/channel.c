@@ -5,10 +5,14 @@
  * descriptors. So a read may bring descriptors before all of their frame, though never those of two
  * frames; `in_fds` holds them in order until their frame is whole. Every descriptor is at any
  * moment in in_fds, in a mark that owns it, or the caller's; whatever the channel still has is
- * closed with it. */
+ * closed with it.
+ *
+ * Over a transport, which has no descriptors, the contents of a frame's descriptors follow the
+ * frame, one after the other; the frame is whole when all of them are. */
 #include "graph/wire/channel.h"
 
 #include "graph/base/array.h"
+#include "graph/wire/content.h"
 #include "graph/wire/frame.h"
 
 #include <assert.h>
@@ -35,6 +39,11 @@ struct mark {
 
 struct gw_channel {
     int fd;
+    struct gw_transport *transport; /* NULL: the bare socket */
+    struct gw_content sending, receiving;
+    uint8_t contents_sent;   /* of the mark whose frame has left */
+    size_t content_used;     /* bytes behind the frame in `in` that were contents */
+    struct gw_error failure; /* the last of a flush */
     struct gw_buffer out;
     size_t sent; /* bytes of out */
     GW_ARRAY(struct mark) marks;
@@ -49,21 +58,37 @@ struct gw_channel {
     struct gw_arena arena;
 };
 
-int gw_channel_new(int fd, struct gw_channel **channel)
+static int channel_new(int fd, struct gw_transport *transport, struct gw_channel **channel)
 {
     struct gw_channel *made = calloc(1, sizeof *made);
     uint8_t *in = malloc(IN_BYTES_MIN);
     if (!made || !in) {
         free(made);
         free(in);
-        (void)close(fd);
         return GW_ENOMEM;
     }
     made->fd = fd;
+    made->transport = transport;
     made->in = in;
     made->in_capacity = IN_BYTES_MIN;
     *channel = made;
     return 0;
+}
+
+int gw_channel_new(int fd, struct gw_channel **channel)
+{
+    int rc = channel_new(fd, NULL, channel);
+    if (rc < 0)
+        (void)close(fd);
+    return rc;
+}
+
+int gw_channel_new_over(struct gw_transport *transport, struct gw_channel **channel)
+{
+    int rc = channel_new(transport->fd, transport, channel);
+    if (rc < 0)
+        transport->free(transport);
+    return rc;
 }
 
 static void close_all(const int *fds, size_t count)
@@ -80,7 +105,12 @@ void gw_channel_free(struct gw_channel *channel)
         if (channel->marks.items[i].take)
             close_all(channel->marks.items[i].fds, channel->marks.items[i].count);
     close_all(channel->in_fds, channel->in_fd_count);
-    (void)close(channel->fd);
+    gw_content_deinit(&channel->sending);
+    gw_content_deinit(&channel->receiving);
+    if (channel->transport)
+        channel->transport->free(channel->transport);
+    else
+        (void)close(channel->fd);
     gw_array_deinit(&channel->marks);
     gw_buffer_deinit(&channel->out);
     gw_arena_deinit(&channel->arena);
@@ -101,7 +131,9 @@ int gw_channel_put(struct gw_channel *channel, const struct gw_message *message,
     struct mark mark = {.at = channel->out.size, .count = fds.count, .take = fds.take};
     assert(fds.count <= GW_FRAME_FDS_MAX);
     int rc = 0;
-    if (fds.count) {
+    for (uint8_t i = 0; i < fds.count && rc == 0 && channel->transport; i++)
+        rc = gw_content_sendable(fds.fds[i]);
+    if (rc == 0 && fds.count) {
         memcpy(mark.fds, fds.fds, fds.count * sizeof *fds.fds);
         rc = gw_array_reserve(&channel->marks, 1);
     }
@@ -170,19 +202,93 @@ static int send_some(struct gw_channel *channel)
     return 0;
 }
 
-int gw_channel_flush(struct gw_channel *channel)
+/* The bytes of the frame that begins there, header and all. */
+static size_t frame_bytes(const uint8_t *frame)
 {
-    while (channel->sent < channel->out.size) {
-        int rc = send_some(channel);
+    struct gw_frame_header header;
+    int rc = gw_frame_header_read(frame, &header, NULL);
+    assert(rc == 0); /* it is ours */
+    return GW_FRAME_HEADER_BYTES + header.bytes;
+}
+
+/* Writes up to the end of the next frame with descriptors, or their contents behind it. */
+static int write_some(struct gw_channel *channel, struct gw_error *error)
+{
+    struct gw_transport *transport = channel->transport;
+    size_t end = channel->out.size, wrote;
+    struct mark *mark = channel->marks_sent < channel->marks.count
+                            ? &channel->marks.items[channel->marks_sent]
+                            : NULL;
+    if (mark)
+        end = mark->at + frame_bytes(channel->out.data + mark->at);
+    if (channel->sent < end) {
+        int rc = transport->write(transport, channel->out.data + channel->sent, end - channel->sent,
+                                  &wrote, error);
+        if (rc == 0)
+            channel->sent += wrote;
+        return rc;
+    }
+    while (channel->contents_sent < mark->count) {
+        int rc =
+            gw_content_send(&channel->sending, mark->fds[channel->contents_sent], transport, error);
         if (rc < 0)
             return rc;
+        channel->contents_sent++;
     }
+    if (mark->take)
+        close_all(mark->fds, mark->count);
+    channel->contents_sent = 0;
+    channel->marks_sent++;
+    return 0;
+}
+
+static bool all_sent(const struct gw_channel *channel)
+{
+    return channel->sent == channel->out.size && channel->marks_sent == channel->marks.count;
+}
+
+static int send_all(struct gw_channel *channel, struct gw_error *error)
+{
+    int rc = 0;
+    if (!channel->transport) {
+        while (rc == 0 && channel->sent < channel->out.size)
+            rc = send_some(channel);
+        return rc < 0 && rc != GW_EAGAIN ? gw_error_set(error, rc, "sendmsg failed") : rc;
+    }
+    while (rc == 0 && !all_sent(channel))
+        rc = write_some(channel, error);
+    int flushed =
+        rc == 0 || rc == GW_EAGAIN ? channel->transport->flush(channel->transport, error) : rc;
+    return flushed < 0 ? flushed : rc;
+}
+
+const char *gw_channel_failure(const struct gw_channel *channel)
+{
+    return channel->failure.text;
+}
+
+bool gw_channel_blocked(const struct gw_channel *channel)
+{
+    return channel->transport ? channel->transport->blocked(channel->transport)
+                              : gw_channel_queued_bytes(channel) > 0;
+}
+
+bool gw_channel_pending(const struct gw_channel *channel)
+{
+    return channel->transport && channel->transport->pending(channel->transport);
+}
+
+int gw_channel_flush(struct gw_channel *channel)
+{
+    int rc = send_all(channel, &channel->failure);
+    if (rc < 0 && !all_sent(channel))
+        return rc;
     channel->sent = channel->out.size = 0;
     channel->marks_sent = 0;
     gw_array_clear(&channel->marks);
     if (channel->out.capacity > OUT_BYTES_KEPT)
         gw_buffer_deinit(&channel->out);
-    return 0;
+    return rc;
 }
 
 /* -- Receiving -- */
@@ -236,6 +342,14 @@ static int receive_some(struct gw_channel *channel, struct gw_error *error)
 {
     if (make_room(channel) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (channel->transport) {
+        size_t bytes;
+        int rc = channel->transport->read(channel->transport, channel->in + channel->in_end,
+                                          channel->in_capacity - channel->in_end, &bytes, error);
+        if (rc == 0)
+            channel->in_end += bytes;
+        return rc == GW_EAGAIN ? gw_error_set(error, rc, "no message yet") : rc;
+    }
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof(int) * GW_FRAME_FDS_MAX)];
@@ -274,12 +388,31 @@ static int next_frame(struct gw_channel *channel, struct gw_frame_header *header
     int rc = gw_frame_header_read(channel->in + channel->in_start, header, error);
     if (rc < 0)
         return rc;
-    if (header->fds > channel->in_fd_count)
+    if (!channel->transport && header->fds > channel->in_fd_count)
         return gw_error_set(error, GW_EPROTO, "a frame announced %d descriptors, %u came",
                             header->fds, channel->in_fd_count);
     if (bytes - GW_FRAME_HEADER_BYTES < header->bytes)
         return gw_error_set(error, GW_EAGAIN, "no message yet");
     return 0;
+}
+
+/* The contents of a whole frame's descriptors: 0 when all of them are in in_fds. */
+static int receive_contents(struct gw_channel *channel, const struct gw_frame_header *header,
+                            bool wait, struct gw_error *error)
+{
+    size_t end = channel->in_start + GW_FRAME_HEADER_BYTES + header->bytes;
+    struct gw_content_bytes first = {channel->in + end, channel->in_end - end,
+                                     channel->content_used};
+    int rc = 0;
+    while (rc == 0 && channel->in_fd_count < header->fds) {
+        int fd;
+        rc = gw_content_receive(&channel->receiving, &first, wait ? channel->transport : NULL, &fd,
+                                error);
+        if (rc == 0)
+            channel->in_fds[channel->in_fd_count++] = fd;
+    }
+    channel->content_used = first.used;
+    return rc == GW_EAGAIN ? gw_error_set(error, rc, "no message yet") : rc;
 }
 
 int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *message, int *fds,
@@ -300,6 +433,8 @@ int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *mes
         if (rc < 0)
             break;
     }
+    if (rc == 0 && channel->transport && header.fds)
+        rc = receive_contents(channel, &header, wait, error);
     if (rc == 0)
         rc = gw_message_decode(channel->in + channel->in_start + GW_FRAME_HEADER_BYTES,
                                header.bytes, &channel->arena, message, error);
@@ -308,7 +443,8 @@ int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *mes
     if (rc < 0)
         return rc;
 
-    channel->given = GW_FRAME_HEADER_BYTES + header.bytes;
+    channel->given = GW_FRAME_HEADER_BYTES + header.bytes + channel->content_used;
+    channel->content_used = 0;
     channel->in_fd_count -= header.fds;
     memcpy(fds, channel->in_fds, header.fds * sizeof *fds);
     memmove(channel->in_fds, channel->in_fds + header.fds, channel->in_fd_count * sizeof *fds);

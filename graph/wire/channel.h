@@ -7,6 +7,7 @@
 #define GW_WIRE_CHANNEL_H
 
 #include "graph/wire/message.h"
+#include "graph/wire/transport.h"
 
 #include <stdbool.h>
 
@@ -17,6 +18,11 @@ struct gw_channel;
 int gw_channel_new(int fd, struct gw_channel **channel);
 void gw_channel_free(struct gw_channel *channel);
 int gw_channel_fd(const struct gw_channel *channel); /* borrowed */
+
+/* gw_channel_new_over makes a channel over a transport, which it takes, also when it fails. A
+ * descriptor must be a memfd or another file then (else GW_ENOTSUP when it is put), and is received
+ * as a sealed memfd of the same contents. 0, GW_ENOMEM or GW_EIO. */
+int gw_channel_new_over(struct gw_transport *transport, struct gw_channel **channel);
 
 /* gw_channel_put queues a message; descriptors are duplicated by the kernel when it is sent: `fds`
  * are taken and closed after sending (or at once, when this fails) where .take is set, else
@@ -33,10 +39,17 @@ int gw_channel_put(struct gw_channel *channel, const struct gw_message *message,
 /* gw_channel_put_frames queues frames that were encoded already and carry no descriptors. */
 int gw_channel_put_frames(struct gw_channel *channel, const void *frames, size_t bytes);
 
-/* gw_channel_flush sends what is queued: 0 when all is sent, GW_EAGAIN when the socket is full,
- * GW_ECLOSED when the other side is gone (what it sent before can still be read), GW_EIO. */
+/* gw_channel_flush sends what is queued: 0 when all is sent, GW_EAGAIN when the socket is full or
+ * (gw_channel_blocked is false) the other side must speak first, GW_ECLOSED when the other side is
+ * gone (what it sent before can still be read), GW_EIO, or what the transport says. */
 int gw_channel_flush(struct gw_channel *channel);
+const char *gw_channel_failure(const struct gw_channel *channel); /* the last one's text */
 size_t gw_channel_queued_bytes(const struct gw_channel *channel);
+bool gw_channel_blocked(const struct gw_channel *channel);
+
+/* gw_channel_pending is true where gw_channel_get with `wait` may give a message although the
+ * socket does not become readable. */
+bool gw_channel_pending(const struct gw_channel *channel);
 
 /* gw_channel_get gives the next message. It and its strings, bins and columns are valid until the
  * next call. fds: room for GW_FRAME_FDS_MAX descriptors; they are the caller's then. 0; GW_EAGAIN

@@ -28,6 +28,7 @@ struct gw_link {
     uint8_t handles;       /* not yet closed */
     bool closing;
     bool paused;
+    bool over;        /* a transport */
     bool input;       /* the channel may hold whole messages */
     bool write_full;  /* the socket takes no more: wait for UV_WRITABLE */
     bool write_ended; /* nobody reads on the other side: deliver what it still sent, then close */
@@ -81,14 +82,28 @@ static void watch(struct gw_link *link)
 static void flush(struct gw_link *link)
 {
     int rc = gw_channel_flush(link->channel);
-    link->write_full = rc == GW_EAGAIN;
+    link->write_full = rc == GW_EAGAIN && gw_channel_blocked(link->channel);
     if (rc == GW_ECLOSED) {
         link->write_ended = true;
         link->input = true; /* what it sent before it went */
         later(link);
     } else if (rc < 0 && rc != GW_EAGAIN) {
-        link_fail(link, rc, "sendmsg failed");
+        link_fail(link, rc, gw_channel_failure(link->channel));
     }
+}
+
+/* After a read over a transport: it may hold more already, and what it waited for to send may have
+ * come. */
+static void go_on(struct gw_link *link)
+{
+    if (link->closing || !link->over)
+        return;
+    if (!link->paused && gw_channel_pending(link->channel)) {
+        link->input = true;
+        later(link);
+    }
+    if (!link->write_full)
+        later(link);
 }
 
 /* Delivers what is buffered and what one read brings, until the callee has had enough. One read, so
@@ -104,7 +119,7 @@ static void deliver(struct gw_link *link)
         struct gw_error error;
         int rc = gw_channel_get(link->channel, false, &message, fds, &fd_count, &error);
         if (rc == GW_EAGAIN && read)
-            return;
+            break;
         if (rc == GW_EAGAIN) {
             read = true;
             rc = gw_channel_get(link->channel, true, &message, fds, &fd_count, &error);
@@ -116,8 +131,9 @@ static void deliver(struct gw_link *link)
         else if (link->write_ended)
             link_fail(link, GW_ECLOSED, "connection closed by the other side");
         else
-            return;
+            break;
     }
+    go_on(link);
 }
 
 static void link_on_poll(uv_poll_t *poll, int status, int events)
@@ -147,31 +163,47 @@ static void link_on_idle(uv_idle_t *idle)
     watch(link);
 }
 
-int gw_link_open(uv_loop_t *loop, int fd, const struct gw_link_callbacks *callbacks,
-                 struct gw_link **link)
+/* Takes the channel. */
+static int link_new(uv_loop_t *loop, struct gw_channel *channel,
+                    const struct gw_link_callbacks *callbacks, struct gw_link **link)
 {
     struct gw_link *made = calloc(1, sizeof *made);
-    if (!made) {
-        (void)close(fd);
-        return GW_ENOMEM;
-    }
-    made->callbacks = *callbacks;
-    int rc = gw_channel_new(fd, &made->channel);
-    if (rc < 0) {
+    if (!made || uv_poll_init(loop, &made->poll, gw_channel_fd(channel)) < 0) {
+        int rc = made ? GW_EIO : GW_ENOMEM; /* a file, or watched already */
+        gw_channel_free(channel);
         free(made);
         return rc;
     }
-    if (uv_poll_init(loop, &made->poll, fd) < 0) { /* a file, or watched already */
-        gw_channel_free(made->channel);
-        free(made);
-        return GW_EIO;
-    }
+    made->callbacks = *callbacks;
+    made->channel = channel;
     (void)uv_idle_init(loop, &made->idle);
     made->poll.data = made->idle.data = made;
     made->handles = 2;
     watch(made);
     *link = made;
     return 0;
+}
+
+int gw_link_open(uv_loop_t *loop, int fd, const struct gw_link_callbacks *callbacks,
+                 struct gw_link **link)
+{
+    struct gw_channel *channel;
+    int rc = gw_channel_new(fd, &channel);
+    return rc < 0 ? rc : link_new(loop, channel, callbacks, link);
+}
+
+int gw_link_open_over(uv_loop_t *loop, struct gw_transport *transport,
+                      const struct gw_link_callbacks *callbacks, struct gw_link **link)
+{
+    struct gw_channel *channel;
+    int rc = gw_channel_new_over(transport, &channel);
+    if (rc == 0)
+        rc = link_new(loop, channel, callbacks, link);
+    if (rc == 0) {
+        (*link)->over = true;
+        later(*link); /* it may have to speak first */
+    }
+    return rc;
 }
 
 int gw_link_send(struct gw_link *link, const struct gw_message *message, struct gw_channel_fds fds)

@@ -1,0 +1,410 @@
+/* TLS by keys, under channels and links: values as bytes, refusals in words, and every way that a
+ * handshake goes wrong. After every test this process has as many descriptors as before. */
+#include "tests/unit/fill.h"
+#include "tests/unit/unit.h"
+
+#include "graph/wire/frame.h"
+#include "graph/wire/link.h"
+#include "graph/wire/tls.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int descriptors_before;
+
+static int count_descriptors(void)
+{
+    int count = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    assert_non_null(dir);
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static const struct gw_tls_key alice = {.identity = "alice", .secret = {1, 2, 3}};
+
+static bool find_alice(const char *identity, uint8_t secret[GW_TLS_SECRET_BYTES], void *arg)
+{
+    (void)arg;
+    if (strcmp(identity, alice.identity) != 0)
+        return false;
+    memcpy(secret, alice.secret, GW_TLS_SECRET_BYTES);
+    return true;
+}
+
+/* OpenSSL and libuv may keep descriptors of their own from their first use on. */
+static int setup(void **state)
+{
+    struct gw_transport *transport;
+    int fds[2];
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+    assert_int_equal(gw_tls_connect(fds[0], &alice, &transport, NULL), 0);
+    (void)transport->flush(transport, NULL);
+    transport->free(transport);
+    close(fds[1]);
+    uv_loop_t loop;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    descriptors_before = count_descriptors();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return count_descriptors() == descriptors_before ? 0 : -1;
+}
+
+static void open_pair(const struct gw_tls_key *key, struct gw_transport **a,
+                      struct gw_transport **b)
+{
+    int fds[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+    assert_int_equal(gw_tls_connect(fds[0], key, a, NULL), 0);
+    assert_int_equal(gw_tls_accept(fds[1], find_alice, NULL, b, NULL), 0);
+}
+
+static void open_channels(struct gw_channel **a, struct gw_channel **b)
+{
+    struct gw_transport *transport_a, *transport_b;
+    open_pair(&alice, &transport_a, &transport_b);
+    assert_int_equal(gw_channel_new_over(transport_a, a), 0);
+    assert_int_equal(gw_channel_new_over(transport_b, b), 0);
+}
+
+static struct gw_message forget(uint64_t job)
+{
+    struct gw_message message = {.type = GW_MESSAGE_forget};
+    message.forget.job = job;
+    return message;
+}
+
+static int filled(size_t bytes, uint8_t seed)
+{
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    uint8_t *data = malloc(bytes + 1);
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = (uint8_t)(seed + i * 7 + i / 4096);
+    for (size_t at = 0; at < bytes;) {
+        ssize_t wrote = write(fd, data + at, bytes - at);
+        assert_true(wrote > 0);
+        at += (size_t)wrote;
+    }
+    free(data);
+    return fd;
+}
+
+static void assert_filled(int fd, size_t bytes, uint8_t seed)
+{
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_size, bytes);
+    assert_int_equal(fcntl(fd, F_GET_SEALS), F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    uint8_t *data = malloc(bytes + 1);
+    assert_int_equal(pread(fd, data, bytes, 0), bytes);
+    for (size_t i = 0; i < bytes; i++)
+        if (data[i] != (uint8_t)(seed + i * 7 + i / 4096))
+            fail_msg("byte %zu", i);
+    free(data);
+    close(fd);
+}
+
+/* The next message at `to`, while `from` sends what it has. */
+static void pass(struct gw_channel *from, struct gw_channel *to, struct gw_message *message,
+                 int *fds, uint8_t *fd_count)
+{
+    struct gw_error error;
+    for (;;) {
+        int rc = gw_channel_flush(from);
+        assert_true(rc == 0 || rc == GW_EAGAIN);
+        rc = gw_channel_flush(to);
+        assert_true(rc == 0 || rc == GW_EAGAIN);
+        rc = gw_channel_get(to, true, message, fds, fd_count, &error);
+        if (rc == 0)
+            return;
+        if (rc != GW_EAGAIN)
+            fail_msg("%s", error.text);
+        struct gw_message none;
+        int none_fds[GW_FRAME_FDS_MAX];
+        uint8_t none_count;
+        assert_int_equal(gw_channel_get(from, true, &none, none_fds, &none_count, NULL),
+                         GW_EAGAIN); /* the handshake's other half */
+    }
+}
+
+static void test_messages_and_values_go_both_ways(void **state)
+{
+    static const size_t sizes[] = {0, 1, 4095, 3 << 20, 70000, 17};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    struct gw_channel *ends[2];
+    int fds[GW_FRAME_FDS_MAX];
+    uint8_t count;
+    struct gw_message message;
+    (void)state;
+    open_channels(&ends[0], &ends[1]);
+    for (int way = 0; way < 2; way++) {
+        struct gw_channel *from = ends[way], *to = ends[!way];
+        for (uint64_t i = 0; i < 200; i++) {
+            uint8_t values = i % 50 == 7 ? 3 : i % 50 == 8 ? 1 : 0;
+            for (uint8_t k = 0; k < values; k++)
+                fds[k] = filled(sizes[(i / 50 + k) % SIZES], (uint8_t)(i + k));
+            message = forget(i);
+            assert_int_equal(
+                gw_channel_put(from, &message, (struct gw_channel_fds){fds, values, true}), 0);
+        }
+        for (uint64_t i = 0; i < 200; i++) {
+            uint8_t values = i % 50 == 7 ? 3 : i % 50 == 8 ? 1 : 0;
+            pass(from, to, &message, fds, &count);
+            assert_int_equal(message.forget.job, i);
+            assert_int_equal(count, values);
+            for (uint8_t k = 0; k < values; k++)
+                assert_filled(fds[k], sizes[(i / 50 + k) % SIZES], (uint8_t)(i + k));
+        }
+    }
+    gw_channel_free(ends[0]);
+    assert_int_equal(gw_channel_get(ends[1], true, &message, fds, &count, NULL), GW_ECLOSED);
+    gw_channel_free(ends[1]);
+}
+
+static void test_what_is_no_file_is_refused(void **state)
+{
+    struct gw_channel *a, *b;
+    struct gw_message message = forget(1);
+    int fds[2];
+    (void)state;
+    open_channels(&a, &b);
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    assert_int_equal(gw_channel_put(a, &message, (struct gw_channel_fds){fds, 2, true}),
+                     GW_ENOTSUP);
+    assert_int_equal(gw_channel_queued_bytes(a), 0);
+    gw_channel_free(a);
+    gw_channel_free(b);
+}
+
+static void test_a_value_cut_short_gives_nothing(void **state)
+{
+    struct gw_channel *a, *b;
+    struct gw_message message = forget(1);
+    int fds[GW_FRAME_FDS_MAX] = {filled(3 << 20, 1)};
+    uint8_t count;
+    (void)state;
+    open_channels(&a, &b);
+    assert_int_equal(gw_channel_put(a, &message, (struct gw_channel_fds){fds, 1, true}), 0);
+    for (int i = 0; i < 8; i++) { /* the handshake, and what a socket holds */
+        (void)gw_channel_flush(a);
+        assert_int_equal(gw_channel_get(b, true, &message, fds, &count, NULL), GW_EAGAIN);
+        (void)gw_channel_flush(b);
+        assert_int_equal(gw_channel_get(a, true, &message, fds, &count, NULL), GW_EAGAIN);
+    }
+    gw_channel_free(a);
+    int rc;
+    while ((rc = gw_channel_get(b, true, &message, fds, &count, NULL)) == GW_EAGAIN)
+        ;
+    assert_int_equal(rc, GW_ECLOSED);
+    gw_channel_free(b);
+}
+
+/* Drives a handshake until both sides have said how it ended. */
+static void shake(struct gw_transport *a, struct gw_transport *b, int *rc_a, int *rc_b,
+                  struct gw_error *error_a, struct gw_error *error_b)
+{
+    char byte;
+    size_t got;
+    *rc_a = *rc_b = GW_EAGAIN;
+    for (int turn = 0; turn < 20; turn++) {
+        if (*rc_a == GW_EAGAIN)
+            *rc_a = a->flush(a, error_a);
+        if (*rc_a == GW_EAGAIN)
+            *rc_a = a->read(a, &byte, 1, &got, error_a);
+        if (*rc_b == GW_EAGAIN)
+            *rc_b = b->flush(b, error_b);
+        if (*rc_b == GW_EAGAIN)
+            *rc_b = b->read(b, &byte, 1, &got, error_b);
+    }
+}
+
+static void test_who_is_there_is_proven(void **state)
+{
+    struct gw_transport *a, *b;
+    struct gw_error error_a, error_b;
+    int rc_a, rc_b;
+    (void)state;
+    open_pair(&alice, &a, &b);
+    assert_null(gw_tls_identity(b));
+    shake(a, b, &rc_a, &rc_b, &error_a, &error_b);
+    assert_int_equal(rc_a, 0);
+    assert_int_equal(rc_b, 0);
+    assert_string_equal(gw_tls_identity(a), "alice");
+    assert_string_equal(gw_tls_identity(b), "alice");
+    a->free(a);
+    b->free(b);
+
+    struct gw_tls_key wrong = alice;
+    wrong.secret[31] ^= 1;
+    open_pair(&wrong, &a, &b);
+    shake(a, b, &rc_a, &rc_b, &error_a, &error_b);
+    assert_int_equal(rc_a, GW_EPERM);
+    assert_int_equal(rc_b, GW_EPERM);
+    assert_non_null(strstr(error_a.text, "refused the key 'alice'"));
+    assert_non_null(strstr(error_b.text, "does not have the key 'alice'"));
+    assert_null(gw_tls_identity(a));
+    assert_null(gw_tls_identity(b));
+    a->free(a);
+    b->free(b);
+
+    struct gw_tls_key mallory = {.identity = "mallory"};
+    open_pair(&mallory, &a, &b);
+    shake(a, b, &rc_a, &rc_b, &error_a, &error_b);
+    assert_int_equal(rc_a, GW_EPERM);
+    assert_int_equal(rc_b, GW_EPERM);
+    assert_non_null(strstr(error_b.text, "nobody has the key 'mallory'"));
+    a->free(a);
+    b->free(b);
+}
+
+static void test_garbage_is_no_handshake(void **state)
+{
+    static const char *const greetings[] = {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\x16\x03\x01",
+                                            "\x10\0\0\0\0\0GW\x94\1\2\3\4"};
+    struct gw_transport *b;
+    struct gw_error error;
+    char byte;
+    size_t got;
+    (void)state;
+    for (size_t i = 0; i < sizeof greetings / sizeof *greetings; i++) {
+        int fds[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
+                         0);
+        assert_int_equal(gw_tls_accept(fds[1], find_alice, NULL, &b, &error), 0);
+        size_t bytes = i == 2 ? 13 : strlen(greetings[i]);
+        assert_int_equal(write(fds[0], greetings[i], bytes), bytes);
+        close(fds[0]);
+        int rc = GW_EAGAIN;
+        for (int turn = 0; turn < 5 && rc == GW_EAGAIN; turn++)
+            rc = b->read(b, &byte, 1, &got, &error);
+        assert_true(rc == GW_EPERM || rc == GW_ECLOSED);
+        assert_true(*error.text);
+        b->free(b);
+    }
+}
+
+/* -- On a loop -- */
+
+struct end {
+    struct gw_link *link;
+    uint64_t got, values, wanted;
+    int closes, code;
+};
+
+enum { MESSAGES = 2000, EVERY = 100, VALUE_BYTES = 1 << 20 };
+
+static void end_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
+                           uint8_t fd_count, void *arg)
+{
+    struct end *end = arg;
+    assert_int_equal(message->forget.job, end->got++);
+    for (uint8_t i = 0; i < fd_count; i++, end->values++)
+        assert_filled(fds[i], VALUE_BYTES, (uint8_t)message->forget.job);
+    if (end->got == end->wanted)
+        gw_link_close(link);
+}
+
+static void end_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
+{
+    struct end *end = arg;
+    (void)link;
+    end->closes++;
+    end->code = error->code;
+}
+
+static void test_links_end_with_all_that_was_sent(void **state)
+{
+    uv_loop_t loop;
+    struct gw_transport *a, *b;
+    struct end from = {0}, to = {.wanted = MESSAGES};
+    (void)state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    open_pair(&alice, &a, &b);
+    struct gw_link_callbacks callbacks = {end_on_message, end_on_close, &from};
+    assert_int_equal(gw_link_open_over(&loop, a, &callbacks, &from.link), 0);
+    callbacks.arg = &to;
+    assert_int_equal(gw_link_open_over(&loop, b, &callbacks, &to.link), 0);
+    for (uint64_t i = 0; i < MESSAGES; i++) {
+        struct gw_message message = forget(i);
+        int fd = i % EVERY == 0 ? filled(VALUE_BYTES, (uint8_t)i) : -1;
+        assert_int_equal(
+            gw_link_send(from.link, &message, (struct gw_channel_fds){&fd, fd >= 0, true}), 0);
+    }
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(to.got, MESSAGES);
+    assert_int_equal(to.values, MESSAGES / EVERY);
+    assert_int_equal(to.closes, 1);
+    assert_int_equal(from.closes, 1);
+    assert_int_equal(from.code, GW_ECLOSED);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static void test_a_link_says_that_it_was_refused(void **state)
+{
+    uv_loop_t loop;
+    struct gw_transport *a, *b;
+    struct end from = {0}, to = {0};
+    struct gw_tls_key wrong = alice;
+    (void)state;
+    wrong.secret[0] ^= 1;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    open_pair(&wrong, &a, &b);
+    struct gw_link_callbacks callbacks = {end_on_message, end_on_close, &from};
+    assert_int_equal(gw_link_open_over(&loop, a, &callbacks, &from.link), 0);
+    callbacks.arg = &to;
+    assert_int_equal(gw_link_open_over(&loop, b, &callbacks, &to.link), 0);
+    struct gw_message message = forget(0);
+    assert_int_equal(gw_link_send(from.link, &message, (struct gw_channel_fds){0}), 0);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(to.got, 0);
+    assert_int_equal(from.code, GW_EPERM);
+    assert_int_equal(to.code, GW_EPERM);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static void test_a_derived_secret_is_that_of_the_rfc(void **state)
+{
+    /* HMAC-SHA256 twice, computed with Python's hmac. */
+    static const uint8_t wanted[GW_TLS_SECRET_BYTES] = {
+        0x99, 0xac, 0xc8, 0xf6, 0x32, 0x6b, 0x53, 0x3c, 0x52, 0xe3, 0x54,
+        0x43, 0x7a, 0x84, 0x90, 0x8f, 0xbf, 0x2d, 0x07, 0xd0, 0xde, 0xf6,
+        0x78, 0x89, 0x76, 0x3b, 0x95, 0xd7, 0xac, 0x26, 0xce, 0xbb};
+    uint8_t secret[GW_TLS_SECRET_BYTES], derived[GW_TLS_SECRET_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof secret; i++)
+        secret[i] = (uint8_t)i;
+    assert_int_equal(gw_tls_secret_derive(secret, "gangway peers", derived), 0);
+    assert_memory_equal(derived, wanted, sizeof derived);
+    assert_int_equal(gw_tls_secret_derive(secret, "gangway peer", derived), 0);
+    assert_memory_not_equal(derived, wanted, sizeof derived);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_messages_and_values_go_both_ways, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_no_file_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_value_cut_short_gives_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_who_is_there_is_proven, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_garbage_is_no_handshake, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_links_end_with_all_that_was_sent, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_link_says_that_it_was_refused, setup, teardown),
+        cmocka_unit_test(test_a_derived_secret_is_that_of_the_rfc),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
