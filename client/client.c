@@ -372,14 +372,17 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
     struct gw_client *client =
         gw_client_new(options->name ? options->name : program_invocation_short_name);
     char *resources = strdup(options->resources ? options->resources : "");
-    if (!client || !resources) {
+    char *peers = strdup(options->peers ? options->peers : "");
+    if (!client || !resources || !peers) {
         if (client)
             gw_client_unref(client);
         free(resources);
+        free(peers);
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     }
     client->cluster_options.slots = options->slots;
     client->cluster_options.workers = options->workers;
+    client->cluster_options.peers = peers;
     client->cluster_options.resources = resources;
     client->inlined = inlined && strcmp(inlined, "1") == 0;
 
@@ -419,6 +422,7 @@ void gw_client_unref(struct gw_client *client)
     pthread_cond_destroy(&client->answered);
     free(client->name);
     free((void *)(uintptr_t)client->cluster_options.resources);
+    free((void *)(uintptr_t)client->cluster_options.peers);
     free(client);
 }
 

@@ -201,7 +201,7 @@ static int launch_start(struct launch *launch, struct gw_error *error)
     snprintf(pure_keep, sizeof pure_keep, "%llu",
              (unsigned long long)launch->options.pure_keep_bytes);
 
-    const char *argv[24] = {binary, "scheduler", "--dir", launch->dir,  "--slots",
+    const char *argv[40] = {binary, "scheduler", "--dir", launch->dir,  "--slots",
                             slots,  "--workers", workers, "--ready-fd", ready};
     int argc = 10;
     if (launch->is_private) {
@@ -216,6 +216,10 @@ static int launch_start(struct launch *launch, struct gw_error *error)
     if (launch->options.pure_keep_bytes > 0) {
         argv[argc++] = "--pure-keep";
         argv[argc++] = pure_keep;
+    }
+    if (launch->options.peers && *launch->options.peers) {
+        argv[argc++] = "--peers";
+        argv[argc++] = launch->options.peers;
     }
     if (launch->options.resources && *launch->options.resources) {
         argv[argc++] = "--resources";

@@ -11,10 +11,11 @@
 struct gw_cluster;
 
 struct gw_cluster_options {
-    uint32_t slots;           /* in all, split among the workers; 0: the cores of this machine */
-    uint32_t workers;         /* 0: 1 */
-    const char *resources;    /* what its first worker offers by name, "license=1"; NULL: none */
-    uint64_t idle_stop_s;     /* of a shared cluster; 0: never */
+    uint32_t slots;        /* in all, split among the workers; 0: the cores of this machine */
+    uint32_t workers;      /* 0: 1 */
+    const char *peers;     /* HOST where its workers reach each other by TLS; NULL: descriptors */
+    const char *resources; /* what its first worker offers by name, "license=1"; NULL: none */
+    uint64_t idle_stop_s;  /* of a shared cluster; 0: never */
     uint64_t pure_keep_bytes; /* results of pure tasks that nobody needs now; 0: the default */
 };
 

@@ -3,6 +3,27 @@
 #include "client/cli/options.h"
 #include "client/cluster.h"
 #include "graph/base/clock.h"
+#include "graph/wire/endpoint.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Refuses here what the workers would refuse in their logs. */
+static int check_peers(const char *peers, uint32_t workers, struct gw_error *error)
+{
+    char actual[GW_ENDPOINT_TEXT_MAX];
+    int fds[2] = {-1, -1};
+    if (strchr(peers, '/'))
+        return gw_error_set(error, GW_EINVAL, "%s is no address of this host", peers);
+    int rc = gw_endpoint_listen(peers, &fds[0], actual, error);
+    if (rc == 0 && workers > 1 && (rc = gw_endpoint_listen(peers, &fds[1], actual, error)) < 0)
+        (void)gw_error_set(error, rc, "%s: name no port: %u workers cannot share one", peers,
+                           workers);
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return rc;
+}
 
 int gw_cli_up(int argc, char **argv)
 {
@@ -18,6 +39,9 @@ int gw_cli_up(int argc, char **argv)
          "worker processes that share the slots\n(default: 1)"},
         {"resources", 0, GW_OPTION_TEXT, &cluster.resources, "NAME=N,...",
          "what tasks may ask for by name, like\nlicense=1,tape=2; the first worker has it"},
+        {"peers", 0, GW_OPTION_TEXT, &cluster.peers, "HOST",
+         "workers exchange results over TLS at this\naddress, as they would between "
+         "hosts\n(default: as descriptors, which is faster)"},
         {"idle-stop", 0, GW_OPTION_DURATION, &idle_stop_ns, "TIME",
          "end when unused for so long (30m)"},
         {"pure-keep", 0, GW_OPTION_SIZE, &pure_keep_bytes, "SIZE",
@@ -43,6 +67,11 @@ int gw_cli_up(int argc, char **argv)
         return gw_cli_error(&error);
     }
     int rc = gw_cluster_check_resources(cluster.resources, &error);
+    if (rc == 0 && cluster.peers &&
+        (rc = check_peers(cluster.peers, cluster.workers, &error)) < 0) {
+        fprintf(stderr, "gangway up: --peers: %s\n", error.text);
+        return GW_EXIT_USAGE;
+    }
     if (rc < 0) {
         fprintf(stderr, "gangway up: %s\n", error.text);
         return GW_EXIT_USAGE;

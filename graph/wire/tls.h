@@ -16,6 +16,9 @@ enum {
     GW_TLS_IDENTITY_MAX = 127, /* characters */
 };
 
+/* The identity of worker N, and the label by which keys for it are derived. */
+#define GW_TLS_WORKER_LABEL "worker %u"
+
 struct gw_tls_key {
     char identity[GW_TLS_IDENTITY_MAX + 1];
     uint8_t secret[GW_TLS_SECRET_BYTES];

@@ -131,11 +131,17 @@ static int member_start(struct member *member, struct gw_error *error)
     (void)snprintf(dir, sizeof dir, "%s", options->dir);
     char resources[GW_PAIRS_BYTES_MAX + 1];
     (void)snprintf(resources, sizeof resources, "%s", options->resources ? options->resources : "");
-    char *argv[20] = {"gangway", "worker", "--dir",    dir,    "--slots", slots,
+    char *argv[40] = {"gangway", "worker", "--dir",    dir,    "--slots", slots,
                       "--of",    all,      "--parent", parent, "--name",  name};
     int argc = 12;
     if (options->private_cluster)
         argv[argc++] = "--private";
+    char peers[PATH_MAX];
+    if (options->peers) {
+        (void)snprintf(peers, sizeof peers, "%s", options->peers);
+        argv[argc++] = "--peers";
+        argv[argc++] = peers;
+    }
     if (member->number == 0 && *resources) { /* like the GPUs of this machine */
         argv[argc++] = "--resources";
         argv[argc++] = resources;

@@ -14,6 +14,7 @@ struct gw_crew_options {
     const char *dir; /* the scheduler's; workers log there; borrowed, must outlive the crew */
     uint32_t workers;
     uint32_t slots;        /* in all; as many as workers at least */
+    const char *peers;     /* HOST where its workers reach each other by TLS; NULL: descriptors */
     const char *resources; /* that the first worker offers; NULL: none; borrowed likewise */
     bool private_cluster;  /* they remove `dir` at their end */
     /* All workers have ended, after gw_crew_close; on the loop's thread. */

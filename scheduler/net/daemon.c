@@ -34,6 +34,7 @@ struct daemon {
     uv_timer_t idle;
     uv_timer_t deadline;
     const char *dir;
+    const char *peers;     /* of all workers; NULL: none */
     const char *resources; /* of the first worker; NULL: none */
     uint32_t workers;
     uint32_t slots;
@@ -62,11 +63,17 @@ static int parse_number(const char *text, const char *option, uint64_t max, uint
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"dir", required_argument, NULL, 'd'},       {"workers", required_argument, NULL, 'w'},
-        {"slots", required_argument, NULL, 's'},     {"private", no_argument, NULL, 'p'},
-        {"lifeline", required_argument, NULL, 'l'},  {"ready-fd", required_argument, NULL, 'r'},
-        {"idle-stop", required_argument, NULL, 'i'}, {"resources", required_argument, NULL, 'R'},
-        {"pure-keep", required_argument, NULL, 'k'}, {NULL, 0, NULL, 0},
+        {"dir", required_argument, NULL, 'd'},
+        {"workers", required_argument, NULL, 'w'},
+        {"slots", required_argument, NULL, 's'},
+        {"private", no_argument, NULL, 'p'},
+        {"lifeline", required_argument, NULL, 'l'},
+        {"ready-fd", required_argument, NULL, 'r'},
+        {"idle-stop", required_argument, NULL, 'i'},
+        {"resources", required_argument, NULL, 'R'},
+        {"peers", required_argument, NULL, 'e'},
+        {"pure-keep", required_argument, NULL, 'k'},
+        {NULL, 0, NULL, 0},
     };
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t workers = 0, slots = cores > 0 ? (uint64_t)cores : 1, lifeline = 0, ready = 0;
@@ -100,6 +107,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             break;
         case 'k':
             rc = parse_number(optarg, "pure-keep", UINT64_MAX, &daemon->pure_keep_bytes);
+            break;
+        case 'e':
+            daemon->peers = optarg;
             break;
         case 'R':
             daemon->resources = optarg;
@@ -330,6 +340,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .workers = daemon->workers,
         .slots = daemon->slots,
         .resources = daemon->resources,
+        .peers = daemon->peers,
         .private_cluster = daemon->private_cluster,
         .on_gone = daemon_on_crew_gone,
         .arg = daemon,

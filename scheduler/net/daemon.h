@@ -5,6 +5,7 @@
 /* gw_scheduler_main runs a scheduler until it is told to end; returns the exit code. Options:
  *   --dir DIR          its folder: scheduler.sock, logs, programs (made, mode 0700)
  *   --workers K        start K workers on this machine, and again when one dies (default 0)
+ *   --peers HOST       where its workers reach each other, by TLS (default: descriptors)
  *   --slots N          slots of all of them (default: the cores)
  *   --private          of one client: removes DIR at its end
  *   --lifeline FD      ends when FD reads end-of-file

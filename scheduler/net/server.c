@@ -10,6 +10,7 @@
 #include "graph/base/map.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
+#include "graph/wire/tls.h"
 #include "graph/wire/tokens.h"
 #include "scheduler/net/programs.h"
 #include "scheduler/store/journal.h"
@@ -37,8 +38,9 @@ struct connection {
     struct gw_link *link;
     uv_timer_t hello_timer;
     uint64_t id;
-    uint32_t role; /* 0: hello has not come */
-    pid_t pid;     /* for the log */
+    uint32_t role;   /* 0: hello has not come */
+    pid_t pid;       /* for the log */
+    uint32_t worker; /* its number, once it was welcomed */
     bool link_closed;
     bool told_core;
 };
@@ -61,6 +63,7 @@ struct gw_server {
     uint32_t open_handles; /* close callbacks that are still to come */
     bool closing;
     char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    uint8_t secret[GW_TLS_SECRET_BYTES]; /* of this life; every worker's is derived from it */
 };
 
 static void carry_out(struct gw_server *server);
@@ -164,8 +167,42 @@ static void programs_send(uint64_t peer, const struct gw_message *message, int f
         send_to(connection, message, &fd, fd >= 0 ? 1 : 0);
 }
 
+/* The secret by which a worker's peers prove themselves: of its number in this scheduler's life. */
+static int worker_secret(const struct gw_server *server, uint32_t worker,
+                         uint8_t secret[GW_TLS_SECRET_BYTES])
+{
+    char label[32];
+    (void)snprintf(label, sizeof label, GW_TLS_WORKER_LABEL, worker);
+    return gw_tls_secret_derive(server->secret, label, secret);
+}
+
+/* Adds to messages for workers what only the I/O side knows: secrets. Where one cannot be made,
+ * the message goes without, and that worker's peers are refused. */
+static void add_secret(struct gw_server *server, struct connection *connection,
+                       struct gw_message *message, uint8_t secret[GW_TLS_SECRET_BYTES])
+{
+    char label[32];
+    int rc = 0;
+    if (message->type == GW_MESSAGE_welcome && message->welcome.worker) {
+        connection->worker = message->welcome.worker;
+        rc = worker_secret(server, connection->worker, secret);
+        if (rc == 0)
+            message->welcome.secret = (struct gw_bin){secret, GW_TLS_SECRET_BYTES};
+    } else if (message->type == GW_MESSAGE_neighbour) {
+        rc = worker_secret(server, message->neighbour.worker, secret);
+        (void)snprintf(label, sizeof label, GW_TLS_WORKER_LABEL, connection->worker);
+        if (rc == 0)
+            rc = gw_tls_secret_derive(secret, label, secret);
+        if (rc == 0)
+            message->neighbour.key = (struct gw_bin){secret, GW_TLS_SECRET_BYTES};
+    }
+    if (rc < 0)
+        gw_log_error("cannot derive a key for worker %u", connection->worker);
+}
+
 static void effect_send(struct gw_server *server, const struct gw_effect *effect)
 {
+    uint8_t secret[GW_TLS_SECRET_BYTES];
     struct connection *connection = connection_find(server, effect->peer.id);
     if (!connection || connection->link_closed)
         return; /* gone; the core hears of it by CLOSE */
@@ -183,6 +220,13 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
     assert(effect->token_count <= GW_FRAME_FDS_MAX);
     for (uint32_t i = 0; i < effect->token_count; i++)
         fds[i] = gw_tokens_fd(&server->tokens, effect->tokens[i]);
+    if (effect->message.type == GW_MESSAGE_welcome ||
+        effect->message.type == GW_MESSAGE_neighbour) {
+        struct gw_message message = effect->message;
+        add_secret(server, connection, &message, secret);
+        send_to(connection, &message, fds, 0);
+        return;
+    }
     send_to(connection, &effect->message, fds, (uint8_t)effect->token_count);
 }
 
@@ -481,6 +525,10 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
     opened->options = *options;
     opened->options.dir = NULL;
     opened->next_peer = FIRST_PEER;
+    if (gw_tls_secret_random(opened->secret) < 0) {
+        free(opened);
+        return gw_error_set(error, GW_EIO, "no random numbers for keys");
+    }
 
     char programs_dir[PATH_MAX];
     (void)snprintf(programs_dir, sizeof programs_dir, "%s/blobs", options->dir);

@@ -190,7 +190,7 @@ static void new_core(struct gw_host *host)
         .gpus = gpus,
         .gpu_count = find_gpus(host, devices, gpus),
         .host = name,
-        .address = host->peers_path,
+        .address = host->peers_address,
         .log_dir = host->log_dir,
         .checkpoint_dir = host->checkpoint_dir,
         .resources = host->options.resources,
@@ -210,7 +210,10 @@ static int make_paths(struct gw_host *host, struct gw_error *error)
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (snprintf(paths[i].path, PATH_MAX, "%s/%s", dir, paths[i].name) >= PATH_MAX)
             return gw_error_set(error, GW_EINVAL, "%s: too long a path", dir);
-    (void)snprintf(host->peers_path, PATH_MAX, "%s/worker-%d.sock", dir, (int)getpid());
+    if (host->options.peers)
+        (void)snprintf(host->peers_address, PATH_MAX, "%s", host->options.peers);
+    else
+        (void)snprintf(host->peers_address, PATH_MAX, "%s/worker-%d.sock", dir, (int)getpid());
     int rc = gw_dir_make(host->log_dir, error);
     return rc < 0 ? rc : gw_dir_make(host->checkpoint_dir, error);
 }
@@ -279,7 +282,8 @@ static void host_exit(struct gw_host *host)
     uv_close((uv_handle_t *)&host->reconnect, NULL);
     uv_close((uv_handle_t *)&host->hello_timer, NULL);
     uv_close((uv_handle_t *)&host->listener, NULL);
-    (void)unlink(host->peers_path);
+    if (!host->options.peers)
+        (void)unlink(host->peers_address);
 }
 
 void gw_host_shut_down(struct gw_host *host)
@@ -298,6 +302,7 @@ void gw_host_free(struct gw_host *host)
         gw_host_runner_free((struct gw_host_runner *)(uintptr_t)value);
     gw_node_core_free(host->core);
     gw_lease_deinit(&host->leases);
+    gw_keyring_deinit(&host->keyring);
     gw_tokens_deinit(&host->tokens);
     gw_map_deinit(&host->links);
     gw_map_deinit(&host->runners);

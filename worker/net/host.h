@@ -13,12 +13,14 @@
 #include "worker/core/node.h"
 #include "worker/net/cache.h"
 #include "worker/net/follow.h"
+#include "worker/net/keyring.h"
 #include "worker/net/lease.h"
 
 struct gw_host_options {
     const char *dir; /* borrowed; absolute */
     const char *name;
     const char *resources; /* what it offers by name; NULL: nothing */
+    const char *peers; /* where others reach it: HOST or HOST:PORT, by TLS; NULL: on this host */
     uint32_t slots;
     uint32_t slots_in_all; /* of this host's workers, which share its cores and memory */
     bool private_cluster;
@@ -29,6 +31,7 @@ struct gw_host_link {
     struct gw_host *host;
     struct gw_link *link;
     uint64_t id, process, opened_ns;
+    const struct gw_transport *transport; /* the link's; NULL: a unix socket */
     uint32_t role;  /* enum gw_role; 0: it connected to us and has not said hello */
     bool told_core; /* OPEN was raised */
     bool closed;
@@ -52,7 +55,8 @@ struct gw_host_pending {
 struct gw_host {
     uv_loop_t *loop;
     struct gw_host_options options;
-    char scheduler_path[PATH_MAX], peers_path[PATH_MAX], log_dir[PATH_MAX];
+    char scheduler_path[PATH_MAX], log_dir[PATH_MAX];
+    char peers_address[PATH_MAX]; /* an endpoint */
     char checkpoint_dir[PATH_MAX];
     struct gw_node_core *core;
     struct gw_effects effects;
@@ -79,6 +83,7 @@ struct gw_host {
     struct gw_cache *cache;
     struct gw_follow *follow;
     struct gw_leases leases;
+    struct gw_keyring keyring;
 };
 
 /* -- host.c */

@@ -7,6 +7,7 @@
 
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
+#include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum { HELLO_MS_MAX = 10000, RECONNECT_MS_FIRST = 200, RECONNECT_MS_MAX = 2000 };
@@ -31,8 +31,9 @@ struct gw_host_link *gw_host_link_find(const struct gw_host *host, uint64_t id)
     return gw_map_get(&host->links, id, &value) ? (struct gw_host_link *)(uintptr_t)value : NULL;
 }
 
-/* Takes fd; NULL when it cannot be had (fd is closed). */
-struct gw_host_link *gw_host_link_new(struct gw_host *host, int fd, uint32_t role)
+/* Takes the descriptor or the transport; NULL when it cannot be had (that is closed). */
+static struct gw_host_link *link_new(struct gw_host *host, int fd, struct gw_transport *transport,
+                                     uint32_t role)
 {
     struct gw_host_link *link = calloc(1, sizeof *link);
     GW_MUST_PTR(link);
@@ -40,13 +41,21 @@ struct gw_host_link *gw_host_link_new(struct gw_host *host, int fd, uint32_t rol
     link->role = role;
     link->id = host->next_peer++;
     link->opened_ns = gw_clock_now_ns();
+    link->transport = transport;
     struct gw_link_callbacks callbacks = {link_on_message, link_on_close, link};
-    if (gw_link_open(host->loop, fd, &callbacks, &link->link) < 0) {
+    int rc = transport ? gw_link_open_over(host->loop, transport, &callbacks, &link->link)
+                       : gw_link_open(host->loop, fd, &callbacks, &link->link);
+    if (rc < 0) {
         free(link);
         return NULL;
     }
     GW_MUST(gw_map_put(&host->links, link->id, (uintptr_t)link));
     return link;
+}
+
+struct gw_host_link *gw_host_link_new(struct gw_host *host, int fd, uint32_t role)
+{
+    return link_new(host, fd, NULL, role);
 }
 
 void gw_host_close_links(struct gw_host *host)
@@ -86,6 +95,8 @@ static void link_on_close(struct gw_link *handle, const struct gw_error *error, 
     gw_map_remove(&host->links, link->id);
     if (error->code == GW_EPROTO)
         gw_log_warn("a connection sent garbage and was closed: %s", error->text);
+    else if (link->transport && error->code < 0 && error->code != GW_ECLOSED)
+        gw_log_warn("a connection to another worker was closed: %s", error->text);
     if (link->role == GW_ROLE_RUNNER)
         gw_host_on_runner_closed(host, link->process);
     if (link == host->guardian)
@@ -117,21 +128,29 @@ static void refuse(struct gw_host_link *link, int code, const char *text)
 /* -- Messages ------------------------------------------------------------------------------------
  */
 
-static void on_peer_hello(struct gw_host_link *link, const struct gw_message *message)
+/* Whether who connected is one of this cluster: over TLS it has proven that by its first byte. */
+static bool is_ours(const struct gw_host_link *link)
 {
     struct ucred peer;
+    if (link->transport)
+        return gw_tls_identity(link->transport) != NULL;
+    return gw_link_peer(link->link, &peer) == 0 && peer.uid == geteuid();
+}
+
+static void on_peer_hello(struct gw_host_link *link, const struct gw_message *message)
+{
     if (message->type != GW_MESSAGE_hello || message->hello.role != GW_ROLE_PEER) {
         refuse(link, GW_EPROTO, "only workers connect here, and say hello first");
     } else if (message->hello.protocol != GW_PROTOCOL) {
         refuse(link, GW_EVERSION, "this worker has another version of Gangway");
-    } else if (gw_link_peer(link->link, &peer) < 0 || peer.uid != geteuid()) {
+    } else if (!is_ours(link)) {
         refuse(link, GW_EPERM, "this worker belongs to another user");
     } else {
         link->role = GW_ROLE_PEER;
         link->told_core = true;
         (void)gw_host_step(link->host, &(struct gw_event){.type = GW_EVENT_OPEN,
                                                           .peer = {link->id},
-                                                          .uid = peer.uid,
+                                                          .uid = geteuid(),
                                                           .role = GW_ROLE_PEER});
     }
 }
@@ -160,6 +179,12 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
         fds++;
         fd_count = fd_count ? (uint8_t)(fd_count - 1) : 0;
         break;
+    case GW_MESSAGE_welcome:
+        gw_keyring_on_welcome(&host->keyring, &message->welcome);
+        return false;
+    case GW_MESSAGE_neighbour:
+        gw_keyring_on_neighbour(&host->keyring, &message->neighbour);
+        return false;
     case GW_MESSAGE_log_read:
         gw_follow_read(host->follow, &message->log_read);
         break;
@@ -218,24 +243,6 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
 /* -- Connecting ----------------------------------------------------------------------------------
  */
 
-/* A connected socket at a path, or a negative errno. */
-static int connect_to(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path)
-        return -ENAMETOOLONG;
-    memcpy(address.sun_path, path, strlen(path));
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -errno;
-    if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
-        int errnum = errno;
-        close(fd);
-        return -errnum;
-    }
-    return fd;
-}
-
 static void say_hello(struct gw_host_link *link, uint32_t role)
 {
     struct gw_message message = {.type = GW_MESSAGE_hello};
@@ -253,10 +260,10 @@ void gw_host_connect_scheduler(struct gw_host *host)
 {
     if (host->scheduler || host->exiting || host->shutting_down)
         return;
-    int fd = connect_to(host->scheduler_path);
-    struct gw_host_link *link = fd < 0 ? NULL : gw_host_link_new(host, fd, GW_ROLE_SCHEDULER);
+    int fd, rc = gw_endpoint_connect(host->scheduler_path, &fd, NULL);
+    struct gw_host_link *link = rc < 0 ? NULL : gw_host_link_new(host, fd, GW_ROLE_SCHEDULER);
     if (!link) {
-        if (host->options.private_cluster && (fd == -ECONNREFUSED || fd == -ENOENT)) {
+        if (host->options.private_cluster && rc == GW_ECLOSED) {
             gw_log_info("the scheduler is gone, and this cluster with it");
             gw_host_shut_down(host);
             return;
@@ -290,11 +297,10 @@ int gw_host_connect_task(struct gw_host *host, uint64_t attempt, uint32_t rank, 
         .rank = rank,
     };
     struct gw_buffer frame = {0};
-    int opened = connect_to(host->scheduler_path);
-    if (opened < 0)
-        return gw_error_set(error, opened == -EAGAIN ? GW_EAGAIN : GW_EIO,
-                            "cannot connect to the scheduler: %s", strerror(-opened));
-    int rc = gw_message_encode(&message, 0, &frame);
+    int opened, rc = gw_endpoint_connect(host->scheduler_path, &opened, error);
+    if (rc < 0)
+        return rc == GW_EAGAIN ? rc : GW_EIO;
+    rc = gw_message_encode(&message, 0, &frame);
     /* A new socket takes a frame of this size whole. */
     if (rc == 0 && send(opened, frame.data, frame.size, MSG_NOSIGNAL) != (ssize_t)frame.size)
         rc = GW_EIO;
@@ -307,13 +313,34 @@ int gw_host_connect_task(struct gw_host *host, uint64_t attempt, uint32_t rank, 
     return 0;
 }
 
+/* The link to another worker's endpoint, or NULL with a text. */
+static struct gw_host_link *connect_peer(struct gw_host *host, uint32_t worker, const char *address,
+                                         struct gw_error *error)
+{
+    const struct gw_tls_key *key = gw_keyring_key(&host->keyring, worker);
+    struct gw_transport *transport = NULL;
+    bool tcp = gw_endpoint_is_tcp(address);
+    int fd, rc = 0;
+    if (tcp && !key)
+        rc = gw_error_set(error, GW_EPERM, "the scheduler gave no key for it");
+    if (rc == 0)
+        rc = gw_endpoint_connect(address, &fd, error);
+    if (rc == 0 && tcp)
+        rc = gw_tls_connect(fd, key, &transport, error);
+    if (rc < 0)
+        return NULL;
+    struct gw_host_link *link = link_new(host, fd, transport, GW_ROLE_PEER);
+    if (!link)
+        (void)gw_error_set(error, GW_EIO, "out of descriptors");
+    return link;
+}
+
 void gw_host_connect_peer(struct gw_host *host, uint32_t worker, const char *address)
 {
-    int fd = connect_to(address);
-    struct gw_host_link *link = fd < 0 ? NULL : gw_host_link_new(host, fd, GW_ROLE_PEER);
+    struct gw_error error;
+    struct gw_host_link *link = connect_peer(host, worker, address, &error);
     if (!link) {
-        gw_log_warn("cannot connect to worker %u at %s: %s", worker, address,
-                    strerror(fd < 0 ? -fd : EMFILE));
+        gw_log_warn("cannot connect to worker %u at %s: %s", worker, address, error.text);
         gw_host_later(host, &(struct gw_event){.type = GW_EVENT_CLOSE,
                                                .number = worker,
                                                .code = GW_ECLOSED,
@@ -352,6 +379,15 @@ static void hello_on_timer(uv_timer_t *timer)
         (void)uv_timer_start(timer, hello_on_timer, HELLO_MS_MAX / 4, 0);
 }
 
+static bool accept_peer(struct gw_host *host, int fd)
+{
+    struct gw_transport *transport = NULL;
+    if (host->options.peers &&
+        gw_tls_accept(fd, gw_keyring_find, &host->keyring, &transport, NULL) < 0)
+        return false;
+    return link_new(host, fd, transport, 0) != NULL;
+}
+
 static void host_on_connect(uv_poll_t *poll, int status, int events)
 {
     struct gw_host *host = poll->data;
@@ -368,7 +404,7 @@ static void host_on_connect(uv_poll_t *poll, int status, int events)
         host->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
         return;
     }
-    if (fd < 0 || !gw_host_link_new(host, fd, 0))
+    if (fd < 0 || !accept_peer(host, fd))
         return;
     if (!uv_is_active((uv_handle_t *)&host->hello_timer))
         (void)uv_timer_start(&host->hello_timer, hello_on_timer, HELLO_MS_MAX, 0);
@@ -376,23 +412,20 @@ static void host_on_connect(uv_poll_t *poll, int status, int events)
 
 int gw_host_listen(struct gw_host *host, struct gw_error *error)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(host->peers_path) >= sizeof address.sun_path)
-        return gw_error_set(error, GW_EINVAL, "%s: too long for a socket's path", host->peers_path);
-    memcpy(address.sun_path, host->peers_path, strlen(host->peers_path));
-    (void)unlink(host->peers_path);
+    char actual[GW_ENDPOINT_TEXT_MAX];
     host->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    host->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (host->listen_fd < 0 ||
-        bind(host->listen_fd, (struct sockaddr *)&address, sizeof address) < 0 ||
-        listen(host->listen_fd, 128) < 0)
-        return gw_error_set(error, GW_EIO, "cannot listen at %s: %s", host->peers_path,
-                            strerror(errno));
-    int rc = uv_poll_init(host->loop, &host->listener, host->listen_fd);
+    int rc = gw_endpoint_listen(host->peers_address, &host->listen_fd, actual, error);
+    if (rc < 0)
+        return rc;
+    if (host->options.peers) {
+        (void)snprintf(host->peers_address, sizeof host->peers_address, "%s", actual);
+        gw_log_info("other workers reach this one at %s, by TLS", actual);
+    }
+    rc = uv_poll_init(host->loop, &host->listener, host->listen_fd);
     if (rc == 0)
         rc = uv_poll_start(&host->listener, UV_READABLE, host_on_connect);
     if (rc < 0)
-        return gw_error_set(error, GW_EIO, "cannot listen at %s: %s", host->peers_path,
+        return gw_error_set(error, GW_EIO, "cannot listen at %s: %s", host->peers_address,
                             uv_strerror(rc));
     return 0;
 }

@@ -33,11 +33,12 @@ struct daemon {
 
 static int usage(void)
 {
-    (void)fprintf(stderr,
-                  "gangway worker: wants --dir DIR and --slots N (1 to %d), and may have "
-                  "--of M (N or more), --private, --parent PID, --name NAME and --resources "
-                  "NAME=AMOUNT,...; `gangway up` starts it with what it needs\n",
-                  SLOTS_MAX);
+    (void)fprintf(
+        stderr,
+        "gangway worker: wants --dir DIR and --slots N (1 to %d), and may have "
+        "--of M (N or more), --private, --parent PID, --name NAME, --peers "
+        "HOST[:PORT] and --resources NAME=AMOUNT,...; `gangway up` starts it with what it needs\n",
+        SLOTS_MAX);
     return GW_EINVAL;
 }
 
@@ -64,10 +65,15 @@ static int check_texts(const struct gw_host_options *options)
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"dir", required_argument, NULL, 'd'},       {"slots", required_argument, NULL, 's'},
-        {"of", required_argument, NULL, 'o'},        {"name", required_argument, NULL, 'n'},
-        {"resources", required_argument, NULL, 'R'}, {"private", no_argument, NULL, 'p'},
-        {"parent", required_argument, NULL, 'P'},    {NULL, 0, NULL, 0},
+        {"dir", required_argument, NULL, 'd'},
+        {"slots", required_argument, NULL, 's'},
+        {"of", required_argument, NULL, 'o'},
+        {"name", required_argument, NULL, 'n'},
+        {"peers", required_argument, NULL, 'e'},
+        {"resources", required_argument, NULL, 'R'},
+        {"private", no_argument, NULL, 'p'},
+        {"parent", required_argument, NULL, 'P'},
+        {NULL, 0, NULL, 0},
     };
     const char *dir = NULL;
     unsigned long slots = 0, all = 0;
@@ -88,6 +94,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             break;
         case 'n':
             daemon->options.name = optarg;
+            break;
+        case 'e':
+            daemon->options.peers = optarg;
             break;
         case 'R':
             daemon->options.resources = optarg;

@@ -26,6 +26,7 @@ int gw_bench_chain(struct gw_bench *bench, double *figures);
 int gw_bench_chain_kinds(struct gw_bench *bench, double *figures);
 int gw_bench_metg(struct gw_bench *bench, double *figures);
 int gw_bench_handoff(struct gw_bench *bench, double *figures);
+int gw_bench_peers(struct gw_bench *bench, double *figures);
 int gw_bench_memory(struct gw_bench *bench, double *figures);
 int gw_bench_gang(struct gw_bench *bench, double *figures);
 int gw_bench_all_reduce(struct gw_bench *bench, double *figures);
@@ -37,6 +38,16 @@ int gw_bench_commands(struct gw_bench *bench, double *figures);
  * scheduler has started when it returns. gw_client_close ends it. */
 int gw_bench_open(struct gw_bench *bench, uint32_t slots, uint32_t workers,
                   struct gw_client **client);
+
+/* gw_bench_handoff_once passes 64 MiB from a task to the next (handoff.c). out: microseconds until
+ * that runs; the time of reading it once over a memcpy's. */
+enum { GW_BENCH_HANDOFF_BYTES = 64 << 20 };
+struct gw_bench_ends {
+    int clock;                               /* a memfd in which the first tells its time */
+    const struct gw_task_options *from, *to; /* of the two tasks */
+};
+int gw_bench_handoff_once(struct gw_bench *bench, struct gw_client *client,
+                          const struct gw_bench_ends *ends, int64_t seed, double out[2]);
 
 /* gw_bench_count is the size of a measurement: `full`, or a hundredth of it, at least `least`. */
 size_t gw_bench_count(const struct gw_bench *bench, size_t full, size_t least);

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { BYTES = 64 << 20, ROUNDS_MAX = 15 };
+enum { BYTES = GW_BENCH_HANDOFF_BYTES, ROUNDS_MAX = 15 };
 
 static uint64_t sum_expected(uint64_t seed)
 {
@@ -33,18 +33,19 @@ static int read_list(struct gw_bench *bench, struct gw_future *future, int64_t i
     return rc;
 }
 
-/* The consumer takes two slots and so has a runner of its own. */
-static int once(struct gw_bench *bench, struct gw_client *client, int clock, int64_t seed,
-                double out[2])
+int gw_bench_handoff_once(struct gw_bench *bench, struct gw_client *client,
+                          const struct gw_bench_ends *ends, int64_t seed, double out[2])
 {
+    int clock = ends->clock;
     char path[64];
     struct gw_future *future;
     int64_t items[4];
     uint64_t returned_ns;
     (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), clock);
     struct gw_graph *graph = gw_graph_new();
-    gw_node made = gw_call(graph, bench_produce, NULL, gw_i64(BYTES), gw_i64(seed), gw_str(path));
-    gw_node read = gw_call(graph, bench_consume, GW_OPTIONS(.slots = 2), gw_ref(made));
+    gw_node made =
+        gw_call(graph, bench_produce, ends->from, gw_i64(BYTES), gw_i64(seed), gw_str(path));
+    gw_node read = gw_call(graph, bench_consume, ends->to, gw_ref(made));
     int rc = gw_client_submit(client, graph, read, &future, &bench->error);
     gw_graph_free(graph);
     if (rc < 0)
@@ -75,9 +76,11 @@ int gw_bench_handoff(struct gw_bench *bench, double *figures)
         close(clock);
         return rc;
     }
-    rc = once(bench, client, clock, 0, both); /* runners start */
+    const struct gw_bench_ends ends = {
+        .clock = clock, .to = GW_OPTIONS(.slots = 2)};         /* so it has a runner of its own */
+    rc = gw_bench_handoff_once(bench, client, &ends, 0, both); /* runners start */
     for (size_t i = 0; i < rounds && rc == 0; i++) {
-        rc = once(bench, client, clock, (int64_t)i + 1, both);
+        rc = gw_bench_handoff_once(bench, client, &ends, (int64_t)i + 1, both);
         us[i] = both[0];
         ratio[i] = both[1];
     }

@@ -1,0 +1,27 @@
+/* Endpoints: where a daemon is reached. "/path" is a unix socket, "HOST:PORT" and "[V6]:PORT" are
+ * TCP. Sockets are non-blocking and close on exec. */
+#ifndef GW_WIRE_ENDPOINT_H
+#define GW_WIRE_ENDPOINT_H
+
+#include <gangway/error.h>
+#include <stdbool.h>
+
+enum { GW_ENDPOINT_TEXT_MAX = 128 }; /* with the final 0; unix paths may be as long as a socket's */
+
+/* gw_endpoint_is_tcp tells the kinds apart. */
+bool gw_endpoint_is_tcp(const char *endpoint);
+
+/* gw_endpoint_connect gives a socket that is connected, or (TCP) being connected: a failure shows
+ * at the first read or write then. HOST must be numeric: nothing blocks. GW_ECLOSED where nobody
+ * listens there (any more), GW_EAGAIN where the other side has no room at the moment, GW_EINVAL,
+ * GW_EIO: with a text. */
+int gw_endpoint_connect(const char *endpoint, int *fd, struct gw_error *error);
+
+/* gw_endpoint_listen listens; an old unix socket of that path is removed first. TCP: "HOST" or
+ * "HOST:0" takes a free port, and `actual` is what to tell others, numeric; HOST may be a name,
+ * whose look-up blocks, but no wildcard, which nobody can connect to. Unix: `actual` may be NULL.
+ * 0, GW_EINVAL or GW_EIO with a text. */
+int gw_endpoint_listen(const char *endpoint, int *fd, char actual[GW_ENDPOINT_TEXT_MAX],
+                       struct gw_error *error);
+
+#endif

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Results between workers over TLS, and strangers at a worker's port."""
+import os
+import re
+import socket
+import ssl
+
+import e2e
+
+PEERS = os.path.join(e2e.BUILD, "bin", "peers")
+REACHED = re.compile(r"reach this one at 127\.0\.0\.1:(\d+), by TLS")
+
+
+class Peers(e2e.Case):
+    def logs(self):
+        dir = self.gangway_json("status")["state_dir"]
+        texts = []
+        for number in range(2):
+            with open(os.path.join(dir, f"worker-{number}.log"), encoding="utf-8") as f:
+                texts.append(f.read())
+        return texts
+
+    def check(self):
+        self.assertEqual(self.run_program(PEERS).stdout, "ok\n")
+
+    def test_descriptors(self):
+        self.up("--slots", "2", "--workers", "2")
+        self.check()
+
+    def test_tls(self):
+        self.up("--slots", "2", "--workers", "2", "--peers", "127.0.0.1")
+        ports = [int(REACHED.search(text).group(1)) for text in self.logs()]
+        self.assertEqual(len(set(ports)), 2)
+        self.check()
+
+        # who has no key gets nothing, and harms nobody
+        for greeting in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00", bytes(4096)):
+            with socket.create_connection(("127.0.0.1", ports[0]), timeout=30) as stranger:
+                stranger.sendall(greeting)
+                stranger.shutdown(socket.SHUT_WR)
+                try:
+                    while stranger.recv(4096):
+                        pass
+                except ConnectionError:
+                    pass
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        with socket.create_connection(("127.0.0.1", ports[0]), timeout=30) as stranger:
+            with self.assertRaises((ssl.SSLError, ConnectionError)):
+                context.wrap_socket(stranger).recv(1)
+        self.check()
+        self.assertIn("showed no key", self.logs()[0])
+
+    def test_addresses_that_cannot_be(self):
+        for address, words in (("0.0.0.0", "every address"), ("192.0.2.1", "cannot listen"),
+                               ("[::1", "wanted"), ("/tmp", "no address"), ("", "wanted")):
+            with self.subTest(address=address):
+                done = self.gangway("up", "--peers", address, rc=2)
+                self.assertIn(words, done.stderr)
+
+
+if __name__ == "__main__":
+    e2e.main()
