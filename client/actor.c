@@ -69,7 +69,7 @@ static int run_inline(struct gw_actor *actor, struct gw_graph_rows *rows, uint64
 
 static int new_inline(struct gw_actor *actor, struct gw_graph_rows *rows, struct gw_error *error)
 {
-    struct gw_future *future;
+    struct gw_future *future = NULL;
     struct gw_value *value;
     int rc = run_inline(actor, rows, GW_ACTOR_NEW, &future, error);
     if (rc < 0)

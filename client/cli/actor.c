@@ -62,7 +62,7 @@ static int run_kill(int argc, char **argv)
     if (exit_code)
         return exit_code;
     for (int i = first; i < argc; i++) {
-        uint64_t job;
+        uint64_t job = 0;
         int rc = find(client, argv[i], &job, &error);
         if (rc == 0)
             rc = gw_job_cancel(client, job, now, &error);

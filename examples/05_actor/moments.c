@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     gw_init(&argc, &argv);
     struct gw_client *client;
     struct gw_error error;
-    struct moments moments;
+    struct moments moments = {0};
     size_t tasks = argc > 1 ? strtoul(argv[1], NULL, 10) : 200;
     if (tasks < 1 || tasks > TASKS_MAX) {
         fprintf(stderr, "moments: from 1 to %d tasks\n", TASKS_MAX);

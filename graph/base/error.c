@@ -34,6 +34,30 @@ const char *gw_error_text(int code)
     }
 }
 
+int gw_error_exit_code(const struct gw_error *error)
+{
+    switch (error ? error->code : GW_EIO) {
+    case GW_OK:
+        return 0;
+    case GW_ENOSCHEDULER:
+    case GW_ECLOSED:
+        return 3;
+    case GW_EINVAL:
+    case GW_EINFEASIBLE:
+    case GW_ECYCLE:
+    case GW_EEXIST:
+    case GW_ENOENT:
+    case GW_ENOTSUP:
+        return 2;
+    case GW_ETIMEDOUT:
+        return 124;
+    case GW_ECANCELLED:
+        return 130;
+    default:
+        return 1;
+    }
+}
+
 int gw_error_set_v(struct gw_error *error, int code, const char *format, va_list args)
 {
     if (error) {

@@ -16,6 +16,8 @@
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 
+#include <stdio.h>
+
 static uint64_t grace_of(const struct gw_spec *spec, const struct gw_cancel *cancel)
 {
     if (cancel->hard)
@@ -108,9 +110,11 @@ void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
                         const struct gw_msg_cancel *message)
 {
     struct gw_job *job = gw_sched_job_find(sched, message->job);
-    struct gw_cancel cancel = {message->hard != 0, GW_KILL_CANCEL, session->remote->name};
+    char by[160];
+    struct gw_cancel cancel = {message->hard != 0, GW_KILL_CANCEL, by};
     struct gw_error error = {0};
     uint32_t uid = session->remote->uid;
+    (void)snprintf(by, sizeof by, "%s (user %u)", session->remote->name, uid);
     if (message->index == GW_INDEX_ALL) {
         if (gw_sched_job_check(job, message->job, uid, &error) == 0)
             gw_sched_cancel_job(sched, job, &cancel);

@@ -12,11 +12,15 @@
 #include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
+#include "scheduler/core/worker.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { CAUSES_MAX = 1000 /* tasks between one that never ran and the first that failed */ };
 
 struct text {
     char *to;
@@ -34,6 +38,17 @@ static void say(struct text *text, const char *format, ...)
     int n = vsnprintf(text->to + text->used, text->size - text->used, format, args);
     va_end(args);
     text->used += n > 0 ? (size_t)n : 0;
+}
+
+static void say_ago(const struct gw_sched *sched, uint64_t at_ns, struct text *text)
+{
+    double passed_s = (double)(sched->now_ns - at_ns) / 1e9;
+    if (passed_s < 120)
+        say(text, "%.1f s ago", passed_s);
+    else if (passed_s < 2 * 3600)
+        say(text, "%.0f minutes ago", passed_s / 60);
+    else
+        say(text, "%.0f hours ago", passed_s / 3600);
 }
 
 /* Which jobs hold slots, the largest first, three at most. */
@@ -58,6 +73,41 @@ static void say_who_holds(const struct gw_sched *sched, struct text *text)
     }
 }
 
+static void explain_no_worker(const struct gw_sched *sched, struct text *text)
+{
+    if (!sched->lost_worker_ns) {
+        say(text, "no worker has registered yet");
+        return;
+    }
+    say(text, "no worker is left: %s, ", sched->lost_worker);
+    say_ago(sched, sched->lost_worker_ns, text);
+}
+
+/* What each worker that could run it has free, three at most; only where slots are not all that
+ * matters. */
+static void say_room(const struct gw_sched *sched, const struct gw_shape *shape, struct text *text)
+{
+    uint32_t said = 0;
+    bool stock = shape->need && shape->need->resources.count > 0;
+    if (!stock && !shape->memory_bytes)
+        return;
+    for (size_t i = 0; i < sched->workers.count && said < 3; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || !gw_sched_worker_could(sched, worker, shape))
+            continue;
+        say(text, "%s worker %u on %s has %u of %u slots", said++ ? "," : ":", worker->id,
+            worker->host, worker->slots_free, worker->slots);
+        if (shape->memory_bytes)
+            say(text, ", %.1f of %.1f GiB", (double)worker->memory_free / (1 << 30),
+                (double)worker->memory_bytes / (1 << 30));
+        for (uint32_t k = 0; stock && k < worker->stock_count; k++)
+            for (uint32_t r = 0; r < shape->need->resources.count; r++)
+                if (strcmp(worker->stock[k].name, shape->need->resources.items[r].name) == 0)
+                    say(text, ", %u of %u %s", worker->stock[k].free, worker->stock[k].amount,
+                        worker->stock[k].name);
+    }
+}
+
 static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           struct text *text)
 {
@@ -71,9 +121,7 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
         return;
     }
     if (sched->workers_ready == 0) {
-        say(text, sched->next_worker > 1 ? "no worker is left: the last one was lost, or has not "
-                                           "registered yet"
-                                         : "no worker has registered yet");
+        explain_no_worker(sched, text);
         return;
     }
     if (gw_sched_infeasible(sched, shape, &error) < 0) {
@@ -101,6 +149,7 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
         sched->slots_free == 1 ? "is" : "are");
     if (gpus)
         say(text, ", %u of %u GPUs", sched->gpus_free, sched->gpus);
+    say_room(sched, shape, text);
     say_who_holds(sched, text);
 }
 
@@ -180,9 +229,86 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
             job->actor->placed == 1 ? "" : "s");
 }
 
-/* A text that names the task itself says so once. */
-static void explain_ended(struct gw_job *job, uint32_t row, struct text *text)
+/* By whom, or what for, and when. */
+static void explain_cancelled(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                              struct text *text)
 {
+    const struct gw_story_fact *fact = gw_sched_story_last(sched, job, row, GW_STORY_CANCEL);
+    const struct gw_story_fact *whole =
+        gw_sched_story_last(sched, job, GW_INDEX_ALL, GW_STORY_CANCEL);
+    if (!fact || (whole && whole->at_ns > fact->at_ns))
+        fact = whole;
+    say(text, "cancelled");
+    if (!fact)
+        return;
+    say(text, " ");
+    say_ago(sched, fact->at_ns, text);
+    if (fact->detail == GW_KILL_SESSION)
+        say(text, ", because its client%s%s was gone", fact->text ? " " : "",
+            fact->text ? fact->text : "");
+    else if (fact->text)
+        say(text, " by %s", fact->text);
+    else
+        say(text, ", because nobody needed it any more");
+}
+
+/* The task before a row that ended badly, and so ended it; false: none is known any more. */
+static bool find_cause(const struct gw_sched *sched, struct gw_row *row)
+{
+    const struct gw_tasks *tasks = &row->job->tasks;
+    struct gw_row dep;
+    if (row->job->compacted)
+        return false;
+    for (uint32_t e = tasks->deps_at[row->index]; e < gw_sched_deps_end(tasks, row->index); e++) {
+        if (!gw_sched_dep(sched, row->job, e, &dep) || !gw_sched_row_live(dep.job, dep.index))
+            continue;
+        uint8_t state = dep.job->tasks.state[dep.index];
+        if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) {
+            *row = dep;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* It never ran: which task before it is to blame, and through which others. */
+static void explain_dependent(const struct gw_sched *sched, struct gw_row row, struct text *text)
+{
+    const struct gw_failure *failure = gw_sched_failure_of(row.job, row.index);
+    bool cancelled = row.job->tasks.state[row.index] == GW_TASK_CANCELLED;
+    int hops = 0;
+    char label[128];
+    say(text, "it never ran, because a task before it %s", cancelled ? "was cancelled" : "failed");
+    while (hops < CAUSES_MAX && find_cause(sched, &row) &&
+           row.job->tasks.flags[row.index] & GW_TASK_DEPENDENT) {
+        gw_sched_task_label(row.job, row.index, label, sizeof label);
+        if (hops++ < 3)
+            say(text, "%s %s (task %u)", hops == 1 ? ", as did not" : ",", label, row.index);
+    }
+    if (hops > 3)
+        say(text, " and %d more between", hops - 3);
+    if (cancelled) {
+        gw_sched_task_label(row.job, row.index, label, sizeof label);
+        say(text, ": %s (task %u of job %llu), ", label, row.index,
+            (unsigned long long)row.job->id);
+        explain_cancelled(sched, row.job, row.index, text);
+        return;
+    }
+    say(text, ": %s", failure ? failure->text : "");
+}
+
+/* A text that names the task itself says so once. */
+static void explain_ended(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                          struct text *text)
+{
+    if (job->tasks.flags[row] & GW_TASK_DEPENDENT) {
+        explain_dependent(sched, (struct gw_row){job, row}, text);
+        return;
+    }
+    if (job->tasks.state[row] == GW_TASK_CANCELLED) {
+        explain_cancelled(sched, job, row, text);
+        return;
+    }
     const struct gw_failure *failure = gw_sched_failure_of(job, row);
     const char *why = failure ? failure->text : "", *state;
     state = gw_sm_name(&gw_sched_task_sm, job->tasks.state[row]);
@@ -274,7 +400,7 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
         say(&text, "it is done");
         break;
     default:
-        explain_ended(job, row, &text);
+        explain_ended(sched, job, row, &text);
     }
     const char *annotations = job->specs.items[job->tasks.spec[row]].message.annotations;
     if (*annotations)

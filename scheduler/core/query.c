@@ -55,6 +55,13 @@ static uint32_t ranks_of(const struct gw_job *job)
     return most;
 }
 
+/* What `wait` exits with, too. */
+static int32_t exit_code_of(const struct gw_failure *failure)
+{
+    const struct gw_error error = {.code = failure->code};
+    return failure->exit_code ? failure->exit_code : gw_error_exit_code(&error);
+}
+
 static struct gw_value *describe_progress(const struct gw_progress *progress)
 {
     char shown[sizeof progress->text + 8];
@@ -97,7 +104,7 @@ static struct gw_value *describe_job(const struct gw_sched *sched, const struct 
     set(dict, "annotations", gw_sched_annotations(job, 0, (uint32_t)job->specs.count));
     if (job->first_failure && gw_sched_job_shown_ended(sched, job)) {
         set(dict, "code", gw_i64(job->first_failure->code));
-        set(dict, "exit_code", gw_i64(job->first_failure->exit_code));
+        set(dict, "exit_code", gw_i64(exit_code_of(job->first_failure)));
         set(dict, "text", gw_str(job->first_failure->text));
     }
     return dict;
@@ -123,7 +130,7 @@ static struct gw_value *describe_task(const struct gw_job *job, uint32_t row)
     if (failure) {
         set(dict, "code",
             gw_i64(tasks->flags[row] & GW_TASK_DEPENDENT ? GW_EDEPENDENCY : failure->code));
-        set(dict, "exit_code", gw_i64(failure->exit_code));
+        set(dict, "exit_code", gw_i64(exit_code_of(failure)));
         set(dict, "text", gw_str(failure->text));
     }
     return dict;
@@ -197,7 +204,7 @@ static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row)
     set(dict, "state", gw_str(gw_sm_name(&gw_sched_task_sm, gw_sched_range_row_state(job, row))));
     if (failure) {
         set(dict, "code", gw_i64(failure->code));
-        set(dict, "exit_code", gw_i64(failure->exit_code));
+        set(dict, "exit_code", gw_i64(exit_code_of(failure)));
         set(dict, "text", gw_str(failure->text));
     }
     return dict;

@@ -109,7 +109,7 @@ static void tell_cancel(const struct gw_story_fact *fact, struct gw_text *text)
     if (fact->detail == GW_KILL_SESSION)
         gw_text_say(text, "to be cancelled: its client%s%s is gone", by ? " " : "", by ? by : "");
     else if (by)
-        gw_text_say(text, "to be cancelled%s, because of %s", fact->count ? " at once" : "", by);
+        gw_text_say(text, "to be cancelled%s, by %s", fact->count ? " at once" : "", by);
     else
         gw_text_say(text, "to be cancelled: nobody needs it any more");
 }

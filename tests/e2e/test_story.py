@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What became of tasks, from a shell: `gangway story`, and what `explain` says of ends."""
+import json
 import os
+import signal
 
 import e2e
 
@@ -48,8 +50,44 @@ class Story(e2e.Case):
         self.gangway("cancel", "1", "--now")
         self.gangway("wait", "1", rc=130)
         self.assert_told("1", "placed", "cancel", "killed", "cancelled")
-        self.assertIn("because of gangway cancel", dict(self.facts("1"))["cancel"])
+        self.assertIn("by gangway cancel (user ", dict(self.facts("1"))["cancel"])
         self.gangway("wait", "2")
+
+    def test_explained(self):
+        self.up("--slots", "1")
+        chain = [{"name": "first", "argv": ["sh", "-c", "echo bad luck >&2; exit 4"]},
+                 {"name": "second", "argv": ["true"], "after": ["first"]},
+                 {"name": "third", "argv": ["true"], "after": ["second"]}]
+        path = self.write("chain.json", json.dumps(chain))
+        self.gangway("submit", "-d", "--from-json", path)
+        self.gangway("wait", "1", rc=4)
+        said = self.gangway("explain", "1/third").stdout
+        self.assertIn("it never ran, because a task before it failed, as did not second (task 1): "
+                      "first (task 0 of job 1), on", said)
+        self.assertIn("bad luck", said)
+
+    def test_explained_cancel(self):
+        never = self.fifo("never")
+        self.up("--slots", "1")
+        self.gangway("submit", "-d", "--", "cat", never)
+        self.gangway("cancel", "1", "--now")
+        self.gangway("wait", "1", rc=130)
+        self.assertRegex(self.gangway("explain", "1").stdout,
+                         r"cancelled [0-9.]+ s ago by gangway cancel \(user \d+\)")
+        self.assertEqual(self.gangway_json("jobs")[0]["exit_code"], 130)
+        self.assertEqual(self.gangway_json("tasks", "1")[0]["exit_code"], 130)
+
+    def test_no_worker_left(self):
+        self.up("--slots", "1")
+        workers = [pid for pid in e2e.pids_marked(self.mark) if " worker " in e2e.command_of(pid)]
+        self.assertEqual(len(workers), 1)
+        os.kill(workers[0], signal.SIGKILL)
+        self.gangway("submit", "-d", "--", "true")
+        for _ in range(1000):  # it is noticed a moment later
+            said = self.gangway("explain", "1").stdout
+            if "no worker is left" in said:
+                break
+        self.assertRegex(said, r"no worker is left: worker 1 on .* was lost: .*, [0-9.]+ s ago")
 
     def test_gang(self):
         self.up("--slots", "2")

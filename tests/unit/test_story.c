@@ -138,9 +138,9 @@ static void cancels(void **state)
         (struct gw_message){.type = GW_MESSAGE_cancel,
                             .cancel = {.request = 2, .job = 1, .index = GW_INDEX_ALL}});
     told(w, 1, 0,
-         (const char *[]){"placed", "to be cancelled, because of c", "worker 1 is told to end it",
+         (const char *[]){"placed", "to be cancelled, by c (user 0)", "worker 1 is told to end it",
                           NULL});
-    told(w, 1, 1, (const char *[]){"ready", "to be cancelled, because of c", "cancelled", NULL});
+    told(w, 1, 1, (const char *[]){"ready", "to be cancelled, by c (user 0)", "cancelled", NULL});
     free_world(w);
 }
 

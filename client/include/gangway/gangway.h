@@ -235,12 +235,8 @@ GW_API int gw_job_log(struct gw_client *client, const struct gw_log_request *req
 /* gw_client_shutdown ends the cluster: running work is cancelled. Blocks until it is gone. */
 GW_API int gw_client_shutdown(struct gw_client *client, struct gw_error *error);
 
-/* gw_error_exit prints the text to stderr and exits: 3 for no scheduler (or one that went away), 2
- * for usage (GW_EINVAL, GW_EINFEASIBLE, GW_ECYCLE, GW_EEXIST, GW_ENOENT, GW_ENOTSUP), 124 for a
- * time-out, 130 for cancelled, else 1.
- */
+/* gw_error_exit prints the text to stderr and exits with gw_error_exit_code (error.h). */
 GW_API void gw_error_exit(const struct gw_error *error) __attribute__((noreturn));
-GW_API int gw_error_exit_code(const struct gw_error *error);
 
 /* gw_version is "major.minor.patch"; static. */
 GW_API const char *gw_version(void);

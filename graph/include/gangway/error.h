@@ -69,6 +69,11 @@ GW_API const char *gw_error_name(int code);
 /* gw_error_text returns what a code means in a few words; static; never NULL. */
 GW_API const char *gw_error_text(int code);
 
+/* gw_error_exit_code is what a program exits with: 3 for no scheduler (or one that went away), 2
+ * for usage (GW_EINVAL, GW_EINFEASIBLE, GW_ECYCLE, GW_EEXIST, GW_ENOENT, GW_ENOTSUP), 124 for a
+ * time-out, 130 for cancelled, else 1; 0 for GW_OK. NULL counts as GW_EIO. */
+GW_API int gw_error_exit_code(const struct gw_error *error);
+
 /* gw_error_set writes code and formatted text where error is not NULL and returns code. */
 GW_API int gw_error_set(struct gw_error *error, int code, const char *format, ...) GW_PRINTF(3, 4);
 
