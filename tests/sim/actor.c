@@ -149,7 +149,7 @@ bool sim_actor_may_fail(struct sim *sim, const struct work *call, int32_t code)
                                          FAULT_PARTITION,   FAULT_CLIENT_KILL, FAULT_CANCEL};
     bool wrong = actor->crashes || actor->fails || sim->some_did_not_start;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        wrong = wrong || sim_faults[reasons[i]] > 0;
+        wrong = wrong || sim->faults[reasons[i]] > 0;
     if (code == GW_ETASK) /* its retries may have gone to what happened to its actor */
         return call->fails > 0;
     bool crashes = call->crashes || call->hangs;

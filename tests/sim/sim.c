@@ -65,6 +65,7 @@ void sim_fault(struct sim *sim, enum fault fault)
 #undef FAULT_NAME
     };
     sim_faults[fault]++;
+    sim->faults[fault]++;
     sim_log(sim, "fault: %s", names[fault]);
 }
 

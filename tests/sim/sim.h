@@ -149,6 +149,7 @@ struct work {
     bool talks;         /* writes all the time */
     uint64_t failed_ns; /* when it last failed by itself, and told so on this connection; or 0 */
     const struct conn *failed_conn;
+    uint64_t asked, asked_codes; /* the question, and the codes that it was asked about in it */
 };
 
 struct sim_job {
@@ -351,7 +352,9 @@ struct sim {
     uint64_t next_token, next_pid;
     GW_ARRAY(struct gang *) gangs;
     bool some_did_not_start;
+    uint64_t faults[FAULT_COUNT]; /* of this seed */
     uint32_t worker_losses;
+    uint64_t asked;      /* how often it was asked why a task may fail */
     uint64_t retried_ns; /* when a client last wanted a failed task, and what it needs, again */
 };
 

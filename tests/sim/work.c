@@ -68,9 +68,25 @@ static bool is_cancelled(struct sim *sim, const struct work *work)
     return false;
 }
 
+static bool may_fail(struct sim *sim, const struct work *work, int32_t code);
+
+/* By what it depends on. Each task is asked once a code: there are many ways through a graph. */
+static bool input_may_fail(struct sim *sim, const struct work *input, int32_t code)
+{
+    struct work *work = sim_work_find(sim, input->id);
+    uint64_t bit = UINT64_C(1) << (-code & 63);
+    if (work->asked != sim->asked)
+        work->asked_codes = 0;
+    if (work->asked_codes & bit)
+        return false;
+    work->asked = sim->asked;
+    work->asked_codes |= bit;
+    return may_fail(sim, work, code);
+}
+
 /* Whether a task may fail with this code, by what it does or what was done to it; another task's
  * failure reaches it as GW_EDEPENDENCY, a cancelled one as GW_ECANCELLED. */
-bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
+static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
 {
     const struct sim_job *job = work->job;
     const struct work *as_submitted = work;
@@ -127,11 +143,17 @@ bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
     for (uint32_t i = 0; i < work->dep_count; i++)
         for (size_t k = 0; k < sizeof causes / sizeof *causes; k++)
             if ((code == GW_EDEPENDENCY || causes[k] == GW_ECANCELLED) &&
-                (sim_work_may_fail(sim, work->deps[i].on, causes[k]) ||
+                (input_may_fail(sim, work->deps[i].on, causes[k]) ||
                  (as_submitted != work &&
-                  sim_work_may_fail(sim, as_submitted->deps[i].on, causes[k]))))
+                  input_may_fail(sim, as_submitted->deps[i].on, causes[k]))))
                 return true;
     return false;
+}
+
+bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code)
+{
+    sim->asked++;
+    return may_fail(sim, work, code);
 }
 
 /* -- Making --------------------------------------------------------------------------------------
