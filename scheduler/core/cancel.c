@@ -166,7 +166,8 @@ int gw_sched_on_release(struct gw_sched *sched, struct gw_session *session,
     if (message->index.count != message->job.count)
         return GW_EPROTO;
     struct gw_job *job = NULL;
-    for (uint32_t i = 0; i < message->job.count; i++) {
+    int rc = 0;
+    for (uint32_t i = 0; i < message->job.count && rc == 0; i++) {
         uint64_t id = gw_col64_at(message->job, i);
         uint32_t row = gw_col32_at(message->index, i);
         if (!job || job->id != id)
@@ -176,6 +177,8 @@ int gw_sched_on_release(struct gw_sched *sched, struct gw_session *session,
         else if (job && job->session == session && row < job->tasks.count &&
                  (job->tasks.flags[row] & GW_TASK_HELD))
             GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
+        else if (job && job->session == session && job->range)
+            rc = gw_sched_range_give_up(sched, job, row);
     }
-    return 0;
+    return rc;
 }

@@ -5,7 +5,8 @@
  * ended and nobody can ask for it any more; a block whose rows are all closed is given back, and
  * reads as retired. What always holds: live = rows made that have not ended, kept = rows made that
  * are not closed, and block_kept counts the latter by block. While rows are to be made, the range
- * itself uses its inputs once. */
+ * itself uses its inputs once. A row that was given up before it was made is noted in given_up;
+ * when its turn comes it is made, and nobody holds it. */
 #include "scheduler/core/range.h"
 
 #include "scheduler/core/cancel.h"
@@ -177,6 +178,7 @@ void gw_sched_range_free(struct gw_job *job)
         return;
     free(job->range->block_kept);
     free(job->range->args);
+    gw_spans_deinit(&job->range->given_up);
     free(job->range);
     job->range = NULL;
 }
@@ -236,6 +238,7 @@ static void make_row(struct gw_sched *sched, struct gw_job *job, uint32_t waitin
     struct gw_tasks *tasks = &job->tasks;
     struct gw_range *range = job->range;
     uint32_t row = tasks->count++;
+    bool held = range->results && !gw_spans_has(&range->given_up, row);
     tasks->state[row] = GW_TASK_WAITING;
     tasks->attempt[row] = 0;
     tasks->args[row] = range->args;
@@ -244,9 +247,11 @@ static void make_row(struct gw_sched *sched, struct gw_job *job, uint32_t waitin
     tasks->spec[row] = tasks->deps_at[row] = tasks->succ_at[row] = tasks->worker[row] = 0;
     tasks->later[row] = tasks->object[row] = GW_NONE;
     tasks->waiting[row] = waiting;
-    tasks->users[row] = range->results;
-    tasks->flags[row] = range->results ? GW_TASK_TARGET | GW_TASK_HELD : 0;
-    job->held += range->results;
+    tasks->users[row] = held;
+    tasks->flags[row] = (range->results ? GW_TASK_TARGET : 0) | (held ? GW_TASK_HELD : 0);
+    job->held += held;
+    if (range->results && !held)
+        GW_MUST(gw_array_push(&sched->unwanted, ((struct gw_row){job, row})));
     range->live++;
     range->kept++;
     range->block_kept[row / range->block]++;
@@ -267,10 +272,29 @@ void gw_sched_apply_range_grown(struct gw_sched *sched, const struct gw_fact_ran
             GW_MUST(gw_array_push(&sched->doomed, ((struct gw_row){job, job->tasks.count})));
         make_row(sched, job, waiting);
     }
+    gw_spans_drop(&job->range->given_up, job->tasks.count);
     if (job->gate_failed)
         GW_MUST(gw_array_push(&sched->ungated, job->id));
     if (job->tasks.count == job->range->count)
         use_inputs(sched, job, false);
+}
+
+int gw_sched_range_give_up(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    if (!gw_sched_range_grows(job) || row < job->tasks.count || row >= job->range->count ||
+        !job->range->results)
+        return 0;
+    if (!gw_spans_fits(&job->range->given_up, row, GW_RANGE_GIVEN_UP_MAX))
+        return GW_EPROTO;
+    GW_FACT(sched, range_given_up, .job = job, .index = row);
+    return 0;
+}
+
+void gw_sched_apply_range_given_up(struct gw_sched *sched,
+                                   const struct gw_fact_range_given_up *fact)
+{
+    (void)sched;
+    gw_spans_add(&fact->job->range->given_up, fact->index);
 }
 
 void gw_sched_range_catch_up(struct gw_sched *sched, struct gw_job *job, uint32_t row)

@@ -15,6 +15,10 @@ int gw_sched_range_check(const struct gw_sched *sched, const struct gw_job *job,
 bool gw_sched_ranges_feed(struct gw_sched *sched);
 void gw_sched_ranges_settle(struct gw_sched *sched);
 
+/* gw_sched_range_give_up remembers that nobody wants the result of a row that is not made yet; does
+ * nothing for other rows. GW_EPROTO: so many that lie so far apart are not remembered. */
+int gw_sched_range_give_up(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
 /* gw_sched_range_stop cancels the rows that are not made yet. */
 void gw_sched_range_stop(struct gw_sched *sched, struct gw_job *job);
 

@@ -17,6 +17,7 @@
 #include "scheduler/core/bits.h"
 #include "scheduler/core/fact.h"
 #include "scheduler/core/sched.h"
+#include "scheduler/core/spans.h"
 #include "scheduler/core/story_fact.h"
 
 /* Limits, and what is taken where somebody said nothing. */
@@ -42,12 +43,13 @@ enum {
     GW_DATA_WORKERS_MAX = 16,      /* considered for one task because they hold its inputs */
     GW_ANSWER_JOBS_MAX = 10000,    /* rows of one answer to a query */
     GW_ANSWER_TASKS_MAX = 5000,
-    GW_RANGE_BLOCK = 16384,       /* rows of a range that are given back together */
-    GW_RANGE_AHEAD = 65536,       /* rows with results that nobody has taken */
-    GW_RANGE_HUNGRY = 1024,       /* fewer rows than this that can be placed: more are made ... */
-    GW_RANGE_MEAL = 4096,         /* ... up to this many */
-    GW_RANGE_FAILURES_MAX = 1000, /* that are kept of rows that were given back */
-    GW_GATES_MAX = 10000,         /* jobs that one comes after */
+    GW_RANGE_BLOCK = 16384,        /* rows of a range that are given back together */
+    GW_RANGE_AHEAD = 65536,        /* rows with results that nobody has taken */
+    GW_RANGE_HUNGRY = 1024,        /* fewer rows than this that can be placed: more are made ... */
+    GW_RANGE_MEAL = 4096,          /* ... up to this many */
+    GW_RANGE_FAILURES_MAX = 1000,  /* that are kept of rows that were given back */
+    GW_RANGE_GIVEN_UP_MAX = 65536, /* runs of rows that were given up before they were made */
+    GW_GATES_MAX = 10000,          /* jobs that one comes after */
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* work that may queue behind a slot */
 #define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)
@@ -262,13 +264,14 @@ struct gw_range {
     uint32_t args_size, index_at;
     uint8_t *args;
     uint32_t retired_done, retired_failed, retired_cancelled;
-    bool results; /* each row is a target */
-    bool stop;    /* at the first failure */
-    bool retires; /* blocks are given back */
-    bool feeding; /* it holds the inputs: more rows will be made */
-    bool ended;   /* no more rows will be made: the others are cancelled */
-    bool failed;  /* a row has failed, and stop is set */
-    bool hungry;  /* is on sched->hungry */
+    struct gw_spans given_up; /* rows that are not made, and that nobody wants */
+    bool results;             /* each row is a target */
+    bool stop;                /* at the first failure */
+    bool retires;             /* blocks are given back */
+    bool feeding;             /* it holds the inputs: more rows will be made */
+    bool ended;               /* no more rows will be made: the others are cancelled */
+    bool failed;              /* a row has failed, and stop is set */
+    bool hungry;              /* is on sched->hungry */
 };
 
 /* A job that starts when this one has ended. */

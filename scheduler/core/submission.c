@@ -38,7 +38,8 @@ static void reject(struct gw_sched *sched, struct gw_session *session, uint64_t 
     rejected->text = gw_sched_text(sched, error->text);
 }
 
-/* A refused job holds nothing: what of it started already ends, nothing of it is told. */
+/* A refused job holds nothing: what of it started already ends, but for what others hold or need;
+ * nothing of it is told. */
 static void refuse_job(struct gw_sched *sched, struct gw_job *job, bool last,
                        const struct gw_error *error)
 {
@@ -54,7 +55,7 @@ static void refuse_job(struct gw_sched *sched, struct gw_job *job, bool last,
     for (uint32_t row = 0; job->held > 0 && row < job->tasks.count; row++)
         if (job->tasks.flags[row] & GW_TASK_HELD)
             GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
-    gw_sched_cancel_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+    gw_sched_abandon_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
 }
 
 void gw_sched_apply_job_refused(struct gw_sched *sched, const struct gw_fact_job_refused *fact)

@@ -225,6 +225,32 @@ static void results_are_made_as_fast_as_they_are_taken(void **state)
     free_world(w);
 }
 
+static void what_is_given_up_before_it_is_made_never_runs(void **state)
+{
+    struct world *w = new_world(2, 8);
+    (void)state;
+    send_range(
+        w, (struct gw_msg_range){.request = 1, .count = 10, .flags = GW_RANGE_RESULTS, .ahead = 1});
+    uint64_t attempt = first_attempt(w);
+    for (uint32_t row = 9; row >= 4; row--)
+        release(w, 1, row);
+    release(w, 1, 2);
+    release(w, 1, 10); /* there is none */
+    finish(w, attempt);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign));
+    release(w, 1, 0);
+    assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 1);
+    finish(w, first_attempt(w));
+    release(w, 1, 1); /* 2 is passed over */
+    assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 3);
+    finish(w, first_attempt(w));
+    expect_text(w, "job", 1, "\"done\": 3, \"failed\": 0, \"cancelled\": 1");
+    release(w, 1, 3);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign));
+    expect_text(w, "job", 1, "\"done\": 3, \"failed\": 0, \"cancelled\": 7");
+    free_world(w);
+}
+
 static void a_range_of_many_costs_only_what_runs(void **state)
 {
     struct world *w = new_world(0, 2);
@@ -346,6 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_task_has_its_number),
         cmocka_unit_test(results_are_made_as_fast_as_they_are_taken),
+        cmocka_unit_test(what_is_given_up_before_it_is_made_never_runs),
         cmocka_unit_test(a_range_of_many_costs_only_what_runs),
         cmocka_unit_test(the_first_failure_ends_a_range_that_wants_so),
         cmocka_unit_test(inputs_stay_until_the_last_task),
