@@ -147,9 +147,11 @@ bool sim_actor_may_fail(struct sim *sim, const struct work *call, int32_t code)
     const struct work *actor = call->calls;
     static const enum fault reasons[] = {FAULT_ACTOR_DEATH, FAULT_WORKER_KILL, FAULT_CUT,
                                          FAULT_PARTITION,   FAULT_CLIENT_KILL, FAULT_CANCEL};
-    bool wrong = actor->crashes || actor->fails || sim->some_did_not_start;
+    bool wrong = actor->crashes || actor->fails || actor->deaths || sim->some_did_not_start;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         wrong = wrong || sim->faults[reasons[i]] > 0;
+    /* Whoever gave it up and then has a call of it run again comes too late. */
+    wrong = wrong || (call->job->again && sim->faults[FAULT_ACTOR_RELEASE] > 0);
     if (code == GW_ETASK) /* its retries may have gone to what happened to its actor */
         return call->fails > 0;
     bool crashes = call->crashes || call->hangs;

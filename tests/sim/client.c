@@ -67,7 +67,6 @@ static void release(struct sim *sim, struct client *client, struct work *work)
 {
     sim_fault(sim, FAULT_RELEASE);
     work->held = false;
-    work->job->gave_up = work->job->gave_up || work->told == TOLD_NOTHING;
     if (work->told == TOLD_NOTHING)
         sim_work_unwanted(work);
     uint32_t rank = 0;
@@ -258,7 +257,7 @@ static struct work *end_of(struct sim *sim, const struct client *client, uint64_
 
 static void take_done_own(struct sim *sim, struct work *work, uint32_t rank)
 {
-    SIM_CHECK(sim, work->target, "told of a task that is no target");
+    SIM_CHECK(sim, work->target && !work->job->rejected, "told of a task that is no target");
     SIM_CHECK(sim, work->told != TOLD_FAILED && !(work->ranks_told & 1u << rank),
               "target %llu (rank %u) ends twice", (unsigned long long)work->id, rank);
     work->ranks_told |= 1u << rank;
@@ -278,7 +277,7 @@ static void take_of_range(struct sim *sim, struct client *client, struct work *w
               job->ahead);
     if (waiting == job->ahead)
         sim_fault(sim, FAULT_AHEAD);
-    if (client->quiet || !work->held || sim_chance(sim, 70)) /* or given up before it was made */
+    if (work->held && (client->quiet || sim_chance(sim, 70)))
         release(sim, client, work);
 }
 
@@ -313,8 +312,8 @@ static void take_failed(struct sim *sim, struct client *client, const struct gw_
     struct share *share = sim_share_find(client, failed->request);
     if (share)
         sim_share_told(sim, share, TOLD_FAILED, 0);
-    SIM_CHECK(sim, share || (work->target && work->told == TOLD_NOTHING), "target %llu ends twice",
-              (unsigned long long)work->id);
+    SIM_CHECK(sim, share || (work->target && work->told == TOLD_NOTHING && !work->job->rejected),
+              "target %llu ends twice", (unsigned long long)work->id);
     /* What nobody held may have been cancelled with what needed it, before it was looked up. */
     bool unwanted = share && failed->code == GW_ECANCELLED && !work->held;
     SIM_CHECK(sim, unwanted || sim_work_may_fail(sim, work, failed->code),
@@ -422,14 +421,17 @@ static void take_rejected(struct sim *sim, struct client *client,
     }
     if (job->bad)
         sim_fault(sim, FAULT_STREAM_REFUSED);
+    bool bad = job->bad && rejected->code == GW_EINVAL;
     bool late = job->after && rejected->code == GW_EDEPENDENCY; /* it failed on the way here */
     SIM_CHECK(sim,
-              !job->accepted && (job->bad || late || (large && rejected->code == GW_EINFEASIBLE) ||
+              !job->accepted && (bad || late || (large && rejected->code == GW_EINFEASIBLE) ||
                                  (unknown && rejected->code == GW_ENOENT)),
               "a job is refused for no reason: %s", rejected->text);
     if (!job->rejected)
         sim_fault(sim, FAULT_REFUSED);
     job->rejected = true;
+    for (size_t i = 0; i < job->work.count; i++)
+        job->work.items[i]->held = false; /* its futures fail */
 }
 
 void sim_client_take(struct sim *sim, struct client *client, const struct gw_message *message,

@@ -161,7 +161,6 @@ struct sim_job {
     bool held_once;
     bool range, stop;         /* a range; which ends at its first failure */
     bool stream, opened, bad; /* bad: a chunk of it makes no sense */
-    bool gave_up;             /* a future of a task that had not ended was released */
     uint32_t ahead, limit;
     uint32_t made; /* tasks of a range that are told of: all, until its end says otherwise */
     struct sim_job *after; /* the job before it, or NULL */

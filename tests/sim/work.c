@@ -84,6 +84,18 @@ static bool input_may_fail(struct sim *sim, const struct work *input, int32_t co
     return may_fail(sim, work, code);
 }
 
+/* What is left of a range goes with the first failure where its client wanted that, and with a job
+ * before it or an input that failed. */
+static bool range_may_stop(struct sim *sim, const struct sim_job *job)
+{
+    static const int32_t codes[] = {GW_EDEPENDENCY, GW_ETASK, GW_ECRASHED, GW_ELOST, GW_ESTART};
+    for (size_t i = 0; i < job->work.count; i++)
+        for (size_t k = 0; k < (job->stop ? sizeof codes / sizeof *codes : 1); k++)
+            if (input_may_fail(sim, job->work.items[i], codes[k]))
+                return true;
+    return false;
+}
+
 /* Whether a task may fail with this code, by what it does or what was done to it; another task's
  * failure reaches it as GW_EDEPENDENCY, a cancelled one as GW_ECANCELLED. */
 static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
@@ -93,10 +105,7 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
     bool cancelled = is_cancelled(sim, work);
     if (work->twin_of)
         work = work->twin_of; /* which all of them run as */
-    /* What is left of a range goes with the first failure, or with an input that failed. */
-    cancelled = cancelled || (job->range && (job->stop || work->dep_count || job->after));
-    /* Of a stream, what only a released future needed may be gone before a later graph wants it. */
-    cancelled = cancelled || (job->stream && job->gave_up);
+    cancelled = cancelled || (code == GW_ECANCELLED && job->range && range_may_stop(sim, job));
     /* The attempt of a task that submitted it may have ended. */
     cancelled = cancelled || job->client->work;
     /* A process of its own: its crash is the task's own error, and takes one of its retries. */
@@ -570,6 +579,19 @@ static void add_row(struct sim *sim, struct sim_job *job, uint32_t row, struct c
         GW_MUST(gw_array_push(&columns->targets, row));
 }
 
+/* Later graphs of a stream name earlier tasks by their futures, and those are held. */
+static void drop_unheld(struct sim_job *job, struct work *work)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < work->dep_count; i++) {
+        const struct work *on = work->deps[i].on;
+        bool held = on->job == job ? on->target && on->held : usable(on, job);
+        if (held || (on->job == job && on->row >= job->sent))
+            work->deps[kept++] = work->deps[i];
+    }
+    work->dep_count = kept;
+}
+
 void sim_job_send_chunk(struct sim *sim, struct sim_job *job)
 {
     struct columns columns = {0};
@@ -577,6 +599,8 @@ void sim_job_send_chunk(struct sim *sim, struct sim_job *job)
     uint32_t rows = sim_chance(sim, 60) ? left : 1 + (uint32_t)sim_below(sim, left);
     bool first = job->sent == 0;
     for (uint32_t i = 0; i < rows; i++) {
+        if (job->stream)
+            drop_unheld(job, job->work.items[job->sent + i]);
         add_row(sim, job, job->sent + i, &columns);
         if (i == 0 && first) /* behind its first spec */
             send_after(sim, job);
