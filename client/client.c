@@ -7,6 +7,7 @@
 #include "client/address.h"
 #include "client/inline.h"
 #include "client/range.h"
+#include "client/shipment.h"
 #include "client/stream.h"
 #include "graph/base/clock.h"
 
@@ -28,20 +29,14 @@ static void send_blobs(struct gw_client *client, struct gw_bin hashes)
 {
     const uint8_t *hash = hashes.data;
     for (uint32_t at = 0; at + GW_HASH_BYTES <= hashes.size; at += GW_HASH_BYTES) {
-        const struct gw_program *program = client->program;
-        uint64_t bytes;
-        int fd;
-        for (uint32_t i = 0; program && i < program->count; i++) {
-            if (memcmp(program->files[i].hash, hash + at, GW_HASH_BYTES) != 0)
-                continue;
-            if (gw_program_open(program, hash + at, &fd, &bytes) == 0)
-                gw_io_put(
-                    client->io,
-                    &(struct gw_message){.type = GW_MESSAGE_blob,
-                                         .blob = {{program->files[i].hash, GW_HASH_BYTES}, bytes}},
-                    fd);
-            break;
-        }
+        struct gw_message blob = {.type = GW_MESSAGE_blob, .blob.hash = {hash + at, GW_HASH_BYTES}};
+        int fd = -1;
+        if ((!client->shipment ||
+             gw_shipment_open(client->shipment, hash + at, &fd, &blob.blob.bytes) < 0) &&
+            (!client->program ||
+             gw_program_open(client->program, hash + at, &fd, &blob.blob.bytes) < 0))
+            fd = -1; /* it was removed meanwhile: that is what this says */
+        gw_io_put(client->io, &blob, fd);
     }
 }
 

@@ -58,8 +58,9 @@ struct gw_client {
     struct gw_cluster *cluster; /* private; NULL: somebody else's */
     struct gw_program *program; /* NULL: not shipped yet */
     bool program_ready;
-    struct gw_buffer env; /* of what it submits, encoded; empty: this process's */
-    struct gw_task *task; /* that it is inside of; NULL: none */
+    struct gw_shipment *shipment; /* files that are being sent; NULL: none */
+    struct gw_buffer env;         /* of what it submits, encoded; empty: this process's */
+    struct gw_task *task;         /* that it is inside of; NULL: none */
     pthread_t task_thread;
     bool inlined;                    /* GANGWAY_INLINE: tasks run in this process */
     struct gw_actor *unsent;         /* actors with calls to send */

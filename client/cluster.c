@@ -213,6 +213,13 @@ static int launch_start(struct launch *launch, struct gw_error *error)
         argv[argc++] = "--idle-stop";
         argv[argc++] = idle;
     }
+    char file_cache[32];
+    snprintf(file_cache, sizeof file_cache, "%llu",
+             (unsigned long long)launch->options.file_cache_bytes);
+    if (launch->options.file_cache_bytes > 0) {
+        argv[argc++] = "--file-cache";
+        argv[argc++] = file_cache;
+    }
     if (launch->options.pure_keep_bytes > 0) {
         argv[argc++] = "--pure-keep";
         argv[argc++] = pure_keep;

@@ -16,7 +16,8 @@ struct gw_cluster_options {
     const char *peers;     /* HOST where its workers reach each other by TLS; NULL: descriptors */
     const char *resources; /* what its first worker offers by name, "license=1"; NULL: none */
     uint64_t idle_stop_s;  /* of a shared cluster; 0: never */
-    uint64_t pure_keep_bytes; /* results of pure tasks that nobody needs now; 0: the default */
+    uint64_t file_cache_bytes; /* shipped files that are kept; 0: the default */
+    uint64_t pure_keep_bytes;  /* results of pure tasks that nobody needs now; 0: the default */
 };
 
 /* gw_cluster_find_binary gives the path of the `gangway` binary: $GANGWAY_BINARY, beside

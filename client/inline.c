@@ -233,6 +233,11 @@ int gw_inline_submit(struct gw_client *client, const struct gw_graph_rows *rows,
             return gw_error_set(error, GW_ENOTSUP,
                                 "GANGWAY_INLINE=1 runs in this process, and on no worker called %s",
                                 rows->specs[i].options.workers);
+        else if (rows->specs[i].options.files && rows->specs[i].options.files[0])
+            return gw_error_set(error, GW_ENOTSUP,
+                                "GANGWAY_INLINE=1 runs in this process, in this folder: %s is not "
+                                "shipped",
+                                rows->specs[i].options.files[0]);
     pthread_mutex_lock(&client->lock);
     uint64_t request = ++client->last_request;
     pthread_mutex_unlock(&client->lock);

@@ -1,10 +1,7 @@
-/* What to ship, and the cache of hashes. The cache is a file of lines
- * "device inode size changed_ns sha256", appended to; a line that cannot be read is passed over,
- * and a file that grew too long is begun anew. It is an optimisation and nothing more: the cluster
- * verifies content against its hash. */
+/* What of this process is to ship. */
 #include "client/program.h"
 
-#include "graph/base/dir.h"
+#include "client/hashes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { CACHE_BYTES_MAX = 256 << 10 };
 
 /* Of Debian, Ubuntu, Fedora, SUSE and Arch. */
 static const char *const system_dirs[] = {
@@ -33,69 +28,6 @@ bool gw_program_is_system(const char *path)
     return false;
 }
 
-/* -- The cache of hashes ------------------------------------------------------------------------
- */
-
-static bool cache_path(char path[PATH_MAX])
-{
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char dir[PATH_MAX - 16];
-    int length = xdg && xdg[0] == '/' ? snprintf(dir, sizeof dir, "%s/gangway", xdg)
-                 : home               ? snprintf(dir, sizeof dir, "%s/.cache/gangway", home)
-                                      : -1;
-    if (length < 0 || length >= (int)sizeof dir || gw_dir_make(dir, NULL) < 0)
-        return false;
-    snprintf(path, PATH_MAX, "%s/hashes", dir);
-    return true;
-}
-
-static void cache_key(const struct stat *info, char key[128])
-{
-    snprintf(key, 128, "%llx %llx %llx %lld%09ld ", (unsigned long long)info->st_dev,
-             (unsigned long long)info->st_ino, (unsigned long long)info->st_size,
-             (long long)info->st_ctim.tv_sec, info->st_ctim.tv_nsec);
-}
-
-static bool parse_hash(const char *text, uint8_t hash[GW_HASH_BYTES])
-{
-    for (int i = 0; i < GW_HASH_BYTES; i++) {
-        unsigned byte;
-        if (sscanf(text + 2 * i, "%2x", &byte) != 1)
-            return false;
-        hash[i] = (uint8_t)byte;
-    }
-    return text[2 * GW_HASH_BYTES] == '\n';
-}
-
-static bool cache_find(const char *path, const char *key, uint8_t hash[GW_HASH_BYTES])
-{
-    FILE *file = fopen(path, "re");
-    char line[256];
-    bool found = false;
-    while (file && !found && fgets(line, sizeof line, file))
-        found = strncmp(line, key, strlen(key)) == 0 && parse_hash(line + strlen(key), hash);
-    if (file)
-        fclose(file);
-    return found;
-}
-
-static void cache_add(const char *path, const char *key, const uint8_t hash[GW_HASH_BYTES])
-{
-    char text[GW_HASH_TEXT_BYTES], line[256];
-    struct stat info;
-    int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
-    if (stat(path, &info) == 0 && info.st_size > CACHE_BYTES_MAX)
-        flags |= O_TRUNC;
-    int fd = open(path, flags, 0600);
-    if (fd < 0)
-        return;
-    gw_hash_format(hash, text);
-    int length = snprintf(line, sizeof line, "%s%s\n", key, text);
-    ssize_t written = write(fd, line, (size_t)length);
-    (void)written; /* best effort */
-    close(fd);
-}
-
 /* -- The files of the program --------------------------------------------------------------------
  */
 
@@ -109,7 +41,6 @@ static int add_file(struct listing *listing, const char *path, const char *name)
 {
     struct gw_program *program = listing->program;
     struct stat info;
-    char cache[PATH_MAX], key[128];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &info) < 0) {
         int rc = gw_error_set(listing->error, GW_EIO, "cannot ship %s: %s", path, strerror(errno));
@@ -118,14 +49,7 @@ static int add_file(struct listing *listing, const char *path, const char *name)
         return rc;
     }
     struct gw_manifest_file *file = &program->files[program->count];
-    cache_key(&info, key);
-    bool cached = cache_path(cache);
-    int rc = 0;
-    if (!cached || !cache_find(cache, key, file->hash)) {
-        rc = gw_hash_file(fd, file->hash, listing->error);
-        if (rc == 0 && cached)
-            cache_add(cache, key, file->hash);
-    }
+    int rc = gw_hashes_of(fd, file->hash, listing->error);
     close(fd);
     if (rc < 0)
         return gw_error_prefix(listing->error, "cannot ship %s", path);

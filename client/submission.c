@@ -2,6 +2,7 @@
 #include "client/submission.h"
 
 #include "client/env.h"
+#include "client/shipment.h"
 #include "client/spill.h"
 #include "graph/base/clock.h"
 #include "graph/wire/codec.h"
@@ -117,6 +118,17 @@ static int working_folder(const char *wanted, char path[PATH_MAX], struct gw_err
     return 0;
 }
 
+static int ship(struct gw_client *client, const struct gw_graph_spec *spec,
+                uint8_t hash[GW_HASH_BYTES], struct gw_error *error)
+{
+    if (spec->cwd)
+        return gw_error_set(error, GW_EINVAL,
+                            "a task with files runs in a folder of its own, not in %s: leave one "
+                            "of the two out",
+                            spec->cwd);
+    return gw_shipment_send(client, spec->options.files, hash, error);
+}
+
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                        const struct gw_graph_spec *spec, struct gw_error *error)
 {
@@ -128,7 +140,12 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
     struct gw_buffer argv_bytes = {0}, env_bytes = {0};
     char cwd[PATH_MAX];
 
+    uint8_t files[GW_HASH_BYTES];
+    bool ships = options->files && options->files[0];
+
     int rc = working_folder(spec->cwd, cwd, error);
+    if (rc == 0 && ships)
+        rc = ship(submission->client, spec, files, error);
     if (rc < 0)
         return rc;
     rc = encode_strings(spec->argv, false, &argv_bytes);
@@ -169,6 +186,8 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .actor = spec->actor,
                      .actor_name = spec->actor_name ? spec->actor_name : ""},
         };
+        if (ships)
+            message.spec.files = (struct gw_bin){files, GW_HASH_BYTES};
         if (function)
             message.spec.program = (struct gw_bin){program->hash, GW_HASH_BYTES};
         rc = gw_io_put_more(submission->client->io, &message); /* its rows follow */

@@ -12,7 +12,7 @@
 
 extern char **environ;
 
-enum { TABLE_ROWS_MAX = 39 };
+enum { TABLE_ROWS_MAX = 41 };
 
 /* The table, with help that says whose the resources are; texts: where those parts of it lie. */
 struct table {
@@ -36,6 +36,9 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
         {"name", 0, GW_OPTION_TEXT, &launch->name, "NAME", "of the job, for listings"},
         {"env", 'e', GW_OPTION_TEXTS, &launch->env, "NAME=VALUE",
          "set in its environment, beside this one;\nmay be given many times"},
+        {"ship", 0, GW_OPTION_TEXTS, &launch->ship, "FILE[:NAME]",
+         "a file or folder that it finds in its\nworking folder, a fresh one of its own, as\nNAME; "
+         "may be given many times"},
         {"cwd", 'C', GW_OPTION_TEXT, &launch->cwd, "DIR", "where it runs (default: here)"},
         {"wall", 0, GW_OPTION_DURATION, &task->wall_ns, "TIME",
          "killed when it runs longer (exit code 124)"},
@@ -148,6 +151,7 @@ static bool check(struct gw_launch_options *launch, const char *command)
     if (launch->annotations.count && !(launch->annotated = join(&launch->annotations)))
         return false;
     task->annotations = launch->annotated;
+    task->files = launch->ship.items;
     return true;
 }
 
@@ -189,6 +193,7 @@ void gw_launch_options_deinit(struct gw_launch_options *options)
 {
     free(options->env.items);
     free(options->annotations.items);
+    free(options->ship.items);
     free(options->annotated);
 }
 

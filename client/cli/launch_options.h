@@ -18,7 +18,7 @@ struct gw_launch_options {
     /* As they were typed. */
     uint32_t gpus;
     const char *prefer;
-    struct gw_option_texts env, annotations;
+    struct gw_option_texts env, annotations, ship;
     char *annotated; /* as one list; owned */
 };
 

@@ -130,11 +130,12 @@ static int store(const struct gw_options *options, const struct gw_option *optio
         return 0;
     case GW_OPTION_TEXTS: {
         struct gw_option_texts *texts = option->into;
-        const char **grown = realloc(texts->items, (texts->count + 1) * sizeof *grown);
+        const char **grown = realloc(texts->items, (texts->count + 2) * sizeof *grown);
         if (!grown)
             return usage_error(options, "out of memory");
         texts->items = grown;
         texts->items[texts->count++] = text;
+        texts->items[texts->count] = NULL;
         return 0;
     }
     case GW_OPTION_U32:

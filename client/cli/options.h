@@ -17,7 +17,7 @@ enum gw_option_kind {
 };
 
 struct gw_option_texts {
-    const char **items; /* to be freed with free() */
+    const char **items; /* NULL-terminated; to be freed with free(); NULL: none */
     size_t count;
 };
 

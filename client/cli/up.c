@@ -46,6 +46,8 @@ int gw_cli_up(int argc, char **argv)
          "end when unused for so long (30m)"},
         {"pure-keep", 0, GW_OPTION_SIZE, &pure_keep_bytes, "SIZE",
          "results of pure tasks that are kept for who\nasks next (64M; 0: none)"},
+        {"file-cache", 0, GW_OPTION_SIZE, &cluster.file_cache_bytes, "SIZE",
+         "shipped files that are kept (4G): of all jobs,\nand on each host those used last"},
         {"listen", 0, GW_OPTION_TEXT, &listen, "ADDRESS", "not there yet"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},

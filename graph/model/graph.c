@@ -174,10 +174,6 @@ static int check_options(const struct gw_task_options *options, const char *what
         return gw_error_set(error, GW_EINVAL, "%s: the name is empty", what);
     if (options->gpu_memory_bytes && options->gpus_per_rank == 0)
         return gw_error_set(error, GW_EINVAL, "%s: gpu_memory_bytes without gpus_per_rank", what);
-    if (options->files && options->files[0])
-        return gw_error_set(error, GW_ENOTSUP,
-                            "%s: files are not shipped yet: put %s where its worker finds it", what,
-                            options->files[0]);
     return check_texts(options, what, error);
 }
 

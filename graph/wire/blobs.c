@@ -2,8 +2,10 @@
  * are executable, because a program's executable may be started straight from here. */
 #include "graph/wire/blobs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,28 @@ static int copy_file(int from, int to, const char *path, struct gw_error *error)
     }
 }
 
+/* Lets a file in under its name, when that is what its content says; else it goes. Takes `to`. */
+static int admit(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], int to,
+                 const char *temporary, struct gw_error *error)
+{
+    uint8_t found[GW_HASH_BYTES];
+    char path[PATH_MAX];
+    gw_blobs_path(blobs, hash, path);
+    int rc = gw_hash_file(to, found, error);
+    if (rc >= 0 && memcmp(found, hash, GW_HASH_BYTES) != 0)
+        rc = gw_error_set(error, GW_ECORRUPT,
+                          "the content of a shipped file is not what its hash "
+                          "says: was it written to meanwhile?");
+    if (rc >= 0 && (fchmod(to, 0500) < 0 || futimens(to, NULL) < 0))
+        rc = gw_error_set(error, GW_EIO, "%s: %s", temporary, strerror(errno));
+    close(to); /* before the rename: a file open for writing cannot be executed */
+    if (rc >= 0 && rename(temporary, path) < 0)
+        rc = gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+    if (rc < 0)
+        (void)unlink(temporary);
+    return rc;
+}
+
 int gw_blobs_put(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], int fd,
                  struct gw_error *error)
 {
@@ -69,25 +93,107 @@ int gw_blobs_put(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES]
     if (to < 0)
         return gw_error_set(error, GW_EIO, "cannot write below %s: %s", blobs->dir,
                             strerror(errno));
-
-    uint8_t found[GW_HASH_BYTES];
-    char path[PATH_MAX];
-    gw_blobs_path(blobs, hash, path);
     int rc = copy_file(fd, to, temporary, error);
-    if (rc >= 0)
-        rc = gw_hash_file(to, found, error);
-    if (rc >= 0 && memcmp(found, hash, GW_HASH_BYTES) != 0)
-        rc = gw_error_set(error, GW_ECORRUPT,
-                          "the content of a shipped file is not what its hash "
-                          "says: was it written to meanwhile?");
-    if (rc >= 0 && fchmod(to, 0500) < 0)
-        rc = gw_error_set(error, GW_EIO, "%s: %s", temporary, strerror(errno));
-    close(to); /* before the rename: a file open for writing cannot be executed */
-    if (rc >= 0 && rename(temporary, path) < 0)
-        rc = gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
-    if (rc < 0)
+    if (rc < 0) {
+        close(to);
         (void)unlink(temporary);
-    return rc;
+        return rc;
+    }
+    return admit(blobs, hash, to, temporary, error);
+}
+
+/* Whether this is a file of a store: ours, and closed to writing. */
+static bool is_immutable(int fd)
+{
+    struct stat info;
+    return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink > 0 &&
+           info.st_uid == geteuid() && (info.st_mode & 0222) == 0;
+}
+
+int gw_blobs_take(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], int fd,
+                  struct gw_error *error)
+{
+    static atomic_uint counter;
+    char temporary[PATH_MAX], source[64];
+    (void)snprintf(source, sizeof source, "/proc/self/fd/%d", fd);
+    (void)snprintf(temporary, sizeof temporary, "%s/link.%d.%u", blobs->dir, (int)getpid(),
+                   atomic_fetch_add(&counter, 1));
+    if (!is_immutable(fd) || linkat(AT_FDCWD, source, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) < 0)
+        return gw_blobs_put(blobs, hash, fd, error);
+    int to = open(temporary, O_RDONLY | O_CLOEXEC);
+    if (to < 0) {
+        int rc = gw_error_set(error, GW_EIO, "cannot read %s: %s", temporary, strerror(errno));
+        (void)unlink(temporary);
+        return rc;
+    }
+    return admit(blobs, hash, to, temporary, error);
+}
+
+/* -- Trimming ------------------------------------------------------------------------------------
+ */
+
+struct found {
+    struct timespec used;
+    uint64_t bytes;
+    char name[GW_HASH_TEXT_BYTES];
+};
+
+static int older_first(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    if (x->used.tv_sec != y->used.tv_sec)
+        return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
+    if (x->used.tv_nsec != y->used.tv_nsec)
+        return x->used.tv_nsec < y->used.tv_nsec ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* The blobs of a folder, in `list` (an array of struct found, to be freed). */
+static size_t list_blobs(DIR *listing, struct found **list)
+{
+    size_t count = 0, room = 0;
+    for (const struct dirent *entry; (entry = readdir(listing));) {
+        struct stat info;
+        if (strlen(entry->d_name) != GW_HASH_TEXT_BYTES - 1 ||
+            fstatat(dirfd(listing), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        if (count == room) {
+            room = room ? 2 * room : 64;
+            struct found *more = realloc(*list, room * sizeof *more);
+            if (!more)
+                break;
+            *list = more;
+        }
+        struct found *found = &(*list)[count++];
+        *found = (struct found){.used = info.st_mtim, .bytes = (uint64_t)info.st_size};
+        memcpy(found->name, entry->d_name, sizeof found->name);
+    }
+    return count;
+}
+
+uint64_t gw_blobs_trim(const struct gw_blobs *blobs, uint64_t bytes_max,
+                       bool (*keeps)(const uint8_t hash[GW_HASH_BYTES], void *arg), void *arg)
+{
+    DIR *listing = opendir(blobs->dir);
+    if (!listing)
+        return 0;
+    struct found *list = NULL;
+    size_t count = list_blobs(listing, &list);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += list[i].bytes;
+    if (bytes > bytes_max)
+        qsort(list, count, sizeof *list, older_first);
+    for (size_t i = 0; i < count && bytes > bytes_max; i++) {
+        uint8_t hash[GW_HASH_BYTES];
+        if (!gw_hash_parse(list[i].name, hash) || keeps(hash, arg))
+            continue;
+        if (unlinkat(dirfd(listing), list[i].name, 0) == 0 || errno == ENOENT)
+            bytes -= list[i].bytes;
+    }
+    free(list);
+    closedir(listing);
+    return bytes;
 }
 
 int gw_blobs_open(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], int *fd,

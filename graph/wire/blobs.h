@@ -23,6 +23,17 @@ bool gw_blobs_has(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES
 int gw_blobs_put(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], int fd,
                  struct gw_error *error);
 
+/* gw_blobs_take is gw_blobs_put that shares the file itself, where the descriptor is of one that
+ * nobody writes to (another store's, on the same file system); its content is verified as well. */
+int gw_blobs_take(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], int fd,
+                  struct gw_error *error);
+
+/* gw_blobs_trim removes content, that not used for the longest time first, until at most bytes_max
+ * are left or nothing but what `keeps` tells to keep; gives what is left. Content is used when it
+ * comes, and when its time is set to now (futimens). Thread-safe. */
+uint64_t gw_blobs_trim(const struct gw_blobs *blobs, uint64_t bytes_max,
+                       bool (*keeps)(const uint8_t hash[GW_HASH_BYTES], void *arg), void *arg);
+
 /* gw_blobs_open gives a descriptor for reading, close-on-exec; GW_ENOENT. */
 int gw_blobs_open(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], int *fd,
                   uint64_t *bytes, struct gw_error *error);

@@ -48,3 +48,21 @@ void gw_hash_format(const uint8_t hash[GW_HASH_BYTES], char text[GW_HASH_TEXT_BY
     }
     text[2 * GW_HASH_BYTES] = '\0';
 }
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool gw_hash_parse(const char *text, uint8_t hash[GW_HASH_BYTES])
+{
+    for (int i = 0; i < GW_HASH_BYTES; i++) {
+        int high = digit_of(text[2 * i]), low = high < 0 ? -1 : digit_of(text[2 * i + 1]);
+        if (low < 0)
+            return false;
+        hash[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}

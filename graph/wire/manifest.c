@@ -38,6 +38,21 @@ int gw_manifest_encode(const struct gw_manifest *manifest, struct gw_buffer *buf
     return rc;
 }
 
+bool gw_manifest_name_is_safe(const char *name)
+{
+    if (strlen(name) > GW_MANIFEST_NAME_MAX)
+        return false;
+    for (;;) {
+        size_t length = strcspn(name, "/");
+        if (length == 0 || length > 255 || strncmp(name, ".", length) == 0 ||
+            (length == 2 && strncmp(name, "..", length) == 0))
+            return false;
+        if (!name[length])
+            return true;
+        name += length + 1;
+    }
+}
+
 static int file_decode(struct gw_value *item, struct gw_arena *arena, struct gw_manifest_file *file,
                        struct gw_error *error)
 {
@@ -51,7 +66,7 @@ static int file_decode(struct gw_value *item, struct gw_arena *arena, struct gw_
         gw_value_get_i64(gw_value_at(item, 3), &mode, error) < 0 || hash_bytes != GW_HASH_BYTES ||
         bytes < 0)
         return gw_error_set(error, GW_EPROTO, "manifest: a file is not [name, hash, bytes, mode]");
-    if (!*name || *name == '.' || strchr(name, '/') || strlen(name) > 255)
+    if (!gw_manifest_name_is_safe(name))
         return gw_error_set(error, GW_EPROTO, "manifest: \"%.255s\" is not a file name", name);
 
     file->name = gw_arena_strdup(arena, name);
@@ -85,4 +100,26 @@ int gw_manifest_decode(struct gw_bin bytes, struct gw_arena *arena, struct gw_ma
         return rc;
     *manifest = (struct gw_manifest){files, (uint32_t)count};
     return 0;
+}
+
+static bool listed(const uint8_t *hashes, uint32_t count, const uint8_t *hash)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (memcmp(hashes + (size_t)i * GW_HASH_BYTES, hash, GW_HASH_BYTES) == 0)
+            return true;
+    return false;
+}
+
+uint32_t gw_manifest_lacks(const struct gw_manifest *manifest, const struct gw_blobs *blobs,
+                           uint8_t *hashes, uint32_t most)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < manifest->count && count < most; i++) {
+        const uint8_t *hash = manifest->files[i].hash;
+        if (gw_blobs_has(blobs, hash) || listed(hashes, count, hash))
+            continue;
+        memcpy(hashes + (size_t)count * GW_HASH_BYTES, hash, GW_HASH_BYTES);
+        count++;
+    }
+    return count;
 }

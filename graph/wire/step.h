@@ -27,6 +27,8 @@ enum gw_event_type {
                          address,  tokens[0] the segment; or a negative code with its text */
     GW_EVENT_SHUTDOWN, /* worker: end everything, then EXIT */
     GW_EVENT_MEASURED, /* worker, answers MEASURE: what process `number` has written, `bytes` */
+    GW_EVENT_FOLDER,   /* worker, answers FOLDER: `number` lies at text (code 0), or why it does not
+                        */
 };
 
 /* The worker's peers. SCHEDULER is opened before `welcome`, which comes as a message. RUNNER:
@@ -70,6 +72,9 @@ enum gw_effect_type {
                           with its descriptor, or with the code and text of why there is none */
     GW_EFFECT_MEASURE, /* worker: how much output has what process `number` executes; answered by
                           MEASURED */
+    GW_EFFECT_FOLDER,  /* worker: make a working folder with the files of manifest `bytes`, fetching
+                          what is not here; answered by FOLDER with the same `number` */
+    GW_EFFECT_UNFOLDER, /* worker: remove folder `number`, of which FOLDER has told */
 };
 
 /* Everything that an effect points to lies in the effects' arena, or in the core, and is valid
@@ -82,9 +87,9 @@ struct gw_effect {
     uint32_t token_count;
     uint64_t number;
     uint32_t count;
-    struct gw_bin bytes; /* COMMIT: the fact; PROGRAM: the hash; CONNECT: the address; SEND of an
-                            `ended`: the file with its stderr, whose last lines the driver puts
-                            into stderr_tail where that is empty */
+    struct gw_bin bytes; /* COMMIT: the fact; PROGRAM, FOLDER: the hash; CONNECT: the address; SEND
+                            of an `ended`: the file with its stderr, whose last lines the driver
+                            puts into stderr_tail where that is empty */
 };
 
 struct gw_effects {

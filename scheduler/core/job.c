@@ -435,3 +435,17 @@ void gw_sched_jobs_settle(struct gw_sched *sched)
     }
     gw_array_clear(&sched->ending);
 }
+
+bool gw_sched_uses_files(const struct gw_sched *sched, struct gw_bin hash)
+{
+    for (const struct gw_job *job = sched->first_job; job; job = job->next)
+        for (size_t i = 0; i < job->specs.count; i++) {
+            if (job->state == GW_JOB_ENDED && !job->session)
+                break; /* nobody's result of it can be lost any more */
+            struct gw_bin files = job->specs.items[i].message.files;
+            if (files.size && files.size == hash.size &&
+                memcmp(files.data, hash.data, hash.size) == 0)
+                return true;
+        }
+    return false;
+}

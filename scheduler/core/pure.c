@@ -76,11 +76,11 @@ static struct gw_digest digest_of(struct gw_sched *sched, struct gw_job *job,
     put(out, head, sizeof head);
     put_bin(out, spec->program);
     put_text(out, spec->function);
+    put_bin(out, spec->files);
     if (spec->kind == GW_SPEC_COMMAND) { /* of these, all that they see is an argument */
         put_bin(out, spec->argv);
         put_bin(out, spec->env);
         put_text(out, spec->cwd);
-        put_bin(out, spec->files);
     }
     if (!GW_PLANTED(121))
         put(out, job->tasks.args[self], job->tasks.args_size[self]);

@@ -42,6 +42,10 @@ void gw_sched_check(const struct gw_sched *sched);
 int gw_sched_query(const struct gw_sched *sched, const char *what, const struct gw_value *arguments,
                    struct gw_value **answer, struct gw_error *error);
 
+/* gw_sched_uses_files tells whether a job names these files that has not ended, or whose client may
+ * still want its results: then they may have to be made again. */
+bool gw_sched_uses_files(const struct gw_sched *sched, struct gw_bin hash);
+
 /* gw_sched_restore applies durable facts, the bytes of COMMIT effects in their order, to a new
  * core; START follows. GW_ECORRUPT where the bytes are not facts. */
 int gw_sched_restore(struct gw_sched *sched, const void *bytes, size_t size);

@@ -116,7 +116,7 @@ static void member_on_exit(uv_process_t *process, int64_t status, int signal)
 static int member_start(struct member *member, struct gw_error *error)
 {
     const struct gw_crew_options *options = &member->crew->options;
-    char slots[16], all[16], parent[16], name[32], log[PATH_MAX];
+    char slots[16], all[16], parent[16], name[32], files[32], log[PATH_MAX];
     uint32_t each = options->slots / options->workers, more = options->slots % options->workers;
     (void)snprintf(slots, sizeof slots, "%u", member->number < more ? each + 1 : each);
     (void)snprintf(all, sizeof all, "%u", options->slots);
@@ -141,6 +141,11 @@ static int member_start(struct member *member, struct gw_error *error)
         (void)snprintf(peers, sizeof peers, "%s", options->peers);
         argv[argc++] = "--peers";
         argv[argc++] = peers;
+    }
+    (void)snprintf(files, sizeof files, "%llu", (unsigned long long)options->files_bytes_max);
+    if (options->files_bytes_max) {
+        argv[argc++] = "--file-cache";
+        argv[argc++] = files;
     }
     if (member->number == 0 && *resources) { /* like the GPUs of this machine */
         argv[argc++] = "--resources";

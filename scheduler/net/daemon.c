@@ -38,7 +38,7 @@ struct daemon {
     const char *resources; /* of the first worker; NULL: none */
     uint32_t workers;
     uint32_t slots;
-    uint64_t idle_stop_s, pure_keep_bytes;
+    uint64_t idle_stop_s, pure_keep_bytes, file_cache_bytes;
     int lifeline_fd;
     int ready_fd;
     bool private_cluster;
@@ -63,17 +63,12 @@ static int parse_number(const char *text, const char *option, uint64_t max, uint
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"dir", required_argument, NULL, 'd'},
-        {"workers", required_argument, NULL, 'w'},
-        {"slots", required_argument, NULL, 's'},
-        {"private", no_argument, NULL, 'p'},
-        {"lifeline", required_argument, NULL, 'l'},
-        {"ready-fd", required_argument, NULL, 'r'},
-        {"idle-stop", required_argument, NULL, 'i'},
-        {"resources", required_argument, NULL, 'R'},
-        {"peers", required_argument, NULL, 'e'},
-        {"pure-keep", required_argument, NULL, 'k'},
-        {NULL, 0, NULL, 0},
+        {"dir", required_argument, NULL, 'd'},        {"workers", required_argument, NULL, 'w'},
+        {"slots", required_argument, NULL, 's'},      {"private", no_argument, NULL, 'p'},
+        {"lifeline", required_argument, NULL, 'l'},   {"ready-fd", required_argument, NULL, 'r'},
+        {"idle-stop", required_argument, NULL, 'i'},  {"resources", required_argument, NULL, 'R'},
+        {"peers", required_argument, NULL, 'e'},      {"pure-keep", required_argument, NULL, 'k'},
+        {"file-cache", required_argument, NULL, 'f'}, {NULL, 0, NULL, 0},
     };
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t workers = 0, slots = cores > 0 ? (uint64_t)cores : 1, lifeline = 0, ready = 0;
@@ -110,6 +105,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             break;
         case 'e':
             daemon->peers = optarg;
+            break;
+        case 'f':
+            rc = parse_number(optarg, "file-cache", UINT64_MAX, &daemon->file_cache_bytes);
             break;
         case 'R':
             daemon->resources = optarg;
@@ -316,6 +314,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
     struct gw_server_options server = {
         .dir = daemon->dir,
         .pure_keep_bytes = daemon->pure_keep_bytes,
+        .files_bytes_max = daemon->file_cache_bytes,
         .on_worker = daemon_on_worker,
         .on_exit = daemon_on_exit,
         .on_job_ids = daemon_on_job_ids,
@@ -341,6 +340,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .slots = daemon->slots,
         .resources = daemon->resources,
         .peers = daemon->peers,
+        .files_bytes_max = daemon->file_cache_bytes,
         .private_cluster = daemon->private_cluster,
         .on_gone = daemon_on_crew_gone,
         .arg = daemon,

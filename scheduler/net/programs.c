@@ -1,8 +1,9 @@
-/* Programs on their way from clients to workers.
+/* Programs, and files of tasks, on their way from clients to workers.
  *
  * A program is ready when every file of its manifest lies, verified, in the blob store. Copies run
  * on libuv's threads; all else on the loop's. A client that asked for a program that another client
- * is sending waits for the same copies. */
+ * is sending waits for the same copies. Programs stay; files that no job names go, those first that
+ * were asked for the longest time ago, when there are too many. */
 #include "scheduler/net/programs.h"
 
 #include "graph/base/array.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROGRAMS_MAX = 4096 };
+enum { PROGRAMS_MAX = 4096, FILES_MAX = 4096, ASKED_MAX = 64 };
 
 struct program {
     uint8_t hash[GW_HASH_BYTES];
@@ -22,6 +23,11 @@ struct program {
     struct gw_bin bytes; /* the manifest as it came; in the arena */
     struct gw_manifest manifest;
     bool ready;
+    bool files;           /* of tasks, not a program */
+    uint64_t bytes_total; /* of its content */
+    uint64_t used;        /* a number that grows: when it was asked for last */
+    uint32_t asked;       /* files asked for, whose copies have not ended */
+    uint64_t asked_peer;
     GW_ARRAY(uint64_t) waiting;   /* clients that want to hear that it is ready */
     GW_ARRAY(uint64_t) announced; /* workers that know it */
 };
@@ -31,6 +37,7 @@ struct gw_programs {
     struct gw_programs_callbacks callbacks;
     struct gw_blobs blobs;
     GW_ARRAY(struct program *) list;
+    uint64_t files_bytes_max, uses;
     uint32_t copies; /* under way */
     bool closed;
 };
@@ -45,15 +52,16 @@ struct copy {
     struct gw_error error;
 };
 
-int gw_programs_open(uv_loop_t *loop, const char *dir,
-                     const struct gw_programs_callbacks *callbacks, struct gw_programs **programs,
-                     struct gw_error *error)
+int gw_programs_open(uv_loop_t *loop, const struct gw_programs_options *options,
+                     struct gw_programs **programs, struct gw_error *error)
 {
     struct gw_programs *opened = calloc(1, sizeof *opened);
     GW_MUST_PTR(opened);
     opened->loop = loop;
-    opened->callbacks = *callbacks;
-    int rc = gw_blobs_init(&opened->blobs, dir, error);
+    opened->callbacks = options->callbacks;
+    opened->files_bytes_max =
+        options->files_bytes_max ? options->files_bytes_max : UINT64_C(4) << 30;
+    int rc = gw_blobs_init(&opened->blobs, options->dir, error);
     if (rc < 0) {
         free(opened);
         return rc;
@@ -94,6 +102,14 @@ static struct program *find(const struct gw_programs *programs, struct gw_bin ha
     return NULL;
 }
 
+static bool program_holds(const struct program *program, const uint8_t hash[GW_HASH_BYTES])
+{
+    for (uint32_t i = 0; i < program->manifest.count; i++)
+        if (memcmp(program->manifest.files[i].hash, hash, GW_HASH_BYTES) == 0)
+            return true;
+    return false;
+}
+
 bool gw_programs_has(const struct gw_programs *programs, struct gw_bin hash)
 {
     const struct program *program = find(programs, hash);
@@ -127,24 +143,18 @@ static void settle(struct gw_programs *programs, struct program *program,
     gw_array_clear(&program->waiting);
 }
 
-/* Asks a client for the files that the store lacks. */
-static void want(struct gw_programs *programs, const struct program *program, uint64_t peer)
+/* Asks a client for files that the store lacks, and for the next ones when these have come: each is
+ * a descriptor, here and there. */
+static void want(struct gw_programs *programs, struct program *program, uint64_t peer)
 {
-    GW_ARRAY(uint8_t) hashes = {0};
-    for (uint32_t i = 0; i < program->manifest.count; i++) {
-        const uint8_t *hash = program->manifest.files[i].hash;
-        if (gw_blobs_has(&programs->blobs, hash))
-            continue;
-        GW_MUST(gw_array_reserve(&hashes, GW_HASH_BYTES));
-        memcpy(hashes.items + hashes.count, hash, GW_HASH_BYTES);
-        hashes.count += GW_HASH_BYTES;
-    }
+    uint8_t hashes[ASKED_MAX * GW_HASH_BYTES];
+    program->asked = gw_manifest_lacks(&program->manifest, &programs->blobs, hashes, ASKED_MAX);
+    program->asked_peer = peer;
     struct gw_message message = {
         .type = GW_MESSAGE_blob_want,
-        .blob_want = {.hashes = {hashes.items, (uint32_t)hashes.count}},
+        .blob_want = {.hashes = {hashes, program->asked * GW_HASH_BYTES}},
     };
     programs->callbacks.send(peer, &message, -1, programs->callbacks.arg);
-    gw_array_deinit(&hashes);
 }
 
 static int program_new(const struct gw_msg_program *message, struct program **program,
@@ -161,7 +171,83 @@ static int program_new(const struct gw_msg_program *message, struct program **pr
         program_free(made);
         return rc;
     }
+    made->files = message->files != 0;
+    for (uint32_t i = 0; i < made->manifest.count; i++)
+        made->bytes_total += made->manifest.files[i].bytes;
     *program = made;
+    return 0;
+}
+
+/* -- Files that are not needed any more ----------------------------------------------------------
+ */
+
+static bool in_others(const struct gw_programs *programs, const struct program *program,
+                      const uint8_t hash[GW_HASH_BYTES])
+{
+    for (size_t i = 0; i < programs->list.count; i++)
+        if (programs->list.items[i] != program && program_holds(programs->list.items[i], hash))
+            return true;
+    return false;
+}
+
+/* Takes it out of the list, with the content that is its alone. */
+static void drop(struct gw_programs *programs, size_t at)
+{
+    struct program *program = programs->list.items[at];
+    for (uint32_t i = 0; i < program->manifest.count; i++) {
+        char path[PATH_MAX];
+        if (in_others(programs, program, program->manifest.files[i].hash))
+            continue;
+        gw_blobs_path(&programs->blobs, program->manifest.files[i].hash, path);
+        (void)unlink(path);
+    }
+    gw_array_remove_swap(&programs->list, at);
+    program_free(program);
+}
+
+/* Makes room for one more bundle of files; false where all others are in use. */
+static bool make_room(struct gw_programs *programs, uint64_t bytes)
+{
+    for (;;) {
+        size_t count = 0, oldest = SIZE_MAX;
+        uint64_t total = bytes;
+        for (size_t i = 0; i < programs->list.count; i++) {
+            const struct program *program = programs->list.items[i];
+            if (!program->files)
+                continue;
+            count++;
+            total += program->bytes_total;
+            if (program->waiting.count || programs->copies ||
+                (oldest != SIZE_MAX && program->used >= programs->list.items[oldest]->used) ||
+                programs->callbacks.used((struct gw_bin){program->hash, GW_HASH_BYTES},
+                                         programs->callbacks.arg))
+                continue;
+            oldest = i;
+        }
+        if (count < FILES_MAX && total <= programs->files_bytes_max)
+            return true;
+        if (oldest == SIZE_MAX)
+            return false;
+        drop(programs, oldest);
+    }
+}
+
+/* Files that this cluster will not keep: said to the client, which goes on. */
+static int check_room(struct gw_programs *programs, const struct program *program,
+                      struct gw_error *error)
+{
+    enum { MIB = 1 << 20 };
+    unsigned long long most = (unsigned long long)(programs->files_bytes_max / MIB);
+    if (program->bytes_total > programs->files_bytes_max)
+        return gw_error_set(error, GW_ELIMIT,
+                            "%llu MiB of files are more than this cluster keeps at once (%llu "
+                            "MiB; gangway up --file-cache)",
+                            (unsigned long long)(program->bytes_total / MIB), most);
+    if (!make_room(programs, program->bytes_total))
+        return gw_error_set(error, GW_ELIMIT,
+                            "the files of other jobs fill what this cluster keeps at once (%llu "
+                            "MiB, %d lists; gangway up --file-cache): wait until jobs have ended",
+                            most, FILES_MAX);
     return 0;
 }
 
@@ -175,13 +261,20 @@ static int on_program(struct gw_programs *programs, uint64_t peer,
 
     struct program *program = find(programs, message->hash);
     if (!program) {
-        if (programs->list.count >= PROGRAMS_MAX)
+        struct gw_error full;
+        if (!message->files && programs->list.count >= PROGRAMS_MAX + FILES_MAX)
             return gw_error_set(error, GW_ELIMIT, "more than %d programs", PROGRAMS_MAX);
         int rc = program_new(message, &program, error);
         if (rc < 0)
             return rc;
+        if (program->files && check_room(programs, program, &full) < 0) {
+            answer_ready(programs, program, peer, &full);
+            program_free(program);
+            return 0;
+        }
         GW_MUST(gw_array_push(&programs->list, program));
     }
+    program->used = ++programs->uses;
     GW_MUST(gw_array_push(&program->waiting, peer));
     settle(programs, program, NULL);
     if (!program->ready)
@@ -189,18 +282,34 @@ static int on_program(struct gw_programs *programs, uint64_t peer,
     return 0;
 }
 
+/* -- Content -------------------------------------------------------------------------------------
+ */
+
 static void on_copy_run(uv_work_t *work)
 {
     struct copy *copy = work->data;
     copy->rc = gw_blobs_put(&copy->programs->blobs, copy->hash, copy->fd, &copy->error);
 }
 
-static bool program_holds(const struct program *program, const uint8_t hash[GW_HASH_BYTES])
+static const char *name_of(const struct program *program, const uint8_t hash[GW_HASH_BYTES])
 {
-    for (uint32_t i = 0; i < program->manifest.count; i++)
-        if (memcmp(program->manifest.files[i].hash, hash, GW_HASH_BYTES) == 0)
-            return true;
-    return false;
+    uint32_t i = 0;
+    while (memcmp(program->manifest.files[i].hash, hash, GW_HASH_BYTES) != 0)
+        i++;
+    return program->manifest.files[i].name;
+}
+
+/* One more of its files has come, or will not. */
+static void copied(struct gw_programs *programs, struct program *program,
+                   const uint8_t hash[GW_HASH_BYTES], const struct gw_error *why)
+{
+    struct gw_error error;
+    program->asked -= program->asked > 0;
+    if (why)
+        gw_error_set(&error, why->code, "%s: %s", name_of(program, hash), why->text);
+    settle(programs, program, why ? &error : NULL);
+    if (!program->ready && program->asked == 0 && program->waiting.count > 0)
+        want(programs, program, program->waiting.items[0]);
 }
 
 static void on_copy_done(uv_work_t *work, int status)
@@ -218,19 +327,37 @@ static void on_copy_done(uv_work_t *work, int status)
     }
     if (copy->rc < 0)
         gw_log_warn("a shipped file was not stored: %s", copy->error.text);
-    for (size_t i = 0; i < programs->list.count; i++)
-        if (!programs->list.items[i]->ready && program_holds(programs->list.items[i], copy->hash))
-            settle(programs, programs->list.items[i], copy->rc < 0 ? &copy->error : NULL);
+    for (size_t i = 0; i < programs->list.count; i++) {
+        struct program *program = programs->list.items[i];
+        if (!program->ready && program_holds(program, copy->hash))
+            copied(programs, program, copy->hash, copy->rc < 0 ? &copy->error : NULL);
+    }
     free(copy);
+}
+
+/* A client has not got what it was asked for. */
+static void has_not(struct gw_programs *programs, const uint8_t hash[GW_HASH_BYTES])
+{
+    struct gw_error error;
+    gw_error_set(&error, GW_ENOENT, "it is not there any more");
+    for (size_t i = 0; i < programs->list.count; i++) {
+        struct program *program = programs->list.items[i];
+        if (!program->ready && program_holds(program, hash))
+            copied(programs, program, hash, &error);
+    }
 }
 
 static int on_blob(struct gw_programs *programs, const struct gw_msg_blob *message, int fd,
                    struct gw_error *error)
 {
-    if (message->hash.size != GW_HASH_BYTES || fd < 0) {
+    if (message->hash.size != GW_HASH_BYTES) {
         if (fd >= 0)
             close(fd);
-        return gw_error_set(error, GW_EPROTO, "blob: without a hash or a descriptor");
+        return gw_error_set(error, GW_EPROTO, "blob: without a hash");
+    }
+    if (fd < 0) {
+        has_not(programs, message->hash.data);
+        return 0;
     }
     struct copy *copy = calloc(1, sizeof *copy);
     GW_MUST_PTR(copy);
@@ -258,6 +385,7 @@ static int on_blob_want(struct gw_programs *programs, uint64_t peer,
         int fd;
         if (gw_blobs_open(&programs->blobs, hashes + at, &fd, &blob.blob.bytes, &why) < 0) {
             gw_log_warn("a worker asks for content that is not here: %s", why.text);
+            programs->callbacks.send(peer, &blob, -1, programs->callbacks.arg);
             continue;
         }
         programs->callbacks.send(peer, &blob, fd, programs->callbacks.arg);
@@ -285,15 +413,26 @@ int gw_programs_on_message(struct gw_programs *programs, uint64_t peer,
 void gw_programs_announce(struct gw_programs *programs, uint64_t peer, struct gw_bin hash)
 {
     struct program *program = find(programs, hash);
+    if (!program && hash.size > 0) { /* files of a job that ended, and runs once more */
+        struct gw_message gone = {
+            .type = GW_MESSAGE_program_ready,
+            .program_ready = {.hash = hash,
+                              .code = GW_ENOENT,
+                              .text = "this cluster keeps them no more: submit the job again"}};
+        programs->callbacks.send(peer, &gone, -1, programs->callbacks.arg);
+    }
     if (!program)
         return; /* a spec without a program: a command */
+    program->used = ++programs->uses;
     for (size_t i = 0; i < program->announced.count; i++)
         if (program->announced.items[i] == peer)
             return;
     GW_MUST(gw_array_push(&program->announced, peer));
     struct gw_message message = {
         .type = GW_MESSAGE_program,
-        .program = {.hash = {program->hash, GW_HASH_BYTES}, .manifest = program->bytes},
+        .program = {.hash = {program->hash, GW_HASH_BYTES},
+                    .manifest = program->bytes,
+                    .files = program->files},
     };
     programs->callbacks.send(peer, &message, -1, programs->callbacks.arg);
 }
@@ -308,5 +447,7 @@ void gw_programs_forget_peer(struct gw_programs *programs, uint64_t peer)
         for (size_t j = program->announced.count; j-- > 0;)
             if (program->announced.items[j] == peer)
                 gw_array_remove_swap(&program->announced, j);
+        if (!program->ready && program->asked_peer == peer && program->waiting.count > 0)
+            want(programs, program, program->waiting.items[0]); /* another one has it, too */
     }
 }

@@ -11,12 +11,19 @@ struct gw_programs;
 /* What programs send; peers are named by their number in the server. fd: borrowed, or -1. */
 struct gw_programs_callbacks {
     void (*send)(uint64_t peer, const struct gw_message *message, int fd, void *arg);
+    /* Tells whether a job that may still run names these files. */
+    bool (*used)(struct gw_bin hash, void *arg);
     void *arg;
 };
 
-int gw_programs_open(uv_loop_t *loop, const char *dir,
-                     const struct gw_programs_callbacks *callbacks, struct gw_programs **programs,
-                     struct gw_error *error);
+struct gw_programs_options {
+    const char *dir;          /* borrowed during the call */
+    uint64_t files_bytes_max; /* of files of tasks, in all; 0: 4 GiB */
+    struct gw_programs_callbacks callbacks;
+};
+
+int gw_programs_open(uv_loop_t *loop, const struct gw_programs_options *options,
+                     struct gw_programs **programs, struct gw_error *error);
 
 /* gw_programs_close forgets everything; content that is being copied is waited for by the loop. */
 void gw_programs_close(struct gw_programs *programs);

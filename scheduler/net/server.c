@@ -200,6 +200,18 @@ static void add_secret(struct gw_server *server, struct connection *connection,
         gw_log_error("cannot derive a key for worker %u", connection->worker);
 }
 
+static bool programs_used(struct gw_bin hash, void *arg)
+{
+    const struct gw_server *server = arg;
+    return gw_sched_uses_files(server->core, hash);
+}
+
+static void announce(struct gw_server *server, uint64_t worker, const struct gw_msg_spec *spec)
+{
+    gw_programs_announce(server->programs, worker, spec->program);
+    gw_programs_announce(server->programs, worker, spec->files);
+}
+
 static void effect_send(struct gw_server *server, const struct gw_effect *effect)
 {
     uint8_t secret[GW_TLS_SECRET_BYTES];
@@ -214,7 +226,7 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
                     gang->first_rank + gang->local - 1, gang->world, connection->pid);
     }
     if (effect->message.type == GW_MESSAGE_spec && connection->role == GW_ROLE_WORKER)
-        gw_programs_announce(server->programs, connection->id, effect->message.spec.program);
+        announce(server, connection->id, &effect->message.spec);
 
     int fds[GW_FRAME_FDS_MAX];
     assert(effect->token_count <= GW_FRAME_FDS_MAX);
@@ -395,6 +407,12 @@ static void close_fds(const int *fds, uint8_t count)
         close(fds[i]);
 }
 
+static bool was_shipped(const struct gw_server *server, const struct gw_msg_spec *spec)
+{
+    return (spec->kind != GW_SPEC_FUNCTION || gw_programs_has(server->programs, spec->program)) &&
+           (spec->files.size == 0 || gw_programs_has(server->programs, spec->files));
+}
+
 static void link_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
                             uint8_t fd_count, void *arg)
 {
@@ -415,10 +433,9 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
             close_fds(fds + 1, (uint8_t)(fd_count - 1));
         rc = gw_programs_on_message(server->programs, connection->id, message,
                                     fd_count > 0 ? fds[0] : -1, &error);
-    } else if (message->type == GW_MESSAGE_spec && message->spec.kind == GW_SPEC_FUNCTION &&
-               !gw_programs_has(server->programs, message->spec.program)) {
+    } else if (message->type == GW_MESSAGE_spec && !was_shipped(server, &message->spec)) {
         close_fds(fds, fd_count);
-        rc = gw_error_set(&error, GW_ENOENT, "spec: its program was not shipped");
+        rc = gw_error_set(&error, GW_ENOENT, "spec: its program or its files were not shipped");
     } else {
         rc = to_core(connection, message, fds, fd_count);
         if (rc < 0)
@@ -532,12 +549,16 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
 
     char programs_dir[PATH_MAX];
     (void)snprintf(programs_dir, sizeof programs_dir, "%s/blobs", options->dir);
-    struct gw_programs_callbacks programs = {programs_send, opened};
+    const struct gw_programs_options programs = {
+        .dir = programs_dir,
+        .files_bytes_max = options->files_bytes_max,
+        .callbacks = {programs_send, programs_used, opened},
+    };
     struct gw_journal_callbacks journal = {server_on_committed, opened};
     int rc = listen_at(opened, options->dir, error);
     if (rc < 0)
         goto fail;
-    rc = gw_programs_open(loop, programs_dir, &programs, &opened->programs, error);
+    rc = gw_programs_open(loop, &programs, &opened->programs, error);
     if (rc < 0) {
         close(opened->listen_fd);
         (void)unlink(opened->path);

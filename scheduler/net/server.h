@@ -14,6 +14,7 @@ struct gw_server;
 struct gw_server_options {
     const char *dir;          /* borrowed during the call; scheduler.sock is made in it */
     uint64_t term;            /* larger than any before in this folder */
+    uint64_t files_bytes_max; /* of files that clients ship; 0: the default */
     uint64_t pure_keep_bytes; /* results of pure tasks that are kept for a while; 0: default */
     uint64_t first_job;       /* above the ids of all jobs before in this folder; 0: 1 */
     /* Called on the loop's thread, each with arg: */

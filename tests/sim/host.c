@@ -37,7 +37,7 @@ static void set_tick(struct sim *sim, struct host *host)
 struct answer {
     struct host *host;
     uint64_t incarnation, number;
-    uint32_t type; /* GW_EVENT_PROGRAM, LEASED or MEASURED */
+    uint32_t type; /* GW_EVENT_PROGRAM, LEASED, MEASURED or FOLDER */
     uint8_t hash[32];
 };
 
@@ -49,7 +49,10 @@ static void on_answer(struct sim *sim, void *arg)
         return;
     struct gw_event event = {.type = answer.type, .number = answer.number};
     uint64_t token;
-    if (answer.type == GW_EVENT_MEASURED) {
+    char text[FOLDER_TEXT];
+    if (answer.type == GW_EVENT_FOLDER) {
+        sim_folder_answer(sim, answer.host, &event, text);
+    } else if (answer.type == GW_EVENT_MEASURED) {
         event.bytes = sim_process_output(sim, answer.host, answer.number);
     } else if (answer.type == GW_EVENT_PROGRAM) {
         event.hash = (struct gw_bin){answer.hash, sizeof answer.hash};
@@ -78,9 +81,10 @@ static void plan_answer(struct sim *sim, struct host *host, const struct gw_effe
     *answer = (struct answer){.host = host,
                               .incarnation = host->incarnation,
                               .number = effect->number,
-                              .type = effect->type == GW_EFFECT_PROGRAM ? GW_EVENT_PROGRAM
-                                      : effect->type == GW_EFFECT_LEASE ? GW_EVENT_LEASED
-                                                                        : GW_EVENT_MEASURED};
+                              .type = effect->type == GW_EFFECT_PROGRAM  ? GW_EVENT_PROGRAM
+                                      : effect->type == GW_EFFECT_LEASE  ? GW_EVENT_LEASED
+                                      : effect->type == GW_EFFECT_FOLDER ? GW_EVENT_FOLDER
+                                                                         : GW_EVENT_MEASURED};
     if (effect->type == GW_EFFECT_PROGRAM)
         memcpy(answer->hash, effect->bytes.data, sizeof answer->hash);
     uint64_t most_ns = answer->type == GW_EVENT_MEASURED ? MS : 5 * MS;
@@ -192,7 +196,11 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
     case GW_EFFECT_PROGRAM:
     case GW_EFFECT_LEASE:
     case GW_EFFECT_MEASURE:
+    case GW_EFFECT_FOLDER:
         plan_answer(sim, host, effect);
+        break;
+    case GW_EFFECT_UNFOLDER:
+        sim_folder_remove(sim, host, effect->number);
         break;
     case GW_EFFECT_LINK:
         sim_nested_link(sim, host, effect);
@@ -346,6 +354,7 @@ static void host_end(struct sim *sim, struct host *host)
     for (size_t i = 0; i < host->tokens.count; i++)
         sim_token_drop(sim, host->tokens.items[i]);
     gw_array_clear(&host->tokens);
+    gw_array_clear(&host->folders);
 }
 
 void sim_host_kill(struct sim *sim, struct host *host)
@@ -374,6 +383,7 @@ void sim_host_free(struct sim *sim, struct host *host)
         sim_packet_free(sim, &host->old.items[i], true);
     gw_array_deinit(&host->old);
     gw_array_deinit(&host->tokens);
+    gw_array_deinit(&host->folders);
     gw_array_deinit(&host->processes);
     gw_array_deinit(&host->effects.list);
     gw_arena_deinit(&host->effects.arena);

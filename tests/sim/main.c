@@ -46,6 +46,7 @@ static const struct {
              "only the first of a worker's tasks of one shape takes its named resources"},
     [141] = {"backoff", "a failed task is tried again at once"},
     [190] = {"story-lies", "the story says of a task that ended well that it was cancelled"},
+    [150] = {"folder-early", "a task starts before its files are there"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
 enum { PLANTED_COUNT = sizeof planted / sizeof *planted };

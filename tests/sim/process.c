@@ -382,6 +382,7 @@ static void begin(struct sim *sim, struct process *process)
     process->epoch++;
     check_start(sim, process);
     check_needs(sim, process);
+    sim_folder_check(sim, process);
     check_backoff(sim, work);
     bool gang = row->rank != GW_RANK_NONE;
     uint32_t at = gang ? sim_gang_of(sim, row)->number : work->started;
@@ -503,6 +504,7 @@ static void take_assign(struct sim *sim, struct process *process,
         struct row row = {.attempt = gw_col64_at(assign->attempt, i),
                           .rank = gw_col32_at(assign->rank, i),
                           .work = sim_work_find(sim, id)};
+        row.folder = sim_folder_take(process, row.attempt);
         uint32_t end = dep + gw_col32_at(assign->dep_count, i);
         while (dep < end) {
             uint32_t rank = gw_col32_at(assign->dep_rank, dep);
@@ -545,6 +547,8 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
     SIM_CHECK(sim, rc == 0, "a message does not decode: %s", error.text);
     if (message.type == GW_MESSAGE_assign)
         take_assign(sim, process, &message.assign, effect);
+    else if (message.type == GW_MESSAGE_task_folder)
+        sim_folder_told(process, &message.task_folder);
     else if (message.type == GW_MESSAGE_gang_go)
         take_go(sim, process, &message.gang_go);
     else if (message.type == GW_MESSAGE_task_taken)
@@ -564,6 +568,7 @@ void sim_process_free(struct sim *sim, struct process *process)
     sim_nested_end(sim, process);
     gw_array_deinit(&process->rows);
     gw_array_deinit(&process->unsaid);
+    gw_array_deinit(&process->folders);
     free(process);
 }
 
@@ -739,6 +744,7 @@ static struct row row_of_command(struct sim *sim, struct host *host,
     SIM_CHECK(sim, known, "a command that runs nothing is started");
     return (struct row){.attempt = place.attempt,
                         .rank = place.rank,
+                        .folder = sim_folder_number(spawn->cwd),
                         .work = sim_work_find(sim, strtoull(spawn->path + 1, NULL, 10))};
 }
 

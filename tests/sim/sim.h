@@ -53,6 +53,8 @@ enum {
     X(ORPHAN, "descendant outlived its process")                                                   \
     X(NO_START, "program did not start")                                                           \
     X(NO_LEASE, "no port for a gang")                                                              \
+    X(FOLDER, "folder made for the files of a task")                                               \
+    X(NO_FOLDER, "no folder for the files of a task")                                              \
     X(LATE_COMMIT, "commit late")                                                                  \
     X(RESTORE, "durable state rebuilt")                                                            \
     X(CANCEL, "task or job cancelled")                                                             \
@@ -146,6 +148,7 @@ struct work {
     char on[48];              /* names of workers or hosts */
     bool prefers;
     uint64_t backoff_ns, progress_ns;
+    bool files;         /* it runs in a folder with some */
     bool talks;         /* writes all the time */
     uint64_t failed_ns; /* when it last failed by itself, and told so on this connection; or 0 */
     const struct conn *failed_conn;
@@ -222,6 +225,11 @@ struct row {
     uint64_t inputs;          /* what it was given, hashed */
     uint64_t takes[DEPS_MAX]; /* attempts before it in its batch that make inputs of it */
     uint32_t take_count;
+    uint64_t folder; /* number; 0: none */
+};
+
+struct told_folder {
+    uint64_t attempt, folder;
 };
 
 struct process {
@@ -244,6 +252,7 @@ struct process {
     } last[CLIENTS_MAX];         /* calls, by client */
     GW_ARRAY(struct row) unsaid; /* calls that ended well, and were not reported yet */
     bool letting_go;
+    GW_ARRAY(struct told_folder) folders; /* of tasks that were not given yet */
     struct work *command;
 };
 
@@ -258,6 +267,7 @@ struct host {
     struct conn *scheduler;
     GW_ARRAY(struct process *) processes;
     GW_ARRAY(uint64_t) tokens;   /* that the core has */
+    GW_ARRAY(uint64_t) folders;  /* numbers of those that are there */
     GW_ARRAY(struct packet) old; /* said to the scheduler, to be said again some time */
     uint32_t licenses, tapes;    /* what it offers */
     char name[16], address[16], worker_name[24];
@@ -410,6 +420,18 @@ void sim_host_connect(struct sim *sim, struct host *host);
 /* sim_host_log answers a log_read, as worker/net does. */
 void sim_host_log(struct sim *sim, struct host *host, const struct gw_message *read);
 void sim_host_free(struct sim *sim, struct host *host);
+
+/* -- folder.c */
+enum { FOLDER_TEXT = 48 };
+/* sim_folder_answer makes the folder that an event tells of, or says why not, in `text`. */
+void sim_folder_answer(struct sim *sim, struct host *host, struct gw_event *event,
+                       char text[static FOLDER_TEXT]);
+void sim_folder_remove(struct sim *sim, struct host *host, uint64_t number);
+uint64_t sim_folder_number(const char *path); /* 0: it is none of these */
+void sim_folder_told(struct process *process, const struct gw_msg_task_folder *message);
+uint64_t sim_folder_take(struct process *process, uint64_t attempt);
+/* sim_folder_check: what a process begins with has its files. */
+void sim_folder_check(struct sim *sim, const struct process *process);
 
 /* -- process.c */
 void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_spawn *spawn);

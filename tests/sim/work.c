@@ -214,6 +214,7 @@ static void shape(struct sim *sim, struct work *work)
     if (sim_chance(sim, 8))
         work->gpus = 1;
     work->collectives = (uint32_t)sim_below(sim, 4);
+    work->files = sim_chance(sim, 12);
     work->run_ns = sim_chance(sim, 50) ? 200000 : sim_below(sim, 60 * MS);
     if (sim_chance(sim, 35) && work->kind == GW_SPEC_FUNCTION)
         work->bytes = 8 + sim_below(sim, sim_chance(sim, 70) ? 100000 : 4000);
@@ -473,7 +474,7 @@ static bool same_spec(const struct work *a, const struct work *b)
            a->wall_ns == b->wall_ns && a->run_ns == b->run_ns && a->licenses == b->licenses &&
            a->tapes == b->tapes && strcmp(a->on, b->on) == 0 && a->prefers == b->prefers &&
            a->backoff_ns == b->backoff_ns && a->progress_ns == b->progress_ns &&
-           a->calls == b->calls;
+           a->calls == b->calls && a->files == b->files;
 }
 
 /* Rows that are alike share a spec: the number of the first such row's. */
@@ -529,6 +530,8 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .backoff_ns = work->backoff_ns,
         .progress_ns = work->progress_ns,
     };
+    if (work->files)
+        message.spec.files = (struct gw_bin){hash, sizeof hash};
     if (work->makes_actor)
         message.spec.actor = GW_ACTOR_NEW;
     else if (work->calls)

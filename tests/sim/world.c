@@ -396,6 +396,9 @@ static void check_liveness(struct sim *sim)
     deadline_ns = sim->now_ns + 300 * SECOND;
     while (gw_sched_idle_since_ns(sim->sched) == UINT64_MAX && next(sim))
         SIM_CHECK(sim, sim->now_ns < deadline_ns, "jobs do not end after all clients left");
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        while (sim->hosts[i].folders.count > 0 && next(sim))
+            SIM_CHECK(sim, sim->now_ns < deadline_ns, "a folder of a task stays on host %u", i);
     size_t kept = sim_published_tokens(sim);
     SIM_CHECK(sim, sim->sched_tokens.count == kept,
               "the scheduler has %zu descriptors, %zu of them of published values",

@@ -89,9 +89,90 @@ static void test_tokens_are_reused_and_closed(void **state)
     close(taken);
 }
 
+static bool keeps_nothing(const uint8_t hash[GW_HASH_BYTES], void *arg)
+{
+    (void)hash;
+    (void)arg;
+    return false;
+}
+
+static bool keeps_one(const uint8_t hash[GW_HASH_BYTES], void *arg)
+{
+    return memcmp(hash, arg, GW_HASH_BYTES) == 0;
+}
+
+static void put_at(const struct gw_blobs *blobs, const char *text, time_t second,
+                   uint8_t hash[GW_HASH_BYTES])
+{
+    const struct timespec times[2] = {{.tv_sec = second}, {.tv_sec = second}};
+    char path[PATH_MAX];
+    int fd = content_fd(text);
+    gw_hash_bytes(text, strlen(text), hash);
+    assert_int_equal(gw_blobs_put(blobs, hash, fd, NULL), 0);
+    close(fd);
+    gw_blobs_path(blobs, hash, path);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void test_trims_what_was_used_first(void **state)
+{
+    char dir[] = "/tmp/gangway-blobs-XXXXXX";
+    uint8_t oldest[GW_HASH_BYTES], old[GW_HASH_BYTES], new[GW_HASH_BYTES];
+    struct gw_blobs blobs;
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(gw_blobs_init(&blobs, dir, NULL), 0);
+    put_at(&blobs, "aaaaaaaaaa", 3, new);
+    put_at(&blobs, "bbbbbbbbbb", 1, oldest);
+    put_at(&blobs, "cccccccccc", 2, old);
+    assert_int_equal(gw_blobs_trim(&blobs, 30, keeps_nothing, NULL), 30);
+    assert_int_equal(gw_blobs_trim(&blobs, 25, keeps_one, oldest), 20); /* pinned: the next goes */
+    assert_true(gw_blobs_has(&blobs, oldest) && gw_blobs_has(&blobs, new));
+    assert_false(gw_blobs_has(&blobs, old));
+    assert_int_equal(gw_blobs_trim(&blobs, 10, keeps_nothing, NULL), 10);
+    assert_true(gw_blobs_has(&blobs, new));
+    assert_int_equal(gw_blobs_trim(&blobs, 0, keeps_one, new), 10); /* more than there may be */
+    remove_tree(dir);
+}
+
+/* Between stores the file itself is shared; what anybody may write to is copied. */
+static void test_takes_the_file_itself(void **state)
+{
+    char dir[] = "/tmp/gangway-blobs-XXXXXX", here[64], there[64], path[PATH_MAX];
+    uint8_t hash[GW_HASH_BYTES], other[GW_HASH_BYTES];
+    struct gw_blobs from, to;
+    struct stat info;
+    uint64_t bytes;
+    int fd;
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(here, sizeof here, "%s/here", dir);
+    (void)snprintf(there, sizeof there, "%s/there", dir);
+    assert_int_equal(gw_blobs_init(&from, here, NULL), 0);
+    assert_int_equal(gw_blobs_init(&to, there, NULL), 0);
+    put_at(&from, "shared", 1, hash);
+    gw_hash_bytes("sharee", 6, other);
+    assert_int_equal(gw_blobs_open(&from, hash, &fd, &bytes, NULL), 0);
+    assert_int_equal(gw_blobs_take(&to, other, fd, NULL), GW_ECORRUPT);
+    assert_false(gw_blobs_has(&to, other));
+    assert_int_equal(gw_blobs_take(&to, hash, fd, NULL), 0);
+    close(fd);
+    gw_blobs_path(&to, hash, path);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_nlink, 2);
+    fd = content_fd("anonymous");
+    gw_hash_bytes("anonymous", 9, hash);
+    assert_int_equal(gw_blobs_take(&to, hash, fd, NULL), 0);
+    close(fd);
+    assert_true(gw_blobs_has(&to, hash));
+    remove_tree(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trims_what_was_used_first),
+        cmocka_unit_test(test_takes_the_file_itself),
         cmocka_unit_test(test_put_verifies_and_opens),
         cmocka_unit_test(test_unwritable_store_is_an_error),
         cmocka_unit_test(test_tokens_are_reused_and_closed),

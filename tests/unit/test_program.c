@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "graph/base/dir.h"
+#include "worker/store/folder.h"
 #include "worker/store/program.h"
 
 #include <fcntl.h>
@@ -62,7 +63,7 @@ static void test_builds(void **state)
         const struct gw_program_build build = {dir, &blobs, &manifest, hash};
         put("an executable", &files[0]);
         put("a library", &files[1]);
-        assert_int_equal(gw_program_lacks(&blobs, &manifest, lacks), 0);
+        assert_int_equal(gw_manifest_lacks(&manifest, &blobs, lacks, 2), 0);
         assert_false(gw_program_find(dir, hash, path));
         assert_int_equal(gw_program_build(&build, path, NULL), 0);
         must_hold(path, "an executable");
@@ -85,11 +86,58 @@ static void test_lacks(void **state)
     struct gw_error error;
     put("another executable", &files[0]);
     memset(files[1].hash, 77, GW_HASH_BYTES);
-    assert_int_equal(gw_program_lacks(&blobs, &manifest, lacks), 1);
+    assert_int_equal(gw_manifest_lacks(&manifest, &blobs, lacks, 2), 1);
     assert_memory_equal(lacks, files[1].hash, GW_HASH_BYTES);
     const struct gw_program_build build = {dir, &blobs, &manifest, program};
     assert_int_equal(gw_program_build(&build, path, &error), GW_ENOENT);
     assert_false(gw_program_find(dir, program, path)); /* nothing half stays */
+}
+
+static void test_lays_private_copies(void **state)
+{
+    struct gw_manifest_file files[] = {{.name = "a/b/data", .mode = 0640},
+                                       {.name = "run.sh", .mode = 0755}};
+    const struct gw_manifest manifest = {files, 2};
+    char folder[PATH_MAX], path[PATH_MAX + 16];
+    struct gw_error error;
+    struct stat info;
+    (void)state;
+    put("data of a task", &files[0]);
+    put("a script", &files[1]);
+    (void)snprintf(folder, sizeof folder, "%s/folder", dir);
+    for (int i = 0; i < 2; i++) { /* the second time after somebody wrote into the first */
+        assert_int_equal(gw_folder_lay(folder, &blobs, &manifest, &error), 0);
+        (void)snprintf(path, sizeof path, "%s/run.sh", folder);
+        must_hold(path, "a script");
+        assert_int_equal(stat(path, &info), 0);
+        assert_int_equal(info.st_mode & 0777, 0755);
+        (void)snprintf(path, sizeof path, "%s/a/b/data", folder);
+        must_hold(path, "data of a task");
+        assert_int_equal(stat(path, &info), 0);
+        assert_int_equal(info.st_mode & 0777, 0640);
+        int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        assert_int_equal(write(fd, "x", 1), 1);
+        close(fd);
+        assert_int_equal(gw_dir_remove(folder, NULL), 0);
+    }
+    memset(files[1].hash, 78, GW_HASH_BYTES);
+    assert_int_equal(gw_folder_lay(folder, &blobs, &manifest, &error), GW_ENOENT);
+    assert_non_null(strstr(error.text, "run.sh"));
+    assert_int_equal(access(folder, F_OK), -1); /* nothing half stays */
+}
+
+static void test_program_names_hold_no_folder(void **state)
+{
+    struct gw_manifest_file files[] = {{.name = "bin/prog"}};
+    const struct gw_manifest manifest = {files, 1};
+    const uint8_t hash[GW_HASH_BYTES] = {99};
+    const struct gw_program_build build = {dir, &blobs, &manifest, hash};
+    char path[PATH_MAX];
+    struct gw_error error;
+    (void)state;
+    put("an executable", &files[0]);
+    assert_int_equal(gw_program_build(&build, path, &error), GW_EINVAL);
+    assert_false(gw_program_find(dir, hash, path));
 }
 
 int main(void)
@@ -97,6 +145,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_builds),
         cmocka_unit_test(test_lacks),
+        cmocka_unit_test(test_lays_private_copies),
+        cmocka_unit_test(test_program_names_hold_no_folder),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -150,12 +150,22 @@ static uint32_t send_inputs(struct gw_node_core *core, struct gw_process *proces
     return sent;
 }
 
+static void send_folders(struct gw_node_core *core, struct gw_process *process,
+                         struct gw_run *const *runs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (runs[i]->folder)
+            gw_core_send(core, process->link, GW_MESSAGE_task_folder)->message.task_folder =
+                (struct gw_msg_task_folder){runs[i]->attempt, gw_core_text(core, runs[i]->folder)};
+}
+
 void gw_batch_send(struct gw_node_core *core, struct gw_process *process,
                    struct gw_run *const *runs, uint32_t count)
 {
     struct sizes sizes = measure(runs, count);
     struct columns c = make_columns(core, &sizes);
     send_specs(core, process, runs, count);
+    send_folders(core, process, runs, count);
     for (uint32_t i = 0; i < count; i++)
         add_row(&c, i, runs[i]);
     uint32_t ahead = send_inputs(core, process, runs[0]->attempt, &c);

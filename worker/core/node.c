@@ -250,6 +250,7 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_map_deinit(&core->processes_by_id);
     gw_map_deinit(&core->neighbours);
     gw_map_deinit(&core->requests);
+    gw_map_deinit(&core->folders);
     gw_array_deinit(&effects.list);
     gw_arena_deinit(&effects.arena);
     for (uint32_t i = 0; i < core->options.gpu_count; i++) {
@@ -714,6 +715,9 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
     case GW_EVENT_MEASURED:
         gw_silence_on_measured(core, event);
         break;
+    case GW_EVENT_FOLDER:
+        gw_folder_on_event(core, event);
+        break;
     case GW_EVENT_SHUTDOWN:
         shut_down(core);
         break;
@@ -777,22 +781,4 @@ bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32
         return false;
     gw_run_place(run, place);
     return true;
-}
-
-void gw_node_output_path(const char *log_dir, const struct gw_node_place *place,
-                         const char *extension, char path[static GW_NODE_PATH_MAX])
-{
-    if (place->rank == GW_RANK_NONE)
-        snprintf(path, GW_NODE_PATH_MAX, "%s/%" PRIu64 "/%" PRIu32 ".%" PRIu64 ".%s", log_dir,
-                 place->job, place->index, place->attempt, extension);
-    else
-        snprintf(path, GW_NODE_PATH_MAX, "%s/%" PRIu64 "/%" PRIu32 ".%" PRIu64 ".%" PRIu32 ".%s",
-                 log_dir, place->job, place->index, place->attempt, place->rank, extension);
-}
-
-void gw_node_capture_path(const char *log_dir, uint64_t incarnation, uint64_t process,
-                          const char *extension, char path[static GW_NODE_PATH_MAX])
-{
-    snprintf(path, GW_NODE_PATH_MAX, "%s/runner.%" PRIu64 ".%" PRIu64 ".%s", log_dir, incarnation,
-             process, extension);
 }

@@ -64,7 +64,7 @@ static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const str
         .path = gw_environment_first(core, argv),
         .argv = argv,
         .env = gw_environment_of_command(core, run),
-        .cwd = run->spec->message.cwd,
+        .cwd = gw_folder_of(run),
         .out = out,
         .err = err,
         .output_bytes_max = run->spec->message.output_bytes_max,

@@ -86,6 +86,7 @@ void gw_run_free(struct gw_node_core *core, struct gw_run *run)
         gw_gang_leave(core, run);
     else
         gw_map_remove(&core->attempts, run->attempt);
+    gw_folder_leave(core, run);
     gw_heir_part(core, run);
     for (uint32_t i = 0; i < run->dep_count; i++)
         if (run->deps[i].object)
@@ -173,6 +174,7 @@ static void skip_row(struct row *row)
 
 static void gather_inputs(struct gw_node_core *core, struct gw_run *run)
 {
+    gw_folder_want(core, run);
     for (uint32_t d = 0; d < run->dep_count; d++) {
         struct gw_run_dep *dep = &run->deps[d];
         if (dep->worker == GW_DEP_HERE) {

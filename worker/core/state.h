@@ -143,8 +143,9 @@ struct gw_run {
     uint64_t job;
     uint32_t index, rank, try_number;
     uint8_t state;
-    bool killing;     /* to be killed as soon as it is its runner's first */
-    bool holds_slots; /* a command's rank that is prepared */
+    bool killing;      /* to be killed as soon as it is its runner's first */
+    bool holds_slots;  /* a command's rank that is prepared */
+    bool wants_folder; /* it is being made */
     uint64_t kill_grace_ns;
     uint64_t load_ns; /* its share of its runner's load */
     uint32_t missing; /* inputs on their way */
@@ -165,6 +166,7 @@ struct gw_run {
     uint32_t batch_deps;  /* inputs that runs before it in that batch make */
     struct gw_runs *list; /* the one it is in */
     struct gw_run *prev, *next;
+    char *folder; /* its own, with its files; NULL: none, or not there yet */
     struct gw_run_end end;
 };
 
@@ -257,6 +259,7 @@ struct gw_node_core {
     uint64_t acked_ns; /* when the last acknowledged heartbeat was sent */
 
     struct gw_map jobs, attempts, gangs, actors, links, processes_by_id, neighbours, requests;
+    struct gw_map folders; /* serial -> struct gw_run that has or wants one */
     GW_ARRAY(struct gw_program *) programs;
     GW_ARRAY(struct gw_pool *) pools;
     GW_ARRAY(struct gw_process *) processes;
@@ -329,6 +332,14 @@ void gw_heir_part(struct gw_node_core *core, struct gw_run *run);
 void gw_heir_unsend(struct gw_node_core *core, struct gw_run *run);
 /* gw_heir_settle gives back what will never get its inputs. */
 void gw_heir_settle(struct gw_node_core *core);
+
+/* -- folder.c: working folders of tasks with files */
+/* gw_folder_want has a new run wait for its folder, where it is to have one; gw_folder_leave lets
+ * go of it. gw_folder_of is where a run is to run. */
+void gw_folder_want(struct gw_node_core *core, struct gw_run *run);
+void gw_folder_on_event(struct gw_node_core *core, const struct gw_event *event);
+void gw_folder_leave(struct gw_node_core *core, struct gw_run *run);
+const char *gw_folder_of(const struct gw_run *run);
 
 /* -- result.c: what runners report */
 int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,

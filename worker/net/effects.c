@@ -146,7 +146,11 @@ void gw_host_carry_out(struct gw_host *host)
             gw_tokens_drop(&host->tokens, effect->tokens[0]);
             break;
         case GW_EFFECT_PROGRAM:
+        case GW_EFFECT_FOLDER:
             break; /* below */
+        case GW_EFFECT_UNFOLDER:
+            gw_cache_unfold(host->cache, effect->number);
+            break;
         case GW_EFFECT_CONNECT:
             gw_host_connect_peer(host, (uint32_t)effect->number, effect->bytes.data);
             break;
@@ -179,4 +183,6 @@ void gw_host_carry_out(struct gw_host *host)
     GW_ARRAY_EACH (&host->effects.list, effect)
         if (effect->type == GW_EFFECT_PROGRAM)
             gw_cache_want(host->cache, effect->bytes);
+        else if (effect->type == GW_EFFECT_FOLDER)
+            gw_cache_fold(host->cache, effect->number, effect->bytes);
 }

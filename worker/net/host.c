@@ -149,6 +149,15 @@ static void cache_on_ready(struct gw_bin hash, int code, const char *text, void 
                             .type = GW_EVENT_PROGRAM, .hash = hash, .code = code, .text = text});
 }
 
+static void cache_on_folder(uint64_t number, int code, const char *text, void *arg)
+{
+    struct gw_host *host = arg;
+    if (code < 0)
+        gw_log_warn("the files of a task cannot be had: %s", text);
+    gw_host_later(host, &(struct gw_event){
+                            .type = GW_EVENT_FOLDER, .number = number, .code = code, .text = text});
+}
+
 /* -- Opening and closing -------------------------------------------------------------------------
  */
 
@@ -232,9 +241,13 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
         host->incarnation = gw_clock_wall_ns() ^ (uint64_t)getpid();
     host->incarnation >>= 1;
     int rc = make_paths(host, error);
-    const struct gw_cache_callbacks cache = {host_tell_scheduler, cache_on_ready, host};
+    const struct gw_cache_options cache = {
+        .dir = options->dir,
+        .files_bytes_max = options->files_bytes_max,
+        .callbacks = {host_tell_scheduler, cache_on_ready, cache_on_folder, host},
+    };
     if (rc == 0)
-        rc = gw_cache_open(loop, options->dir, &cache, &host->cache, error);
+        rc = gw_cache_open(loop, &cache, &host->cache, error);
     if (rc == 0)
         rc = gw_host_listen(host, error);
     if (rc < 0) {

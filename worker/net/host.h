@@ -21,6 +21,7 @@ struct gw_host_options {
     const char *name;
     const char *resources; /* what it offers by name; NULL: nothing */
     const char *peers; /* where others reach it: HOST or HOST:PORT, by TLS; NULL: on this host */
+    uint64_t files_bytes_max; /* of shipped files that no task needs now; 0: the default */
     uint32_t slots;
     uint32_t slots_in_all; /* of this host's workers, which share its cores and memory */
     bool private_cluster;

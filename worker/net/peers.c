@@ -174,6 +174,9 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
     case GW_MESSAGE_program:
         rc = gw_cache_on_program(host->cache, &message->program, &error);
         break;
+    case GW_MESSAGE_program_ready:
+        gw_cache_on_gone(host->cache, &message->program_ready);
+        break;
     case GW_MESSAGE_blob:
         rc = gw_cache_on_blob(host->cache, &message->blob, fd_count ? fds[0] : -1, &error);
         fds++;

@@ -36,8 +36,9 @@ static int usage(void)
     (void)fprintf(
         stderr,
         "gangway worker: wants --dir DIR and --slots N (1 to %d), and may have "
-        "--of M (N or more), --private, --parent PID, --name NAME, --peers "
-        "HOST[:PORT] and --resources NAME=AMOUNT,...; `gangway up` starts it with what it needs\n",
+        "--of M (N or more), --private, --parent PID, --name NAME, --peers HOST[:PORT], "
+        "--file-cache BYTES and --resources NAME=AMOUNT,...; `gangway up` starts it with what it "
+        "needs\n",
         SLOTS_MAX);
     return GW_EINVAL;
 }
@@ -65,19 +66,15 @@ static int check_texts(const struct gw_host_options *options)
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"dir", required_argument, NULL, 'd'},
-        {"slots", required_argument, NULL, 's'},
-        {"of", required_argument, NULL, 'o'},
-        {"name", required_argument, NULL, 'n'},
-        {"peers", required_argument, NULL, 'e'},
-        {"resources", required_argument, NULL, 'R'},
-        {"private", no_argument, NULL, 'p'},
-        {"parent", required_argument, NULL, 'P'},
-        {NULL, 0, NULL, 0},
+        {"dir", required_argument, NULL, 'd'},        {"slots", required_argument, NULL, 's'},
+        {"of", required_argument, NULL, 'o'},         {"name", required_argument, NULL, 'n'},
+        {"peers", required_argument, NULL, 'e'},      {"resources", required_argument, NULL, 'R'},
+        {"private", no_argument, NULL, 'p'},          {"parent", required_argument, NULL, 'P'},
+        {"file-cache", required_argument, NULL, 'f'}, {NULL, 0, NULL, 0},
     };
     const char *dir = NULL;
     unsigned long slots = 0, all = 0;
-    char *end = "", *all_end = "";
+    char *end = "", *all_end = "", *cache_end = "";
     int option;
     optind = 1;
     daemon->options.name = "worker";
@@ -101,6 +98,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 'R':
             daemon->options.resources = optarg;
             break;
+        case 'f':
+            daemon->options.files_bytes_max = strtoull(optarg, &cache_end, 10);
+            break;
         case 'p':
             daemon->options.private_cluster = true;
             break;
@@ -111,8 +111,8 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             return usage();
         }
     }
-    if (!dir || *end || slots < 1 || slots > SLOTS_MAX || *all_end || (all > 0 && all < slots) ||
-        all > UINT32_MAX || optind != argc)
+    if (!dir || *end || slots < 1 || slots > SLOTS_MAX || *all_end || *cache_end ||
+        (all > 0 && all < slots) || all > UINT32_MAX || optind != argc)
         return usage();
     if (check_texts(&daemon->options) < 0)
         return GW_EINVAL;

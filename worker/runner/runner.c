@@ -12,6 +12,7 @@
 #include "graph/wire/frame.h"
 #include "worker/runner/args.h"
 #include "worker/runner/batch.h"
+#include "worker/runner/folder.h"
 #include "worker/runner/function.h"
 #include "worker/runner/outbox.h"
 #include "worker/runner/output.h"
@@ -54,6 +55,7 @@ struct runner {
     struct gw_batch *first, **last;
     GW_ARRAY(int) ahead; /* descriptors of the next assign that came before it */
     struct gw_output output;
+    struct gw_folders folders;
 
     /* the task being executed */
     struct gw_task task;
@@ -233,6 +235,9 @@ static void on_message(struct runner *runner, const struct gw_message *message, 
     case GW_MESSAGE_inputs:
         on_inputs(runner, fds, fd_count);
         taken = fd_count;
+        break;
+    case GW_MESSAGE_task_folder:
+        must(gw_folders_add(&runner->folders, &message->task_folder));
         break;
     case GW_MESSAGE_spec:
         if (gw_specs_add(&runner->specs, &message->spec) < 0)
@@ -694,11 +699,16 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     task->hooks = &runner->hooks;
 
     const struct gw_spec *known = gw_specs_find(&runner->specs, row->job, row->spec);
+    int back = -1;
+    int entered = gw_folders_enter(&runner->folders, row->attempt, &back, &task->error);
     int rc = take_args(batch, row, task);
     if (rc == GW_EAGAIN) { /* the worker knows */
+        gw_folders_leave(back, false);
         gw_task_reset(task);
         return;
     }
+    if (rc == 0)
+        rc = entered;
     if (rc == 0 && (!known || !known->function))
         rc = gw_error_set(&task->error, GW_ENOENT, "this program has no task function %s",
                           known ? known->name : "of that number");
@@ -716,6 +726,7 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
         task->function = spec.function;
         execute(runner, row, &spec);
     }
+    gw_folders_leave(back, task->makes_actor && runner->actor.made);
     gw_task_reset(task);
     await_taken(runner);
 }

@@ -38,19 +38,6 @@ bool gw_program_find(const char *dir, const uint8_t hash[GW_HASH_BYTES], char pa
     return join(path, folder, name);
 }
 
-uint32_t gw_program_lacks(const struct gw_blobs *blobs, const struct gw_manifest *manifest,
-                          uint8_t *hashes)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < manifest->count; i++) {
-        if (gw_blobs_has(blobs, manifest->files[i].hash))
-            continue;
-        memcpy(hashes + (size_t)count * GW_HASH_BYTES, manifest->files[i].hash, GW_HASH_BYTES);
-        count++;
-    }
-    return count;
-}
-
 static int link_file(const struct gw_program_build *build, uint32_t i, const char *to,
                      struct gw_error *error)
 {
@@ -72,6 +59,10 @@ static int fill(const struct gw_program_build *build, const char *folder, struct
         return gw_error_set(error, GW_EINVAL, "%s: too long a path", folder);
     if (mkdir(folder, 0700) < 0 || mkdir(lib, 0700) < 0)
         return gw_error_set(error, GW_EIO, "cannot make %s: %s", lib, strerror(errno));
+    for (uint32_t i = 0; i < build->manifest->count; i++)
+        if (strchr(build->manifest->files[i].name, '/'))
+            return gw_error_set(error, GW_EINVAL, "a file of a program is called %s",
+                                build->manifest->files[i].name);
     int rc = link_file(build, 0, path, error);
     for (uint32_t i = 1; i < build->manifest->count && rc == 0; i++)
         rc = join(path, lib, build->manifest->files[i].name)

@@ -11,11 +11,6 @@
  */
 bool gw_program_find(const char *dir, const uint8_t hash[GW_HASH_BYTES], char path[PATH_MAX]);
 
-/* gw_program_lacks gives the hashes of a manifest's content that the store has not: count x
- * GW_HASH_BYTES in `hashes`, which has room for all of the manifest's. */
-uint32_t gw_program_lacks(const struct gw_blobs *blobs, const struct gw_manifest *manifest,
-                          uint8_t *hashes);
-
 /* gw_program_build makes the folder whole, or not at all; when another worker of this host was
  * faster, its folder is taken. Writes the executable's path. GW_EIO, GW_ENOENT (content that the
  * store lacks) with a text. */

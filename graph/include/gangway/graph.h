@@ -49,7 +49,7 @@ struct gw_task_options {
                                   waits for one that is gone; a name that no worker ever had is
                                   refused (GW_ENOENT) where there are workers */
     const char *annotations;   /* "key=value,...", shown to people; copied */
-    const char *const *files;  /* paths, NULL-terminated: not shipped yet (GW_ENOTSUP) */
+    const char *const *files;  /* "PATH" or "PATH:NAME", NULL-terminated; copied: see below */
     bool workers_prefer;       /* on other workers too, when those in `workers` have no room */
     bool pure;                 /* the same function with the same arguments gives the same result:
                                   computed once for this user and program, as long as somebody
@@ -59,6 +59,19 @@ struct gw_task_options {
                                   Not of detached jobs and ranges, nor of equal arguments over
                                   64 KiB: share one gw_scatter */
 };
+
+/* Files: what `files` names, files or folders with all that is in them, is read when the task is
+ * submitted, and lies in the task's working directory when it starts: a fresh folder that is its
+ * alone (its attempt's, its rank's), and goes with it. There they have the name of their last part
+ * ("data/a.csv" is a.csv), or NAME (a relative path; "." for a folder: what is in it), and their
+ * permission bits. They are the task's own copies: what it writes there nobody else sees, and is
+ * lost; it returns results. A call of an actor runs in its actor's folder. Content is sent to a
+ * cluster and to a worker once, by hash, and kept for a while (gangway up --file-cache). Links are
+ * followed, empty folders left out; at most 4096 files. A missing one is GW_ENOENT; GW_EINVAL: a
+ * NAME that is absolute or holds "..", a folder that links to one around it, a command with a cwd;
+ * GW_EEXIST: two of one name; GW_EAGAIN: written to while it was read; GW_ELIMIT: too many, too
+ * large. A worker that has no room for them fails the task with GW_ESTART. Not with
+ * GANGWAY_INLINE=1 (GW_ENOTSUP). */
 
 /* GW_OPTIONS(.retries = 2) and GW_GANG(.ranks = 4) make options on the spot, good until the end of
  * the call that they stand in. (C++ has the designators from C++20 on, in the order above.) */

@@ -1,0 +1,37 @@
+/* A shipment: the files of a task's options, by content, on their way to the cluster. */
+#ifndef GW_CLIENT_SHIPMENT_H
+#define GW_CLIENT_SHIPMENT_H
+
+#include "client/client.h"
+#include "graph/wire/manifest.h"
+
+struct gw_shipment {
+    uint8_t hash[GW_HASH_BYTES];
+    struct gw_buffer manifest;
+    struct gw_shipment_file {
+        char *name, *path; /* in the folder, and here; owned */
+        uint8_t hash[GW_HASH_BYTES];
+        uint64_t bytes;
+        uint32_t mode;
+    } * files; /* in order of their names */
+    size_t count;
+};
+
+/* gw_shipment_new reads and hashes what "PATH[:NAME]" texts (NULL-terminated) name; folders with
+ * all that is in them. GW_ENOENT, GW_EINVAL (names that lead out of the folder, what is no file, a
+ * folder in itself), GW_EEXIST (two of one name), GW_ELIMIT, GW_EAGAIN (written to meanwhile),
+ * GW_EIO; the text names the file. */
+int gw_shipment_new(const char *const *texts, struct gw_shipment **shipment,
+                    struct gw_error *error);
+void gw_shipment_free(struct gw_shipment *shipment);
+
+/* gw_shipment_open gives a descriptor of the file with this content; GW_ENOENT: there is none. */
+int gw_shipment_open(const struct gw_shipment *shipment, const uint8_t hash[GW_HASH_BYTES], int *fd,
+                     uint64_t *bytes);
+
+/* gw_shipment_send is gw_shipment_new, and sends what the cluster has not; blocks. Gives the hash
+ * by which a spec names them. */
+int gw_shipment_send(struct gw_client *client, const char *const *texts,
+                     uint8_t hash[GW_HASH_BYTES], struct gw_error *error);
+
+#endif

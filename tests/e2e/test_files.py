@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Files shipped with tasks: by content, once, into a folder of the task's own."""
+import os
+import resource
+import signal
+
+import e2e
+
+PROGRAM = os.path.join(e2e.BUILD, "bin", "files")
+KIB, MIB = 1 << 10, 1 << 20
+
+
+class Files(e2e.Case):
+    def cluster(self, *below):
+        return os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", *below)
+
+    def large(self, name, content, bytes_):
+        path = os.path.join(self.dir, name)
+        with open(path, "wb") as f:
+            f.write((content * (bytes_ // len(content) + 1))[:bytes_])
+        return path
+
+    def worker(self):
+        """The process number of the cluster's one worker."""
+        found = [pid for pid in e2e.pids_marked(self.mark)
+                 if e2e.command_of(pid).startswith("gangway worker --dir")]
+        self.assertEqual(len(found), 1)
+        return found[0]
+
+    def no_folders(self):
+        """The folders of tasks go a moment after the tasks."""
+        self.assert_idle()
+        work = self.cluster("work")
+        for pid in os.listdir(work):
+            for name in os.listdir(os.path.join(work, pid)):
+                folder = os.path.join(work, pid, name)
+                for _ in range(1000):
+                    if not os.path.exists(folder):
+                        break
+                    self.gangway("status")
+                self.assertFalse(os.path.exists(folder))
+
+    def test_commands(self):
+        os.makedirs(os.path.join(self.dir, "tree", "deep"))
+        self.write("tree/deep/.leaf", "leaf", 0o640)
+        self.write("in.txt", "one")
+        self.write("run.sh", "#!/bin/sh\ncat in.txt tree/deep/.leaf named; stat -c %a "
+                             "tree/deep/.leaf run.sh; pwd >&2; echo spoilt > in.txt\n", 0o755)
+        shipped = ["--ship", "run.sh", "--ship", "tree/", "--ship", "in.txt",
+                   "--ship", "in.txt:named"]
+        self.up("--slots", "2")
+        folders = set()
+        for _ in range(2):
+            done = self.gangway("submit", *shipped, "--", "./run.sh")
+            self.assertEqual(done.stdout, "oneleafone640\n755\n")
+            folders.add(done.stderr)
+        self.assertEqual(len(folders), 2)
+        done = self.gangway("submit", *shipped, "--array", "0-4", "--", "./run.sh")
+        self.assertEqual(done.stdout.count("oneleafone640"), 5)
+        done = self.gangway("dispatch", "-n", "2", "--ship", "in.txt", "--", "sh", "-c",
+                            "cat in.txt; echo; echo $RANK > in.txt")
+        self.assertEqual(done.stdout.count("one"), 2)
+        done = self.gangway("submit", "--ship", "tree:.", "--", "cat", "deep/.leaf")
+        self.assertEqual(done.stdout, "leaf")
+        self.no_folders()
+
+    def test_functions(self):
+        os.makedirs(os.path.join(self.dir, "tree", "deep"))
+        self.write("tree/deep/leaf", "leaf")
+        self.write("in.txt", "one")
+        self.assertIn("ok", self.run_program(PROGRAM, self.dir).stdout)
+
+    def test_content_is_sent_once(self):
+        self.up("--slots", "1")
+        self.large("first", b"same", 300 * KIB)
+        self.gangway("submit", "--ship", "first", "--", "true")
+        stores = [self.cluster("blobs"), self.cluster("files")]
+        before = [{name: os.stat(os.path.join(store, name)).st_ino for name in os.listdir(store)}
+                  for store in stores]
+        self.assertEqual([len(names) for names in before], [1, 1])
+        self.large("second", b"same", 300 * KIB)
+        self.gangway("submit", "--ship", "second:third", "--ship", "first", "--", "cmp", "first",
+                     "third")
+        after = [{name: os.stat(os.path.join(store, name)).st_ino for name in os.listdir(store)}
+                 for store in stores]
+        self.assertEqual(before, after)
+
+    def test_stores_are_bounded(self):
+        self.up("--slots", "1", "--file-cache", "1M")
+        for letter in b"abcdef":
+            name = chr(letter)
+            self.large(name, bytes([letter]), 400 * KIB)
+            done = self.gangway("submit", "--ship", name, "--", "head", "-c", "3", name)
+            self.assertEqual(done.stdout, 3 * name)
+        for store in (self.cluster("blobs"), self.cluster("files")):
+            sizes = [os.stat(os.path.join(store, name)).st_size for name in os.listdir(store)]
+            self.assertLessEqual(sum(sizes), MIB)
+            self.assertGreaterEqual(sum(sizes), 800 * KIB)  # and no more went than had to
+        self.large("large", b"l", 2 * MIB)
+        said = self.gangway("submit", "--ship", "large", "--", "true", rc=1).stderr
+        self.assertIn("2 MiB of files are more than this cluster keeps at once", said)
+        held = self.fifo("held")
+        jobs = [self.gangway("submit", "-d", "--ship", name, "--", "cat", held).stdout.strip()
+                for name in "ab"]
+        said = self.gangway("submit", "--ship", "c", "--", "true", rc=1).stderr
+        self.assertIn("the files of other jobs fill what this cluster keeps", said)
+        for job in jobs:
+            with open(held, "w", encoding="utf-8"):
+                pass
+            self.gangway("wait", job)
+        self.gangway("submit", "--ship", "c", "--", "true")
+
+    def test_disk_full_fails_the_task_alone(self):
+        self.up("--slots", "2")
+        self.large("large", b"l", MIB)
+        held = self.fifo("held")
+        other = self.gangway("submit", "-d", "--", "cat", held).stdout.strip()
+        worker = self.worker()
+        before = resource.prlimit(worker, resource.RLIMIT_FSIZE)
+        resource.prlimit(worker, resource.RLIMIT_FSIZE, (512 * KIB, before[1]))
+        said = self.gangway("submit", "--ship", "large", "--", "true", rc=1).stderr
+        self.assertIn("its files: cannot write large: File too large", said)
+        self.assertEqual(self.gangway("submit", "--", "echo", "well").stdout, "well\n")
+        resource.prlimit(worker, resource.RLIMIT_FSIZE, before)
+        self.gangway("submit", "--ship", "large", "--", "cat", "large")
+        with open(held, "w", encoding="utf-8"):
+            pass
+        self.gangway("wait", other)
+        self.no_folders()
+
+    def test_worker_dies(self):
+        """What runs then runs again with its files; the folders of the dead go."""
+        self.up("--slots", "1")
+        self.write("in.txt", "one")
+        here, held = self.fifo("here"), self.fifo("held")
+        job = self.gangway("submit", "-d", "--ship", "in.txt", "--", "sh", "-c",
+                           f"cat in.txt > {here}; echo spoilt > in.txt; cat {held}").stdout.strip()
+        self.assertEqual(self.read_fifo(here), "one")
+        worker = self.worker()
+        os.kill(worker, signal.SIGKILL)
+        self.assertEqual(self.read_fifo(here), "one")
+        self.assertNotIn(str(worker), os.listdir(self.cluster("work")))
+        with open(held, "w", encoding="utf-8"):
+            pass
+        self.gangway("wait", job)
+        self.no_folders()
+
+    def test_wrong_input(self):
+        self.write("in.txt", "one")
+        os.makedirs(os.path.join(self.dir, "empty"))
+        os.makedirs(os.path.join(self.dir, "loop", "a"))
+        os.symlink("..", os.path.join(self.dir, "loop", "a", "up"))
+        self.fifo("pipe")
+        wrong = {
+            ("no",): "cannot ship no: No such file",
+            ("in.txt:../x",): "a name is a path below the task's folder",
+            ("in.txt:/x",): "a name is a path below the task's folder",
+            ("in.txt", "empty", "in.txt"): "both be called in.txt",
+            ("in.txt:a", "in.txt:a/b"): "needs a folder",
+            ("loop",): "loop/a/up: it is a link to a folder that it lies in",
+            ("pipe",): "neither a file nor a folder",
+            ("empty",): "there is no file in empty",
+            ("in.txt:.",): "only a folder can be called",
+            ("..",): "PATH:NAME gives it one",
+        }
+        for names, text in wrong.items():
+            shipped = [word for name in names for word in ("--ship", name)]
+            said = self.gangway("submit", *shipped, "--", "true", rc=2).stderr
+            self.assertIn(text, said)
+        said = self.gangway("submit", "--ship", "in.txt", "-C", "/", "--", "true", rc=2).stderr
+        self.assertIn("runs in a folder of its own, not in /", said)
+
+
+if __name__ == "__main__":
+    e2e.main()

@@ -1,0 +1,79 @@
+/* Folders of tasks with files, as a host has them: made a moment after they were asked for, or not,
+ * and removed when nothing runs in them any more. */
+#include "tests/sim/sim.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static bool is_there(const struct host *host, uint64_t number)
+{
+    for (size_t i = 0; i < host->folders.count; i++)
+        if (host->folders.items[i] == number)
+            return true;
+    return false;
+}
+
+void sim_folder_answer(struct sim *sim, struct host *host, struct gw_event *event,
+                       char text[static FOLDER_TEXT])
+{
+    event->text = text;
+    if (!sim->healed && sim_chance(sim, 3)) {
+        sim_fault(sim, FAULT_NO_FOLDER);
+        sim->some_did_not_start = true;
+        event->code = GW_EIO;
+        (void)snprintf(text, FOLDER_TEXT, "no space left");
+        return;
+    }
+    sim_fault(sim, FAULT_FOLDER);
+    (void)snprintf(text, FOLDER_TEXT, "/work/%" PRIu64, event->number);
+    GW_MUST(gw_array_push(&host->folders, event->number));
+}
+
+void sim_folder_remove(struct sim *sim, struct host *host, uint64_t number)
+{
+    SIM_CHECK(sim, is_there(host, number), "host %u has no folder %" PRIu64 " to remove",
+              host->number, number);
+    for (size_t i = 0; i < host->processes.count; i++) {
+        const struct process *process = host->processes.items[i];
+        SIM_CHECK(sim,
+                  !process->alive || !process->executing || !process->rows.count ||
+                      process->rows.items[0].folder != number,
+                  "the folder of task %" PRIu64 " goes while it runs",
+                  process->rows.items[0].work->id);
+    }
+    for (size_t i = 0; i < host->folders.count; i++)
+        if (host->folders.items[i] == number)
+            gw_array_remove_swap(&host->folders, i--);
+}
+
+uint64_t sim_folder_number(const char *path)
+{
+    return strncmp(path, "/work/", 6) == 0 ? strtoull(path + 6, NULL, 10) : 0;
+}
+
+void sim_folder_told(struct process *process, const struct gw_msg_task_folder *message)
+{
+    struct told_folder told = {message->attempt, sim_folder_number(message->path)};
+    GW_MUST(gw_array_push(&process->folders, told));
+}
+
+uint64_t sim_folder_take(struct process *process, uint64_t attempt)
+{
+    for (size_t i = 0; i < process->folders.count; i++) {
+        struct told_folder told = process->folders.items[i];
+        if (told.attempt != attempt)
+            continue;
+        gw_array_remove_swap(&process->folders, i);
+        return told.folder;
+    }
+    return 0;
+}
+
+void sim_folder_check(struct sim *sim, const struct process *process)
+{
+    const struct row *row = &process->rows.items[0];
+    SIM_CHECK(sim, !row->work->files || is_there(process->host, row->folder),
+              "task %" PRIu64 " starts without its files", row->work->id);
+    SIM_CHECK(sim, row->work->files || !row->folder, "task %" PRIu64 " has a folder for no files",
+              row->work->id);
+}

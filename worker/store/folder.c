@@ -1,0 +1,112 @@
+/* Laying files into working folders.
+ *
+ * Copies and no hard links: permission bits do not keep a task from writing into a file that is its
+ * own, and links would carry that into the store and to every task that has the same file. */
+#include "worker/store/folder.h"
+
+#include "graph/base/dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Makes the folders that a name leads through. */
+static int make_parents(const char *folder, const char *name, struct gw_error *error)
+{
+    char path[PATH_MAX];
+    for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
+        int length = snprintf(path, sizeof path, "%s/%.*s", folder, (int)(slash - name), name);
+        if (length >= (int)sizeof path)
+            return gw_error_set(error, GW_EIO, "%s: too long a path", name);
+        if (mkdir(path, 0700) < 0 && errno != EEXIST)
+            return gw_error_set(error, GW_EIO, "cannot make %s: %s", path, strerror(errno));
+    }
+    return 0;
+}
+
+/* All of it, in the kernel where that is possible. */
+static int copy(int from, int to)
+{
+    char chunk[64 * 1024];
+    if (ioctl(to, FICLONE, from) == 0)
+        return 0;
+    ssize_t got;
+    while ((got = copy_file_range(from, NULL, to, NULL, 1 << 30, 0)) > 0)
+        ;
+    if (got == 0)
+        return 0;
+    if (errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+        return -1;
+    while ((got = read(from, chunk, sizeof chunk)) != 0) {
+        if (got < 0 && errno != EINTR)
+            return -1;
+        for (ssize_t done = 0, put; done < got; done += put)
+            if ((put = write(to, chunk + done, (size_t)(got - done))) < 0) {
+                if (errno != EINTR)
+                    return -1;
+                put = 0;
+            }
+    }
+    return 0;
+}
+
+static int lay_file(const char *folder, const struct gw_blobs *blobs,
+                    const struct gw_manifest_file *file, struct gw_error *error)
+{
+    char path[PATH_MAX];
+    uint64_t bytes;
+    int from, to = -1;
+    if (snprintf(path, sizeof path, "%s/%s", folder, file->name) >= (int)sizeof path)
+        return gw_error_set(error, GW_EIO, "%s: too long a path", file->name);
+    int rc = gw_blobs_open(blobs, file->hash, &from, &bytes, error);
+    if (rc < 0)
+        return gw_error_prefix(error, "%s", file->name);
+    if ((rc = make_parents(folder, file->name, error)) < 0)
+        goto out;
+    to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (to < 0 || copy(from, to) < 0 || fchmod(to, file->mode & 0777) < 0)
+        rc = gw_error_set(error, GW_EIO, "cannot write %s: %s", file->name, strerror(errno));
+    (void)futimens(from, NULL); /* used now: it goes later than what was not */
+out:
+    close(from);
+    if (to >= 0 && close(to) < 0 && rc == 0)
+        rc = gw_error_set(error, GW_EIO, "cannot write %s: %s", file->name, strerror(errno));
+    return rc;
+}
+
+int gw_folder_lay(const char *path, const struct gw_blobs *blobs,
+                  const struct gw_manifest *manifest, struct gw_error *error)
+{
+    if (mkdir(path, 0700) < 0)
+        return gw_error_set(error, GW_EIO, "cannot make %s: %s", path, strerror(errno));
+    int rc = 0;
+    for (uint32_t i = 0; i < manifest->count && rc == 0; i++)
+        rc = lay_file(path, blobs, &manifest->files[i], error);
+    if (rc < 0)
+        (void)gw_dir_remove(path, NULL);
+    return rc;
+}
+
+void gw_folder_sweep(const char *dir)
+{
+    DIR *listing = opendir(dir);
+    char path[PATH_MAX];
+    for (const struct dirent *entry; listing && (entry = readdir(listing));) {
+        char *end;
+        long pid = strtol(entry->d_name, &end, 10);
+        if (pid <= 0 || *end || (pid != getpid() && (kill((pid_t)pid, 0) == 0 || errno != ESRCH)))
+            continue;
+        if (snprintf(path, sizeof path, "%s/%s", dir, entry->d_name) < (int)sizeof path)
+            (void)gw_dir_remove(path, NULL);
+    }
+    if (listing)
+        closedir(listing);
+}
