@@ -4,8 +4,8 @@
 
 #include "scheduler/core/state.h"
 
-/* An id: 16 bits of the term, 26 of the place's generation, 22 of the place in the table. */
-enum { GW_ATTEMPT_SLOT_BITS = 22, GW_ATTEMPT_GENERATION_BITS = 26 };
+/* An id: 16 bits of the term, 24 of the place's generation, 24 of the place in the table. */
+enum { GW_ATTEMPT_SLOT_BITS = 24, GW_ATTEMPT_GENERATION_BITS = 24 };
 
 /* gw_sched_attempt_next is the id that the next attempt will have. */
 uint64_t gw_sched_attempt_next(struct gw_sched *sched);

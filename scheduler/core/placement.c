@@ -38,6 +38,8 @@ uint32_t gw_sched_window(const struct gw_sched *sched, const struct gw_spec *spe
         return 1; /* a worker runs what is queued wherever it has a slot: each needs its own */
     uint64_t window = GW_WINDOW_TARGET_NS / (spec->mean_ns + 1);
     uint64_t most = sched->options.window ? sched->options.window : GW_WINDOW_MAX;
+    if (most > GW_WINDOWS_MAX / (sched->slots + 1u))
+        most = GW_WINDOWS_MAX / (sched->slots + 1u);
     window = window > most ? most : window;
     window = window > spec->samples + 1u ? spec->samples + 1u : window;
     return window < 1 ? 1 : (uint32_t)window;

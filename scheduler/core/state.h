@@ -31,6 +31,8 @@ enum {
     GW_FLUSH_BYTES = 640 << 10,     /* a batch that is larger leaves at once */
     GW_ROW_INLINE_MAX = 1 << 20,    /* of one task's inline inputs; others are fetched */
     GW_WINDOW_MAX = 1024,           /* tasks a slot, the running one included */
+    GW_WINDOWS_MAX = 1 << 20,       /* tasks of all windows together, but for one a slot */
+    GW_SLOTS_MAX = 1 << 22,         /* of all workers: attempts have names for four times that */
     GW_UNCHARGED_MAX = 100,         /* attempts of a task that nobody is charged for */
     GW_PURE_KEEP_MAX = 10000,       /* results of pure tasks that are kept for who asks next */
     GW_HISTORY_JOBS_MAX = 10000,    /* ended jobs that stay listed */

@@ -113,6 +113,7 @@ int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *wo
 {
     struct gw_value *gpus;
     if (worker->state != GW_WORKER_GREETED || registration->slots > SLOTS_MAX ||
+        registration->slots > GW_SLOTS_MAX - sched->slots ||
         registration->attempt_rank.count != registration->attempt.count ||
         registration->object_index.count != registration->object_job.count ||
         registration->object_rank.count != registration->object_job.count ||

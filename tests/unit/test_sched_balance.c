@@ -87,11 +87,34 @@ static void what_is_soon_done_is_left_alone(void **state)
     free_world(w);
 }
 
+/* All windows together have a limit: with a million slots elsewhere, none has more than one task.
+ */
+static void windows_shrink_where_slots_are_many(void **state)
+{
+    uint64_t attempts[TASKS];
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    for (int i = 1; i <= 16; i++)
+        add_worker(w, i, 65536, "elsewhere");
+    send_spec(w, (struct gw_msg_spec){.key = 1, .workers = "a"});
+    submit(w, (struct chunk){1, TASKS, GW_SUBMIT_LAST, false, 0});
+    uint32_t known = take_assigned(w, attempts, 0);
+    assert_int_equal(known, 1);
+    for (uint32_t ended = 0; ended < TASKS - 1; ended++) {
+        finish_after(w, 0, attempts[ended], 1000);
+        known = take_assigned(w, attempts, known);
+        assert_int_equal(known, ended + 2);
+    }
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_idle_worker_gets_half_of_what_queues),
         cmocka_unit_test(what_is_soon_done_is_left_alone),
+        cmocka_unit_test(windows_shrink_where_slots_are_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
