@@ -178,9 +178,23 @@ static int pipe_above_stdio(int fds[2])
     return fds[0] < 0 || fds[1] < 0 ? -1 : 0;
 }
 
+enum { NUMBER_TEXT = 24 };
+
+/* An option with a number, written into `text`; 0: none. */
+static void add_number(const char **argv, int *argc, const char *option, uint64_t number,
+                       char text[NUMBER_TEXT])
+{
+    if (number == 0)
+        return;
+    snprintf(text, NUMBER_TEXT, "%llu", (unsigned long long)number);
+    argv[(*argc)++] = option;
+    argv[(*argc)++] = text;
+}
+
 static int launch_start(struct launch *launch, struct gw_error *error)
 {
-    char binary[PATH_MAX], slots[16], workers[16], idle[24], ready[16], lifeline[16];
+    char binary[PATH_MAX], slots[16], workers[16], ready[16], lifeline[16];
+    char idle[NUMBER_TEXT], file_cache[NUMBER_TEXT], pure_keep[NUMBER_TEXT];
     int ready_pipe[2] = {-1, -1}, life_pipe[2] = {-1, -1};
     int rc = gw_cluster_find_binary(binary, error);
     if (rc < 0)
@@ -195,12 +209,6 @@ static int launch_start(struct launch *launch, struct gw_error *error)
     snprintf(workers, sizeof workers, "%u", worker_count);
     snprintf(ready, sizeof ready, "%d", ready_pipe[1]);
     snprintf(lifeline, sizeof lifeline, "%d", life_pipe[0]);
-    snprintf(idle, sizeof idle, "%llu", (unsigned long long)launch->options.idle_stop_s);
-
-    char pure_keep[32];
-    snprintf(pure_keep, sizeof pure_keep, "%llu",
-             (unsigned long long)launch->options.pure_keep_bytes);
-
     const char *argv[40] = {binary, "scheduler", "--dir", launch->dir,  "--slots",
                             slots,  "--workers", workers, "--ready-fd", ready};
     int argc = 10;
@@ -209,21 +217,9 @@ static int launch_start(struct launch *launch, struct gw_error *error)
         argv[argc++] = "--lifeline";
         argv[argc++] = lifeline;
     }
-    if (launch->options.idle_stop_s > 0) {
-        argv[argc++] = "--idle-stop";
-        argv[argc++] = idle;
-    }
-    char file_cache[32];
-    snprintf(file_cache, sizeof file_cache, "%llu",
-             (unsigned long long)launch->options.file_cache_bytes);
-    if (launch->options.file_cache_bytes > 0) {
-        argv[argc++] = "--file-cache";
-        argv[argc++] = file_cache;
-    }
-    if (launch->options.pure_keep_bytes > 0) {
-        argv[argc++] = "--pure-keep";
-        argv[argc++] = pure_keep;
-    }
+    add_number(argv, &argc, "--idle-stop", launch->options.idle_stop_s, idle);
+    add_number(argv, &argc, "--file-cache", launch->options.file_cache_bytes, file_cache);
+    add_number(argv, &argc, "--pure-keep", launch->options.pure_keep_bytes, pure_keep);
     if (launch->options.peers && *launch->options.peers) {
         argv[argc++] = "--peers";
         argv[argc++] = launch->options.peers;
