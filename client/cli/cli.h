@@ -35,6 +35,7 @@ int gw_cli_logs(int argc, char **argv);
 int gw_cli_wait(int argc, char **argv);
 int gw_cli_cancel(int argc, char **argv);
 int gw_cli_explain(int argc, char **argv);
+int gw_cli_graph(int argc, char **argv);
 int gw_cli_story(int argc, char **argv);
 int gw_cli_tasks(int argc, char **argv);
 int gw_cli_actor(int argc, char **argv);

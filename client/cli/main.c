@@ -21,6 +21,7 @@ const struct gw_cli_command gw_cli_commands[] = {
     {"cancel", "end jobs", gw_cli_cancel},
     {"explain", "why a job waits, or what it does", gw_cli_explain},
     {"story", "what became of a task, fact by fact", gw_cli_story},
+    {"graph", "a job's graph, for a terminal or for Graphviz", gw_cli_graph},
     {"actor", "actors: list, kill", gw_cli_actor},
     {"data", "results under names: list, get, publish, rm, where", gw_cli_data},
     {"sync", "semaphores, locks, events, variables, queues: list, delete", gw_cli_sync},

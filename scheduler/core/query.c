@@ -8,6 +8,7 @@
 #include "scheduler/core/annotation.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/outline.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/story.h"
@@ -381,6 +382,15 @@ static uint32_t first_waiting(const struct gw_job *job)
     return 0;
 }
 
+/* How many nodes of a graph somebody wants to look at. */
+static uint32_t nodes_wanted(const struct gw_value *arguments)
+{
+    int64_t limit = GW_OUTLINE_NODES;
+    if (gw_value_find(arguments, "limit"))
+        (void)gw_value_get_i64(gw_value_find(arguments, "limit"), &limit, NULL);
+    return limit < 1 ? 1 : limit > GW_OUTLINE_NODES_MAX ? GW_OUTLINE_NODES_MAX : (uint32_t)limit;
+}
+
 int gw_sched_query(const struct gw_sched *sched, const char *what, const struct gw_value *arguments,
                    struct gw_value **answer, struct gw_error *error)
 {
@@ -413,8 +423,8 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
     }
     bool one = strcmp(what, "job") == 0, tasks = strcmp(what, "tasks") == 0;
     bool attempts = strcmp(what, "attempts") == 0, who_has = strcmp(what, "who_has") == 0;
-    bool story = strcmp(what, "story") == 0;
-    if (!one && !tasks && !attempts && !who_has && !story && strcmp(what, "explain") != 0)
+    bool story = strcmp(what, "story") == 0, graph = strcmp(what, "graph") == 0;
+    if (!one && !tasks && !attempts && !who_has && !story && !graph && strcmp(what, "explain") != 0)
         return gw_error_set(error, GW_EINVAL, "there is no query \"%s\"", what);
     struct gw_job *job = NULL;
     int64_t row = -1;
@@ -426,6 +436,8 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
         (void)gw_value_get_str(gw_value_find(arguments, "state"), &state, NULL);
     if (one) {
         *answer = describe_job(sched, job);
+    } else if (graph) {
+        *answer = gw_sched_outline_query(sched, job, nodes_wanted(arguments));
     } else if (story) {
         *answer = gw_sched_story_query(sched, job, row);
     } else if (tasks) {

@@ -2,7 +2,9 @@
 """What became of tasks, from a shell: `gangway story`, and what `explain` says of ends."""
 import json
 import os
-import signal
+import re
+import shutil
+import subprocess
 
 import e2e
 
@@ -77,18 +79,6 @@ class Story(e2e.Case):
         self.assertEqual(self.gangway_json("jobs")[0]["exit_code"], 130)
         self.assertEqual(self.gangway_json("tasks", "1")[0]["exit_code"], 130)
 
-    def test_no_worker_left(self):
-        self.up("--slots", "1")
-        workers = [pid for pid in e2e.pids_marked(self.mark) if " worker " in e2e.command_of(pid)]
-        self.assertEqual(len(workers), 1)
-        os.kill(workers[0], signal.SIGKILL)
-        self.gangway("submit", "-d", "--", "true")
-        for _ in range(1000):  # it is noticed a moment later
-            said = self.gangway("explain", "1").stdout
-            if "no worker is left" in said:
-                break
-        self.assertRegex(said, r"no worker is left: worker 1 on .* was lost: .*, [0-9.]+ s ago")
-
     def test_gang(self):
         self.up("--slots", "2")
         self.gangway("dispatch", "-d", "-n", "2", "--name", "pair", "--", "sh", "-c",
@@ -109,6 +99,50 @@ class Story(e2e.Case):
         self.assertEqual(done, [0])
         self.assert_told("1/2", "submitted", "placed", "attempt ended", "failed")
         self.assertIn("many (task 2): failed", self.gangway("story", "1").stdout)
+
+    def test_graph(self):
+        self.up("--slots", "1")
+        tasks = [{"name": f"load-{i}", "argv": ["true"]} for i in range(6)]
+        tasks += [{"name": f"train-{i}", "argv": ["sh", "-c", f"exit {int(i == 2)}"],
+                   "after": [f"load-{i}"]} for i in range(6)]
+        tasks += [{"name": 'the "best" one', "argv": ["true"],
+                   "after": [f"train-{i}" for i in range(6)]}]
+        self.gangway("submit", "-d", "--name", "web", "--from-json",
+                     self.write("graph.json", json.dumps(tasks)))
+        self.gangway("wait", "1", rc=1)
+        shown = self.gangway("graph", "1").stdout
+        self.assertIn("web (job 1): 13 tasks, 12 edges\n", shown)
+        self.assertIn("    train-2: failed; after load-2\n", shown)
+        shown = self.gangway("graph", "1", "--limit", "3").stdout
+        self.assertEqual(shown, "web (job 1): 13 tasks, 12 edges\n"
+                         "  load-* (6 tasks): 6 done\n"
+                         "    train-* (6 tasks): 1 failed, 5 done; after load-*\n"
+                         "      the \"best\" one: failed; after train-*\n")
+        graph = self.gangway_json("graph", "1", "--limit", "4")
+        self.assertEqual(sorted(graph["edges"]), [[0, 1, 6], [1, 2, 6]])
+        self.gangway("graph", "7", rc=2)
+        for limit in ("200", "3"):
+            dot = self.gangway("graph", "1", "--dot", "--limit", limit).stdout
+            self.assert_dot(dot)
+            self.assertEqual(dot.count("->"), 12 if limit == "200" else 2)
+        dot = self.gangway("graph", "1", "--dot").stdout
+        self.assertIn(r'label="the \"best\" one\nfailed"', dot)
+
+    def assert_dot(self, text):
+        """Graphviz, or, where there is none, a look at its lines says that it is one."""
+        if shutil.which("dot"):
+            done = subprocess.run(["dot", "-Tplain"], input=text, capture_output=True, text=True,
+                                  timeout=e2e.TIMEOUT_S, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("\nnode n0 ", done.stdout)
+        quoted = r'"(?:[^"\\]|\\.)*"'
+        value = rf"(?:{quoted}|[\w.]+)"
+        given = rf"\[(?:\w+={value}(?:, )?)+\]"
+        line = re.compile(rf"  (?:\w+={value}|(?:node|edge|n\d+|n\d+ -> n\d+)(?: {given})?);")
+        lines = text.splitlines()
+        self.assertEqual((lines[0], lines[-1]), ("digraph gangway {", "}"))
+        for each in lines[1:-1]:
+            self.assertRegex(each, rf"^(?:{line.pattern})$")
 
     def test_wrong_input(self):
         self.up("--slots", "1")

@@ -106,6 +106,20 @@ static void retries(void **state)
     free_world(w);
 }
 
+static void explained(struct world *w, int64_t job, int64_t index, const char *wanted)
+{
+    const char *text;
+    struct gw_value *arguments = gw_dict(), *answer;
+    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(job)), 0);
+    assert_int_equal(gw_dict_set(arguments, "index", gw_i64(index)), 0);
+    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
+    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
+    if (!strstr(text, wanted))
+        fail_msg("%s", text);
+    gw_value_unref(answer);
+    gw_value_unref(arguments);
+}
+
 static void losses(void **state)
 {
     (void)state;
@@ -118,6 +132,7 @@ static void losses(void **state)
          (const char *[]){"comes after 1 task: f (task 0)", "ready", "most of its inputs (1.0 MiB)",
                           NULL});
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
+    explained(w, 1, 0, "no worker is left: worker 1 on h was lost: its connection closed, 0.0 s");
     told(w, 1, 0,
          (const char *[]){"done", "lost with worker 1", "runs again: its result is needed", NULL});
     told(w, 1, 1,
