@@ -1,0 +1,119 @@
+/* A chain of five tasks with large results, whose worker is killed when it has run.
+ * `lineage all|tail COUNTS GO`: says "computed", waits until somebody writes into the fifo GO, gets
+ * the last result and checks it. Each task appends its number to the file COUNTS. all: only the
+ * last result is held, and all of it lies at worker-1. tail: that of the third one is held, too,
+ * and lies at worker-2. Prints "ok". */
+#include <fcntl.h>
+#include <gangway/gangway.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEPTH = 5, BYTES = 64 << 10 };
+
+static struct gw_error error;
+static struct gw_client *client;
+
+#define CHECK(x)                                                                                   \
+    do {                                                                                           \
+        if (!(x)) {                                                                                \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* (number, counts, what the one before made): adds its number to every byte. */
+static int link_of_chain(struct gw_task *task)
+{
+    static uint8_t made[BYTES];
+    const void *before = NULL;
+    const char *path;
+    char line[32];
+    size_t bytes = 0;
+    int64_t number;
+    if (gw_task_arg_i64(task, 0, &number) < 0 || gw_task_arg_str(task, 1, &path) < 0 ||
+        (number > 1 && gw_task_arg_bytes(task, 2, &before, &bytes) < 0))
+        return GW_EINVAL;
+    if (number > 1 && bytes != BYTES)
+        return gw_task_fail(task, GW_EINVAL, "%zu bytes", bytes);
+    for (size_t i = 0; i < BYTES; i++)
+        made[i] = (uint8_t)((before ? ((const uint8_t *)before)[i] : 0) + number);
+    int length = snprintf(line, sizeof line, "%lld\n", (long long)number);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd < 0 || write(fd, line, (size_t)length) != length)
+        return gw_task_fail(task, GW_EIO, "cannot count");
+    close(fd);
+    return gw_task_return(task, gw_bytes(made, BYTES));
+}
+GW_TASK(link_of_chain);
+
+static void chain(const char *counts, uint32_t at_second, struct gw_future **futures)
+{
+    struct gw_graph *graph = gw_graph_new();
+    gw_node nodes[DEPTH];
+    for (uint32_t i = 0; i < DEPTH; i++) {
+        const struct gw_task_options options = {.workers = i < at_second ? "worker-2" : "worker-1",
+                                                .workers_prefer = true};
+        nodes[i] = i == 0 ? gw_call(graph, link_of_chain, &options, gw_i64(1), gw_str(counts))
+                          : gw_call(graph, link_of_chain, &options, gw_i64(i + 1), gw_str(counts),
+                                    gw_ref(nodes[i - 1]));
+    }
+    const gw_node wanted[] = {nodes[DEPTH - 1], nodes[DEPTH / 2]};
+    CHECK(gw_client_submit_many(client, graph, NULL, wanted, at_second ? 2 : 1, futures, &error) ==
+          0);
+    gw_graph_free(graph);
+}
+
+static void must_lie_at(const struct gw_future *future, const char *name)
+{
+    struct gw_value *holders, *workers;
+    int64_t holder, id;
+    const char *found = NULL;
+    CHECK(gw_who_has(future, &holders, &error) == 0 && gw_value_count(holders) == 1);
+    CHECK(gw_value_get_i64(gw_value_find(gw_value_at(holders, 0), "worker"), &holder, &error) == 0);
+    CHECK(gw_client_query(client, "workers", NULL, &workers, &error) == 0);
+    for (size_t i = 0; i < gw_value_count(workers); i++) {
+        struct gw_value *worker = gw_value_at(workers, i);
+        CHECK(gw_value_get_i64(gw_value_find(worker, "id"), &id, &error) == 0);
+        if (id == holder)
+            CHECK(gw_value_get_str(gw_value_find(worker, "name"), &found, &error) == 0);
+    }
+    CHECK(found && strcmp(found, name) == 0);
+    gw_value_unref(holders);
+    gw_value_unref(workers);
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    if (argc != 4)
+        return 2;
+    struct gw_future *futures[2] = {NULL, NULL};
+    struct gw_value *value;
+    const void *data;
+    size_t bytes;
+    char byte;
+    bool tail = strcmp(argv[1], "tail") == 0;
+    CHECK(gw_client_open(NULL, &client, &error) == 0);
+    chain(argv[2], tail ? DEPTH / 2 + 1 : 0, futures);
+    CHECK(gw_future_wait(futures[0], UINT64_MAX) == 0);
+    CHECK(gw_future_state(futures[0]) == GW_DONE);
+    must_lie_at(futures[0], "worker-1");
+    printf("computed\n");
+    fflush(stdout);
+    int fd = open(argv[3], O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && read(fd, &byte, 1) == 1);
+    close(fd);
+
+    CHECK(gw_future_get(futures[0], 0, &value, &error) == 0);
+    CHECK(gw_value_get_bytes(value, &data, &bytes, &error) == 0 && bytes == BYTES);
+    for (size_t i = 0; i < bytes; i++)
+        CHECK(((const uint8_t *)data)[i] == 1 + 2 + 3 + 4 + 5);
+    gw_value_unref(value);
+    gw_future_release(futures[0]);
+    gw_future_release(futures[1]);
+    gw_client_close(client);
+    printf("ok\n");
+    return 0;
+}
