@@ -79,16 +79,42 @@ static void doom(struct gw_sched *sched, struct gw_row row, struct gw_row cause)
     gw_sched_announce_task(sched, row.job, row.index);
 }
 
-/* The inputs of a task that were let go, in a job of which nothing can be run again. */
-static void doom_unrecoverable(struct gw_sched *sched, struct gw_row row, struct gw_row input)
+/* Who gave a value away, and that it is for them to hold it: nothing makes it again. */
+static void say_scattered(const struct gw_job *job, char text[static 400])
 {
-    char label[128], text[GW_ERROR_TEXT_MAX];
+    const struct gw_session *session = job->session;
+    (void)snprintf(text, 400,
+                   "the value that %s%s scattered as job %llu was given up: hold its future for "
+                   "as long as results made of it may have to be made again, or scatter it again",
+                   session ? "client " : "",
+                   session ? session->remote->name : "a client that has left",
+                   (unsigned long long)job->id);
+}
+
+/* The inputs of a task that were let go, in a job of which nothing can be run again, or that
+ * nothing makes. edge: of the task. */
+static void doom_unrecoverable(struct gw_sched *sched, struct gw_row row, uint32_t edge)
+{
+    char label[128], text[GW_ERROR_TEXT_MAX], input_text[400], loss[200] = "";
+    const struct gw_tasks *tasks = &row.job->tasks;
+    struct gw_row input;
+    bool known = gw_sched_dep(sched, row.job, edge, &input);
+    uint64_t id = known ? input.job->id : tasks->dep_job ? tasks->dep_job[edge] : 0;
+    const struct gw_spec *spec = known && input.job->specs.count
+                                     ? &input.job->specs.items[input.job->tasks.spec[input.index]]
+                                     : NULL;
     gw_sched_task_label(row.job, row.index, label, sizeof label);
-    (void)snprintf(text, sizeof text,
-                   "%s (task %u of job %llu): the result of task %u of job %llu, which it needs "
-                   "again, was released and cannot be made again",
-                   label, row.index, (unsigned long long)row.job->id, input.index,
-                   input.job ? (unsigned long long)input.job->id : 0);
+    if (spec && spec->message.kind == GW_SPEC_VALUE)
+        say_scattered(input.job, input_text);
+    else
+        (void)snprintf(input_text, sizeof input_text,
+                       "the result of task %u of job %llu, which it needs again, was released and "
+                       "cannot be made again",
+                       input.index, (unsigned long long)id);
+    if (sched->lost_worker[0] && sched->lost_worker_ns == sched->now_ns)
+        (void)snprintf(loss, sizeof loss, "%.160s; ", sched->lost_worker);
+    (void)snprintf(text, sizeof text, "%s (task %u of job %llu): %s%s", label, row.index,
+                   (unsigned long long)row.job->id, loss, input_text);
     GW_FACT(sched, task_ended, .at = row.job, .job = row.job->id, .index = row.index,
             .state = GW_TASK_FAILED, .code = GW_ELOST, .text = text);
     gw_sched_announce_task(sched, row.job, row.index);
@@ -110,7 +136,7 @@ static bool doom_if_needed(struct gw_sched *sched, struct gw_row row)
             return true;
         }
         if (state == GW_TASK_RELEASED && data) {
-            doom_unrecoverable(sched, row, dep);
+            doom_unrecoverable(sched, row, e);
             return true;
         }
     }

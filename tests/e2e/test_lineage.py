@@ -41,6 +41,9 @@ class Lineage(e2e.Case):
     def test_down_to_what_is_left(self):
         self.assertEqual(self.runs("tail"), [1, 1, 1, 2, 2])
 
+    def test_scattered_value_that_was_given_up(self):
+        self.assertEqual(self.runs("value"), [0, 1, 0, 0, 0])
+
 
 if __name__ == "__main__":
     e2e.main()

@@ -111,7 +111,9 @@ GW_API int gw_map(struct gw_client *client, const struct gw_map_call *call,
                   struct gw_future **futures, struct gw_error *error);
 
 /* gw_scatter puts a value (borrowed) into the cluster once, for many tasks of graphs to take by
- * gw_ref_future; releasing the future frees it. gw_gather gets `count` futures' values (rank 0's),
+ * gw_ref_future; releasing the future frees it. A result made of it that is lost with its worker is
+ * made again as long as that future is held; else it is GW_ELOST, with a text that names the value,
+ * who scattered it, and the worker. gw_gather gets `count` futures' values (rank 0's),
  * blocks, large ones 128 a round trip; values: room for count, each to be unref'd; on the first
  * error none are given. */
 GW_API int gw_scatter(struct gw_client *client, const struct gw_value *value,

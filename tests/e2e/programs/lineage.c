@@ -1,8 +1,9 @@
 /* A chain of five tasks with large results, whose worker is killed when it has run.
- * `lineage all|tail COUNTS GO`: says "computed", waits until somebody writes into the fifo GO, gets
- * the last result and checks it. Each task appends its number to the file COUNTS. all: only the
- * last result is held, and all of it lies at worker-1. tail: that of the third one is held, too,
- * and lies at worker-2. Prints "ok". */
+ * `lineage all|tail|value COUNTS GO`: says "computed", waits until somebody writes into the fifo
+ * GO, gets the last result and checks it. Each task appends its number to the file COUNTS. all:
+ * only the last result is held, and all of it lies at worker-1. tail: that of the third one is
+ * held, too, and lies at worker-2. value: instead of a chain, one task that takes a scattered
+ * value, which is given up. Prints "ok". */
 #include <fcntl.h>
 #include <gangway/gangway.h>
 #include <stdio.h>
@@ -84,6 +85,44 @@ static void must_lie_at(const struct gw_future *future, const char *name)
     gw_value_unref(workers);
 }
 
+/* Returns when the worker was killed. */
+static void say_computed(const char *go)
+{
+    char byte;
+    printf("computed\n");
+    fflush(stdout);
+    int fd = open(go, O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && read(fd, &byte, 1) == 1);
+    close(fd);
+}
+
+/* What is made of a scattered value that was given up cannot be made again: it says so. */
+static void say_what_is_lost(const char *counts, const char *go)
+{
+    static uint8_t zeros[BYTES];
+    const struct gw_task_options options = {.workers = "worker-1", .workers_prefer = true};
+    struct gw_value *value = gw_bytes(zeros, BYTES);
+    struct gw_future *given, *made;
+    char wanted[64];
+    struct gw_graph *graph = gw_graph_new();
+    CHECK(gw_scatter(client, value, &given, &error) == 0);
+    gw_node node = gw_call(graph, link_of_chain, &options, gw_i64(2), gw_str(counts),
+                           gw_ref_future(graph, given));
+    CHECK(gw_client_submit(client, graph, node, &made, &error) == 0);
+    (void)snprintf(wanted, sizeof wanted, "scattered as job %llu was given up",
+                   (unsigned long long)gw_future_job(given));
+    gw_future_release(given);
+    CHECK(gw_future_wait(made, UINT64_MAX) == 0);
+    must_lie_at(made, "worker-1");
+    say_computed(go);
+    CHECK(gw_future_get(made, 0, &value, &error) == GW_ELOST);
+    CHECK(strstr(error.text, "client lineage") && strstr(error.text, wanted));
+    CHECK(strstr(error.text, " was lost: ") && strstr(error.text, "scatter it again"));
+    gw_future_release(made);
+    gw_graph_free(graph);
+    gw_value_unref(value);
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
@@ -93,19 +132,19 @@ int main(int argc, char **argv)
     struct gw_value *value;
     const void *data;
     size_t bytes;
-    char byte;
     bool tail = strcmp(argv[1], "tail") == 0;
     CHECK(gw_client_open(NULL, &client, &error) == 0);
+    if (strcmp(argv[1], "value") == 0) {
+        say_what_is_lost(argv[2], argv[3]);
+        gw_client_close(client);
+        printf("ok\n");
+        return 0;
+    }
     chain(argv[2], tail ? DEPTH / 2 + 1 : 0, futures);
     CHECK(gw_future_wait(futures[0], UINT64_MAX) == 0);
     CHECK(gw_future_state(futures[0]) == GW_DONE);
     must_lie_at(futures[0], "worker-1");
-    printf("computed\n");
-    fflush(stdout);
-    int fd = open(argv[3], O_RDONLY | O_CLOEXEC);
-    CHECK(fd >= 0 && read(fd, &byte, 1) == 1);
-    close(fd);
-
+    say_computed(argv[3]);
     CHECK(gw_future_get(futures[0], 0, &value, &error) == 0);
     CHECK(gw_value_get_bytes(value, &data, &bytes, &error) == 0 && bytes == BYTES);
     for (size_t i = 0; i < bytes; i++)
