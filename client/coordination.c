@@ -99,41 +99,52 @@ int gw_semaphore_open(struct gw_client *client, const char *name, uint32_t count
                 NULL, error);
 }
 
-static int lease(struct gw_client *client, const char *name, struct question question,
-                 struct gw_error *error)
+int gw_semaphore_acquire_fenced(struct gw_client *client, const char *name, uint64_t timeout_ns,
+                                uint64_t *fence, struct gw_error *error)
 {
-    question.name = name;
-    return tell(client, &question, NULL, error);
+    return tell(client,
+                &(struct question){.kind = GW_SYNC_SEMAPHORE,
+                                   .verb = GW_SYNC_ACQUIRE,
+                                   .name = name,
+                                   .timeout_ns = timeout_ns},
+                fence, error);
 }
 
 int gw_semaphore_acquire(struct gw_client *client, const char *name, uint64_t timeout_ns,
                          struct gw_error *error)
 {
-    return lease(client, name,
-                 (struct question){
-                     .kind = GW_SYNC_SEMAPHORE, .verb = GW_SYNC_ACQUIRE, .timeout_ns = timeout_ns},
-                 error);
+    return gw_semaphore_acquire_fenced(client, name, timeout_ns, NULL, error);
 }
 
 int gw_semaphore_release(struct gw_client *client, const char *name, struct gw_error *error)
 {
-    return lease(client, name,
-                 (struct question){.kind = GW_SYNC_SEMAPHORE, .verb = GW_SYNC_RELEASE}, error);
+    return tell(
+        client,
+        &(struct question){.kind = GW_SYNC_SEMAPHORE, .verb = GW_SYNC_RELEASE, .name = name}, NULL,
+        error);
+}
+
+int gw_lock_acquire_fenced(struct gw_client *client, const char *name, uint64_t timeout_ns,
+                           uint64_t *fence, struct gw_error *error)
+{
+    return tell(
+        client,
+        &(struct question){
+            .kind = GW_SYNC_LOCK, .verb = GW_SYNC_ACQUIRE, .name = name, .timeout_ns = timeout_ns},
+        fence, error);
 }
 
 int gw_lock_acquire(struct gw_client *client, const char *name, uint64_t timeout_ns,
                     struct gw_error *error)
 {
-    return lease(
-        client, name,
-        (struct question){.kind = GW_SYNC_LOCK, .verb = GW_SYNC_ACQUIRE, .timeout_ns = timeout_ns},
-        error);
+    return gw_lock_acquire_fenced(client, name, timeout_ns, NULL, error);
 }
 
 int gw_lock_release(struct gw_client *client, const char *name, struct gw_error *error)
 {
-    return lease(client, name, (struct question){.kind = GW_SYNC_LOCK, .verb = GW_SYNC_RELEASE},
-                 error);
+    return tell(client,
+                &(struct question){.kind = GW_SYNC_LOCK, .verb = GW_SYNC_RELEASE, .name = name},
+                NULL, error);
 }
 
 /* -- Events --------------------------------------------------------------------------------------

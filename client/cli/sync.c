@@ -6,13 +6,10 @@
 static int run_list(int argc, char **argv)
 {
     static const struct gw_column columns[] = {
-        {"kind", "KIND", GW_CELL_TEXT},
-        {"name", "NAME", GW_CELL_TEXT},
-        {"state", "STATE", GW_CELL_TEXT},
-        {"bytes", "SIZE", GW_CELL_SIZE},
-        {"waiting", "WAIT", GW_CELL_NUMBER},
-        {"holder", "HELD BY", GW_CELL_TEXT},
-        {0},
+        {"kind", "KIND", GW_CELL_TEXT},      {"name", "NAME", GW_CELL_TEXT},
+        {"state", "STATE", GW_CELL_TEXT},    {"bytes", "SIZE", GW_CELL_SIZE},
+        {"waiting", "WAIT", GW_CELL_NUMBER}, {"fence", "FENCE", GW_CELL_NUMBER},
+        {"holder", "HELD BY", GW_CELL_TEXT}, {0},
     };
     const struct gw_listing listing = {
         .command = "sync list",

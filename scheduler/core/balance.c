@@ -4,7 +4,8 @@
  * ready, it gets half of what queues in a lane: the worker there is asked to give back what no
  * process has yet (GW_KILL_TAKE_BACK), and those tasks are ready again when it did. What it does
  * not give back it runs; either way the attempt ends, and the recall with it. There are never more
- * recalls under way of a shape than it takes to feed the free slots. */
+ * recalls under way of a shape than it takes to feed the free slots. A lane that had nothing to
+ * give is not walked again before something of it came or ended. */
 #include "scheduler/core/balance.h"
 
 #include "scheduler/core/object.h"
@@ -40,6 +41,14 @@ void gw_sched_recall_over(struct gw_lane *lane)
     lane->shape->blocked = false; /* what comes back finds the slot that it was recalled for */
 }
 
+void gw_sched_apply_queued_turned(struct gw_sched *sched, const struct gw_fact_queued_turned *fact)
+{
+    struct gw_lane *lane = fact->shape->queued;
+    (void)sched;
+    lane->barren = lane->barren || fact->barren;
+    fact->shape->queued = lane->queued_next;
+}
+
 static void add_bytes(struct gw_sched *sched, uint32_t at, void *arg)
 {
     const struct gw_object *object = &sched->objects.items[at];
@@ -57,10 +66,11 @@ static uint64_t fetch_ns(struct gw_sched *sched, const struct gw_attempt *attemp
     return bytes;
 }
 
-/* Asks back the youngest half of what queues in a lane. */
-static void recall(struct gw_sched *sched, struct gw_lane *lane)
+/* Asks back the youngest half of what queues in a lane; false: nothing. */
+static bool recall(struct gw_sched *sched, const struct gw_lane *lane)
 {
     struct gw_worker *worker = lane->worker;
+    uint32_t before = lane->recalled;
     uint32_t queued = lane->attempts - lane->debits - lane->recalled, wanted = (queued + 1) / 2;
     uint64_t wait_ns = 0;
     for (uint32_t slot = worker->last; slot != GW_NONE && wanted > 0;) {
@@ -71,7 +81,7 @@ static void recall(struct gw_sched *sched, struct gw_lane *lane)
             job->tasks.state[attempt->index] == GW_TASK_PLACED) { /* handed ones follow theirs */
             wait_ns = queued * job->specs.items[job->tasks.spec[attempt->index]].mean_ns;
             if (wait_ns < RECALL_WORTH_NS)
-                return;
+                break;
             wanted--;
             if (fetch_ns(sched, attempt) < wait_ns) {
                 GW_FACT(sched, attempt_recalled, .slot = slot);
@@ -82,6 +92,7 @@ static void recall(struct gw_sched *sched, struct gw_lane *lane)
         }
         slot = prev;
     }
+    return lane->recalled > before;
 }
 
 void gw_sched_balance(struct gw_sched *sched)
@@ -96,10 +107,11 @@ void gw_sched_balance(struct gw_sched *sched)
         const struct gw_worker *idle = gw_sched_most_free(sched, shape);
         for (int tries = 0; idle && tries < LANES_MAX && shape->recalled < sched->slots_free;
              tries++) {
-            struct gw_lane *lane = shape->queued;
-            shape->queued = lane->queued_next;
-            if (lane->worker != idle && lane->attempts > lane->debits + lane->recalled)
-                recall(sched, lane);
+            const struct gw_lane *lane = shape->queued;
+            bool may = lane->worker != idle && !lane->barren &&
+                       lane->attempts > lane->debits + lane->recalled;
+            bool barren = may && !recall(sched, lane);
+            GW_FACT(sched, queued_turned, .shape = shape, .barren = barren);
         }
     }
 }

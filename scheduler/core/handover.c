@@ -184,6 +184,7 @@ void gw_sched_handover_complete(struct gw_sched *sched, struct gw_job *job, uint
     struct gw_attempt *attempt = &sched->attempts.items[slot];
     assert(attempt->handed);
     attempt->handed = false;
+    attempt->lane->barren = false;
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
     gw_sched_inputs_fetch(sched, job, row, attempt->worker);
 }

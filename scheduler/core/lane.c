@@ -172,10 +172,10 @@ static void queued_update(struct gw_lane *lane)
     }
 }
 
-void gw_sched_lane_rotate(struct gw_shape *shape)
+void gw_sched_apply_room_turned(struct gw_sched *sched, const struct gw_fact_room_turned *fact)
 {
-    if (shape->room)
-        shape->room = shape->room->next;
+    (void)sched;
+    fact->shape->room = fact->shape->room->next;
 }
 
 uint32_t gw_sched_lane_room(const struct gw_lane *lane, uint32_t window)
@@ -189,6 +189,7 @@ void gw_sched_lane_enter(struct gw_sched *sched, struct gw_lane *lane,
                          const struct gw_attempt *attempt, bool prefetched)
 {
     lane->attempts++;
+    lane->barren = false;
     lane->shape->attempts++;
     assert(prefetched || (lane->worker->slots_free >= debit_slots(lane) &&
                           lane->worker->memory_free >= lane->shape->memory_bytes));
@@ -206,6 +207,7 @@ void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
 {
     assert(lane->attempts > 0 && lane->shape->attempts > 0);
     lane->attempts--;
+    lane->barren = false;
     lane->shape->attempts--;
     if (attempt->is_long)
         lane->longs--;

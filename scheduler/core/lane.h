@@ -28,9 +28,6 @@ void gw_sched_lane_reclaim(struct gw_sched *sched, struct gw_lane *lane);
 /* gw_sched_lane_room is how many more tasks may queue in a lane, `window` to a slot. */
 uint32_t gw_sched_lane_room(const struct gw_lane *lane, uint32_t window);
 
-/* gw_sched_lane_rotate moves the first lane of the shape's ring behind the others. */
-void gw_sched_lane_rotate(struct gw_shape *shape);
-
 /* gw_sched_worker_link and gw_sched_worker_unlink put a ready worker among those with as many free
  * slots, and take it out. */
 void gw_sched_worker_link(struct gw_sched *sched, struct gw_worker *worker);

@@ -116,8 +116,8 @@ static struct gw_worker *free_worker(struct gw_sched *sched, const struct choice
 }
 
 /* A worker where a short task may queue: one that holds inputs, else the next in the ring. */
-static struct gw_worker *lane_worker(const struct choice *choice, struct gw_shape *shape,
-                                     uint32_t window)
+static struct gw_worker *lane_worker(struct gw_sched *sched, const struct choice *choice,
+                                     struct gw_shape *shape, uint32_t window)
 {
     struct gw_worker *best = NULL;
     for (uint32_t i = 0; i < choice->count; i++) {
@@ -132,7 +132,7 @@ static struct gw_worker *lane_worker(const struct choice *choice, struct gw_shap
         struct gw_lane *lane = shape->room;
         if (gw_sched_lane_room(lane, window) > 0)
             return lane->worker;
-        gw_sched_lane_rotate(shape);
+        GW_FACT(sched, room_turned, .shape = shape);
     }
     return NULL;
 }
@@ -185,7 +185,7 @@ static bool place_task(struct gw_sched *sched, struct gw_queue *queue, bool may_
     bool prefetched = false;
     struct gw_worker *worker = free_worker(sched, &choice);
     if (!worker && may_queue && window > 1) {
-        worker = lane_worker(&choice, shape, window);
+        worker = lane_worker(sched, &choice, shape, window);
         prefetched = true;
     }
     if (!worker)
@@ -202,7 +202,7 @@ static bool place_task(struct gw_sched *sched, struct gw_queue *queue, bool may_
             .attempt = attempt, .prefetched = prefetched, .is_long = window == 1, .why = why,
             .near_bytes = near_bytes);
     if (prefetched && shape->room && shape->room->worker == worker)
-        gw_sched_lane_rotate(shape);
+        GW_FACT(sched, room_turned, .shape = shape);
     gw_sched_send_assign(sched, slot);
     return true;
 }

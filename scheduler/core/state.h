@@ -390,9 +390,10 @@ struct gw_lane {
     uint32_t longs; /* attempts that hold a debit of their own and let nobody queue behind them */
     uint32_t
         blocked; /* of the longs: they wait for others, and the slots of their debits are lent */
-    uint32_t may_run;            /* while its worker is lost: attempts that may have been running */
-    uint32_t recalled;           /* attempts that were asked back */
-    struct gw_lane *prev, *next; /* shape->room; NULL: not in it */
+    uint32_t may_run;  /* while its worker is lost: attempts that may have been running */
+    uint32_t recalled; /* attempts that were asked back */
+    bool barren;       /* nothing of it was worth asking back; none has come or ended since */
+    struct gw_lane *prev, *next;               /* shape->room; NULL: not in it */
     struct gw_lane *queued_prev, *queued_next; /* shape->queued, likewise */
 };
 
@@ -644,6 +645,7 @@ struct gw_sched {
     struct gw_sync *first_sync, *last_sync;
     struct gw_map sync_names;                         /* uid -> how many */
     GW_ARRAY(struct gw_sync_waiter *) sync_deadlines; /* a heap */
+    uint64_t fence;                                   /* of the latest lease */
     uint64_t sync_bytes;
     struct gw_strmap published; /* "uid/name" -> struct gw_share * */
     struct gw_map pures;        /* digest.low -> struct gw_pure * */

@@ -448,6 +448,8 @@ struct gw_value *gw_sync_query(const struct gw_sched *sched)
         if (gw_value_count(holders))
             set(dict, "holder", gw_value_ref(gw_value_at(holders, 0)));
         set(dict, "holders", holders);
+        if (sync->held > 0)
+            set(dict, "fence", gw_i64((int64_t)sync->fence));
         set(dict, "waiting", gw_i64((int64_t)sync->waiters[0].count + sync->waiters[1].count));
         set(dict, "bytes", gw_i64((int64_t)sync->bytes));
         GW_MUST(gw_list_push(list, dict));

@@ -40,6 +40,7 @@ struct gw_sync_lease {
     struct gw_sync *sync;
     struct gw_session *session;
     uint32_t count;
+    uint64_t fence; /* of its latest grant */
     struct gw_sync_lease *prev, *next;
     struct gw_sync_lease *session_prev, *session_next;
 };
@@ -58,6 +59,7 @@ struct gw_sync {
     uint32_t count; /* semaphore: leases; queue: values at most */
     uint32_t held;
     struct gw_sync_lease *leases;
+    uint64_t fence;                      /* of the latest lease */
     bool set;                            /* event */
     bool closed;                         /* queue */
     uint64_t version;                    /* variable; 0: no value */

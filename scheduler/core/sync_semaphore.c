@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+enum { FENCE_TERM_SHIFT = 40 };
+
 static struct gw_sync_lease *lease_of(const struct gw_sync *sync, const struct gw_session *session)
 {
     for (struct gw_sync_lease *lease = session->sync_leases; lease; lease = lease->session_next)
@@ -15,10 +17,11 @@ static struct gw_sync_lease *lease_of(const struct gw_sync *sync, const struct g
 void gw_sched_apply_sync_leased(struct gw_sched *sched, const struct gw_fact_sync_leased *fact)
 {
     struct gw_sync_lease *lease = lease_of(fact->sync, fact->session);
-    (void)sched;
+    sched->fence = fact->sync->fence = fact->fence;
     fact->sync->held++;
     if (lease) {
         lease->count++;
+        lease->fence = fact->fence;
         return;
     }
     lease = calloc(1, sizeof *lease);
@@ -26,6 +29,7 @@ void gw_sched_apply_sync_leased(struct gw_sched *sched, const struct gw_fact_syn
     *lease = (struct gw_sync_lease){.sync = fact->sync,
                                     .session = fact->session,
                                     .count = 1,
+                                    .fence = fact->fence,
                                     .next = fact->sync->leases,
                                     .session_next = fact->session->sync_leases};
     if (lease->next)
@@ -53,12 +57,20 @@ void gw_sched_apply_sync_returned(struct gw_sched *sched, const struct gw_fact_s
     free(lease);
 }
 
+/* Larger than that of every lease before, also of earlier lives of the scheduler. */
+static uint64_t next_fence(const struct gw_sched *sched)
+{
+    uint64_t first = sched->term << FENCE_TERM_SHIFT;
+    return sched->fence < first ? first : sched->fence + !GW_PLANTED(92);
+}
+
 void gw_sync_semaphore_serve(struct gw_sched *sched, struct gw_sync *sync)
 {
     while (sync->waiters[0].first && sync->held < sync->count) {
         struct gw_sync_waiter *waiter = sync->waiters[0].first;
-        GW_FACT(sched, sync_leased, .sync = sync, .session = waiter->session);
-        gw_sync_answer(sched, waiter->session, waiter->request, 0, (struct gw_bin){0});
+        uint64_t fence = next_fence(sched);
+        GW_FACT(sched, sync_leased, .sync = sync, .session = waiter->session, .fence = fence);
+        gw_sync_answer(sched, waiter->session, waiter->request, fence, (struct gw_bin){0});
         gw_sync_leave(sched, waiter);
     }
 }

@@ -4,6 +4,8 @@
 
 #include "graph/wire/codec.h"
 
+#define RELEASED_NS (200 * MS) /* longer than two messages take */
+
 void sim_client_send(struct sim *sim, struct client *client, const struct gw_message *message)
 {
     struct gw_effect effect = {.message = *message};
@@ -67,6 +69,7 @@ static void release(struct sim *sim, struct client *client, struct work *work)
 {
     sim_fault(sim, FAULT_RELEASE);
     work->held = false;
+    work->released_ns = sim->now_ns;
     if (work->told == TOLD_NOTHING)
         sim_work_unwanted(work);
     uint32_t rank = 0;
@@ -159,7 +162,8 @@ static void act_on_work(struct sim *sim, struct client *client, struct work *wor
     } else if (work->told == TOLD_FAILED && work->held && !work->retried && !work->infeasible &&
                sim_chance(sim, 50)) {
         retry(sim, client, work);
-    } else if (work->held && work->told == TOLD_NOTHING && sim_chance(sim, 6)) {
+    } else if (work->held && work->told == TOLD_NOTHING &&
+               sim_chance(sim, work->job->range ? 20 : 6)) {
         release(sim, client, work);
     }
 }
@@ -255,8 +259,17 @@ static struct work *end_of(struct sim *sim, const struct client *client, uint64_
     return work;
 }
 
+/* Nothing is told of what was given up, once the scheduler has heard of that. */
+static void check_wanted(struct sim *sim, const struct work *work)
+{
+    SIM_CHECK(
+        sim, work->held || work->job->detached || sim->now_ns < work->released_ns + RELEASED_NS,
+        "target %llu was given up long ago, and its end is told", (unsigned long long)work->id);
+}
+
 static void take_done_own(struct sim *sim, struct work *work, uint32_t rank)
 {
+    check_wanted(sim, work);
     SIM_CHECK(sim, work->target && !work->job->rejected, "told of a task that is no target");
     SIM_CHECK(sim, work->told != TOLD_FAILED && !(work->ranks_told & 1u << rank),
               "target %llu (rank %u) ends twice", (unsigned long long)work->id, rank);
@@ -322,6 +335,7 @@ static void take_failed(struct sim *sim, struct client *client, const struct gw_
     SIM_CHECK(sim, *failed->text, "a failure without a text");
     if (share)
         return;
+    check_wanted(sim, work);
     if (strstr(failed->text, "silent"))
         sim_fault(sim, FAULT_SILENT);
     work->told = TOLD_FAILED;

@@ -141,6 +141,7 @@ struct work {
     bool cancelled;    /* somebody asked for it, or for what it depends on */
     uint32_t started, ended_well, gangs, deaths;
     enum told told;
+    uint64_t released_ns; /* when its future was given up */
     bool retried;
     uint32_t ranks_told; /* bits */
     int32_t code;
@@ -301,6 +302,7 @@ struct client {
     struct gw_map syncing; /* request -> kind << 8 | verb */
     uint32_t leases;       /* that it was told it holds, and has not released */
     uint64_t version;      /* of the variable, that it was told last */
+    uint64_t fence;        /* of the latest lease that it was told of */
     bool opened, opened_queue, ended;
     struct process *process;    /* that it is inside of; NULL: of none, or that has ended */
     struct work *work;          /* that the process executes */
@@ -353,6 +355,7 @@ struct sim {
     GW_ARRAY(struct client *) insiders; /* clients inside of tasks, also those that have ended */
     uint64_t next_put;                  /* values put into the queue */
     struct gw_map got;                  /* those that were given out */
+    struct gw_map fences;               /* numbers of leases */
     uint32_t lent_max;                  /* of every worker; 0: what is usual */
     GW_ARRAY(struct work *) work;       /* by id - 1 */
     GW_ARRAY(struct sim_job *) jobs;

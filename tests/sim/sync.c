@@ -112,9 +112,13 @@ static bool same_user(const struct client *a, const struct client *b)
     return a->alive && user_of(a) == user_of(b);
 }
 
-static void leased(struct sim *sim, struct client *client)
+static void leased(struct sim *sim, struct client *client, uint64_t fence)
 {
     uint32_t held = 0;
+    SIM_CHECK(sim, fence > client->fence && !gw_map_get(&sim->fences, fence, NULL),
+              "a lease has number %llu again", (unsigned long long)fence);
+    client->fence = fence;
+    GW_MUST(gw_map_put(&sim->fences, fence, 1));
     if (client->ended)
         return;
     client->leases++;
@@ -166,7 +170,7 @@ void sim_sync_take(struct sim *sim, struct client *client, const struct gw_msg_s
     if (synced->code < 0)
         return;
     if (verb == GW_SYNC_ACQUIRE)
-        leased(sim, client);
+        leased(sim, client, synced->number);
     else if (verb == GW_SYNC_GET)
         got(sim, synced);
     else if (kind == GW_SYNC_VARIABLE) {

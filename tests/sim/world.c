@@ -437,6 +437,7 @@ void sim_run(uint64_t seed, bool log)
     gw_arena_deinit(&sim->effects.arena);
     gw_array_deinit(&sim->sched_tokens);
     gw_map_deinit(&sim->got);
+    gw_map_deinit(&sim->fences);
     gw_map_deinit(&sim->contents);
     gw_map_deinit(&sim->sizes);
     free(sim);

@@ -77,8 +77,9 @@ GW_API int gw_actor_new_call(struct gw_client *client, struct gw_actor **actor,
 /* gw_actor_call(actor, &future, &error, method, options, arguments...) makes one call. Does not
  * wait for the scheduler (but where an argument is the future of a call of which it is not known
  * yet where it went, or more than a few MiB are queued): calls leave together. `future` may be
- * NULL: nobody wants the result. Of the options retries, wall_ns, priority and name count; a call
- * that is over its wall limit takes the actor along. GW_EINVAL, GW_ENOENT (no such function in this
+ * NULL: nobody wants the result. Of the options retries, wall_ns, progress_ns, priority and name
+ * count; a call that runs longer than its wall_ns, or says nothing for longer than its progress_ns,
+ * takes the actor along: they share a process. GW_EINVAL, GW_ENOENT (no such function in this
  * program), GW_ECLOSED; what the scheduler refuses (GW_EACTOR) the future tells. Thread-safe: the
  * order is that in which the calls returned. */
 #define gw_actor_call(actor, future, error, method, ...)                                           \

@@ -46,6 +46,18 @@ GW_API int gw_lock_acquire(struct gw_client *client, const char *name, uint64_t 
                            struct gw_error *error);
 GW_API int gw_lock_release(struct gw_client *client, const char *name, struct gw_error *error);
 
+/* gw_semaphore_acquire_fenced and gw_lock_acquire_fenced do the same and give the lease's number,
+ * which is larger than that of every lease before it of any name, also after a restart of the
+ * scheduler. Whoever is cut off (its worker lost, its client stopped) may have lost its lease and
+ * not know it yet: hand the number on with every write, and let what is written to refuse numbers
+ * smaller than the largest that it has seen. fence may be NULL. `gangway sync list` shows the
+ * number of the latest lease. */
+GW_API int gw_semaphore_acquire_fenced(struct gw_client *client, const char *name,
+                                       uint64_t timeout_ns, uint64_t *fence,
+                                       struct gw_error *error);
+GW_API int gw_lock_acquire_fenced(struct gw_client *client, const char *name, uint64_t timeout_ns,
+                                  uint64_t *fence, struct gw_error *error);
+
 /* -- Events --------------------------------------------------------------------------------------
  */
 

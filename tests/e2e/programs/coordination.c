@@ -223,7 +223,8 @@ static void test_holders(void)
     gw_future_release(future);
 
     well(gw_client_open(NULL, &other, &error));
-    well(gw_semaphore_acquire(other, "gate", 30 * SECOND, &error));
+    uint64_t before, after;
+    well(gw_semaphore_acquire_fenced(other, "gate", 30 * SECOND, &before, &error));
     int rc = gw_semaphore_acquire(client, "gate", 0, &error);
     assert(rc == GW_ETIMEDOUT);
     rc = gw_semaphore_acquire(client, "gate", SECOND / 100, &error);
@@ -233,7 +234,14 @@ static void test_holders(void)
     gw_client_close(other);
 
     static const struct gw_task_options once = {.name = "holder"};
-    well(gw_semaphore_acquire(client, "gate", 30 * SECOND, &error));
+    well(gw_semaphore_acquire_fenced(client, "gate", 30 * SECOND, &after, &error));
+    assert(before > 0 && after > before); /* whatever the other one still writes is older */
+    struct gw_value *all;
+    int64_t shown;
+    well(gw_client_query(client, "sync", NULL, &all, &error));
+    well(gw_value_get_i64(gw_value_find(gw_value_at(all, 0), "fence"), &shown, &error));
+    assert((uint64_t)shown == after);
+    gw_value_unref(all);
     well(gw_submit(client, &future, &error, hold, &once, gw_str(fifo), gw_str("hangs")));
     well(gw_semaphore_release(client, "gate", &error));
     puts("holder"); /* the test kills it as often as it comes */
