@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-    AT_ONCE_BYTES_MAX = 16 << 10,
+    AT_ONCE_BYTES_MAX = 64 << 10,
     QUEUED_BYTES_MAX = 4 << 20, /* in the outbox, and again in the link */
     FRAMES_BYTES = 256 << 10,   /* frames gather in one buffer up to this */
     RELEASE_DELAY_MS = 5,
