@@ -170,13 +170,15 @@ static void ward_on_message(struct guardian *guardian, struct ward *ward,
     }
 }
 
-static void ward_receive(struct guardian *guardian, struct ward *ward)
+/* all: until nothing is left; else what one read brings, for the poll tells again. */
+static void ward_receive(struct guardian *guardian, struct ward *ward, bool all)
 {
     struct gw_message message;
     int fds[GW_FRAME_FDS_MAX];
     uint8_t fd_count = 0;
-    while (ward->channel &&
-           gw_channel_get(ward->channel, true, &message, fds, &fd_count, NULL) == 0)
+    for (bool read = true;
+         ward->channel && gw_channel_get(ward->channel, read, &message, fds, &fd_count, NULL) == 0;
+         read = all)
         ward_on_message(guardian, ward, &message);
     /* a closed socket means that the warden ended: its SIGCHLD is what counts */
 }
@@ -184,7 +186,7 @@ static void ward_receive(struct guardian *guardian, struct ward *ward)
 /* A warden ended. One with a process was killed: its orphans are ours now. */
 static void ward_on_end(struct guardian *guardian, struct ward *ward)
 {
-    ward_receive(guardian, ward); /* what it said before */
+    ward_receive(guardian, ward, true); /* what it said before */
     for (size_t i = 0; i < guardian->idle.count; i++)
         if (guardian->idle.items[i] == ward)
             gw_array_remove_swap(&guardian->idle, i);
@@ -281,7 +283,9 @@ static void worker_receive(struct guardian *guardian)
     int fds[GW_FRAME_FDS_MAX];
     uint8_t fd_count = 0;
     int rc;
-    while ((rc = gw_channel_get(guardian->worker, true, &message, fds, &fd_count, &error)) == 0) {
+    for (bool read = true;
+         (rc = gw_channel_get(guardian->worker, read, &message, fds, &fd_count, &error)) == 0;
+         read = false) {
         struct gw_channel_fds passed = {.fds = fds, .count = fd_count, .take = true};
         if (message.type == GW_MESSAGE_spawn) {
             on_spawn(guardian, &message, passed);
@@ -364,7 +368,7 @@ static void turn(struct guardian *guardian)
         else if (ptr == guardian)
             worker_receive(guardian);
         else
-            ward_receive(guardian, ptr);
+            ward_receive(guardian, ptr, false);
         if (ptr != &guardian->signal_fd && ptr != guardian && ((struct ward *)ptr)->channel &&
             (events[i].events & EPOLLOUT))
             (void)flush(guardian, ((struct ward *)ptr)->channel, &((struct ward *)ptr)->writing,

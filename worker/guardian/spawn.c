@@ -108,7 +108,7 @@ GW_UNSANITIZED static bool child_descriptors(const struct gw_spawn_options *opti
     int from[4] = {options->in_fd, options->out_fd, options->err_fd, options->runner_fd};
     int count = options->runner_fd >= 0 ? 4 : 3;
     for (int i = 0; i < count; i++)
-        if ((from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 4)) < 0)
+        if (from[i] < 4 && (from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 4)) < 0)
             return false;
     for (int i = 0; i < count; i++)
         if (dup2(from[i], i) < 0)

@@ -30,7 +30,7 @@
 #define CAPTURE_SOON_NS (100 * GW_NS_PER_MS)
 #define CAPTURE_LATE_NS GW_NS_PER_S
 #define OOM_BASE_NS (100 * GW_NS_PER_MS)
-#define SPAWNED_LATER_NS GW_NS_PER_MS
+#define SPAWNED_LATER_NS (4 * GW_NS_PER_MS)
 
 enum { WARDEN_IDLE, WARDEN_RUNNING, WARDEN_LEFT };
 
@@ -213,7 +213,9 @@ static void warden_receive(struct warden *warden)
     int fds[GW_FRAME_FDS_MAX];
     uint8_t fd_count = 0;
     int rc;
-    while ((rc = gw_channel_get(warden->channel, true, &message, fds, &fd_count, NULL)) == 0) {
+    for (bool read = true;
+         (rc = gw_channel_get(warden->channel, read, &message, fds, &fd_count, NULL)) == 0;
+         read = false) { /* one read: the poll tells again */
         if (message.type == GW_MESSAGE_spawn && warden->state == WARDEN_IDLE)
             warden_on_spawn(warden, &message.spawn, message.spawn.runner && fd_count ? fds[0] : -1);
         else if (message.type == GW_MESSAGE_bury)
