@@ -168,8 +168,11 @@ static void check_backoff(struct sim *sim, struct work *work)
     bool heard = false, retrying = sim->retried_ns >= work->failed_ns;
     for (uint32_t i = 0; i < sim->client_count; i++)
         retrying = retrying || sim->clients[i].retrying.count > 0;
-    for (size_t i = 0; i < sim->conns.count; i++)
-        heard = heard || (sim->conns.items[i] == work->failed_conn && !work->failed_conn->cut);
+    for (size_t i = 0; i < sim->conns.count; i++) {
+        const struct conn *conn = sim->conns.items[i];
+        heard = heard || (conn->id == work->failed_conn && !conn->cut && conn->ends[0].open &&
+                          conn->ends[1].open);
+    }
     if (!heard || retrying || work->ranks || work->cancelled)
         return;
     SIM_CHECK(sim, sim->now_ns >= work->failed_ns + work->backoff_ns,
@@ -277,7 +280,7 @@ static void report_failed(struct sim *sim, struct process *process)
     };
     sim_fault(sim, FAULT_FAIL);
     row.work->failed_ns = sim->now_ns;
-    row.work->failed_conn = process->host->scheduler;
+    row.work->failed_conn = process->host->scheduler ? process->host->scheduler->id : 0;
     sim_nested_end(sim, process);
     uint64_t self = process->pid;
     sim_actor_say(sim, process);

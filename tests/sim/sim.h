@@ -149,10 +149,10 @@ struct work {
     char on[48];              /* names of workers or hosts */
     bool prefers;
     uint64_t backoff_ns, progress_ns;
-    bool files;         /* it runs in a folder with some */
-    bool talks;         /* writes all the time */
-    uint64_t failed_ns; /* when it last failed by itself, and told so on this connection; or 0 */
-    const struct conn *failed_conn;
+    bool files;           /* it runs in a folder with some */
+    bool talks;           /* writes all the time */
+    uint64_t failed_ns;   /* when it last failed by itself, and told so on this connection; or 0 */
+    uint64_t failed_conn; /* its id */
     uint64_t asked, asked_codes; /* the question, and the codes that it was asked about in it */
 };
 
