@@ -45,7 +45,6 @@ static int run_kill(int argc, char **argv)
         {"now", 0, GW_OPTION_FLAG, &now, NULL, "kill at once, without a grace"},
         {0},
     };
-    int first, exit_code;
     const struct gw_options options = {
         .command = "actor kill",
         .arguments = "NAME|JOB...",
@@ -54,23 +53,20 @@ static int run_kill(int argc, char **argv)
         .arguments_min = 1,
         .arguments_max = 1000,
     };
-    struct gw_client *client;
+    struct gw_cli_verb verb;
     struct gw_error error;
-    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
-        return exit_code;
-    exit_code = gw_cli_open(&client);
-    if (exit_code)
-        return exit_code;
-    for (int i = first; i < argc; i++) {
+    if (!gw_cli_begin(&options, argc, argv, &verb))
+        return verb.exit_code;
+    for (int i = verb.first; i < argc; i++) {
         uint64_t job = 0;
-        int rc = find(client, argv[i], &job, &error);
+        int rc = find(verb.client, argv[i], &job, &error);
         if (rc == 0)
-            rc = gw_job_cancel(client, job, now, &error);
+            rc = gw_job_cancel(verb.client, job, now, &error);
         if (rc < 0)
-            exit_code = gw_cli_error(&error);
+            verb.exit_code = gw_cli_error(&error);
     }
-    gw_client_close(client);
-    return exit_code;
+    gw_client_close(verb.client);
+    return verb.exit_code;
 }
 
 static int run_list(int argc, char **argv)

@@ -1,6 +1,8 @@
 /* What all subcommands share. */
 #include "client/cli/cli.h"
 
+#include "client/cli/options.h"
+
 #include <string.h>
 
 int gw_cli_error(const struct gw_error *error)
@@ -28,6 +30,14 @@ int gw_cli_open(struct gw_client **client)
     struct gw_error error;
     const struct gw_client_options options = {.name = session_name, .must_exist = true};
     return gw_client_open(&options, client, &error) < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
+}
+
+bool gw_cli_begin(const struct gw_options *options, int argc, char **argv, struct gw_cli_verb *verb)
+{
+    if (!gw_options_parse(options, argc, argv, &verb->first, &verb->exit_code))
+        return false;
+    verb->exit_code = gw_cli_open(&verb->client);
+    return verb->exit_code == GW_EXIT_OK;
 }
 
 void gw_cli_print_failure(uint64_t job, const struct gw_error *error)

@@ -63,6 +63,19 @@ const char *gw_cli_session_name(void);
 /* gw_cli_open connects to the running cluster; GW_EXIT_OK, or the exit code after printing why. */
 int gw_cli_open(struct gw_client **client);
 
+/* What a subcommand with a client begins with. */
+struct gw_options;
+struct gw_cli_verb {
+    struct gw_client *client; /* to be closed */
+    int first;                /* its arguments are argv[first] and following */
+    int exit_code;
+};
+
+/* gw_cli_begin reads the options and connects to the running cluster. False: exit with
+ * verb->exit_code. */
+bool gw_cli_begin(const struct gw_options *options, int argc, char **argv,
+                  struct gw_cli_verb *verb);
+
 /* gw_cli_print_failure prints to stderr how a job ended; a task's own text names it already. */
 void gw_cli_print_failure(uint64_t job, const struct gw_error *error);
 

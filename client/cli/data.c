@@ -72,7 +72,6 @@ static int run_get(int argc, char **argv)
 {
     const char *path = NULL;
     bool json = false;
-    int first, exit_code;
     const struct gw_option table[] = {
         {"output", 'o', GW_OPTION_TEXT, &path, "FILE", "write it there"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON, bytes as base64"},
@@ -88,17 +87,14 @@ static int run_get(int argc, char **argv)
         .arguments_min = 1,
         .arguments_max = 1,
     };
-    struct gw_client *client;
+    struct gw_cli_verb verb;
     struct gw_error error;
-    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
-        return exit_code;
-    exit_code = gw_cli_open(&client);
-    if (exit_code)
-        return exit_code;
-    if (get(client, argv[first], path, json, &error) < 0)
-        exit_code = gw_cli_error(&error);
-    gw_client_close(client);
-    return exit_code;
+    if (!gw_cli_begin(&options, argc, argv, &verb))
+        return verb.exit_code;
+    if (get(verb.client, argv[verb.first], path, json, &error) < 0)
+        verb.exit_code = gw_cli_error(&error);
+    gw_client_close(verb.client);
+    return verb.exit_code;
 }
 
 /* -- publish, rm ---------------------------------------------------------------------------------
@@ -150,7 +146,6 @@ static int run_publish(int argc, char **argv)
 static int run_rm(int argc, char **argv)
 {
     static const struct gw_option table[] = {{0}};
-    int first, exit_code;
     const struct gw_options options = {
         .command = "data rm",
         .arguments = "NAME...",
@@ -159,18 +154,15 @@ static int run_rm(int argc, char **argv)
         .arguments_min = 1,
         .arguments_max = 1000,
     };
-    struct gw_client *client;
+    struct gw_cli_verb verb;
     struct gw_error error;
-    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
-        return exit_code;
-    exit_code = gw_cli_open(&client);
-    if (exit_code)
-        return exit_code;
-    for (int i = first; i < argc; i++)
-        if (gw_unpublish(client, argv[i], &error) < 0)
-            exit_code = gw_cli_error(&error);
-    gw_client_close(client);
-    return exit_code;
+    if (!gw_cli_begin(&options, argc, argv, &verb))
+        return verb.exit_code;
+    for (int i = verb.first; i < argc; i++)
+        if (gw_unpublish(verb.client, argv[i], &error) < 0)
+            verb.exit_code = gw_cli_error(&error);
+    gw_client_close(verb.client);
+    return verb.exit_code;
 }
 
 /* -- where ---------------------------------------------------------------------------------------
@@ -186,7 +178,6 @@ static int run_where(int argc, char **argv)
         {0},
     };
     bool json = false;
-    int first, exit_code;
     const struct gw_option table[] = {
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
@@ -200,30 +191,27 @@ static int run_where(int argc, char **argv)
         .arguments_min = 1,
         .arguments_max = 1,
     };
-    struct gw_client *client;
+    struct gw_cli_verb verb;
     struct gw_future *future;
     struct gw_value *answer;
     struct gw_error error;
-    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
-        return exit_code;
-    exit_code = gw_cli_open(&client);
-    if (exit_code)
-        return exit_code;
-    int rc = gw_client_lookup(client, argv[first], &future, &error);
+    if (!gw_cli_begin(&options, argc, argv, &verb))
+        return verb.exit_code;
+    int rc = gw_client_lookup(verb.client, argv[verb.first], &future, &error);
     if (rc == 0) {
         rc = gw_who_has(future, &answer, &error);
         gw_future_release(future);
     }
     if (rc < 0)
-        exit_code = gw_cli_error(&error);
+        verb.exit_code = gw_cli_error(&error);
     else if (json)
         gw_table_json(stdout, answer, false);
     else
         gw_table_print(stdout, columns, answer);
     if (rc == 0)
         gw_value_unref(answer);
-    gw_client_close(client);
-    return exit_code;
+    gw_client_close(verb.client);
+    return verb.exit_code;
 }
 
 /* -- list ----------------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ static int run_list(int argc, char **argv)
 static int run_delete(int argc, char **argv)
 {
     static const struct gw_option table[] = {{0}};
-    int first, exit_code;
     const struct gw_options options = {
         .command = "sync delete",
         .arguments = "KIND NAME",
@@ -34,17 +33,14 @@ static int run_delete(int argc, char **argv)
         .arguments_min = 2,
         .arguments_max = 2,
     };
-    struct gw_client *client;
+    struct gw_cli_verb verb;
     struct gw_error error;
-    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
-        return exit_code;
-    exit_code = gw_cli_open(&client);
-    if (exit_code)
-        return exit_code;
-    if (gw_sync_delete(client, argv[first], argv[first + 1], &error) < 0)
-        exit_code = gw_cli_error(&error);
-    gw_client_close(client);
-    return exit_code;
+    if (!gw_cli_begin(&options, argc, argv, &verb))
+        return verb.exit_code;
+    if (gw_sync_delete(verb.client, argv[verb.first], argv[verb.first + 1], &error) < 0)
+        verb.exit_code = gw_cli_error(&error);
+    gw_client_close(verb.client);
+    return verb.exit_code;
 }
 
 int gw_cli_sync(int argc, char **argv)
