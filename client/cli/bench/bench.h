@@ -67,7 +67,8 @@ struct gw_bench_runners {
     pid_t pids[16];
 };
 /* gw_bench_runners_see notes the process that a result names, if it names one, and gives the result
- * without it. gw_bench_runners_check fails unless two at least were seen, none of them this one. */
+ * without it. gw_bench_runners_check fails unless two at least were seen (where it is quick: one),
+ * none of them this one. */
 int64_t gw_bench_runners_see(struct gw_bench_runners *runners, int64_t result);
 int gw_bench_runners_check(struct gw_bench *bench, const struct gw_bench_runners *runners);
 

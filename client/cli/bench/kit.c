@@ -96,8 +96,9 @@ int gw_bench_runners_check(struct gw_bench *bench, const struct gw_bench_runners
     for (uint32_t i = 0; i < runners->count; i++)
         if (runners->pids[i] == getpid())
             return gw_error_set(&bench->error, GW_EMISMATCH, "a task ran in the client's process");
-    if (runners->count < 2)
-        return gw_error_set(&bench->error, GW_EMISMATCH, "%u runner did all the work",
+    /* A quick measurement may be over before the second runner has started. */
+    if (runners->count < (bench->quick ? 1 : 2))
+        return gw_error_set(&bench->error, GW_EMISMATCH, "%u runners did all the work",
                             runners->count);
     return 0;
 }
