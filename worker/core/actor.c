@@ -1,9 +1,9 @@
 /* Actors: runners that keep the state that a task made, and execute the calls that come for it.
  *
  * Always: the task that made an actor stands in `held` as long as its runner lives; what is in that
- * runner's queue are calls. When the runner is buried the actor's own end is told first, so that
- * nobody sends more; a call that may have begun is said to have ended with it, the others to have
- * been given back. */
+ * runner's queue are calls, each of the actor that was here when it came. When the runner is buried
+ * the actor's own end is told first, so that nobody sends more; a call that may have begun is said
+ * to have ended with it, the others to have been given back. */
 #include "worker/core/state.h"
 
 #include <assert.h>
@@ -78,14 +78,18 @@ static void give_back(struct gw_node_core *core, struct gw_run *run)
     gw_run_tell(core, run);
 }
 
-/* In the order in which they came, whenever their inputs did. */
-void gw_node_actor_call(struct gw_node_core *core, struct gw_run *run)
+bool gw_node_actor_join(struct gw_node_core *core, struct gw_run *run)
 {
-    run->actor = find(core, run->spec->message.actor);
-    if (!run->actor) {
+    struct gw_node_actor *actor = find(core, run->spec->message.actor);
+    run->actor = actor;
+    if (!actor)
         give_back(core, run);
-        return;
-    }
+    return actor != NULL;
+}
+
+/* In the order in which they came, whenever their inputs did. */
+void gw_node_actor_call(struct gw_run *run)
+{
     struct gw_run *before = run->actor->calls.last;
     while (before && before->serial > run->serial)
         before = before->prev;
@@ -96,7 +100,7 @@ void gw_node_actor_call(struct gw_node_core *core, struct gw_run *run)
 static size_t callable(const struct gw_node_core *core, const struct gw_node_actor *actor)
 {
     const struct gw_run *waits = core->waiting.first;
-    while (waits && waits->spec->message.actor != actor->id)
+    while (waits && waits->actor != actor)
         waits = waits->next;
     if (!waits)
         return actor->calls.count;
@@ -118,7 +122,7 @@ void gw_node_actor_take_back(struct gw_node_core *core, struct gw_process *proce
         run->load_ns = 0;
         run->process = NULL;
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
-        gw_node_actor_call(core, run);
+        gw_node_actor_call(run);
     }
     gw_core_send(core, process->link, GW_MESSAGE_task_taken)->message.task_taken.attempt = attempt;
 }
@@ -233,6 +237,18 @@ static void end_call(struct gw_node_core *core, struct gw_run *run, const struct
     gw_run_tell(core, run);
 }
 
+/* Calls whose inputs are on their way: one that came after all would come before those that were
+ * given back, where the actor lives here again. */
+static void give_back_waiting(struct gw_node_core *core, const struct gw_node_actor *actor)
+{
+    for (struct gw_run *run = core->waiting.first; run;) {
+        bool calls = run->actor == actor;
+        if (calls)
+            give_back(core, run);
+        run = calls ? core->waiting.first : run->next;
+    }
+}
+
 void gw_node_actor_judge(struct gw_node_core *core, struct gw_process *process)
 {
     struct gw_node_actor *actor = process->actor;
@@ -251,6 +267,7 @@ void gw_node_actor_judge(struct gw_node_core *core, struct gw_process *process)
         give_back(core, process->queue.first);
     while (actor->calls.first)
         give_back(core, actor->calls.first);
+    give_back_waiting(core, actor);
     (void)gw_map_remove(&core->actors, actor->id);
     process->actor = NULL;
     free(actor);

@@ -246,7 +246,8 @@ int gw_run_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assi
             GW_MUST(gw_array_push(&run->gang->ranks, run));
         }
         gw_run_push(&core->waiting, run);
-        gather_inputs(core, run);
+        if (!gw_node_actor_calls(run) || gw_node_actor_join(core, run))
+            gather_inputs(core, run);
     }
     return 0;
 }
@@ -267,7 +268,7 @@ void gw_run_ready(struct gw_node_core *core, struct gw_run *run)
     gw_run_pull(run);
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
     if (gw_node_actor_calls(run)) {
-        gw_node_actor_call(core, run);
+        gw_node_actor_call(run);
         return;
     }
     gw_run_find_pool(core, run);

@@ -443,11 +443,13 @@ static inline bool gw_node_actor_calls(const struct gw_run *run)
 {
     return run->spec->message.actor && run->spec->message.actor != GW_ACTOR_NEW;
 }
-/* gw_node_actor_prepare gives a runner the task that makes an actor. gw_node_actor_call queues a
- * call. */
+/* gw_node_actor_prepare gives a runner the task that makes an actor. gw_node_actor_join finds the
+ * actor of a call that came; false where there is none: the call was given back. gw_node_actor_call
+ * queues a call whose inputs are here. */
 void gw_node_actor_prepare(struct gw_node_core *core, struct gw_process *process,
                            struct gw_run *run);
-void gw_node_actor_call(struct gw_node_core *core, struct gw_run *run);
+bool gw_node_actor_join(struct gw_node_core *core, struct gw_run *run);
+void gw_node_actor_call(struct gw_run *run);
 int gw_node_actor_on_ready(struct gw_node_core *core, struct gw_process *process,
                            const struct gw_msg_actor_ready *ready);
 /* gw_node_actor_kill does what a kill of an actor's own task, or of a call, asks for; false where
