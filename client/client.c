@@ -364,6 +364,12 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
     if (rc < 0)
         return rc;
     hold_standard_streams();
+    struct gw_memory_lines memory;
+    gw_memory_lines_init(&memory);
+    memory.limit_bytes = options->memory_limit_bytes;
+    rc = gw_memory_lines_check(&memory, error);
+    if (rc < 0)
+        return rc;
     struct gw_client *client =
         gw_client_new(options->name ? options->name : program_invocation_short_name);
     char *resources = strdup(options->resources ? options->resources : "");
@@ -379,6 +385,7 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
     client->cluster_options.workers = options->workers;
     client->cluster_options.peers = peers;
     client->cluster_options.resources = resources;
+    client->cluster_options.memory = memory;
     client->inlined = inlined && strcmp(inlined, "1") == 0;
 
     if (client->inlined)

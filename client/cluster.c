@@ -35,6 +35,7 @@ struct gw_cluster {
     char dir[PATH_MAX - 64];
     char socket[PATH_MAX];
     uint32_t slots;
+    char memory[GW_MEMORY_LINES_TEXT_BYTES];
     pid_t pid;
     int lifeline;          /* write end */
     GW_ARRAY(pid_t) grown; /* workers beside those that the scheduler started */
@@ -191,6 +192,15 @@ static void add_number(const char **argv, int *argc, const char *option, uint64_
     argv[(*argc)++] = text;
 }
 
+/* An option with a text; NULL or empty: none. */
+static void add_text(const char **argv, int *argc, const char *option, const char *value)
+{
+    if (!value || !*value)
+        return;
+    argv[(*argc)++] = option;
+    argv[(*argc)++] = value;
+}
+
 static int launch_start(struct launch *launch, struct gw_error *error)
 {
     char binary[PATH_MAX], slots[16], workers[16], ready[16], lifeline[16];
@@ -204,14 +214,17 @@ static int launch_start(struct launch *launch, struct gw_error *error)
         rc = gw_error_set(error, GW_EIO, "pipe: %s", strerror(errno));
         goto fail;
     }
+    char memory[GW_MEMORY_LINES_TEXT_BYTES];
+    gw_memory_lines_format(&launch->options.memory, memory);
     uint32_t worker_count = launch->options.workers ? launch->options.workers : 1;
     snprintf(slots, sizeof slots, "%u", launch->options.slots);
     snprintf(workers, sizeof workers, "%u", worker_count);
     snprintf(ready, sizeof ready, "%d", ready_pipe[1]);
     snprintf(lifeline, sizeof lifeline, "%d", life_pipe[0]);
-    const char *argv[40] = {binary, "scheduler", "--dir", launch->dir,  "--slots",
-                            slots,  "--workers", workers, "--ready-fd", ready};
-    int argc = 10;
+    const char *argv[40] = {binary,       "scheduler", "--dir",     launch->dir,
+                            "--slots",    slots,       "--workers", workers,
+                            "--ready-fd", ready,       "--memory",  memory};
+    int argc = 12;
     if (launch->is_private) {
         argv[argc++] = "--private";
         argv[argc++] = "--lifeline";
@@ -220,14 +233,9 @@ static int launch_start(struct launch *launch, struct gw_error *error)
     add_number(argv, &argc, "--idle-stop", launch->options.idle_stop_s, idle);
     add_number(argv, &argc, "--file-cache", launch->options.file_cache_bytes, file_cache);
     add_number(argv, &argc, "--pure-keep", launch->options.pure_keep_bytes, pure_keep);
-    if (launch->options.peers && *launch->options.peers) {
-        argv[argc++] = "--peers";
-        argv[argc++] = launch->options.peers;
-    }
-    if (launch->options.resources && *launch->options.resources) {
-        argv[argc++] = "--resources";
-        argv[argc++] = launch->options.resources;
-    }
+    add_text(argv, &argc, "--spill-dir", launch->options.spill_dir);
+    add_text(argv, &argc, "--peers", launch->options.peers);
+    add_text(argv, &argc, "--resources", launch->options.resources);
     rc = spawn_daemon(argv, launch->log, (const int[]){ready_pipe[1], life_pipe[0]}, &launch->pid);
     if (rc != 0) {
         rc = gw_error_set(error, GW_ENOSCHEDULER, "cannot start %s: %s", binary, strerror(rc));
@@ -377,6 +385,7 @@ int gw_cluster_open(const struct gw_cluster_options *options, struct gw_cluster 
     struct launch launch = {.dir = cluster->dir, .options = *options, .is_private = true};
     cluster->slots = options->slots ? options->slots : gw_cluster_cores();
     launch.options.slots = cluster->slots;
+    gw_memory_lines_format(&options->memory, cluster->memory);
     rc = launch_run(&launch, error);
     if (rc < 0) {
         gw_dir_remove(cluster->dir, NULL);
@@ -405,8 +414,9 @@ int gw_cluster_grow(struct gw_cluster *cluster, uint32_t slots, struct gw_error 
     snprintf(number, sizeof number, "%u", slots);
     snprintf(all, sizeof all, "%u", cluster->slots + slots);
     snprintf(name, sizeof name, "worker-grown-%zu", cluster->grown.count + 1);
-    const char *argv[] = {binary, "worker", "--dir",     cluster->dir, "--slots", number,
-                          "--of", all,      "--private", "--name",     name,      NULL};
+    const char *argv[] = {
+        binary, "worker",    "--dir",  cluster->dir, "--slots",  number,          "--of",
+        all,    "--private", "--name", name,         "--memory", cluster->memory, NULL};
     if (gw_array_reserve(&cluster->grown, 1) < 0)
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     else if ((rc = spawn_daemon(argv, log, (const int[]){-1, -1}, &pid)) != 0)

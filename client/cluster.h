@@ -2,6 +2,8 @@
 #ifndef GW_CLIENT_CLUSTER_H
 #define GW_CLIENT_CLUSTER_H
 
+#include "graph/base/memory_lines.h"
+
 #include <gangway/error.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -15,9 +17,11 @@ struct gw_cluster_options {
     uint32_t workers;      /* 0: 1 */
     const char *peers;     /* HOST where its workers reach each other by TLS; NULL: descriptors */
     const char *resources; /* what its first worker offers by name, "license=1"; NULL: none */
-    uint64_t idle_stop_s;  /* of a shared cluster; 0: never */
-    uint64_t file_cache_bytes; /* shipped files that are kept; 0: the default */
-    uint64_t pure_keep_bytes;  /* results of pure tasks that nobody needs now; 0: the default */
+    struct gw_memory_lines memory; /* of the workers; see gw_memory_lines_init */
+    const char *spill_dir;         /* absolute, borrowed; NULL: the worker's choice */
+    uint64_t idle_stop_s;          /* of a shared cluster; 0: never */
+    uint64_t file_cache_bytes;     /* shipped files that are kept; 0: the default */
+    uint64_t pure_keep_bytes;      /* results of pure tasks that nobody needs now; 0: the default */
 };
 
 /* gw_cluster_find_binary gives the path of the `gangway` binary: $GANGWAY_BINARY, beside

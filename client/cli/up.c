@@ -1,10 +1,13 @@
 /* `gangway up` starts this user's cluster on this machine. */
 #include "client/cli/cli.h"
 #include "client/cli/options.h"
+#include "client/cli/units.h"
 #include "client/cluster.h"
 #include "graph/base/clock.h"
 #include "graph/wire/endpoint.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,10 +28,62 @@ static int check_peers(const char *peers, uint32_t workers, struct gw_error *err
     return rc;
 }
 
+/* What was said of memory, as text. */
+struct memory {
+    const char *limit, *lines[4], *spill_dir;
+    char spill_path[PATH_MAX];
+};
+
+static int read_memory(struct memory *memory, struct gw_memory_lines *lines, struct gw_error *error)
+{
+    static const char *const names[] = {"target", "spill", "pause", "terminate"};
+    uint32_t *const values[] = {&lines->target, &lines->spill, &lines->pause, &lines->terminate};
+    gw_memory_lines_init(lines);
+    if (memory->limit && strcmp(memory->limit, "auto") != 0 &&
+        (gw_units_parse_size(memory->limit, &lines->limit_bytes) < 0 || !lines->limit_bytes))
+        return gw_error_set(error, GW_EINVAL, "--memory-limit %s is not a size, like 8G, or auto",
+                            memory->limit);
+    for (int i = 0; i < 4; i++) {
+        char *end;
+        if (!memory->lines[i])
+            continue;
+        double part = strtod(memory->lines[i], &end);
+        if (end == memory->lines[i] || *end || !(part >= 0 && part <= 1))
+            return gw_error_set(error, GW_EINVAL,
+                                "--memory-%s %s is not a part of the limit, from 0 (off) to 1",
+                                names[i], memory->lines[i]);
+        *values[i] = (uint32_t)(part * 1000 + 0.5);
+        if (part > 0 && !*values[i])
+            *values[i] = 1;
+    }
+    if (memory->spill_dir && !realpath(memory->spill_dir, memory->spill_path))
+        return gw_error_set(error, GW_ENOENT, "--spill-dir %s: %s", memory->spill_dir,
+                            strerror(errno));
+    return gw_memory_lines_check(lines, error);
+}
+
+/* Checks what was given, and fills in what was said of memory; *which begins the text. */
+static int check(struct gw_cluster_options *cluster, struct memory *memory, const char **which,
+                 struct gw_error *error)
+{
+    *which = "";
+    int rc = gw_cluster_check_resources(cluster->resources, error);
+    if (rc == 0 && cluster->peers) {
+        *which = "--peers: ";
+        rc = check_peers(cluster->peers, cluster->workers, error);
+    }
+    if (rc < 0)
+        return rc;
+    *which = "";
+    cluster->spill_dir = memory->spill_dir ? memory->spill_path : NULL;
+    return read_memory(memory, &cluster->memory, error);
+}
+
 int gw_cli_up(int argc, char **argv)
 {
     struct gw_cluster_options cluster = {0};
-    const char *listen = NULL;
+    struct memory memory = {0};
+    const char *listen = NULL, *which;
     uint64_t idle_stop_ns = 0, pure_keep_bytes = UINT64_MAX;
     bool json = false;
     int first, exit_code;
@@ -42,6 +97,18 @@ int gw_cli_up(int argc, char **argv)
         {"peers", 0, GW_OPTION_TEXT, &cluster.peers, "HOST",
          "workers exchange results over TLS at this\naddress, as they would between "
          "hosts\n(default: as descriptors, which is faster)"},
+        {"memory-limit", 0, GW_OPTION_TEXT, &memory.limit, "SIZE",
+         "memory of all workers, like 8G, or auto: the\nmachine's, or its cgroup's (default)"},
+        {"memory-target", 0, GW_OPTION_TEXT, &memory.lines[0], "F",
+         "results above this part of it go to disk\n(default: 0.6; 0: never)"},
+        {"memory-spill", 0, GW_OPTION_TEXT, &memory.lines[1], "F",
+         "so they do when all that is used comes to\nthis part (default: 0.7; 0: never)"},
+        {"memory-pause", 0, GW_OPTION_TEXT, &memory.lines[2], "F",
+         "above this part nothing new starts\n(default: 0.8; 0: never)"},
+        {"memory-terminate", 0, GW_OPTION_TEXT, &memory.lines[3], "F",
+         "above this part who uses most is killed\n(default: 0.95; 0: never)"},
+        {"spill-dir", 0, GW_OPTION_TEXT, &memory.spill_dir, "DIR",
+         "where results on disk lie (default: the\ncluster's folder, or /var/tmp)"},
         {"idle-stop", 0, GW_OPTION_DURATION, &idle_stop_ns, "TIME",
          "end when unused for so long (30m)"},
         {"pure-keep", 0, GW_OPTION_SIZE, &pure_keep_bytes, "SIZE",
@@ -68,14 +135,9 @@ int gw_cli_up(int argc, char **argv)
                      "--listen %s: clusters of several machines are not there yet", listen);
         return gw_cli_error(&error);
     }
-    int rc = gw_cluster_check_resources(cluster.resources, &error);
-    if (rc == 0 && cluster.peers &&
-        (rc = check_peers(cluster.peers, cluster.workers, &error)) < 0) {
-        fprintf(stderr, "gangway up: --peers: %s\n", error.text);
-        return GW_EXIT_USAGE;
-    }
+    int rc = check(&cluster, &memory, &which, &error);
     if (rc < 0) {
-        fprintf(stderr, "gangway up: %s\n", error.text);
+        fprintf(stderr, "gangway up: %s%s\n", which, error.text);
         return GW_EXIT_USAGE;
     }
     if (pure_keep_bytes != UINT64_MAX)

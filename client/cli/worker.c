@@ -19,7 +19,10 @@ int gw_cli_worker(int argc, char **argv)
         {"gpus", "GPUS", GW_CELL_COUNT},
         {"running", "RUNNING", GW_CELL_NUMBER},
         {"memory_bytes", "MEMORY", GW_CELL_SIZE},
+        {"memory_used", "USED", GW_CELL_SIZE},
+        {"memory_state", "TAKES", GW_CELL_TEXT},
         {"held_bytes", "RESULTS", GW_CELL_SIZE},
+        {"spilled_bytes", "ON DISK", GW_CELL_SIZE},
         {0},
     };
     const struct gw_listing listing = {

@@ -89,4 +89,11 @@ enum gw_sync_verb {
     GW_SYNC_DELETE = 11, /* all */
 };
 
+/* What a worker's memory lets the scheduler place there. */
+enum gw_memory_state {
+    GW_MEMORY_OPEN = 0,
+    GW_MEMORY_PAUSED = 1, /* nothing: it is above its line, and something will bring it down */
+    GW_MEMORY_ONE = 2,    /* one task more: nothing brings it down */
+};
+
 #endif

@@ -95,6 +95,8 @@ static const struct gw_relation finished[] = {
     CUTS(finished.value_size, finished.values),  END,
 };
 
+static const struct gw_relation measured[] = {ROWS(measured.attempt, measured.bytes), END};
+
 static const struct gw_relation range[] = {
     ROWS(range.dep_job, range.dep_index),
     ROWS(range.dep_job, range.dep_rank),
@@ -120,6 +122,7 @@ const struct gw_relation *gw_relation_of(uint32_t type)
         OF(assign)
         OF(started)
         OF(finished)
+        OF(measured)
         OF(range)
         OF(after)
     default:

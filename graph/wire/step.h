@@ -29,12 +29,23 @@ enum gw_event_type {
     GW_EVENT_MEASURED, /* worker, answers MEASURE: what process `number` has written, `bytes` */
     GW_EVENT_FOLDER,   /* worker, answers FOLDER: `number` lies at text (code 0), or why it does not
                         */
+    GW_EVENT_SPILLED,  /* worker, answers SPILL: `number` the file; code 0 with its checksum, and
+                          tokens[0] the file for reading; or a negative code with its text, and no
+                          file is left */
+    GW_EVENT_RESTORED, /* worker, answers RESTORE: `number` the file; code 0 and tokens[0]; or a
+                          negative code: it is not what was written */
+    GW_EVENT_USAGE,    /* worker: `number` the bytes of the worker itself, and those of processes */
 };
 
 /* The worker's peers. SCHEDULER is opened before `welcome`, which comes as a message. RUNNER:
  * opened right after the driver carried out a `spawn` with runner 1, `number` its process; closed
  * when the runner's end of the socket is. PEER: `number` 0, or the worker that a CONNECT asked for;
  * where that fails, CLOSE with peer 0 and that `number`. */
+
+/* How much memory a process of a worker has, descendants included. */
+struct gw_process_use {
+    uint64_t process, bytes;
+};
 
 struct gw_event {
     uint32_t type;    /* enum gw_event_type */
@@ -53,6 +64,9 @@ struct gw_event {
     const struct gw_message *message; /* borrowed during the step */
     const uint64_t *tokens;
     uint32_t token_count;
+    uint32_t checksum;                 /* SPILLED */
+    const struct gw_process_use *uses; /* MEASURED; borrowed during the step */
+    uint32_t use_count;
 };
 
 enum gw_effect_type {
@@ -75,6 +89,9 @@ enum gw_effect_type {
     GW_EFFECT_FOLDER,  /* worker: make a working folder with the files of manifest `bytes`, fetching
                           what is not here; answered by FOLDER with the same `number` */
     GW_EFFECT_UNFOLDER, /* worker: remove folder `number`, of which FOLDER has told */
+    GW_EFFECT_SPILL,    /* worker: write the `size` bytes behind tokens[0] to file `number` */
+    GW_EFFECT_RESTORE,  /* worker: open file `number`, and hold it against size and checksum */
+    GW_EFFECT_UNLINK,   /* worker: remove file `number` */
 };
 
 /* Everything that an effect points to lies in the effects' arena, or in the core, and is valid
@@ -87,6 +104,8 @@ struct gw_effect {
     uint32_t token_count;
     uint64_t number;
     uint32_t count;
+    uint64_t size;       /* SPILL, RESTORE */
+    uint32_t checksum;   /* RESTORE */
     struct gw_bin bytes; /* COMMIT: the fact; PROGRAM, FOLDER: the hash; CONNECT: the address; SEND
                             of an `ended`: the file with its stderr, whose last lines the driver
                             puts into stderr_tail where that is empty */

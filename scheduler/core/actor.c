@@ -12,6 +12,7 @@
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/cancel.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/memory.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
@@ -375,8 +376,13 @@ void gw_sched_apply_actor_moved(struct gw_sched *sched, const struct gw_fact_act
         actor->restarts++;
         actor->returning = true;
     }
-    if (fact->state == GW_ACTOR_ALIVE)
+    if (fact->state == GW_ACTOR_ALIVE) {
+        uint32_t slot = gw_sched_attempt_find(sched, actor->job->tasks.attempt[0]);
+        struct gw_attempt *attempt = &sched->attempts.items[slot];
+        attempt->stands = true;
+        gw_sched_memory_aside(attempt);
         actor->samples = 0;
+    }
     touch(sched, actor);
 }
 

@@ -8,6 +8,7 @@
 #include "scheduler/core/balance.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/lane.h"
+#include "scheduler/core/memory.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/nested.h"
 #include "scheduler/core/object.h"
@@ -129,6 +130,12 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
         worker->first = slot;
     worker->last = slot;
     worker->attempts++;
+    attempt->expected_bytes = gw_sched_memory_expected(
+        &options->job->specs.items[options->job->tasks.spec[options->index]]);
+    worker->expected_bytes += attempt->expected_bytes;
+    attempt->stands = options->job->calls_of != NULL;
+    worker->memory_one = worker->memory_one && attempt->stands;
+    gw_sched_memory_aside(attempt);
 
     attempt->lane = gw_sched_lane_for(worker, options->shape);
     gw_sched_lane_enter(sched, attempt->lane, attempt, options->prefetched);
@@ -175,11 +182,12 @@ void gw_sched_apply_attempt_killed(struct gw_sched *sched,
         gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_KILLED);
 }
 
-/* A spec's mean run time; the first samples count most, later ones drift. */
-static void measure(struct gw_spec *spec, uint64_t run_ns)
+/* A spec's mean run time and result; the first samples count most, later ones drift. */
+static void measure(struct gw_spec *spec, uint64_t run_ns, uint64_t bytes)
 {
     uint64_t weight = spec->samples < 8 ? spec->samples + 1 : 8;
     spec->mean_ns = spec->mean_ns - spec->mean_ns / weight + run_ns / weight;
+    spec->mean_bytes = spec->mean_bytes - spec->mean_bytes / weight + bytes / weight;
     if (spec->samples < UINT32_MAX)
         spec->samples++;
 }
@@ -190,7 +198,8 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     struct gw_worker *worker = attempt->worker;
     gw_sched_story_attempt_ended(sched, attempt, fact);
     if (fact->well)
-        measure(&attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]], fact->run_ns);
+        measure(&attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]], fact->run_ns,
+                fact->bytes);
     if (!attempt->handed)
         gw_sched_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
     gw_sched_handover_freed(sched, worker);
@@ -205,10 +214,13 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     else
         worker->last = attempt->prev;
     worker->attempts--;
+    worker->expected_bytes -= attempt->expected_bytes;
 
     if (attempt->gpus)
         give_gpus(sched, worker, fact->slot);
     gw_sched_nested_end(sched, attempt);
+    attempt->stands = false;
+    gw_sched_memory_aside(attempt);
     if (attempt->state == GW_ATTEMPT_RECALLED && !(GW_PLANTED(160) && fact->well))
         gw_sched_recall_over(attempt->lane);
     if (!GW_PLANTED(2) || fact->well)

@@ -72,8 +72,8 @@ static void check_stock(const struct gw_worker *worker)
 
 static void check_worker(const struct gw_sched *sched, const struct gw_worker *worker)
 {
-    uint64_t slots = 0, memory = 0, held = 0;
-    uint32_t attempts = 0, gpus = 0, blocked = 0, previous = GW_NONE;
+    uint64_t slots = 0, memory = 0, held = 0, expected = 0;
+    uint32_t attempts = 0, gpus = 0, blocked = 0, aside = 0, previous = GW_NONE;
     if (worker->state != GW_WORKER_READY) {
         assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
         return;
@@ -101,11 +101,14 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
         previous = slot;
         attempts++;
         gpus += attempt->gpus;
+        expected += attempt->expected_bytes;
+        aside += attempt->blocked || attempt->stands;
         for (uint32_t k = 0, mine = 0; attempt->gpus && k < worker->gpu_count; k++) {
             mine += worker->gpus[k].slot == slot;
             assert(k + 1 < worker->gpu_count || mine == attempt->gpus);
         }
     }
+    assert(expected == worker->expected_bytes && aside == worker->aside);
     assert(attempts == worker->attempts && previous == worker->last);
     assert(worker->gpus_free + gpus == worker->gpu_count);
     for (uint32_t at = worker->first_holder; at != GW_NONE;
@@ -217,8 +220,12 @@ static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_
     const struct gw_tasks *tasks = &job->tasks;
     uint8_t state = tasks->state[row];
     bool queued = false;
-    for (size_t i = 0; i < job->queues.count; i++)
-        queued = queued || gw_bits_test(&job->queues.items[i]->ready, row);
+    for (size_t i = 0; i < job->queues.count; i++) {
+        const struct gw_queue *queue = job->queues.items[i];
+        queued = queued || gw_bits_test(&queue->ready, row);
+        assert(!gw_bits_test(&queue->fed, row) || gw_bits_test(&queue->ready, row));
+        assert(!queue->parked || queue->heap_at == GW_NONE);
+    }
     assert(queued == (state == GW_TASK_READY));
     assert(state != GW_TASK_READY || tasks->waiting[row] == 0);
     bool delayed = (tasks->flags[row] & GW_TASK_DELAYED) != 0;

@@ -7,6 +7,7 @@
 #include "scheduler/core/delay.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gate.h"
+#include "scheduler/core/memory.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/pure.h"
@@ -108,6 +109,38 @@ static void say_room(const struct gw_sched *sched, const struct gw_shape *shape,
     }
 }
 
+/* What the next free slot would not change: memory is missing. */
+static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                           struct text *text)
+{
+    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    uint64_t bytes = gw_sched_memory_expected(spec);
+    const struct gw_worker *best = NULL;
+    bool paused = true;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || !gw_sched_worker_could(sched, worker, spec->shape))
+            continue;
+        paused = paused && !gw_sched_memory_lets(worker);
+        if (!best || gw_sched_memory_free(worker) > gw_sched_memory_free(best))
+            best = worker;
+    }
+    bool parked =
+        spec->queue && (spec->queue->parked || spec->shape->parked.count == GW_PARKED_MAX);
+    if (!best || (!paused && !parked))
+        return false;
+    say(text, "it waits for memory: ");
+    if (bytes)
+        say(text, "tasks like it took %.2f GiB; ", (double)bytes / (1 << 30));
+    say(text,
+        "%.2f GiB free below the line where worker %u on %s pauses, which uses %.2f of %.2f GiB",
+        (double)gw_sched_memory_free(best) / (1 << 30), best->id, best->host,
+        (double)best->memory.used_bytes / (1 << 30), (double)best->memory_bytes / (1 << 30));
+    if (best->memory_trouble)
+        say(text, "; results cannot go to disk there: %s", best->memory_trouble);
+    return true;
+}
+
 static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           struct text *text)
 {
@@ -132,6 +165,8 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     if (shape->need && !shape->need->prefer &&
         gw_sched_need_gone(sched, shape->need, need, sizeof need))
         say(text, "%s, which it asks for, is gone, and may come back; ", need);
+    if (explain_memory(sched, job, row, text))
+        return;
     if (shape->ranks > 0)
         say(text, "a gang of %u needs %u free slots", shape->ranks, shape->ranks * shape->slots);
     else

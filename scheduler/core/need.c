@@ -186,7 +186,10 @@ static void find_candidates(struct gw_sched *sched, struct gw_shape *shape)
     }
 }
 
-struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *shape)
+struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *shape,
+                                       bool (*takes)(const struct gw_sched *sched,
+                                                     const struct gw_worker *worker, void *arg),
+                                       void *arg)
 {
     struct gw_worker *best = NULL;
     find_candidates(sched, shape);
@@ -194,8 +197,7 @@ struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *
         struct gw_worker *worker = shape->candidates.items[i];
         if (best && i == shape->candidates_named)
             break; /* one of those that it asks for has room */
-        if ((!best || worker->slots_free > best->slots_free) &&
-            gw_sched_worker_fits(sched, worker, shape))
+        if ((!best || worker->slots_free > best->slots_free) && takes(sched, worker, arg))
             best = worker;
     }
     return best;

@@ -33,10 +33,13 @@ uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_sha
 /* gw_sched_need_names tells whether a worker is one that the need asks for by name. */
 bool gw_sched_need_names(const struct gw_need *need, const struct gw_worker *worker);
 
-/* gw_sched_need_worker gives the worker with most free slots among those that have room for one
- * more rank of a shape with a need, a named one where there is one; NULL: none. It looks only at
- * workers that could ever hold one. */
-struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *shape);
+/* gw_sched_need_worker gives the worker with most free slots among those that `takes` says have
+ * room for one more rank of a shape with a need, a named one where there is one; NULL: none. It
+ * looks only at workers that could ever hold one. */
+struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *shape,
+                                       bool (*takes)(const struct gw_sched *sched,
+                                                     const struct gw_worker *worker, void *arg),
+                                       void *arg);
 
 /* gw_sched_need_take and gw_sched_need_give move a rank's resources out of a worker's stock and
  * back. */

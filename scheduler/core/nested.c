@@ -9,6 +9,7 @@
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/lane.h"
+#include "scheduler/core/memory.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/remote.h"
 #include "scheduler/core/story.h"
@@ -93,6 +94,7 @@ void gw_sched_apply_attempt_blocked(struct gw_sched *sched,
     attempt->blocked = fact->blocked;
     GW_STORY_USUAL(sched, attempt->job, .kind = GW_STORY_BLOCKED, .index = attempt->index,
                    .worker = attempt->worker->id, .detail = !fact->blocked);
+    gw_sched_memory_aside(attempt);
     if (!fact->blocked) {
         gw_sched_lane_reclaim(sched, attempt->lane);
         return;

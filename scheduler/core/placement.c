@@ -12,6 +12,7 @@
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/lane.h"
+#include "scheduler/core/memory.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
@@ -50,6 +51,10 @@ uint32_t gw_sched_window(const struct gw_sched *sched, const struct gw_spec *spe
 
 struct choice {
     struct gw_shape *shape;
+    const struct gw_spec *spec;
+    uint64_t bytes;       /* that the task will take */
+    bool held_back;       /* it only adds to memory, and others wait that would not */
+    uint32_t unaffording; /* workers that had all but the memory */
     uint64_t epoch;
     struct gw_worker *workers[GW_DATA_WORKERS_MAX]; /* that hold inputs */
     uint32_t count;
@@ -82,8 +87,23 @@ static void weigh_inputs(struct gw_sched *sched, struct gw_job *job, uint32_t ro
         gw_sched_each_input(sched, job, row, &(struct gw_input_visit){weigh_input, choice});
 }
 
-struct gw_worker *gw_sched_most_free(struct gw_sched *sched, const struct gw_shape *shape)
+/* Whether a worker has room for one more, and memory. */
+static bool takes(const struct gw_sched *sched, const struct gw_worker *worker, void *arg)
 {
+    struct choice *choice = arg;
+    if (!gw_sched_worker_fits(sched, worker, choice->shape))
+        return false;
+    if (gw_sched_memory_admits(worker, choice->bytes, choice->held_back))
+        return true;
+    choice->unaffording++;
+    return false;
+}
+
+/* The one with most free slots that has room for one more. Who lacks memory has tasks that end, and
+ * is looked at first then: not all of them need to be now. */
+static struct gw_worker *most_free(struct gw_sched *sched, struct choice *choice)
+{
+    const struct gw_shape *shape = choice->shape;
     if (sched->by_free.count == 0)
         return NULL;
     if (sched->free_max >= sched->by_free.count)
@@ -92,17 +112,19 @@ struct gw_worker *gw_sched_most_free(struct gw_sched *sched, const struct gw_sha
         sched->free_max--;
     for (uint32_t slots = sched->free_max; slots >= shape->slots && slots > 0; slots--)
         for (struct gw_worker *worker = sched->by_free.items[slots]; worker; worker = worker->next)
-            if (gw_sched_worker_fits(sched, worker, shape))
+            if (takes(sched, worker, choice))
                 return worker;
+            else if (choice->unaffording >= GW_UNAFFORDING_MAX)
+                return NULL;
     return NULL;
 }
 
-static struct gw_worker *free_worker(struct gw_sched *sched, const struct choice *choice)
+static struct gw_worker *free_worker(struct gw_sched *sched, struct choice *choice)
 {
     struct gw_worker *best = NULL;
     for (uint32_t i = 0; i < choice->count; i++) {
         struct gw_worker *worker = choice->workers[i];
-        if (gw_sched_worker_fits(sched, worker, choice->shape) &&
+        if (takes(sched, worker, choice) &&
             (!best || worker->score > best->score ||
              (worker->score == best->score && worker->id < best->id)))
             best = worker;
@@ -110,9 +132,26 @@ static struct gw_worker *free_worker(struct gw_sched *sched, const struct choice
     if (best && (!choice->shape->need || !choice->shape->need->prefer))
         return best;
     if (!choice->shape->need)
-        return gw_sched_most_free(sched, choice->shape);
-    struct gw_worker *other = gw_sched_need_worker(sched, choice->shape);
-    return best && !gw_sched_need_names(choice->shape->need, other) ? best : other;
+        return most_free(sched, choice);
+    struct gw_worker *other = gw_sched_need_worker(sched, choice->shape, takes, choice);
+    return best && (!other || !gw_sched_need_names(choice->shape->need, other)) ? best : other;
+}
+
+/* How many may queue in a lane, on top of those that do. */
+static uint32_t lane_room(const struct gw_lane *lane, const struct choice *choice, uint32_t window)
+{
+    if (!gw_sched_memory_lets(lane->worker) ||
+        !gw_sched_memory_admits(lane->worker, choice->bytes, choice->held_back))
+        return 0;
+    if (choice->bytes)
+        window = gw_sched_memory_window(lane->worker, choice->spec, window);
+    return gw_sched_lane_room(lane, window);
+}
+
+struct gw_worker *gw_sched_most_free(struct gw_sched *sched, struct gw_shape *shape)
+{
+    struct choice choice = {.shape = shape};
+    return most_free(sched, &choice);
 }
 
 /* A worker where a short task may queue: one that holds inputs, else the next in the ring. */
@@ -123,19 +162,24 @@ static struct gw_worker *lane_worker(struct gw_sched *sched, const struct choice
     for (uint32_t i = 0; i < choice->count; i++) {
         struct gw_worker *worker = choice->workers[i];
         const struct gw_lane *lane = gw_sched_lane_get(worker, shape);
-        if (lane && gw_sched_lane_room(lane, window) > 0 && (!best || worker->score > best->score))
+        if (lane && lane_room(lane, choice, window) > 0 && (!best || worker->score > best->score))
             best = worker;
     }
     if (best)
         return best;
     for (int tries = 0; shape->room && tries < GW_LANES_TRIED_MAX; tries++) {
         struct gw_lane *lane = shape->room;
-        if (gw_sched_lane_room(lane, window) > 0)
+        if (lane_room(lane, choice, window) > 0)
             return lane->worker;
         GW_FACT(sched, room_turned, .shape = shape);
     }
     return NULL;
 }
+
+/* What a placement may do, and why it did nothing. */
+struct placing {
+    bool may_queue, unaffording;
+};
 
 /* -- Ordinary tasks ------------------------------------------------------------------------------
  */
@@ -171,23 +215,38 @@ void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_tas
     gw_sched_inputs_fetch(sched, job, row, fact->worker);
 }
 
-static bool place_task(struct gw_sched *sched, struct gw_queue *queue, bool may_queue)
+/* Whether the next of a queue only adds to memory while others of its job, that would let go of
+ * some, are ready and wait. */
+static bool held_back(const struct gw_queue *queue, uint32_t row)
+{
+    if (gw_bits_test(&queue->fed, row))
+        return false;
+    for (size_t i = 0; i < queue->job->queues.count; i++)
+        if (queue->job->queues.items[i]->fed.count)
+            return true;
+    return false;
+}
+
+static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t row,
+                      struct placing *placing)
 {
     struct gw_job *job = queue->job;
     struct gw_shape *shape = queue->shape;
-    uint32_t row = gw_bits_first(&queue->ready);
-    struct choice choice = {.shape = shape};
+    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    struct choice choice = {.shape = shape, .spec = spec, .bytes = gw_sched_memory_expected(spec)};
+    choice.held_back = choice.bytes && held_back(queue, row);
     weigh_inputs(sched, job, row, &choice);
     uint32_t window = 1;
     if (!shape->alone)
-        window = gw_sched_window(sched, &job->specs.items[job->tasks.spec[row]]);
+        window = gw_sched_window(sched, spec);
 
     bool prefetched = false;
     struct gw_worker *worker = free_worker(sched, &choice);
-    if (!worker && may_queue && window > 1) {
+    if (!worker && placing->may_queue && window > 1) {
         worker = lane_worker(sched, &choice, shape, window);
         prefetched = true;
     }
+    placing->unaffording = !worker && choice.unaffording > 0;
     if (!worker)
         return false;
     uint64_t attempt = gw_sched_attempt_next(sched);
@@ -205,6 +264,16 @@ static bool place_task(struct gw_sched *sched, struct gw_queue *queue, bool may_
         GW_FACT(sched, room_turned, .shape = shape);
     gw_sched_send_assign(sched, slot);
     return true;
+}
+
+/* The first of a queue; where only memory is missing for it, the first that lets go of some. */
+static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct placing *placing)
+{
+    uint32_t row = gw_bits_first(&queue->ready);
+    if (place_row(sched, queue, row, placing))
+        return true;
+    return placing->unaffording && queue->fed.count && gw_bits_first(&queue->fed) != row &&
+           place_row(sched, queue, gw_bits_first(&queue->fed), placing);
 }
 
 /* -- Gangs ---------------------------------------------------------------------------------------
@@ -229,7 +298,7 @@ static uint64_t smallest(uint64_t a, uint64_t b, uint64_t c)
 static uint64_t ranks_at(const struct gw_sched *sched, const struct gw_worker *worker,
                          const struct gw_shape *shape, bool ever)
 {
-    if (!worker || worker->state != GW_WORKER_READY)
+    if (!worker || worker->state != GW_WORKER_READY || (!ever && !gw_sched_memory_lets(worker)))
         return 0;
     return smallest(divided(ever ? worker->slots : worker->slots_free, shape->slots),
                     divided(ever ? worker->memory_bytes : worker->memory_free, shape->memory_bytes),
@@ -385,18 +454,23 @@ void gw_sched_place(struct gw_sched *sched)
 {
     if (sched->workers_ready == 0 || sched->shutting_down)
         return;
-    if (sched->freed)
-        for (size_t i = 0; i < sched->shapes.count; i++)
-            if (sched->shapes.items[i])
-                sched->shapes.items[i]->blocked = false;
+    if (sched->freed) {
+        for (size_t i = 0; i < sched->shapes.count; i++) {
+            if (!sched->shapes.items[i])
+                continue;
+            sched->shapes.items[i]->blocked = false;
+            gw_sched_queue_unpark(sched->shapes.items[i]);
+        }
+    }
     sched->freed = false;
     bool overtakes;
     for (struct gw_shape *shape; (shape = next_shape(sched, &overtakes));) {
         bool alone = only_shape(sched, shape);
         for (struct gw_queue *queue; (queue = gw_sched_queue_top(shape));) {
+            struct placing placing = {.may_queue = !overtakes};
             bool placed =
-                shape->ranks ? place_gang(sched, queue) : place_task(sched, queue, !overtakes);
-            if (!placed)
+                shape->ranks ? place_gang(sched, queue) : place_task(sched, queue, &placing);
+            if (!placed && !(placing.unaffording && gw_sched_queue_park(queue)))
                 block(sched, shape);
             if (!placed || !alone)
                 break;

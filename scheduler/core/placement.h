@@ -18,6 +18,6 @@ uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape
 
 /* gw_sched_most_free is the worker with most free slots that has room for one more of a shape, or
  * NULL. */
-struct gw_worker *gw_sched_most_free(struct gw_sched *sched, const struct gw_shape *shape);
+struct gw_worker *gw_sched_most_free(struct gw_sched *sched, struct gw_shape *shape);
 
 #endif

@@ -162,6 +162,22 @@ static struct gw_value *query_status(const struct gw_sched *sched)
     set_u64(dict, "slots_free", sched->slots_free);
     set_u64(dict, "gpus", sched->gpus);
     set_u64(dict, "gpus_free", sched->gpus_free);
+    uint64_t memory = 0, used = 0, spilled = 0;
+    const char *trouble = "";
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state == GW_WORKER_LOST)
+            continue;
+        memory += worker->memory_bytes;
+        used += worker->memory_used_bytes;
+        spilled += worker->memory.spilled_bytes;
+        trouble = worker->memory_trouble ? worker->memory_trouble : trouble;
+    }
+    set_u64(dict, "memory_bytes", memory);
+    set_u64(dict, "memory_used", used);
+    set_u64(dict, "spilled_bytes", spilled);
+    if (*trouble)
+        set(dict, "memory_trouble", gw_str(trouble));
     set_u64(jobs, "running", running_jobs);
     set_u64(jobs, "ended", sched->job_count - running_jobs);
     set(dict, "jobs", jobs);
@@ -301,6 +317,18 @@ static struct gw_value *query_attempts(const struct gw_job *job, uint32_t row)
     return list;
 }
 
+static const char *memory_state(const struct gw_worker *worker)
+{
+    switch (worker->memory.state) {
+    case GW_MEMORY_PAUSED:
+        return "paused";
+    case GW_MEMORY_ONE:
+        return "one more";
+    default:
+        return "open";
+    }
+}
+
 static struct gw_value *query_workers(const struct gw_sched *sched)
 {
     struct gw_value *list = gw_list();
@@ -328,6 +356,13 @@ static struct gw_value *query_workers(const struct gw_sched *sched)
         set_u64(dict, "memory_bytes", worker->memory_bytes);
         set_u64(dict, "memory_free", worker->memory_free);
         set_u64(dict, "held_bytes", worker->held_bytes);
+        set_u64(dict, "memory_used", worker->memory_used_bytes);
+        set_u64(dict, "resident_bytes", worker->memory.resident_bytes);
+        set_u64(dict, "spilled_bytes", worker->memory.spilled_bytes);
+        set_u64(dict, "written_bytes", worker->memory.written_bytes);
+        set_u64(dict, "descriptors", worker->memory.descriptors);
+        set(dict, "memory_state", gw_str(memory_state(worker)));
+        set(dict, "memory_trouble", gw_str(worker->memory_trouble ? worker->memory_trouble : ""));
         set_u64(dict, "running", worker->attempts);
         GW_MUST(gw_list_push(list, dict));
     }

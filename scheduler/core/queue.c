@@ -9,6 +9,7 @@
 
 #include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
+#include "scheduler/core/task.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -81,6 +82,7 @@ void gw_sched_shape_free(struct gw_sched *sched, struct gw_shape *shape)
     sched->shapes.items[shape->id] = NULL;
     sched->shapes_count--;
     gw_array_deinit(&shape->heap);
+    gw_array_deinit(&shape->parked);
     gw_array_deinit(&shape->candidates);
     gw_sched_need_unref(shape->need);
     free(shape);
@@ -159,6 +161,12 @@ static void heap_down(struct gw_shape *shape, uint32_t at)
     heap_set(shape, at, queue);
 }
 
+static void heap_push(struct gw_queue *queue)
+{
+    GW_MUST(gw_array_push(&queue->shape->heap, queue));
+    heap_up(queue->shape, (uint32_t)queue->shape->heap.count - 1);
+}
+
 static void heap_remove(struct gw_shape *shape, uint32_t at)
 {
     shape->heap.items[at]->heap_at = GW_NONE;
@@ -193,20 +201,50 @@ struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
     return queue;
 }
 
+/* Whether tasks come before it: then it lets go of memory when it has run. */
+static bool is_fed(const struct gw_queue *queue, uint32_t row)
+{
+    return queue->job->tasks.deps_at[row] != gw_sched_deps_end(&queue->job->tasks, row);
+}
+
 void gw_sched_queue_add(struct gw_queue *queue, uint32_t row)
 {
     gw_bits_reserve(&queue->ready, row + 1);
     gw_bits_set(&queue->ready, row);
-    if (queue->heap_at == GW_NONE && queue->shape->slots > 0) { /* calls: see actor.h */
-        GW_MUST(gw_array_push(&queue->shape->heap, queue));
-        heap_up(queue->shape, (uint32_t)queue->shape->heap.count - 1);
+    if (is_fed(queue, row)) {
+        gw_bits_reserve(&queue->fed, row + 1);
+        gw_bits_set(&queue->fed, row);
     }
+    if (queue->heap_at == GW_NONE && !queue->parked && queue->shape->slots > 0) /* calls: actor.h */
+        heap_push(queue);
 }
 
 void gw_sched_queue_remove(struct gw_queue *queue, uint32_t row)
 {
     assert(gw_bits_test(&queue->ready, row));
     gw_bits_clear(&queue->ready, row);
+    if (queue->fed.count && gw_bits_test(&queue->fed, row))
+        gw_bits_clear(&queue->fed, row);
+}
+
+bool gw_sched_queue_park(struct gw_queue *queue)
+{
+    struct gw_shape *shape = queue->shape;
+    if (shape->parked.count == GW_PARKED_MAX)
+        return false;
+    heap_remove(shape, queue->heap_at);
+    queue->parked = true;
+    GW_MUST(gw_array_push(&shape->parked, queue));
+    return true;
+}
+
+void gw_sched_queue_unpark(struct gw_shape *shape)
+{
+    for (size_t i = 0; i < shape->parked.count; i++) {
+        shape->parked.items[i]->parked = false;
+        heap_push(shape->parked.items[i]);
+    }
+    gw_array_clear(&shape->parked);
 }
 
 void gw_sched_queue_free(struct gw_queue *queue)
@@ -214,7 +252,13 @@ void gw_sched_queue_free(struct gw_queue *queue)
     if (queue->heap_at != GW_NONE)
         heap_remove(queue->shape, queue->heap_at);
     queue->shape->queues--;
+    for (size_t i = 0; queue->parked && i < queue->shape->parked.count; i++)
+        if (queue->shape->parked.items[i] == queue) {
+            gw_array_remove_swap(&queue->shape->parked, i);
+            break;
+        }
     gw_bits_deinit(&queue->ready);
+    gw_bits_deinit(&queue->fed);
     free(queue);
 }
 

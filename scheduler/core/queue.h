@@ -23,6 +23,12 @@ void gw_sched_queue_remove(struct gw_queue *queue, uint32_t row);
 /* gw_sched_queue_free frees a queue, whatever is in it. */
 void gw_sched_queue_free(struct gw_queue *queue);
 
+/* gw_sched_queue_park takes a queue, the top of its shape's heap, out of it: nobody has memory for
+ * its first. false where GW_PARKED_MAX are out already: what comes behind them waits.
+ * gw_sched_queue_unpark puts a shape's parked queues back. */
+bool gw_sched_queue_park(struct gw_queue *queue);
+void gw_sched_queue_unpark(struct gw_shape *shape);
+
 /* gw_sched_queue_top gives the queue whose first row comes before all of the shape, NULL: none. */
 struct gw_queue *gw_sched_queue_top(struct gw_shape *shape);
 

@@ -14,6 +14,7 @@
 #include "scheduler/core/durable.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/memory.h"
 #include "scheduler/core/nested.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
@@ -346,6 +347,11 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_progress:
         on_progress(sched, worker, &message->progress);
         return 0;
+    case GW_MESSAGE_memory:
+        gw_sched_memory_on_report(sched, worker, &message->memory);
+        return 0;
+    case GW_MESSAGE_measured:
+        return gw_sched_memory_on_measured(sched, worker, &message->measured);
     case GW_MESSAGE_heartbeat:
         gw_sched_worker_on_heartbeat(sched, worker, &message->heartbeat);
         return 0;

@@ -40,6 +40,8 @@ enum {
     GW_JOB_IDS_BLOCK = 1000,        /* ids that one durable fact reserves */
     GW_SHAPES_IDLE_MAX = 256,
     GW_LANES_TRIED_MAX = 8,        /* before a shape counts as blocked */
+    GW_PARKED_MAX = 32,            /* queues of a shape that lack memory, before it is blocked */
+    GW_UNAFFORDING_MAX = 64,       /* workers that lack memory for a task, before it waits */
     GW_HANDED_SUCCESSORS_MAX = 16, /* of one task, looked at */
     GW_HANDED_DEPS_MAX = 16,       /* of a task that is handed over */
     GW_DATA_WORKERS_MAX = 16,      /* considered for one task because they hold its inputs */
@@ -165,6 +167,8 @@ struct gw_spec {
     struct gw_queue *queue;
     uint64_t mean_ns; /* of the time its tasks ran, weighted towards the latest */
     uint32_t samples;
+    uint64_t mean_bytes; /* of its results, likewise */
+    uint64_t peak_bytes; /* the most that a process of its tasks was seen with */
     uint32_t told_count;
     uint32_t *told; /* by worker slot: the id of the worker that was told */
 };
@@ -356,11 +360,12 @@ struct gw_shape {
     bool gpu_if_any, alone;
     uint32_t any_gpus; /* gpu_if_any: what a rank gets, as the cluster is now */
     uint64_t memory_bytes;
-    struct gw_need *need;             /* what it needs besides; NULL: nothing */
-    uint32_t queues, attempts;        /* that refer to it */
-    GW_ARRAY(struct gw_queue *) heap; /* by priority, then job */
-    bool blocked;                     /* nothing of it can be placed until something is freed */
-    bool could;                       /* the cluster, if empty, could hold it; as of could_epoch */
+    struct gw_need *need;               /* what it needs besides; NULL: nothing */
+    uint32_t queues, attempts;          /* that refer to it */
+    GW_ARRAY(struct gw_queue *) heap;   /* by priority, then job */
+    GW_ARRAY(struct gw_queue *) parked; /* at most GW_PARKED_MAX */
+    bool blocked;                       /* nothing of it can be placed until something is freed */
+    bool could; /* the cluster, if empty, could hold it; as of could_epoch */
     uint64_t could_epoch;
     struct gw_lane *room;   /* ring of lanes that short tasks may queue in */
     struct gw_lane *queued; /* ring of lanes with more attempts than debits */
@@ -379,6 +384,8 @@ struct gw_queue {
     int32_t priority;
     uint32_t heap_at; /* GW_NONE: not in the heap */
     struct gw_bits ready;
+    struct gw_bits fed; /* of them, those that have tasks before them */
+    bool parked;        /* not in the heap: no worker has memory for it, until something is freed */
 };
 
 /* A worker's attempts of one shape: at most as many debits as attempts; attempts beyond the debits
@@ -458,6 +465,7 @@ struct gw_worker {
         slots_over; /* overdrawn: taken though none was free; made good by what is given back */
     uint64_t memory_over;
     uint32_t blocked; /* attempts */
+    uint32_t aside;   /* attempts that need not end before memory comes back; see memory.h */
     struct gw_gpu *gpus;
     struct gw_stock *stock;
     uint32_t stock_count;
@@ -472,6 +480,10 @@ struct gw_worker {
     uint32_t *neighbours; /* by worker slot: the id of the worker it was told of */
     uint32_t neighbour_count;
     uint64_t heard_ns, beats_sent, beat_seen, memory_used_bytes;
+    struct gw_msg_memory memory; /* as it reported last; without its trouble */
+    char *memory_trouble;        /* NULL: none */
+    bool memory_one;             /* one task may be placed, though it is short of memory */
+    uint64_t expected_bytes;     /* that its attempts will take */
     uint64_t score_epoch, score; /* of the placement under way */
     struct gw_assign_rows assign;
     struct gw_release_rows release;
@@ -490,11 +502,14 @@ struct gw_attempt {
     uint32_t index, rank;
     uint32_t prev, next; /* of its worker; next: also of the free ones */
     uint32_t generation;
-    uint32_t slots; /* debited by it alone; 0: its lane's debit */
+    uint64_t expected_bytes; /* see memory.h */
+    uint32_t slots;          /* debited by it alone; 0: its lane's debit */
     uint32_t gpus;
     uint8_t state;
     bool is_long;
     bool blocked;                   /* it waits for others; its slots are lent */
+    bool stands;                    /* a call, or an actor that is through */
+    bool aside;                     /* it counts as such at its worker */
     struct gw_session *session;     /* of its task's client; NULL: none */
     bool handed;                    /* its task waits: its inputs do not count as fetched yet */
     uint8_t why;                    /* enum gw_placed_why */

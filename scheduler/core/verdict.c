@@ -112,7 +112,8 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
             sched, worker, &(struct gw_rank_end){.attempt = id, .rank = rank, .result = result});
     struct gw_job *job = sched->attempts.items[slot].job;
     uint32_t row = sched->attempts.items[slot].index;
-    GW_FACT(sched, attempt_ended, .slot = slot, .well = true, .run_ns = run_ns);
+    GW_FACT(sched, attempt_ended, .slot = slot, .well = true, .run_ns = run_ns,
+            .bytes = result->bytes);
     uint8_t state = job->tasks.state[row];
     if (state == GW_TASK_CANCELLING || state == GW_TASK_HANDED) {
         if (!result->value) /* the worker has it, nobody will ask for it */

@@ -8,6 +8,7 @@
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/lane.h"
+#include "scheduler/core/memory.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
@@ -64,6 +65,7 @@ void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker)
         free(worker->lanes[i]);
     free(worker->lanes);
     free(worker->gpus);
+    free(worker->memory_trouble);
     free(worker->neighbours);
     gw_array_deinit(&worker->stale);
     gw_sched_worker_rows_deinit(worker);
@@ -339,7 +341,7 @@ bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *
                           const struct gw_shape *shape)
 {
     if (worker->state != GW_WORKER_READY || worker->slots_free < shape->slots ||
-        worker->memory_free < shape->memory_bytes)
+        worker->memory_free < shape->memory_bytes || !gw_sched_memory_lets(worker))
         return false;
     if (shape->alone && (worker->attempts > worker->blocked || worker->slots_free < worker->slots))
         return false;

@@ -113,6 +113,16 @@ static void member_on_exit(uv_process_t *process, int64_t status, int signal)
     uv_close((uv_handle_t *)process, member_on_process_closed);
 }
 
+/* An option with a text, copied to `copy`; NULL: none. */
+static void add_text(char **argv, int *argc, char *option, const char *text, char copy[PATH_MAX])
+{
+    if (!text)
+        return;
+    (void)snprintf(copy, PATH_MAX, "%s", text);
+    argv[(*argc)++] = option;
+    argv[(*argc)++] = copy;
+}
+
 static int member_start(struct member *member, struct gw_error *error)
 {
     const struct gw_crew_options *options = &member->crew->options;
@@ -136,12 +146,10 @@ static int member_start(struct member *member, struct gw_error *error)
     int argc = 12;
     if (options->private_cluster)
         argv[argc++] = "--private";
-    char peers[PATH_MAX];
-    if (options->peers) {
-        (void)snprintf(peers, sizeof peers, "%s", options->peers);
-        argv[argc++] = "--peers";
-        argv[argc++] = peers;
-    }
+    char peers[PATH_MAX], memory[PATH_MAX], spill_dir[PATH_MAX];
+    add_text(argv, &argc, "--peers", options->peers, peers);
+    add_text(argv, &argc, "--memory", options->memory, memory);
+    add_text(argv, &argc, "--spill-dir", options->spill_dir, spill_dir);
     (void)snprintf(files, sizeof files, "%llu", (unsigned long long)options->files_bytes_max);
     if (options->files_bytes_max) {
         argv[argc++] = "--file-cache";

@@ -16,8 +16,9 @@ struct gw_crew_options {
     uint32_t slots;        /* in all; as many as workers at least */
     const char *peers;     /* HOST where its workers reach each other by TLS; NULL: descriptors */
     const char *resources; /* that the first worker offers; NULL: none; borrowed likewise */
-    uint64_t files_bytes_max; /* of files that each host keeps; 0: the default */
-    bool private_cluster;     /* they remove `dir` at their end */
+    const char *memory, *spill_dir; /* for their --memory and --spill-dir; NULL: not given */
+    uint64_t files_bytes_max;       /* of files that each host keeps; 0: the default */
+    bool private_cluster;           /* they remove `dir` at their end */
     /* All workers have ended, after gw_crew_close; on the loop's thread. */
     void (*on_gone)(void *arg);
     void *arg;

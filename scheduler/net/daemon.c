@@ -33,7 +33,7 @@ struct daemon {
     uv_poll_t lifeline;
     uv_timer_t idle;
     uv_timer_t deadline;
-    const char *dir;
+    const char *dir, *memory, *spill_dir;
     const char *peers;     /* of all workers; NULL: none */
     const char *resources; /* of the first worker; NULL: none */
     uint32_t workers;
@@ -60,22 +60,24 @@ static int parse_number(const char *text, const char *option, uint64_t max, uint
     return 0;
 }
 
+static const struct option option_table[] = {
+    {"dir", required_argument, NULL, 'd'},        {"workers", required_argument, NULL, 'w'},
+    {"slots", required_argument, NULL, 's'},      {"private", no_argument, NULL, 'p'},
+    {"lifeline", required_argument, NULL, 'l'},   {"ready-fd", required_argument, NULL, 'r'},
+    {"idle-stop", required_argument, NULL, 'i'},  {"resources", required_argument, NULL, 'R'},
+    {"peers", required_argument, NULL, 'e'},      {"memory", required_argument, NULL, 'm'},
+    {"spill-dir", required_argument, NULL, 'S'},  {"pure-keep", required_argument, NULL, 'k'},
+    {"file-cache", required_argument, NULL, 'f'}, {NULL, 0, NULL, 0},
+};
+
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"dir", required_argument, NULL, 'd'},        {"workers", required_argument, NULL, 'w'},
-        {"slots", required_argument, NULL, 's'},      {"private", no_argument, NULL, 'p'},
-        {"lifeline", required_argument, NULL, 'l'},   {"ready-fd", required_argument, NULL, 'r'},
-        {"idle-stop", required_argument, NULL, 'i'},  {"resources", required_argument, NULL, 'R'},
-        {"peers", required_argument, NULL, 'e'},      {"pure-keep", required_argument, NULL, 'k'},
-        {"file-cache", required_argument, NULL, 'f'}, {NULL, 0, NULL, 0},
-    };
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t workers = 0, slots = cores > 0 ? (uint64_t)cores : 1, lifeline = 0, ready = 0;
     int rc = 0, option;
     daemon->lifeline_fd = daemon->ready_fd = -1;
     optind = 1;
-    while (rc >= 0 && (option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+    while (rc >= 0 && (option = getopt_long(argc, argv, "", option_table, NULL)) >= 0) {
         switch (option) {
         case 'd':
             daemon->dir = optarg;
@@ -96,6 +98,12 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 'r':
             rc = parse_number(optarg, "ready-fd", INT_MAX, &ready);
             daemon->ready_fd = (int)ready;
+            break;
+        case 'm':
+            daemon->memory = optarg;
+            break;
+        case 'S':
+            daemon->spill_dir = optarg;
             break;
         case 'i':
             rc = parse_number(optarg, "idle-stop", UINT32_MAX, &daemon->idle_stop_s);
@@ -341,6 +349,8 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .resources = daemon->resources,
         .peers = daemon->peers,
         .files_bytes_max = daemon->file_cache_bytes,
+        .memory = daemon->memory,
+        .spill_dir = daemon->spill_dir,
         .private_cluster = daemon->private_cluster,
         .on_gone = daemon_on_crew_gone,
         .arg = daemon,

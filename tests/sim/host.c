@@ -167,6 +167,7 @@ static void carry_send(struct sim *sim, struct host *host, const struct gw_effec
         }
     int end;
     struct conn *conn = sim_conn_of(sim, SIDE_HOST, host, effect->peer.id, &end);
+    sim_disk_told(sim, host, &effect->message);
     if (conn)
         sim_send(sim, conn, end, effect);
 }
@@ -207,6 +208,11 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
         break;
     case GW_EFFECT_CONNECT:
         plan_reach(sim, host, effect);
+        break;
+    case GW_EFFECT_SPILL:
+    case GW_EFFECT_RESTORE:
+    case GW_EFFECT_UNLINK:
+        sim_disk_carry(sim, host, effect);
         break;
     case GW_EFFECT_ABORT:
         (void)sim_gang_abort(sim, effect->number);
@@ -251,8 +257,10 @@ int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event)
     if (host->core != core)
         return rc;
     open_runners(sim, host);
-    if (host->core == core)
+    if (host->core == core) {
+        sim_disk_check(sim, host);
         set_tick(sim, host);
+    }
     return rc;
 }
 
@@ -311,9 +319,8 @@ void sim_host_start(struct sim *sim, struct host *host)
     (void)snprintf(resources, sizeof resources, host->licenses ? "tape=%u,license=%u" : "tape=%u",
                    host->tapes, host->licenses);
     static const struct gw_node_gpu gpus[] = {{"GPU-0", "sim", 1000}, {"GPU-1", "sim", 1000}};
-    host->core = gw_node_core_new(&(struct gw_node_options){
+    struct gw_node_options options = {
         .slots = host->slots,
-        .memory_bytes = 1000000,
         .gpus = gpus,
         .gpu_count = host->gpus,
         .host = host->name,
@@ -322,7 +329,9 @@ void sim_host_start(struct sim *sim, struct host *host)
         .checkpoint_dir = "/checkpoint",
         .resources = resources,
         .lent_max = sim->lent_max,
-    });
+    };
+    sim_disk_options(sim, &options);
+    host->core = gw_node_core_new(&options);
     host->incarnation++;
     host->tick_ns = UINT64_MAX;
     host->guardian_peer = host->next_peer++;
@@ -334,6 +343,7 @@ void sim_host_start(struct sim *sim, struct host *host)
                                            .peer = {host->guardian_peer},
                                            .role = GW_ROLE_GUARDIAN});
     sim_host_connect(sim, host);
+    sim_disk_start(sim, host);
 }
 
 static void on_restart(struct sim *sim, void *arg)
@@ -355,6 +365,7 @@ static void host_end(struct sim *sim, struct host *host)
         sim_token_drop(sim, host->tokens.items[i]);
     gw_array_clear(&host->tokens);
     gw_array_clear(&host->folders);
+    gw_map_deinit(&host->files); /* its next life has a folder of its own */
 }
 
 void sim_host_kill(struct sim *sim, struct host *host)

@@ -59,6 +59,14 @@ enum {
     X(RESTORE, "durable state rebuilt")                                                            \
     X(CANCEL, "task or job cancelled")                                                             \
     X(RETRY, "failed task retried")                                                                \
+    X(SPILL, "result written to disk")                                                             \
+    X(READ_BACK, "result read back")                                                               \
+    X(FULL_DISK, "disk full")                                                                      \
+    X(TORN_FILE, "file on disk damaged")                                                           \
+    X(PAUSE, "worker short of memory")                                                             \
+    X(RESUME, "worker with memory again")                                                          \
+    X(ONE, "short worker takes one task")                                                          \
+    X(MEMORY_KILL, "runner killed at the worker's limit")                                          \
     X(RELEASE, "future given up")                                                                  \
     X(SHARE, "task looked up")                                                                     \
     X(DROP, "looked-up future given up")                                                           \
@@ -263,8 +271,11 @@ struct host {
     struct gw_node_core *core; /* NULL: dead */
     struct gw_effects effects;
     uint64_t incarnation, next_peer, guardian_peer, guardian_sent, tick_ns;
-    uint64_t welcomed; /* the connection on which it was */
-    uint64_t log_seen; /* sequence number of the last log_read */
+    uint64_t welcomed;      /* the connection on which it was */
+    struct gw_map files;    /* on its disk: number -> content */
+    uint64_t full_until_ns; /* the disk */
+    uint32_t memory_state;  /* as it told last */
+    uint64_t log_seen;      /* sequence number of the last log_read */
     struct conn *scheduler;
     GW_ARRAY(struct process *) processes;
     GW_ARRAY(uint64_t) tokens;   /* that the core has */
@@ -435,6 +446,12 @@ void sim_folder_told(struct process *process, const struct gw_msg_task_folder *m
 uint64_t sim_folder_take(struct process *process, uint64_t attempt);
 /* sim_folder_check: what a process begins with has its files. */
 void sim_folder_check(struct sim *sim, const struct process *process);
+/* -- disk.c: a host's disk and memory */
+void sim_disk_carry(struct sim *sim, struct host *host, const struct gw_effect *effect);
+void sim_disk_told(struct sim *sim, struct host *host, const struct gw_message *message);
+void sim_disk_check(struct sim *sim, const struct host *host);
+void sim_disk_start(struct sim *sim, struct host *host);
+void sim_disk_options(struct sim *sim, struct gw_node_options *options);
 
 /* -- process.c */
 void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_spawn *spawn);

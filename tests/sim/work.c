@@ -217,7 +217,7 @@ static void shape(struct sim *sim, struct work *work)
     work->files = sim_chance(sim, 12);
     work->run_ns = sim_chance(sim, 50) ? 200000 : sim_below(sim, 60 * MS);
     if (sim_chance(sim, 35) && work->kind == GW_SPEC_FUNCTION)
-        work->bytes = 8 + sim_below(sim, sim_chance(sim, 70) ? 100000 : 4000);
+        work->bytes = 8 + sim_below(sim, sim_chance(sim, 70) ? 100000000 : 4000);
     if (work->kind == GW_SPEC_COMMAND)
         work->bytes = 1;
 }

@@ -58,6 +58,11 @@ int step(struct world *w, struct gw_event event)
         case GW_EFFECT_DROP_TOKEN:
             w->drops++;
             break;
+        case GW_EFFECT_SPILL:
+        case GW_EFFECT_RESTORE:
+        case GW_EFFECT_UNLINK:
+            assert_int_equal(gw_array_push(&w->disk, *effect), 0);
+            break;
         case GW_EFFECT_EXIT:
             w->exits++;
             break;
@@ -143,10 +148,21 @@ void open_scheduler(struct world *w)
 
 struct world *new_world(uint32_t slots)
 {
+    return new_world_limited(slots, &(struct gw_node_options){0});
+}
+
+struct world *new_world_limited(uint32_t slots, const struct gw_node_options *memory)
+{
     struct world *w = calloc(1, sizeof *w);
     const struct gw_node_gpu gpus[] = {{"GPU-a", "X", 1}, {"GPU-b", "X", 1}};
     w->core = gw_node_core_new(&(struct gw_node_options){
         .slots = slots,
+        .memory_bytes = memory->memory_bytes,
+        .target_permille = memory->target_permille,
+        .spill_permille = memory->spill_permille,
+        .pause_permille = memory->pause_permille,
+        .terminate_permille = memory->terminate_permille,
+        .descriptors_max = memory->descriptors_max,
         .cores = 8,
         .gpus = gpus,
         .gpu_count = 2,
@@ -169,6 +185,7 @@ void free_world(struct world *w)
     gw_array_deinit(&w->sent);
     gw_array_deinit(&w->sent_to);
     gw_array_deinit(&w->fresh);
+    gw_array_deinit(&w->disk);
     gw_map_deinit(&w->open_runners);
     gw_array_deinit(&w->effects.list);
     gw_arena_deinit(&w->effects.arena);

@@ -28,6 +28,7 @@ struct world {
     uint64_t connects, programs, leases, unleases, aborts, exits, drops;
     struct gw_map open_runners;       /* process -> 1 */
     GW_ARRAY(uint64_t) fresh;         /* runners spawned in this step */
+    GW_ARRAY(struct gw_effect) disk;  /* SPILL, RESTORE and UNLINK; without their tokens */
     bool scheduler_closed;            /* the core asked for it */
     GW_ARRAY(struct gw_message) sent; /* since the last clear; borrowed memory copied to arena */
     GW_ARRAY(uint64_t) sent_to;
@@ -60,6 +61,8 @@ const struct gw_message *sent(const struct world *w, uint32_t type, size_t n);
 const struct gw_message *must_send(const struct world *w, uint32_t type);
 void open_scheduler(struct world *w);
 struct world *new_world(uint32_t slots);
+/* new_world_limited: memory_bytes and the lines of `memory` hold. */
+struct world *new_world_limited(uint32_t slots, const struct gw_node_options *memory);
 void free_world(struct world *w);
 void send_spec(struct world *w, struct gw_msg_spec spec);
 void program_ready(struct world *w, int code, const char *text);

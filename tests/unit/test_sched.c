@@ -225,6 +225,130 @@ static void a_failure_reaches_what_depends_on_it(void **state)
     free_world(w);
 }
 
+/* What a worker of 1000 MiB says of its memory, in MiB. */
+static void report(struct world *w, int worker, uint32_t state, uint64_t resident)
+{
+    enum { MIB = 1 << 20 };
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_memory,
+                            .memory = {.used_bytes = resident * MIB,
+                                       .resident_bytes = resident * MIB,
+                                       .target_bytes = UINT64_C(600) * MIB,
+                                       .pause_bytes = UINT64_C(800) * MIB,
+                                       .state = state,
+                                       .trouble = ""}});
+}
+
+static void give_back(struct world *w, int worker, uint64_t attempt)
+{
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_ended,
+                            .ended = {.attempt = attempt,
+                                      .rank = GW_RANK_NONE,
+                                      .outcome = GW_OUTCOME_KILLED,
+                                      .text = "",
+                                      .stderr_tail = ""}});
+}
+
+static void a_paused_worker_gets_nothing(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker_with(w, 0, 2, "a", UINT64_C(1000) << 20);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST, false, 0});
+    const struct gw_message *assign = must(w, WORKER, GW_MESSAGE_assign);
+    uint64_t first = attempt_in(assign, 0), second = attempt_in(assign, 1);
+    report(w, 0, GW_MEMORY_PAUSED, 900); /* what it has not begun is taken back */
+    const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
+    assert_int_equal(kill->reason, GW_KILL_TAKE_BACK);
+    assert_int_equal(kill->attempt.count, 2);
+    give_back(w, 0, second);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    finish(w, 0, first, GW_RANK_NONE, 3);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    report(w, 0, GW_MEMORY_ONE, 900); /* nothing else would help: one after the other */
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_assign)->assign.attempt.count, 1);
+    report(w, 0, GW_MEMORY_OPEN, 100);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_assign)->assign.attempt.count, 1);
+    free_world(w);
+}
+
+static void what_a_spec_took_is_expected_again(void **state)
+{
+    struct world *w = new_world();
+    struct gw_value *arguments = gw_dict(), *answer;
+    const char *text;
+    (void)state;
+    add_worker_with(w, 0, 4, "a", UINT64_C(1000) << 20);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 8, GW_SUBMIT_LAST, false, 0});
+    uint64_t attempts[4], peak = UINT64_C(350) << 20;
+    for (uint32_t i = 0; i < 4; i++)
+        attempts[i] = attempt_in(must(w, WORKER, GW_MESSAGE_assign), i);
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_measured,
+                            .measured = {{&attempts[0], 1}, {&peak, 1}}});
+    report(w, 0, GW_MEMORY_OPEN, 0);
+    finish(w, 0, attempts[0], GW_RANK_NONE, 3); /* three that were placed before: they may */
+    must(w, WORKER, GW_MESSAGE_assign);         /* 350 of 800 */
+    finish(w, 0, attempts[1], GW_RANK_NONE, 3);
+    must(w, WORKER, GW_MESSAGE_assign); /* 700 */
+    finish(w, 0, attempts[2], GW_RANK_NONE, 3);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* 1050 */
+    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(1)), 0);
+    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
+    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
+    assert_non_null(
+        strstr(text, "it waits for memory: tasks like it took 0.34 GiB; 0.10 GiB free"));
+    gw_value_unref(answer);
+    gw_value_unref(arguments);
+    free_world(w);
+}
+
+/* Rows 0 to 3 make 100 MiB each, row 4 takes row 0, row 5 row 1. */
+static void roots_wait_for_those_that_let_go(void **state)
+{
+    struct world *w = new_world();
+    uint32_t zeros[6] = {0}, counts[6] = {0, 0, 0, 0, 1, 1}, index[2] = {0, 1}, five[2] = {4, 5};
+    uint64_t jobs[2] = {0};
+    (void)state;
+    add_worker_with(w, 0, 1, "a", UINT64_C(1000) << 20);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    struct gw_message message = {.type = GW_MESSAGE_submit};
+    message.submit = (struct gw_msg_submit){
+        .request = 1,
+        .flags = GW_SUBMIT_LAST,
+        .name = "j",
+        .spec = {zeros, 6},
+        .args_size = {zeros, 6},
+        .args = {"", 0},
+        .dep_count = {counts, 6},
+        .dep_job = {jobs, 2},
+        .dep_index = {index, 2},
+        .dep_rank = {zeros, 2},
+        .names = {"", 0},
+        .targets = {five, 2},
+    };
+    say(w, CLIENT, message);
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    report(w, 0, GW_MEMORY_OPEN, 100);
+    finish(w, 0, attempt, GW_RANK_NONE, UINT64_C(100) << 20);
+    const struct gw_message *assign = must(w, WORKER, GW_MESSAGE_assign);
+    assert_int_equal(gw_col32_at(assign->assign.index, 0), 1); /* below the target: in order */
+    attempt = attempt_in(assign, 0);
+    report(w, 0, GW_MEMORY_OPEN, 550);
+    give_back(w, 0, attempt);
+    assign = must(w, WORKER, GW_MESSAGE_assign);
+    assert_int_equal(gw_col32_at(assign->assign.index, 0), 1); /* alone: whatever it takes */
+    send_spec(w, (struct gw_msg_spec){.key = 9}); /* a second slot, and something that runs */
+    add_worker_with(w, 1, 2, "b", UINT64_C(1000) << 20);
+    report(w, 1, GW_MEMORY_OPEN, 550);
+    assign = sent(w, WORKER + 1, GW_MESSAGE_assign, 0);
+    assert_null(assign); /* was placed when the worker came: its first is alone there */
+    free_world(w);
+}
+
 static void waiting_is_explained(void **state)
 {
     struct world *w = new_world();
@@ -281,6 +405,9 @@ int main(void)
         cmocka_unit_test(a_detached_job_is_told_after_its_commit),
         cmocka_unit_test(a_lost_result_is_made_again),
         cmocka_unit_test(a_failure_reaches_what_depends_on_it),
+        cmocka_unit_test(a_paused_worker_gets_nothing),
+        cmocka_unit_test(what_a_spec_took_is_expected_again),
+        cmocka_unit_test(roots_wait_for_those_that_let_go),
         cmocka_unit_test(waiting_is_explained),
         cmocka_unit_test(a_registration_of_a_lost_worker_is_too_late),
     };

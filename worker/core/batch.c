@@ -166,8 +166,10 @@ void gw_batch_send(struct gw_node_core *core, struct gw_process *process,
     struct columns c = make_columns(core, &sizes);
     send_specs(core, process, runs, count);
     send_folders(core, process, runs, count);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         add_row(&c, i, runs[i]);
+        gw_object_pin(core, runs[i]);
+    }
     uint32_t ahead = send_inputs(core, process, runs[0]->attempt, &c);
     struct gw_effect *effect = gw_core_send(core, process->link, GW_MESSAGE_assign);
     effect->tokens = c.tokens + ahead;

@@ -97,21 +97,52 @@ static void check_gangs(const struct gw_node_core *core)
     }
 }
 
+struct sums {
+    uint64_t resident, spilled, spilling, descriptors, listed;
+};
+
+static void check_object(const struct gw_object *object, struct sums *sums)
+{
+    bool closed = object->state == GW_OBJECT_SPILLED || object->state == GW_OBJECT_OPENING;
+    bool memory = object->state == GW_OBJECT_RESIDENT || object->state == GW_OBJECT_SPILLING;
+    assert(object->state != GW_OBJECT_GONE && object->pins <= object->users);
+    assert(closed ? !object->token && !object->value
+                  : (object->token != 0) != (object->value != NULL));
+    assert((object->file != 0) == (object->state != GW_OBJECT_RESIDENT));
+    assert(object->state != GW_OBJECT_SPILLED || !object->users);
+    assert(object->state != GW_OBJECT_OPEN || object->users);
+    assert((object->waiters.count > 0) == (object->state == GW_OBJECT_OPENING));
+    assert((object->list != NULL) ==
+           (object->state == GW_OBJECT_RESIDENT && object->token && !object->pins));
+    *(memory ? &sums->resident : &sums->spilled) += object->bytes;
+    sums->spilling += object->state == GW_OBJECT_SPILLING ? object->bytes : 0;
+    sums->descriptors += object->token != 0;
+    sums->listed += object->list != NULL;
+}
+
 static void check_objects(const struct gw_node_core *core)
 {
     size_t at = 0, inner;
-    uint64_t key, value, bytes = 0;
+    uint64_t key, value;
+    struct sums sums = {0};
     while (gw_map_next(&core->jobs, &at, &key, &value)) {
         const struct gw_node_job *job = (struct gw_node_job *)(uintptr_t)value;
         for (inner = 0; gw_map_next(&job->objects, &inner, &key, &value);) {
             const struct gw_object *object = (struct gw_object *)(uintptr_t)value;
-            assert(object->job == job && (object->token != 0) != (object->value != NULL));
-            assert(!object->released || object->users);
-            bytes += object->bytes;
+            assert(object->job == job && (!object->released || object->users));
+            check_object(object, &sums);
         }
         assert(job->specs.count || job->objects.count || job->fetches.count);
     }
-    assert(bytes == core->object_bytes);
+    for (size_t i = 0; i < core->replaced.count; i++) {
+        assert(!core->replaced.items[i]->job && core->replaced.items[i]->users);
+        check_object(core->replaced.items[i], &sums);
+    }
+    const struct gw_memory *memory = &core->memory;
+    assert(sums.resident == memory->resident_bytes && sums.spilled == memory->spilled_bytes);
+    assert(sums.resident + sums.spilled == core->object_bytes);
+    assert(sums.spilling == memory->spilling_bytes && sums.descriptors == memory->descriptors);
+    assert(sums.listed == memory->unused.count + memory->wanted.count);
     for (size_t i = 0; i < core->fetches.count; i++) {
         assert(core->fetches.items[i]->state != GW_FETCH_GONE);
         assert(core->fetches.items[i]->waiters.count);

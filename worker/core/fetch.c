@@ -4,6 +4,7 @@
  * with every run that waits ended as LOST_INPUT; its deadline sees to that where nobody answers. */
 #include "worker/core/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,8 +145,9 @@ static void arrive(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_
         if (!still_waits(waiter))
             continue;
         struct gw_run *run = waiter->run;
-        run->deps[waiter->dep].object = object;
-        object->users++;
+        bool here = gw_object_use(core, object, run, waiter->dep);
+        assert(here); /* it came just now */
+        (void)here;
         if (--run->missing == 0)
             gw_run_ready(core, run);
     }

@@ -55,8 +55,11 @@ void gw_heir_give(struct gw_node_core *core, struct gw_run *maker, struct gw_bin
         dep->worker = 0;
         dep->bytes = object ? object->bytes : value.size;
         if (object) {
-            dep->object = object;
-            object->users++;
+            bool here = gw_object_use(core, object, run, (uint32_t)(dep - run->deps));
+            assert(here); /* it was made just now */
+            (void)here;
+            object->pins += run->pinned; /* its runner keeps it, too */
+            gw_memory_rank(core, object);
         } else {
             void *copy = dep->small;
             if (value.size > sizeof dep->small)
@@ -88,6 +91,7 @@ void gw_heir_unsend(struct gw_node_core *core, struct gw_run *run)
 {
     struct gw_process *process = run->process;
     gw_run_pull(run);
+    gw_object_unpin(core, run);
     if (process) {
         process->load_ns -= run->load_ns;
         run->process = NULL;

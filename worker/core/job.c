@@ -42,8 +42,7 @@ void gw_job_free(struct gw_node_core *core, struct gw_node_job *job)
     uint64_t key, value;
     while (gw_map_next(&job->objects, &at, &key, &value)) {
         struct gw_object *object = (struct gw_object *)(uintptr_t)value;
-        free(object->value);
-        free(object);
+        gw_object_release(object);
     }
     forget_specs(job);
     gw_array_deinit(&job->specs);

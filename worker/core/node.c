@@ -15,61 +15,6 @@
 #define MS UINT64_C(1000000)
 #define SHUTDOWN_GRACE_NS (500 * MS)
 
-static const struct gw_sm_state run_states[] = {
-    [GW_RUN_WAITING] = {"waiting", GW_SM_NEXT(GW_RUN_READY) | GW_SM_NEXT(GW_RUN_SENT) |
-                                       GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_READY] = {"ready", GW_SM_NEXT(GW_RUN_STARTING) | GW_SM_NEXT(GW_RUN_SENT) |
-                                   GW_SM_NEXT(GW_RUN_RUNNING) | GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_STARTING] = {"starting", GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_SENT) |
-                                         GW_SM_NEXT(GW_RUN_ENDING) | GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_STANDING] = {"standing", GW_SM_NEXT(GW_RUN_RUNNING) | GW_SM_NEXT(GW_RUN_ENDING) |
-                                         GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_SENT] = {"sent", GW_SM_NEXT(GW_RUN_WAITING) | GW_SM_NEXT(GW_RUN_READY) |
-                                 GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_ENDING) |
-                                 GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_RUNNING] = {"running", GW_SM_NEXT(GW_RUN_ENDING) | GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_ENDING] = {"ending", GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_ENDED] = {"ended", 0},
-};
-static const struct gw_sm_state process_states[] = {
-    [GW_PROCESS_STARTING] = {"starting", GW_SM_NEXT(GW_PROCESS_IDLE) | GW_SM_NEXT(GW_PROCESS_BUSY) |
-                                             GW_SM_NEXT(GW_PROCESS_ENDING) |
-                                             GW_SM_NEXT(GW_PROCESS_EXITED) |
-                                             GW_SM_NEXT(GW_PROCESS_BURIED)},
-    [GW_PROCESS_IDLE] = {"idle", GW_SM_NEXT(GW_PROCESS_BUSY) | GW_SM_NEXT(GW_PROCESS_ENDING) |
-                                     GW_SM_NEXT(GW_PROCESS_EXITED)},
-    [GW_PROCESS_BUSY] = {"busy", GW_SM_NEXT(GW_PROCESS_IDLE) | GW_SM_NEXT(GW_PROCESS_ENDING) |
-                                     GW_SM_NEXT(GW_PROCESS_EXITED)},
-    [GW_PROCESS_ENDING] = {"ending", GW_SM_NEXT(GW_PROCESS_EXITED) | GW_SM_NEXT(GW_PROCESS_BURIED)},
-    [GW_PROCESS_EXITED] = {"exited", GW_SM_NEXT(GW_PROCESS_BURIED)},
-    [GW_PROCESS_BURIED] = {"buried", GW_SM_NEXT(GW_PROCESS_GONE)},
-    [GW_PROCESS_GONE] = {"gone", 0},
-};
-static const struct gw_sm_state gang_states[] = {
-    [GW_GANG_FORMING] = {"forming", GW_SM_NEXT(GW_GANG_RUNNING) | GW_SM_NEXT(GW_GANG_ABORTED) |
-                                        GW_SM_NEXT(GW_GANG_GONE)},
-    [GW_GANG_RUNNING] = {"running", GW_SM_NEXT(GW_GANG_ABORTED) | GW_SM_NEXT(GW_GANG_GONE)},
-    [GW_GANG_ABORTED] = {"aborted", GW_SM_NEXT(GW_GANG_GONE)},
-    [GW_GANG_GONE] = {"gone", 0},
-};
-static const struct gw_sm_state fetch_states[] = {
-    [GW_FETCH_CONNECTING] = {"connecting", GW_SM_NEXT(GW_FETCH_ASKED) | GW_SM_NEXT(GW_FETCH_GONE)},
-    [GW_FETCH_ASKED] = {"asked", GW_SM_NEXT(GW_FETCH_GONE)},
-    [GW_FETCH_GONE] = {"gone", 0},
-};
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-struct gw_sm gw_run_sm = {"worker run", run_states, COUNT(run_states), NULL};
-struct gw_sm gw_process_sm = {"worker process", process_states, COUNT(process_states), NULL};
-struct gw_sm gw_gang_sm = {"worker gang", gang_states, COUNT(gang_states), NULL};
-struct gw_sm gw_fetch_sm = {"worker fetch", fetch_states, COUNT(fetch_states), NULL};
-
-struct gw_sm *gw_node_core_machine(size_t i)
-{
-    struct gw_sm *machines[] = {&gw_run_sm, &gw_process_sm, &gw_gang_sm, &gw_fetch_sm};
-    return i < COUNT(machines) ? machines[i] : NULL;
-}
-
 /* -- Memory and effects --------------------------------------------------------------------------
  */
 
@@ -175,6 +120,7 @@ struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
     if (!core->options.runner_idle_ns)
         core->options.runner_idle_ns = 60 * SECOND;
     core->starving_serial = UINT64_MAX;
+    gw_memory_init(core);
     return core;
 }
 
@@ -195,6 +141,8 @@ static void free_tables(struct gw_node_core *core)
         gw_fetch_free(core, core->fetches.items[0]);
     for (at = 0; gw_map_next(&core->jobs, &at, &key, &value);)
         gw_job_free(core, (struct gw_node_job *)(uintptr_t)value);
+    for (size_t i = 0; i < core->replaced.count; i++)
+        gw_object_release(core->replaced.items[i]);
     for (size_t i = 0; i < core->pools.count; i++)
         gw_pool_free(core->pools.items[i]);
     for (at = 0; gw_map_next(&core->links, &at, &key, &value);)
@@ -251,6 +199,8 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_map_deinit(&core->neighbours);
     gw_map_deinit(&core->requests);
     gw_map_deinit(&core->folders);
+    gw_array_deinit(&core->replaced);
+    gw_memory_deinit(core);
     gw_array_deinit(&effects.list);
     gw_arena_deinit(&effects.arena);
     for (uint32_t i = 0; i < core->options.gpu_count; i++) {
@@ -348,6 +298,7 @@ static void on_welcome(struct gw_node_core *core, const struct gw_message *messa
     core->peer = message->peer;
     core->worker = message->welcome.worker;
     core->registered = true;
+    core->memory.told = false;
     core->acked_ns = core->now_ns;
     core->heartbeat_received = 0;
     memset(core->heartbeat_sent_ns, 0, sizeof core->heartbeat_sent_ns);
@@ -382,7 +333,7 @@ static void send_heartbeat(struct gw_node_core *core)
     core->heartbeat_sent_ns[number % HEARTBEATS_KEPT] = core->now_ns;
     core->heartbeat_due_ns = core->now_ns + core->options.heartbeat_ns;
     gw_core_send(core, core->scheduler, GW_MESSAGE_heartbeat)->message.heartbeat =
-        (struct gw_msg_heartbeat){number, core->heartbeat_received, core->object_bytes};
+        (struct gw_msg_heartbeat){number, core->heartbeat_received, gw_memory_used(core)};
 }
 
 static void on_heartbeat(struct gw_node_core *core, const struct gw_msg_heartbeat *heartbeat)
@@ -721,10 +672,20 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
     case GW_EVENT_SHUTDOWN:
         shut_down(core);
         break;
+    case GW_EVENT_SPILLED:
+        gw_spill_on_spilled(core, event);
+        break;
+    case GW_EVENT_RESTORED:
+        gw_spill_on_restored(core, event);
+        break;
+    case GW_EVENT_USAGE:
+        gw_memory_on_measured(core, event);
+        break;
     default:
         break;
     }
     on_tick(core); /* whatever is due, whichever event brought the time */
+    gw_memory_settle(core);
     gw_heir_settle(core);
     gw_pool_pump(core);
     gw_heir_settle(core);
@@ -746,7 +707,7 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 
 uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core)
 {
-    uint64_t deadline = gw_process_deadline_ns(core);
+    uint64_t deadline = sooner(gw_process_deadline_ns(core), gw_memory_deadline_ns(core));
     if (core->registered)
         deadline = sooner(deadline, core->heartbeat_due_ns);
     if (anything_runs(core))

@@ -18,6 +18,10 @@ struct gw_node_options {
     uint32_t slots;
     uint32_t cores; /* shared out over the slots as OMP_NUM_THREADS; 0: as many as slots */
     uint64_t memory_bytes;
+    /* Lines in thousandths of memory_bytes, 0: there is none. See memory.c. */
+    uint32_t target_permille, spill_permille, pause_permille, terminate_permille;
+    uint32_t descriptors_max; /* that results may hold; 0: no limit */
+    bool spills_off;          /* there is no disk to write results to */
     const struct gw_node_gpu {
         const char *uuid, *name;
         uint64_t memory_bytes;
@@ -72,6 +76,16 @@ bool gw_node_core_executing(const struct gw_node_core *core, uint64_t process,
                             struct gw_node_place *place);
 bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank,
                        struct gw_node_place *place);
+
+/* gw_node_core_memory tells what is used: bytes in all, results in memory and on disk, how many of
+ * them lie on disk, and how many more files are being written or opened. state: enum
+ * gw_memory_state. */
+struct gw_node_memory {
+    uint64_t used_bytes, resident_bytes, spilled_bytes;
+    size_t files, files_pending;
+    uint32_t state;
+};
+void gw_node_core_memory(const struct gw_node_core *core, struct gw_node_memory *memory);
 
 /* gw_node_output_path writes where an attempt's output lies below log_dir: extension "out" or
  * "err"; cut and terminated. gw_node_capture_path: where a pooled runner's output gathers until it

@@ -297,15 +297,18 @@ static bool pool_claims(const struct gw_node_core *core, const struct gw_pool *p
     return pool->ready.count > pool->starting + idle && pool->program->code == 0;
 }
 
+/* Without memory only ranks start: the others of their gang wait for them. */
 static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
 {
+    bool holds = gw_memory_holds(core);
     *claim = (struct claim){.serial = UINT64_MAX};
     struct gw_run *run = core->alone.first;
-    while (run && run->pool && run->pool->program->code != 0) /* its program is on its way */
+    while (run && ((run->pool && run->pool->program->code != 0) || /* it is on its way */
+                   (holds && !run->gang)))
         run = run->next;
     if (run)
         *claim = (struct claim){run, run->pool, run->serial, run->spec->slots, true};
-    for (size_t i = 0; i < core->pools.count; i++) {
+    for (size_t i = 0; i < core->pools.count && !holds; i++) {
         struct gw_pool *pool = core->pools.items[i];
         if (pool_claims(core, pool) && pool->ready.first->serial < claim->serial)
             *claim = (struct claim){NULL, pool, pool->ready.first->serial, pool->like->slots,
@@ -421,9 +424,10 @@ void gw_pool_pump(struct gw_node_core *core)
         return;
     fail_programs(core);
     gw_node_actor_pump(core);
+    bool holds = gw_memory_holds(core);
     for (int round = 0; round < 2; round++) {
         uint64_t starving = core->starving_serial;
-        for (size_t i = 0; i < core->pools.count; i++)
+        for (size_t i = 0; i < core->pools.count && !holds; i++)
             if (core->pools.items[i]->ready.first)
                 feed_pool(core, core->pools.items[i]);
         serve(core);

@@ -274,6 +274,7 @@ void gw_process_free(struct gw_node_core *core, struct gw_process *process)
     gw_map_remove(&core->processes_by_id, process->id);
     if (process->link)
         process->link->process = NULL;
+    core->memory.processes_bytes -= process->memory_bytes;
     gw_map_deinit(&process->specs);
     if (process->pool) {
         process->pool->process_count--;
@@ -338,6 +339,7 @@ static void requeue(struct gw_node_core *core, struct gw_process *process)
         gw_run_pull(run);
         process->load_ns -= run->load_ns;
         run->process = NULL;
+        gw_object_unpin(core, run);
         if (run->killing) {
             run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
             run->end.text = gw_core_strdup("killed");

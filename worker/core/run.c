@@ -88,6 +88,7 @@ void gw_run_free(struct gw_node_core *core, struct gw_run *run)
         gw_map_remove(&core->attempts, run->attempt);
     gw_folder_leave(core, run);
     gw_heir_part(core, run);
+    gw_object_unpin(core, run);
     for (uint32_t i = 0; i < run->dep_count; i++)
         if (run->deps[i].object)
             gw_object_unuse(core, run->deps[i].object);
@@ -185,9 +186,9 @@ static void gather_inputs(struct gw_node_core *core, struct gw_run *run)
         }
         if (dep->value_size || dep->rank == GW_DEP_AFTER || dep->rank == GW_DEP_ALL)
             continue; /* all ranks: the rows that follow are its data */
-        dep->object = gw_object_find(core, dep->job, dep->index, dep->rank);
-        if (dep->object)
-            dep->object->users++;
+        struct gw_object *object = gw_object_find(core, dep->job, dep->index, dep->rank);
+        if (object)
+            (void)gw_object_use(core, object, run, d);
         else
             gw_fetch_for(core, run, d);
     }
@@ -236,6 +237,7 @@ int gw_run_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assi
         run->try_number = gw_col32_at(assign->try_number, i);
         run->spec = gw_job_spec(core, run->job, gw_col32_at(assign->spec, i));
         run->spec->refs++;
+        core->runs += !gw_node_actor_calls(run);
         copy_row(run, &row);
         if (rank == GW_RANK_NONE) {
             GW_MUST(gw_map_put(&core->attempts, attempt, (uintptr_t)run));

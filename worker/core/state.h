@@ -36,9 +36,18 @@ enum gw_process_state {
 
 enum gw_gang_state { GW_GANG_FORMING, GW_GANG_RUNNING, GW_GANG_ABORTED, GW_GANG_GONE };
 
+enum gw_object_state {
+    GW_OBJECT_RESIDENT, /* a value, or a descriptor of memory */
+    GW_OBJECT_SPILLING, /* the same, and it is being written to a file */
+    GW_OBJECT_SPILLED,  /* in a file that is closed */
+    GW_OBJECT_OPENING,  /* that file is being opened, and held against what was written */
+    GW_OBJECT_OPEN,     /* a descriptor of the file */
+    GW_OBJECT_GONE,
+};
+
 enum gw_fetch_state { GW_FETCH_CONNECTING, GW_FETCH_ASKED, GW_FETCH_GONE };
 
-extern struct gw_sm gw_run_sm, gw_process_sm, gw_gang_sm, gw_fetch_sm;
+extern struct gw_sm gw_run_sm, gw_process_sm, gw_gang_sm, gw_fetch_sm, gw_object_sm;
 
 /* A connection. */
 struct gw_node_link {
@@ -76,14 +85,56 @@ struct gw_node_job {
     struct gw_map fetches; /* (index, rank) -> struct gw_fetch */
 };
 
+/* Who waits until an object's file is open: a run, or whoever asked for the object. */
+struct gw_object_waiter {
+    struct gw_run *run;
+    uint64_t serial; /* of the run: another one may have its place by then */
+    uint64_t peer, request;
+};
+
 struct gw_object {
-    struct gw_node_job *job;
+    struct gw_node_job *job; /* NULL: another attempt's took its place */
     uint32_t index, rank;
     uint32_t users; /* runs that have it as an input */
+    uint32_t pins;  /* of them, those that a runner was given */
+    uint8_t state;
     bool released;  /* goes with its last user */
-    uint64_t token; /* 0: value */
+    uint64_t token; /* 0: value, or in a closed file */
     uint64_t bytes;
     void *value;
+    uint64_t file; /* number of its file; 0: none */
+    uint32_t checksum;
+    struct gw_objects *list; /* the one it is in */
+    struct gw_object *older, *newer;
+    GW_ARRAY(struct gw_object_waiter) waiters;
+};
+
+/* Results that could be written to disk, by when they were used last. */
+struct gw_objects {
+    struct gw_object *oldest, *newest;
+    size_t count;
+};
+
+struct gw_memory {
+    uint64_t target_bytes, spill_bytes, pause_bytes, terminate_bytes; /* UINT64_MAX: no such line */
+    uint64_t own_bytes, processes_bytes;                              /* as measured */
+    uint64_t resident_bytes, spilled_bytes;
+    uint64_t written_bytes; /* ever */
+    uint32_t descriptors, descriptors_max;
+    size_t on_disk;                   /* objects */
+    struct gw_objects unused, wanted; /* wanted: a run that was not sent has it as an input */
+    struct gw_map files;              /* being written or opened -> struct gw_object *, 0: gone */
+    uint64_t last_file, spilling_bytes;
+    uint32_t spilling;
+    uint64_t retry_ns, pause_ns; /* after a write that failed */
+    char *trouble;               /* why it did; owned */
+    uint32_t state;              /* enum gw_memory_state */
+    uint64_t since_ns, runs;     /* when that began, and how many runs had come by then */
+    bool lets;                   /* in this step: the one that it let in has come */
+    uint64_t killing;            /* process that is being ended for its memory */
+    bool told, told_trouble;     /* told: what follows is what the scheduler knows */
+    uint32_t told_state;
+    uint64_t told_used, told_resident, told_spilled;
 };
 
 struct gw_fetch {
@@ -143,11 +194,13 @@ struct gw_run {
     uint64_t job;
     uint32_t index, rank, try_number;
     uint8_t state;
+    bool pinned;       /* a runner was given its inputs */
     bool killing;      /* to be killed as soon as it is its runner's first */
     bool holds_slots;  /* a command's rank that is prepared */
     bool wants_folder; /* it is being made */
     uint64_t kill_grace_ns;
     uint64_t load_ns; /* its share of its runner's load */
+    uint64_t peak_told_bytes;
     uint32_t missing; /* inputs on their way */
     uint32_t gpu_count, dep_count, args_size;
     uint32_t *gpus;
@@ -205,6 +258,7 @@ struct gw_process {
     uint32_t protocol;           /* that it speaks */
     uint64_t deadline_ns;        /* to say hello, or to end after it closed its link; 0: none */
     uint64_t idle_since_ns;
+    uint64_t memory_bytes;  /* as measured */
     uint64_t head_since_ns; /* since when the first of queue executes; 0: it does not */
     struct gw_silence {     /* where that has a progress limit */
         uint64_t of_ns;     /* the head_since_ns that this is about */
@@ -276,6 +330,9 @@ struct gw_node_core {
     uint64_t
         starving_serial; /* what came later than this run gets no more runners; or UINT64_MAX */
     uint64_t object_bytes;
+    uint64_t runs; /* that ever came, calls apart */
+    struct gw_memory memory;
+    GW_ARRAY(struct gw_object *) replaced; /* in use, and another attempt's took their place */
 };
 
 /* -- node.c */
@@ -358,11 +415,45 @@ struct gw_object *gw_object_find(struct gw_node_core *core, uint64_t job, uint32
 /* gw_object_put adds an object like this one, in place of an earlier attempt's (takes its token and
  * value); it is marked neither used nor released. */
 struct gw_object *gw_object_put(struct gw_node_core *core, const struct gw_object *like);
+/* gw_object_use makes it an input of a run; false where the run must wait until it is read back
+ * (`missing` is raised then). gw_object_pin says that a runner is given the inputs of a run, unpin
+ * that it has not, or no longer. */
+bool gw_object_use(struct gw_node_core *core, struct gw_object *object, struct gw_run *run,
+                   uint32_t dep);
 void gw_object_unuse(struct gw_node_core *core, struct gw_object *object);
+void gw_object_pin(struct gw_node_core *core, struct gw_run *run);
+void gw_object_unpin(struct gw_node_core *core, struct gw_run *run);
 void gw_object_free(struct gw_node_core *core, struct gw_object *object);
+void gw_object_release(struct gw_object *object); /* its memory alone, at the end of the core */
+/* gw_object_answer answers a fetch; object NULL: it is not here. */
+void gw_object_answer(struct gw_node_core *core, struct gw_node_link *link, uint64_t request,
+                      const struct gw_object *object);
 void gw_object_on_fetch(struct gw_node_core *core, struct gw_node_link *link,
                         const struct gw_msg_fetch *fetch);
 void gw_object_on_release(struct gw_node_core *core, const struct gw_msg_release *release);
+
+/* -- memory.c */
+void gw_memory_init(struct gw_node_core *core);
+void gw_memory_deinit(struct gw_node_core *core);
+/* gw_memory_add counts an object, gw_memory_remove no longer; between the two its state, bytes and
+ * token stay. gw_memory_rank makes it the newest of the list where it belongs. */
+void gw_memory_add(struct gw_node_core *core, struct gw_object *object);
+void gw_memory_remove(struct gw_node_core *core, struct gw_object *object);
+void gw_memory_rank(struct gw_node_core *core, struct gw_object *object);
+uint64_t gw_memory_used(const struct gw_node_core *core);
+bool gw_memory_holds(const struct gw_node_core *core); /* nothing new starts, ranks apart */
+void gw_memory_on_measured(struct gw_node_core *core, const struct gw_event *event);
+void gw_memory_settle(struct gw_node_core *core); /* at the end of a step */
+uint64_t gw_memory_deadline_ns(const struct gw_node_core *core);
+
+/* -- spill.c */
+void gw_spill_write(struct gw_node_core *core, struct gw_object *object);
+void gw_spill_open(struct gw_node_core *core, struct gw_object *object,
+                   struct gw_object_waiter waiter);
+void gw_spill_close(struct gw_node_core *core, struct gw_object *object);  /* if it is open */
+void gw_spill_forget(struct gw_node_core *core, struct gw_object *object); /* it is freed */
+void gw_spill_on_spilled(struct gw_node_core *core, const struct gw_event *event);
+void gw_spill_on_restored(struct gw_node_core *core, const struct gw_event *event);
 
 /* -- fetch.c */
 void gw_fetch_for(struct gw_node_core *core, struct gw_run *run, uint32_t dep);

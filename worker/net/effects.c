@@ -172,6 +172,13 @@ void gw_host_carry_out(struct gw_host *host)
                                              .number = effect->number,
                                              .bytes = gw_host_output_bytes(host, effect->number)});
             break;
+        case GW_EFFECT_SPILL:
+        case GW_EFFECT_RESTORE:
+        case GW_EFFECT_UNLINK:
+            gw_disk_carry_out(host->disk, effect,
+                              effect->token_count ? gw_tokens_fd(&host->tokens, effect->tokens[0])
+                                                  : -1);
+            break;
         case GW_EFFECT_EXIT:
             host->exiting = true;
             break;

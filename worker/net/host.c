@@ -11,6 +11,7 @@
 #include "graph/base/log.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
+#include "worker/store/spillfile.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -55,6 +56,9 @@ static int step_once(struct gw_host *host, const struct gw_event *event)
     int rc = gw_node_core_step(host->core, &timed, &host->effects);
     gw_host_carry_out(host);
     host->stepping = false;
+    struct gw_node_memory memory;
+    gw_node_core_memory(host->core, &memory);
+    gw_usage_hurry(host->usage, memory.used_bytes > host->memory_bytes / 2);
     return rc;
 }
 
@@ -158,6 +162,29 @@ static void cache_on_folder(uint64_t number, int code, const char *text, void *a
                             .type = GW_EVENT_FOLDER, .number = number, .code = code, .text = text});
 }
 
+static void disk_on_event(const struct gw_event *event, int fd, void *arg)
+{
+    struct gw_host *host = arg;
+    struct gw_event told = *event;
+    uint64_t token;
+    if (host->exiting) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    if (fd >= 0) {
+        GW_MUST(gw_tokens_add(&host->tokens, fd, &token));
+        told.tokens = &token;
+        told.token_count = 1;
+    }
+    (void)gw_host_step(host, &told);
+}
+
+static void usage_on_measured(const struct gw_event *event, void *arg)
+{
+    (void)gw_host_step(arg, event);
+}
+
 /* -- Opening and closing -------------------------------------------------------------------------
  */
 
@@ -179,6 +206,30 @@ static uint32_t find_gpus(struct gw_host *host, struct gw_device devices[GW_DEVI
     return count > 0 ? (uint32_t)count : 0;
 }
 
+/* What is left of our descriptors for results; the others are for connections and messages. */
+static uint32_t descriptors_for_results(void)
+{
+    enum { RESERVE = 128, LEAST = 16 };
+    long files = sysconf(_SC_OPEN_MAX);
+    if (files < 0 || files > INT32_MAX)
+        return INT32_MAX;
+    return files < 2 * RESERVE + LEAST ? LEAST : (uint32_t)(files - RESERVE) / 2;
+}
+
+/* A worker without a place for results on disk works, and says so. */
+static void open_disk(struct gw_host *host)
+{
+    struct gw_error error;
+    if (gw_spillfile_folder(host->options.spill_dir, host->options.dir, host->spill_dir,
+                            &host->spill_lock_fd, &error) < 0) {
+        gw_log_warn("results cannot go to disk when memory is short: %s", error.text);
+        host->spill_dir[0] = '\0';
+        return;
+    }
+    host->disk =
+        gw_disk_new(&(struct gw_disk_options){host->loop, host->spill_dir, disk_on_event, host});
+}
+
 static void new_core(struct gw_host *host)
 {
     static struct gw_device devices[GW_DEVICES_MAX];
@@ -186,16 +237,22 @@ static void new_core(struct gw_host *host)
     char name[256];
     cpu_set_t ours; /* a container or taskset may leave us fewer processors than there are */
     int cores = sched_getaffinity(0, sizeof ours, &ours) == 0 ? CPU_COUNT(&ours) : 0;
-    long pages = sysconf(_SC_PHYS_PAGES);
+    const struct gw_memory_lines *lines = &host->options.memory;
     if (gethostname(name, sizeof name) < 0)
         strcpy(name, "localhost");
     name[sizeof name - 1] = '\0';
     uint64_t part = host->options.slots, all = host->options.slots_in_all;
+    host->memory_bytes = (lines->limit_bytes ? lines->limit_bytes : gw_usage_limit()) / all * part;
     struct gw_node_options options = {
         .slots = host->options.slots,
         .cores = (uint32_t)((uint64_t)cores * part / all),
-        .memory_bytes =
-            pages > 0 ? (uint64_t)pages * part / all * (uint64_t)sysconf(_SC_PAGESIZE) : 0,
+        .memory_bytes = host->memory_bytes,
+        .target_permille = lines->target,
+        .spill_permille = lines->spill,
+        .pause_permille = lines->pause,
+        .terminate_permille = lines->terminate,
+        .descriptors_max = descriptors_for_results(),
+        .spills_off = !host->disk,
         .gpus = gpus,
         .gpu_count = find_gpus(host, devices, gpus),
         .host = name,
@@ -236,7 +293,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     host->options = *options;
     host->next_peer = 1;
     host->armed_ns = UINT64_MAX;
-    host->listen_fd = host->reserve_fd = host->gpu_lock_fd = -1;
+    host->listen_fd = host->reserve_fd = host->gpu_lock_fd = host->spill_lock_fd = -1;
     if (getrandom(&host->incarnation, sizeof host->incarnation, GRND_NONBLOCK) < 0)
         host->incarnation = gw_clock_wall_ns() ^ (uint64_t)getpid();
     host->incarnation >>= 1;
@@ -260,6 +317,8 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
         free(host);
         return rc;
     }
+    open_disk(host);
+    host->usage = gw_usage_new(&(struct gw_usage_options){loop, usage_on_measured, host});
     new_core(host);
     host->follow = gw_follow_new(&(struct gw_follow_options){
         loop, host->core, host->log_dir, host->incarnation, host_tell_scheduler, host});
@@ -291,6 +350,9 @@ static void host_exit(struct gw_host *host)
     gw_host_close_links(host);
     gw_cache_close(host->cache);
     gw_follow_close(host->follow);
+    gw_usage_close(host->usage);
+    if (host->disk)
+        gw_disk_close(host->disk);
     uv_close((uv_handle_t *)&host->tick, NULL);
     uv_close((uv_handle_t *)&host->reconnect, NULL);
     uv_close((uv_handle_t *)&host->hello_timer, NULL);
@@ -332,5 +394,10 @@ void gw_host_free(struct gw_host *host)
         close(host->reserve_fd);
     if (host->gpu_lock_fd >= 0)
         close(host->gpu_lock_fd);
+    struct gw_error error;
+    if (host->spill_dir[0] && gw_dir_remove(host->spill_dir, &error) < 0)
+        gw_log_warn("%s", error.text);
+    if (host->spill_lock_fd >= 0)
+        close(host->spill_lock_fd);
     free(host);
 }

@@ -7,14 +7,17 @@
 
 #include "graph/base/array.h"
 #include "graph/base/map.h"
+#include "graph/base/memory_lines.h"
 #include "graph/wire/hash.h"
 #include "graph/wire/link.h"
 #include "graph/wire/tokens.h"
 #include "worker/core/node.h"
 #include "worker/net/cache.h"
+#include "worker/net/disk.h"
 #include "worker/net/follow.h"
 #include "worker/net/keyring.h"
 #include "worker/net/lease.h"
+#include "worker/net/usage.h"
 
 struct gw_host_options {
     const char *dir; /* borrowed; absolute */
@@ -24,6 +27,8 @@ struct gw_host_options {
     uint64_t files_bytes_max; /* of shipped files that no task needs now; 0: the default */
     uint32_t slots;
     uint32_t slots_in_all; /* of this host's workers, which share its cores and memory */
+    struct gw_memory_lines memory;
+    const char *spill_dir; /* parent of the folder for results; NULL: see spillfile.h */
     bool private_cluster;
 };
 
@@ -58,7 +63,8 @@ struct gw_host {
     struct gw_host_options options;
     char scheduler_path[PATH_MAX], log_dir[PATH_MAX];
     char peers_address[PATH_MAX]; /* an endpoint */
-    char checkpoint_dir[PATH_MAX];
+    char checkpoint_dir[PATH_MAX], spill_dir[PATH_MAX];
+    uint64_t memory_bytes; /* limit */
     struct gw_node_core *core;
     struct gw_effects effects;
     struct gw_tokens tokens;
@@ -83,6 +89,9 @@ struct gw_host {
     uv_timer_t hello_timer;
     struct gw_cache *cache;
     struct gw_follow *follow;
+    struct gw_disk *disk; /* NULL: results cannot go to disk */
+    struct gw_usage *usage;
+    int spill_lock_fd;
     struct gw_leases leases;
     struct gw_keyring keyring;
 };

@@ -155,6 +155,10 @@ const struct gw_message *gw_host_on_guardian_message(struct gw_host *host,
         filled->exited.executing = __atomic_load_n(runner->began, __ATOMIC_ACQUIRE);
         message = filled;
     }
+    if (message->type == GW_MESSAGE_spawned && message->spawned.code >= 0)
+        gw_usage_add(host->usage, message->spawned.process, (pid_t)message->spawned.pid);
+    else if (message->type == GW_MESSAGE_buried)
+        gw_usage_remove(host->usage, message->buried.process);
     if (message->type == GW_MESSAGE_buried)
         mark(host, message->buried.process, true, false);
     else if (message->type == GW_MESSAGE_spawned && message->spawned.code < 0)

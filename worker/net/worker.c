@@ -33,13 +33,13 @@ struct daemon {
 
 static int usage(void)
 {
-    (void)fprintf(
-        stderr,
-        "gangway worker: wants --dir DIR and --slots N (1 to %d), and may have "
-        "--of M (N or more), --private, --parent PID, --name NAME, --peers HOST[:PORT], "
-        "--file-cache BYTES and --resources NAME=AMOUNT,...; `gangway up` starts it with what it "
-        "needs\n",
-        SLOTS_MAX);
+    (void)fprintf(stderr,
+                  "gangway worker: wants --dir DIR and --slots N (1 to %d), and may have "
+                  "--of M (N or more), --private, --parent PID, --name NAME, --peers HOST[:PORT], "
+                  "--file-cache BYTES, --resources NAME=AMOUNT,..., "
+                  "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE and --spill-dir DIR; `gangway up` "
+                  "starts it with what it needs\n",
+                  SLOTS_MAX);
     return GW_EINVAL;
 }
 
@@ -63,22 +63,26 @@ static int check_texts(const struct gw_host_options *options)
     return rc;
 }
 
+static const struct option option_table[] = {
+    {"dir", required_argument, NULL, 'd'},        {"slots", required_argument, NULL, 's'},
+    {"of", required_argument, NULL, 'o'},         {"name", required_argument, NULL, 'n'},
+    {"peers", required_argument, NULL, 'e'},      {"resources", required_argument, NULL, 'R'},
+    {"private", no_argument, NULL, 'p'},          {"parent", required_argument, NULL, 'P'},
+    {"memory", required_argument, NULL, 'm'},     {"spill-dir", required_argument, NULL, 'S'},
+    {"file-cache", required_argument, NULL, 'f'}, {NULL, 0, NULL, 0},
+};
+
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"dir", required_argument, NULL, 'd'},        {"slots", required_argument, NULL, 's'},
-        {"of", required_argument, NULL, 'o'},         {"name", required_argument, NULL, 'n'},
-        {"peers", required_argument, NULL, 'e'},      {"resources", required_argument, NULL, 'R'},
-        {"private", no_argument, NULL, 'p'},          {"parent", required_argument, NULL, 'P'},
-        {"file-cache", required_argument, NULL, 'f'}, {NULL, 0, NULL, 0},
-    };
     const char *dir = NULL;
+    struct gw_error error;
     unsigned long slots = 0, all = 0;
     char *end = "", *all_end = "", *cache_end = "";
     int option;
     optind = 1;
     daemon->options.name = "worker";
-    while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+    gw_memory_lines_init(&daemon->options.memory);
+    while ((option = getopt_long(argc, argv, "", option_table, NULL)) >= 0) {
         switch (option) {
         case 'd':
             dir = optarg;
@@ -103,6 +107,15 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             break;
         case 'p':
             daemon->options.private_cluster = true;
+            break;
+        case 'm':
+            if (gw_memory_lines_parse(optarg, &daemon->options.memory, &error) < 0) {
+                (void)fprintf(stderr, "gangway worker: %s\n", error.text);
+                return GW_EINVAL;
+            }
+            break;
+        case 'S':
+            daemon->options.spill_dir = optarg;
             break;
         case 'P':
             daemon->parent = (pid_t)strtol(optarg, NULL, 10);

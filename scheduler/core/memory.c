@@ -1,0 +1,123 @@
+/* Memory of workers.
+ *
+ * Nobody says how large results will be, so specs learn it: the mean size of their results, and the
+ * most that a process of theirs was seen with. A task is not placed where that would pass the line
+ * at which the worker pauses, unless nothing else is there: then it runs alone. What was declared
+ * is debited like slots (lane.c), and comes on top of this.
+ *
+ * Tasks without inputs (roots) only add to memory; those with inputs let it go. So while some of
+ * the latter are ready and wait for a slot, roots are held back above the worker's target, where
+ * results would go to disk to come back later. */
+#include "scheduler/core/memory.h"
+
+#include "scheduler/core/actor.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    AHEAD_PART = 16, /* of a worker's memory: for results of what was prefetched */
+};
+
+/* -- What workers say ----------------------------------------------------------------------------
+ */
+
+/* What it has not begun can run elsewhere, or later. Not calls: what was made later would come
+ * before them, and their actor's state is there already. */
+static void take_back(struct gw_sched *sched, struct gw_worker *worker)
+{
+    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (attempt->state == GW_ATTEMPT_SENT && !attempt->gang && !attempt->job->calls_of)
+            gw_sched_send_kill(sched, worker,
+                               &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
+    }
+}
+
+void gw_sched_memory_on_report(struct gw_sched *sched, struct gw_worker *worker,
+                               const struct gw_msg_memory *report)
+{
+    if (worker->state != GW_WORKER_READY && worker->state != GW_WORKER_DRAINING)
+        return;
+    bool was_open = worker->memory.state == GW_MEMORY_OPEN;
+    GW_FACT(sched, worker_memory, .worker = worker, .report = report);
+    if (was_open && report->state != GW_MEMORY_OPEN)
+        take_back(sched, worker);
+}
+
+void gw_sched_apply_worker_memory(struct gw_sched *sched, const struct gw_fact_worker_memory *fact)
+{
+    struct gw_worker *worker = fact->worker;
+    const struct gw_msg_memory *report = fact->report;
+    if (GW_PLANTED(110) && worker->memory.state == GW_MEMORY_PAUSED)
+        return;
+    free(worker->memory_trouble);
+    worker->memory_trouble = NULL;
+    if (*report->trouble) {
+        worker->memory_trouble = strdup(report->trouble);
+        GW_MUST_PTR(worker->memory_trouble);
+    }
+    if (report->state != GW_MEMORY_ONE || worker->memory.state != GW_MEMORY_ONE)
+        worker->memory_one = report->state == GW_MEMORY_ONE;
+    worker->memory = *report;
+    worker->memory.trouble = NULL;
+    worker->memory_used_bytes = report->used_bytes;
+    sched->freed = true;
+}
+
+int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker,
+                                const struct gw_msg_measured *measured)
+{
+    for (uint32_t i = 0; i < measured->attempt.count; i++) {
+        uint32_t slot =
+            gw_sched_attempt_slot(sched, worker, gw_col64_at(measured->attempt, i), GW_RANK_NONE);
+        if (slot != GW_NONE)
+            GW_FACT(sched, attempt_measured, .slot = slot,
+                    .bytes = gw_col64_at(measured->bytes, i));
+    }
+    return 0;
+}
+
+void gw_sched_apply_attempt_measured(struct gw_sched *sched,
+                                     const struct gw_fact_attempt_measured *fact)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    struct gw_spec *spec = &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
+    if (fact->bytes > spec->peak_bytes)
+        spec->peak_bytes = fact->bytes;
+}
+
+/* -- Who has room --------------------------------------------------------------------------------
+ */
+
+/* Results in memory, and what runs: as it was seen, or as it is expected to become. */
+static uint64_t load(const struct gw_worker *worker)
+{
+    uint64_t runs = worker->memory.processes_bytes;
+    return worker->memory.resident_bytes +
+           (runs > worker->expected_bytes ? runs : worker->expected_bytes);
+}
+
+bool gw_sched_memory_below(const struct gw_worker *worker, uint64_t bytes, bool held_back)
+{
+    uint64_t pause = worker->memory.pause_bytes, target = worker->memory.target_bytes;
+    uint64_t line = held_back && target && (!pause || target < pause) ? target : pause;
+    return !line || load(worker) + bytes <= line;
+}
+
+uint32_t gw_sched_memory_window(const struct gw_worker *worker, const struct gw_spec *spec,
+                                uint32_t window)
+{
+    if (spec->mean_bytes < GW_EXPECTED_MIN || !worker->slots)
+        return window;
+    uint64_t ahead = worker->memory_bytes / AHEAD_PART / worker->slots / spec->mean_bytes;
+    return ahead + 1 < window ? (uint32_t)ahead + 1 : window;
+}
+
+uint64_t gw_sched_memory_free(const struct gw_worker *worker)
+{
+    uint64_t pause = worker->memory.pause_bytes ? worker->memory.pause_bytes : worker->memory_bytes;
+    return load(worker) < pause ? pause - load(worker) : 0;
+}

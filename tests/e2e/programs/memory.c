@@ -1,0 +1,197 @@
+/* Graphs whose results are larger than memory. `memory WHAT ...`; prints what test_memory.py reads.
+ */
+#include <gangway/gangway.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHECK(x)                                                                                   \
+    do {                                                                                           \
+        if (!(x)) {                                                                                \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static struct gw_error error;
+static struct gw_client *client;
+
+/* (seed, bytes): so many bytes, each of which says where it is and of which seed. */
+static int make(struct gw_task *task)
+{
+    int64_t seed, bytes;
+    if (gw_task_arg_i64(task, 0, &seed) < 0 || gw_task_arg_i64(task, 1, &bytes) < 0)
+        return GW_EINVAL;
+    uint64_t *data = malloc((size_t)bytes);
+    for (int64_t i = 0; data && i < bytes / 8; i++)
+        data[i] = (uint64_t)seed * 1000003 + (uint64_t)i;
+    int rc = data ? gw_task_return(task, gw_bytes_copy(data, (size_t)bytes)) : GW_ENOMEM;
+    free(data);
+    return rc;
+}
+GW_TASK(make);
+
+/* (seed, bytes...): how many of these, made with seed, seed + 1 and so on, are as they should be.
+ */
+static int check(struct gw_task *task)
+{
+    int64_t seed, right = 0;
+    if (gw_task_arg_i64(task, 0, &seed) < 0)
+        return GW_EINVAL;
+    for (uint32_t k = 1; k < gw_task_arg_count(task); k++) {
+        const void *bytes;
+        size_t size, i = 0;
+        uint64_t word;
+        if (gw_task_arg_bytes(task, k, &bytes, &size) < 0)
+            return GW_EINVAL;
+        for (; i < size / 8; i++) {
+            memcpy(&word, (const char *)bytes + i * 8, sizeof word);
+            if (word != (uint64_t)(seed + k - 1) * 1000003 + i)
+                break;
+        }
+        right += i == size / 8;
+    }
+    return gw_task_return(task, gw_i64(right));
+}
+GW_TASK(check);
+
+static int sum(struct gw_task *task)
+{
+    int64_t all = 0, one;
+    for (uint32_t k = 0; k < gw_task_arg_count(task); k++) {
+        if (gw_task_arg_i64(task, k, &one) < 0)
+            return GW_EINVAL;
+        all += one;
+    }
+    return gw_task_return(task, gw_i64(all));
+}
+GW_TASK(sum);
+
+/* (bytes): takes so much memory, and keeps it; where that is much, until it is killed for it. */
+static int hog(struct gw_task *task)
+{
+    static void *kept;
+    int64_t bytes;
+    if (gw_task_arg_i64(task, 0, &bytes) < 0)
+        return GW_EINVAL;
+    bool much = bytes > 64 << 20;
+    for (char *at = NULL; bytes > 0; bytes -= 1 << 20) {
+        at = malloc(1 << 20);
+        if (!at)
+            return GW_ENOMEM;
+        memset(at, 1, 1 << 20);
+        memcpy(at, &kept, sizeof kept);
+        kept = at;
+    }
+    while (much)
+        pause();
+    return gw_task_return(task, gw_i64(1));
+}
+GW_TASK(hog);
+
+static int64_t number(struct gw_future *future)
+{
+    struct gw_value *value;
+    int64_t n = -1;
+    CHECK(gw_future_get(future, 0, &value, &error) == 0);
+    CHECK(gw_value_get_i64(value, &n, &error) == 0);
+    gw_value_unref(value);
+    return n;
+}
+
+/* Roots, and a task behind each that lets go of it: memory need not hold more than a few. */
+static void stream(int count, int64_t bytes)
+{
+    struct gw_graph *graph = gw_graph_new();
+    gw_node all = gw_call(graph, sum, NULL);
+    struct gw_future *future;
+    gw_node *checks = calloc((size_t)count, sizeof *checks);
+    for (int i = 0; i < count; i++) {
+        gw_node root = gw_call(graph, make, NULL, gw_i64(i), gw_i64(bytes));
+        checks[i] = gw_call(graph, check, NULL, gw_i64(i), gw_ref(root));
+    }
+    for (int i = 0; i < count; i += 16) {
+        gw_node part = checks[i];
+        for (int k = i + 1; k < i + 16 && k < count; k++)
+            part = gw_call(graph, sum, NULL, gw_ref(part), gw_ref(checks[k]));
+        all = gw_call(graph, sum, NULL, gw_ref(all), gw_ref(part));
+    }
+    CHECK(gw_client_submit(client, graph, all, &future, &error) == 0);
+    printf("%lld\n", (long long)number(future));
+    gw_future_release(future);
+    gw_graph_free(graph);
+    free(checks);
+}
+
+/* All results first, held by futures; then somebody wants them all at once, twice. */
+static void hold(int count, int64_t bytes)
+{
+    struct gw_graph *graph = gw_graph_new();
+    struct gw_future **futures = calloc((size_t)count, sizeof(void *)), *future;
+    gw_node *nodes = calloc((size_t)count, sizeof *nodes);
+    for (int i = 0; i < count; i++)
+        nodes[i] = gw_call(graph, make, NULL, gw_i64(i), gw_i64(bytes));
+    CHECK(gw_client_submit_many(client, graph, NULL, nodes, (size_t)count, futures, &error) == 0);
+    for (int i = 0; i < count; i++)
+        CHECK(gw_future_wait(futures[i], UINT64_MAX) == 0);
+    gw_graph_free(graph);
+    printf("made\n");
+    fflush(stdout);
+    (void)getchar(); /* the test looks, and damages what it likes */
+    int64_t right = 0;
+    for (int times = 0; times < 2; times++) {
+        graph = gw_graph_new();
+        gw_node all = gw_call(graph, sum, NULL);
+        for (int i = 0; i < count; i++) {
+            gw_node one = gw_call(graph, check, NULL, gw_i64(i), gw_ref_future(graph, futures[i]));
+            all = gw_call(graph, sum, NULL, gw_ref(all), gw_ref(one));
+        }
+        CHECK(gw_client_submit(client, graph, all, &future, &error) == 0);
+        right += number(future);
+        gw_future_release(future);
+        gw_graph_free(graph);
+    }
+    struct gw_value *value; /* and one to the client itself */
+    CHECK(gw_future_get(futures[0], 0, &value, &error) == 0);
+    const void *data;
+    size_t size;
+    CHECK(gw_value_get_bytes(value, &data, &size, &error) == 0 && size == (size_t)bytes);
+    gw_value_unref(value);
+    printf("%lld\n", (long long)right);
+    for (int i = 0; i < count; i++)
+        gw_future_release(futures[i]);
+    free(futures);
+    free(nodes);
+}
+
+/* Two tasks that together take more than there is, one of them much more than the other. */
+static void hogs(int64_t large, int64_t small)
+{
+    struct gw_future *first, *second;
+    struct gw_value *value;
+    CHECK(gw_submit(client, &second, &error, hog, NULL, gw_i64(small)) == 0);
+    CHECK(number(second) == 1);
+    CHECK(gw_submit(client, &first, &error, hog, NULL, gw_i64(large)) == 0);
+    int rc = gw_future_get(first, 0, &value, &error);
+    printf("%s: %s\n", gw_error_name(rc), error.text);
+    gw_future_release(first);
+    gw_future_release(second);
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    if (argc != 4)
+        return 2;
+    int64_t a = atoll(argv[2]), b = atoll(argv[3]);
+    CHECK(gw_client_open(NULL, &client, &error) == 0);
+    if (strcmp(argv[1], "stream") == 0)
+        stream((int)a, b);
+    else if (strcmp(argv[1], "hold") == 0)
+        hold((int)a, b);
+    else
+        hogs(a, b);
+    gw_client_close(client);
+    return 0;
+}

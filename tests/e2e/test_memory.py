@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Results that are larger than memory, disks that fill, files that are damaged, tasks that take too
+much. Sizes are such that a sanitizer's own memory fits beside them."""
+import glob
+import os
+import subprocess
+import tempfile
+import time
+
+import e2e
+
+MEMORY = os.path.join(e2e.BUILD, "bin", "memory")
+MIB = 1 << 20
+
+
+class Memory(e2e.Case):
+    limit, result, count = 128 * MIB, 2 * MIB, 320  # five times the limit
+    untold = limit // 32  # what a worker does not tell: smaller changes
+
+    def setUp(self):
+        super().setUp()
+        # What was freed counts as memory of its process as long as the sanitizer keeps it.
+        self.env["ASAN_OPTIONS"] += ":quarantine_size_mb=1"
+        self.disk = os.path.join(self.dir, "disk")
+        os.mkdir(self.disk)
+
+    def worker(self):
+        return self.gangway_json("worker", "list")[0]
+
+    def files(self):
+        return glob.glob(os.path.join(self.disk, "gangway-spill-*", "*"))
+
+    def up_limited(self, slots, *words):
+        self.up("--slots", slots, "--memory-limit", str(self.limit), "--spill-dir", self.disk,
+                *words)
+
+    def log(self):
+        with open(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", "worker-0.log"),
+                  encoding="utf-8") as log:
+            return log.read()
+
+    def wait(self, what, until, timeout_s=30):
+        """Asks again until it is so; each question waits for its answer."""
+        deadline = time.monotonic() + timeout_s
+        while not until():
+            self.assertLess(time.monotonic(), deadline, f"{what}: {self.worker()}")
+
+    def program(self, *words):
+        """The program, with its standard input in our hands."""
+        popen = subprocess.Popen([MEMORY, *words], env=self.env, cwd=self.dir, text=True,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT)
+        self.addCleanup(popen.stdout.close)
+        self.addCleanup(popen.kill)
+        return popen
+
+    def test_stream(self):
+        """Roots are held back: what others wait to take need not go to disk."""
+        self.up_limited("2")
+        out = self.run_program(MEMORY, "stream", str(self.count), str(self.result), timeout_s=120)
+        self.assertEqual(out.stdout, f"{self.count}\n")
+        self.assertLess(self.worker()["written_bytes"], self.limit)
+
+    def test_hold(self):
+        """All of five times the memory is there at once: it lies on disk, and is read from there;
+        what was damaged is computed again."""
+        self.up_limited("2")
+        holder = self.program("hold", str(self.count), str(self.result))
+        self.assertEqual(holder.stdout.readline(), "made\n")
+        self.wait("results go to disk",
+                  lambda: self.worker()["resident_bytes"] <= self.limit * 6 // 10 + self.untold)
+        worker = self.worker()
+        self.assertGreaterEqual(worker["spilled_bytes"], 4 * self.limit)
+        self.assertLess(worker["memory_used"], self.limit)
+        files = sorted(self.files())
+        self.assertGreaterEqual(len(files) * self.result, 4 * self.limit)
+        os.truncate(files[0], 5)
+        with open(files[1], "r+b") as file:
+            file.seek(self.result // 2)
+            file.write(b"damage")
+        os.unlink(files[2])
+        out, _ = holder.communicate("\n", timeout=120)
+        self.assertEqual(out, f"{2 * self.count}\n")
+        self.wait("results are let go", lambda: not self.files())
+        self.assertEqual(self.worker()["held_bytes"], 0)
+        self.assertEqual(self.log().count("a result on disk is lost"), 3)
+
+    def test_full_disk(self):
+        """Results stay in memory, and one warning says so; the cluster goes on."""
+        self.limit, self.result = 256 * MIB, 4 * MIB  # 44 of them come to 0.69 of it
+        self.disk = tempfile.mkdtemp(prefix="gw-e2e-disk-")
+        self.addCleanup(os.rmdir, self.disk)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.result // 2}",
+                                  "tmpfs", self.disk], capture_output=True, text=True, check=False)
+        if mounted.returncode:
+            self.skipTest(f"a small disk cannot be mounted: {mounted.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", self.disk], check=True)
+        self.up_limited("2")
+        holder = self.program("hold", "44", str(self.result))
+        self.assertEqual(holder.stdout.readline(), "made\n")
+        self.wait("the trouble is told", lambda: self.worker()["memory_trouble"])
+        self.assertIn("No space left on device", self.worker()["memory_trouble"])
+        self.assertIn("No space left on device", self.gangway("status").stdout)
+        out, _ = holder.communicate("\n", timeout=120)
+        self.assertEqual(out, "88\n")
+        self.assertEqual(self.log().count("cannot be written to disk"), 1)
+        self.gangway("down")
+        self.is_up = False
+        self.assertEqual(os.listdir(self.disk), [])
+
+    def test_hog(self):
+        """A task that takes more than there is is killed, tried again, and said to be too large;
+        the cluster goes on."""
+        self.up_limited("2")
+        out = self.run_program(MEMORY, "hog", str(2 * self.limit), str(MIB), timeout_s=60).stdout
+        self.assertRegex(out, r"GW_ECRASHED: .*out of memory: it used \d+\.\d MiB when its worker "
+                              r"came to \d+\.\d MiB of its limit of 128\.0 MiB; say what it needs")
+        self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
+
+    def test_killed_worker_leaves_nothing(self):
+        self.up_limited("1", "--memory-target", "0.01")
+        holder = self.program("hold", "8", str(self.result))
+        self.assertEqual(holder.stdout.readline(), "made\n")
+        self.wait("results go to disk", lambda: len(self.files()) > 4)
+        folder = os.path.dirname(self.files()[0])
+        worker = next(pid for pid in e2e.pids_marked(self.mark)
+                      if "worker --dir" in e2e.command_of(pid))
+        os.kill(worker, 9)
+        out, _ = holder.communicate("\n", timeout=60)
+        self.assertEqual(out, "16\n")
+        self.assertFalse(os.path.exists(folder))
+
+    def test_wrong_input(self):
+        for words, text in (
+                (["--memory-target", "0.9"], "target (0.9) lies above memory spill (0.7)"),
+                (["--memory-pause", "2"], "--memory-pause 2 is not a part"),
+                (["--memory-pause", "most"], "--memory-pause most is not a part"),
+                (["--memory-limit", "much"], "--memory-limit much is not a size"),
+                (["--memory-limit", "4K"], "less than 1 MiB"),
+                (["--spill-dir", "/nowhere"], "--spill-dir /nowhere: No such file")):
+            failed = self.run_program(e2e.BINARY, "up", *words, rc=2)
+            self.assertIn(text, failed.stderr)
+
+
+if __name__ == "__main__":
+    e2e.main()

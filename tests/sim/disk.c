@@ -1,0 +1,192 @@
+/* A host's disk and memory: files that take their time, a disk that fills, files that are damaged,
+ * and processes that use more than was good. */
+#include "tests/sim/sim.h"
+
+#define LIMIT_BYTES UINT64_C(256000000)
+
+void sim_disk_options(struct sim *sim, struct gw_node_options *options)
+{
+    static const uint32_t targets[] = {0, 20, 50, 300, 600};
+    options->memory_bytes = LIMIT_BYTES;
+    options->target_permille = targets[sim_below(sim, 5)];
+    options->spill_permille = sim_chance(sim, 70) ? 700 : 0;
+    options->pause_permille = sim_chance(sim, 80) ? 800 : 0;
+    options->terminate_permille = sim_chance(sim, 80) ? 950 : 0;
+    options->descriptors_max = sim_chance(sim, 30) ? 3 : 0;
+    options->spills_off = sim_chance(sim, 5);
+}
+
+/* -- Files ---------------------------------------------------------------------------------------
+ */
+
+struct work_on_disk {
+    struct host *host;
+    uint64_t incarnation, number, token;
+    uint32_t type; /* of the effect */
+};
+
+static void on_disk(struct sim *sim, void *arg);
+
+/* The worker that asked is gone: what was to be written goes with it. */
+static void disk_drop(struct sim *sim, void *arg)
+{
+    struct work_on_disk *work = arg;
+    if (work->token)
+        sim_token_drop(sim, work->token);
+    free(work);
+}
+
+static bool is_full(struct sim *sim, struct host *host)
+{
+    if (sim->healed)
+        return false;
+    if (sim_chance(sim, 5))
+        host->full_until_ns = sim->now_ns + sim_below(sim, 3 * SECOND);
+    return sim->now_ns < host->full_until_ns;
+}
+
+static void answer(struct sim *sim, struct host *host, struct gw_event *event, uint64_t content)
+{
+    uint64_t token = 0;
+    if (event->code == 0) {
+        token = sim_token(sim, content, 0);
+        event->tokens = &token;
+        event->token_count = 1;
+        GW_MUST(gw_array_push(&host->tokens, token));
+    }
+    int rc = sim_host_step(sim, host, event);
+    SIM_CHECK(sim, rc == 0, "a worker refuses what its disk says");
+}
+
+static void on_disk(struct sim *sim, void *arg)
+{
+    struct work_on_disk work = *(struct work_on_disk *)arg;
+    struct host *host = work.host;
+    struct gw_event event = {.number = work.number};
+    uint64_t content = 0;
+    if (!host->core || host->incarnation != work.incarnation) {
+        disk_drop(sim, arg);
+        return;
+    }
+    if (work.type == GW_EFFECT_SPILL) {
+        event.type = GW_EVENT_SPILLED;
+        content = sim_token_content(sim, work.token);
+        if (is_full(sim, host)) {
+            sim_fault(sim, FAULT_FULL_DISK);
+            event.code = GW_EIO;
+            event.text = "no space left on device";
+        } else {
+            sim_fault(sim, FAULT_SPILL);
+            event.checksum = (uint32_t)content;
+            GW_MUST(gw_map_put(&host->files, work.number, content));
+        }
+    } else {
+        event.type = GW_EVENT_RESTORED;
+        bool known = gw_map_get(&host->files, work.number, &content);
+        SIM_CHECK(sim, known, "file %llu is opened, and is not there",
+                  (unsigned long long)work.number);
+        if (!sim->healed && sim_chance(sim, 10)) {
+            sim_fault(sim, FAULT_TORN_FILE);
+            event.code = GW_ECORRUPT;
+            event.text = "it is not what was written";
+        } else {
+            sim_fault(sim, FAULT_READ_BACK);
+        }
+    }
+    disk_drop(sim, arg);
+    answer(sim, host, &event, content);
+}
+
+void sim_disk_carry(struct sim *sim, struct host *host, const struct gw_effect *effect)
+{
+    if (effect->type == GW_EFFECT_UNLINK) {
+        bool known = gw_map_remove(&host->files, effect->number);
+        SIM_CHECK(sim, known, "file %llu is removed, and is not there",
+                  (unsigned long long)effect->number);
+        return;
+    }
+    struct work_on_disk *work = malloc(sizeof *work);
+    GW_MUST_PTR(work);
+    *work = (struct work_on_disk){.host = host,
+                                  .incarnation = host->incarnation,
+                                  .number = effect->number,
+                                  .type = effect->type};
+    if (effect->type == GW_EFFECT_SPILL)
+        work->token = sim_token_dup(sim, effect->tokens[0]);
+    uint64_t in_ns = 100000 + sim_below(sim, sim_chance(sim, 20) ? 300 * MS : 5 * MS);
+    sim_plan_own(sim, in_ns, on_disk, work, disk_drop);
+}
+
+/* What lies on the disk is what the worker knows of: nothing is left behind, nothing missing. */
+void sim_disk_check(struct sim *sim, const struct host *host)
+{
+    struct gw_node_memory memory;
+    gw_node_core_memory(host->core, &memory);
+    SIM_CHECK(sim,
+              host->files.count >= memory.files &&
+                  host->files.count <= memory.files + memory.files_pending,
+              "host %u has %zu files on its disk, and knows %zu (%zu more are awaited)",
+              host->number, host->files.count, memory.files, memory.files_pending);
+}
+
+/* -- Memory --------------------------------------------------------------------------------------
+ */
+
+/* What a worker says of its memory, and of those it kills. */
+void sim_disk_told(struct sim *sim, struct host *host, const struct gw_message *message)
+{
+    if (message->type == GW_MESSAGE_ended && message->ended.outcome == GW_OUTCOME_OOM &&
+        strstr(message->ended.text, "of its limit of"))
+        sim_fault(sim, FAULT_MEMORY_KILL);
+    if (message->type != GW_MESSAGE_memory || message->memory.state == host->memory_state)
+        return;
+    host->memory_state = message->memory.state;
+    sim_fault(sim, host->memory_state == GW_MEMORY_PAUSED ? FAULT_PAUSE
+                   : host->memory_state == GW_MEMORY_ONE  ? FAULT_ONE
+                                                          : FAULT_RESUME);
+}
+
+struct measuring {
+    struct host *host;
+    uint64_t incarnation;
+};
+
+static void on_measure(struct sim *sim, void *arg)
+{
+    struct measuring *measuring = arg;
+    struct host *host = measuring->host;
+    if (!host->core || host->incarnation != measuring->incarnation) {
+        free(arg);
+        return;
+    }
+    struct gw_process_use uses[64];
+    uint32_t count = 0;
+    uint64_t part =
+        !sim->healed && sim_chance(sim, 12) ? sim_below(sim, LIMIT_BYTES) : LIMIT_BYTES / 1000;
+    bool kills = part > LIMIT_BYTES / 20;
+    for (size_t i = 0; i < host->processes.count && count < 64; i++) {
+        struct process *process = host->processes.items[i];
+        if (!process->alive)
+            continue;
+        uses[count++] = (struct gw_process_use){process->id, part / 2 + sim_below(sim, part)};
+        if (kills && process->rows.count)
+            process->rows.items[0].work->deaths++; /* perhaps */
+    }
+    uint64_t own = !sim->healed && sim_chance(sim, 5) ? LIMIT_BYTES : 1000;
+    (void)sim_host_step(
+        sim, host,
+        &(struct gw_event){
+            .type = GW_EVENT_USAGE, .number = own, .uses = uses, .use_count = count});
+    sim_plan_own(sim, 20 * MS + sim_below(sim, sim->healed ? SECOND : 200 * MS), on_measure,
+                 measuring, sim_drop);
+}
+
+void sim_disk_start(struct sim *sim, struct host *host)
+{
+    struct measuring *measuring = malloc(sizeof *measuring);
+    GW_MUST_PTR(measuring);
+    *measuring = (struct measuring){host, host->incarnation};
+    host->memory_state = GW_MEMORY_OPEN;
+    host->full_until_ns = 0;
+    sim_plan_own(sim, sim_below(sim, 200 * MS), on_measure, measuring, sim_drop);
+}

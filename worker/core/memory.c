@@ -1,0 +1,359 @@
+/* Memory: what is used, which results go to disk, when nothing new starts, and who is killed.
+ *
+ * Four lines, as Dask has them: results in memory stay below `target`; above `spill`, what
+ * processes use counted in, more of them go; above `pause` nothing new starts; above `terminate`
+ * the process that uses most is killed. Results go in the order in which they were used last, and
+ * never one that a runner was given: that would free nothing.
+ *
+ * Always: resident and spilled bytes are those of the objects, each counted in one of them; a
+ * result is in a list exactly if it could be written; a worker is never paused for ever: where
+ * nothing will bring it down (work that ends, a result that is being written, a runner that is
+ * being ended), or nothing did for a while, because what runs waits for what was not let in, one
+ * more starts. */
+#include "worker/core/state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+#define PATIENCE_NS (5000 * MS) /* paused, before one more starts */
+
+enum {
+    SPILLS_MAX = 2,         /* written at a time */
+    VICTIM_PART = 20,       /* of the limit: who has less is not worth killing */
+    TOLD_PART = 32,         /* of the limit: a change worth telling */
+    MEASURED_MIN = 1 << 20, /* bytes: a peak worth telling */
+};
+
+/* -- Lists and sums ------------------------------------------------------------------------------
+ */
+
+static void unlist(struct gw_object *object)
+{
+    struct gw_objects *list = object->list;
+    if (!list)
+        return;
+    if (object->older)
+        object->older->newer = object->newer;
+    else
+        list->oldest = object->newer;
+    if (object->newer)
+        object->newer->older = object->older;
+    else
+        list->newest = object->older;
+    list->count--;
+    object->list = NULL;
+    object->older = object->newer = NULL;
+}
+
+void gw_memory_rank(struct gw_node_core *core, struct gw_object *object)
+{
+    unlist(object);
+    if (object->state != GW_OBJECT_RESIDENT || !object->token || object->pins)
+        return;
+    struct gw_objects *list = object->users ? &core->memory.wanted : &core->memory.unused;
+    object->list = list;
+    object->older = list->newest;
+    if (list->newest)
+        list->newest->newer = object;
+    else
+        list->oldest = object;
+    list->newest = object;
+    list->count++;
+}
+
+static bool on_disk(const struct gw_object *object)
+{
+    return object->state >= GW_OBJECT_SPILLED;
+}
+
+void gw_memory_add(struct gw_node_core *core, struct gw_object *object)
+{
+    *(on_disk(object) ? &core->memory.spilled_bytes : &core->memory.resident_bytes) +=
+        object->bytes;
+    core->memory.descriptors += object->token != 0;
+    core->memory.on_disk += on_disk(object);
+    gw_memory_rank(core, object);
+}
+
+void gw_memory_remove(struct gw_node_core *core, struct gw_object *object)
+{
+    *(on_disk(object) ? &core->memory.spilled_bytes : &core->memory.resident_bytes) -=
+        object->bytes;
+    core->memory.descriptors -= object->token != 0;
+    core->memory.on_disk -= on_disk(object);
+    unlist(object);
+}
+
+/* -- Lines ---------------------------------------------------------------------------------------
+ */
+
+static uint64_t line(uint64_t limit, uint32_t permille)
+{
+    return limit && permille ? limit / 1000 * permille : UINT64_MAX;
+}
+
+void gw_memory_init(struct gw_node_core *core)
+{
+    const struct gw_node_options *options = &core->options;
+    struct gw_memory *memory = &core->memory;
+    memory->target_bytes = line(options->memory_bytes, options->target_permille);
+    memory->spill_bytes = line(options->memory_bytes, options->spill_permille);
+    memory->pause_bytes = line(options->memory_bytes, options->pause_permille);
+    memory->terminate_bytes = line(options->memory_bytes, options->terminate_permille);
+    memory->descriptors_max = options->descriptors_max ? options->descriptors_max : UINT32_MAX;
+}
+
+void gw_memory_deinit(struct gw_node_core *core)
+{
+    gw_map_deinit(&core->memory.files);
+    free(core->memory.trouble);
+}
+
+uint64_t gw_memory_used(const struct gw_node_core *core)
+{
+    return core->memory.own_bytes + core->memory.processes_bytes + core->memory.resident_bytes;
+}
+
+/* -- To disk -------------------------------------------------------------------------------------
+ */
+
+/* What will be left once what is being written is there. */
+static bool too_much(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    return memory->resident_bytes - memory->spilling_bytes > memory->target_bytes ||
+           gw_memory_used(core) - memory->spilling_bytes > memory->spill_bytes;
+}
+
+static bool too_many(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    return memory->descriptors > (uint64_t)memory->descriptors_max + memory->spilling;
+}
+
+/* What is to be written next. One that a run waits for keeps a descriptor, on disk too. */
+static struct gw_object *victim(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    if (core->options.spills_off || (!too_much(core) && !too_many(core)))
+        return NULL;
+    if (memory->unused.oldest)
+        return memory->unused.oldest;
+    return too_much(core) ? memory->wanted.oldest : NULL;
+}
+
+static void spill(struct gw_node_core *core)
+{
+    struct gw_object *object;
+    while (core->memory.spilling < SPILLS_MAX && core->now_ns >= core->memory.retry_ns &&
+           (object = victim(core)))
+        gw_spill_write(core, object);
+}
+
+uint64_t gw_memory_deadline_ns(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    uint64_t deadline = UINT64_MAX;
+    if (memory->retry_ns > core->now_ns && victim(core))
+        deadline = memory->retry_ns;
+    if (memory->state == GW_MEMORY_PAUSED && memory->since_ns + PATIENCE_NS < deadline)
+        deadline = memory->since_ns + PATIENCE_NS;
+    return deadline;
+}
+
+void gw_node_core_memory(const struct gw_node_core *core, struct gw_node_memory *memory)
+{
+    *memory = (struct gw_node_memory){
+        .used_bytes = gw_memory_used(core),
+        .resident_bytes = core->memory.resident_bytes,
+        .spilled_bytes = core->memory.spilled_bytes,
+        .files = core->memory.on_disk,
+        .files_pending = core->memory.files.count,
+        .state = core->memory.state,
+    };
+}
+
+/* -- Nothing new ---------------------------------------------------------------------------------
+ */
+
+/* Whether a process will let go of something by itself. What waits for tasks inside it does not:
+ * they would wait for its memory, and it for them. Nor does an actor that nobody calls. */
+static bool works(const struct gw_process *process)
+{
+    bool rests = process->actor && process->state == GW_PROCESS_BUSY && !process->queue.first;
+    return process->state != GW_PROCESS_IDLE && !process->lent && !rests;
+}
+
+static bool anything_works(const struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->processes.count; i++)
+        if (works(core->processes.items[i]))
+            return true;
+    return false;
+}
+
+/* Runners that have nothing to do give back what they have gathered. */
+static bool end_idle(struct gw_node_core *core)
+{
+    bool any = false;
+    for (size_t i = 0; i < core->processes.count; i++) {
+        struct gw_process *process = core->processes.items[i];
+        if (process->state != GW_PROCESS_IDLE || !process->memory_bytes)
+            continue;
+        gw_process_bury(core, process, 200 * MS);
+        any = true;
+    }
+    return any;
+}
+
+static uint32_t state_now(struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    bool crowded = memory->descriptors / 9 > memory->descriptors_max / 8; /* beyond its share */
+    if (gw_memory_used(core) <= memory->pause_bytes && !crowded)
+        return GW_MEMORY_OPEN;
+    if (memory->state == GW_MEMORY_ONE) /* until that one has come */
+        return memory->runs == core->runs ? GW_MEMORY_ONE : GW_MEMORY_PAUSED;
+    bool patient = memory->state == GW_MEMORY_OPEN || core->now_ns - memory->since_ns < PATIENCE_NS;
+    if (patient && (anything_works(core) || memory->spilling || end_idle(core)))
+        return GW_MEMORY_PAUSED;
+    return GW_MEMORY_ONE;
+}
+
+static void set_state(struct gw_node_core *core)
+{
+    uint32_t state = state_now(core);
+    core->memory.lets = state == GW_MEMORY_PAUSED && core->memory.state == GW_MEMORY_ONE;
+    if (state == core->memory.state)
+        return;
+    core->memory.state = state;
+    core->memory.since_ns = core->now_ns;
+    core->memory.runs = core->runs;
+}
+
+bool gw_memory_holds(const struct gw_node_core *core)
+{
+    return core->memory.state == GW_MEMORY_PAUSED && !core->memory.lets;
+}
+
+/* -- Telling -------------------------------------------------------------------------------------
+ */
+
+static bool differs(uint64_t a, uint64_t b, uint64_t step)
+{
+    return (a > b ? a - b : b - a) > step;
+}
+
+static bool worth_telling(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    uint64_t step = core->options.memory_bytes / TOLD_PART;
+    return !memory->told || memory->state != memory->told_state ||
+           (memory->trouble != NULL) != memory->told_trouble ||
+           differs(gw_memory_used(core), memory->told_used, step) ||
+           differs(memory->resident_bytes, memory->told_resident, step) ||
+           (memory->spilled_bytes != memory->told_spilled &&
+            (!memory->spilled_bytes || differs(memory->spilled_bytes, memory->told_spilled, step)));
+}
+
+static void tell(struct gw_node_core *core)
+{
+    struct gw_memory *memory = &core->memory;
+    memory->told = true;
+    memory->told_state = memory->state;
+    memory->told_trouble = memory->trouble != NULL;
+    memory->told_used = gw_memory_used(core);
+    memory->told_resident = memory->resident_bytes;
+    memory->told_spilled = memory->spilled_bytes;
+    gw_core_send(core, core->scheduler, GW_MESSAGE_memory)->message.memory = (struct gw_msg_memory){
+        .used_bytes = gw_memory_used(core),
+        .processes_bytes = memory->processes_bytes + memory->own_bytes,
+        .resident_bytes = memory->resident_bytes,
+        .spilled_bytes = memory->spilled_bytes,
+        .written_bytes = memory->written_bytes,
+        .target_bytes = memory->target_bytes == UINT64_MAX ? 0 : memory->target_bytes,
+        .pause_bytes = memory->pause_bytes == UINT64_MAX ? 0 : memory->pause_bytes,
+        .state = memory->state,
+        .descriptors = memory->descriptors,
+        .descriptors_max = memory->descriptors_max,
+        .trouble = gw_core_text(core, memory->trouble),
+    };
+}
+
+void gw_memory_settle(struct gw_node_core *core)
+{
+    spill(core);
+    set_state(core);
+    if (core->registered && worth_telling(core))
+        tell(core);
+}
+
+/* -- What processes use --------------------------------------------------------------------------
+ */
+
+static bool kills_rather(const struct gw_process *a, const struct gw_process *b)
+{
+    bool a_gang = a->queue.first->gang != NULL, b_gang = b->queue.first->gang != NULL;
+    return a_gang != b_gang ? b_gang : a->memory_bytes > b->memory_bytes;
+}
+
+/* Beyond the last line: who uses most goes, one at a time, those without work first. */
+static void terminate(struct gw_node_core *core)
+{
+    struct gw_memory *memory = &core->memory;
+    uint64_t limit = core->options.memory_bytes, used = gw_memory_used(core);
+    if (used <= memory->terminate_bytes || gw_process_find(core, memory->killing) || end_idle(core))
+        return;
+    struct gw_process *most = NULL;
+    for (size_t i = 0; i < core->processes.count; i++) {
+        struct gw_process *process = core->processes.items[i];
+        if (process->burying || process->state != GW_PROCESS_BUSY || !process->queue.first ||
+            process->memory_bytes < limit / VICTIM_PART)
+            continue;
+        if (!most || kills_rather(process, most))
+            most = process;
+    }
+    if (!most)
+        return;
+    memory->killing = most->id;
+    struct gw_run_end end = {.outcome = GW_OUTCOME_OOM, .code = GW_ECRASHED};
+    end.text =
+        gw_run_text("out of memory: it used %.1f MiB when its worker came to %.1f MiB of its "
+                    "limit of %.1f MiB; say what it needs (memory_bytes, --memory), or give "
+                    "the worker more (--memory-limit)",
+                    (double)most->memory_bytes / (1 << 20), (double)used / (1 << 20),
+                    (double)limit / (1 << 20));
+    gw_run_end(core, most->queue.first, end, 0);
+}
+
+/* An attempt's peak, each time that it has grown by a quarter. */
+static void tell_peak(struct gw_node_core *core, const struct gw_process *process)
+{
+    struct gw_run *run = process->queue.first;
+    if (!run || run->gang || !gw_run_executes(run) || !core->registered ||
+        process->memory_bytes < MEASURED_MIN ||
+        process->memory_bytes / 5 * 4 < run->peak_told_bytes)
+        return;
+    run->peak_told_bytes = process->memory_bytes;
+    uint64_t *row = gw_core_scratch(core, 2 * sizeof *row);
+    row[0] = run->attempt;
+    row[1] = process->memory_bytes;
+    gw_core_send(core, core->scheduler, GW_MESSAGE_measured)->message.measured =
+        (struct gw_msg_measured){{&row[0], 1}, {&row[1], 1}};
+}
+
+void gw_memory_on_measured(struct gw_node_core *core, const struct gw_event *event)
+{
+    core->memory.own_bytes = event->number;
+    for (uint32_t i = 0; i < event->use_count; i++) {
+        struct gw_process *process = gw_process_find(core, event->uses[i].process);
+        if (!process)
+            continue;
+        core->memory.processes_bytes += event->uses[i].bytes - process->memory_bytes;
+        process->memory_bytes = event->uses[i].bytes;
+        tell_peak(core, process);
+    }
+    terminate(core);
+}

@@ -1,0 +1,39 @@
+/* How much memory the worker and its processes use, looked at from time to time. */
+#ifndef GW_NET_USAGE_H
+#define GW_NET_USAGE_H
+
+#include "graph/wire/step.h"
+
+#include <sys/types.h>
+#include <uv.h>
+
+struct gw_usage;
+
+struct gw_usage_options {
+    uv_loop_t *loop;
+    /* A MEASURED event, on the loop's thread; borrowed during the call. */
+    void (*on_measured)(const struct gw_event *event, void *arg);
+    void *arg;
+};
+
+struct gw_usage *gw_usage_new(const struct gw_usage_options *options);
+
+/* gw_usage_add has a process looked at, with all its descendants, until gw_usage_remove. */
+void gw_usage_add(struct gw_usage *usage, uint64_t process, pid_t pid);
+void gw_usage_remove(struct gw_usage *usage, uint64_t process);
+
+/* gw_usage_hurry says whether memory is short: it is looked at more often then. */
+void gw_usage_hurry(struct gw_usage *usage, bool hurry);
+
+/* gw_usage_close frees it in a later turn; on_measured is not called any more. */
+void gw_usage_close(struct gw_usage *usage);
+
+/* gw_usage_of is the anonymous memory of a process and its descendants, in bytes: what is mapped of
+ * files and results is not in it. 0 where it is gone. */
+uint64_t gw_usage_of(pid_t pid);
+
+/* gw_usage_limit is how much memory this process may use: the machine's, or what its cgroup, or one
+ * above it, says. 0: nobody knows. */
+uint64_t gw_usage_limit(void);
+
+#endif

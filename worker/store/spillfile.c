@@ -1,0 +1,172 @@
+/* Files of results. What is read back is mapped by whoever wants it: it is the page cache's, and
+ * the system may drop it when it needs the memory. */
+#include "worker/store/spillfile.h"
+
+#include "graph/base/dir.h"
+#include "graph/wire/hash.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define FOLDER "gangway-spill-"
+
+/* -- The folder ----------------------------------------------------------------------------------
+ */
+
+static bool in_memory(const char *path)
+{
+    struct statfs system;
+    return statfs(path, &system) == 0 && system.f_type == TMPFS_MAGIC;
+}
+
+/* The lock of a folder, -1: somebody has it, or it is not ours. */
+static int lock_folder(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Removes what workers left that were killed. */
+static void sweep(const char *parent)
+{
+    DIR *dir = opendir(parent);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        char path[PATH_MAX];
+        if (strncmp(entry->d_name, FOLDER, strlen(FOLDER)) != 0 ||
+            snprintf(path, sizeof path, "%s/%s", parent, entry->d_name) >= (int)sizeof path)
+            continue;
+        int fd = lock_folder(path);
+        if (fd < 0)
+            continue;
+        (void)gw_dir_remove(path, NULL);
+        close(fd);
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
+int gw_spillfile_folder(const char *parent, const char *state_dir, char path[PATH_MAX],
+                        int *lock_fd, struct gw_error *error)
+{
+    if (!parent)
+        parent = in_memory(state_dir) ? "/var/tmp" : state_dir;
+    sweep(parent);
+    if (snprintf(path, PATH_MAX, "%s/" FOLDER "XXXXXX", parent) >= PATH_MAX)
+        return gw_error_set(error, GW_EINVAL, "%s: too long a path", parent);
+    /* Made and locked are two steps: a sweep between them may take it away. */
+    for (int tries = 0; tries < 10; tries++) {
+        strcpy(path + strlen(path) - 6, "XXXXXX");
+        if (!mkdtemp(path))
+            return gw_error_set(error, errno == EACCES || errno == EPERM ? GW_EPERM : GW_EIO,
+                                "cannot make a folder for results in %s: %s", parent,
+                                strerror(errno));
+        *lock_fd = lock_folder(path);
+        if (*lock_fd >= 0 && access(path, F_OK) == 0)
+            return 0;
+        if (*lock_fd >= 0)
+            close(*lock_fd);
+    }
+    return gw_error_set(error, GW_EIO, "cannot lock a folder for results in %s", parent);
+}
+
+/* -- Files ---------------------------------------------------------------------------------------
+ */
+
+static uint32_t checksum_of(const void *data, size_t bytes)
+{
+    uint8_t hash[GW_HASH_BYTES];
+    uint32_t checksum;
+    gw_hash_bytes(data, bytes, hash);
+    memcpy(&checksum, hash, sizeof checksum);
+    return checksum;
+}
+
+static int write_all(int fd, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t written = write(fd, data, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return written < 0 ? errno : ENOSPC;
+        data += written;
+        bytes -= (size_t)written;
+    }
+    return 0;
+}
+
+int gw_spillfile_write(const char *path, int memory_fd, struct gw_spillfile *file, int *fd,
+                       struct gw_error *error)
+{
+    void *data = mmap(NULL, file->bytes, PROT_READ, MAP_SHARED, memory_fd, 0);
+    if (data == MAP_FAILED)
+        return gw_error_set(error, GW_EIO, "cannot map a result of %" PRIu64 " bytes: %s",
+                            file->bytes, strerror(errno));
+    int to = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), read_fd = -1;
+    int errnum = to < 0 ? errno : write_all(to, data, file->bytes);
+    if (!errnum && (read_fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+        errnum = errno;
+    if (!errnum)
+        file->checksum = checksum_of(data, file->bytes);
+    if (to >= 0 && close(to) < 0 && !errnum)
+        errnum = errno;
+    (void)munmap(data, file->bytes);
+    if (!errnum) {
+        *fd = read_fd;
+        return 0;
+    }
+    if (read_fd >= 0)
+        close(read_fd);
+    if (to >= 0)
+        (void)unlink(path);
+    return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errnum));
+}
+
+int gw_spillfile_open(const char *path, const struct gw_spillfile *file, int *fd,
+                      struct gw_error *error)
+{
+    struct stat status;
+    int opened = open(path, O_RDONLY | O_CLOEXEC);
+    if (opened < 0 || fstat(opened, &status) < 0) {
+        int errnum = errno;
+        if (opened >= 0)
+            close(opened);
+        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errnum));
+    }
+    uint8_t hash[GW_HASH_BYTES];
+    uint32_t checksum = 0;
+    int rc = gw_hash_file(opened, hash, error); /* reads: a bad sector is an error, no signal */
+    if (rc == 0) {
+        memcpy(&checksum, hash, sizeof checksum);
+        if ((uint64_t)status.st_size != file->bytes || checksum != file->checksum)
+            rc = gw_error_set(error, GW_ECORRUPT,
+                              "%s is not what was written there: %lld of %" PRIu64 " bytes%s", path,
+                              (long long)status.st_size, file->bytes,
+                              (uint64_t)status.st_size == file->bytes ? ", others than then" : "");
+    }
+    if (rc < 0) {
+        close(opened);
+        return rc;
+    }
+    *fd = opened;
+    return 0;
+}
