@@ -44,12 +44,12 @@ struct gw_client_options {
                               tasks ask for them with gw_task_options.resources; NULL: none */
     const char *peers; /* an address of this host over which a private cluster's workers exchange
                           results by TLS, as they would between hosts; NULL: descriptors */
-    uint64_t
-        memory_limit_bytes; /* of a private cluster's workers together: above 0.6 of it results go
-                               to disk, above 0.8 nothing new starts, above 0.95 the process that
-                               uses most is killed; 0: the machine's memory, or its cgroup's */
-    bool must_exist;        /* do not start a private cluster: GW_ENOSCHEDULER instead */
-    bool private_cluster;   /* always start a private one */
+    /* Of a private cluster's workers together: above 0.6 of it results go to disk, above 0.8
+     * nothing new starts, above 0.95 the process that uses most is killed; 0: the machine's memory,
+     * or its cgroup's. */
+    uint64_t memory_limit_bytes;
+    bool must_exist;      /* do not start a private cluster: GW_ENOSCHEDULER instead */
+    bool private_cluster; /* always start a private one */
 };
 
 /* gw_client_open connects (blocks for at most 10 s) and starts the client's I/O thread; a private
