@@ -1,7 +1,8 @@
 /* Folders: where tasks with files run, each in one of its own.
  *
  * Always: the folder of a run is asked for once, when the run comes; the run waits for it as it
- * waits for its inputs; once it is there it stays until the run is freed, and then it goes. */
+ * waits for its inputs; once it is there it stays until the run is freed, and then it goes. Where
+ * the run is given up while its process still lives, it goes with the process. */
 #include "worker/core/state.h"
 
 #include "graph/base/planted.h"
@@ -57,6 +58,25 @@ void gw_folder_leave(struct gw_node_core *core, struct gw_run *run)
     if (run->folder || run->wants_folder)
         gw_map_remove(&core->folders, run->serial);
     free(run->folder);
+}
+
+void gw_folder_outlive(struct gw_node_core *core, struct gw_process *process)
+{
+    for (struct gw_run *run = process->queue.first; run; run = run->next) {
+        if (!run->folder)
+            continue;
+        GW_MUST(gw_array_push(&process->folders, run->serial));
+        gw_map_remove(&core->folders, run->serial);
+        free(run->folder);
+        run->folder = NULL;
+    }
+}
+
+void gw_folder_end(struct gw_node_core *core, struct gw_process *process)
+{
+    for (size_t i = 0; i < process->folders.count; i++)
+        remove_folder(core, process->folders.items[i]);
+    gw_array_deinit(&process->folders);
 }
 
 const char *gw_folder_of(const struct gw_run *run)

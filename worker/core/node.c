@@ -353,6 +353,7 @@ static void drop_all(struct gw_node_core *core, uint64_t grace_ns)
 {
     for (size_t i = 0; i < core->processes.count; i++) {
         struct gw_process *process = core->processes.items[i];
+        gw_folder_outlive(core, process);
         free_runs(core, &process->queue);
         gw_process_bury(core, process, grace_ns);
     }

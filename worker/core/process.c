@@ -276,6 +276,7 @@ void gw_process_free(struct gw_node_core *core, struct gw_process *process)
         process->link->process = NULL;
     core->memory.processes_bytes -= process->memory_bytes;
     gw_map_deinit(&process->specs);
+    gw_folder_end(core, process);
     if (process->pool) {
         process->pool->process_count--;
         gw_pool_tidy(core, process->pool);

@@ -271,6 +271,7 @@ struct gw_process {
     bool exit_known;
     uint64_t began; /* the call of an actor that had begun last when it ended; 0: none */
     char *trouble;  /* what it did wrong, in words; owned */
+    GW_ARRAY(uint64_t) folders; /* of runs that were given up: they go with it */
 };
 
 /* A runner that keeps the state of an actor, from when its task was through to the burial. */
@@ -396,6 +397,10 @@ void gw_heir_settle(struct gw_node_core *core);
 void gw_folder_want(struct gw_node_core *core, struct gw_run *run);
 void gw_folder_on_event(struct gw_node_core *core, const struct gw_event *event);
 void gw_folder_leave(struct gw_node_core *core, struct gw_run *run);
+/* gw_folder_outlive lets the folders of what a process was given stay until gw_folder_end: its runs
+ * are given up, and it is still to be buried. */
+void gw_folder_outlive(struct gw_node_core *core, struct gw_process *process);
+void gw_folder_end(struct gw_node_core *core, struct gw_process *process);
 const char *gw_folder_of(const struct gw_run *run);
 
 /* -- result.c: what runners report */
