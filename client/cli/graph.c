@@ -132,8 +132,8 @@ static void print_dot(const struct gw_value *graph)
     char said[256];
     printf("digraph gangway {\n  label=\"");
     print_quoted(text_of(graph, "name"));
-    printf(" (job %lld): %lld tasks", (long long)number_of(graph, "job"),
-           (long long)number_of(graph, "tasks"));
+    printf(" (job %lld): %lld task%s", (long long)number_of(graph, "job"),
+           (long long)number_of(graph, "tasks"), number_of(graph, "tasks") == 1 ? "" : "s");
     if (*text_of(graph, "note"))
         printf("\\n%s", text_of(graph, "note"));
     printf("\";\n  labelloc=t;\n  fontname=\"Helvetica\";\n"

@@ -267,6 +267,8 @@ static void push_fact(const struct telling *telling, const struct gw_story_fact 
     }
 }
 
+#define MOMENT_NS UINT64_C(1000000)
+
 struct found {
     const struct gw_story_fact *fact;
     uint64_t number;
@@ -294,8 +296,20 @@ static size_t push_facts(const struct telling *telling, int64_t row)
     if (found.count)
         qsort(found.items, found.count, sizeof *found.items, by_time);
     size_t first = found.count > GW_STORY_ANSWER_MAX ? found.count - GW_STORY_ANSWER_MAX : 0;
-    for (size_t i = first; i < found.count; i++)
-        push_fact(telling, found.items[i].fact);
+    /* Results are let go after a job's end; clocks are slewed, so what is within a moment of it is
+     * not after it. */
+    bool ends = row < 0 && telling->job->state == GW_JOB_ENDED;
+    uint64_t end_ns = telling->job->ended_wall_ns;
+    for (size_t i = first; i < found.count; i++) {
+        const struct gw_story_fact *fact = found.items[i].fact;
+        if (ends && wall_of(telling->sched, fact->at_ns) > end_ns + MOMENT_NS) {
+            push(telling, end_ns, "ended", "the job has ended");
+            ends = false;
+        }
+        push_fact(telling, fact);
+    }
+    if (ends)
+        push(telling, end_ns, "ended", "the job has ended");
     gw_array_deinit(&found);
     return first;
 }
@@ -454,8 +468,6 @@ struct gw_value *gw_sched_story_query(const struct gw_sched *sched, struct gw_jo
         push_live(&telling, (uint32_t)row);
     if (!whole)
         push_end(&telling, (uint32_t)row);
-    else if (job->state == GW_JOB_ENDED)
-        push(&telling, job->ended_wall_ns, "ended", "the job has ended");
     say_note(sched, job, left, &text);
     if (!whole && job->tasks.count)
         gw_sched_task_label(job, live ? (uint32_t)row : 0, label, sizeof label);
