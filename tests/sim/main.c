@@ -36,6 +36,7 @@ static const struct {
     [91] = {"dead-holder", "a session that ends keeps its leases"},
     [90] = {"credited-twice", "a task that waited gives its slots back again when it goes on"},
     [110] = {"paused-for-ever", "a worker that was short of memory never has enough again"},
+    [111] = {"spill-left", "the file of a result that went while it was written stays on the disk"},
     [121] = {"arguments-ignored", "pure tasks with different arguments share a result"},
     [122] = {"users-shared", "pure tasks of different users share a result"},
     [100] = {"call-twice", "a call that had begun when its actor died is run again"},
