@@ -63,6 +63,12 @@ int step(struct world *w, struct gw_event event)
         case GW_EFFECT_UNLINK:
             assert_int_equal(gw_array_push(&w->disk, *effect), 0);
             break;
+        case GW_EFFECT_FOLDER:
+            w->folder = effect->number;
+            break;
+        case GW_EFFECT_UNFOLDER:
+            w->folders_gone++;
+            break;
         case GW_EFFECT_EXIT:
             w->exits++;
             break;

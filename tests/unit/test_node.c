@@ -1,6 +1,8 @@
 /* The worker's core, driven by messages: what it sends for what it is told. */
 #include "tests/unit/node_world.h"
 
+#include "graph/wire/hash.h"
+
 static void test_registers_after_welcome(void **state)
 {
     struct world *w = new_world(3);
@@ -505,6 +507,25 @@ static void test_shutdown_buries_all(void **state)
     free_world(w);
 }
 
+static void test_folders_go_with_their_processes(void **state)
+{
+    static const uint8_t hash[GW_HASH_BYTES] = {1};
+    struct world *w = new_world(2);
+    function_spec(w, (struct gw_msg_spec){.files = bin(hash, sizeof hash)});
+    must_assign(w, (struct task){.attempt = 1});
+    assert_int_equal(w->processes, 0); /* it waits for its files */
+    raise_event(
+        w, (struct gw_event){.type = GW_EVENT_FOLDER, .number = w->folder, .text = "/d/work/1"});
+    spawned(w, 1, 0, "");
+    hello(w, 1, GW_PROTOCOL);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_SHUTDOWN});
+    must_send(w, GW_MESSAGE_bury);
+    assert_int_equal(w->folders_gone, 0); /* the process still runs in it */
+    dies(w, 1, 0, 15);
+    assert_int_equal(w->folders_gone, 1);
+    free_world(w);
+}
+
 static void test_guardian_gone(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -539,6 +560,7 @@ int main(void)
         cmocka_unit_test(test_broken_protocol_changes_nothing),
         cmocka_unit_test(test_a_new_connection_hears_of_what_lives),
         cmocka_unit_test(test_fence),
+        cmocka_unit_test(test_folders_go_with_their_processes),
         cmocka_unit_test(test_shutdown_buries_all),
         cmocka_unit_test(test_guardian_gone),
     };
