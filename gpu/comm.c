@@ -13,6 +13,7 @@ static const char *const verb_names[] = {
     [GW_COMM_SEND] = "send",
     [GW_COMM_RECV] = "recv",
     [GW_COMM_ALLOC] = "alloc",
+    [GW_COMM_WAIT] = "wait",
 };
 
 static const char *const reduce_names[] = {
@@ -22,7 +23,7 @@ static const char *const reduce_names[] = {
 
 const char *gw_comm_verb_name(enum gw_comm_verb verb)
 {
-    return (int)verb >= GW_COMM_BARRIER && (int)verb <= GW_COMM_ALLOC ? verb_names[verb] : "?";
+    return (int)verb >= GW_COMM_BARRIER && (int)verb <= GW_COMM_WAIT ? verb_names[verb] : "?";
 }
 
 const char *gw_reduce_name(enum gw_reduce reduce)
@@ -36,6 +37,32 @@ void gw_comm_init(struct gw_comm *comm, const struct gw_comm_backend *backend, i
     comm->rank = rank;
     comm->size = size;
     comm->timeout_ns = GW_COMM_TIMEOUT_DEFAULT_NS;
+    comm->pulse = NULL;
+}
+
+static void begin(const struct gw_comm *comm, enum gw_comm_verb verb)
+{
+    struct gw_comm_pulse *pulse = comm->pulse;
+    if (!pulse)
+        return;
+    uint64_t begun = atomic_load_explicit(&pulse->begun, memory_order_relaxed);
+    atomic_store_explicit(&pulse->verb, (uint32_t)verb, memory_order_relaxed);
+    atomic_store_explicit(&pulse->begun, begun + 1, memory_order_release);
+}
+
+static void end(const struct gw_comm *comm)
+{
+    if (comm->pulse)
+        atomic_store_explicit(&comm->pulse->verb, 0, memory_order_release);
+}
+
+static int run(struct gw_comm *comm, enum gw_comm_verb verb, const struct gw_comm_args *args,
+               struct gw_error *error)
+{
+    begin(comm, verb);
+    int rc = comm->backend->run(comm, verb, args, error);
+    end(comm);
+    return rc;
 }
 
 int gw_comm_rank(const struct gw_comm *comm)
@@ -96,7 +123,7 @@ int gw_comm_all_reduce(struct gw_comm *comm, const struct gw_comm_args *args,
         return gw_error_set(error, GW_EINVAL, "all_reduce: no recv buffer");
     full.send = full.send ? full.send : full.recv;
     full.root = 0;
-    return comm->backend->run(comm, GW_COMM_ALL_REDUCE, &full, error);
+    return run(comm, GW_COMM_ALL_REDUCE, &full, error);
 }
 
 int gw_comm_broadcast(struct gw_comm *comm, const struct gw_comm_args *args, struct gw_error *error)
@@ -109,7 +136,7 @@ int gw_comm_broadcast(struct gw_comm *comm, const struct gw_comm_args *args, str
         return gw_error_set(error, GW_EINVAL, "broadcast: no recv buffer");
     full.send = full.send ? full.send : full.recv;
     full.reduce = GW_REDUCE_SUM;
-    return comm->backend->run(comm, GW_COMM_BROADCAST, &full, error);
+    return run(comm, GW_COMM_BROADCAST, &full, error);
 }
 
 int gw_comm_all_gather(struct gw_comm *comm, const struct gw_comm_args *args,
@@ -125,7 +152,7 @@ int gw_comm_all_gather(struct gw_comm *comm, const struct gw_comm_args *args,
         full.send = (char *)full.recv + full.count * gw_dtype_size(full.dtype) * (size_t)comm->rank;
     full.root = 0;
     full.reduce = GW_REDUCE_SUM;
-    return comm->backend->run(comm, GW_COMM_ALL_GATHER, &full, error);
+    return run(comm, GW_COMM_ALL_GATHER, &full, error);
 }
 
 int gw_comm_reduce_scatter(struct gw_comm *comm, const struct gw_comm_args *args,
@@ -142,7 +169,7 @@ int gw_comm_reduce_scatter(struct gw_comm *comm, const struct gw_comm_args *args
         full.recv = (void *)(send + full.count * gw_dtype_size(full.dtype) * (size_t)comm->rank);
     }
     full.root = 0;
-    return comm->backend->run(comm, GW_COMM_REDUCE_SCATTER, &full, error);
+    return run(comm, GW_COMM_REDUCE_SCATTER, &full, error);
 }
 
 static int run_pair(struct gw_comm *comm, enum gw_comm_verb verb, const struct gw_comm_args *args,
@@ -158,7 +185,7 @@ static int run_pair(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
     if (full.count > 0 && (verb == GW_COMM_SEND ? !full.send : !full.recv))
         return gw_error_set(error, GW_EINVAL, "%s: no buffer", gw_comm_verb_name(verb));
     full.reduce = GW_REDUCE_SUM;
-    return comm->backend->run(comm, verb, &full, error);
+    return run(comm, verb, &full, error);
 }
 
 int gw_comm_send(struct gw_comm *comm, const struct gw_comm_args *args, struct gw_error *error)
@@ -174,19 +201,25 @@ int gw_comm_recv(struct gw_comm *comm, const struct gw_comm_args *args, struct g
 int gw_comm_barrier(struct gw_comm *comm, struct gw_error *error)
 {
     const struct gw_comm_args args = {.dtype = GW_DTYPE_U8};
-    return comm->backend->run(comm, GW_COMM_BARRIER, &args, error);
+    return run(comm, GW_COMM_BARRIER, &args, error);
 }
 
 int gw_comm_wait(struct gw_comm *comm, void *stream, struct gw_error *error)
 {
-    return comm->backend->wait(comm, stream, error);
+    begin(comm, GW_COMM_WAIT);
+    int rc = comm->backend->wait(comm, stream, error);
+    end(comm);
+    return rc;
 }
 
 int gw_comm_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_error *error)
 {
     if (bytes == 0 || bytes > PTRDIFF_MAX)
         return gw_error_set(error, GW_EINVAL, "alloc: %zu bytes", bytes);
-    return comm->backend->alloc(comm, bytes, memory, error);
+    begin(comm, GW_COMM_ALLOC);
+    int rc = comm->backend->alloc(comm, bytes, memory, error);
+    end(comm);
+    return rc;
 }
 
 void gw_comm_dealloc(struct gw_comm *comm, void *memory)

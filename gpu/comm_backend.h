@@ -5,6 +5,7 @@
 #define GW_GPU_COMM_BACKEND_H
 
 #include <gangway/comm.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum gw_comm_verb {
@@ -16,6 +17,7 @@ enum gw_comm_verb {
     GW_COMM_SEND,
     GW_COMM_RECV,
     GW_COMM_ALLOC,
+    GW_COMM_WAIT,
 };
 
 struct gw_comm_backend {
@@ -32,12 +34,19 @@ struct gw_comm_backend {
     void (*close)(struct gw_comm *comm);
 };
 
+/* What others may see of a rank: written by its thread only. */
+struct gw_comm_pulse {
+    _Atomic uint64_t begun; /* operations */
+    _Atomic uint32_t verb;  /* enum gw_comm_verb of the one that it is in, or 0 */
+};
+
 /* The head of every backend's own struct. */
 struct gw_comm {
     const struct gw_comm_backend *backend;
     int rank;
     int size;
-    uint64_t timeout_ns; /* never 0 */
+    uint64_t timeout_ns;         /* never 0 */
+    struct gw_comm_pulse *pulse; /* NULL: nobody looks */
 };
 
 /* gw_comm_init fills in the head, with the default timeout. */

@@ -146,6 +146,7 @@ static void call_describe(const struct gw_segment_call *call, char *text, size_t
     case GW_COMM_ALL_GATHER:
     case GW_COMM_SEND:
     case GW_COMM_RECV:
+    case GW_COMM_WAIT:
         break;
     }
     (void)snprintf(text, size, "%s of %llu %s", name, count, dtype);
@@ -523,7 +524,7 @@ static void host_abort(struct gw_comm *comm, int cause, int rank)
 static void host_close(struct gw_comm *comm)
 {
     struct gw_comm_host *host = (struct gw_comm_host *)comm;
-    atomic_store(&gw_segment_rank(host->segment, comm->rank)->presence, GW_SEGMENT_CLOSED);
+    atomic_store(&gw_segment_rank(host->segment, comm->rank)->presence, GW_COMM_CLOSED);
     for (int i = 0; i < comm->size; i++)
         gw_segment_wake(host->segment, comm->rank, i);
     gw_comm_host_memory_deinit(host);
@@ -552,7 +553,7 @@ int gw_comm_open_host(const struct gw_comm_host_options *options, struct gw_comm
                       struct gw_error *error)
 {
     struct gw_segment *segment;
-    uint32_t absent = GW_SEGMENT_ABSENT;
+    uint32_t absent = GW_COMM_ABSENT;
     int rc = gw_segment_ref(options->fd, &segment, error);
     if (rc < 0)
         return rc;
@@ -567,7 +568,7 @@ int gw_comm_open_host(const struct gw_comm_host_options *options, struct gw_comm
     else if (options->rank < 0 || options->rank >= ranks)
         rc = gw_error_set(error, GW_EINVAL, "rank %d of %d ranks", options->rank, ranks);
     else if (!atomic_compare_exchange_strong(&gw_segment_rank(segment, options->rank)->presence,
-                                             &absent, GW_SEGMENT_OPEN))
+                                             &absent, GW_COMM_OPEN))
         rc = gw_error_set(error, GW_EEXIST, "rank %d of this segment was opened before",
                           options->rank);
     if (rc < 0) {
@@ -578,6 +579,7 @@ int gw_comm_open_host(const struct gw_comm_host_options *options, struct gw_comm
     gw_comm_init(&host->comm, &host_backend, options->rank, ranks);
     gw_comm_set_timeout(&host->comm, options->timeout_ns);
     host->segment = segment;
+    host->comm.pulse = &gw_segment_rank(segment, options->rank)->pulse;
     host->spin_ns = ranks <= processors() ? SPIN_NS : 0;
     *comm = &host->comm;
     return 0;
@@ -614,4 +616,27 @@ int gw_comm_segment_aborted(int fd, int *cause, int *rank, struct gw_error *erro
     }
     gw_segment_unref(segment);
     return broken;
+}
+
+int gw_comm_segment_progress(int fd, int rank, struct gw_comm_progress *progress,
+                             struct gw_error *error)
+{
+    struct gw_segment *segment;
+    int rc = gw_segment_ref(fd, &segment, error);
+    if (rc < 0)
+        return rc;
+    const int ranks = (int)gw_segment_header(segment)->ranks;
+    if (rank < 0 || rank >= ranks) {
+        gw_segment_unref(segment);
+        return gw_error_set(error, GW_EINVAL, "rank %d of %d ranks", rank, ranks);
+    }
+    const struct gw_segment_rank *at = gw_segment_rank(segment, rank);
+    uint32_t verb = atomic_load(&at->pulse.verb);
+    *progress = (struct gw_comm_progress){
+        .presence = (enum gw_comm_presence)atomic_load(&at->presence),
+        .begun = atomic_load(&at->pulse.begun),
+        .operation = verb ? gw_comm_verb_name((enum gw_comm_verb)verb) : NULL,
+    };
+    gw_segment_unref(segment);
+    return 0;
 }

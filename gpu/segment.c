@@ -382,7 +382,7 @@ enum gw_segment_waited gw_segment_wait(const struct gw_segment_wait *wait)
     for (bool in_time = true;;) {
         atomic_store(parked, on_peer);
         /* Presence before the counter: a peer that closes has moved all its counters before. */
-        bool left = atomic_load(&peer->presence) == GW_SEGMENT_CLOSED;
+        bool left = atomic_load(&peer->presence) == GW_COMM_CLOSED;
         if (reached(wait))
             break;
         if (atomic_load(&header->broken) != 0) {

@@ -11,13 +11,14 @@
 #ifndef GW_GPU_SEGMENT_H
 #define GW_GPU_SEGMENT_H
 
-#include <gangway/comm.h>
+#include "gpu/comm_backend.h"
+
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 enum {
-    GW_SEGMENT_VERSION = 1,
+    GW_SEGMENT_VERSION = 2,
     GW_SEGMENT_PAGE = 64 << 10,         /* a multiple of every page size of Linux machines in use */
     GW_SEGMENT_STAGE_BYTES = 256 << 10, /* of each of a rank's two stages */
     GW_SEGMENT_MAIL_BYTES = 16 << 10,   /* of each of a channel's two mailboxes */
@@ -38,15 +39,10 @@ struct gw_segment_call {
     int64_t status;            /* a result that the others need */
 };
 
-enum gw_segment_presence {
-    GW_SEGMENT_ABSENT = 0,
-    GW_SEGMENT_OPEN = 1,
-    GW_SEGMENT_CLOSED = 2,
-};
-
 struct gw_segment_rank {
     alignas(64) _Atomic uint32_t step; /* collective steps that it has published */
     _Atomic uint32_t presence;
+    struct gw_comm_pulse pulse;
     alignas(64) struct gw_segment_call call[2]; /* of step s at [s & 1] */
 };
 

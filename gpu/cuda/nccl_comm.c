@@ -335,6 +335,7 @@ static ncclResult_t nccl_launch(struct gw_nccl *nccl, enum gw_comm_verb verb,
         return ncclRecv(recv, args->count, dtype, args->root, nccl->nccl, stream);
     case GW_COMM_BARRIER:
     case GW_COMM_ALLOC:
+    case GW_COMM_WAIT:
         break;
     }
     assert(!"these launch nothing");
@@ -602,6 +603,7 @@ int gw_nccl_comm_open(const struct gw_comm_nccl_options *options, struct gw_comm
     gw_comm_init(&nccl->comm, &nccl_backend, options->rank, options->ranks);
     gw_comm_set_timeout(&nccl->comm, options->timeout_ns);
     nccl->host = (struct gw_comm_host *)host;
+    nccl->comm.pulse = host->pulse;
     nccl->device = options->device;
     rc = nccl_join(nccl, error);
     if (rc < 0) {

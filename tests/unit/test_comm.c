@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -738,44 +737,6 @@ static void test_pair_mismatch(void **state)
     assert_int_equal(world_run(&world), 0);
 }
 
-static void test_host_segment(void **state)
-{
-    if (!hooks->is_host)
-        skip();
-    struct gw_error error;
-    struct gw_comm *comm, *again;
-    int fd, cause, rank;
-    assert_int_equal(gw_comm_segment_create(0, &fd, &error), GW_EINVAL);
-    assert_int_equal(gw_comm_segment_create(GW_COMM_HOST_RANKS_MAX + 1, &fd, &error), GW_EINVAL);
-    assert_int_equal(gw_comm_segment_create(2, &fd, &error), 0);
-
-    struct gw_comm_host_options options = {.fd = fd, .rank = 0, .ranks = 2};
-    assert_int_equal(gw_comm_open_host(&options, &comm, &error), 0);
-    assert_int_equal(gw_comm_open_host(&options, &again, &error), GW_EEXIST);
-    options.rank = 2;
-    assert_int_equal(gw_comm_open_host(&options, &again, &error), GW_EINVAL);
-    options.ranks = 3;
-    assert_int_equal(gw_comm_open_host(&options, &again, &error), GW_EMISMATCH);
-    assert_int_equal(gw_comm_segment_aborted(fd, &cause, &rank, &error), 0);
-    gw_comm_abort(comm, GW_ECANCELLED, -1);
-    assert_int_equal(gw_comm_segment_aborted(fd, &cause, &rank, &error), 1);
-    assert_int_equal(cause, GW_ECANCELLED);
-    assert_int_equal(rank, -1);
-    assert_int_equal(gw_comm_barrier(comm, &error), GW_EABORTED);
-    gw_comm_close(comm);
-    assert_int_equal(ftruncate(fd, 100), -1); /* nobody can cut it off under the others */
-    close(fd);
-
-    options.fd = memfd_create("foreign", MFD_CLOEXEC);
-    assert_true(options.fd >= 0);
-    assert_int_equal(gw_comm_open_host(&options, &comm, &error), GW_ECORRUPT);
-    static const char junk[8192] = "not a segment, but long enough to be one";
-    assert_int_equal(write(options.fd, junk, sizeof junk), sizeof junk);
-    assert_int_equal(gw_comm_open_host(&options, &comm, &error), GW_ECORRUPT);
-    close(options.fd);
-    assert_int_equal(gw_comm_open_host(&options, &comm, &error), GW_EINVAL);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -791,7 +752,6 @@ int main(void)
         cmocka_unit_test(test_closed_rank),
         cmocka_unit_test(test_mismatch),
         cmocka_unit_test(test_pair_mismatch),
-        cmocka_unit_test(test_host_segment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,6 +153,25 @@ GW_API int gw_comm_segment_abort(int fd, int cause, int rank, struct gw_error *e
 /* gw_comm_segment_aborted returns 1 and the first cause if the communicator is broken, 0 if not. */
 GW_API int gw_comm_segment_aborted(int fd, int *cause, int *rank, struct gw_error *error);
 
+/* Where a rank stands, for whoever looks for one that hangs. */
+enum gw_comm_presence {
+    GW_COMM_ABSENT = 0, /* has not joined yet */
+    GW_COMM_OPEN = 1,
+    GW_COMM_CLOSED = 2,
+};
+
+struct gw_comm_progress {
+    enum gw_comm_presence presence;
+    uint64_t begun;        /* operations of comm.h that this rank has called, on any backend */
+    const char *operation; /* the one that it is in, "all_reduce" ...; NULL: in none. Static */
+};
+
+/* gw_comm_segment_progress reads where a rank (as the segment counts them) stands. Safe at any
+ * time, from any process that holds the descriptor (borrowed); the values of a rank that runs are
+ * of about the same moment. GW_EINVAL: no such rank. */
+GW_API int gw_comm_segment_progress(int fd, int rank, struct gw_comm_progress *progress,
+                                    struct gw_error *error);
+
 struct gw_comm_host_options {
     int fd;              /* of the segment; borrowed: the communicator keeps a duplicate */
     int rank;            /* 0 to ranks - 1; GW_EEXIST if it was opened before */
