@@ -32,6 +32,9 @@ import uuid
 BUILD = os.environ.get("GANGWAY_BUILD", "")
 BINARY = os.environ.get("GANGWAY_BINARY", "gangway")
 SANITIZED = "sanitize" in os.environ.get("GANGWAY_FLAVOUR", "")  # costs time, not behaviour
+# For what is long and has no more threads than its neighbours.
+not_for_tsan = unittest.skipIf("thread" in os.environ.get("GANGWAY_FLAVOUR", ""),
+                               "the other builds run it; its neighbours have the same threads")
 TIMEOUT_S = 60  # of one command; sanitizers on two cores are slow
 MARK = "GANGWAY_TEST_MARK"
 

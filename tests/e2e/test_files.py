@@ -85,6 +85,7 @@ class Files(e2e.Case):
                  for store in stores]
         self.assertEqual(before, after)
 
+    @e2e.not_for_tsan
     def test_stores_are_bounded(self):
         self.up("--slots", "1", "--file-cache", "1M")
         for letter in b"abcdef":
@@ -145,6 +146,7 @@ class Files(e2e.Case):
         self.gangway("wait", job)
         self.no_folders()
 
+    @e2e.not_for_tsan
     def test_wrong_input(self):
         self.write("in.txt", "one")
         os.makedirs(os.path.join(self.dir, "empty"))

@@ -61,6 +61,7 @@ class Memory(e2e.Case):
         self.assertEqual(out.stdout, f"{self.count}\n")
         self.assertLess(self.worker()["written_bytes"], self.limit)
 
+    @e2e.not_for_tsan
     def test_hold(self):
         """All of five times the memory is there at once: it lies on disk, and is read from there;
         what was damaged is computed again."""

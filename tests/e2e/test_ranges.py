@@ -106,6 +106,7 @@ class Array(e2e.Case):
         with open(out, encoding="utf-8") as f:
             self.assertEqual(f.read().split(), ["array", "array", "after", "last"])
 
+    @e2e.not_for_tsan
     def test_wrong_numbers(self):
         self.up("--slots", "1")
         for text in ("", "a", "3-1", "1-", "0-9:0", "0-9%0", "0-9x", "0-9:2%"):
@@ -147,6 +148,7 @@ class Files(e2e.Case):
         with open(out, encoding="utf-8") as f:
             self.assertEqual(f.read().split("\n"), ["first", "side", "side", "last y", ""])
 
+    @e2e.not_for_tsan
     def test_wrong_json(self):
         self.up("--slots", "1")
         for tasks, text in (
