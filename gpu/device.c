@@ -1,107 +1,335 @@
-/* NVML is opened at run time: one program serves machines with and without GPUs. Of its interface
- * only what is declared here is used; names and numbers are those of nvml.h (its documentation says
- * that versioned symbols never change). */
+/* Devices as NVML describes them.
+ *
+ * Pairs are asked how near they are; what is kept is a tree: islands of NVLink, GPUs below one PCIe
+ * switch, NUMA nodes. Always: the list is sorted by that tree, and never changes while it is open:
+ * a GPU that falls off the bus stays in it, and is lost. */
 #include "gpu/device.h"
 
-#include <dlfcn.h>
-#include <stdbool.h>
+#include "gpu/nvml.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    NVML_SUCCESS = 0,
-    NVML_ERROR_DRIVER_NOT_LOADED = 9,
-    NVML_ERROR_LIBRARY_NOT_FOUND = 12,
+    CPU_WORDS = 64,
+    NODE_WORDS = 4,
+    PROCESSES_MAX = 64,
+    WORD_BITS = 8 * sizeof(unsigned long),
 };
 
-struct nvml_memory {
-    unsigned long long total, free, used;
+struct gw_devices {
+    struct gw_nvml nvml;
+    size_t count;
+    struct gw_device list[GW_DEVICES_MAX];
+    void *handles[GW_DEVICES_MAX]; /* of list[] */
+    void *boards[GW_DEVICES_MAX];  /* the GPU of list[]: what NVML tells of errors by */
+    void *events;                  /* NULL: no errors are told */
 };
 
-struct nvml {
-    void *library;
-    int (*init)(void);
-    int (*shutdown)(void);
-    const char *(*error_string)(int code);
-    int (*count)(unsigned *count);
-    int (*handle)(unsigned index, void **device);
-    int (*uuid)(void *device, char *text, unsigned size);
-    int (*name)(void *device, char *text, unsigned size);
-    int (*memory)(void *device, struct nvml_memory *memory);
-};
-
-/* Opens the library; false where there is none, or none that has what is needed. */
-static bool nvml_load(struct nvml *nvml, const char *library)
-{
-    const struct {
-        const char *name;
-        void *slot;
-    } symbols[] = {
-        {"nvmlInit_v2", &nvml->init},
-        {"nvmlShutdown", &nvml->shutdown},
-        {"nvmlErrorString", &nvml->error_string},
-        {"nvmlDeviceGetCount_v2", &nvml->count},
-        {"nvmlDeviceGetHandleByIndex_v2", &nvml->handle},
-        {"nvmlDeviceGetUUID", &nvml->uuid},
-        {"nvmlDeviceGetName", &nvml->name},
-        {"nvmlDeviceGetMemoryInfo", &nvml->memory},
-    };
-    nvml->library = dlopen(library ? library : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!nvml->library)
-        return false;
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-        void *symbol = dlsym(nvml->library, symbols[i].name);
-        if (!symbol) {
-            dlclose(nvml->library);
-            return false;
-        }
-        memcpy(symbols[i].slot, &symbol, sizeof symbol);
-    }
-    return true;
-}
-
-static int device_read(const struct nvml *nvml, unsigned index, struct gw_device *device)
-{
-    struct nvml_memory memory;
+/* A GPU while the list is made; its instances take its place there. */
+struct board {
     void *handle;
-    *device = (struct gw_device){.index = (int)index};
-    int rc = nvml->handle(index, &handle);
-    if (rc == NVML_SUCCESS)
-        rc = nvml->uuid(handle, device->uuid, sizeof device->uuid);
-    if (rc == NVML_SUCCESS)
+    struct gw_device device;
+    char bus_id[32];
+    bool on_switch; /* has NVLinks to a switch */
+};
+
+/* -- One GPU -------------------------------------------------------------------------------------
+ */
+
+static int read_identity(const struct gw_nvml *nvml, void *handle, struct gw_device *device)
+{
+    struct gw_nvml_memory memory;
+    int rc = nvml->uuid(handle, device->uuid, sizeof device->uuid);
+    if (rc == GW_NVML_SUCCESS)
         rc = nvml->name(handle, device->name, sizeof device->name);
-    if (rc == NVML_SUCCESS)
+    if (rc == GW_NVML_SUCCESS)
         rc = nvml->memory(handle, &memory);
-    if (rc == NVML_SUCCESS)
+    if (rc == GW_NVML_SUCCESS)
         device->memory_bytes = memory.total;
     return rc;
 }
 
-int gw_device_list(const char *library, struct gw_device *devices, size_t room,
-                   struct gw_error *error)
+static bool has_bit(const unsigned long *words, unsigned bit)
 {
-    struct nvml nvml;
-    unsigned count = 0;
-    if (!nvml_load(&nvml, library))
-        return 0;
+    return words[bit / WORD_BITS] >> bit % WORD_BITS & 1;
+}
 
-    int result = 0;
-    int rc = nvml.init();
-    if (rc == NVML_ERROR_DRIVER_NOT_LOADED || rc == NVML_ERROR_LIBRARY_NOT_FOUND) {
-        dlclose(nvml.library);
+/* "0-3,8": what does not fit is left out whole. */
+static void write_cpus(const unsigned long *words, unsigned bits, char text[GW_DEVICE_TEXT_MAX])
+{
+    size_t used = 0;
+    for (unsigned first = 0, end; first < bits; first = end + 1) {
+        for (end = first; end < bits && has_bit(words, end);)
+            end++;
+        if (end == first)
+            continue;
+        char range[32];
+        int length = end - first == 1 ? snprintf(range, sizeof range, "%u", first)
+                                      : snprintf(range, sizeof range, "%u-%u", first, end - 1);
+        if (used + (size_t)length + 2 > GW_DEVICE_TEXT_MAX)
+            return;
+        used += (size_t)snprintf(text + used, GW_DEVICE_TEXT_MAX - used, "%s%s", used ? "," : "",
+                                 range);
+    }
+}
+
+static void read_place(const struct gw_nvml *nvml, void *handle, struct gw_device *device)
+{
+    unsigned long cpus[CPU_WORDS] = {0}, nodes[NODE_WORDS] = {0};
+    device->numa_node = -1;
+    if (nvml->nodes && nvml->nodes(handle, NODE_WORDS, nodes, 0) == GW_NVML_SUCCESS)
+        for (unsigned i = NODE_WORDS * WORD_BITS; i-- > 0;)
+            if (has_bit(nodes, i))
+                device->numa_node = (int32_t)i;
+    if (nvml->cpus && nvml->cpus(handle, CPU_WORDS, cpus) == GW_NVML_SUCCESS)
+        write_cpus(cpus, CPU_WORDS * WORD_BITS, device->cpus);
+}
+
+static int read_board(const struct gw_nvml *nvml, unsigned index, struct board *board)
+{
+    struct gw_nvml_pci pci = {0};
+    *board = (struct board){.device = {.index = (int)index}};
+    int rc = nvml->handle(index, &board->handle);
+    if (rc == GW_NVML_SUCCESS)
+        rc = read_identity(nvml, board->handle, &board->device);
+    if (rc != GW_NVML_SUCCESS)
+        return rc;
+    read_place(nvml, board->handle, &board->device);
+    if (nvml->pci && nvml->pci(board->handle, &pci) == GW_NVML_SUCCESS)
+        (void)snprintf(board->bus_id, sizeof board->bus_id, "%.31s", pci.bus_id);
+    board->device.island = board->device.bridge = index;
+    return 0;
+}
+
+/* -- Nearness ------------------------------------------------------------------------------------
+ */
+
+/* Whether an NVLink of a ends at b; notes links to a switch on the way. */
+static bool linked(const struct gw_nvml *nvml, struct board *a, const struct board *b)
+{
+    bool found = false;
+    for (unsigned link = 0; nvml->link_state && link < GW_NVML_LINKS_MAX; link++) {
+        unsigned active = 0, type = GW_NVML_REMOTE_GPU;
+        struct gw_nvml_pci remote = {0};
+        if (nvml->link_state(a->handle, link, &active) != GW_NVML_SUCCESS || !active)
+            continue;
+        if (nvml->link_type && nvml->link_type(a->handle, link, &type) == GW_NVML_SUCCESS &&
+            type == GW_NVML_REMOTE_SWITCH) {
+            a->on_switch = true;
+            continue;
+        }
+        if (nvml->link_remote && nvml->link_remote(a->handle, link, &remote) == GW_NVML_SUCCESS &&
+            *b->bus_id && strcmp(remote.bus_id, b->bus_id) == 0)
+            found = true;
+    }
+    return found;
+}
+
+static bool bridged(const struct gw_nvml *nvml, const struct board *a, const struct board *b)
+{
+    unsigned level;
+    return nvml->ancestor && nvml->ancestor(a->handle, b->handle, &level) == GW_NVML_SUCCESS &&
+           level <= GW_NVML_ANCESTOR_PCIE;
+}
+
+/* Two groups become one, with the smaller number. */
+static void join(struct board *boards, unsigned count, uint32_t a, uint32_t b, bool islands)
+{
+    uint32_t least = a < b ? a : b, most = a < b ? b : a;
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t *group = islands ? &boards[i].device.island : &boards[i].device.bridge;
+        if (*group == most)
+            *group = least;
+    }
+}
+
+static void read_topology(const struct gw_nvml *nvml, struct board *boards, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned k = 0; k < count; k++) {
+            if (i != k && linked(nvml, &boards[i], &boards[k]))
+                join(boards, count, boards[i].device.island, boards[k].device.island, true);
+            if (k < i && bridged(nvml, &boards[i], &boards[k]))
+                join(boards, count, boards[i].device.bridge, boards[k].device.bridge, false);
+        }
+    for (unsigned i = 0; i < count; i++) /* one switch, or switches that are linked, to all */
+        for (unsigned k = 0; k < i; k++)
+            if (boards[i].on_switch && boards[k].on_switch)
+                join(boards, count, boards[i].device.island, boards[k].device.island, true);
+}
+
+/* -- The list ------------------------------------------------------------------------------------
+ */
+
+static void add(struct gw_devices *devices, const struct gw_device *device, void *handle,
+                void *board)
+{
+    if (devices->count == GW_DEVICES_MAX)
+        return;
+    devices->list[devices->count] = *device;
+    devices->handles[devices->count] = handle;
+    devices->boards[devices->count++] = board;
+}
+
+/* A GPU that is partitioned is not there as a whole. */
+static int add_board(struct gw_devices *devices, const struct board *board)
+{
+    const struct gw_nvml *nvml = &devices->nvml;
+    unsigned now = 0, pending, count = 0;
+    if (!nvml->mig_mode || !nvml->mig_max || !nvml->mig_handle ||
+        nvml->mig_mode(board->handle, &now, &pending) != GW_NVML_SUCCESS || !now) {
+        add(devices, &board->device, board->handle, board->handle);
         return 0;
     }
-    const int init_rc = rc;
-    if (rc == NVML_SUCCESS)
-        rc = nvml.count(&count);
-    for (unsigned i = 0; rc == NVML_SUCCESS && i < count && (size_t)result < room; i++) {
-        rc = device_read(&nvml, i, &devices[result]);
-        result++;
+    if (nvml->mig_max(board->handle, &count) != GW_NVML_SUCCESS)
+        count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct gw_device device = board->device;
+        void *handle;
+        if (nvml->mig_handle(board->handle, i, &handle) != GW_NVML_SUCCESS)
+            continue; /* a place without an instance */
+        int rc = read_identity(nvml, handle, &device);
+        if (rc != GW_NVML_SUCCESS)
+            return rc;
+        memcpy(device.board, board->device.uuid, sizeof device.board);
+        add(devices, &device, handle, board->handle);
     }
-    if (rc != NVML_SUCCESS)
-        result =
-            gw_error_set(error, GW_EIO, "the GPU driver (NVML) says: %s", nvml.error_string(rc));
-    if (init_rc == NVML_SUCCESS)
-        (void)nvml.shutdown();
-    dlclose(nvml.library);
-    return result;
+    return 0;
+}
+
+static int by_nearness(const void *a, const void *b)
+{
+    const struct gw_device *x = &((const struct board *)a)->device;
+    const struct gw_device *y = &((const struct board *)b)->device;
+    if (x->island != y->island)
+        return x->island < y->island ? -1 : 1;
+    if (x->bridge != y->bridge)
+        return x->bridge < y->bridge ? -1 : 1;
+    if (x->numa_node != y->numa_node)
+        return x->numa_node < y->numa_node ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+static int read_list(struct gw_devices *devices)
+{
+    static _Thread_local struct board boards[GW_DEVICES_MAX];
+    const struct gw_nvml *nvml = &devices->nvml;
+    unsigned count = 0;
+    int rc = nvml->count(&count);
+    count = count > GW_DEVICES_MAX ? GW_DEVICES_MAX : count;
+    for (unsigned i = 0; rc == GW_NVML_SUCCESS && i < count; i++)
+        rc = read_board(nvml, i, &boards[i]);
+    if (rc != GW_NVML_SUCCESS)
+        return rc;
+    read_topology(nvml, boards, count);
+    qsort(boards, count, sizeof *boards, by_nearness);
+    for (unsigned i = 0; rc == GW_NVML_SUCCESS && i < count; i++)
+        rc = add_board(devices, &boards[i]);
+    return rc;
+}
+
+static void open_events(struct gw_devices *devices)
+{
+    const struct gw_nvml *nvml = &devices->nvml;
+    if (!nvml->events_new || !nvml->events_add || !nvml->events_next || !nvml->events_free ||
+        nvml->events_new(&devices->events) != GW_NVML_SUCCESS) {
+        devices->events = NULL;
+        return;
+    }
+    for (size_t i = 0; i < devices->count; i++)
+        if (i == 0 || devices->boards[i] != devices->boards[i - 1])
+            (void)nvml->events_add(devices->boards[i], GW_NVML_EVENT_XID, devices->events);
+}
+
+int gw_devices_open(const char *library, struct gw_devices **opened, struct gw_error *error)
+{
+    struct gw_nvml nvml;
+    int rc = gw_nvml_open(library, &nvml, error);
+    if (rc <= 0) {
+        if (rc == 0)
+            *opened = NULL;
+        return rc;
+    }
+    struct gw_devices *devices = calloc(1, sizeof *devices);
+    if (!devices) {
+        gw_nvml_close(&nvml);
+        return gw_error_set(error, GW_ENOMEM, "no memory for a list of GPUs");
+    }
+    devices->nvml = nvml;
+    rc = read_list(devices);
+    if (rc != GW_NVML_SUCCESS || devices->count == 0) {
+        int result = rc == GW_NVML_SUCCESS
+                         ? 0
+                         : gw_error_set(error, GW_EIO, "the GPU driver (NVML) says: %s",
+                                        nvml.error_string(rc));
+        gw_devices_close(devices);
+        if (result == 0)
+            *opened = NULL;
+        return result;
+    }
+    open_events(devices);
+    *opened = devices;
+    return 0;
+}
+
+void gw_devices_close(struct gw_devices *devices)
+{
+    if (!devices)
+        return;
+    if (devices->events)
+        (void)devices->nvml.events_free(devices->events);
+    gw_nvml_close(&devices->nvml);
+    free(devices);
+}
+
+const struct gw_device *gw_devices_list(const struct gw_devices *devices, size_t *count)
+{
+    *count = devices->count;
+    return devices->list;
+}
+
+/* -- How they are doing --------------------------------------------------------------------------
+ */
+
+static void look_at(const struct gw_nvml *nvml, void *handle, void *board,
+                    struct gw_device_state *state)
+{
+    struct gw_nvml_memory memory;
+    struct gw_nvml_process processes[PROCESSES_MAX];
+    struct gw_nvml_utilization utilization;
+    unsigned count = PROCESSES_MAX;
+    int rc = nvml->memory(handle, &memory);
+    if (rc == GW_NVML_GPU_IS_LOST) {
+        state->lost = true;
+        return;
+    }
+    if (rc == GW_NVML_SUCCESS)
+        state->used_bytes = memory.used;
+    rc = nvml->processes ? nvml->processes(handle, &count, processes) : GW_NVML_GPU_IS_LOST;
+    if (rc == GW_NVML_SUCCESS || rc == GW_NVML_INSUFFICIENT_SIZE)
+        state->processes = count;
+    if (!nvml->power || nvml->power(board, &state->power_mw) != GW_NVML_SUCCESS)
+        state->power_mw = 0;
+    if (nvml->utilization && nvml->utilization(handle, &utilization) == GW_NVML_SUCCESS)
+        state->busy_percent = utilization.gpu;
+}
+
+void gw_devices_look(struct gw_devices *devices, struct gw_device_state *states)
+{
+    struct gw_nvml_event event;
+    memset(states, 0, devices->count * sizeof *states);
+    for (size_t i = 0; i < devices->count; i++)
+        look_at(&devices->nvml, devices->handles[i], devices->boards[i], &states[i]);
+    for (int left = GW_DEVICES_MAX * GW_DEVICE_XIDS_MAX;
+         left > 0 && devices->events &&
+         devices->nvml.events_next(devices->events, &event, 0) == GW_NVML_SUCCESS;
+         left--)
+        for (size_t i = 0; i < devices->count; i++) {
+            struct gw_device_state *state = &states[i];
+            if (devices->boards[i] == event.device && event.type == GW_NVML_EVENT_XID &&
+                state->xid_count < GW_DEVICE_XIDS_MAX)
+                state->xids[state->xid_count++] = (uint32_t)event.data;
+        }
 }

@@ -1,54 +1,189 @@
-/* Device discovery with a library that is there, is not there, is another one, has no driver, and
- * has one that does not answer. */
+/* Devices of a machine that a fake NVML makes up (tests/tools/fake_nvml.c): what they are, how near
+ * they are, instances, errors, and one that falls off the bus; and without a library, with another
+ * one, without a driver, and with one that does not answer. */
 #include "tests/unit/unit.h"
 
 #include "gpu/device.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static void test_lists(void **state)
+static char path[] = "/tmp/gw-test-device-XXXXXX";
+
+static void machine(const char *text)
 {
-    struct gw_device devices[4];
-    struct gw_error error;
-    assert_int_equal(unsetenv("FAKE_NVML"), 0);
-    assert_int_equal(gw_device_list(FAKE_NVML, devices, 4, &error), 2);
-    assert_int_equal(devices[1].index, 1);
-    assert_string_equal(devices[1].uuid, "GPU-0000-1");
-    assert_string_equal(devices[1].name, "Fake-1");
-    assert_int_equal(devices[1].memory_bytes, 1001);
-    assert_string_equal(devices[0].uuid, "GPU-0000-0");
-    assert_int_equal(gw_device_list(FAKE_NVML, devices, 1, &error), 1);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
 }
 
-static void test_none(void **state)
+static struct gw_devices *must_open(const struct gw_device **list, size_t *count)
 {
-    struct gw_device devices[1];
+    struct gw_devices *devices = NULL;
     struct gw_error error;
-    assert_int_equal(gw_device_list("/nonexistent/libnvidia-ml.so.1", devices, 1, &error), 0);
-    assert_int_equal(gw_device_list("libm.so.6", devices, 1, &error), 0);
-    assert_int_equal(setenv("FAKE_NVML", "none", 1), 0);
-    assert_int_equal(gw_device_list(FAKE_NVML, devices, 1, &error), 0);
-    assert_int_equal(setenv("FAKE_NVML", "broken", 1), 0);
-    assert_int_equal(gw_device_list(FAKE_NVML, devices, 1, &error), GW_EIO);
+    assert_int_equal(gw_devices_open(FAKE_NVML, &devices, &error), 0);
+    assert_non_null(devices);
+    *list = gw_devices_list(devices, count);
+    return devices;
+}
+
+static void what_they_are(void **state)
+{
+    const struct gw_device *list;
+    size_t count;
+    (void)state;
+    machine("gpu GPU-a memory=1000 numa=1 cpus=f0f name=Big\n"
+            "gpu GPU-b memory=500\n");
+    struct gw_devices *devices = must_open(&list, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(list[0].uuid, "GPU-a");
+    assert_string_equal(list[0].name, "Big");
+    assert_int_equal(list[0].memory_bytes, 1000);
+    assert_int_equal(list[0].numa_node, 1);
+    assert_string_equal(list[0].cpus, "0-3,8-11");
+    assert_int_equal(list[1].index, 1);
+    assert_string_equal(list[1].board, "");
+    assert_int_not_equal(list[0].island, list[1].island);
+    assert_int_not_equal(list[0].bridge, list[1].bridge);
+    gw_devices_close(devices);
+}
+
+static void neighbours_are_next_to_each_other(void **state)
+{
+    const struct gw_device *list;
+    size_t count;
+    static const char *const order[] = {"GPU-0", "GPU-2", "GPU-1", "GPU-3", "GPU-4", "GPU-5"};
+    (void)state;
+    machine("gpu GPU-0 memory=1 nvlink=1 switch=1\n"
+            "gpu GPU-1 memory=1 nvlink=2 switch=1\n"
+            "gpu GPU-2 memory=1 nvlink=1 switch=2\n"
+            "gpu GPU-3 memory=1 nvlink=2 switch=2\n"
+            "gpu GPU-4 memory=1 nvswitch=1\n"
+            "gpu GPU-5 memory=1 nvswitch=1\n");
+    struct gw_devices *devices = must_open(&list, &count);
+    assert_int_equal(count, 6);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(list[i].uuid, order[i]);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < count; k++)
+            assert_int_equal(list[i].island == list[k].island, i / 2 == k / 2);
+    assert_int_equal(list[0].bridge, list[2].bridge); /* 0 and 1 are below one switch */
+    assert_int_not_equal(list[0].bridge, list[1].bridge);
+    gw_devices_close(devices);
+}
+
+static void instances_are_devices(void **state)
+{
+    const struct gw_device *list;
+    size_t count;
+    (void)state;
+    machine("gpu GPU-a memory=1000 numa=1\n"
+            "gpu GPU-b memory=1000\n"
+            "mig GPU-a MIG-1 memory=400\n"
+            "mig GPU-a MIG-2 memory=300 used=20\n"
+            "xid GPU-a 48 1\n");
+    struct gw_devices *devices = must_open(&list, &count);
+    struct gw_device_state states[3];
+    assert_int_equal(count, 3);
+    assert_string_equal(list[0].uuid, "MIG-1");
+    assert_string_equal(list[0].board, "GPU-a");
+    assert_int_equal(list[1].memory_bytes, 300);
+    assert_int_equal(list[1].numa_node, 1);
+    assert_string_equal(list[2].uuid, "GPU-b");
+    gw_devices_look(devices, states);
+    assert_int_equal(states[1].used_bytes, 20);
+    assert_int_equal(states[0].xid_count, 1); /* an error of the GPU befalls all of it */
+    assert_int_equal(states[1].xids[0], 48);
+    assert_int_equal(states[2].xid_count, 0);
+    gw_devices_close(devices);
+}
+
+static void how_they_are_doing(void **state)
+{
+    const struct gw_device *list;
+    struct gw_device_state states[2];
+    size_t count;
+    (void)state;
+    machine("gpu GPU-a memory=1000 used=300 power=250000 busy=70\n"
+            "gpu GPU-b memory=1000\n"
+            "process GPU-a 4711\n"
+            "process GPU-a 4712\n");
+    struct gw_devices *devices = must_open(&list, &count);
+    gw_devices_look(devices, states);
+    assert_int_equal(states[0].used_bytes, 300);
+    assert_int_equal(states[0].processes, 2);
+    assert_int_equal(states[0].power_mw, 250000);
+    assert_int_equal(states[0].busy_percent, 70);
+    assert_int_equal(states[1].processes, 0);
+    machine("gpu GPU-a memory=1000 lost=1\n"
+            "gpu GPU-b memory=1000 used=5\n"
+            "xid GPU-b 13 1\n");
+    gw_devices_look(devices, states);
+    assert_true(states[0].lost);
+    assert_false(states[1].lost);
+    assert_int_equal(states[1].used_bytes, 5);
+    assert_int_equal(states[1].xid_count, 1);
+    assert_int_equal(states[1].xids[0], 13);
+    gw_devices_look(devices, states); /* an error is told once */
+    assert_int_equal(states[1].xid_count, 0);
+    gw_devices_close(devices);
+}
+
+static void without_any(void **state)
+{
+    struct gw_devices *devices = (struct gw_devices *)&path;
+    struct gw_error error;
+    (void)state;
+    const char *const libraries[] = {"/nonexistent/libnvidia-ml.so.1", "libm.so.6", FAKE_NVML,
+                                     FAKE_NVML};
+    for (size_t i = 0; i < 4; i++) {
+        machine(i == 2 ? "driver 9\ngpu GPU-a memory=1\n" : "");
+        devices = (struct gw_devices *)&path;
+        assert_int_equal(gw_devices_open(libraries[i], &devices, &error), 0);
+        assert_null(devices);
+    }
+    machine("driver 999\n");
+    assert_int_equal(gw_devices_open(FAKE_NVML, &devices, &error), GW_EIO);
     assert_non_null(strstr(error.text, "Unknown Error"));
+    gw_devices_close(NULL);
 }
 
-static void test_this_machine(void **state)
+static void this_machine(void **state)
 {
-    struct gw_device devices[GW_DEVICES_MAX];
+    struct gw_devices *devices;
     struct gw_error error;
-    int count = gw_device_list(NULL, devices, GW_DEVICES_MAX, &error);
-    assert_in_range(count, 0, GW_DEVICES_MAX); /* with a GPU or without: no error */
-    for (int i = 0; i < count; i++)
-        assert_true(devices[i].uuid[0] && devices[i].memory_bytes > 0);
+    size_t count;
+    (void)state;
+    assert_int_equal(gw_devices_open(NULL, &devices, &error), 0); /* with a GPU or without */
+    if (!devices)
+        return;
+    const struct gw_device *list = gw_devices_list(devices, &count);
+    struct gw_device_state states[GW_DEVICES_MAX];
+    gw_devices_look(devices, states);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(list[i].uuid[0] && list[i].memory_bytes > 0);
+        assert_true(states[i].lost || states[i].used_bytes <= list[i].memory_bytes);
+    }
+    gw_devices_close(devices);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_this_machine),
+        cmocka_unit_test(what_they_are),
+        cmocka_unit_test(neighbours_are_next_to_each_other),
+        cmocka_unit_test(instances_are_devices),
+        cmocka_unit_test(how_they_are_doing),
+        cmocka_unit_test(without_any),
+        cmocka_unit_test(this_machine),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int fd = mkstemp(path);
+    if (fd < 0 || close(fd) < 0 || setenv("FAKE_NVML", path, 1) < 0)
+        return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    (void)unlink(path);
+    return failed;
 }

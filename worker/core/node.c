@@ -102,6 +102,8 @@ struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
         gpus[i] = options->gpus[i];
         gpus[i].uuid = gw_core_strdup(options->gpus[i].uuid);
         gpus[i].name = gw_core_strdup(options->gpus[i].name);
+        gpus[i].cpus = gw_core_strdup(options->gpus[i].cpus);
+        gpus[i].board = gw_core_strdup(options->gpus[i].board);
     }
     core->options.gpus = gpus;
     core->options.host = gw_core_strdup(options->host);
@@ -206,6 +208,8 @@ void gw_node_core_free(struct gw_node_core *core)
     for (uint32_t i = 0; i < core->options.gpu_count; i++) {
         free_text(core->options.gpus[i].uuid);
         free_text(core->options.gpus[i].name);
+        free_text(core->options.gpus[i].cpus);
+        free_text(core->options.gpus[i].board);
     }
     free((void *)(uintptr_t)core->options.gpus);
     free_text(core->options.host);
@@ -228,10 +232,15 @@ static struct gw_bin pack_gpus(struct gw_node_core *core)
     msgpack_pack_array(&packer, core->options.gpu_count);
     for (uint32_t i = 0; i < core->options.gpu_count; i++) {
         const struct gw_node_gpu *gpu = &core->options.gpus[i];
-        msgpack_pack_array(&packer, 3);
+        msgpack_pack_array(&packer, 8);
         msgpack_pack_str_with_body(&packer, gpu->uuid, strlen(gpu->uuid));
         msgpack_pack_str_with_body(&packer, gpu->name, strlen(gpu->name));
         msgpack_pack_uint64(&packer, gpu->memory_bytes);
+        msgpack_pack_uint32(&packer, gpu->island);
+        msgpack_pack_uint32(&packer, gpu->bridge);
+        msgpack_pack_int32(&packer, gpu->numa_node);
+        msgpack_pack_str_with_body(&packer, gpu->board, strlen(gpu->board));
+        msgpack_pack_str_with_body(&packer, gpu->cpus, strlen(gpu->cpus));
     }
     void *copy = gw_core_scratch(core, buffer.size);
     memcpy(copy, buffer.data, buffer.size);

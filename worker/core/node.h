@@ -25,7 +25,12 @@ struct gw_node_options {
     const struct gw_node_gpu {
         const char *uuid, *name;
         uint64_t memory_bytes;
-    } * gpus;
+        /* How near others are: those of one number reach each other over NVLink; without a way
+         * through the processor. */
+        uint32_t island, bridge;
+        int32_t numa_node;        /* -1: not known */
+        const char *cpus, *board; /* near ones; the GPU of an instance. NULL: none */
+    } * gpus;                     /* in an order by nearness; see gpu/device.h */
     uint32_t gpu_count;
     const char *host;      /* name of this host, for people */
     const char *address;   /* of the peers' socket */

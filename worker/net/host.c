@@ -189,8 +189,7 @@ static void usage_on_measured(const struct gw_event *event, void *arg)
  */
 
 /* The GPUs of this machine belong to the first worker of a cluster on it. */
-static uint32_t find_gpus(struct gw_host *host, struct gw_device devices[GW_DEVICES_MAX],
-                          struct gw_node_gpu gpus[GW_DEVICES_MAX])
+static uint32_t find_gpus(struct gw_host *host, struct gw_node_gpu gpus[GW_DEVICES_MAX])
 {
     char path[PATH_MAX];
     struct gw_error error;
@@ -198,12 +197,24 @@ static uint32_t find_gpus(struct gw_host *host, struct gw_device devices[GW_DEVI
     host->gpu_lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (host->gpu_lock_fd < 0 || flock(host->gpu_lock_fd, LOCK_EX | LOCK_NB) < 0)
         return 0;
-    int count = gw_device_list(NULL, devices, GW_DEVICES_MAX, &error);
-    if (count < 0)
+    if (gw_devices_open(getenv("GANGWAY_NVML"), &host->devices, &error) < 0)
         gw_log_warn("this machine's GPUs are not used: %s", error.text);
-    for (int i = 0; i < count; i++)
-        gpus[i] = (struct gw_node_gpu){devices[i].uuid, devices[i].name, devices[i].memory_bytes};
-    return count > 0 ? (uint32_t)count : 0;
+    if (!host->devices)
+        return 0;
+    size_t count;
+    const struct gw_device *devices = gw_devices_list(host->devices, &count);
+    for (size_t i = 0; i < count; i++)
+        gpus[i] = (struct gw_node_gpu){
+            .uuid = devices[i].uuid,
+            .name = devices[i].name,
+            .memory_bytes = devices[i].memory_bytes,
+            .island = devices[i].island,
+            .bridge = devices[i].bridge,
+            .numa_node = devices[i].numa_node,
+            .cpus = devices[i].cpus,
+            .board = devices[i].board,
+        };
+    return (uint32_t)count;
 }
 
 /* What is left of our descriptors for results; the others are for connections and messages. */
@@ -232,7 +243,6 @@ static void open_disk(struct gw_host *host)
 
 static void new_core(struct gw_host *host)
 {
-    static struct gw_device devices[GW_DEVICES_MAX];
     struct gw_node_gpu gpus[GW_DEVICES_MAX];
     char name[256];
     cpu_set_t ours; /* a container or taskset may leave us fewer processors than there are */
@@ -254,7 +264,7 @@ static void new_core(struct gw_host *host)
         .descriptors_max = descriptors_for_results(),
         .spills_off = !host->disk,
         .gpus = gpus,
-        .gpu_count = find_gpus(host, devices, gpus),
+        .gpu_count = find_gpus(host, gpus),
         .host = name,
         .address = host->peers_address,
         .log_dir = host->log_dir,
@@ -392,6 +402,7 @@ void gw_host_free(struct gw_host *host)
         close(host->listen_fd);
     if (host->reserve_fd >= 0)
         close(host->reserve_fd);
+    gw_devices_close(host->devices);
     if (host->gpu_lock_fd >= 0)
         close(host->gpu_lock_fd);
     struct gw_error error;

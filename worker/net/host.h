@@ -86,6 +86,7 @@ struct gw_host {
     bool guardian_runs;
     uv_poll_t listener;
     int listen_fd, reserve_fd, gpu_lock_fd;
+    struct gw_devices *devices; /* NULL: this worker has none */
     uv_timer_t hello_timer;
     struct gw_cache *cache;
     struct gw_follow *follow;
