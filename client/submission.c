@@ -164,7 +164,8 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .cwd = cwd,
                      .ranks = options->ranks,
                      .slots = options->slots ? options->slots : 1,
-                     .gpus = any_gpu ? 1 : (uint32_t)options->gpus_per_rank,
+                     .gpus =
+                         any_gpu || options->gpu_share > 0 ? 1 : (uint32_t)options->gpus_per_rank,
                      .gpu_mode = any_gpu ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,
                      .memory_bytes = options->memory_bytes,
                      .priority = options->priority,
@@ -184,7 +185,9 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .annotations = options->annotations ? options->annotations : "",
                      .pure = options->pure,
                      .actor = spec->actor,
-                     .actor_name = spec->actor_name ? spec->actor_name : ""},
+                     .actor_name = spec->actor_name ? spec->actor_name : "",
+                     .gpu_share = (uint32_t)(options->gpu_share * 1000 + 0.5),
+                     .gpu_isolate = options->isolate_gpus},
         };
         if (ships)
             message.spec.files = (struct gw_bin){files, GW_HASH_BYTES};

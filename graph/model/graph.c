@@ -172,8 +172,19 @@ static int check_options(const struct gw_task_options *options, const char *what
         return gw_error_set(error, GW_EINVAL, "%s: %u ranks", what, options->ranks);
     if (options->name && !*options->name)
         return gw_error_set(error, GW_EINVAL, "%s: the name is empty", what);
-    if (options->gpu_memory_bytes && options->gpus_per_rank == 0)
-        return gw_error_set(error, GW_EINVAL, "%s: gpu_memory_bytes without gpus_per_rank", what);
+    if (options->gpu_share != 0 && !(options->gpu_share >= 0.001 && options->gpu_share <= 0.999))
+        return gw_error_set(
+            error, GW_EINVAL,
+            "%s: gpu_share is %g: 0.001 to 0.999 of a GPU (gpus_per_rank = 1 is all "
+            "of one)",
+            what, options->gpu_share);
+    if (options->gpu_share != 0 && options->gpus_per_rank != 0)
+        return gw_error_set(error, GW_EINVAL, "%s: gpu_share and gpus_per_rank: one of them", what);
+    if (options->gpu_memory_bytes && options->gpus_per_rank == 0 && options->gpu_share == 0)
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: gpu_memory_bytes without gpus_per_rank or gpu_share", what);
+    if (options->isolate_gpus && options->ranks == 0)
+        return gw_error_set(error, GW_EINVAL, "%s: isolate_gpus is for gangs", what);
     return check_texts(options, what, error);
 }
 

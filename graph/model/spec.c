@@ -38,6 +38,8 @@ uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
                           o->fail_grace_ns,
                           o->output_bytes_max,
                           o->gpu_memory_bytes,
+                          (uint64_t)(o->gpu_share * 1000),
+                          o->isolate_gpus,
                           o->progress_ns,
                           o->backoff_ns,
                           o->workers_prefer,
@@ -78,7 +80,8 @@ bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)
            x->memory_bytes == y->memory_bytes && x->priority == y->priority &&
            x->retries == y->retries && x->wall_ns == y->wall_ns && x->grace_ns == y->grace_ns &&
            x->fail_grace_ns == y->fail_grace_ns && x->output_bytes_max == y->output_bytes_max &&
-           x->gpu_memory_bytes == y->gpu_memory_bytes && x->progress_ns == y->progress_ns &&
+           x->gpu_memory_bytes == y->gpu_memory_bytes && x->gpu_share == y->gpu_share &&
+           x->isolate_gpus == y->isolate_gpus && x->progress_ns == y->progress_ns &&
            x->backoff_ns == y->backoff_ns && x->workers_prefer == y->workers_prefer &&
            x->pure == y->pure && text_equal(x->resources, y->resources) &&
            text_equal(x->workers, y->workers) && text_equal(x->annotations, y->annotations) &&

@@ -47,7 +47,8 @@ enum gw_range_flag {
     X(GW_OUTCOME_KILLED, 5, "killed")             /* because the scheduler said so: no charge */   \
     X(GW_OUTCOME_CANNOT_START, 6, "cannot start") /* final: no charge, no retry */                 \
     X(GW_OUTCOME_LOST_INPUT, 7, "input lost")     /* no charge: recompute, run again */            \
-    X(GW_OUTCOME_LOST, 8, "lost with its worker") /* loss budget; said by the scheduler itself */
+    X(GW_OUTCOME_LOST, 8, "lost with its worker") /* loss budget; said by the scheduler itself */  \
+    X(GW_OUTCOME_GPU, 9, "lost its GPU")          /* no charge: run again elsewhere */
 
 #define GW_OUTCOME_ENUM(name, number, text) name = number,
 enum gw_outcome { GW_OUTCOMES(GW_OUTCOME_ENUM) };

@@ -103,6 +103,13 @@ static const struct gw_relation range[] = {
     END,
 };
 
+static const struct gw_relation gpu_usage[] = {
+    ROWS(gpu_usage.used_bytes, gpu_usage.processes),
+    ROWS(gpu_usage.used_bytes, gpu_usage.power_mw),
+    ROWS(gpu_usage.used_bytes, gpu_usage.busy_percent),
+    END,
+};
+
 static const struct gw_relation after[] = {ROWS(after.job, after.any), END};
 
 const struct gw_relation *gw_relation_of(uint32_t type)
@@ -125,6 +132,7 @@ const struct gw_relation *gw_relation_of(uint32_t type)
         OF(measured)
         OF(range)
         OF(after)
+        OF(gpu_usage)
     default:
         return none;
     }

@@ -6,6 +6,7 @@
  * by a row a rank, which do not count for k. */
 #include "scheduler/core/assign.h"
 
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/task.h"
@@ -243,12 +244,8 @@ void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
     GW_MUST(gw_array_push(&rows->try_number, tasks->charges[row].tries - 1u));
     GW_MUST(gw_array_push(&rows->rank, attempt->rank));
     GW_MUST(gw_array_push(&rows->gpu_count, attempt->gpus));
-    for (uint32_t i = 0, left = attempt->gpus; left > 0; i++) {
-        if (worker->gpus[i].slot != slot)
-            continue;
+    for (uint32_t i = 0; attempt->gpus && (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++)
         GW_MUST(gw_array_push(&rows->gpus, i));
-        left--;
-    }
     uint32_t size = tasks->args_size[row];
     GW_MUST(gw_array_push(&rows->args_size, size));
     GW_MUST(gw_array_reserve(&rows->args, size));

@@ -6,10 +6,10 @@
 
 #include "scheduler/core/actor.h"
 #include "scheduler/core/balance.h"
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/memory.h"
-#include "scheduler/core/need.h"
 #include "scheduler/core/nested.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/queue.h"
@@ -66,41 +66,6 @@ uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id)
     return attempt->state != GW_ATTEMPT_FREE && attempt->id == id ? slot : GW_NONE;
 }
 
-/* The free GPU with the least memory that suffices: larger ones are left for who needs them. */
-static uint32_t smallest_gpu(const struct gw_worker *worker, uint64_t memory_bytes)
-{
-    uint32_t best = GW_NONE;
-    for (uint32_t i = 0; i < worker->gpu_count; i++)
-        if (worker->gpus[i].slot == GW_NONE && worker->gpus[i].memory_bytes >= memory_bytes &&
-            (best == GW_NONE || worker->gpus[i].memory_bytes < worker->gpus[best].memory_bytes))
-            best = i;
-    return best;
-}
-
-static void take_gpus(struct gw_sched *sched, struct gw_attempt *attempt, uint32_t slot)
-{
-    struct gw_worker *worker = attempt->worker;
-    const struct gw_need *need = attempt->lane->shape->need;
-    for (uint32_t i = 0; i < attempt->gpus; i++) {
-        uint32_t gpu = smallest_gpu(worker, need ? need->gpu_memory_bytes : 0);
-        assert(gpu != GW_NONE);
-        worker->gpus[gpu].slot = slot;
-        worker->gpus_free--;
-        sched->gpus_free--;
-    }
-}
-
-static void give_gpus(struct gw_sched *sched, struct gw_worker *worker, uint32_t slot)
-{
-    for (uint32_t i = 0; i < worker->gpu_count; i++) {
-        if (worker->gpus[i].slot != slot)
-            continue;
-        worker->gpus[i].slot = GW_NONE;
-        worker->gpus_free++;
-        sched->gpus_free++;
-    }
-}
-
 uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_new *options)
 {
     uint32_t slot = next_slot(sched);
@@ -120,6 +85,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->placed_ns = sched->now_ns;
     attempt->started_ns = attempt->told = 0;
     attempt->gpus = gw_sched_shape_gpus(options->shape);
+    attempt->gpu_share = attempt->gpus ? options->shape->gpu_share : 0;
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_SENT);
 
     attempt->prev = worker->last;
@@ -140,7 +106,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->lane = gw_sched_lane_for(worker, options->shape);
     gw_sched_lane_enter(sched, attempt->lane, attempt, options->prefetched);
     if (attempt->gpus)
-        take_gpus(sched, attempt, slot);
+        gw_sched_gpus_take(sched, slot, options->gpus);
     if (!attempt->is_long)
         gw_sched_handover_note(sched, slot);
     gw_sched_actor_attempt_added(options->job);
@@ -217,7 +183,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     worker->expected_bytes -= attempt->expected_bytes;
 
     if (attempt->gpus)
-        give_gpus(sched, worker, fact->slot);
+        gw_sched_gpus_give(sched, fact->slot);
     gw_sched_nested_end(sched, attempt);
     attempt->stands = false;
     gw_sched_memory_aside(attempt);

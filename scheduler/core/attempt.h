@@ -28,8 +28,9 @@ struct gw_attempt_new {
     struct gw_shape *shape;
     struct gw_gang_try *gang;
     bool prefetched, is_long, handed;
-    uint8_t why;         /* enum gw_placed_why */
-    uint64_t near_bytes; /* of its inputs that are at the worker */
+    uint8_t why;          /* enum gw_placed_why */
+    uint64_t near_bytes;  /* of its inputs that are at the worker */
+    const uint32_t *gpus; /* numbers of those that it gets; NULL: what gw_sched_gpu_pick gives */
 };
 uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_new *options);
 

@@ -1,6 +1,7 @@
 /* Every invariant of the scheduler's state, walked and asserted. */
 #include "scheduler/core/actor.h"
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
@@ -73,7 +74,7 @@ static void check_stock(const struct gw_worker *worker)
 static void check_worker(const struct gw_sched *sched, const struct gw_worker *worker)
 {
     uint64_t slots = 0, memory = 0, held = 0, expected = 0;
-    uint32_t attempts = 0, gpus = 0, blocked = 0, aside = 0, previous = GW_NONE;
+    uint32_t attempts = 0, blocked = 0, aside = 0, previous = GW_NONE;
     if (worker->state != GW_WORKER_READY) {
         assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
         return;
@@ -100,17 +101,12 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
         assert(!attempt->session || attempt->session->attempt == slot);
         previous = slot;
         attempts++;
-        gpus += attempt->gpus;
         expected += attempt->expected_bytes;
         aside += attempt->blocked || attempt->stands;
-        for (uint32_t k = 0, mine = 0; attempt->gpus && k < worker->gpu_count; k++) {
-            mine += worker->gpus[k].slot == slot;
-            assert(k + 1 < worker->gpu_count || mine == attempt->gpus);
-        }
     }
     assert(expected == worker->expected_bytes && aside == worker->aside);
     assert(attempts == worker->attempts && previous == worker->last);
-    assert(worker->gpus_free + gpus == worker->gpu_count);
+    gw_sched_gpus_check(sched, worker);
     for (uint32_t at = worker->first_holder; at != GW_NONE;
          at = sched->holders.items[at].worker_next) {
         const struct gw_holder *holder = &sched->holders.items[at];

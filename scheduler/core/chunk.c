@@ -7,6 +7,7 @@
 
 #include "scheduler/core/actor.h"
 #include "scheduler/core/annotation.h"
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
@@ -36,6 +37,7 @@ int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shap
         .ranks = spec->ranks,
         .slots = spec->slots ? spec->slots : 1,
         .gpus = spec->gpu_mode == GW_GPU_MODE_IF_ANY ? 0 : spec->gpus,
+        .gpu_share = spec->gpu_share,
         .gpu_if_any = spec->gpu_mode == GW_GPU_MODE_IF_ANY,
         .memory_bytes = spec->memory_bytes,
     };
@@ -49,12 +51,11 @@ int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shap
 static void describe_need(const struct gw_sched *sched, const struct gw_shape *shape, char *text,
                           size_t bytes)
 {
-    uint32_t gpus = gw_sched_shape_gpus(shape);
-    int n = snprintf(text, bytes, "%u slot%s", shape->slots, shape->slots == 1 ? "" : "s");
-    if (gpus && (size_t)n < bytes)
-        n += snprintf(text + n, bytes - (size_t)n, ", %u GPU%s", gpus, gpus == 1 ? "" : "s");
-    if (shape->memory_bytes && (size_t)n < bytes)
-        (void)snprintf(text + n, bytes - (size_t)n, ", %.1f GiB of memory",
+    (void)snprintf(text, bytes, "%u slot%s", shape->slots, shape->slots == 1 ? "" : "s");
+    gw_sched_gpu_describe(shape, text, bytes);
+    size_t used = strlen(text);
+    if (shape->memory_bytes)
+        (void)snprintf(text + used, bytes - used, ", %.1f GiB of memory",
                        (double)shape->memory_bytes / (1 << 30));
     gw_sched_need_describe(shape->need, text, bytes);
 }
@@ -85,6 +86,9 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
     uint64_t ranks = gw_sched_ranks_ever(sched, shape);
     if (ranks >= (shape->ranks ? shape->ranks : 1))
         return 0;
+    rc = gw_sched_gpu_missing(sched, shape, error);
+    if (rc < 0)
+        return rc;
     describe_need(sched, shape, need, sizeof need);
     describe_largest(sched, largest, sizeof largest);
     if (shape->ranks > 0)
@@ -106,6 +110,10 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
         return gw_error_set(error, GW_EINVAL, "a spec of unknown kind %u", spec->kind);
     if (spec->gpu_mode > GW_GPU_MODE_IF_ANY)
         return gw_error_set(error, GW_EINVAL, "a spec with unknown GPU mode %u", spec->gpu_mode);
+    if (spec->gpu_share >= GW_GPU_WHOLE ||
+        (spec->gpu_share && (spec->gpus != 1 || spec->gpu_mode != GW_GPU_MODE_EXACT)))
+        return gw_error_set(error, GW_EINVAL, "a spec with %u thousandths of %u GPUs",
+                            spec->gpu_share, spec->gpus);
     if (spec->ranks > GW_RANKS_MAX)
         return gw_error_set(error, GW_EINFEASIBLE, "a gang of %u ranks: %d are the most",
                             spec->ranks, GW_RANKS_MAX);

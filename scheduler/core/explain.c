@@ -7,6 +7,7 @@
 #include "scheduler/core/delay.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gate.h"
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/memory.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
@@ -173,8 +174,9 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
         say(text, "it needs %u free slot%s", shape->slots, shape->slots == 1 ? "" : "s");
     if (job->tasks.flags[row] & GW_TASK_ALONE)
         say(text, " on a worker where nothing else runs (it was lost with its worker before)");
-    if (gpus)
-        say(text, ", %u GPU%s %s", gpus, gpus == 1 ? "" : "s", shape->ranks ? "a rank" : "");
+    need[0] = '\0';
+    gw_sched_gpu_describe(shape, need, sizeof need);
+    say(text, "%s%s", need, gpus && shape->ranks ? " a rank" : "");
     if (shape->memory_bytes)
         say(text, ", %.1f GiB of memory%s", (double)shape->memory_bytes / (1 << 30),
             shape->ranks ? " a rank" : "");

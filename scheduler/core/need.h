@@ -33,6 +33,9 @@ uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_sha
 /* gw_sched_need_names tells whether a worker is one that the need asks for by name. */
 bool gw_sched_need_names(const struct gw_need *need, const struct gw_worker *worker);
 
+/* gw_sched_need_allows tells whether a worker is one that it asks for, or it asks for none. */
+bool gw_sched_need_allows(const struct gw_need *need, const struct gw_worker *worker);
+
 /* gw_sched_need_worker gives the worker with most free slots among those that `takes` says have
  * room for one more rank of a shape with a need, a named one where there is one; NULL: none. It
  * looks only at workers that could ever hold one. */

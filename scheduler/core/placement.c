@@ -10,6 +10,7 @@
 
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/gang_try.h"
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/memory.h"
@@ -282,6 +283,7 @@ static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct pl
 struct berth {
     struct gw_worker *worker;
     uint32_t ranks;
+    bool near; /* GPUs that are linked by NVLink suffice for all ranks there */
 };
 
 static uint64_t divided(uint64_t have, uint64_t each)
@@ -341,9 +343,12 @@ static int by_host(const void *a, const void *b)
 /* Takes as many berths as `ranks` need; gives how many, 0 when they do not suffice. */
 static uint32_t take_berths(struct berth *berths, uint32_t count, uint32_t ranks)
 {
-    uint32_t best = GW_NONE; /* alone it holds them all, with the least room to spare */
+    uint32_t best = GW_NONE; /* alone it holds them all, near each other, and with least to spare */
     for (uint32_t i = 0; i < count; i++)
-        if (berths[i].ranks >= ranks && (best == GW_NONE || berths[i].ranks < berths[best].ranks))
+        if (berths[i].ranks >= ranks &&
+            (best == GW_NONE ||
+             (berths[i].near != berths[best].near ? berths[i].near
+                                                  : berths[i].ranks < berths[best].ranks)))
             best = i;
     if (best != GW_NONE) {
         berths[0] = berths[best];
@@ -368,13 +373,14 @@ static uint32_t take_berths(struct berth *berths, uint32_t count, uint32_t ranks
 static uint32_t find_berths(struct gw_sched *sched, const struct gw_shape *shape, bool named,
                             struct berth *berths)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, gpus = gw_sched_shape_gpus(shape);
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
         uint64_t ranks = ranks_at(sched, worker, shape, false);
         if (ranks > 0 && (!named || gw_sched_need_names(shape->need, worker)))
-            berths[count++] =
-                (struct berth){worker, ranks > shape->ranks ? shape->ranks : (uint32_t)ranks};
+            berths[count++] = (struct berth){
+                worker, ranks > shape->ranks ? shape->ranks : (uint32_t)ranks,
+                gpus && ranks >= shape->ranks && gw_sched_gpu_near(worker, shape, shape->ranks)};
     }
     return take_berths(berths, count, shape->ranks);
 }
@@ -396,10 +402,16 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
         return false;
     struct gw_seat *seats = gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *seats);
     GW_MUST_PTR(seats);
-    uint32_t rank = 0;
-    for (uint32_t i = 0; i < taken; i++)
-        for (uint32_t k = 0; k < berths[i].ranks; k++)
-            seats[rank++].worker = berths[i].worker;
+    uint32_t rank = 0, gpus = gw_sched_shape_gpus(shape);
+    uint32_t *numbers =
+        gw_arena_alloc(&sched->effects->arena, (shape->ranks * gpus + 1) * sizeof *numbers);
+    GW_MUST_PTR(numbers);
+    for (uint32_t i = 0; i < taken; i++) {
+        if (gpus)
+            gw_sched_gpu_pick(berths[i].worker, shape, berths[i].ranks, numbers + rank * gpus);
+        for (uint32_t k = 0; k < berths[i].ranks; k++, rank++)
+            seats[rank] = (struct gw_seat){berths[i].worker, gpus ? numbers + rank * gpus : NULL};
+    }
     gw_sched_gang_place(sched, queue->job, gw_bits_first(&queue->ready), shape, seats);
     return true;
 }

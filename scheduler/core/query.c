@@ -6,6 +6,7 @@
 
 #include "scheduler/core/actor.h"
 #include "scheduler/core/annotation.h"
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/outline.h"
@@ -336,15 +337,7 @@ static struct gw_value *query_workers(const struct gw_sched *sched)
         const struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state == GW_WORKER_LOST)
             continue;
-        struct gw_value *dict = gw_dict(), *gpus = gw_list();
-        for (uint32_t k = 0; k < worker->gpu_count; k++) {
-            struct gw_value *gpu = gw_dict();
-            set(gpu, "name", gw_str(worker->gpus[k].name));
-            set(gpu, "uuid", gw_str(worker->gpus[k].uuid));
-            set_u64(gpu, "memory_bytes", worker->gpus[k].memory_bytes);
-            set(gpu, "free", gw_bool(worker->gpus[k].slot == GW_NONE));
-            GW_MUST(gw_list_push(gpus, gpu));
-        }
+        struct gw_value *dict = gw_dict();
         set_u64(dict, "id", worker->id);
         set(dict, "name", gw_str(worker->remote->name));
         set(dict, "resources", describe_stock(worker));
@@ -352,7 +345,7 @@ static struct gw_value *query_workers(const struct gw_sched *sched)
         set(dict, "state", gw_str(gw_sm_name(&gw_sched_worker_sm, worker->state)));
         set_u64(dict, "slots", worker->slots);
         set_u64(dict, "slots_free", worker->slots_free);
-        set(dict, "gpus", gpus);
+        set(dict, "gpus", gw_sched_gpus_value(sched, worker));
         set_u64(dict, "memory_bytes", worker->memory_bytes);
         set_u64(dict, "memory_free", worker->memory_free);
         set_u64(dict, "held_bytes", worker->held_bytes);

@@ -19,7 +19,7 @@ static void update_any(const struct gw_sched *sched, struct gw_shape *shape);
 static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
 {
     return a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
-           a->gpu_if_any == b->gpu_if_any && a->alone == b->alone &&
+           a->gpu_share == b->gpu_share && a->gpu_if_any == b->gpu_if_any && a->alone == b->alone &&
            a->memory_bytes == b->memory_bytes && gw_sched_need_equal(a->need, b->need);
 }
 
@@ -57,6 +57,7 @@ struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shap
         .ranks = key->ranks,
         .slots = key->slots,
         .gpus = key->gpus,
+        .gpu_share = key->gpu_share,
         .gpu_if_any = key->gpu_if_any,
         .alone = key->alone,
         .memory_bytes = key->memory_bytes,

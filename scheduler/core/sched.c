@@ -13,6 +13,7 @@
 #include "scheduler/core/delay.h"
 #include "scheduler/core/durable.h"
 #include "scheduler/core/gang_try.h"
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/memory.h"
 #include "scheduler/core/nested.h"
@@ -347,6 +348,10 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_progress:
         on_progress(sched, worker, &message->progress);
         return 0;
+    case GW_MESSAGE_gpu_drained:
+        return gw_sched_gpu_on_drained(sched, worker, &message->gpu_drained);
+    case GW_MESSAGE_gpu_usage:
+        return gw_sched_gpu_on_usage(sched, worker, &message->gpu_usage);
     case GW_MESSAGE_memory:
         gw_sched_memory_on_report(sched, worker, &message->memory);
         return 0;

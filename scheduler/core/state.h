@@ -357,6 +357,7 @@ struct gw_shape {
     uint32_t id;          /* place in sched->shapes */
     uint32_t ranks;       /* 0: an ordinary task */
     uint32_t slots, gpus; /* of one rank */
+    uint32_t gpu_share;   /* thousandths of that one GPU; 0: all of it */
     bool gpu_if_any, alone;
     uint32_t any_gpus; /* gpu_if_any: what a rank gets, as the cluster is now */
     uint64_t memory_bytes;
@@ -407,10 +408,18 @@ struct gw_lane {
 /* -- Workers and attempts ------------------------------------------------------------------------
  */
 
+/* A GPU of a worker, or an instance of one; see gpu.h. */
 struct gw_gpu {
     uint64_t memory_bytes;
-    uint32_t slot; /* of the attempt that has it; GW_NONE: free */
-    const char *uuid, *name;
+    uint32_t slot;   /* of the attempt that has all of it; GW_NONE: none has */
+    uint32_t shared; /* thousandths that attempts share */
+    char *drained;   /* why nothing is placed there; NULL: it may be; owned */
+    /* Those of one number are linked by NVLink, below one PCIe bridge, near one processor. */
+    uint32_t island, bridge;
+    int32_t numa_node;
+    const char *uuid, *name, *board, *cpus;
+    uint64_t used_bytes; /* as its worker saw it last, and what follows */
+    uint32_t processes, power_mw, busy_percent;
 };
 
 /* A named resource that a worker offers. */
@@ -504,7 +513,8 @@ struct gw_attempt {
     uint32_t generation;
     uint64_t expected_bytes; /* see memory.h */
     uint32_t slots;          /* debited by it alone; 0: its lane's debit */
-    uint32_t gpus;
+    uint32_t gpus, gpu;      /* how many, and the first */
+    uint32_t gpu_share;      /* of that one; 0: it has them whole */
     uint8_t state;
     bool is_long;
     bool blocked;                   /* it waits for others; its slots are lent */
@@ -521,6 +531,7 @@ struct gw_attempt {
 /* Where a rank goes. */
 struct gw_seat {
     struct gw_worker *worker;
+    const uint32_t *gpus; /* numbers of the rank's GPUs; NULL: it has none */
 };
 
 /* How an attempt ended otherwise than well. */

@@ -2,7 +2,7 @@
  *
  * The first accepted end of an attempt wins; the attempt is the fence. What is charged to whom: the
  * user's own errors to the task's retries, the end of a runner under it to its crash budget, a lost
- * worker to its loss budget; being killed, or missing an input, to nobody. */
+ * worker to its loss budget; being killed, missing an input, or the failure of a GPU, to nobody. */
 #include "scheduler/core/verdict.h"
 
 #include "scheduler/core/actor.h"
@@ -10,6 +10,7 @@
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/delay.h"
 #include "scheduler/core/gang_try.h"
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
@@ -170,6 +171,7 @@ static int code_of(uint32_t outcome)
         return GW_ESTART;
     case GW_OUTCOME_LOST:
     case GW_OUTCOME_LOST_INPUT:
+    case GW_OUTCOME_GPU:
         return GW_ELOST;
     case GW_OUTCOME_KILLED:
         return GW_ECANCELLED;
@@ -202,7 +204,7 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
 {
     if (once && end->executing && !GW_PLANTED(100) &&
         (end->outcome == GW_OUTCOME_CRASHED || end->outcome == GW_OUTCOME_OOM ||
-         end->outcome == GW_OUTCOME_LOST))
+         end->outcome == GW_OUTCOME_LOST || end->outcome == GW_OUTCOME_GPU))
         return charge_retry(spec, charges);
     switch (end->outcome) {
     case GW_OUTCOME_FAILED:
@@ -225,6 +227,7 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
             return true; /* taken back */
         break;
     case GW_OUTCOME_LOST_INPUT:
+    case GW_OUTCOME_GPU:
         break;
     default:
         return false; /* over its limit, cannot start: final */
@@ -350,7 +353,8 @@ void gw_sched_verdict_ended(struct gw_sched *sched, uint32_t slot, const struct 
 int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
                       const struct gw_msg_ended *ended)
 {
-    if (ended->outcome < GW_OUTCOME_FAILED || ended->outcome >= GW_OUTCOME_LOST)
+    if (ended->outcome < GW_OUTCOME_FAILED || ended->outcome == GW_OUTCOME_LOST ||
+        ended->outcome > GW_OUTCOME_GPU)
         return GW_EPROTO;
     uint32_t slot = gw_sched_attempt_slot(sched, worker, ended->attempt, ended->rank);
     if (slot == GW_NONE)
@@ -368,6 +372,15 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
         .text = ended->text,
         .stderr_tail = ended->stderr_tail,
     };
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    char text[GW_ERROR_TEXT_MAX];
+    if (gw_sched_gpu_ran_out(attempt, &end)) {
+        uint64_t bytes = worker->gpus[attempt->gpu].memory_bytes;
+        bytes = attempt->gpu_share ? bytes / GW_GPU_WHOLE * attempt->gpu_share : bytes;
+        (void)snprintf(text, sizeof text, "out of GPU memory (it has %.1f GiB): %s",
+                       (double)bytes / (1 << 30), end.text);
+        end.text = text;
+    }
     gw_sched_verdict_ended(sched, slot, &end);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "scheduler/core/worker.h"
 
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/memory.h"
@@ -15,10 +16,6 @@
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/verdict.h"
-
-#include <gangway/value.h>
-
-#include "graph/wire/codec.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -35,7 +32,7 @@ static const struct gw_sm_state worker_states[] = {
 struct gw_sm gw_sched_worker_sm = {"worker", worker_states,
                                    sizeof worker_states / sizeof *worker_states, NULL};
 
-enum { SLOTS_MAX = 65536, GPUS_MAX = 1024 };
+enum { SLOTS_MAX = 65536 };
 
 void gw_sched_worker_new(struct gw_sched *sched, struct gw_remote *remote)
 {
@@ -64,7 +61,7 @@ void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker)
     for (uint32_t i = 0; i < worker->lane_count; i++)
         free(worker->lanes[i]);
     free(worker->lanes);
-    free(worker->gpus);
+    gw_sched_gpus_deinit(worker);
     free(worker->memory_trouble);
     free(worker->neighbours);
     gw_array_deinit(&worker->stale);
@@ -84,45 +81,17 @@ struct gw_worker *gw_sched_worker_find(const struct gw_sched *sched, uint32_t id
 /* -- Registration --------------------------------------------------------------------------------
  */
 
-/* The GPUs of a registration: a list of [uuid, name, bytes]. */
-static int read_gpus(struct gw_bin bin, struct gw_value **gpus)
-{
-    *gpus = NULL;
-    if (bin.size == 0)
-        return 0;
-    if (gw_codec_decode(bin.data, bin.size, NULL, gpus, NULL) < 0)
-        return GW_EPROTO;
-    if (gw_value_count(*gpus) > GPUS_MAX)
-        goto fail;
-    for (size_t i = 0; i < gw_value_count(*gpus); i++) {
-        const struct gw_value *gpu = gw_value_at(*gpus, i);
-        const char *text;
-        int64_t bytes;
-        if (gw_value_count(gpu) < 3 || gw_value_get_str(gw_value_at(gpu, 0), &text, NULL) < 0 ||
-            gw_value_get_str(gw_value_at(gpu, 1), &text, NULL) < 0 ||
-            gw_value_get_i64(gw_value_at(gpu, 2), &bytes, NULL) < 0)
-            goto fail;
-    }
-    return 0;
-fail:
-    gw_value_unref(*gpus);
-    *gpus = NULL;
-    return GW_EPROTO;
-}
-
 int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *worker,
                                     const struct gw_msg_registration *registration)
 {
-    struct gw_value *gpus;
     if (worker->state != GW_WORKER_GREETED || registration->slots > SLOTS_MAX ||
         registration->slots > GW_SLOTS_MAX - sched->slots ||
         registration->attempt_rank.count != registration->attempt.count ||
         registration->object_index.count != registration->object_job.count ||
         registration->object_rank.count != registration->object_job.count ||
         gw_sched_stock_check(registration->resources) < 0 ||
-        read_gpus(registration->gpus, &gpus) < 0)
+        gw_sched_gpus_read_check(registration->gpus) < 0)
         return GW_EPROTO;
-    gw_value_unref(gpus);
     GW_FACT(sched, worker_registered, .worker = worker, .registration = registration);
 
     /* What it holds from an earlier connection was counted as lost then: nobody knows it. */
@@ -139,33 +108,6 @@ int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *wo
     return 0;
 }
 
-static void set_gpus(struct gw_worker *worker, struct gw_bin bin)
-{
-    struct gw_value *gpus;
-    int rc = read_gpus(bin, &gpus);
-    assert(rc == 0);
-    worker->gpu_count = worker->gpus_free = gpus ? (uint32_t)gw_value_count(gpus) : 0;
-    worker->gpus = calloc(worker->gpu_count + 1, sizeof *worker->gpus);
-    GW_MUST_PTR(worker->gpus);
-    for (uint32_t i = 0; i < worker->gpu_count; i++) {
-        const struct gw_value *gpu = gw_value_at(gpus, i);
-        const char *uuid = "", *name = "";
-        int64_t bytes = 0;
-        (void)gw_value_get_str(gw_value_at(gpu, 0), &uuid, NULL);
-        (void)gw_value_get_str(gw_value_at(gpu, 1), &name, NULL);
-        (void)gw_value_get_i64(gw_value_at(gpu, 2), &bytes, NULL);
-        worker->gpus[i] = (struct gw_gpu){
-            .memory_bytes = (uint64_t)bytes,
-            .slot = GW_NONE,
-            .uuid = gw_arena_strdup(&worker->arena, uuid),
-            .name = gw_arena_strdup(&worker->arena, name),
-        };
-        GW_MUST_PTR(worker->gpus[i].uuid);
-        GW_MUST_PTR(worker->gpus[i].name);
-    }
-    gw_value_unref(gpus);
-}
-
 void gw_sched_apply_worker_registered(struct gw_sched *sched,
                                       const struct gw_fact_worker_registered *fact)
 {
@@ -179,7 +121,7 @@ void gw_sched_apply_worker_registered(struct gw_sched *sched,
     GW_MUST_PTR(worker->host);
     worker->address = gw_arena_strdup(&worker->arena, registration->address);
     GW_MUST_PTR(worker->address);
-    set_gpus(worker, registration->gpus);
+    gw_sched_gpus_set(worker, registration->gpus);
     gw_sched_stock_set(worker, registration->resources);
     for (uint32_t i = 0; i < registration->attempt.count; i++)
         GW_MUST(gw_array_push(&worker->stale,
@@ -272,13 +214,13 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
     struct gw_worker *worker = fact->worker;
     assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
     if (worker->state == GW_WORKER_READY) {
-        assert(worker->slots_free == worker->slots && worker->gpus_free == worker->gpu_count);
+        assert(worker->slots_free == worker->slots);
         sched->workers_ready--;
         sched->workers_epoch++;
         sched->slots -= worker->slots;
         sched->slots_free -= worker->slots;
         sched->gpus -= worker->gpu_count;
-        sched->gpus_free -= worker->gpu_count;
+        sched->gpus_free -= worker->gpus_free;
         gw_sched_worker_unlink(sched, worker);
         (void)snprintf(sched->lost_worker, sizeof sched->lost_worker,
                        "worker %u on %s was lost: %s", worker->id, worker->host, fact->why);

@@ -318,7 +318,10 @@ void sim_host_start(struct sim *sim, struct host *host)
     char resources[48];
     (void)snprintf(resources, sizeof resources, host->licenses ? "tape=%u,license=%u" : "tape=%u",
                    host->tapes, host->licenses);
-    static const struct gw_node_gpu gpus[] = {{"GPU-0", "sim", 1000}, {"GPU-1", "sim", 1000}};
+    static const struct gw_node_gpu gpus[] = {
+        {.uuid = "GPU-0", .name = "sim", .memory_bytes = 1000},
+        {.uuid = "GPU-1", .name = "sim", .memory_bytes = 1000, .island = 1},
+    };
     struct gw_node_options options = {
         .slots = host->slots,
         .gpus = gpus,

@@ -28,7 +28,7 @@ enum { GW_GPU_IF_ANY = -1 };
 struct gw_task_options {
     const char *name;          /* shown, and unique in the graph; copied */
     uint32_t ranks;            /* of a gang (GW_GANG); 0: an ordinary task */
-    int32_t gpus_per_rank;     /* or gpus of an ordinary task; or GW_GPU_IF_ANY */
+    int32_t gpus_per_rank;     /* or gpus of an ordinary task; or GW_GPU_IF_ANY; see below */
     uint32_t slots;            /* per rank; 0: 1 */
     uint64_t memory_bytes;     /* per rank; held free for it at its worker */
     int32_t priority;          /* higher first */
@@ -37,7 +37,7 @@ struct gw_task_options {
     uint64_t grace_ns;         /* from SIGTERM to SIGKILL at cancel and limits; 0: 10 s */
     uint64_t fail_grace_ns;    /* the same when another rank failed; 0: 200 ms */
     uint64_t output_bytes_max; /* of each output file; 0: 64 MiB */
-    uint64_t gpu_memory_bytes; /* per rank: on each of its GPUs */
+    uint64_t gpu_memory_bytes; /* per rank: on each of its GPUs; of a share: of that share */
     uint64_t progress_ns;      /* killed (GW_ETIMEDOUT) when it is silent for longer: no
                                   gw_task_step, no gw_task_progress, no output; looked at four
                                   times within it; output at its cap cannot be heard: then never */
@@ -58,7 +58,19 @@ struct gw_task_options {
                                   it is cancelled; a failure is not shared with who comes later.
                                   Not of detached jobs and ranges, nor of equal arguments over
                                   64 KiB: share one gw_scatter */
+    double gpu_share;          /* of one GPU, 0.001 to 0.999, instead of gpus_per_rank: others may
+                                  have the rest. What is shared out is its memory, and nothing
+                                  keeps a task to its part: GANGWAY_GPU_MEMORY_BYTES tells it */
+    bool isolate_gpus;         /* a rank of a command's gang sees its own GPUs, not those of all
+                                  its gang's ranks on its host in the order of LOCAL_RANK */
 };
+
+/* GPUs: a task has those that it was given for itself, until its process and all descendants have
+ * ended and their memory there is free again. It sees no others: CUDA_VISIBLE_DEVICES holds their
+ * UUIDs when its process starts (none: it is empty), unless its own environment says otherwise.
+ * A gang's ranks are given GPUs that are linked with each other by NVLink where that can be, and
+ * are in the order of nearness. What can never be is refused (GW_EINFEASIBLE) where there are
+ * workers. A task whose GPU fails is run again elsewhere, uncharged. */
 
 /* Files: what `files` names, files or folders with all that is in them, is read when the task is
  * submitted, and lies in the task's working directory when it starts: a fresh folder that is its

@@ -1,0 +1,588 @@
+/* GPUs: what is free, which ones a rank gets, and what their worker says of them.
+ *
+ * Always: a whole GPU belongs to one attempt (`slot`), a shared one to attempts whose shares are no
+ * more than all of it; nobody gets any of one that is drained, but whoever has it keeps it until it
+ * ends. gpus_free counts those that gw_sched_gpu_free says are free. */
+#include "scheduler/core/gpu.h"
+
+#include "scheduler/core/attempt.h"
+#include "scheduler/core/need.h"
+#include "scheduler/core/placement.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/worker.h"
+
+#include <gangway/value.h>
+
+#include "graph/wire/codec.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GPUS_MAX = 256, LEVELS = 4 };
+
+/* -- The list of a registration ------------------------------------------------------------------
+ */
+
+static int read_list(struct gw_bin bin, struct gw_value **list)
+{
+    *list = NULL;
+    if (bin.size == 0)
+        return 0;
+    if (gw_codec_decode(bin.data, bin.size, NULL, list, NULL) < 0)
+        return GW_EPROTO;
+    bool well = gw_value_count(*list) <= GPUS_MAX;
+    for (size_t i = 0; well && i < gw_value_count(*list); i++) {
+        const struct gw_value *gpu = gw_value_at(*list, i);
+        const char *text;
+        int64_t bytes;
+        well = gw_value_count(gpu) >= 3 &&
+               gw_value_get_str(gw_value_at(gpu, 0), &text, NULL) == 0 &&
+               gw_value_get_str(gw_value_at(gpu, 1), &text, NULL) == 0 &&
+               gw_value_get_i64(gw_value_at(gpu, 2), &bytes, NULL) == 0;
+    }
+    if (well)
+        return 0;
+    gw_value_unref(*list);
+    *list = NULL;
+    return GW_EPROTO;
+}
+
+int gw_sched_gpus_read_check(struct gw_bin bin)
+{
+    struct gw_value *list;
+    int rc = read_list(bin, &list);
+    gw_value_unref(list);
+    return rc;
+}
+
+static const char *text_at(struct gw_worker *worker, const struct gw_value *gpu, size_t i)
+{
+    const char *text = "";
+    if (i < gw_value_count(gpu))
+        (void)gw_value_get_str(gw_value_at(gpu, i), &text, NULL);
+    text = gw_arena_strdup(&worker->arena, text);
+    GW_MUST_PTR(text);
+    return text;
+}
+
+static int64_t number_at(const struct gw_value *gpu, size_t i, int64_t otherwise)
+{
+    int64_t number = otherwise;
+    if (i < gw_value_count(gpu))
+        (void)gw_value_get_i64(gw_value_at(gpu, i), &number, NULL);
+    return number;
+}
+
+void gw_sched_gpus_set(struct gw_worker *worker, struct gw_bin bin)
+{
+    struct gw_value *list;
+    GW_MUST(read_list(bin, &list));
+    worker->gpu_count = worker->gpus_free = list ? (uint32_t)gw_value_count(list) : 0;
+    worker->gpus = calloc(worker->gpu_count + 1, sizeof *worker->gpus);
+    GW_MUST_PTR(worker->gpus);
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        const struct gw_value *gpu = gw_value_at(list, i);
+        worker->gpus[i] = (struct gw_gpu){
+            .slot = GW_NONE,
+            .uuid = text_at(worker, gpu, 0),
+            .name = text_at(worker, gpu, 1),
+            .memory_bytes = (uint64_t)number_at(gpu, 2, 0),
+            .island = (uint32_t)number_at(gpu, 3, i),
+            .bridge = (uint32_t)number_at(gpu, 4, i),
+            .numa_node = (int32_t)number_at(gpu, 5, -1),
+            .board = text_at(worker, gpu, 6),
+            .cpus = text_at(worker, gpu, 7),
+        };
+    }
+    gw_value_unref(list);
+}
+
+void gw_sched_gpus_deinit(struct gw_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        free(worker->gpus[i].drained);
+    free(worker->gpus);
+}
+
+/* -- What is free --------------------------------------------------------------------------------
+ */
+
+bool gw_sched_gpu_free(const struct gw_gpu *gpu)
+{
+    return gpu->slot == GW_NONE && gpu->shared == 0 && !gpu->drained;
+}
+
+static uint64_t memory_needed(const struct gw_shape *shape)
+{
+    return shape->need ? shape->need->gpu_memory_bytes : 0;
+}
+
+/* Whether a rank could have it whole. */
+static bool takes_whole(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
+{
+    return gpu->memory_bytes >= memory_needed(shape) &&
+           (ever ? !gpu->drained : gw_sched_gpu_free(gpu));
+}
+
+/* How many ranks could have a share of it. */
+static uint32_t takes_shares(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
+{
+    uint64_t bytes = gpu->memory_bytes / GW_GPU_WHOLE * shape->gpu_share;
+    if (bytes < memory_needed(shape) || gpu->drained || (!ever && gpu->slot != GW_NONE))
+        return 0;
+    return (GW_GPU_WHOLE - (ever ? 0 : gpu->shared)) / shape->gpu_share;
+}
+
+uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shape *shape, bool ever)
+{
+    uint32_t gpus = gw_sched_shape_gpus(shape), found = 0;
+    if (gpus == 0)
+        return UINT64_MAX;
+    if (!ever && worker->gpus_free < gpus && !shape->gpu_share)
+        return 0;
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        found += shape->gpu_share ? takes_shares(&worker->gpus[i], shape, ever)
+                                  : takes_whole(&worker->gpus[i], shape, ever);
+    return found / gpus;
+}
+
+/* -- Which ones ----------------------------------------------------------------------------------
+ */
+
+/* Whether two GPUs are in one group of a level. */
+static bool together(const struct gw_gpu *a, const struct gw_gpu *b, uint32_t level)
+{
+    switch (level) {
+    case 0:
+        return a->island == b->island;
+    case 1:
+        return a->bridge == b->bridge;
+    case 2:
+        return a->numa_node == b->numa_node;
+    default:
+        return true;
+    }
+}
+
+/* The next GPU of a group after (memory, number): those with least memory come first. */
+static uint32_t next_smallest(const struct gw_worker *worker, const struct gw_shape *shape,
+                              uint32_t level, uint32_t like, uint32_t after)
+{
+    uint32_t best = GW_NONE;
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        const struct gw_gpu *gpu = &worker->gpus[i];
+        uint64_t least = after == GW_NONE ? 0 : worker->gpus[after].memory_bytes;
+        if (!takes_whole(gpu, shape, false) || !together(gpu, &worker->gpus[like], level))
+            continue;
+        if (gpu->memory_bytes < least ||
+            (after != GW_NONE && gpu->memory_bytes == least && i <= after))
+            continue;
+        if (best == GW_NONE || gpu->memory_bytes < worker->gpus[best].memory_bytes)
+            best = i;
+    }
+    return best;
+}
+
+/* What a group of a level has to give. */
+struct group {
+    uint32_t like;         /* one of it */
+    uint32_t count;        /* that a rank could have */
+    uint64_t memory_bytes; /* of the largest that would be taken */
+};
+
+static bool group_weigh(const struct gw_worker *worker, const struct gw_shape *shape,
+                        uint32_t level, uint32_t wanted, struct group *group)
+{
+    uint32_t at = GW_NONE;
+    group->count = 0;
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        group->count += takes_whole(&worker->gpus[i], shape, false) &&
+                        together(&worker->gpus[i], &worker->gpus[group->like], level);
+    if (group->count < wanted)
+        return false;
+    for (uint32_t i = 0; i < wanted; i++)
+        at = next_smallest(worker, shape, level, group->like, at);
+    group->memory_bytes = worker->gpus[at].memory_bytes;
+    return true;
+}
+
+/* The best group of a level for so many GPUs: with no more memory than need be, then the one that
+ * is left with fewest. */
+static bool find_group(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t level,
+                       uint32_t wanted, struct group *best)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        struct group group = {.like = i};
+        bool seen = i > 0 && together(&worker->gpus[i - 1], &worker->gpus[i], level);
+        if (seen || !group_weigh(worker, shape, level, wanted, &group))
+            continue;
+        if (!found || group.memory_bytes < best->memory_bytes ||
+            (group.memory_bytes == best->memory_bytes && group.count < best->count))
+            *best = group;
+        found = true;
+    }
+    return found;
+}
+
+bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t ranks)
+{
+    struct group group;
+    return !shape->gpu_share &&
+           find_group(worker, shape, 0, ranks * gw_sched_shape_gpus(shape), &group);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void pick_whole(const struct gw_worker *worker, const struct gw_shape *shape,
+                       uint32_t wanted, uint32_t *numbers)
+{
+    struct group group;
+    uint32_t level = 0;
+    while (!find_group(worker, shape, level, wanted, &group)) {
+        level++;
+        assert(level < LEVELS);
+    }
+    for (uint32_t i = 0, at = GW_NONE; i < wanted; i++)
+        numbers[i] = at = next_smallest(worker, shape, level, group.like, at);
+    qsort(numbers, wanted, sizeof *numbers, by_number);
+}
+
+/* The GPU for one more share, where `taken` of numbers[] are to be: the least room that suffices,
+ * then the least memory. */
+static uint32_t pick_share(const struct gw_worker *worker, const struct gw_shape *shape,
+                           const uint32_t *numbers, uint32_t taken)
+{
+    uint32_t best = GW_NONE, best_room = 0;
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        const struct gw_gpu *gpu = &worker->gpus[i];
+        uint32_t room = GW_GPU_WHOLE - gpu->shared, mine = 0;
+        for (uint32_t k = 0; k < taken; k++)
+            mine += numbers[k] == i;
+        if (takes_shares(gpu, shape, false) <= mine)
+            continue;
+        room -= mine * shape->gpu_share;
+        if (best == GW_NONE || room < best_room ||
+            (room == best_room && gpu->memory_bytes < worker->gpus[best].memory_bytes)) {
+            best = i;
+            best_room = room;
+        }
+    }
+    return best;
+}
+
+void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t ranks,
+                       uint32_t *numbers)
+{
+    if (!shape->gpu_share) {
+        pick_whole(worker, shape, ranks * gw_sched_shape_gpus(shape), numbers);
+        return;
+    }
+    for (uint32_t i = 0; i < ranks; i++) {
+        numbers[i] = pick_share(worker, shape, numbers, i);
+        assert(numbers[i] != GW_NONE);
+    }
+    qsort(numbers, ranks, sizeof *numbers, by_number);
+}
+
+/* -- Debits --------------------------------------------------------------------------------------
+ */
+
+/* Follows a change of what gw_sched_gpu_free says. */
+static void count_free(struct gw_sched *sched, struct gw_worker *worker, bool was, bool is)
+{
+    if (was == is)
+        return;
+    worker->gpus_free += is ? 1 : UINT32_MAX;
+    if (worker->state == GW_WORKER_READY)
+        sched->gpus_free += is ? 1 : UINT32_MAX;
+}
+
+void gw_sched_gpus_take(struct gw_sched *sched, uint32_t slot, const uint32_t *numbers)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_worker *worker = attempt->worker;
+    uint32_t picked[GPUS_MAX];
+    if (!numbers) {
+        gw_sched_gpu_pick(worker, attempt->lane->shape, 1, picked);
+        numbers = picked;
+    }
+    attempt->gpu = numbers[0];
+    for (uint32_t i = 0; i < attempt->gpus; i++) {
+        struct gw_gpu *gpu = &worker->gpus[numbers[i]];
+        bool was = gw_sched_gpu_free(gpu);
+        assert(gpu->slot == GW_NONE && (attempt->gpu_share || was));
+        if (attempt->gpu_share)
+            gpu->shared += attempt->gpu_share;
+        else
+            gpu->slot = slot;
+        count_free(sched, worker, was, gw_sched_gpu_free(gpu));
+    }
+}
+
+uint32_t gw_sched_gpu_next(const struct gw_sched *sched, uint32_t slot, uint32_t from)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    const struct gw_worker *worker = attempt->worker;
+    if (attempt->gpu_share)
+        return from <= attempt->gpu ? attempt->gpu : GW_NONE;
+    for (uint32_t i = from; attempt->gpus && i < worker->gpu_count; i++)
+        if (worker->gpus[i].slot == slot)
+            return i;
+    return GW_NONE;
+}
+
+void gw_sched_gpus_give(struct gw_sched *sched, uint32_t slot)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_worker *worker = attempt->worker;
+    for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++) {
+        struct gw_gpu *gpu = &worker->gpus[i];
+        bool was = gw_sched_gpu_free(gpu);
+        if (attempt->gpu_share)
+            gpu->shared -= attempt->gpu_share;
+        else
+            gpu->slot = GW_NONE;
+        count_free(sched, worker, was, gw_sched_gpu_free(gpu));
+    }
+}
+
+/* -- What workers say ----------------------------------------------------------------------------
+ */
+
+int gw_sched_gpu_on_drained(struct gw_sched *sched, struct gw_worker *worker,
+                            const struct gw_msg_gpu_drained *message)
+{
+    if (worker->state == GW_WORKER_GREETED || message->gpu >= worker->gpu_count)
+        return GW_EPROTO;
+    GW_FACT(sched, gpu_drained, .worker = worker, .gpu = message->gpu, .why = message->why);
+    return 0;
+}
+
+void gw_sched_apply_gpu_drained(struct gw_sched *sched, const struct gw_fact_gpu_drained *fact)
+{
+    struct gw_gpu *gpu = &fact->worker->gpus[fact->gpu];
+    bool was = gw_sched_gpu_free(gpu);
+    free(gpu->drained);
+    gpu->drained = NULL;
+    if (*fact->why) {
+        gpu->drained = strdup(fact->why);
+        GW_MUST_PTR(gpu->drained);
+    }
+    count_free(sched, fact->worker, was, gw_sched_gpu_free(gpu));
+    sched->workers_epoch++; /* who could ever hold what */
+    gw_sched_shapes_update(sched);
+    sched->freed = true;
+}
+
+int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
+                          const struct gw_msg_gpu_usage *message)
+{
+    uint32_t count = worker->gpu_count;
+    if (worker->state == GW_WORKER_GREETED || message->used_bytes.count != count ||
+        message->processes.count != count || message->power_mw.count != count ||
+        message->busy_percent.count != count)
+        return GW_EPROTO;
+    GW_FACT(sched, gpu_used, .worker = worker, .usage = message);
+    return 0;
+}
+
+void gw_sched_apply_gpu_used(struct gw_sched *sched, const struct gw_fact_gpu_used *fact)
+{
+    (void)sched;
+    for (uint32_t i = 0; i < fact->worker->gpu_count; i++) {
+        struct gw_gpu *gpu = &fact->worker->gpus[i];
+        gpu->used_bytes = gw_col64_at(fact->usage->used_bytes, i);
+        gpu->processes = gw_col32_at(fact->usage->processes, i);
+        gpu->power_mw = gw_col32_at(fact->usage->power_mw, i);
+        gpu->busy_percent = gw_col32_at(fact->usage->busy_percent, i);
+    }
+}
+
+/* -- For people ----------------------------------------------------------------------------------
+ */
+
+void gw_sched_gpu_describe(const struct gw_shape *shape, char *to, size_t bytes)
+{
+    uint32_t gpus = gw_sched_shape_gpus(shape);
+    size_t used = strlen(to);
+    if (gpus == 0 || used >= bytes)
+        return;
+    if (shape->gpu_share)
+        (void)snprintf(to + used, bytes - used, ", %g of a GPU",
+                       shape->gpu_share / (double)GW_GPU_WHOLE);
+    else
+        (void)snprintf(to + used, bytes - used, ", %u GPU%s", gpus, gpus == 1 ? "" : "s");
+    used = strlen(to);
+    if (memory_needed(shape))
+        (void)snprintf(to + used, bytes - used, " with %.1f GiB%s",
+                       (double)memory_needed(shape) / (1 << 30), gpus > 1 ? " each" : "");
+}
+
+/* How CUDA, PyTorch, JAX and the libraries say it. */
+bool gw_sched_gpu_ran_out(const struct gw_attempt *attempt, const struct gw_end *end)
+{
+    static const char *const words[] = {
+        "CUDA out of memory",
+        "cudaErrorMemoryAllocation",
+        "CUDA_ERROR_OUT_OF_MEMORY",
+        "CUDA error: out of memory",
+        "CUBLAS_STATUS_ALLOC_FAILED",
+        "CUDNN_STATUS_ALLOC_FAILED",
+        "RESOURCE_EXHAUSTED: Out of memory",
+    };
+    bool failed = end->outcome == GW_OUTCOME_FAILED || end->outcome == GW_OUTCOME_CRASHED;
+    for (size_t i = 0; attempt->gpus && failed && i < sizeof words / sizeof *words; i++)
+        if (strstr(end->text, words[i]) || strstr(end->stderr_tail, words[i]))
+            return true;
+    return false;
+}
+
+/* The worker with most GPUs that are not drained among those that count for a shape. */
+static uint32_t most_gpus(const struct gw_sched *sched, const struct gw_shape *shape,
+                          uint64_t *memory_most, uint32_t *drained, const char **why)
+{
+    uint32_t most = 0;
+    *memory_most = 0;
+    *drained = 0;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        uint32_t count = 0;
+        if (!worker || worker->state != GW_WORKER_READY ||
+            (shape->need && !gw_sched_need_allows(shape->need, worker)))
+            continue;
+        for (uint32_t k = 0; k < worker->gpu_count; k++) {
+            const struct gw_gpu *gpu = &worker->gpus[k];
+            if (gpu->drained) {
+                (*drained)++;
+                *why = gpu->drained;
+                continue;
+            }
+            count++;
+            if (gpu->memory_bytes > *memory_most)
+                *memory_most = gpu->memory_bytes;
+        }
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+int gw_sched_gpu_missing(const struct gw_sched *sched, const struct gw_shape *shape,
+                         struct gw_error *error)
+{
+    uint32_t gpus = gw_sched_shape_gpus(shape), drained;
+    uint64_t memory, needed = memory_needed(shape);
+    const char *why = "";
+    if (gpus == 0)
+        return 0;
+    uint32_t most = most_gpus(sched, shape, &memory, &drained, &why);
+    char aside[300] = "";
+    if (drained)
+        (void)snprintf(aside, sizeof aside, " (%u more %s drained: %.200s)", drained,
+                       drained == 1 ? "is" : "are", why);
+    if (most == 0)
+        return gw_error_set(error, GW_EINFEASIBLE, "it wants %u GPU%s%s; no worker has any%s", gpus,
+                            gpus == 1 ? "" : "s", shape->ranks ? " a rank" : "", aside);
+    if (most < gpus)
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "it wants %u GPUs%s; the largest worker has %u%s", gpus,
+                            shape->ranks ? " a rank" : "", most, aside);
+    if (shape->gpu_share)
+        memory = memory / GW_GPU_WHOLE * shape->gpu_share;
+    if (memory < needed)
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "no GPU has %.1f GiB of memory%s: the largest has %.1f GiB%s",
+                            (double)needed / (1 << 30), shape->gpu_share ? " in such a share" : "",
+                            (double)memory / (1 << 30), aside);
+    return 0;
+}
+
+static void set(struct gw_value *dict, const char *key, struct gw_value *value)
+{
+    GW_MUST(gw_dict_set(dict, key, value));
+}
+
+/* Who has a GPU: [{"job", "task", "rank"}, ...]. */
+static struct gw_value *owners(const struct gw_sched *sched, const struct gw_worker *worker,
+                               uint32_t number)
+{
+    struct gw_value *list = gw_list();
+    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (!attempt->gpus || gw_sched_gpu_next(sched, slot, number) != number)
+            continue;
+        struct gw_value *owner = gw_dict();
+        set(owner, "job", gw_i64((int64_t)attempt->job->id));
+        set(owner, "task", gw_i64(attempt->index));
+        if (attempt->gang)
+            set(owner, "rank", gw_i64(attempt->rank));
+        GW_MUST(gw_list_push(list, owner));
+    }
+    return list;
+}
+
+struct gw_value *gw_sched_gpus_value(const struct gw_sched *sched, const struct gw_worker *worker)
+{
+    struct gw_value *list = gw_list();
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        const struct gw_gpu *gpu = &worker->gpus[i];
+        struct gw_value *dict = gw_dict();
+        const char *state = gpu->drained             ? "drained"
+                            : gw_sched_gpu_free(gpu) ? "free"
+                            : gpu->slot == GW_NONE   ? "shared"
+                                                     : "used";
+        set(dict, "name", gw_str(gpu->name));
+        set(dict, "uuid", gw_str(gpu->uuid));
+        set(dict, "board", gw_str(gpu->board));
+        set(dict, "cpus", gw_str(gpu->cpus));
+        set(dict, "memory_bytes", gw_i64((int64_t)gpu->memory_bytes));
+        set(dict, "used_bytes", gw_i64((int64_t)gpu->used_bytes));
+        set(dict, "processes", gw_i64(gpu->processes));
+        set(dict, "power_w", gw_f64(gpu->power_mw / 1000.0));
+        set(dict, "busy_percent", gw_i64(gpu->busy_percent));
+        set(dict, "island", gw_i64(gpu->island));
+        set(dict, "bridge", gw_i64(gpu->bridge));
+        set(dict, "numa_node", gw_i64(gpu->numa_node));
+        set(dict, "free", gw_bool(gw_sched_gpu_free(gpu)));
+        set(dict, "shared", gw_f64(gpu->shared / (double)GW_GPU_WHOLE));
+        set(dict, "state", gw_str(state));
+        set(dict, "drained", gw_str(gpu->drained ? gpu->drained : ""));
+        set(dict, "used_by", owners(sched, worker, i));
+        GW_MUST(gw_list_push(list, dict));
+    }
+    return list;
+}
+
+/* -- What always holds ---------------------------------------------------------------------------
+ */
+
+void gw_sched_gpus_check(const struct gw_sched *sched, const struct gw_worker *worker)
+{
+    uint32_t free_ones = 0, whole = 0, attempts_whole = 0;
+    uint64_t shared = 0, attempts_shared = 0;
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        const struct gw_gpu *gpu = &worker->gpus[i];
+        assert(gpu->shared <= GW_GPU_WHOLE && (gpu->slot == GW_NONE || gpu->shared == 0));
+        free_ones += gw_sched_gpu_free(gpu);
+        whole += gpu->slot != GW_NONE;
+        shared += gpu->shared;
+        assert(gpu->slot == GW_NONE || sched->attempts.items[gpu->slot].worker == worker);
+    }
+    assert(free_ones == worker->gpus_free);
+    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        uint32_t mine = 0;
+        for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++)
+            mine++;
+        assert(mine == attempt->gpus);
+        attempts_shared += attempt->gpu_share;
+        attempts_whole += attempt->gpu_share ? 0 : attempt->gpus;
+    }
+    assert(whole == attempts_whole && shared == attempts_shared);
+}

@@ -1,0 +1,66 @@
+/* The GPUs of workers, by number of the worker's registration. They are debited by number when an
+ * attempt is placed: whole, or a share of one's memory. */
+#ifndef GW_SCHEDULER_CORE_GPU_H
+#define GW_SCHEDULER_CORE_GPU_H
+
+#include "scheduler/core/state.h"
+
+enum { GW_GPU_WHOLE = 1000 }; /* shares are thousandths */
+
+/* gw_sched_gpus_read_check looks at the list of a registration: GW_EPROTO where it is none.
+ * gw_sched_gpus_set gives a worker what is in it; deinit frees what that took. */
+int gw_sched_gpus_read_check(struct gw_bin list);
+void gw_sched_gpus_set(struct gw_worker *worker, struct gw_bin list);
+void gw_sched_gpus_deinit(struct gw_worker *worker);
+
+/* gw_sched_gpu_free tells whether nobody has any of it, and it is not drained. */
+bool gw_sched_gpu_free(const struct gw_gpu *gpu);
+
+/* gw_sched_gpu_ranks is how many ranks of a shape a worker has GPUs for: now, or (ever) if it were
+ * empty. UINT64_MAX: they need none. */
+uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shape *shape,
+                            bool ever);
+
+/* gw_sched_gpu_near tells whether GPUs that are linked by NVLink suffice for so many ranks now. */
+bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_shape *shape,
+                       uint32_t ranks);
+
+/* gw_sched_gpu_pick writes the numbers of the GPUs of so many ranks, one rank's behind the other's.
+ * There must be enough. Whole ones ascend, and are of the smallest group (NVLink island, PCIe
+ * bridge, NUMA node, worker) that has as many, with no more memory than need be, of the fullest of
+ * those. Shares are of what others share already, first. The same for the same state. */
+void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t ranks,
+                       uint32_t *numbers);
+
+/* gw_sched_gpus_take debits the GPUs of the attempt at a place in the table, gw_sched_gpus_give
+ * gives them back. numbers: those of the attempt; NULL: what pick gives. */
+void gw_sched_gpus_take(struct gw_sched *sched, uint32_t slot, const uint32_t *numbers);
+void gw_sched_gpus_give(struct gw_sched *sched, uint32_t slot);
+
+/* gw_sched_gpu_next gives the first GPU of the attempt at a place, from a number on; GW_NONE: it
+ * has no more. */
+uint32_t gw_sched_gpu_next(const struct gw_sched *sched, uint32_t slot, uint32_t from);
+
+/* gw_sched_gpu_missing writes which GPUs of a shape no worker could ever give: GW_EINFEASIBLE.
+ * gw_sched_gpu_describe writes ", 2 GPUs with 1.5 GiB each" behind what is there. */
+int gw_sched_gpu_missing(const struct gw_sched *sched, const struct gw_shape *shape,
+                         struct gw_error *error);
+void gw_sched_gpu_describe(const struct gw_shape *shape, char *text, size_t bytes);
+
+/* gw_sched_gpu_ran_out tells whether an attempt with GPUs ended because their memory did not
+ * suffice, as far as its own words say so. */
+bool gw_sched_gpu_ran_out(const struct gw_attempt *attempt, const struct gw_end *end);
+
+/* What a worker says of its GPUs. GW_EPROTO. */
+int gw_sched_gpu_on_drained(struct gw_sched *sched, struct gw_worker *worker,
+                            const struct gw_msg_gpu_drained *message);
+int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
+                          const struct gw_msg_gpu_usage *message);
+
+/* gw_sched_gpus_value gives a worker's GPUs for people. */
+struct gw_value *gw_sched_gpus_value(const struct gw_sched *sched, const struct gw_worker *worker);
+
+/* gw_sched_gpus_check asserts that each debit is an attempt's, and each attempt has its own. */
+void gw_sched_gpus_check(const struct gw_sched *sched, const struct gw_worker *worker);
+
+#endif

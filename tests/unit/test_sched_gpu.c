@@ -1,0 +1,287 @@
+/* GPUs in the scheduler's core: which ones a rank gets, shares of them, those that are drained, and
+ * what is said where there are not enough. */
+#include "tests/unit/sched_world.h"
+
+#include "graph/wire/codec.h"
+
+#define GIB (UINT64_C(1) << 30)
+
+static void push(struct gw_value *list, struct gw_value *value)
+{
+    assert_int_equal(gw_list_push(list, value), 0);
+}
+
+/* A worker with a GPU of 16 GiB a letter; those of one letter are an island of NVLink. */
+static void add_gpus(struct world *w, int number, const char *name, const char *islands)
+{
+    struct gw_value *list = gw_list();
+    struct gw_buffer bytes = {0};
+    for (size_t i = 0; islands[i]; i++) {
+        struct gw_value *gpu = gw_list();
+        push(gpu, gw_str("GPU"));
+        push(gpu, gw_str("Fake"));
+        push(gpu, gw_i64(16 * (int64_t)GIB));
+        push(gpu, gw_i64(islands[i]));
+        push(gpu, gw_i64((int64_t)i));
+        push(gpu, gw_i64(0));
+        push(list, gpu);
+    }
+    assert_int_equal(gw_codec_encode(list, NULL, &bytes), 0);
+    uint64_t peer = WORKER + (uint64_t)number;
+    (void)step(w, (struct gw_event){
+                      .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = name});
+    say(w, peer,
+        (struct gw_message){.type = GW_MESSAGE_registration,
+                            .registration = {.incarnation = 1,
+                                             .slots = 16,
+                                             .memory_bytes = 1000,
+                                             .gpus = {bytes.data, (uint32_t)bytes.size},
+                                             .host = name,
+                                             .address = name}});
+    gw_buffer_deinit(&bytes);
+    gw_value_unref(list);
+}
+
+static void go(struct world *w, uint64_t request, struct gw_msg_spec spec)
+{
+    spec.key = request;
+    send_spec(w, spec);
+    if (!sent(w, CLIENT, GW_MESSAGE_rejected, 0))
+        submit(w, (struct chunk){request, 1, GW_SUBMIT_LAST, false, 0});
+}
+
+/* "0,1 2,3": the GPUs of each row of the assign that a worker was sent. */
+static void assert_gpus(struct world *w, int worker, const char *wanted)
+{
+    const struct gw_msg_assign *assign =
+        &must(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign)->assign;
+    char text[128] = "";
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < assign->gpu_count.count; i++)
+        for (uint32_t k = 0; k < gw_col32_at(assign->gpu_count, i); k++) {
+            size_t used = strlen(text);
+            (void)snprintf(text + used, sizeof text - used, "%s%u",
+                           k   ? ","
+                           : i ? " "
+                               : "",
+                           gw_col32_at(assign->gpus, at++));
+        }
+    assert_string_equal(text, wanted);
+}
+
+static void refused(struct world *w, int32_t code, const char *text)
+{
+    const struct gw_msg_rejected *rejected = &must(w, CLIENT, GW_MESSAGE_rejected)->rejected;
+    assert_int_equal(rejected->code, code);
+    if (!strstr(rejected->text, text))
+        fail_msg("%s", rejected->text);
+}
+
+static struct gw_value *ask(struct world *w, const char *what)
+{
+    struct gw_value *arguments = gw_dict(), *answer;
+    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(1)), 0);
+    assert_int_equal(gw_sched_query(w->sched, what, arguments, &answer, NULL), 0);
+    gw_value_unref(arguments);
+    return answer;
+}
+
+static void drain(struct world *w, int worker, uint32_t gpu, const char *why)
+{
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_gpu_drained, .gpu_drained = {gpu, why}});
+}
+
+static void end_badly(struct world *w, int worker, uint64_t attempt, uint32_t outcome,
+                      const char *tail)
+{
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_ended,
+                            .ended = {.attempt = attempt,
+                                      .rank = GW_RANK_NONE,
+                                      .outcome = outcome,
+                                      .executing = 1,
+                                      .exit_code = 1,
+                                      .text = "exit code 1",
+                                      .stderr_tail = tail}});
+}
+
+/* -- Tests ---------------------------------------------------------------------------------------
+ */
+
+static void a_gang_is_packed_into_an_island(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aaaabbbb");
+    go(w, 1, (struct gw_msg_spec){.gpus = 1}); /* one island is left whole */
+    assert_gpus(w, 0, "0");
+    uint64_t one = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    go(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 2});
+    assert_gpus(w, 0, "4,5 6,7");
+    go(w, 3, (struct gw_msg_spec){.gpus = 2}); /* of the one that was begun */
+    assert_gpus(w, 0, "1,2");
+    finish(w, 0, one, GW_RANK_NONE, 1);
+    go(w, 4, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    assert_gpus(w, 0, "0 3");
+    free_world(w);
+}
+
+static void a_worker_with_an_island_for_all_comes_first(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "abcd");
+    add_gpus(w, 1, "b", "aabbbb");
+    go(w, 1, (struct gw_msg_spec){.ranks = 4, .gpus = 1});
+    assert_gpus(w, 1, "2 3 4 5");
+    go(w, 2, (struct gw_msg_spec){.ranks = 4, .gpus = 1}); /* no island has four */
+    assert_gpus(w, 0, "0 1 2 3");
+    free_world(w);
+}
+
+static void shares_fill_a_gpu_before_the_next(void **state)
+{
+    struct world *w = new_world();
+    uint64_t attempts[4];
+    static const char *const gpus[] = {"0", "0", "1", "0"};
+    static const uint32_t shares[] = {500, 300, 500, 200};
+    (void)state;
+    add_gpus(w, 0, "a", "aa");
+    for (uint64_t i = 0; i < 4; i++) {
+        go(w, i + 1, (struct gw_msg_spec){.gpus = 1, .gpu_share = shares[i]});
+        assert_gpus(w, 0, gpus[i]);
+        attempts[i] = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    }
+    go(w, 5, (struct gw_msg_spec){.gpus = 1}); /* none is left whole */
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    go(w, 6, (struct gw_msg_spec){.gpus = 1, .gpu_share = 600});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    finish(w, 0, attempts[2], GW_RANK_NONE, 1); /* its GPU is whole again */
+    assert_gpus(w, 0, "1");
+    finish(w, 0, attempts[0], GW_RANK_NONE, 1);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* half of it is free */
+    finish(w, 0, attempts[1], GW_RANK_NONE, 1);
+    assert_gpus(w, 0, "0");
+    free_world(w);
+}
+
+static void a_share_has_memory_enough(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "a");
+    go(w, 1, (struct gw_msg_spec){.gpus = 1, .gpu_share = 250, .gpu_memory_bytes = 5 * GIB});
+    refused(w, GW_EINFEASIBLE, "no GPU has 5.0 GiB of memory in such a share: the largest has 4.0");
+    go(w, 2, (struct gw_msg_spec){.gpus = 1, .gpu_share = 500, .gpu_memory_bytes = 5 * GIB});
+    assert_gpus(w, 0, "0");
+    go(w, 3, (struct gw_msg_spec){.gpus = 2, .gpu_share = 500});
+    refused(w, GW_EINVAL, "500 thousandths of 2 GPUs");
+    free_world(w);
+}
+
+static void what_never_fits_is_refused_by_what_is_missing(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aa");
+    add_gpus(w, 1, "b", "");
+    go(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 3});
+    refused(w, GW_EINFEASIBLE, "it wants 3 GPUs a rank; the largest worker has 2");
+    go(w, 2, (struct gw_msg_spec){.gpus = 1, .workers = "b"});
+    refused(w, GW_EINFEASIBLE, "it wants 1 GPU; no worker has any");
+    drain(w, 0, 1, "Xid 79");
+    go(w, 3, (struct gw_msg_spec){.gpus = 2});
+    refused(w, GW_EINFEASIBLE, "the largest worker has 1 (1 more is drained: Xid 79)");
+    free_world(w);
+}
+
+static void nothing_is_placed_on_one_that_is_drained(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aa");
+    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 0, "0");
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    drain(w, 0, 0, "it fell off the bus");
+    end_badly(w, 0, attempt, GW_OUTCOME_GPU, "");
+    assert_gpus(w, 0, "1"); /* tried again at once, and uncharged */
+    attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    drain(w, 0, 1, "it fell off the bus");
+    end_badly(w, 0, attempt, GW_OUTCOME_GPU, "");
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    struct gw_value *why = ask(w, "explain");
+    const char *text;
+    assert_int_equal(gw_value_get_str(why, &text, NULL), 0);
+    assert_non_null(strstr(text, "no worker has any (2 more are drained: it fell off the bus)"));
+    gw_value_unref(why);
+    drain(w, 0, 0, "");
+    assert_gpus(w, 0, "0");
+    free_world(w);
+}
+
+static void running_out_of_memory_is_named(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "a");
+    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_OUTCOME_FAILED,
+              "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB.");
+    const char *text = must(w, CLIENT, GW_MESSAGE_failed)->failed.text;
+    if (!strstr(text, "out of GPU memory (it has 16.0 GiB): exit code 1"))
+        fail_msg("%s", text);
+    go(w, 2, (struct gw_msg_spec){.gpus = 0}); /* what has no GPU cannot */
+    end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_OUTCOME_FAILED,
+              "CUDA out of memory");
+    assert_null(strstr(must(w, CLIENT, GW_MESSAGE_failed)->failed.text, "out of GPU memory"));
+    free_world(w);
+}
+
+static void people_see_who_has_which(void **state)
+{
+    struct world *w = new_world();
+    const uint64_t used[] = {5 * GIB, 0};
+    const uint32_t processes[] = {1, 0}, power[] = {250000, 60000}, busy[] = {98, 0};
+    (void)state;
+    add_gpus(w, 0, "a", "aa");
+    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_gpu_usage,
+                            .gpu_usage = {{used, 2}, {processes, 2}, {power, 2}, {busy, 2}}});
+    struct gw_value *workers = ask(w, "workers");
+    const struct gw_value *gpus = gw_value_find(gw_value_at(workers, 0), "gpus"), *owner;
+    const struct gw_value *gpu = gw_value_at(gpus, 0);
+    const char *text;
+    int64_t number;
+    double watts;
+    assert_int_equal(gw_value_get_i64(gw_value_find(gpu, "used_bytes"), &number, NULL), 0);
+    assert_int_equal(number, 5 * (int64_t)GIB);
+    assert_int_equal(gw_value_get_f64(gw_value_find(gpu, "power_w"), &watts, NULL), 0);
+    assert_true(watts == 250);
+    assert_int_equal(gw_value_get_str(gw_value_find(gpu, "state"), &text, NULL), 0);
+    assert_string_equal(text, "used");
+    owner = gw_value_at(gw_value_find(gpu, "used_by"), 0);
+    assert_int_equal(gw_value_get_i64(gw_value_find(owner, "job"), &number, NULL), 0);
+    assert_int_equal(number, 1);
+    gpu = gw_value_at(gpus, 1);
+    assert_int_equal(gw_value_count(gw_value_find(gpu, "used_by")), 0);
+    gw_value_unref(workers);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gang_is_packed_into_an_island),
+        cmocka_unit_test(a_worker_with_an_island_for_all_comes_first),
+        cmocka_unit_test(shares_fill_a_gpu_before_the_next),
+        cmocka_unit_test(a_share_has_memory_enough),
+        cmocka_unit_test(what_never_fits_is_refused_by_what_is_missing),
+        cmocka_unit_test(nothing_is_placed_on_one_that_is_drained),
+        cmocka_unit_test(running_out_of_memory_is_named),
+        cmocka_unit_test(people_see_who_has_which),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
