@@ -51,6 +51,7 @@ static void check_lane(const struct gw_sched *sched, const struct gw_worker *wor
                    !gw_sched_attempt_waits(&sched->attempts.items[slot]);
     assert(attempts == longs || lane->debits > longs || started > 0);
     assert((lane->next != NULL) == (lane->debits > longs));
+    assert(!lane->next || lane->load == gw_sched_lane_load(lane));
     assert((lane->queued_next != NULL) == (lane->attempts > lane->debits));
     assert(sched->shapes.items[lane->shape->id] == lane->shape);
 }

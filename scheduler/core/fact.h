@@ -13,6 +13,7 @@ struct gw_session;
 struct gw_job;
 struct gw_worker;
 struct gw_shape;
+struct gw_lane;
 struct gw_seat;
 struct gw_gang_try;
 struct gw_end;

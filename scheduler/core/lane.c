@@ -119,35 +119,68 @@ static void credit(struct gw_sched *sched, struct gw_lane *lane)
     lane->debits--;
 }
 
-/* -- The ring of lanes with room -----------------------------------------------------------------
+/* -- The rings of lanes with room ----------------------------------------------------------------
  */
 
-static void ring_remove(struct gw_lane *lane)
+uint32_t gw_sched_lane_load(const struct gw_lane *lane)
+{
+    uint32_t load = (lane->attempts - lane->longs) / (lane->debits - lane->longs);
+    if (load < 4)
+        return load;
+    uint32_t octave = 31 - (uint32_t)__builtin_clz(load);
+    uint32_t step = 4 * (octave - 1) + (load >> (octave - 2) & 3);
+    return step < GW_LANE_LOADS ? step : GW_LANE_LOADS - 1;
+}
+
+static void room_remove(struct gw_lane *lane)
 {
     struct gw_shape *shape = lane->shape;
+    struct gw_lane **first = &shape->room[lane->load];
     if (!lane->next)
         return;
-    if (shape->room == lane)
-        shape->room = lane->next == lane ? NULL : lane->next;
+    if (lane->next == lane) {
+        *first = NULL;
+        shape->rooms &= ~(UINT64_C(1) << lane->load);
+    } else if (*first == lane) {
+        *first = lane->next;
+    }
     lane->prev->next = lane->next;
     lane->next->prev = lane->prev;
     lane->prev = lane->next = NULL;
 }
 
-static void ring_push_first(struct gw_lane *lane)
+/* Puts a lane with room into the ring of its load; elsewhere than it was, it comes first there. */
+static void room_update(struct gw_lane *lane)
 {
     struct gw_shape *shape = lane->shape;
-    if (shape->room == lane)
+    if (lane->debits == lane->longs) {
+        room_remove(lane);
         return;
-    ring_remove(lane);
-    if (shape->room) {
-        lane->next = shape->room;
-        lane->prev = shape->room->prev;
+    }
+    uint32_t load = gw_sched_lane_load(lane);
+    if (lane->next && lane->load == load)
+        return;
+    room_remove(lane);
+    struct gw_lane **first = &shape->room[load];
+    lane->load = load;
+    if (*first) {
+        lane->next = *first;
+        lane->prev = (*first)->prev;
         lane->prev->next = lane->next->prev = lane;
     } else {
         lane->prev = lane->next = lane;
     }
-    shape->room = lane;
+    *first = lane;
+    shape->rooms |= UINT64_C(1) << load;
+}
+
+static void room_update_first(struct gw_lane *lane)
+{
+    room_update(lane);
+    if (!lane->next || lane->shape->room[lane->load] == lane)
+        return;
+    room_remove(lane);
+    room_update(lane);
 }
 
 /* A lane is in its shape's ring of queued ones where it has more attempts than debits. */
@@ -172,10 +205,18 @@ static void queued_update(struct gw_lane *lane)
     }
 }
 
+static void rings_update(struct gw_lane *lane)
+{
+    room_update(lane);
+    queued_update(lane);
+}
+
 void gw_sched_apply_room_turned(struct gw_sched *sched, const struct gw_fact_room_turned *fact)
 {
+    struct gw_lane *lane = fact->lane;
     (void)sched;
-    fact->shape->room = fact->shape->room->next;
+    if (lane->next && lane->shape->room[lane->load] == lane)
+        lane->shape->room[lane->load] = lane->next;
 }
 
 uint32_t gw_sched_lane_room(const struct gw_lane *lane, uint32_t window)
@@ -197,9 +238,9 @@ void gw_sched_lane_enter(struct gw_sched *sched, struct gw_lane *lane,
         debit(sched, lane);
     if (attempt->is_long)
         lane->longs++;
-    else if (!prefetched)
-        ring_push_first(lane);
-    queued_update(lane);
+    if (!attempt->is_long && !prefetched)
+        room_update_first(lane);
+    rings_update(lane);
 }
 
 void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
@@ -214,12 +255,9 @@ void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
     uint32_t shorts = lane->attempts - lane->longs, shared = lane->debits - lane->longs;
     if (shared > shorts || (attempt->is_long && shared > 1))
         credit(sched, lane);
-    if (lane->debits == lane->longs) {
-        ring_remove(lane);
-    } else {
-        ring_push_first(lane);
+    room_update_first(lane);
+    if (lane->debits > lane->longs)
         sched->freed = true;
-    }
     queued_update(lane);
 }
 
@@ -231,9 +269,7 @@ bool gw_sched_lane_lengthen(struct gw_sched *sched, struct gw_lane *lane)
     if (lane->debits == lane->longs)
         debit(sched, lane);
     lane->longs++;
-    if (lane->debits == lane->longs)
-        ring_remove(lane);
-    queued_update(lane);
+    rings_update(lane);
     return true;
 }
 
@@ -243,9 +279,7 @@ void gw_sched_lane_lend(struct gw_sched *sched, struct gw_lane *lane, bool is_lo
         if (lane->debits == lane->longs)
             debit(sched, lane);
         lane->longs++;
-        if (lane->debits == lane->longs)
-            ring_remove(lane);
-        queued_update(lane);
+        rings_update(lane);
     }
     lane->blocked++;
     lane->worker->blocked++;

@@ -155,7 +155,7 @@ struct gw_worker *gw_sched_most_free(struct gw_sched *sched, struct gw_shape *sh
     return most_free(sched, &choice);
 }
 
-/* A worker where a short task may queue: one that holds inputs, else the next in the ring. */
+/* A worker where a short task may queue: one that holds inputs, else one where few queue. */
 static struct gw_worker *lane_worker(struct gw_sched *sched, const struct choice *choice,
                                      struct gw_shape *shape, uint32_t window)
 {
@@ -168,11 +168,18 @@ static struct gw_worker *lane_worker(struct gw_sched *sched, const struct choice
     }
     if (best)
         return best;
-    for (int tries = 0; shape->room && tries < GW_LANES_TRIED_MAX; tries++) {
-        struct gw_lane *lane = shape->room;
-        if (lane_room(lane, choice, window) > 0)
-            return lane->worker;
-        GW_FACT(sched, room_turned, .shape = shape);
+    int tries = 0;
+    for (uint64_t rooms = shape->rooms; rooms; rooms &= rooms - 1) {
+        const struct gw_lane *first = shape->room[__builtin_ctzll(rooms)];
+        for (struct gw_lane *lane = shape->room[__builtin_ctzll(rooms)]; tries < GW_LANES_TRIED_MAX;
+             tries++) {
+            if (lane_room(lane, choice, window) > 0)
+                return lane->worker;
+            GW_FACT(sched, room_turned, .lane = lane);
+            lane = lane->next;
+            if (lane == first)
+                break;
+        }
     }
     return NULL;
 }
@@ -261,8 +268,8 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
     GW_FACT(sched, task_placed, .job = job, .index = row, .worker = worker, .shape = shape,
             .attempt = attempt, .prefetched = prefetched, .is_long = window == 1, .why = why,
             .near_bytes = near_bytes);
-    if (prefetched && shape->room && shape->room->worker == worker)
-        GW_FACT(sched, room_turned, .shape = shape);
+    if (prefetched)
+        GW_FACT(sched, room_turned, .lane = gw_sched_lane_get(worker, shape));
     gw_sched_send_assign(sched, slot);
     return true;
 }

@@ -72,7 +72,7 @@ struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shap
 
 void gw_sched_shape_free(struct gw_sched *sched, struct gw_shape *shape)
 {
-    assert(!shape->room);
+    assert(!shape->rooms);
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
         if (worker && shape->id < worker->lane_count) {

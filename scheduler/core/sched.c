@@ -78,7 +78,7 @@ void gw_sched_free(struct gw_sched *sched)
         gw_sched_remote_free(sched, (struct gw_remote *)(uintptr_t)value);
     for (size_t i = 0; i < sched->shapes.count; i++)
         if (sched->shapes.items[i]) {
-            sched->shapes.items[i]->room = NULL;
+            sched->shapes.items[i]->rooms = 0;
             gw_sched_shape_free(sched, sched->shapes.items[i]);
         }
     gw_sched_questions_deinit(sched);

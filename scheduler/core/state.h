@@ -40,6 +40,7 @@ enum {
     GW_JOB_IDS_BLOCK = 1000,        /* ids that one durable fact reserves */
     GW_SHAPES_IDLE_MAX = 256,
     GW_LANES_TRIED_MAX = 8,        /* before a shape counts as blocked */
+    GW_LANE_LOADS = 64,            /* see gw_sched_lane_load */
     GW_PARKED_MAX = 32,            /* queues of a shape that lack memory, before it is blocked */
     GW_UNAFFORDING_MAX = 64,       /* workers that lack memory for a task, before it waits */
     GW_HANDED_SUCCESSORS_MAX = 16, /* of one task, looked at */
@@ -368,7 +369,9 @@ struct gw_shape {
     bool blocked;                       /* nothing of it can be placed until something is freed */
     bool could; /* the cluster, if empty, could hold it; as of could_epoch */
     uint64_t could_epoch;
-    struct gw_lane *room;   /* ring of lanes that short tasks may queue in */
+    /* Lanes that short tasks may queue in: rings by their load, and which of them are not empty. */
+    struct gw_lane *room[GW_LANE_LOADS];
+    uint64_t rooms;
     struct gw_lane *queued; /* ring of lanes with more attempts than debits */
     uint32_t recalled;      /* attempts that were asked back and have not ended */
     /* With a need: the workers that could ever hold a rank, as of candidates_epoch; first those
@@ -400,8 +403,9 @@ struct gw_lane {
         blocked; /* of the longs: they wait for others, and the slots of their debits are lent */
     uint32_t may_run;  /* while its worker is lost: attempts that may have been running */
     uint32_t recalled; /* attempts that were asked back */
+    uint32_t load;     /* which ring of shape->room it is in */
     bool barren;       /* nothing of it was worth asking back; none has come or ended since */
-    struct gw_lane *prev, *next;               /* shape->room; NULL: not in it */
+    struct gw_lane *prev, *next;               /* shape->room[load]; NULL: not in it */
     struct gw_lane *queued_prev, *queued_next; /* shape->queued, likewise */
 };
 

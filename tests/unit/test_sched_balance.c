@@ -76,6 +76,33 @@ static void an_idle_worker_gets_half_of_what_queues(void **state)
     free_world(w);
 }
 
+/* Else it would go back to where it waited, and the idle one would get a single task of it. */
+static void all_that_is_given_back_goes_to_the_idle_worker(void **state)
+{
+    uint64_t attempts[TASKS], given_back[TASKS];
+    struct world *w = new_world();
+    (void)state;
+    assert_in_range(TASKS - queue_all(w, attempts, MS) - 1, 3, TASKS);
+    add_worker(w, 1, 1, "b");
+    const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
+    uint32_t count = kill->attempt.count;
+    for (uint32_t i = 0; i < count; i++)
+        given_back[i] = gw_col64_at(kill->attempt, i);
+    for (uint32_t i = 0; i < count; i++) {
+        say(w, WORKER,
+            (struct gw_message){.type = GW_MESSAGE_ended,
+                                .ended = {.attempt = given_back[i],
+                                          .rank = GW_RANK_NONE,
+                                          .outcome = GW_OUTCOME_KILLED,
+                                          .code = GW_ECANCELLED,
+                                          .text = "killed",
+                                          .stderr_tail = ""}});
+        assert_int_equal(must(w, WORKER + 1, GW_MESSAGE_assign)->assign.attempt.count, 1);
+        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    }
+    free_world(w);
+}
+
 static void what_is_soon_done_is_left_alone(void **state)
 {
     uint64_t attempts[TASKS];
@@ -113,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_idle_worker_gets_half_of_what_queues),
+        cmocka_unit_test(all_that_is_given_back_goes_to_the_idle_worker),
         cmocka_unit_test(what_is_soon_done_is_left_alone),
         cmocka_unit_test(windows_shrink_where_slots_are_many),
     };
