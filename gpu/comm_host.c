@@ -46,6 +46,8 @@ int gw_comm_host_begin(struct gw_comm_host *host, enum gw_comm_verb verb, struct
     host->deadline_ns = gw_segment_now_ns() + host->comm.timeout_ns;
     if (host->deadline_ns < host->comm.timeout_ns) /* wrapped: never */
         host->deadline_ns = INT64_MAX;
+    if (host->deadline_max_ns && host->deadline_ns > host->deadline_max_ns)
+        host->deadline_ns = host->deadline_max_ns;
     return gw_segment_broken(host->segment, error);
 }
 
@@ -54,11 +56,11 @@ static int host_break(struct gw_comm_host *host, int peer, int code, const char 
 {
     char text[GW_SEGMENT_TEXT_MAX];
     (void)snprintf(text, sizeof text, "%s: rank %d %s rank %d", gw_comm_verb_name(host->verb),
-                   host->comm.rank, what, peer);
+                   host->first_rank + host->comm.rank, what, host->first_rank + peer);
     const struct gw_segment_fault fault = {
         .code = code,
         .cause = code == GW_ETIMEDOUT ? GW_ETIMEDOUT : GW_ECLOSED,
-        .rank = peer,
+        .rank = host->first_rank + peer,
         .text = text,
     };
     gw_segment_break(host->segment, &fault);
@@ -172,9 +174,9 @@ int gw_comm_host_agree(struct gw_comm_host *host, struct gw_error *error)
     for (int i = 1; i < host->comm.size; i++) {
         const struct gw_segment_call *call = gw_comm_host_call(host, i);
         if (memcmp(first, call, offsetof(struct gw_segment_call, send_at)) != 0)
-            return gw_comm_host_mismatch(host, (const int[]){0, i},
-                                         (const struct gw_segment_call *const[]){first, call},
-                                         error);
+            return gw_comm_host_mismatch(
+                host, (const int[]){host->first_rank, host->first_rank + i},
+                (const struct gw_segment_call *const[]){first, call}, error);
     }
     return 0;
 }
@@ -221,6 +223,7 @@ static void op_reduce_stages(const struct op *op, size_t at, size_t count, void 
     gw_reduction_run(&(const struct gw_reduction){
         .dtype = op->args->dtype,
         .reduce = op->args->reduce,
+        .divisor = op->host->divisor,
         .sources = op->host->comm.size,
         .source = sources,
         .targets = 1,
@@ -259,6 +262,7 @@ static int all_reduce_direct(struct op *op, void *const *sends, void *const *rec
     gw_reduction_run(&(const struct gw_reduction){
         .dtype = op->args->dtype,
         .reduce = op->args->reduce,
+        .divisor = op->host->divisor,
         .sources = size,
         .source = (const void *const *)sends,
         .targets = size,
@@ -426,6 +430,7 @@ static int reduce_scatter(struct op *op)
         gw_reduction_run(&(const struct gw_reduction){
             .dtype = op->args->dtype,
             .reduce = op->args->reduce,
+            .divisor = op->host->divisor,
             .sources = (int)size,
             .source = (const void *const *)sends,
             .targets = 1,

@@ -21,6 +21,11 @@ struct gw_comm_host {
     uint32_t step;        /* the last one published */
     uint64_t spin_ns;     /* 0 where ranks outnumber processors */
     uint64_t deadline_ns; /* of the operation in progress */
+
+    /* Where the ranks of this segment are some of a larger communicator's (comm_ring.h): */
+    uint64_t deadline_max_ns; /* of the operation that this one is a part of; 0: of none */
+    int first_rank;           /* what texts call rank 0 */
+    int divisor;              /* of averages; 0: as many as reduce */
     enum gw_comm_verb verb;
 
     struct gw_comm_host_extent
@@ -48,7 +53,8 @@ const struct gw_segment_call *gw_comm_host_call(const struct gw_comm_host *host,
 int gw_comm_host_await(struct gw_comm_host *host, int peer, _Atomic uint32_t *word, uint32_t target,
                        struct gw_error *error);
 
-/* gw_comm_host_mismatch breaks the communicator: ranks a and b called different things. */
+/* gw_comm_host_mismatch breaks the communicator: two ranks, as texts call them, called different
+ * things. */
 int gw_comm_host_mismatch(struct gw_comm_host *host, const int ranks[2],
                           const struct gw_segment_call *const calls[2], struct gw_error *error);
 

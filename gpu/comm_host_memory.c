@@ -178,8 +178,8 @@ static int step_status(struct gw_comm_host *host, struct gw_segment_call *call, 
     int rc = gw_comm_host_step(host, call, error);
     for (int i = 0; i < host->comm.size && rc == 0; i++)
         if (gw_comm_host_call(host, i)->status < 0)
-            rc = gw_error_set(error, GW_ENOMEM, "rank %d has no %llu bytes of shared memory", i,
-                              (unsigned long long)call->count);
+            rc = gw_error_set(error, GW_ENOMEM, "rank %d has no %llu bytes of shared memory",
+                              host->first_rank + i, (unsigned long long)call->count);
     return rc;
 }
 

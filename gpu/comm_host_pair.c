@@ -72,9 +72,9 @@ int gw_comm_host_recv(struct gw_comm_host *host, const struct gw_comm_args *args
             return rc;
         const struct gw_segment_call *call = &channel->call[piece & 1];
         if (call->dtype != wanted.dtype || call->count != wanted.count)
-            return gw_comm_host_mismatch(host, (const int[]){from, self},
-                                         (const struct gw_segment_call *const[]){call, &wanted},
-                                         error);
+            return gw_comm_host_mismatch(
+                host, (const int[]){host->first_rank + from, host->first_rank + self},
+                (const struct gw_segment_call *const[]){call, &wanted}, error);
         const void *source = gw_comm_host_at(host, call->send_at, bytes);
         const size_t part = source ? bytes : min_size(bytes - at, GW_SEGMENT_MAIL_BYTES);
         if (part > 0)

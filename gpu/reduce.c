@@ -138,15 +138,23 @@ static char *target_of(const struct gw_reduction *r, int k, size_t at)
     return (char *)r->target[k] + (r->target_at + at) * gw_dtype_size(r->dtype);
 }
 
-/* At least two sources of a 16-bit type, through float. */
+static int divisor_of(const struct gw_reduction *r)
+{
+    return r->divisor ? r->divisor : r->sources;
+}
+
+/* A 16-bit type, through float. */
 static void block_run_half(const struct gw_reduction *r, size_t at, size_t count)
 {
     const struct kernel *kernel = &kernels[r->dtype][r->reduce];
-    const double scale = 1.0 / r->sources;
+    const double scale = 1.0 / divisor_of(r);
     float sum[BLOCK], wide[BLOCK];
     uint16_t result[BLOCK];
 
     widen(r->dtype, (const void *)source_of(r, 0, at), sum, count);
+    if (r->sources == 1)
+        for (size_t i = 0; i < count; i++)
+            sum[i] *= (float)scale;
     for (int k = 1; k < r->sources; k++) {
         widen(r->dtype, (const void *)source_of(r, k, at), wide, count);
         (k == 1 ? kernel->first : kernel->next)(sum, sum, wide, count, scale);
@@ -156,12 +164,32 @@ static void block_run_half(const struct gw_reduction *r, size_t at, size_t count
         memcpy(target_of(r, k, at), result, count * sizeof result[0]);
 }
 
+/* One source, scaled. */
+static void block_scale(const struct gw_reduction *r, size_t at, size_t count)
+{
+    const double scale = 1.0 / divisor_of(r);
+    union block block;
+    const void *source = source_of(r, 0, at);
+    if (r->dtype == GW_DTYPE_F32)
+        for (size_t i = 0; i < count; i++)
+            block.f32[i] = ((const float *)source)[i] * (float)scale;
+    else if (r->dtype == GW_DTYPE_F64)
+        for (size_t i = 0; i < count; i++)
+            block.f64[i] = ((const double *)source)[i] * scale;
+    else {
+        memcpy(&block, source, count * gw_dtype_size(r->dtype));
+        divide(r->dtype, &block, count, divisor_of(r));
+    }
+    for (int k = 0; k < r->targets; k++)
+        memcpy(target_of(r, k, at), &block, count * gw_dtype_size(r->dtype));
+}
+
 /* At least two sources of any other type. Two sources are folded straight into the first target:
  * element by element, a target that is a source too does no harm. */
 static void block_run(const struct gw_reduction *r, size_t at, size_t count)
 {
     const struct kernel *kernel = &kernels[r->dtype][r->reduce];
-    const double scale = 1.0 / r->sources;
+    const double scale = 1.0 / divisor_of(r);
     const bool straight = r->sources == 2 && !(r->reduce == GW_REDUCE_AVG && is_whole(r->dtype));
     union block block;
     void *result = straight ? (void *)target_of(r, 0, at) : &block;
@@ -170,7 +198,7 @@ static void block_run(const struct gw_reduction *r, size_t at, size_t count)
     for (int k = 2; k < r->sources; k++)
         kernel->next(&block, &block, source_of(r, k, at), count, scale);
     if (r->reduce == GW_REDUCE_AVG && is_whole(r->dtype))
-        divide(r->dtype, &block, count, r->sources);
+        divide(r->dtype, &block, count, divisor_of(r));
     for (int k = straight; k < r->targets; k++)
         memcpy(target_of(r, k, at), result, count * gw_dtype_size(r->dtype));
 }
@@ -178,7 +206,8 @@ static void block_run(const struct gw_reduction *r, size_t at, size_t count)
 void gw_reduction_run(const struct gw_reduction *r)
 {
     assert(r->sources >= 1 && r->targets >= 1);
-    if (r->sources == 1) { /* one rank's mean, sum or extreme is what it is */
+    const bool scales = r->reduce == GW_REDUCE_AVG && divisor_of(r) != 1;
+    if (r->sources == 1 && !scales) { /* one rank's sum or extreme is what it is */
         for (int k = 0; k < r->targets; k++)
             memmove(target_of(r, k, 0), source_of(r, 0, 0), r->count * gw_dtype_size(r->dtype));
         return;
@@ -188,6 +217,8 @@ void gw_reduction_run(const struct gw_reduction *r)
         size_t count = r->count - at < BLOCK ? r->count - at : BLOCK;
         if (is_half(r->dtype))
             block_run_half(r, at, count);
+        else if (r->sources == 1)
+            block_scale(r, at, count);
         else
             block_run(r, at, count);
     }

@@ -7,7 +7,8 @@
 struct gw_reduction {
     enum gw_dtype dtype;
     enum gw_reduce reduce;
-    int sources;               /* at least 1; also the divisor of GW_REDUCE_AVG */
+    int sources;               /* at least 1 */
+    int divisor;               /* of GW_REDUCE_AVG; 0: sources */
     const void *const *source; /* [sources], each [count] from `at` on */
     int targets;               /* at least 1 */
     void *const *target;       /* [targets], each [count] from `target_at` on */

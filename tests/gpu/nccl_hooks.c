@@ -68,4 +68,5 @@ const struct comm_backend_hooks comm_nccl_hooks = {
     .destroy = nccl_destroy,
     .copy = nccl_copy,
     .ranks_max = 3,
+    .on_device = true,
 };

@@ -25,9 +25,15 @@ struct comm_backend_hooks {
     int ranks_max;    /* how many ranks the suite may make */
     bool has_threads; /* ranks may be threads of one process */
     bool is_host;     /* keeps what comm.h promises for the host backend only */
+    bool on_device;   /* memory of gw_comm_alloc is a device's */
+    bool has_hosts;   /* some ranks know of others by connections only */
 };
 
 extern const struct comm_backend_hooks comm_host_hooks;
+
+/* comm_ring_world.c: the host backend across two hosts, or by TLS across three where ranks are odd.
+ */
+extern const struct comm_backend_hooks comm_ring_hooks;
 
 struct world;
 

@@ -185,6 +185,34 @@ struct gw_comm_host_options {
 GW_API int gw_comm_open_host(const struct gw_comm_host_options *options, struct gw_comm **comm,
                              struct gw_error *error);
 
+/* The host backend across hosts: the ranks of each host share a segment of their own, made for
+ * them alone, and the first rank of every host is connected to that of the next one, in a ring.
+ * Also "host" by its name. What differs from one host: a reduction runs over the ranks of each host
+ * first, then over hosts in an order of its own for every part of the buffer, so its bits depend on
+ * how many ranks each host has, but are the same on every rank and in every run; 16-bit types are
+ * rounded once a host. A cause of failure reaches the other hosts within a few hundredths of a
+ * second; a host that vanishes without a word is noticed after about ten seconds. */
+
+struct gw_comm_hosts_options {
+    int fd;               /* of this host's segment, for local_ranks; borrowed */
+    int rank, ranks;      /* in the whole communicator */
+    int first_rank;       /* the lowest rank of this host */
+    int local_ranks;      /* which has these many, first_rank to first_rank + local_ranks - 1 */
+    uint64_t attempt;     /* the same on all ranks; who comes with another one is refused */
+    const char *endpoint; /* where rank 0 is reached: "HOST:PORT", numeric */
+    int listener;         /* rank 0: a socket that listens there; borrowed. Others: not read */
+    const uint8_t *key;   /* 32 bytes, the same on all ranks: all connections are TLS 1.3 by it;
+                             NULL: plain TCP, and whoever can connect is believed */
+    uint64_t timeout_ns;  /* also for joining; 0: GW_COMM_TIMEOUT_DEFAULT_NS */
+};
+
+/* gw_comm_open_hosts joins as one rank and gives back a communicator for gw_comm_close. Collective:
+ * it returns when all ranks have joined. GW_EEXIST: another one has this rank's number; GW_EPERM:
+ * refused (another key or attempt); GW_ETIMEDOUT names a rank that did not come; else as
+ * gw_comm_open_host and as any operation. A connection that is refused disturbs nobody else. */
+GW_API int gw_comm_open_hosts(const struct gw_comm_hosts_options *options, struct gw_comm **comm,
+                              struct gw_error *error);
+
 /* The NCCL backend: ranks are processes of one machine with a GPU each, and a segment through which
  * they meet; NCCL moves the data. Buffers lie in device memory; others are copied through it, and
  * refused together with a stream. gw_comm_alloc gives device memory. What it promises less than the

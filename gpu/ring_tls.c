@@ -1,0 +1,81 @@
+/* The way to graph/wire/tls.c. What was opened once stays open. */
+#include "gpu/ring_tls.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The gangway binary and tests have them; libgangway has not. */
+#pragma weak gw_tls_connect
+#pragma weak gw_tls_accept
+
+#define MODULE "libgangway-tls.so"
+
+typedef int connect_function(int fd, const struct gw_tls_key *key, struct gw_transport **transport,
+                             struct gw_error *error);
+typedef int accept_function(int fd, gw_ring_tls_find *find, void *arg,
+                            struct gw_transport **transport, struct gw_error *error);
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static connect_function *connect_by;
+static accept_function *accept_by;
+static struct gw_error reason;
+
+static void *module_open(void)
+{
+    Dl_info info;
+    char path[PATH_MAX];
+    const char *slash = NULL;
+    if (dladdr((const void *)(uintptr_t)gw_ring_tls_connect, &info) && info.dli_fname)
+        slash = strrchr(info.dli_fname, '/');
+    void *module = NULL;
+    if (slash && snprintf(path, sizeof path, "%.*s/" MODULE, (int)(slash - info.dli_fname),
+                          info.dli_fname) < (int)sizeof path)
+        module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return module ? module : dlopen(MODULE, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void find_functions(void)
+{
+    connect_by = gw_tls_connect;
+    accept_by = gw_tls_accept;
+    if (connect_by && accept_by)
+        return;
+    void *module = module_open();
+    void *connects = module ? dlsym(module, "gangway_tls_connect") : NULL;
+    void *accepts = module ? dlsym(module, "gangway_tls_accept") : NULL;
+    if (!connects || !accepts)
+        (void)gw_error_set(&reason, GW_ENOTSUP,
+                           "ranks on several hosts need " MODULE ", which lies beside libgangway: "
+                           "%s",
+                           dlerror());
+    memcpy(&connect_by, &connects, sizeof connect_by);
+    memcpy(&accept_by, &accepts, sizeof accept_by);
+}
+
+/* GW_ENOTSUP with the reason; takes the socket then. */
+static int functions_are_there(int fd, struct gw_error *error)
+{
+    (void)pthread_once(&once, find_functions);
+    if (connect_by && accept_by)
+        return 0;
+    (void)close(fd);
+    return gw_error_set(error, reason.code, "%s", reason.text);
+}
+
+int gw_ring_tls_connect(int fd, const struct gw_tls_key *key, struct gw_transport **transport,
+                        struct gw_error *error)
+{
+    int rc = functions_are_there(fd, error);
+    return rc < 0 ? rc : connect_by(fd, key, transport, error);
+}
+
+int gw_ring_tls_accept(int fd, gw_ring_tls_find *find, void *arg, struct gw_transport **transport,
+                       struct gw_error *error)
+{
+    int rc = functions_are_there(fd, error);
+    return rc < 0 ? rc : accept_by(fd, find, arg, transport, error);
+}

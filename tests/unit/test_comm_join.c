@@ -1,0 +1,235 @@
+/* Who may join a communicator of several hosts, and who is refused. Each rank is a thread, and a
+ * host of its own where a test does not say otherwise. */
+#include "graph/wire/endpoint.h"
+#include "graph/wire/tls.h"
+
+#include <gangway/comm.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SEATS_MAX = 4, LONG_S = 60 };
+
+struct seat {
+    int number;
+    int end; /* a pipe: its number goes there when it is through */
+    struct gw_comm_hosts_options options;
+    pthread_t thread;
+    int rc;
+    struct gw_error error;
+    float sum; /* of an all-reduce of rank + 1, where it could join */
+};
+
+struct hall {
+    int listener;
+    int ends[2];
+    char endpoint[GW_ENDPOINT_TEXT_MAX];
+    uint8_t key[GW_TLS_SECRET_BYTES];
+    struct seat seats[SEATS_MAX];
+};
+
+static void seat_run(struct seat *seat)
+{
+    struct gw_comm *comm;
+    seat->rc = gw_comm_open_hosts(&seat->options, &comm, &seat->error);
+    if (seat->rc < 0)
+        return;
+    seat->sum = (float)seat->options.rank + 1;
+    seat->rc = gw_comm_all_reduce(
+        comm, GW_COMM_ARGS(.recv = &seat->sum, .count = 1, .dtype = GW_DTYPE_F32), &seat->error);
+    gw_comm_close(comm);
+}
+
+static void *seat_main(void *arg)
+{
+    struct seat *seat = arg;
+    seat_run(seat);
+    assert_int_equal(write(seat->end, &seat->number, sizeof seat->number), sizeof seat->number);
+    return NULL;
+}
+
+static void hall_init(struct hall *hall, int ranks)
+{
+    *hall = (struct hall){0};
+    assert_int_equal(gw_endpoint_listen("127.0.0.1:0", &hall->listener, hall->endpoint, NULL), 0);
+    assert_int_equal(gw_tls_secret_random(hall->key), 0);
+    assert_int_equal(pipe(hall->ends), 0);
+    for (int i = 0; i < SEATS_MAX; i++) {
+        int fd;
+        hall->seats[i].number = i;
+        hall->seats[i].end = hall->ends[1];
+        assert_int_equal(gw_comm_segment_create(1, &fd, NULL), 0);
+        hall->seats[i].options = (struct gw_comm_hosts_options){
+            .fd = fd,
+            .rank = i < ranks ? i : ranks - 1,
+            .ranks = ranks,
+            .first_rank = i < ranks ? i : ranks - 1,
+            .local_ranks = 1,
+            .attempt = 40,
+            .endpoint = hall->endpoint,
+            .listener = hall->listener,
+            .key = hall->key,
+            .timeout_ns = LONG_S * 1000000000ULL,
+        };
+    }
+}
+
+static void hall_deinit(struct hall *hall)
+{
+    for (int i = 0; i < SEATS_MAX; i++)
+        close(hall->seats[i].options.fd);
+    close(hall->listener);
+    close(hall->ends[0]);
+    close(hall->ends[1]);
+}
+
+static void sit(struct hall *hall, int seat)
+{
+    assert_int_equal(pthread_create(&hall->seats[seat].thread, NULL, seat_main, &hall->seats[seat]),
+                     0);
+}
+
+static void stand(struct hall *hall, int seat, int rc)
+{
+    assert_int_equal(pthread_join(hall->seats[seat].thread, NULL), 0);
+    if (hall->seats[seat].rc != rc)
+        (void)fprintf(stderr, "seat %d: %s\n", seat, hall->seats[seat].error.text);
+    assert_int_equal(hall->seats[seat].rc, rc);
+}
+
+/* Ranks 0 and 1 join and agree, whoever else is there. */
+static void pair_is_well(struct hall *hall)
+{
+    sit(hall, 1);
+    stand(hall, 0, 0);
+    stand(hall, 1, 0);
+    assert_true(hall->seats[0].sum == 3 && hall->seats[1].sum == 3);
+}
+
+static void test_other_key(void **state)
+{
+    struct hall hall;
+    uint8_t other[GW_TLS_SECRET_BYTES] = {1, 2, 3};
+    hall_init(&hall, 2);
+    hall.seats[2].options.key = other;
+    sit(&hall, 0);
+    sit(&hall, 2);
+    stand(&hall, 2, GW_EPERM);
+    pair_is_well(&hall);
+    hall_deinit(&hall);
+}
+
+/* By its key's name where there are keys, by its hello where there are none. */
+static void test_old_attempt(void **state)
+{
+    for (int keyed = 0; keyed < 2; keyed++) {
+        struct hall hall;
+        hall_init(&hall, 2);
+        for (int i = 0; i < 3 && !keyed; i++)
+            hall.seats[i].options.key = NULL;
+        hall.seats[2].options.attempt = 39;
+        sit(&hall, 0);
+        sit(&hall, 2);
+        stand(&hall, 2, GW_EPERM);
+        assert_non_null(strstr(hall.seats[2].error.text, "refused"));
+        pair_is_well(&hall);
+        hall_deinit(&hall);
+    }
+}
+
+/* The first one counts, the second is told; neither the first nor rank 0 notice. */
+static void test_two_of_one_number(void **state)
+{
+    struct hall hall;
+    hall_init(&hall, 3);
+    sit(&hall, 0);
+    sit(&hall, 2);
+    sit(&hall, 3); /* rank 2 too */
+    int refused;   /* the other one waits for rank 1 */
+    assert_int_equal(read(hall.ends[0], &refused, sizeof refused), sizeof refused);
+    stand(&hall, refused, GW_EEXIST);
+    assert_non_null(strstr(hall.seats[refused].error.text, "rank 0 has others"));
+    sit(&hall, 1);
+    for (int i = 0; i < SEATS_MAX; i++)
+        if (i != refused) {
+            stand(&hall, i, 0);
+            assert_true(hall.seats[i].sum == 6);
+        }
+    hall_deinit(&hall);
+}
+
+/* One who says nothing, and one who says something else, hold up nobody. */
+static void test_strangers(void **state)
+{
+    for (int keyed = 0; keyed < 2; keyed++) {
+        struct hall hall;
+        int silent, loud;
+        hall_init(&hall, 2);
+        for (int i = 0; i < 2 && !keyed; i++)
+            hall.seats[i].options.key = NULL;
+        assert_int_equal(gw_endpoint_connect(hall.endpoint, &silent, NULL), 0);
+        assert_int_equal(gw_endpoint_connect(hall.endpoint, &loud, NULL), 0);
+        char junk[300];
+        memset(junk, 'G', sizeof junk);
+        (void)send(loud, junk, sizeof junk, MSG_NOSIGNAL);
+        sit(&hall, 0);
+        pair_is_well(&hall);
+        close(silent);
+        close(loud);
+        hall_deinit(&hall);
+    }
+}
+
+static void test_missing_rank(void **state)
+{
+    struct hall hall;
+    hall_init(&hall, 3);
+    hall.seats[0].options.timeout_ns = 200000000;
+    sit(&hall, 0);
+    sit(&hall, 1);
+    stand(&hall, 0, GW_ETIMEDOUT);
+    assert_non_null(strstr(hall.seats[0].error.text, "waited 0.200 s for rank"));
+    stand(&hall, 1, GW_ECLOSED); /* rank 0 gave up */
+    hall_deinit(&hall);
+}
+
+static void test_wrong_options(void **state)
+{
+    struct hall hall;
+    struct gw_comm *comm;
+    struct gw_error error;
+    hall_init(&hall, 2);
+    struct gw_comm_hosts_options options = hall.seats[1].options;
+    options.rank = 0; /* of another host */
+    assert_int_equal(gw_comm_open_hosts(&options, &comm, &error), GW_EINVAL);
+    options = hall.seats[1].options;
+    options.local_ranks = 2; /* one more than there are */
+    assert_int_equal(gw_comm_open_hosts(&options, &comm, &error), GW_EINVAL);
+    options = hall.seats[1].options;
+    options.endpoint = "/tmp/socket";
+    assert_int_equal(gw_comm_open_hosts(&options, &comm, &error), GW_EINVAL);
+    options.endpoint = NULL;
+    assert_int_equal(gw_comm_open_hosts(&options, &comm, &error), GW_EINVAL);
+    options = hall.seats[1].options;
+    options.ranks = 3; /* the segment is for one rank: two were never made */
+    options.local_ranks = 2;
+    assert_int_equal(gw_comm_open_hosts(&options, &comm, &error), GW_EMISMATCH);
+    hall_deinit(&hall);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_other_key),         cmocka_unit_test(test_old_attempt),
+        cmocka_unit_test(test_two_of_one_number), cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_missing_rank),      cmocka_unit_test(test_wrong_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
