@@ -24,6 +24,10 @@ static const char *const of_this_process[] = {
     "GANGWAY_TASK=",
     "GANGWAY_ATTEMPT=",
     "GANGWAY_TRY=",
+    "GANGWAY_RESTART_COUNT=",
+    "TORCHELASTIC_RESTART_COUNT=",
+    "TORCHELASTIC_MAX_RESTARTS=",
+    "GANGWAY_CHECKPOINT_DIR=",
     "GANGWAY_RUNNER_FD=",
     NULL,
 };

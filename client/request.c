@@ -51,6 +51,21 @@ int gw_job_cancel(struct gw_client *client, uint64_t job, bool hard, struct gw_e
     return rc;
 }
 
+static int ask(struct gw_client *client, uint64_t job, uint32_t verb, struct gw_error *error)
+{
+    struct gw_call call;
+    struct gw_message message = {.type = GW_MESSAGE_gang_ask,
+                                 .gang_ask = {.job = job, .verb = verb}};
+    int rc = gw_call_make(&call, client, &message, &message.gang_ask.request, UINT64_MAX, error);
+    gw_call_close(&call, client);
+    return rc;
+}
+
+int gw_job_restart(struct gw_client *client, uint64_t job, struct gw_error *error)
+{
+    return ask(client, job, GW_ASK_RESTART, error);
+}
+
 /* body: [code, exit_code, text]. */
 int gw_call_read_end(const struct gw_call *call, int *exit_code, struct gw_error *error)
 {

@@ -129,6 +129,15 @@ static int ship(struct gw_client *client, const struct gw_graph_spec *spec,
     return gw_shipment_send(client, spec->options.files, hash, error);
 }
 
+/* How often it may be tried again, and after what. */
+static void set_budgets(struct gw_msg_spec *spec, const struct gw_task_options *options)
+{
+    spec->retries = options->retries;
+    spec->backoff_ns = options->backoff_ns;
+    spec->losses_max = options->losses_max;
+    spec->preemptions_max = options->preemptions_max;
+}
+
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                        const struct gw_graph_spec *spec, struct gw_error *error)
 {
@@ -169,7 +178,6 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .gpu_mode = any_gpu ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,
                      .memory_bytes = options->memory_bytes,
                      .priority = options->priority,
-                     .retries = options->retries,
                      .wall_ns = options->wall_ns,
                      .grace_ns = options->grace_ns ? options->grace_ns : 10 * GW_NS_PER_S,
                      .fail_grace_ns =
@@ -178,7 +186,6 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                                                                    : OUTPUT_BYTES_DEFAULT,
                      .gpu_memory_bytes = options->gpu_memory_bytes,
                      .progress_ns = options->progress_ns,
-                     .backoff_ns = options->backoff_ns,
                      .resources = options->resources ? options->resources : "",
                      .workers = options->workers ? options->workers : "",
                      .workers_prefer = options->workers_prefer,
@@ -189,6 +196,7 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .gpu_share = (uint32_t)(options->gpu_share * 1000 + 0.5),
                      .gpu_isolate = options->isolate_gpus},
         };
+        set_budgets(&message.spec, options);
         if (ships)
             message.spec.files = (struct gw_bin){files, GW_HASH_BYTES};
         if (function)

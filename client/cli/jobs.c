@@ -13,6 +13,7 @@ int gw_cli_jobs(int argc, char **argv)
         {"done", "DONE", GW_CELL_NUMBER},
         {"failed", "FAILED", GW_CELL_NUMBER},
         {"ranks", "RANKS", GW_CELL_MINOR_NUMBER},
+        {"tries", "TRIES", GW_CELL_MINOR_NUMBER},
         {"progress.shown", "PROGRESS", GW_CELL_MINOR_TEXT},
         {"submitted_ns", "AGE", GW_CELL_SINCE},
         {"session", "CLIENT", GW_CELL_MINOR_TEXT},

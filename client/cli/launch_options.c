@@ -12,13 +12,41 @@
 
 extern char **environ;
 
-enum { TABLE_ROWS_MAX = 41 };
+enum { TABLE_ROWS_MAX = 50, MORE_ROWS_MAX = 12 };
 
 /* The table, with help that says whose the resources are; texts: where those parts of it lie. */
 struct table {
     struct gw_option rows[TABLE_ROWS_MAX + 1];
     char gpus[40], memory[48], slots[64], resources[100];
 };
+
+/* What only one of the two has, and the end of the table. */
+static void add_rows(struct gw_launch_options *launch, struct gw_option *rows)
+{
+    struct gw_task_options *task = &launch->task;
+    const struct gw_option gangs[] = {
+        {"retries", 0, GW_OPTION_U32, &task->retries, "N", "the same as --max-restarts"},
+        {"max-preemptions", 0, GW_OPTION_U32, &task->preemptions_max, "N",
+         "start again after `gangway restart`\n(default: 100)"},
+    };
+    const struct gw_option many[] = {
+        {"array", 'a', GW_OPTION_TEXT, &launch->array, "FIRST-LAST",
+         "run it once a number, with {index} in its\nwords as the number, and "
+         "GANGWAY_ARRAY_INDEX;\n0-99:3 every third, 0-99%8 eight at a time"},
+        {"each-line", 0, GW_OPTION_TEXT, &launch->each_line, "FILE",
+         "run it once a line of a file (-: standard\ninput), with {line} and {index} in its\n"
+         "words, and GANGWAY_LINE"},
+        {"from-json", 0, GW_OPTION_TEXT, &launch->from_json, "FILE",
+         "run a list of [{\"argv\": [...], \"name\",\n\"after\", \"env\", \"cwd\", "
+         "\"options\"}, ...]\nfrom a file (-: standard input)"},
+    };
+    static_assert(sizeof many <= MORE_ROWS_MAX * sizeof *rows &&
+                      sizeof gangs <= MORE_ROWS_MAX * sizeof *rows,
+                  "MORE_ROWS_MAX");
+    size_t bytes = launch->gang ? sizeof gangs : sizeof many;
+    memcpy(rows, launch->gang ? gangs : many, bytes);
+    rows[bytes / sizeof *rows] = (struct gw_option){0};
+}
 
 static void make_table(struct gw_launch_options *launch, struct table *table)
 {
@@ -50,9 +78,12 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
          "from SIGTERM to SIGKILL (default: 10s)"},
         {"fail-grace", 0, GW_OPTION_DURATION, &task->fail_grace_ns, "TIME",
          "the same when another rank failed\n(default: 200ms)"},
-        {"retries", 0, GW_OPTION_U32, &task->retries, "N", "run again when it fails"},
+        {launch->gang ? "max-restarts" : "retries", 0, GW_OPTION_U32, &task->retries, "N",
+         launch->gang ? "start again, all ranks, when one fails" : "run again when it fails"},
         {"backoff", 0, GW_OPTION_DURATION, &task->backoff_ns, "TIME",
          "before the second attempt; doubled before\neach further one, up to 5m"},
+        {"max-lost", 0, GW_OPTION_U32, &task->losses_max, "N",
+         "run again when its worker is lost\n(default: 9)"},
         {"priority", 'p', GW_OPTION_I32, &task->priority, "P", "higher ones first"},
         {launch->gang ? "slots-per-rank" : "slots", 0, GW_OPTION_U32, &task->slots, "N",
          table->slots},
@@ -75,23 +106,10 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
          "print JSON: a line for each line of output,\nthen one with the end"},
         {0},
     };
-    const struct gw_option many[] = {
-        {"array", 'a', GW_OPTION_TEXT, &launch->array, "FIRST-LAST",
-         "run it once a number, with {index} in its\nwords as the number, and "
-         "GANGWAY_ARRAY_INDEX;\n0-99:3 every third, 0-99%8 eight at a time"},
-        {"each-line", 0, GW_OPTION_TEXT, &launch->each_line, "FILE",
-         "run it once a line of a file (-: standard\ninput), with {line} and {index} in its\n"
-         "words, and GANGWAY_LINE"},
-        {"from-json", 0, GW_OPTION_TEXT, &launch->from_json, "FILE",
-         "run a list of [{\"argv\": [...], \"name\",\n\"after\", \"env\", \"cwd\", "
-         "\"options\"}, ...]\nfrom a file (-: standard input)"},
-    };
-    enum { ROWS = sizeof rows / sizeof *rows - 1, MANY = sizeof many / sizeof *many };
-    static_assert(ROWS + MANY <= TABLE_ROWS_MAX, "TABLE_ROWS_MAX");
+    enum { ROWS = sizeof rows / sizeof *rows - 1 };
+    static_assert(ROWS + MORE_ROWS_MAX <= TABLE_ROWS_MAX, "TABLE_ROWS_MAX");
     memcpy(table->rows, rows, ROWS * sizeof *rows);
-    if (!launch->gang)
-        memcpy(table->rows + ROWS, many, sizeof many);
-    table->rows[ROWS + (launch->gang ? 0 : MANY)] = (struct gw_option){0};
+    add_rows(launch, table->rows + ROWS);
 }
 
 /* "a,b,c", to be freed; NULL, and a text was printed, when out of memory. */

@@ -19,6 +19,7 @@ const struct gw_cli_command gw_cli_commands[] = {
     {"logs", "print a job's output", gw_cli_logs},
     {"wait", "wait for jobs to end", gw_cli_wait},
     {"cancel", "end jobs", gw_cli_cancel},
+    {"restart", "have gangs start again from their checkpoints", gw_cli_restart},
     {"explain", "why a job waits, or what it does", gw_cli_explain},
     {"story", "what became of a task, fact by fact", gw_cli_story},
     {"graph", "a job's graph, for a terminal or for Graphviz", gw_cli_graph},

@@ -48,7 +48,8 @@ enum gw_range_flag {
     X(GW_OUTCOME_CANNOT_START, 6, "cannot start") /* final: no charge, no retry */                 \
     X(GW_OUTCOME_LOST_INPUT, 7, "input lost")     /* no charge: recompute, run again */            \
     X(GW_OUTCOME_LOST, 8, "lost with its worker") /* loss budget; said by the scheduler itself */  \
-    X(GW_OUTCOME_GPU, 9, "lost its GPU")          /* no charge: run again elsewhere */
+    X(GW_OUTCOME_GPU, 9, "lost its GPU")          /* no charge: run again elsewhere */             \
+    X(GW_OUTCOME_PREEMPTED, 10, "preempted")      /* preemption budget; said as LOST is */
 
 #define GW_OUTCOME_ENUM(name, number, text) name = number,
 enum gw_outcome { GW_OUTCOMES(GW_OUTCOME_ENUM) };
@@ -62,6 +63,12 @@ enum gw_kill_reason {
     GW_KILL_STALE = 5,     /* an attempt that the scheduler does not know */
     GW_KILL_TAKE_BACK = 6, /* only if no process was given it yet: it can run sooner elsewhere */
     GW_KILL_RELEASE = 7,   /* an actor that nobody holds: it lets go of its state first */
+    GW_KILL_PREEMPT = 8,   /* a gang that is to go on later: its ranks may save what they have */
+};
+
+/* What a user asks of the gangs of a job that run. */
+enum gw_gang_verb {
+    GW_ASK_RESTART = 1, /* ended gently, charged as a preemption, and placed again */
 };
 
 /* What tasks and clients coordinate by. A lock is a semaphore of one lease that comes and goes with

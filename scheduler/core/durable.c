@@ -4,6 +4,7 @@
  */
 #include "scheduler/core/durable.h"
 
+#include "scheduler/core/checkpoint.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
@@ -47,7 +48,8 @@ static void put_STR(struct gw_buffer *out, const char *x)
 
 static void put_CHARGES(struct gw_buffer *out, struct gw_charges x)
 {
-    uint8_t bytes[6] = {x.tries & 0xff, x.tries >> 8, x.retries, x.crashes, x.losses, x.uncharged};
+    uint8_t bytes[7] = {x.tries & 0xff, x.tries >> 8, x.retries,    x.crashes,
+                        x.losses,       x.uncharged,  x.preemptions};
     put(out, bytes, sizeof bytes);
 }
 
@@ -158,10 +160,14 @@ static void get_STR(struct reader *in, const char **x)
 
 static void get_CHARGES(struct reader *in, struct gw_charges *x)
 {
-    uint8_t bytes[6];
+    uint8_t bytes[7];
     get(in, bytes, sizeof bytes);
-    *x = (struct gw_charges){(uint16_t)(bytes[0] | bytes[1] << 8), bytes[2], bytes[3], bytes[4],
-                             bytes[5]};
+    *x = (struct gw_charges){.tries = (uint16_t)(bytes[0] | bytes[1] << 8),
+                             .retries = bytes[2],
+                             .crashes = bytes[3],
+                             .losses = bytes[4],
+                             .uncharged = bytes[5],
+                             .preemptions = bytes[6]};
 }
 
 static void get_RESULTS(struct reader *in, struct gw_results *x)
@@ -261,6 +267,9 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
     charges.tries = 0; /* attempts that are under way are soft */
     put_CHARGES(out, charges);
     put_U32(out, tasks->flags[row] & (GW_TASK_TARGET | GW_TASK_HELD));
+    const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, row);
+    put_U64(out, saved ? saved->attempt : 0);
+    put_U64(out, saved ? (uint64_t)saved->step : 0);
     const struct gw_failure *failure = gw_sched_failure_of(job, row);
     if (failure) {
         put_I32(out, failure->code);

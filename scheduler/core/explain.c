@@ -3,7 +3,9 @@
 
 #include "scheduler/core/actor.h"
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/checkpoint.h"
 #include "scheduler/core/chunk.h"
+#include "scheduler/core/cooling.h"
 #include "scheduler/core/delay.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gate.h"
@@ -142,6 +144,22 @@ static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uin
     return true;
 }
 
+/* Which workers take no ranks at the moment, three at most. */
+static void say_cooling(const struct gw_sched *sched, struct text *text)
+{
+    uint32_t said = 0;
+    for (size_t i = 0; i < sched->workers.count && said < 3; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        uint64_t left_ns = worker && worker->state == GW_WORKER_READY
+                               ? gw_sched_cooling_left_ns(sched, worker)
+                               : 0;
+        if (left_ns)
+            say(text, "%s %s, for %.1f s more",
+                said++ ? "," : "; a gang failed because of these workers, which take no ranks:",
+                worker->remote->name, (double)left_ns / 1e9);
+    }
+}
+
 static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           struct text *text)
 {
@@ -187,6 +205,8 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     if (gpus)
         say(text, ", %u of %u GPUs", sched->gpus_free, sched->gpus);
     say_room(sched, shape, text);
+    if (shape->ranks > 0)
+        say_cooling(sched, text);
     say_who_holds(sched, text);
 }
 
@@ -239,6 +259,14 @@ static void explain_waiting(const struct gw_sched *sched, struct gw_job *job, ui
     }
 }
 
+static void explain_gang(const struct gw_gang_try *gang, uint32_t tries, struct text *text)
+{
+    say(text, "its gang of %u is %s, attempt %u: %u ranks have started, %u have not ended",
+        gang->count, gw_sm_name(&gw_sched_gang_sm, gang->state), tries, gang->ready, gang->live);
+    if (gang->state == GW_GANG_ENDING && gang->cause.text && *gang->cause.text)
+        say(text, "; it ends because of this: %s", gang->cause.text);
+}
+
 static void explain_placed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                            struct text *text)
 {
@@ -246,8 +274,7 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     if (job->tasks.state[row] == GW_TASK_CANCELLING)
         say(text, "it is being ended at its worker; ");
     if (gang)
-        say(text, "its gang of %u is %s: %u ranks have started, %u have not ended", gang->count,
-            gw_sm_name(&gw_sched_gang_sm, gang->state), gang->ready, gang->live);
+        explain_gang(gang, job->tasks.charges[row].tries, text);
     else
         say(text, "it is at worker %u, attempt %u", job->tasks.worker[row],
             job->tasks.charges[row].tries);
@@ -255,6 +282,9 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     if (slot != GW_NONE && sched->attempts.items[slot].blocked)
         say(text,
             "; it waits inside for others (gw_task_client), and its slots are lent meanwhile");
+    if (gang && gw_sched_checkpoint_of(job, row))
+        say(text, "; its last checkpoint is of step %lld",
+            (long long)gw_sched_checkpoint_of(job, row)->step);
     if (job->tasks.state[row] == GW_TASK_HANDED)
         say(text, ", behind %u task%s that it waits for", job->tasks.waiting[row],
             job->tasks.waiting[row] == 1 ? "" : "s");

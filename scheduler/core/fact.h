@@ -32,6 +32,7 @@ struct gw_charges {
     uint8_t crashes;   /* ends of a runner under it */
     uint8_t losses;    /* workers lost under it */
     uint8_t uncharged; /* ends that nobody is charged for; bounded all the same */
+    uint8_t preemptions;
 };
 
 /* A rank's value: bytes, and the value itself where it is small, or who has it. */

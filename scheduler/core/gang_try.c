@@ -8,6 +8,8 @@
 #include "scheduler/core/gang_try.h"
 
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/checkpoint.h"
+#include "scheduler/core/cooling.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
@@ -50,6 +52,7 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
                       const struct gw_seat *seats)
 {
     uint32_t groups = 0, group = 0;
+    const struct gw_checkpointed *saved = gw_sched_checkpoint_of(gang->job, gang->index);
     for (uint32_t i = 0; i < gang->count; i++)
         groups += i == 0 || seats[i].worker != seats[i - 1].worker;
     for (uint32_t first = 0, end; first < gang->count; first = end, group++) {
@@ -63,6 +66,7 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
         message->local = end - first;
         message->group_rank = group;
         message->groups = groups;
+        message->checkpoint = saved && !GW_PLANTED(193) ? saved->attempt : 0;
     }
 }
 
@@ -126,7 +130,12 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
 
 static struct gw_gang_try *gang_find(const struct gw_sched *sched, uint64_t id)
 {
-    uint64_t value;
+    uint64_t value, other;
+    size_t at = 0;
+    if (GW_PLANTED(192))
+        while (gw_map_next(&sched->gangs, &at, &other, &value))
+            if (gw_sched_attempt_place(other) == gw_sched_attempt_place(id))
+                return (struct gw_gang_try *)(uintptr_t)value;
     return gw_map_get(&sched->gangs, id, &value) ? (struct gw_gang_try *)(uintptr_t)value : NULL;
 }
 
@@ -294,6 +303,16 @@ static void release_results(struct gw_sched *sched, const struct gw_gang_try *ga
     }
 }
 
+/* All ranks ended well: their workers are as good as any. */
+static void warm_workers(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const struct gw_worker *worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
+        if (worker && worker->state == GW_WORKER_READY)
+            gw_sched_cooling_end(sched, worker);
+    }
+}
+
 /* The last rank has ended: the gang has all its results, or its first cause decides. */
 static void gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
 {
@@ -328,6 +347,7 @@ static void gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
             release_results(sched, gang);
             gw_sched_verdict(sched, &(struct gw_verdict){job, row, gang->id, "", &end});
         } else {
+            warm_workers(sched, gang);
             gw_sched_task_done(sched, job, row, &(struct gw_results){results, gang->count});
         }
     }
@@ -379,6 +399,8 @@ void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, 
     bool first = gang->state != GW_GANG_ENDING;
     if (first)
         GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = end);
+    if (first && end->outcome == GW_OUTCOME_LOST)
+        gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
     gw_sched_attempt_end_badly(sched, gang->ranks[rank].slot);
     if (first) {
         const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
@@ -417,6 +439,7 @@ void gw_sched_gangs_on_tick(struct gw_sched *sched)
                        (unsigned)(GW_GANG_PREPARE_NS / GW_NS_PER_S));
         struct gw_end end = {.outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text};
         GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = &end);
+        gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
         gw_sched_gang_kill(sched, gang,
                            &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
     }

@@ -9,6 +9,7 @@
 #include "scheduler/core/placement.h"
 
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/cooling.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/handover.h"
@@ -308,6 +309,8 @@ static uint64_t ranks_at(const struct gw_sched *sched, const struct gw_worker *w
                          const struct gw_shape *shape, bool ever)
 {
     if (!worker || worker->state != GW_WORKER_READY || (!ever && !gw_sched_memory_lets(worker)))
+        return 0;
+    if (!ever && shape->ranks > 0 && gw_sched_cooling_left_ns(sched, worker) > 0)
         return 0;
     return smallest(divided(ever ? worker->slots : worker->slots_free, shape->slots),
                     divided(ever ? worker->memory_bytes : worker->memory_free, shape->memory_bytes),

@@ -6,6 +6,7 @@
 
 #include "scheduler/core/actor.h"
 #include "scheduler/core/annotation.h"
+#include "scheduler/core/checkpoint.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
@@ -92,6 +93,8 @@ static struct gw_value *describe_job(const struct gw_sched *sched, const struct 
     set_u64(dict, "running", job->placed);
     set_u64(dict, "shared", job->aliases);
     set_u64(dict, "ranks", ranks_of(job));
+    if (job->tasks.count == 1 && gw_sched_row_live(job, 0))
+        set_u64(dict, "tries", job->tasks.charges[0].tries);
     set_u64(dict, "submitted_ns", job->submitted_wall_ns);
     set_u64(dict, "ended_ns", gw_sched_job_shown_ended(sched, job) ? job->ended_wall_ns : 0);
     if (job->metric) {
@@ -128,6 +131,9 @@ static struct gw_value *describe_task(const struct gw_job *job, uint32_t row)
     set_u64(dict, "worker", tasks->worker[row]);
     set_u64(dict, "ranks", job->specs.items[tasks->spec[row]].message.ranks);
     set(dict, "annotations", gw_sched_annotations(job, tasks->spec[row], 1));
+    const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, row);
+    if (saved)
+        set(dict, "checkpoint_step", gw_i64(saved->step));
     const struct gw_failure *failure = gw_sched_failure_of(job, row);
     if (failure) {
         set(dict, "code",

@@ -10,8 +10,11 @@
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/balance.h"
 #include "scheduler/core/cancel.h"
+#include "scheduler/core/checkpoint.h"
+#include "scheduler/core/cooling.h"
 #include "scheduler/core/delay.h"
 #include "scheduler/core/durable.h"
+#include "scheduler/core/gang_ask.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"
@@ -107,6 +110,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->retried);
     gw_array_deinit(&sched->ending);
     gw_array_deinit(&sched->delays);
+    gw_array_deinit(&sched->coolings);
     gw_array_deinit(&sched->orphaned);
     gw_array_deinit(&sched->aging);
     gw_array_deinit(&sched->hungry);
@@ -266,6 +270,9 @@ static int on_client_message(struct gw_sched *sched, struct gw_remote *remote,
     case GW_MESSAGE_actor_release:
         gw_sched_actor_on_release(sched, session, &message->actor_release);
         return 0;
+    case GW_MESSAGE_gang_ask:
+        gw_sched_on_gang_ask(sched, session, &message->gang_ask);
+        return 0;
     case GW_MESSAGE_control:
         return gw_sched_gang_on_control(sched, remote, &message->control);
     case GW_MESSAGE_shutdown:
@@ -345,6 +352,9 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_metric:
         on_metric(sched, worker, &message->metric);
         return 0;
+    case GW_MESSAGE_checkpointed:
+        gw_sched_on_checkpointed(sched, worker, &message->checkpointed);
+        return 0;
     case GW_MESSAGE_progress:
         on_progress(sched, worker, &message->progress);
         return 0;
@@ -399,6 +409,7 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
         gw_sync_on_tick(sched);
         gw_sched_gangs_on_tick(sched);
         gw_sched_delays_on_tick(sched);
+        gw_sched_coolings_on_tick(sched);
         return 0;
     case GW_EVENT_COMMITTED:
         gw_sched_announce_committed(sched, event->number);
@@ -462,6 +473,8 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
     uint64_t delay_ns = gw_sched_delays_deadline_ns(sched);
     if (delay_ns < deadline_ns)
         deadline_ns = delay_ns;
+    if (gw_sched_coolings_deadline_ns(sched) < deadline_ns)
+        deadline_ns = gw_sched_coolings_deadline_ns(sched);
     if (gw_sync_deadline_ns(sched) < deadline_ns)
         deadline_ns = gw_sync_deadline_ns(sched);
     if (sched->shutting_down && !sched->exited && sched->shutdown_deadline_ns < deadline_ns)

@@ -55,6 +55,7 @@ enum {
     GW_RANGE_FAILURES_MAX = 1000,  /* that are kept of rows that were given back */
     GW_RANGE_GIVEN_UP_MAX = 65536, /* runs of rows that were given up before they were made */
     GW_GATES_MAX = 10000,          /* jobs that one comes after */
+    GW_COOLINGS_MAX = 256,         /* workers that failed gangs, remembered */
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* work that may queue behind a slot */
 #define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)
@@ -62,6 +63,8 @@ enum {
 #define GW_GRACE_NS (10 * GW_NS_PER_S)
 #define GW_FAIL_GRACE_NS (200 * GW_NS_PER_MS)
 #define GW_SHUTDOWN_NS (12 * GW_NS_PER_S)
+#define GW_COOLING_NS GW_NS_PER_S
+#define GW_COOLING_NS_MAX (120 * GW_NS_PER_S)
 
 /* -- State machines -----------------------------------------------------------------------------
  */
@@ -281,6 +284,12 @@ struct gw_range {
     bool hungry;              /* is on sched->hungry */
 };
 
+/* What a gang saved last. */
+struct gw_checkpointed {
+    uint64_t attempt;
+    int64_t step;
+};
+
 /* A job that starts when this one has ended. */
 struct gw_follower {
     uint64_t job;
@@ -307,12 +316,13 @@ struct gw_job {
     GW_ARRAY(struct gw_queue *) queues;
     GW_ARRAY(void *) blobs; /* arguments, one a chunk */
     struct gw_tasks tasks;
-    struct gw_map names;    /* row -> text in the arena */
-    struct gw_map failures; /* row -> struct gw_failure * */
-    struct gw_map shares;   /* row -> struct gw_share *, the first */
-    uint32_t shared;        /* shares of its tasks */
-    struct gw_map pures;    /* row -> struct gw_pure * */
-    uint32_t aliases;       /* rows whose result is another task's */
+    struct gw_map names;       /* row -> text in the arena */
+    struct gw_map failures;    /* row -> struct gw_failure * */
+    struct gw_map checkpoints; /* row -> struct gw_checkpointed * in the arena, the current one */
+    struct gw_map shares;      /* row -> struct gw_share *, the first */
+    uint32_t shared;           /* shares of its tasks */
+    struct gw_map pures;       /* row -> struct gw_pure * */
+    uint32_t aliases;          /* rows whose result is another task's */
     GW_ARRAY(struct gw_place) places;
     uint32_t unfinished, done, failed, cancelled_tasks, placed, held;
     uint32_t objects;   /* alive */
@@ -571,6 +581,14 @@ struct gw_gang_try {
     struct gw_end cause; /* texts are owned */
 };
 
+/* A worker that failed gangs, by its name. */
+struct gw_cooling {
+    char name[64];
+    uint32_t failures; /* in a row */
+    uint64_t until_ns;
+    bool over; /* it takes ranks again */
+};
+
 /* -- Results -------------------------------------------------------------------------------------
  */
 
@@ -643,6 +661,7 @@ struct gw_sched {
     uint32_t free_attempt;
     struct gw_map gangs; /* attempt -> struct gw_gang_try * */
     struct gw_gang_try *preparing, *preparing_last;
+    GW_ARRAY(struct gw_cooling) coolings;
     GW_ARRAY(struct gw_object) objects;
     uint32_t free_object;
     GW_ARRAY(struct gw_holder) holders;

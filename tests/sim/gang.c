@@ -4,6 +4,8 @@
  */
 #include "tests/sim/sim.h"
 
+enum { ATTEMPTS_MAX = 500 }; /* more than all budgets together, given twice */
+
 struct gang *sim_gang_of(struct sim *sim, const struct row *row)
 {
     for (size_t i = 0; i < sim->gangs.count; i++)
@@ -15,6 +17,8 @@ struct gang *sim_gang_of(struct sim *sim, const struct row *row)
     gang->work = row->work;
     gang->world = row->work->ranks;
     gang->number = row->work->gangs++;
+    SIM_CHECK(sim, gang->number < ATTEMPTS_MAX, "gang %llu is started again and again",
+              (unsigned long long)row->work->id);
     GW_MUST(gw_array_push(&sim->gangs, gang));
     return gang;
 }
@@ -41,6 +45,27 @@ uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt)
         if (sim->gangs.items[i]->attempt == attempt)
             memset(sim->gangs.items[i]->in, 0, sizeof sim->gangs.items[i]->in);
     return 0;
+}
+
+/* It is one that this gang's rank 0 has saved, and none before the one that the last attempt had.
+ */
+void sim_gang_resume(struct sim *sim, const struct row *row, uint64_t checkpoint)
+{
+    uint32_t from = 0;
+    for (size_t i = 0; i < sim->gangs.count && checkpoint; i++)
+        if (sim->gangs.items[i]->attempt == checkpoint && sim->gangs.items[i]->saved &&
+            sim->gangs.items[i]->work == row->work)
+            from = sim->gangs.items[i]->number + 1;
+    SIM_CHECK(sim, !checkpoint || from, "attempt %llx goes on from what nobody saved",
+              (unsigned long long)row->attempt);
+    if (row->work->job->pure) /* a twin that runs itself is a task of its own */
+        return;
+    SIM_CHECK(sim, from >= row->work->resumed,
+              "attempt %llx goes on from attempt %u's checkpoint, and not from %u's",
+              (unsigned long long)row->attempt, from, row->work->resumed);
+    row->work->resumed = from;
+    if (from)
+        sim_fault(sim, FAULT_RESUMED);
 }
 
 void sim_gang_went(struct sim *sim, const struct row *row)

@@ -51,6 +51,9 @@ static const struct {
              "only the first of a worker's tasks of one shape takes its named resources"},
     [141] = {"backoff", "a failed task is tried again at once"},
     [190] = {"story-lies", "the story says of a task that ended well that it was cancelled"},
+    [191] = {"restart-uncharged", "a gang that fails is started again for ever"},
+    [193] = {"checkpoint-lost", "an attempt does not go on from the current checkpoint"},
+    [192] = {"old-rank", "a rank of an earlier attempt counts for the one that has its place"},
     [150] = {"folder-early", "a task starts before its files are there"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };

@@ -338,9 +338,24 @@ static bool hangs(struct sim *sim, struct process *process)
     return true;
 }
 
+/* Rank 0 of a function saves now and then, between collectives. */
+static bool save(struct sim *sim, struct process *process)
+{
+    const struct row *row = &process->rows.items[0];
+    if (row->rank != 0 || !process->runner || process->collective == 0 || !sim_chance(sim, 50))
+        return true;
+    sim_gang_of(sim, row)->saved = true;
+    struct gw_message message = {
+        .type = GW_MESSAGE_checkpointed,
+        .checkpointed = {row->attempt, row->rank, (int64_t)process->collective}};
+    return sim_process_say(sim, process, &message);
+}
+
 /* The next collective of a rank: complete when all are in it. */
 static void on_collective(struct sim *sim, struct process *process, const struct later *later)
 {
+    if (!save(sim, process))
+        return;
     struct row row = process->rows.items[0];
     if (process->collective >= row.work->collectives) {
         end_execution(sim, process, later);
@@ -508,6 +523,8 @@ static void take_assign(struct sim *sim, struct process *process,
                           .rank = gw_col32_at(assign->rank, i),
                           .work = sim_work_find(sim, id)};
         row.folder = sim_folder_take(process, row.attempt);
+        if (row.rank != GW_RANK_NONE && process->gang == row.attempt)
+            sim_gang_resume(sim, &row, process->checkpoint);
         uint32_t end = dep + gw_col32_at(assign->dep_count, i);
         while (dep < end) {
             uint32_t rank = gw_col32_at(assign->dep_rank, dep);
@@ -550,6 +567,8 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
     SIM_CHECK(sim, rc == 0, "a message does not decode: %s", error.text);
     if (message.type == GW_MESSAGE_assign)
         take_assign(sim, process, &message.assign, effect);
+    else if (message.type == GW_MESSAGE_gang)
+        process->gang = message.gang.attempt, process->checkpoint = message.gang.checkpoint;
     else if (message.type == GW_MESSAGE_task_folder)
         sim_folder_told(process, &message.task_folder);
     else if (message.type == GW_MESSAGE_gang_go)
@@ -656,6 +675,8 @@ void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bu
              (struct later){.epoch = ++process->epoch, .number = GW_ESTART, .run = on_up});
         return;
     }
+    if (process->rows.count && process->rows.items[0].work->preempted && bury->grace_ns == 50 * MS)
+        sim_fault(sim, FAULT_PREEMPT);
     bool deaf = process->rows.count && process->rows.items[0].work->deaf &&
                 (process->executing || process->rank_state == RANK_REPORTED);
     if (!deaf) {

@@ -103,7 +103,10 @@ enum {
     X(ACTOR_DEATH, "runner of an actor died")                                                      \
     X(ACTOR_SPEECHLESS, "results of calls lost with their runner")                                 \
     X(ACTOR_END, "actor let go of its state")                                                      \
-    X(CALL_AGAIN, "call run again by its retries")
+    X(CALL_AGAIN, "call run again by its retries")                                                 \
+    X(PREEMPT, "gang started again by its user")                                                   \
+    X(RESUMED, "gang went on from a checkpoint")                                                   \
+    X(LOSSES, "gang lost with its workers once too often")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -157,6 +160,9 @@ struct work {
     char on[48];              /* names of workers or hosts */
     bool prefers;
     uint64_t backoff_ns, progress_ns;
+    uint32_t losses_max, preemptions_max; /* 0: as usual */
+    uint32_t resumed;     /* the attempt from whose checkpoint its latest went on, counted from 1 */
+    uint32_t preempted;   /* times that somebody asked for it */
     bool files;           /* it runs in a folder with some */
     bool talks;           /* writes all the time */
     uint64_t failed_ns;   /* when it last failed by itself, and told so on this connection; or 0 */
@@ -251,10 +257,11 @@ struct process {
     uint32_t collective;
     uint64_t sent; /* sequence */
     uint64_t kill_ns;
-    struct client *inside; /* of what it executes; NULL: none */
-    bool blocked, woke;    /* what it executes waits for others; or did, and runs on */
-    struct work *actor;    /* that it keeps */
-    uint64_t began;        /* the attempt of the call that began last */
+    struct client *inside;     /* of what it executes; NULL: none */
+    bool blocked, woke;        /* what it executes waits for others; or did, and runs on */
+    struct work *actor;        /* that it keeps */
+    uint64_t began;            /* the attempt of the call that began last */
+    uint64_t gang, checkpoint; /* as it was told of its gang last */
     struct {
         uint64_t job;
         uint32_t row;
@@ -291,6 +298,7 @@ struct gang {
     struct work *work;
     uint32_t world, number; /* number: of attempts before it */
     bool reported[RANKS_MAX], went[RANKS_MAX];
+    bool saved;                    /* rank 0 said so */
     struct process *in[RANKS_MAX]; /* the collective `at` */
     uint32_t at;
 };
@@ -477,6 +485,8 @@ void sim_process_go_on(struct sim *sim, struct process *process, int32_t executi
 
 /* -- gang.c */
 struct gang *sim_gang_of(struct sim *sim, const struct row *row);
+/* sim_gang_resume: an attempt is to go on from the checkpoint of another (0: from none). */
+void sim_gang_resume(struct sim *sim, const struct row *row, uint64_t checkpoint);
 void sim_gang_went(struct sim *sim, const struct row *row);
 void sim_gang_leave(struct sim *sim, const struct process *process);
 uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt);

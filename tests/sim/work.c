@@ -130,11 +130,11 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
         own = sim->some_did_not_start;
         break;
     case GW_ECANCELLED:
-        own = cancelled;
+        own = cancelled || work->preempted > (work->preemptions_max ? work->preemptions_max : 100);
         break;
     case GW_ELOST:
-        own = sim->worker_losses >= 10;
-        for (uint32_t i = 0; i < work->dep_count; i++) /* given up, and needed again */
+        own = sim->worker_losses >= 10 || work->losses_max; /* a cut may lose several */
+        for (uint32_t i = 0; i < work->dep_count; i++)      /* given up, and needed again */
             own = own || (work->deps[i].on->job->scattered && !work->deps[i].on->held);
         break;
     case GW_EDEPENDENCY:
@@ -214,6 +214,8 @@ static void shape(struct sim *sim, struct work *work)
     if (sim_chance(sim, 8))
         work->gpus = 1;
     work->collectives = (uint32_t)sim_below(sim, 4);
+    if (work->ranks && sim_chance(sim, 30))
+        work->losses_max = work->preemptions_max = 1;
     work->files = sim_chance(sim, 12);
     work->run_ns = sim_chance(sim, 50) ? 200000 : sim_below(sim, 60 * MS);
     if (sim_chance(sim, 35) && work->kind == GW_SPEC_FUNCTION)
@@ -367,7 +369,8 @@ static struct sim_job *job_again(struct sim *sim, struct client *client,
             work->deps[k].on = job->work.items[first->deps[k].on->row];
         work->target = work->held = sim_chance(sim, 60) || i + 1 == earlier->work.count;
         work->cancelled = work->retried = false;
-        work->started = work->ended_well = work->gangs = work->deaths = work->ranks_told = 0;
+        work->started = work->ended_well = work->gangs = work->deaths = work->ranks_told =
+            work->resumed = 0;
         work->told = TOLD_NOTHING;
     }
     return job;
@@ -529,6 +532,8 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .workers_prefer = work->prefers,
         .backoff_ns = work->backoff_ns,
         .progress_ns = work->progress_ns,
+        .losses_max = work->losses_max,
+        .preemptions_max = work->preemptions_max,
     };
     if (work->files)
         message.spec.files = (struct gw_bin){hash, sizeof hash};

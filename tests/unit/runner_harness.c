@@ -85,7 +85,7 @@ void side_close(struct side *side)
         fail_msg("a runner ended with status 0x%x", (unsigned)status);
 }
 
-const struct gw_message *side_get(struct side *side, uint32_t type)
+static void get_one(struct side *side, uint32_t type)
 {
     struct gw_error error = {0};
     struct pollfd fd = {.fd = gw_channel_fd(side->channel), .events = POLLIN};
@@ -98,6 +98,15 @@ const struct gw_message *side_get(struct side *side, uint32_t type)
             gw_channel_get(side->channel, true, &side->message, side->fds, &side->fd_count, &error);
     if (rc < 0)
         fail_msg("no %s came: %s %s", gw_message_name(type), gw_error_name(rc), error.text);
+    if (side->message.type == GW_MESSAGE_checkpointed)
+        side->checkpointed = side->message.checkpointed;
+}
+
+const struct gw_message *side_get(struct side *side, uint32_t type)
+{
+    do
+        get_one(side, type);
+    while (side->message.type == GW_MESSAGE_checkpointed);
     if (side->message.type != type)
         fail_msg("%s came, not %s: %s", gw_message_name(side->message.type), gw_message_name(type),
                  side->message.type == GW_MESSAGE_ended ? side->message.ended.text : "");

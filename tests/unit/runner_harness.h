@@ -13,7 +13,8 @@ enum { SIDE_FDS = 64, SIDE_JOB = 42 };
 struct side {
     pid_t pid;
     struct gw_channel *channel;
-    struct gw_message message; /* valid until the next side_get */
+    struct gw_msg_checkpointed checkpointed; /* the last that came; side_get passes over them */
+    struct gw_message message;               /* valid until the next side_get */
     int fds[SIDE_FDS];
     uint8_t fd_count, fd_at;
     char out[160], err[160]; /* its capture files */

@@ -549,15 +549,20 @@ static void gang_close(void)
         side_close(&gang[rank]);
 }
 
+static uint64_t gang_checkpoint; /* the attempt whose checkpoint the next one is told of */
+
 /* Assigns one attempt, takes each rank_ready, and says go. argument below 0: none. */
 static void gang_start(const char *function, uint64_t attempt, int64_t argument)
 {
     int segment;
     assert_int_equal(gw_comm_segment_create(RANKS, &segment, NULL), 0);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
-        const struct gw_message message = {
-            .type = GW_MESSAGE_gang,
-            .gang = {.attempt = attempt, .world = RANKS, .local = RANKS, .groups = 1}};
+        const struct gw_message message = {.type = GW_MESSAGE_gang,
+                                           .gang = {.attempt = attempt,
+                                                    .world = RANKS,
+                                                    .local = RANKS,
+                                                    .groups = 1,
+                                                    .checkpoint = gang_checkpoint}};
         const struct side_row row = {.index = 6,
                                      .rank = rank + 1,
                                      .attempt = attempt,
@@ -658,10 +663,14 @@ static void test_pause_reaches_all_at_one_step(void **state)
         if (gw_channel_get(gang[0].channel, true, &gang[0].message, gang[0].fds, &gang[0].fd_count,
                            NULL) < 0)
             fail_msg("rank 0 is gone");
-        if (message->type != GW_MESSAGE_metric)
+        if (message->type == GW_MESSAGE_finished)
             break;
-        last = message->metric.step;
+        if (message->type == GW_MESSAGE_checkpointed)
+            gang[0].checkpointed = message->checkpointed;
+        else
+            last = message->metric.step;
     }
+    assert_int_equal(gang[0].checkpointed.step, last + 1); /* it saved, and says so */
     steps[0] = i64_of(side_value(&gang[0], 0));
     for (uint32_t rank = 1; rank < RANKS; rank++) {
         (void)side_get(&gang[rank], GW_MESSAGE_finished);
@@ -700,7 +709,11 @@ static void test_the_next_attempt_goes_on(void **state)
             ;
     for (uint32_t rank = 0; rank < RANKS; rank++)
         (void)side_get(&gang[rank], GW_MESSAGE_finished);
+    const struct gw_msg_checkpointed *saved = &gang[0].checkpointed;
+    assert_true(saved->attempt == 5 && saved->rank == 0 && saved->step == 4);
+    gang_checkpoint = 5;
     gang_start("train", 6, 7);
+    gang_checkpoint = 0;
     assert_int_equal(side_get(&gang[0], GW_MESSAGE_metric)->metric.step, 4);
     while (side_get(&gang[0], GW_MESSAGE_metric)->metric.step < 6)
         ;

@@ -112,6 +112,13 @@ static void append_gpus(const struct gw_node_core *core, const uint32_t *gpus, u
     }
 }
 
+const char *gw_environment_checkpoints(struct gw_node_core *core, const struct gw_run *run)
+{
+    char *path = gw_core_scratch(core, GW_NODE_PATH_MAX);
+    snprintf(path, GW_NODE_PATH_MAX, "%s/%" PRIu64, core->options.checkpoint_dir, run->job);
+    return path;
+}
+
 static void add_folders(struct added *added)
 {
     add(added, "GANGWAY_LOG_DIR=%s", added->core->options.log_dir);
@@ -299,6 +306,8 @@ static void add_rank(struct added *added, const struct gw_run *run)
     add(added, "GROUP_RANK=%" PRIu32, of->group_rank);
     add(added, "MASTER_ADDR=%s", address);
     add(added, "MASTER_PORT=%" PRIu32, gang->port);
+    add(added, "TORCHELASTIC_RESTART_COUNT=%" PRIu32, run->try_number);
+    add(added, "TORCHELASTIC_MAX_RESTARTS=%" PRIu32, run->spec->message.retries);
     add(added, "GANGWAY_RANK=%" PRIu32, run->rank);
     add(added, "GANGWAY_WORLD_SIZE=%" PRIu32, of->world);
     add(added, "GANGWAY_LOCAL_RANK=%" PRIu32, run->rank - of->first_rank);
@@ -332,6 +341,8 @@ struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct 
     add(&added, "GANGWAY_TASK=%" PRIu32, run->index);
     add(&added, "GANGWAY_ATTEMPT=%" PRIu64, run->attempt);
     add(&added, "GANGWAY_TRY=%" PRIu32, run->try_number);
+    add(&added, "GANGWAY_RESTART_COUNT=%" PRIu32, run->try_number);
+    add(&added, "GANGWAY_CHECKPOINT_DIR=%s", gw_environment_checkpoints(core, run));
     add(&added, "PYTHONUNBUFFERED=1");
     add_threads(&added, run->spec->slots);
     add_folders(&added);

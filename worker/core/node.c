@@ -570,6 +570,14 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return gw_nested_on_link(core, process, &message->task_link);
     case GW_MESSAGE_task_blocked:
         return gw_nested_on_blocked(core, process, &message->task_blocked);
+    case GW_MESSAGE_checkpointed:
+        if (!run || !run->gang || run->attempt != message->checkpointed.attempt)
+            return GW_EPROTO;
+        gw_silence_end(core, process);
+        if (core->registered)
+            gw_core_send(core, core->scheduler, GW_MESSAGE_checkpointed)->message.checkpointed =
+                message->checkpointed;
+        return 0;
     case GW_MESSAGE_metric:
         if (!run || run->attempt != message->metric.attempt)
             return GW_EPROTO;

@@ -46,6 +46,7 @@ static struct gw_msg_spawn spawn_of_runner(struct gw_node_core *core, const stru
         .err = err,
         .output_bytes_max = pool->like->message.output_bytes_max,
         .runner = 1,
+        .checkpoints = "",
     };
 }
 
@@ -68,6 +69,7 @@ static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const str
         .out = out,
         .err = err,
         .output_bytes_max = run->spec->message.output_bytes_max,
+        .checkpoints = gw_environment_checkpoints(core, run),
     };
 }
 

@@ -566,8 +566,10 @@ void gw_node_actors_check(const struct gw_node_core *core, size_t *runs);
 struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct gw_pool *pool);
 struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct gw_run *run);
 /* gw_environment_argv gives a command's words, with {index} and {line} filled in for an element of
- * many; gw_environment_first the first of a list as text. Both scratch. */
+ * many; gw_environment_first the first of a list as text; gw_environment_checkpoints the folder of
+ * a command's job that stays over its attempts. All scratch. */
 struct gw_bin gw_environment_argv(struct gw_node_core *core, const struct gw_run *run);
+const char *gw_environment_checkpoints(struct gw_node_core *core, const struct gw_run *run);
 const char *gw_environment_first(struct gw_node_core *core, struct gw_bin list);
 struct gw_bin gw_environment_list1(struct gw_node_core *core, const char *text);
 

@@ -7,6 +7,7 @@
 #include "worker/guardian/warden.h"
 
 #include "graph/base/clock.h"
+#include "graph/base/dir.h"
 #include "graph/base/sm.h"
 #include "graph/wire/channel.h"
 #include "graph/wire/frame.h"
@@ -21,6 +22,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,10 +88,19 @@ static void warden_oom_base(struct warden *warden)
     warden->oom_read_ns = now_ns;
 }
 
+/* Mostly it is there already. */
+static int folder_make(const char *path, struct gw_error *error)
+{
+    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+        return 0;
+    return gw_dir_make(path, error);
+}
+
 static void warden_on_spawn(struct warden *warden, const struct gw_msg_spawn *spawn, int fd)
 {
     struct gw_error error;
-    if (gw_capture_open(&warden->out, spawn->out, spawn->output_bytes_max, &error) < 0 ||
+    if ((*spawn->checkpoints && folder_make(spawn->checkpoints, &error) < 0) ||
+        gw_capture_open(&warden->out, spawn->out, spawn->output_bytes_max, &error) < 0 ||
         gw_capture_open(&warden->err, spawn->err, spawn->output_bytes_max, &error) < 0) {
         warden_refuse(warden, spawn->process, &error);
         return;

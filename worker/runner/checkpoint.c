@@ -1,7 +1,10 @@
-/* A task's checkpoint: one file a task in its job's folder, the same for every attempt, so that the
- * next attempt goes on where the last one saved. Collective in a gang; rank 0 touches the file. */
+/* A task's checkpoint: a file in its job's folder. An ordinary task's is the same for every
+ * attempt; a gang's has the name of its attempt, and the scheduler tells the next one which
+ * attempt's is current: one that was cut off and still writes harms nobody. Collective in a gang;
+ * rank 0 touches the files. */
 #include "worker/runner/task.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <gangway/checkpoint.h>
 #include <inttypes.h>
@@ -9,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { PATH_MAX_BYTES = 4096 + 32 };
 
@@ -45,23 +49,67 @@ const char *gw_task_checkpoint_dir(struct gw_task *task)
     return find_folder(task) == 0 ? task->checkpoint_dir : NULL;
 }
 
-static int find_path(struct gw_task *task, char path[static PATH_MAX_BYTES])
+/* The file of an attempt's checkpoint; attempt 0: the one of all attempts. */
+static int find_path(struct gw_task *task, uint64_t attempt, char path[static PATH_MAX_BYTES])
 {
     int rc = find_folder(task);
-    if (rc == 0)
+    if (rc == 0 && attempt)
+        snprintf(path, PATH_MAX_BYTES, "%s/%" PRIu32 ".%016" PRIx64 ".checkpoint",
+                 task->checkpoint_dir, task->index, attempt);
+    else if (rc == 0)
         snprintf(path, PATH_MAX_BYTES, "%s/%" PRIu32 ".checkpoint", task->checkpoint_dir,
                  task->index);
     return rc;
 }
 
+/* Before an attempt saves for the first time: what it came from stands in for the one before its
+ * own. Where there are no hard links there is none, and only that is lost. */
+static void inherit(struct gw_task *task, const char *path)
+{
+    char from[PATH_MAX_BYTES], before[PATH_MAX_BYTES + sizeof ".previous"];
+    if (!task->checkpoint_from || find_path(task, task->checkpoint_from, from) < 0)
+        return;
+    snprintf(before, sizeof before, "%s.previous", path);
+    (void)!link(from, before);
+}
+
+/* After that: what attempts have left that are neither this one nor the one that it came from. Who
+ * else still writes there is cut off, and counts no more. */
+static void tidy(struct gw_task *task)
+{
+    char own[48], from[48], all[16];
+    int length = snprintf(all, sizeof all, "%" PRIu32 ".", task->index);
+    int own_length = snprintf(own, sizeof own, "%s%016" PRIx64 ".", all, task->attempt);
+    int from_length = snprintf(from, sizeof from, "%s%016" PRIx64 ".", all, task->checkpoint_from);
+    DIR *folder = opendir(task->checkpoint_dir);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)))
+        if (strncmp(entry->d_name, all, (size_t)length) == 0 &&
+            strstr(entry->d_name, ".checkpoint") &&
+            strncmp(entry->d_name, own, (size_t)own_length) != 0 &&
+            strncmp(entry->d_name, from, (size_t)from_length) != 0)
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        (void)closedir(folder);
+}
+
 static int save(struct gw_task *task, const struct gw_checkpoint *checkpoint)
 {
     char path[PATH_MAX_BYTES];
-    int rc = find_path(task, path);
+    bool first = task->attempt && !task->checkpoint_saved && task->rank == 0;
+    int rc = find_path(task, task->attempt, path);
     if (rc < 0)
         return rc;
-    return task->world > 1 ? gw_checkpoint_comm_save(checkpoint, task->comm, path, &task->error)
-                           : gw_checkpoint_file_write(checkpoint, path, &task->error);
+    if (first)
+        inherit(task, path);
+    rc = task->world > 1 ? gw_checkpoint_comm_save(checkpoint, task->comm, path, &task->error)
+                         : gw_checkpoint_file_write(checkpoint, path, &task->error);
+    if (rc < 0)
+        return rc;
+    task->checkpoint_saved = true;
+    if (first)
+        tidy(task);
+    return 0;
 }
 
 int gw_checkpoint_save(struct gw_task *task, const void *state, size_t bytes, int64_t step)
@@ -74,6 +122,8 @@ int gw_checkpoint_save(struct gw_task *task, const void *state, size_t bytes, in
     }
     int rc = save(task, checkpoint);
     gw_checkpoint_free(checkpoint);
+    if (rc == 0 && task->attempt && task->rank == 0 && task->hooks)
+        task->hooks->saved(task->hooks->arg, step);
     return rc;
 }
 
@@ -82,11 +132,16 @@ int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t 
     char path[PATH_MAX_BYTES];
     struct gw_checkpoint *checkpoint;
     int64_t saved;
-    int rc = find_path(task, path);
+    uint64_t attempt = task->checkpoint_saved ? task->attempt : task->checkpoint_from;
+    int rc = find_path(task, attempt, path);
+    if (rc == 0 && task->attempt && !attempt) {
+        *step = 0;
+        return 0;
+    }
     if (rc == 0)
         rc = task->world > 1 ? gw_checkpoint_comm_load(task->comm, path, &checkpoint, &task->error)
                              : gw_checkpoint_file_read(path, &checkpoint, &task->error);
-    if (rc == GW_ENOENT && task->checkpoint_dir[0]) {
+    if (rc == GW_ENOENT && !attempt && task->checkpoint_dir[0]) {
         *step = 0;
         return 0;
     }

@@ -385,6 +385,17 @@ static void runner_on_alive(void *arg)
         progress_note(runner, -1, NULL);
 }
 
+/* Whatever becomes of this process now, the next attempt goes on from there. */
+static void runner_on_saved(void *arg, int64_t step)
+{
+    struct runner *runner = arg;
+    const struct gw_message message = {
+        .type = GW_MESSAGE_checkpointed,
+        .checkpointed = {.attempt = runner->attempt, .rank = runner->rank, .step = step}};
+    say(runner, &message);
+    must(gw_outbox_flush(&runner->outbox));
+}
+
 /* SIGTERM while a rank runs is a wish, until the grace is over: rank 0 answers it at its next step,
  * so that all ranks stop at the same one and can save what they have. */
 static volatile sig_atomic_t told_to_end;
@@ -555,6 +566,8 @@ static int join_gang(struct runner *runner, struct gw_task *task)
     task->rank = runner->rank;
     task->world = runner->gang.world;
     task->local_rank = runner->rank - runner->gang.first_rank;
+    task->attempt = runner->attempt;
+    task->checkpoint_from = runner->gang.checkpoint;
 
     const struct gw_message ready = {
         .type = GW_MESSAGE_rank_ready,
@@ -751,6 +764,7 @@ void gw_runner_main(int fd)
     runner.go_fd = -1;
     runner.last = &runner.first;
     runner.hooks = (struct gw_task_hooks){.metric = runner_on_metric,
+                                          .saved = runner_on_saved,
                                           .progress = runner_on_progress,
                                           .alive = runner_on_alive,
                                           .control = runner_on_control,

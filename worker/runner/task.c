@@ -38,6 +38,8 @@ void gw_task_reset(struct gw_task *task)
     task->error.code = 0;
     task->error.text[0] = '\0';
     task->checkpoint_dir[0] = '\0';
+    task->attempt = task->checkpoint_from = 0;
+    task->checkpoint_saved = false;
     gw_result_clear(&task->result);
 }
 

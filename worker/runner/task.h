@@ -26,6 +26,8 @@ struct gw_task_hooks {
     void (*metric)(void *arg, int64_t step, const char *name, double value);
     /* how far it is; text may be NULL, and is borrowed */
     void (*progress)(void *arg, double fraction, const char *text);
+    /* rank 0 of a gang has saved the gang's checkpoint, under its attempt's name */
+    void (*saved)(void *arg, int64_t step);
     /* any rank: it is alive */
     void (*alive)(void *arg);
     /* what the user wants of a training function: GW_CONTINUE, GW_PAUSE, GW_STOP */
@@ -48,6 +50,11 @@ struct gw_task {
     bool makes_actor;
     struct gw_error error;
     struct gw_result result;
+    /* Of a gang: its attempt, whose name its checkpoint has, and the attempt whose checkpoint is
+     * the current one before it has saved its own (0: none). attempt 0: one file for all attempts.
+     */
+    uint64_t attempt, checkpoint_from;
+    bool checkpoint_saved;
     char checkpoint_dir[4096];                    /* empty until asked */
     struct gw_client *client;                     /* NULL: not asked for */
     void (*client_end)(struct gw_client *client); /* closes it, when the task has ended */

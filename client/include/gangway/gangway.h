@@ -217,6 +217,11 @@ GW_API int gw_job_cancel(struct gw_client *client, uint64_t job, bool hard, stru
 GW_API int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int *exit_code,
                        struct gw_error *error);
 
+/* gw_job_restart ends the gangs of a job that run, gently (their `grace`), and lets them start
+ * again, from their checkpoints if they keep any: as new attempts, charged as preemptions.
+ * GW_ENOENT where none runs. */
+GW_API int gw_job_restart(struct gw_client *client, uint64_t job, struct gw_error *error);
+
 /* gw_job_log reads a task's output: blocks where follow is set until there is something or it
  * ended. */
 struct gw_log_request {

@@ -32,7 +32,7 @@ struct gw_task_options {
     uint32_t slots;            /* per rank; 0: 1 */
     uint64_t memory_bytes;     /* per rank; held free for it at its worker */
     int32_t priority;          /* higher first */
-    uint32_t retries;          /* further attempts after an error of its own */
+    uint32_t retries;          /* further attempts after an error of its own; of a gang: restarts */
     uint64_t wall_ns;          /* killed when an attempt runs longer */
     uint64_t grace_ns;         /* from SIGTERM to SIGKILL at cancel and limits; 0: 10 s */
     uint64_t fail_grace_ns;    /* the same when another rank failed; 0: 200 ms */
@@ -63,6 +63,8 @@ struct gw_task_options {
                                   keeps a task to its part: GANGWAY_GPU_MEMORY_BYTES tells it */
     bool isolate_gpus;         /* a rank of a command's gang sees its own GPUs, not those of all
                                   its gang's ranks on its host in the order of LOCAL_RANK */
+    uint32_t losses_max;       /* further attempts after a worker was lost with it; 0: 9 */
+    uint32_t preemptions_max;  /* the same after gw_job_restart; 0: 100, which is the most */
 };
 
 /* GPUs: a task has those that it was given for itself, until its process and all descendants have
@@ -71,6 +73,13 @@ struct gw_task_options {
  * A gang's ranks are given GPUs that are linked with each other by NVLink where that can be, and
  * are in the order of nearness. What can never be is refused (GW_EINFEASIBLE) where there are
  * workers. A task whose GPU fails is run again elsewhere, uncharged. */
+
+/* A gang that fails as a whole starts again as a whole, as a new attempt (gw_task_try) with a new
+ * communicator, port and processes. Three budgets: `retries` (also --max-restarts) for errors of
+ * its own, ranks that fail, crash, are out of memory, hang or do not get ready in 60 s; losses_max
+ * for workers that are lost; preemptions_max. A wall limit and a program that cannot start are
+ * final. A worker that was lost under a gang, or where a rank did not get ready, takes no ranks for
+ * a second, doubled at each further time in a row up to 2 minutes. */
 
 /* Files: what `files` names, files or folders with all that is in them, is read when the task is
  * submitted, and lies in the task's working directory when it starts: a fresh folder that is its

@@ -1,0 +1,108 @@
+/* A gang that counts, saves every step, and is stopped in the middle by whoever runs the test:
+ *
+ *     restarts FOLDER RESTARTS
+ *
+ * Every rank adds its rank + 1 to a sum in each of 8 steps, and all ranks add theirs up. In attempt
+ * 0 all ranks stay in step 4 for ever, after they wrote "RANK PID" into FOLDER/pids. In attempt 1
+ * the file of the checkpoint is cut short first where FOLDER/tear exists. Prints the sum, and the
+ * step that the last attempt began with. */
+#include <gangway/gangway.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STEPS = 8, STAYS_IN = 4 };
+
+static void tell_pid(const char *folder, uint32_t rank)
+{
+    char path[512], line[64];
+    snprintf(path, sizeof path, "%s/pids", folder);
+    int length = snprintf(line, sizeof line, "%u %d\n", rank, (int)getpid());
+    int fd = open(path, O_WRONLY);
+    if (fd < 0 || write(fd, line, (size_t)length) != length)
+        abort();
+    close(fd);
+}
+
+/* Cuts the newest checkpoint short, as a disk that fails would. */
+static void tear(struct gw_task *task, const char *folder)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/tear", folder);
+    const char *top = gw_task_checkpoint_dir(task);
+    DIR *files = top && gw_task_rank(task) == 0 && access(path, F_OK) == 0 ? opendir(top) : NULL;
+    for (struct dirent *entry; files && (entry = readdir(files));) {
+        size_t length = strlen(entry->d_name), suffix = strlen(".checkpoint");
+        snprintf(path, sizeof path, "%s/%s", top, entry->d_name);
+        if (length > suffix && strcmp(entry->d_name + length - suffix, ".checkpoint") == 0 &&
+            truncate(path, 40) < 0)
+            abort();
+    }
+    if (files)
+        closedir(files);
+}
+
+static int count(struct gw_task *task)
+{
+    const char *folder;
+    struct gw_comm *comm = gw_task_comm(task);
+    int64_t step = 0, sum = 0, began;
+    if (gw_task_arg_str(task, 0, &folder) < 0)
+        return GW_EINVAL;
+    if (gw_task_try(task) == 1)
+        tear(task, folder);
+    int rc = gw_checkpoint_load(task, &sum, sizeof sum, &step);
+    for (began = step; rc == GW_CONTINUE && step < STEPS; step++) {
+        int64_t mine = gw_task_rank(task) + 1;
+        if (gw_task_try(task) == 0 && step == STAYS_IN) {
+            tell_pid(folder, gw_task_rank(task));
+            for (;;)
+                pause();
+        }
+        rc =
+            gw_comm_all_reduce(comm, GW_COMM_ARGS(.recv = &mine, .count = 1, .dtype = GW_DTYPE_I64),
+                               gw_task_error(task));
+        sum += mine;
+        if (rc >= 0)
+            rc = gw_checkpoint_save(task, &sum, sizeof sum, step + 1);
+        if (rc >= 0)
+            rc = gw_task_step(task, step, "sum", (double)sum);
+    }
+    struct gw_value *result = gw_list();
+    gw_list_push(result, gw_i64(sum));
+    gw_list_push(result, gw_i64(began));
+    return rc < 0 ? rc : gw_task_return(task, result);
+}
+GW_TASK(count);
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    struct gw_client *client;
+    struct gw_future *future;
+    struct gw_value *value;
+    struct gw_error error;
+    int64_t sum, began;
+    if (argc != 3)
+        return 2;
+    struct gw_graph *graph = gw_graph_new();
+    gw_node node = gw_call(graph, count, GW_GANG(.ranks = 2, .retries = (uint32_t)atoi(argv[2])),
+                           gw_str(argv[1]));
+    if (gw_client_open(NULL, &client, &error) < 0 ||
+        gw_client_submit(client, graph, node, &future, &error) < 0 ||
+        gw_future_get(future, 0, &value, &error) < 0)
+        gw_error_exit(&error);
+    if (gw_value_get_i64(gw_value_at(value, 0), &sum, &error) < 0 ||
+        gw_value_get_i64(gw_value_at(value, 1), &began, &error) < 0)
+        gw_error_exit(&error);
+    printf("sum %lld from step %lld\n", (long long)sum, (long long)began);
+    gw_value_unref(value);
+    gw_future_release(future);
+    gw_graph_free(graph);
+    gw_client_close(client);
+    return 0;
+}

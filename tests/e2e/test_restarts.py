@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""A rank is killed: its gang starts again, goes on from its checkpoint, and the result is right."""
+import os
+import signal
+
+import e2e
+
+# Attempt 0 tells its pid and stays; later ones end. Each leaves a line in the job's own folder.
+AGAIN = """#!/bin/sh
+echo "attempt $GANGWAY_RESTART_COUNT rank $RANK" >> "$GANGWAY_CHECKPOINT_DIR/attempts"
+[ "$GANGWAY_RESTART_COUNT" = "$TORCHELASTIC_RESTART_COUNT" ] || exit 9
+if [ "$GANGWAY_RESTART_COUNT" -lt "$STAY" ]; then
+    echo "$RANK $$ $MASTER_PORT" > "$FIFO"
+    exec tail -f /dev/null
+fi
+seen=$(sort "$GANGWAY_CHECKPOINT_DIR/attempts" | head -n $((STAY * 2)) | tr '\\n' ',')
+echo "rank $RANK sees $seen"
+"""
+
+
+class Restarts(e2e.Case):
+    def pids(self):
+        """{rank: pid} of two ranks that have told."""
+        told = [self.lines.next().split() for _ in range(2)]
+        return {int(words[0]): int(words[1]) for words in told}
+
+    def listen(self, name):
+        self.lines = e2e.Lines(self.fifo(name))
+        self.addCleanup(self.lines.close)
+
+    def test_command(self):
+        self.listen("fifo")
+        self.up("--slots", "2")
+        script = self.write("again", AGAIN)
+        gang = self.start(e2e.BINARY, "dispatch", "-n", "2", "--max-restarts", "1", "--grace", "1s",
+                          "--", script, env={"FIFO": self.lines.path, "STAY": "2"})
+        os.kill(self.pids()[1], signal.SIGKILL)  # its own restart
+        self.pids()
+        self.assertIn("attempt 2", self.gangway("explain", "1").stdout)
+        self.gangway("restart", "1")  # another one, of another budget
+        self.assertEqual(gang.wait(), 0, gang.text)
+        for rank in range(2):
+            self.assertIn(f"rank {rank} sees attempt 0 rank 0,attempt 0 rank 1,attempt 1 rank 0,"
+                          "attempt 1 rank 1,", gang.text)
+        story = self.gangway("story", "1").stdout
+        self.assertRegex(story, r"rank 1 on .*signal 9")
+        self.assertRegex(story, r"restarted by ")
+        self.assertEqual(self.gangway_json("jobs")[0]["tries"], 3)
+        self.assertIn("no gang of job 1 runs", self.gangway("restart", "1", rc=2).stderr)
+        self.assert_idle()
+
+    def function(self, restarts, *files):
+        self.listen("pids")
+        for name in files:
+            self.write(name, "")
+        program = self.start(os.path.join(os.path.dirname(e2e.BINARY), "restarts"), self.dir,
+                             str(restarts))
+        os.kill(self.pids()[1], signal.SIGKILL)
+        return program
+
+    def test_function_goes_on_from_its_checkpoint(self):
+        self.up("--slots", "2")
+        program = self.function(1)
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("sum 24 from step 4", program.text)
+        self.assertEqual(self.gangway_json("tasks", "1")[0]["checkpoint_step"], 8)
+
+    def test_torn_checkpoint_gives_way_to_the_one_before(self):
+        program = self.function(1, "tear")
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("sum 24 from step 3", program.text)
+
+    def test_budget_is_over(self):
+        program = self.function(0)
+        self.assertEqual(program.wait(), 1, program.text)
+        self.assertRegex(program.text, r"rank 1 on .*signal 9")
+
+
+if __name__ == "__main__":
+    e2e.main()
