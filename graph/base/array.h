@@ -13,11 +13,14 @@
         size_t count, capacity;                                                                    \
     }
 
-/* gw_array_reserve makes room for `extra` more items; 0 or GW_ENOMEM (the array is unchanged). */
+/* gw_array_reserve makes room for `extra` more items (read twice); 0 or GW_ENOMEM (the array is
+ * unchanged). */
 #define gw_array_reserve(array, extra)                                                             \
-    gw_array_reserve_bytes(                                                                        \
-        (void **)&(array)->items, &(array)->capacity,                                              \
-        &(struct gw_array_need){(array)->count, (extra), sizeof *(array)->items})
+    ((array)->capacity - (array)->count >= (extra)                                                 \
+         ? 0                                                                                       \
+         : gw_array_reserve_bytes(                                                                 \
+               (void **)&(array)->items, &(array)->capacity,                                       \
+               &(struct gw_array_need){(array)->count, (extra), sizeof *(array)->items}))
 
 /* gw_array_push appends a value; evaluates to 0 or GW_ENOMEM. */
 #define gw_array_push(array, ...)                                                                  \
