@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,18 +25,54 @@ static connect_function *connect_by;
 static accept_function *accept_by;
 static struct gw_error reason;
 
+/* In one folder, or in lib/ beside it. */
+static void *module_in(const char *folder)
+{
+    static const char *const places[] = {"", "/../lib"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        int length = snprintf(path, sizeof path, "%s%s/" MODULE, folder, places[i]);
+        void *module = length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+        if (module)
+            return module;
+    }
+    return NULL;
+}
+
+/* By libgangway (or the program that holds it); by the worker's own program, because a program that
+ * was shipped there comes without what it had not loaded; else wherever the loader looks. */
 static void *module_open(void)
 {
     Dl_info info;
-    char path[PATH_MAX];
-    const char *slash = NULL;
-    if (dladdr((const void *)(uintptr_t)gw_ring_tls_connect, &info) && info.dli_fname)
-        slash = strrchr(info.dli_fname, '/');
+    char folder[PATH_MAX];
+    const char *binaries = getenv("GANGWAY_BINARY_DIR");
     void *module = NULL;
-    if (slash && snprintf(path, sizeof path, "%.*s/" MODULE, (int)(slash - info.dli_fname),
-                          info.dli_fname) < (int)sizeof path)
-        module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (dladdr((const void *)(uintptr_t)gw_ring_tls_connect, &info) && info.dli_fname &&
+        strlen(info.dli_fname) < sizeof folder) {
+        memcpy(folder, info.dli_fname, strlen(info.dli_fname) + 1);
+        char *slash = strrchr(folder, '/');
+        if (slash)
+            *slash = '\0';
+        module = slash ? module_in(folder) : NULL;
+    }
+    if (!module && binaries)
+        module = module_in(binaries);
     return module ? module : dlopen(MODULE, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Both sides share structs, so they must be of one build. */
+static bool is_ours(void *module)
+{
+    const char *version = module ? dlsym(module, "gw_tls_module_version") : NULL;
+    if (version && strcmp(version, GANGWAY_VERSION) == 0)
+        return true;
+    if (version)
+        (void)gw_error_set(&reason, GW_ENOTSUP, MODULE " is of version %s, libgangway of %s",
+                           version, GANGWAY_VERSION);
+    else
+        (void)gw_error_set(&reason, GW_ENOTSUP, "ranks on several hosts need " MODULE ": %s",
+                           dlerror());
+    return false;
 }
 
 static void find_functions(void)
@@ -45,13 +82,10 @@ static void find_functions(void)
     if (connect_by && accept_by)
         return;
     void *module = module_open();
-    void *connects = module ? dlsym(module, "gangway_tls_connect") : NULL;
-    void *accepts = module ? dlsym(module, "gangway_tls_accept") : NULL;
-    if (!connects || !accepts)
-        (void)gw_error_set(&reason, GW_ENOTSUP,
-                           "ranks on several hosts need " MODULE ", which lies beside libgangway: "
-                           "%s",
-                           dlerror());
+    if (!is_ours(module))
+        return;
+    void *connects = dlsym(module, "gw_tls_module_connect");
+    void *accepts = dlsym(module, "gw_tls_module_accept");
     memcpy(&connect_by, &connects, sizeof connect_by);
     memcpy(&accept_by, &accepts, sizeof accept_by);
 }

@@ -24,7 +24,9 @@ enum gw_event_type {
     GW_EVENT_COMMITTED, /* facts up to `number` are on disk */
     GW_EVENT_PROGRAM, /* worker: program `hash` can be started (code 0; text: path) or never will */
     GW_EVENT_LEASED,  /* worker, answers LEASE: `number` the attempt; code the port, text its
-                         address,  tokens[0] the segment; or a negative code with its text */
+                         address,  tokens[0] the segment; or a negative code with its text. Where
+                         the gang spans workers, for the one that leads: tokens[1] a socket that
+                         listens at port `rank`, and a key for it in `hash` */
     GW_EVENT_SHUTDOWN, /* worker: end everything, then EXIT */
     GW_EVENT_MEASURED, /* worker, answers MEASURE: what process `number` has written, `bytes` */
     GW_EVENT_FOLDER,   /* worker, answers FOLDER: `number` lies at text (code 0), or why it does not
@@ -77,8 +79,9 @@ enum gw_effect_type {
     GW_EFFECT_PROGRAM,    /* worker: make program `hash` startable; answered by EVENT_PROGRAM */
     GW_EFFECT_EXIT,       /* end this process, all is done */
     GW_EFFECT_CONNECT,    /* worker: open a link to worker `number` at address `bytes` */
-    GW_EFFECT_LEASE,   /* worker: make a segment and lease a port for attempt `number`, whose gang
-                          has `count` ranks; answered by LEASED */
+    GW_EFFECT_LEASE,   /* worker: make a segment for the `count` ranks of attempt `number` that are
+                          here, and where this worker leads the gang (`size` > 0: how many workers
+                          it stands at) lease a port; answered by LEASED */
     GW_EFFECT_UNLEASE, /* worker: let go of the port leased for attempt `number` */
     GW_EFFECT_ABORT,   /* worker: abort the collectives on segment tokens[0] */
     GW_EFFECT_LINK,    /* worker: open a connection to the scheduler for rank `count` of attempt

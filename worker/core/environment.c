@@ -123,6 +123,8 @@ static void add_folders(struct added *added)
 {
     add(added, "GANGWAY_LOG_DIR=%s", added->core->options.log_dir);
     add(added, "GANGWAY_CHECKPOINTS=%s", added->core->options.checkpoint_dir);
+    if (added->core->options.binary_dir)
+        add(added, "GANGWAY_BINARY_DIR=%s", added->core->options.binary_dir);
 }
 
 /* A program's own libraries lie in `lib` beside it; they come before the user's. */

@@ -1,7 +1,9 @@
 /* Gangs: ranks that start together, seen from one of their workers.
  *
  * Always: no rank runs before go; the worker of rank 0 makes the segment and leases the port, and
- * tells of rank 0 only with them; the gang's record goes with its last live rank. */
+ * tells of rank 0 only with them; the gang's record goes with its last live rank. Where a gang
+ * spans workers each of them makes a segment for its own ranks, none of which stands without it,
+ * and rank 0's also opens the socket by which the others' ranks find each other. */
 #include "worker/core/state.h"
 
 #include "graph/wire/frame.h"
@@ -17,6 +19,12 @@ static struct gw_gang *find_gang(const struct gw_node_core *core, uint64_t attem
     return gw_map_get(&core->gangs, attempt, &value) ? (struct gw_gang *)(uintptr_t)value : NULL;
 }
 
+/* Whether its ranks stand at several workers. */
+static bool spans(const struct gw_gang *gang)
+{
+    return gang->message.groups > 1;
+}
+
 void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *message)
 {
     if (find_gang(core, message->attempt))
@@ -25,13 +33,22 @@ void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *messag
     gang->attempt = message->attempt;
     gang->message = *message;
     GW_MUST(gw_map_put(&core->gangs, gang->attempt, (uintptr_t)gang));
-    if (message->first_rank == 0) {
+    const bool leads = message->first_rank == 0;
+    if (leads || spans(gang)) {
         struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_LEASE);
         effect->number = gang->attempt;
-        effect->count = message->world;
+        effect->count = spans(gang) ? message->local : message->world;
+        effect->size = leads ? message->groups : 0;
     } else {
         gang->leased = true;
     }
+}
+
+static void drop_listener(struct gw_node_core *core, struct gw_gang *gang)
+{
+    if (gang->listener)
+        gw_core_drop_token(core, gang->listener);
+    gang->listener = 0;
 }
 
 static void let_port_go(struct gw_node_core *core, struct gw_gang *gang)
@@ -45,6 +62,7 @@ void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang)
 {
     gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_GONE);
     let_port_go(core, gang);
+    drop_listener(core, gang);
     if (gang->segment)
         gw_core_drop_token(core, gang->segment);
     gw_array_deinit(&gang->ranks);
@@ -127,11 +145,17 @@ static struct gw_bin pack_info(struct gw_node_core *core, const struct gw_gang *
     msgpack_packer packer;
     msgpack_sbuffer_init(&buffer);
     msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
-    msgpack_pack_map(&packer, 2);
+    msgpack_pack_map(&packer, gang->listener ? 4 : 2);
     msgpack_pack_str_with_body(&packer, "master_addr", strlen("master_addr"));
     msgpack_pack_str_with_body(&packer, gang->address, strlen(gang->address));
     msgpack_pack_str_with_body(&packer, "master_port", strlen("master_port"));
     msgpack_pack_uint32(&packer, gang->port);
+    if (gang->listener) {
+        msgpack_pack_str_with_body(&packer, "ring_port", strlen("ring_port"));
+        msgpack_pack_uint32(&packer, gang->ring_port);
+        msgpack_pack_str_with_body(&packer, "ring_key", strlen("ring_key"));
+        msgpack_pack_bin_with_body(&packer, gang->ring_key, sizeof gang->ring_key);
+    }
     GW_MUST_PTR(buffer.data);
     void *copy = gw_core_scratch(core, buffer.size);
     memcpy(copy, buffer.data, buffer.size);
@@ -143,9 +167,10 @@ static struct gw_bin pack_info(struct gw_node_core *core, const struct gw_gang *
 void gw_gang_stand(struct gw_node_core *core, struct gw_run *run)
 {
     struct gw_gang *gang = run->gang;
-    if (run->rank == 0 && !gang->leased)
+    const bool needs_lease = run->rank == 0 || spans(gang);
+    if (needs_lease && !gang->leased)
         return; /* LEASED comes back to it */
-    if (run->rank == 0 && gang->lease_failed) {
+    if (needs_lease && gang->lease_failed) {
         fail_lease(core, run);
         return;
     }
@@ -155,6 +180,8 @@ void gw_gang_stand(struct gw_node_core *core, struct gw_run *run)
     uint64_t *token = NULL;
     if (run->rank == 0) {
         info = pack_info(core, gang);
+    }
+    if (run->rank == 0 && !spans(gang)) {
         token = gw_core_scratch(core, sizeof *token);
         *token = gang->segment;
     }
@@ -191,17 +218,23 @@ void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event)
         gang->lease_code = event->code;
         gang->lease_text = gw_core_strdup(event->text);
     } else {
-        gang->port_held = true;
+        gang->port_held = gang->message.first_rank == 0;
         gang->port = (uint32_t)event->code;
         gang->address = gw_core_strdup(event->text);
         gang->segment = event->token_count ? event->tokens[0] : 0;
+        gang->listener = event->token_count > 1 ? event->tokens[1] : 0;
+        gang->ring_port = event->rank;
+        if (event->hash.size == sizeof gang->ring_key)
+            memcpy(gang->ring_key, event->hash.data, sizeof gang->ring_key);
     }
     for (size_t i = 0; i < gang->ranks.count; i++) {
         struct gw_run *run = gang->ranks.items[i];
-        if (run->rank == 0 && run->state == GW_RUN_STANDING) {
-            gw_gang_stand(core, run);
-            return; /* it may have gone, and the gang with it */
-        }
+        if (run->state != GW_RUN_STANDING || (run->rank != 0 && !spans(gang)))
+            continue;
+        const bool ends = gang->lease_failed;
+        gw_gang_stand(core, run);
+        if (ends)
+            return; /* it has gone, and maybe the gang with it */
     }
 }
 
@@ -250,10 +283,11 @@ static void start_rank(struct gw_node_core *core, struct gw_run *run, struct gw_
     struct gw_effect *effect = gw_core_send(core, run->process->link, GW_MESSAGE_gang_go);
     effect->message.gang_go = (struct gw_msg_gang_go){gang->attempt, info};
     if (gang->segment) {
-        uint64_t *token = gw_core_scratch(core, sizeof *token);
-        *token = gang->segment;
-        effect->tokens = token;
-        effect->token_count = 1;
+        uint64_t *tokens = gw_core_scratch(core, 2 * sizeof *tokens);
+        tokens[0] = gang->segment;
+        tokens[1] = gang->listener;
+        effect->tokens = tokens;
+        effect->token_count = run->rank == 0 && gang->listener ? 2 : 1;
     }
 }
 
@@ -278,6 +312,7 @@ void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
     for (size_t i = 0; i < gang->ranks.count; i++)
         if (gang->ranks.items[i]->state == GW_RUN_STANDING)
             start_rank(core, gang->ranks.items[i], info);
+    drop_listener(core, gang); /* rank 0 has it */
 }
 
 void gw_gang_on_control(struct gw_node_core *core, const struct gw_msg_control *control)

@@ -37,6 +37,7 @@ struct gw_node_options {
     const char *log_dir;   /* output files lie below: <job>/<index>.<attempt>[.<rank>].out, .err */
     const char *resources; /* "name=amount,...", to be had by name; NULL: none */
     const char *checkpoint_dir; /* <job>/ below it is the folder that tasks get */
+    const char *binary_dir;     /* where the worker's own program lies; NULL: not known */
     uint64_t heartbeat_ns;      /* 0: 2 s */
     uint64_t fence_ns;       /* silence of the scheduler after which runners are killed; 0: 10 s */
     uint64_t runner_idle_ns; /* pooled runners end after it; 0: 60 s */

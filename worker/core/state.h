@@ -291,7 +291,10 @@ struct gw_gang {
     GW_ARRAY(struct gw_run *) ranks; /* live ones of this worker */
     uint32_t arrived;
     bool leased, lease_failed, port_held;
-    uint64_t segment; /* token; 0: none yet */
+    uint64_t segment;  /* token; 0: none yet */
+    uint64_t listener; /* token, until rank 0 has it: where ranks of other workers come */
+    uint32_t ring_port;
+    uint8_t ring_key[32];
     char *address;
     uint32_t port;
     char *lease_text;

@@ -78,19 +78,24 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
 static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
 {
     struct gw_error error;
-    int segment_fd;
-    uint16_t port;
-    uint64_t token;
+    struct gw_leased leased;
+    uint64_t tokens[2];
     struct gw_event event = {.type = GW_EVENT_LEASED, .number = effect->number};
-    event.code =
-        gw_lease_open(&host->leases, effect->number, effect->count, &segment_fd, &port, &error);
+    const struct gw_lease_what what = {.attempt = effect->number,
+                                       .ranks = effect->count,
+                                       .groups = (uint32_t)effect->size,
+                                       .address = "127.0.0.1"};
+    event.code = gw_lease_open(&host->leases, &what, &leased, &error);
     event.text = error.text;
     if (event.code == 0) {
-        GW_MUST(gw_tokens_add(&host->tokens, segment_fd, &token));
-        event.code = port;
-        event.text = "127.0.0.1";
-        event.tokens = &token;
-        event.token_count = 1;
+        GW_MUST(gw_tokens_add(&host->tokens, leased.segment_fd, &tokens[event.token_count++]));
+        if (leased.listener_fd >= 0)
+            GW_MUST(gw_tokens_add(&host->tokens, leased.listener_fd, &tokens[event.token_count++]));
+        event.code = leased.port;
+        event.text = what.address;
+        event.tokens = tokens;
+        event.rank = leased.ring_port;
+        event.hash = (struct gw_bin){leased.ring_key, sizeof leased.ring_key};
     }
     gw_host_later(host, &event);
 }

@@ -107,8 +107,9 @@ void gw_host_later(struct gw_host *host, const struct gw_event *event)
         pending->event.hash.data = pending->hash;
     }
     if (event->token_count) {
-        pending->token = event->tokens[0];
-        pending->event.tokens = &pending->token;
+        assert(event->token_count <= sizeof pending->tokens / sizeof pending->tokens[0]);
+        memcpy(pending->tokens, event->tokens, event->token_count * sizeof pending->tokens[0]);
+        pending->event.tokens = pending->tokens;
     }
     if (event->message) { /* a spawned that failed: its text is static */
         pending->message = *event->message;
@@ -269,6 +270,7 @@ static void new_core(struct gw_host *host)
         .address = host->peers_address,
         .log_dir = host->log_dir,
         .checkpoint_dir = host->checkpoint_dir,
+        .binary_dir = *host->binary_dir ? host->binary_dir : NULL,
         .resources = host->options.resources,
     };
     host->core = gw_node_core_new(&options);
@@ -290,6 +292,11 @@ static int make_paths(struct gw_host *host, struct gw_error *error)
         (void)snprintf(host->peers_address, PATH_MAX, "%s", host->options.peers);
     else
         (void)snprintf(host->peers_address, PATH_MAX, "%s/worker-%d.sock", dir, (int)getpid());
+    ssize_t length = readlink("/proc/self/exe", host->binary_dir, PATH_MAX - 1);
+    host->binary_dir[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(host->binary_dir, '/');
+    if (slash)
+        *slash = '\0';
     int rc = gw_dir_make(host->log_dir, error);
     return rc < 0 ? rc : gw_dir_make(host->checkpoint_dir, error);
 }

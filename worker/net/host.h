@@ -54,14 +54,14 @@ struct gw_host_pending {
     struct gw_event event;
     struct gw_message message;
     char *text; /* owned; event.text */
-    uint64_t token;
+    uint64_t tokens[2];
     uint8_t hash[GW_HASH_BYTES];
 };
 
 struct gw_host {
     uv_loop_t *loop;
     struct gw_host_options options;
-    char scheduler_path[PATH_MAX], log_dir[PATH_MAX];
+    char scheduler_path[PATH_MAX], log_dir[PATH_MAX], binary_dir[PATH_MAX];
     char peers_address[PATH_MAX]; /* an endpoint */
     char checkpoint_dir[PATH_MAX], spill_dir[PATH_MAX];
     uint64_t memory_bytes; /* limit */

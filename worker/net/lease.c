@@ -3,12 +3,15 @@
 #include "worker/net/lease.h"
 
 #include "graph/base/log.h"
+#include "graph/wire/endpoint.h"
+#include "graph/wire/tls.h"
 
 #include <gangway/comm.h>
 
 #include <errno.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,28 +26,45 @@ static int bind_any(int *fd, uint16_t *port, struct gw_error *error)
     if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
         bind(*fd, (struct sockaddr *)&address, sizeof address) < 0 ||
         getsockname(*fd, (struct sockaddr *)&address, &size) < 0) {
-        gw_error_set(error, GW_EIO, "cannot lease a port: %s", strerror(errno));
-        if (*fd >= 0)
-            close(*fd);
-        return GW_EIO;
+        return gw_error_set(error, GW_EIO, "cannot lease a port: %s", strerror(errno));
     }
     *port = ntohs(address.sin_port);
     return 0;
 }
 
-int gw_lease_open(struct gw_leases *leases, uint64_t attempt, uint32_t ranks, int *segment_fd,
-                  uint16_t *port, struct gw_error *error)
+/* The door of a ring, and a key that lives as long as the attempt. */
+static int door_open(const char *address, struct gw_leased *leased, struct gw_error *error)
 {
-    struct gw_lease lease = {.attempt = attempt};
-    int rc = bind_any(&lease.fd, port, error);
+    char actual[GW_ENDPOINT_TEXT_MAX];
+    int rc = gw_endpoint_listen(address, &leased->listener_fd, actual, error);
     if (rc < 0)
         return rc;
-    rc = gw_comm_segment_create(ranks > INT_MAX ? INT_MAX : (int)ranks, segment_fd, error);
+    leased->ring_port = (uint16_t)strtoul(strrchr(actual, ':') + 1, NULL, 10);
+    rc = gw_tls_secret_random(leased->ring_key);
+    return rc < 0 ? gw_error_set(error, rc, "no random numbers for a key") : 0;
+}
+
+int gw_lease_open(struct gw_leases *leases, const struct gw_lease_what *what,
+                  struct gw_leased *leased, struct gw_error *error)
+{
+    struct gw_lease lease = {.attempt = what->attempt, .fd = -1};
+    struct gw_leased made = {.segment_fd = -1, .listener_fd = -1};
+    int rc = gw_comm_segment_create(what->ranks > INT_MAX ? INT_MAX : (int)what->ranks,
+                                    &made.segment_fd, error);
+    if (rc == 0 && what->groups > 0)
+        rc = bind_any(&lease.fd, &made.port, error);
+    if (rc == 0 && what->groups > 1)
+        rc = door_open(what->address, &made, error);
     if (rc < 0) {
-        close(lease.fd);
+        const int fds[] = {lease.fd, made.segment_fd, made.listener_fd};
+        for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
+            if (fds[i] >= 0)
+                close(fds[i]);
         return rc;
     }
-    GW_MUST(gw_array_push(&leases->list, lease));
+    if (lease.fd >= 0)
+        GW_MUST(gw_array_push(&leases->list, lease));
+    *leased = made;
     return 0;
 }
 

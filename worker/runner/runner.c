@@ -14,6 +14,7 @@
 #include "worker/runner/batch.h"
 #include "worker/runner/folder.h"
 #include "worker/runner/function.h"
+#include "worker/runner/join.h"
 #include "worker/runner/outbox.h"
 #include "worker/runner/output.h"
 #include "worker/runner/spec.h"
@@ -72,8 +73,7 @@ struct runner {
 
     /* of a gang, each the last that was said */
     struct gw_msg_gang gang;
-    uint64_t go_attempt;
-    int go_fd; /* -1: none */
+    struct gw_join join;
     uint64_t control_attempt;
     int control;
 
@@ -159,14 +159,6 @@ static void on_assign(struct runner *runner, const struct gw_msg_assign *assign,
     runner->last = &batch->next;
 }
 
-static void on_go(struct runner *runner, const struct gw_msg_gang_go *go, int fd)
-{
-    if (runner->go_fd >= 0)
-        close(runner->go_fd);
-    runner->go_fd = fd;
-    runner->go_attempt = go->attempt;
-}
-
 static uint8_t *copy_of(struct gw_bin bin)
 {
     uint8_t *copy = malloc(bin.size + 1);
@@ -250,8 +242,8 @@ static void on_message(struct runner *runner, const struct gw_message *message, 
         runner->gang = message->gang;
         break;
     case GW_MESSAGE_gang_go:
-        on_go(runner, &message->gang_go, fd_count ? fds[0] : -1);
-        taken = fd_count ? 1 : 0;
+        must(gw_join_go(&runner->join, &message->gang_go, fds, fd_count));
+        taken = fd_count < 2 ? fd_count : 2;
         break;
     case GW_MESSAGE_task_linked:
         taken = on_linked(runner, &message->task_linked, fd_count ? fds[0] : -1);
@@ -573,15 +565,9 @@ static int join_gang(struct runner *runner, struct gw_task *task)
         .type = GW_MESSAGE_rank_ready,
         .rank_ready = {.attempt = runner->attempt, .rank = runner->rank}};
     say(runner, &ready);
-    while (runner->go_fd < 0 || runner->go_attempt != runner->attempt)
+    while (!runner->join.went || runner->join.attempt != runner->attempt)
         (void)listen_once(runner, true);
-
-    const struct gw_comm_host_options options = {
-        .fd = runner->go_fd, .rank = (int)task->rank, .ranks = (int)task->world};
-    int rc = gw_comm_open_host(&options, &task->comm, &task->error);
-    close(runner->go_fd);
-    runner->go_fd = -1;
-    return rc;
+    return gw_join_open(&runner->join, &runner->gang, runner->rank, &task->comm, &task->error);
 }
 
 /* The report of a failure goes first: it must be seen before those of the ranks it takes along. */
@@ -761,7 +747,7 @@ static void run_batches(struct runner *runner)
 void gw_runner_main(int fd)
 {
     static struct runner runner; /* its memory belongs to the process */
-    runner.go_fd = -1;
+    gw_join_init(&runner.join);
     runner.last = &runner.first;
     runner.hooks = (struct gw_task_hooks){.metric = runner_on_metric,
                                           .saved = runner_on_saved,

@@ -1,0 +1,130 @@
+/* How a rank comes to its communicator. */
+#include "worker/runner/join.h"
+
+#include "graph/wire/endpoint.h"
+#include "graph/wire/frame.h"
+#include "graph/wire/tls.h"
+
+#include <msgpack.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the info of rank 0's worker says about the ring. */
+struct door {
+    char address[GW_ENDPOINT_TEXT_MAX];
+    uint32_t port;
+    uint8_t key[GW_TLS_SECRET_BYTES];
+    bool has_key;
+};
+
+void gw_join_init(struct gw_join *join)
+{
+    *join = (struct gw_join){.segment = -1, .listener = -1};
+}
+
+void gw_join_clear(struct gw_join *join)
+{
+    if (join->segment >= 0)
+        close(join->segment);
+    if (join->listener >= 0)
+        close(join->listener);
+    if (join->info)
+        explicit_bzero(join->info, join->info_size); /* a key is in it */
+    free(join->info);
+    gw_join_init(join);
+}
+
+int gw_join_go(struct gw_join *join, const struct gw_msg_gang_go *go, const int *fds,
+               uint8_t fd_count)
+{
+    gw_join_clear(join);
+    join->segment = fd_count > 0 ? fds[0] : -1;
+    join->listener = fd_count > 1 ? fds[1] : -1;
+    join->info = malloc(go->info.size + 1);
+    if (!join->info)
+        return GW_ENOMEM;
+    if (go->info.size)
+        memcpy(join->info, go->info.data, go->info.size);
+    join->info_size = go->info.size;
+    join->attempt = go->attempt;
+    join->went = true;
+    return 0;
+}
+
+static bool is_key(const msgpack_object *key, const char *name)
+{
+    return key->type == MSGPACK_OBJECT_STR && key->via.str.size == strlen(name) &&
+           memcmp(key->via.str.ptr, name, key->via.str.size) == 0;
+}
+
+static void read_field(const msgpack_object_kv *field, struct door *door)
+{
+    const msgpack_object *value = &field->val;
+    if (is_key(&field->key, "master_addr") && value->type == MSGPACK_OBJECT_STR &&
+        value->via.str.size < sizeof door->address - 10) {
+        memcpy(door->address, value->via.str.ptr, value->via.str.size);
+        door->address[value->via.str.size] = '\0';
+    } else if (is_key(&field->key, "ring_port") && value->type == MSGPACK_OBJECT_POSITIVE_INTEGER) {
+        door->port = (uint32_t)value->via.u64;
+    } else if (is_key(&field->key, "ring_key") && value->type == MSGPACK_OBJECT_BIN &&
+               value->via.bin.size == sizeof door->key) {
+        memcpy(door->key, value->via.bin.ptr, sizeof door->key);
+        door->has_key = true;
+    }
+}
+
+static int read_info(const struct gw_join *join, struct door *door, struct gw_error *error)
+{
+    msgpack_unpacked unpacked;
+    msgpack_unpacked_init(&unpacked);
+    if (join->info_size && gw_frame_check(join->info, join->info_size, NULL) == 0 &&
+        msgpack_unpack_next(&unpacked, (const char *)join->info, join->info_size, NULL) ==
+            MSGPACK_UNPACK_SUCCESS &&
+        unpacked.data.type == MSGPACK_OBJECT_MAP)
+        for (uint32_t i = 0; i < unpacked.data.via.map.size; i++)
+            read_field(&unpacked.data.via.map.ptr[i], door);
+    msgpack_unpacked_destroy(&unpacked);
+    if (*door->address && door->port > 0 && door->port < 65536 && door->has_key)
+        return 0;
+    return gw_error_set(error, GW_EPROTO,
+                        "the worker of rank 0 did not say where this gang's ranks meet: is it of "
+                        "another version?");
+}
+
+static int open_hosts(const struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
+                      struct gw_comm **comm, struct gw_error *error)
+{
+    struct door door = {.port = 0};
+    char endpoint[GW_ENDPOINT_TEXT_MAX];
+    int rc = read_info(join, &door, error);
+    if (rc < 0)
+        return rc;
+    const bool six = strchr(door.address, ':') && door.address[0] != '[';
+    (void)snprintf(endpoint, sizeof endpoint, six ? "[%.100s]:%u" : "%.100s:%u", door.address,
+                   door.port);
+    const struct gw_comm_hosts_options options = {.fd = join->segment,
+                                                  .rank = (int)rank,
+                                                  .ranks = (int)gang->world,
+                                                  .first_rank = (int)gang->first_rank,
+                                                  .local_ranks = (int)gang->local,
+                                                  .attempt = gang->attempt,
+                                                  .endpoint = endpoint,
+                                                  .listener = join->listener,
+                                                  .key = door.key};
+    rc = gw_comm_open_hosts(&options, comm, error);
+    explicit_bzero(&door, sizeof door);
+    return rc;
+}
+
+int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
+                 struct gw_comm **comm, struct gw_error *error)
+{
+    const struct gw_comm_host_options options = {
+        .fd = join->segment, .rank = (int)rank, .ranks = (int)gang->world};
+    int rc = gang->groups > 1 ? open_hosts(join, gang, rank, comm, error)
+                              : gw_comm_open_host(&options, comm, error);
+    gw_join_clear(join);
+    return rc;
+}

@@ -1,0 +1,32 @@
+/* A gang's communicator, from what the worker says at `gang_go`. */
+#ifndef GW_RUNNER_JOIN_H
+#define GW_RUNNER_JOIN_H
+
+#include "graph/wire/message.h"
+
+#include <gangway/comm.h>
+
+/* The last gang_go: its descriptors and a copy of its info. */
+struct gw_join {
+    bool went;
+    uint64_t attempt;
+    int segment, listener; /* -1: none */
+    uint8_t *info;
+    uint32_t info_size;
+};
+
+/* gw_join_init makes one that did not go. gw_join_clear closes what it holds, and makes it so. */
+void gw_join_init(struct gw_join *join);
+void gw_join_clear(struct gw_join *join);
+
+/* gw_join_go keeps what a gang_go brought: takes the descriptors. GW_ENOMEM. */
+int gw_join_go(struct gw_join *join, const struct gw_msg_gang_go *go, const int *fds,
+               uint8_t fd_count);
+
+/* gw_join_open joins as `rank`, and clears: by the segment where all ranks share it, else also by
+ * connections to the other workers' ranks. GW_EPROTO with a text: the worker's go lacks something;
+ * else as gw_comm_open_host and gw_comm_open_hosts. */
+int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
+                 struct gw_comm **comm, struct gw_error *error);
+
+#endif
