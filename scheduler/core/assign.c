@@ -124,8 +124,8 @@ void gw_sched_apply_neighbour_told(struct gw_sched *sched,
     remember(&fact->worker->neighbours, &fact->worker->neighbour_count, fact->neighbour);
 }
 
-static void tell_neighbour(struct gw_sched *sched, struct gw_worker *worker,
-                           struct gw_worker *neighbour)
+void gw_sched_tell_neighbour(struct gw_sched *sched, struct gw_worker *worker,
+                             struct gw_worker *neighbour)
 {
     if (neighbour == worker || (neighbour->slot < worker->neighbour_count &&
                                 worker->neighbours[neighbour->slot] == neighbour->id))
@@ -178,7 +178,7 @@ static void push_object(struct gw_sched *sched, struct gw_worker *worker, uint32
         assert(place != GW_NONE);
         struct gw_worker *holder = sched->workers.items[sched->holders.items[place].worker];
         dep.worker = holder->id;
-        tell_neighbour(sched, worker, holder);
+        gw_sched_tell_neighbour(sched, worker, holder);
     }
     push_dep(rows, &dep);
 }

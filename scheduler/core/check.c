@@ -112,7 +112,8 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
          at = sched->holders.items[at].worker_next) {
         const struct gw_holder *holder = &sched->holders.items[at];
         assert(holder->worker == worker->slot && sched->objects.items[holder->object].job);
-        assert(holder->firm || holder->fetching > 0);
+        assert(holder->firm || holder->fetching > 0 || holder->copying);
+        assert(holder->copying == gw_map_get(&sched->replicas, at, NULL));
         if (holder->firm)
             held += sched->objects.items[holder->object].bytes;
     }

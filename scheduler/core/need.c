@@ -266,6 +266,15 @@ static int unknown_name(const struct gw_sched *sched, const char *name, struct g
                         known);
 }
 
+int gw_sched_need_here(const struct gw_sched *sched, const struct gw_need *need,
+                       struct gw_error *error)
+{
+    for (uint32_t i = 0; i < need->workers.count; i++)
+        if (!is_ready(sched, need->workers.items[i].name))
+            return unknown_name(sched, need->workers.items[i].name, error);
+    return 0;
+}
+
 bool gw_sched_need_allows(const struct gw_need *need, const struct gw_worker *worker)
 {
     return !need->workers.count || need->prefer || gw_sched_need_names(need, worker);

@@ -55,6 +55,11 @@ void gw_sched_need_give(struct gw_worker *worker, const struct gw_need *need);
 int gw_sched_need_missing(const struct gw_sched *sched, const struct gw_shape *shape,
                           struct gw_error *error);
 
+/* gw_sched_need_here is GW_ENOENT, with the names that there are, where no worker that is ready has
+ * one of those that the need asks for. */
+int gw_sched_need_here(const struct gw_sched *sched, const struct gw_need *need,
+                       struct gw_error *error);
+
 /* gw_sched_need_gone writes the names that it asks for of which no worker is there, and tells
  * whether there are any. */
 bool gw_sched_need_gone(const struct gw_sched *sched, const struct gw_need *need, char *text,

@@ -2,10 +2,12 @@
  *
  * What always holds: a task in state done has its objects, one a rank; each is here (a small value,
  * or a token) or has holders. A holder is firm when its worker has the bytes, else an attempt there
- * is fetching them: that counts for locality, but nobody is sent to fetch from it. */
+ * is fetching them, or it was told to keep a copy: that counts for locality, but nobody is sent to
+ * fetch from it. */
 #include "scheduler/core/object.h"
 
 #include "scheduler/core/pure.h"
+#include "scheduler/core/replica.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 
@@ -66,6 +68,8 @@ static void holder_remove(struct gw_sched *sched, uint32_t place)
         sched->holders.items[holder->worker_next].worker_prev = holder->worker_prev;
     if (holder->firm)
         worker->held_bytes -= object->bytes;
+    if (holder->copying)
+        gw_sched_replica_gone(sched, place);
     *holder = (struct gw_holder){.object = GW_NONE, .next = sched->free_holder};
     sched->free_holder = place;
 }
@@ -104,6 +108,27 @@ void gw_sched_apply_holder_removed(struct gw_sched *sched,
                  .worker = fact->worker->id);
         GW_MUST(gw_array_push(&sched->lost, (struct gw_row){object->job, object->index}));
     }
+}
+
+uint32_t gw_sched_holder_copy(struct gw_sched *sched, uint32_t object, struct gw_worker *worker)
+{
+    uint32_t place = gw_sched_holder_of(sched, object, worker->slot);
+    if (place == GW_NONE)
+        place = holder_add(sched, object, worker);
+    assert(!sched->holders.items[place].firm && !sched->holders.items[place].copying);
+    sched->holders.items[place].copying = true;
+    return place;
+}
+
+void gw_sched_holder_copied(struct gw_sched *sched, uint32_t place, bool well)
+{
+    struct gw_holder *holder = &sched->holders.items[place];
+    gw_sched_replica_gone(sched, place);
+    holder->copying = false;
+    if (well)
+        holder_set_firm(sched, place);
+    else if (!holder->firm && holder->fetching == 0)
+        holder_remove(sched, place);
 }
 
 /* -- Objects -------------------------------------------------------------------------------------
@@ -285,7 +310,7 @@ static void input_fetched(struct gw_sched *sched, uint32_t at, void *arg)
         holder->fetching--;
     if (fetched->well)
         holder_set_firm(sched, place);
-    else if (!holder->firm && holder->fetching == 0)
+    else if (!holder->firm && holder->fetching == 0 && !holder->copying)
         holder_remove(sched, place);
 }
 

@@ -30,6 +30,11 @@ bool gw_sched_objects_whole(const struct gw_sched *sched, const struct gw_job *j
 uint32_t gw_sched_holder_of(const struct gw_sched *sched, uint32_t object, uint32_t worker_slot);
 uint32_t gw_sched_holder_any(const struct gw_sched *sched, uint32_t object, uint32_t worker_slot);
 
+/* gw_sched_holder_copy notes that a worker that has not got an object was told to keep a copy, and
+ * gives its place; gw_sched_holder_copied that this is over: it has it, or (well false) not. */
+uint32_t gw_sched_holder_copy(struct gw_sched *sched, uint32_t object, struct gw_worker *worker);
+void gw_sched_holder_copied(struct gw_sched *sched, uint32_t holder, bool well);
+
 /* gw_sched_inputs_fetch counts that an attempt of the row at a worker fetches the row's inputs;
  * gw_sched_inputs_fetched that it ended, and has them where it ended well. */
 void gw_sched_inputs_fetch(struct gw_sched *sched, struct gw_job *job, uint32_t row,

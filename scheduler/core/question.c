@@ -10,6 +10,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/remote.h"
+#include "scheduler/core/replica.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
 
@@ -296,6 +297,7 @@ void gw_sched_apply_answered(struct gw_sched *sched, const struct gw_fact_answer
     if (job->questions == 0 && job->state == GW_JOB_ENDED)
         GW_MUST(gw_array_push(&sched->aging, job->id));
     (void)gw_map_remove(&sched->questions, fact->relay);
+    gw_sched_replication_free(question->replication);
     free(question);
 }
 
@@ -307,6 +309,8 @@ static void try_question(struct gw_sched *sched, const struct gw_question *quest
         answered = try_wait(sched, remote, question);
     else if (remote && question->type == GW_MESSAGE_fetch)
         answered = try_fetch(sched, remote, question);
+    else if (remote && question->type == GW_MESSAGE_replicate)
+        answered = gw_sched_replicate_try(sched, remote, question);
     else if (remote)
         answered = try_log(sched, remote, question);
     if (answered)
@@ -484,7 +488,10 @@ void gw_sched_questions_deinit(struct gw_sched *sched)
 {
     size_t at = 0;
     uint64_t relay, value;
-    while (gw_map_next(&sched->questions, &at, &relay, &value))
-        free((struct gw_question *)(uintptr_t)value);
+    while (gw_map_next(&sched->questions, &at, &relay, &value)) {
+        struct gw_question *question = (struct gw_question *)(uintptr_t)value;
+        gw_sched_replication_free(question->replication);
+        free(question);
+    }
     gw_map_deinit(&sched->questions);
 }

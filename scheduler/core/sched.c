@@ -28,6 +28,7 @@
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/remote.h"
+#include "scheduler/core/replica.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/state.h"
@@ -84,6 +85,7 @@ void gw_sched_free(struct gw_sched *sched)
             sched->shapes.items[i]->rooms = 0;
             gw_sched_shape_free(sched, sched->shapes.items[i]);
         }
+    gw_sched_replicas_deinit(sched);
     gw_sched_questions_deinit(sched);
     gw_sched_story_deinit(sched);
     gw_strmap_deinit(&sched->published);
@@ -246,6 +248,9 @@ static int on_client_message(struct gw_sched *sched, struct gw_remote *remote,
     case GW_MESSAGE_fetch:
         gw_sched_on_fetch(sched, remote, &message->fetch);
         return 0;
+    case GW_MESSAGE_replicate:
+        gw_sched_on_replicate(sched, remote, &message->replicate);
+        return 0;
     case GW_MESSAGE_cancel:
         gw_sched_on_cancel(sched, session, &message->cancel);
         return 0;
@@ -339,6 +344,9 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
         return 0;
     case GW_MESSAGE_object_lost:
         on_object_lost(sched, &message->object_lost);
+        return 0;
+    case GW_MESSAGE_kept:
+        gw_sched_on_kept(sched, worker, &message->kept);
         return 0;
     case GW_MESSAGE_object:
         gw_sched_on_object(sched, worker, &message->object);

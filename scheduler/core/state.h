@@ -252,12 +252,13 @@ struct gw_place {
 /* Somebody who waits for a job's or a task's end, or for an answer of a worker. */
 struct gw_question {
     uint64_t relay; /* its number when a worker is asked */
-    uint32_t type;  /* GW_MESSAGE_wait, fetch, log_read */
+    uint32_t type;  /* GW_MESSAGE_wait, fetch, log_read, replicate */
     gw_peer peer;
     uint64_t request, job;
     uint32_t index, rank;
     struct gw_msg_log_read log;
-    uint32_t worker; /* the id of the one that was asked; 0: none yet */
+    uint32_t worker;                    /* the id of the one that was asked; 0: none yet */
+    struct gw_replication *replication; /* owned; NULL but for replicate */
 };
 
 /* A job whose tasks differ by a number. Its first tasks.count rows were made. */
@@ -608,12 +609,14 @@ struct gw_object {
     bool has_token;
 };
 
-/* A worker that has an object, or will have it because an attempt there fetches it. */
+/* A worker that has an object, or will have it because an attempt there fetches it, or it was told
+ * to keep a copy. */
 struct gw_holder {
     uint32_t object;
     uint32_t worker;   /* slot */
     uint32_t fetching; /* attempts */
     bool firm;         /* it has it */
+    bool copying;      /* it was told to fetch and keep it, and has not answered */
     uint32_t next;     /* of the object, or of the free ones */
     uint32_t worker_prev, worker_next;
 };
@@ -689,6 +692,7 @@ struct gw_sched {
     GW_ARRAY(struct gw_delay) delays; /* a heap by due_ns */
 
     struct gw_map questions; /* relay -> struct gw_question * */
+    struct gw_map replicas;  /* place of a holder that is copying -> struct gw_replica * */
 
     struct gw_strmap syncs; /* "uid kind name" -> struct gw_sync * */
     struct gw_sync *first_sync, *last_sync;

@@ -174,6 +174,8 @@ static void range_over(struct sim *sim, struct sim_job *job, const struct gw_msg
 static void act_on_work(struct sim *sim, struct client *client, struct work *work)
 {
     if (work->told == TOLD_DONE && work->held && sim_chance(sim, 40)) {
+        if (work->bytes > GW_INLINE_BYTES_MAX && sim_chance(sim, 30))
+            sim_replica_ask(sim, client, work); /* copies that nobody wants when they come */
         release(sim, client, work);
     } else if (work->told == TOLD_DONE && work->held) {
         uint32_t ranks = work->ranks ? work->ranks : 1;
@@ -509,6 +511,10 @@ void sim_client_take(struct sim *sim, struct client *client, const struct gw_mes
         answered(sim, client, message->held.request, GW_MESSAGE_held);
         sim_share_take(sim, client, &message->held);
         break;
+    case GW_MESSAGE_replicated:
+        answered(sim, client, message->replicated.request, GW_MESSAGE_replicated);
+        sim_replica_take(sim, client, &message->replicated);
+        break;
     case GW_MESSAGE_synced:
         answered(sim, client, message->synced.request, GW_MESSAGE_synced);
         sim_sync_take(sim, client, &message->synced);
@@ -612,6 +618,7 @@ void sim_client_free(struct sim *sim, struct client *client)
     gw_map_deinit(&client->syncing);
     gw_map_deinit(&client->fetching);
     gw_map_deinit(&client->retrying);
+    gw_map_deinit(&client->replicating);
     gw_map_deinit(&client->holding);
     sim_shares_free(client);
     gw_map_deinit(&client->waiting);

@@ -168,6 +168,8 @@ static void carry_send(struct sim *sim, struct host *host, const struct gw_effec
     int end;
     struct conn *conn = sim_conn_of(sim, SIDE_HOST, host, effect->peer.id, &end);
     sim_disk_told(sim, host, &effect->message);
+    if (effect->message.type == GW_MESSAGE_kept)
+        sim_replica_kept(sim, host, &effect->message.kept);
     if (conn)
         sim_send(sim, conn, end, effect);
 }
@@ -176,6 +178,10 @@ static void carry_close(struct sim *sim, struct host *host, uint64_t peer)
 {
     int end;
     struct conn *conn = sim_conn_of(sim, SIDE_HOST, host, peer, &end);
+    if (conn && conn == host->scheduler) { /* it hears nothing of what still comes */
+        host->keep_seen = UINT64_MAX;
+        gw_array_clear(&host->keepings);
+    }
     if (conn)
         sim_close(sim, conn, end);
 }
@@ -293,7 +299,8 @@ static void on_connect(struct sim *sim, void *arg)
                       .incarnation = host->incarnation,
                       .peer = host->next_peer++};
     host->scheduler = sim_connect(sim, sched, own);
-    host->log_seen = 0;
+    host->log_seen = host->keep_seen = 0;
+    gw_array_clear(&host->keepings);
     int rc = sim_host_step(
         sim, host,
         &(struct gw_event){.type = GW_EVENT_OPEN, .peer = {own.peer}, .role = GW_ROLE_SCHEDULER});
@@ -396,6 +403,7 @@ void sim_host_free(struct sim *sim, struct host *host)
     for (size_t i = 0; i < host->old.count; i++)
         sim_packet_free(sim, &host->old.items[i], true);
     gw_array_deinit(&host->old);
+    gw_array_deinit(&host->keepings);
     gw_array_deinit(&host->tokens);
     gw_array_deinit(&host->folders);
     gw_array_deinit(&host->processes);

@@ -55,6 +55,8 @@ static const struct {
     [193] = {"checkpoint-lost", "an attempt does not go on from the current checkpoint"},
     [192] = {"old-rank", "a rank of an earlier attempt counts for the one that has its place"},
     [150] = {"folder-early", "a task starts before its files are there"},
+    [161] = {"copy-early", "a worker says that it has a copy before it is there"},
+    [162] = {"copy-goes-on", "a copy that is released while it is fetched is fetched all the same"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
 enum { PLANTED_COUNT = sizeof planted / sizeof *planted };

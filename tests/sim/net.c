@@ -211,7 +211,13 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
             end->host->welcomed = end->host->scheduler ? end->host->scheduler->id : 0;
         for (uint32_t i = 0; i < packet->token_count; i++)
             GW_MUST(gw_array_push(&end->host->tokens, packet->tokens[i]));
+        const struct conn *link = end->host->scheduler;
+        bool scheduler = link && (end == &link->ends[0] || end == &link->ends[1]);
+        if (scheduler)
+            sim_replica_told(end->host, &message);
         rc = sim_host_step(sim, end->host, &event);
+        if (scheduler)
+            sim_replica_check(sim, end->host, &message);
         SIM_CHECK(sim, rc == 0, "a worker says that %s broke the protocol",
                   gw_message_name(message.type));
     } else {

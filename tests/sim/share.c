@@ -25,6 +25,15 @@ static struct work *some_work(struct sim *sim)
     return is_endless(work) ? NULL : work;
 }
 
+/* Rather one whose result lies at a worker. */
+static const struct work *some_large_work(struct sim *sim)
+{
+    const struct work *work = some_work(sim);
+    for (int tries = 0; tries < 6 && (!work || work->bytes <= GW_INLINE_BYTES_MAX); tries++)
+        work = some_work(sim);
+    return work;
+}
+
 static void name_of(uint64_t n, char name[16])
 {
     (void)snprintf(name, 16, "name %u", (uint32_t)(n % NAMES));
@@ -81,6 +90,7 @@ void sim_share_act(struct sim *sim, struct client *client)
         client->shares.count ? client->shares.items[sim_below(sim, client->shares.count)] : NULL;
     uint64_t what = sim_below(sim, 100);
     struct work *work = some_work(sim);
+    const struct work *large = what >= 78 ? some_large_work(sim) : NULL;
     if (what < 30 && work)
         look_up(sim, client, work);
     else if (what < 40)
@@ -91,6 +101,8 @@ void sim_share_act(struct sim *sim, struct client *client)
         publish(sim, client, NULL);
     else if (share && share->work && !share->dropped && what < 80)
         drop(sim, client, share);
+    else if (what >= 78 && work && sim_chance(sim, 75))
+        sim_replica_ask(sim, client, large ? large : work);
     else if (share && share->told == TOLD_DONE && !share->dropped)
         sim_client_fetch(sim, client, share->work,
                          (uint32_t)sim_below(sim, share->work->ranks ? share->work->ranks : 1));

@@ -72,6 +72,10 @@ enum {
     X(DROP, "looked-up future given up")                                                           \
     X(PUBLISH, "result published")                                                                 \
     X(UNPUBLISH, "result unpublished")                                                             \
+    X(REPLICATE, "copies of a result made")                                                        \
+    X(FEWER_COPIES, "fewer workers than copies wanted")                                            \
+    X(COPY_FAILED, "copy failed")                                                                  \
+    X(COPY_RELEASED, "copy released while it was made")                                            \
     X(PURE, "pure task shared")                                                                    \
     X(REFUSED, "submission refused")                                                               \
     X(RESOURCES, "task took a named resource")                                                     \
@@ -278,11 +282,13 @@ struct host {
     struct gw_node_core *core; /* NULL: dead */
     struct gw_effects effects;
     uint64_t incarnation, next_peer, guardian_peer, guardian_sent, tick_ns;
-    uint64_t welcomed;      /* the connection on which it was */
-    struct gw_map files;    /* on its disk: number -> content */
-    uint64_t full_until_ns; /* the disk */
-    uint32_t memory_state;  /* as it told last */
-    uint64_t log_seen;      /* sequence number of the last log_read */
+    uint64_t welcomed;                     /* the connection on which it was */
+    struct gw_map files;                   /* on its disk: number -> content */
+    uint64_t full_until_ns;                /* the disk */
+    uint32_t memory_state;                 /* as it told last */
+    uint64_t log_seen;                     /* sequence number of the last log_read */
+    uint64_t keep_seen;                    /* of the last message on this connection */
+    GW_ARRAY(struct gw_msg_keep) keepings; /* copies that it was told to make, and is to answer */
     struct conn *scheduler;
     GW_ARRAY(struct process *) processes;
     GW_ARRAY(uint64_t) tokens;   /* that the core has */
@@ -332,10 +338,11 @@ struct client {
     uint64_t term, session, sent, next_request;
     GW_ARRAY(struct sim_job *) jobs;
     uint32_t to_submit;
-    uint64_t seen;          /* sequence number */
-    struct gw_map calls;    /* request -> message type that answers it */
-    struct gw_map fetching; /* request -> work id << 8 | rank */
-    struct gw_map retrying; /* request -> work id */
+    uint64_t seen;             /* sequence number */
+    struct gw_map calls;       /* request -> message type that answers it */
+    struct gw_map fetching;    /* request -> work id << 8 | rank */
+    struct gw_map retrying;    /* request -> work id */
+    struct gw_map replicating; /* request -> work id << 8 | copies */
     GW_ARRAY(struct share *) shares;
     struct gw_map waiting; /* request -> place in jobs, of waits for a range */
     struct gw_map holding; /* request -> work id of an actor */
@@ -532,6 +539,17 @@ bool sim_shares_settled(const struct client *client);
 /* sim_published_tokens counts the published values that lie in descriptors of the scheduler. */
 size_t sim_published_tokens(struct sim *sim);
 void sim_shares_free(struct client *client);
+
+/* -- replica.c */
+void sim_replica_ask(struct sim *sim, struct client *client, const struct work *work);
+void sim_replica_promise(struct sim *sim, const struct client *client,
+                         const struct gw_msg_replicated *replicated);
+void sim_replica_take(struct sim *sim, struct client *client,
+                      const struct gw_msg_replicated *replicated);
+/* What a host is told before it hears of it, and after; and what it says. */
+void sim_replica_told(struct host *host, const struct gw_message *message);
+void sim_replica_check(struct sim *sim, const struct host *host, const struct gw_message *message);
+void sim_replica_kept(struct sim *sim, struct host *host, const struct gw_msg_kept *kept);
 
 /* -- sync.c: semaphores, queues, variables, events */
 void sim_sync_act(struct sim *sim, struct client *client);

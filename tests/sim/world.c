@@ -116,6 +116,8 @@ static void check_told(struct sim *sim, const struct client *client,
         check_survives(sim, job, job->promised, GW_INDEX_ALL);
     } else if (message->type == GW_MESSAGE_held) {
         sim_share_promise(sim, client, &message->held);
+    } else if (message->type == GW_MESSAGE_replicated) {
+        sim_replica_promise(sim, client, &message->replicated);
     } else if (message->type == GW_MESSAGE_failed) {
         check_end_survives(sim, client, message->failed.request, message->failed.index);
     } else if (message->type == GW_MESSAGE_done) {

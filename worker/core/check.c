@@ -145,7 +145,7 @@ static void check_objects(const struct gw_node_core *core)
     assert(sums.listed == memory->unused.count + memory->wanted.count);
     for (size_t i = 0; i < core->fetches.count; i++) {
         assert(core->fetches.items[i]->state != GW_FETCH_GONE);
-        assert(core->fetches.items[i]->waiters.count);
+        assert(core->fetches.items[i]->waiters.count || core->fetches.items[i]->keepings.count);
     }
 }
 

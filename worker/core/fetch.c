@@ -1,8 +1,12 @@
-/* Fetches: inputs that lie elsewhere, at another worker or at the scheduler (worker 0).
+/* Fetches: objects that lie elsewhere, at another worker or at the scheduler (worker 0), and are
+ * inputs of runs here, or to be kept here.
  *
- * Always: there is one fetch an object, however many runs wait for it; it ends with the object, or
- * with every run that waits ended as LOST_INPUT; its deadline sees to that where nobody answers. */
+ * Always: there is one fetch an object, however many want it; it ends with the object, or with
+ * every run that waits ended as LOST_INPUT and the scheduler told of what is not kept; its deadline
+ * sees to that where nobody answers. What nobody wants any more when it comes does not stay. */
 #include "worker/core/state.h"
+
+#include "graph/base/planted.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -41,6 +45,7 @@ void gw_fetch_free(struct gw_node_core *core, struct gw_fetch *fetch)
     unlink_fetch(core, fetch);
     gw_sm_move(&gw_fetch_sm, &fetch->state, GW_FETCH_GONE);
     gw_array_deinit(&fetch->waiters);
+    gw_array_deinit(&fetch->keepings);
     free(fetch);
     gw_job_tidy(core, job);
 }
@@ -50,17 +55,34 @@ static bool still_waits(const struct gw_fetch_waiter *waiter)
     return waiter->run->serial == waiter->serial && waiter->run->state == GW_RUN_WAITING;
 }
 
-static void fail(struct gw_node_core *core, struct gw_fetch *fetch, const char *text)
+static bool awaited(const struct gw_fetch *fetch)
 {
-    if (core->registered) {
-        bool wanted = false;
-        for (size_t i = 0; i < fetch->waiters.count && !wanted; i++)
-            wanted = still_waits(&fetch->waiters.items[i]);
-        if (wanted)
-            gw_core_send(core, core->scheduler, GW_MESSAGE_object_lost)->message.object_lost =
-                (struct gw_msg_object_lost){fetch->job->id, fetch->index, fetch->rank,
-                                            fetch->worker};
-    }
+    for (size_t i = 0; i < fetch->waiters.count; i++)
+        if (still_waits(&fetch->waiters.items[i]))
+            return true;
+    return false;
+}
+
+static void tell_kept(struct gw_node_core *core, struct gw_fetch *fetch, int code, const char *text)
+{
+    for (size_t i = 0; i < fetch->keepings.count; i++)
+        gw_keep_tell(core,
+                     &(struct gw_msg_keep){.request = fetch->keepings.items[i],
+                                           .job = fetch->job->id,
+                                           .index = fetch->index,
+                                           .rank = fetch->rank},
+                     code, text);
+    gw_array_clear(&fetch->keepings);
+}
+
+/* absent: who was asked says that it has not got it. For a copy that nobody needs, trouble on the
+ * way is no reason to believe that. */
+static void fail(struct gw_node_core *core, struct gw_fetch *fetch, const char *text, bool absent)
+{
+    if (core->registered && (awaited(fetch) || (absent && fetch->keepings.count)))
+        gw_core_send(core, core->scheduler, GW_MESSAGE_object_lost)->message.object_lost =
+            (struct gw_msg_object_lost){fetch->job->id, fetch->index, fetch->rank, fetch->worker};
+    tell_kept(core, fetch, GW_ELOST, text);
     for (size_t i = 0; i < fetch->waiters.count; i++) {
         const struct gw_fetch_waiter *waiter = &fetch->waiters.items[i];
         if (!still_waits(waiter))
@@ -110,36 +132,86 @@ static void start(struct gw_node_core *core, struct gw_fetch *fetch)
     }
 }
 
-void gw_fetch_for(struct gw_node_core *core, struct gw_run *run, uint32_t dep)
+static struct gw_fetch *find(struct gw_node_core *core, uint64_t job_id, uint32_t index,
+                             uint32_t rank)
 {
-    const struct gw_run_dep *want = &run->deps[dep];
-    struct gw_node_job *job = gw_core_job(core, want->job, true);
-    uint64_t value = 0;
-    struct gw_fetch_waiter waiter = {run, run->serial, dep};
-    run->missing++;
-    if (gw_map_get(&job->fetches, (uint64_t)want->index << 32 | want->rank, &value)) {
-        struct gw_fetch *known = (struct gw_fetch *)(uintptr_t)value;
-        GW_MUST(gw_array_push(&known->waiters, waiter));
-        return;
+    uint64_t value;
+    const struct gw_node_job *job = gw_core_job(core, job_id, false);
+    if (!job || !gw_map_get(&job->fetches, (uint64_t)index << 32 | rank, &value))
+        return NULL;
+    return (struct gw_fetch *)(uintptr_t)value;
+}
+
+/* The fetch of an object that somebody wants, from this worker where there is none yet: who it is
+ * for, the caller notes before the step ends. */
+static struct gw_fetch *want(struct gw_node_core *core, const struct gw_msg_keep *what)
+{
+    struct gw_fetch *fetch = find(core, what->job, what->index, what->rank);
+    if (fetch) {
+        fetch->released = false;
+        return fetch;
     }
-    struct gw_fetch *fetch = gw_core_alloc(sizeof *fetch);
+    fetch = gw_core_alloc(sizeof *fetch);
     fetch->request = ++core->request;
     fetch->deadline_ns = core->now_ns + FETCH_LIMIT_NS;
-    fetch->job = job;
-    fetch->index = want->index;
-    fetch->rank = want->rank;
-    fetch->worker = want->worker;
+    fetch->job = gw_core_job(core, what->job, true);
+    fetch->index = what->index;
+    fetch->rank = what->rank;
+    fetch->worker = what->worker;
     fetch->trouble = "its worker does not answer";
-    GW_MUST(gw_array_push(&fetch->waiters, waiter));
-    GW_MUST(gw_map_put(&job->fetches, fetch_key(fetch), (uintptr_t)fetch));
+    GW_MUST(gw_map_put(&fetch->job->fetches, fetch_key(fetch), (uintptr_t)fetch));
     GW_MUST(gw_map_put(&core->requests, fetch->request, (uintptr_t)fetch));
     GW_MUST(gw_array_push(&core->fetches, fetch));
     start(core, fetch);
+    return fetch;
+}
+
+void gw_fetch_for(struct gw_node_core *core, struct gw_run *run, uint32_t dep)
+{
+    const struct gw_run_dep *from = &run->deps[dep];
+    struct gw_fetch *fetch = want(core, &(struct gw_msg_keep){.job = from->job,
+                                                              .index = from->index,
+                                                              .rank = from->rank,
+                                                              .worker = from->worker});
+    run->missing++;
+    GW_MUST(gw_array_push(&fetch->waiters, ((struct gw_fetch_waiter){run, run->serial, dep})));
+}
+
+void gw_fetch_keep(struct gw_node_core *core, const struct gw_msg_keep *keep)
+{
+    GW_MUST(gw_array_push(&want(core, keep)->keepings, keep->request));
+    if (GW_PLANTED(161))
+        gw_keep_tell(core, keep, 0, "");
+}
+
+void gw_fetch_release(struct gw_node_core *core, uint64_t job, uint32_t index, uint32_t rank)
+{
+    struct gw_fetch *fetch = find(core, job, index, rank);
+    if (!fetch || GW_PLANTED(162))
+        return;
+    tell_kept(core, fetch, GW_ECANCELLED, "it was released");
+    fetch->released = true;
+    if (!awaited(fetch))
+        gw_fetch_free(core, fetch);
+}
+
+void gw_fetch_unkeep(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->fetches.count;) {
+        struct gw_fetch *fetch = core->fetches.items[i];
+        gw_array_clear(&fetch->keepings);
+        if (awaited(fetch))
+            i++;
+        else
+            gw_fetch_free(core, fetch); /* goes from the list */
+    }
 }
 
 /* The object is here: it goes to all who wait. */
 static void arrive(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_object *object)
 {
+    bool kept = fetch->keepings.count > 0;
+    tell_kept(core, fetch, 0, "");
     for (size_t i = 0; i < fetch->waiters.count; i++) {
         const struct gw_fetch_waiter *waiter = &fetch->waiters.items[i];
         if (!still_waits(waiter))
@@ -151,6 +223,9 @@ static void arrive(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_
         if (--run->missing == 0)
             gw_run_ready(core, run);
     }
+    object->released = fetch->released;
+    if (!object->users && !kept)
+        gw_object_free(core, object);
 }
 
 static void drop_tokens_from(struct gw_node_core *core, const struct gw_event *event, uint32_t i)
@@ -171,7 +246,7 @@ void gw_fetch_on_object(struct gw_node_core *core, const struct gw_event *event)
     bool by_token = event->token_count > 0;
     if (answer->code < 0 || (!by_token && answer->value.size == 0)) {
         drop_tokens_from(core, event, 0);
-        fail(core, fetch, answer->code < 0 ? answer->text : "its worker sent nothing");
+        fail(core, fetch, answer->code < 0 ? answer->text : "its worker sent nothing", true);
         return;
     }
     struct gw_object like = {.job = fetch->job, .index = fetch->index, .rank = fetch->rank};
@@ -226,7 +301,7 @@ void gw_fetch_fail_worker(struct gw_node_core *core, uint32_t worker)
     for (size_t i = 0; i < core->fetches.count;) {
         struct gw_fetch *fetch = core->fetches.items[i];
         if (fetch->worker == worker)
-            fail(core, fetch, "its worker is gone"); /* goes from the list */
+            fail(core, fetch, "its worker is gone", false); /* goes from the list */
         else
             i++;
     }
@@ -241,5 +316,5 @@ void gw_fetch_on_close(struct gw_node_core *core, struct gw_neighbour *neighbour
 void gw_fetch_tick(struct gw_node_core *core)
 {
     while (core->fetches.count && core->fetches.items[0]->deadline_ns <= core->now_ns)
-        fail(core, core->fetches.items[0], core->fetches.items[0]->trouble);
+        fail(core, core->fetches.items[0], core->fetches.items[0]->trouble, false);
 }

@@ -460,6 +460,7 @@ static void on_close(struct gw_node_core *core, const struct gw_event *event)
     if (link == core->scheduler) {
         core->scheduler = NULL;
         core->registered = false;
+        gw_fetch_unkeep(core);
         gw_fetch_fail_worker(core, 0);
     } else if (link == core->guardian) {
         on_guardian_close(core);
@@ -517,6 +518,9 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
         return 0;
     case GW_MESSAGE_fetch:
         gw_object_on_fetch(core, core->scheduler, &message->fetch);
+        return 0;
+    case GW_MESSAGE_keep:
+        gw_keep_on_keep(core, &message->keep);
         return 0;
     case GW_MESSAGE_release:
         gw_object_on_release(core, &message->release);

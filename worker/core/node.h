@@ -83,6 +83,9 @@ bool gw_node_core_executing(const struct gw_node_core *core, uint64_t process,
 bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank,
                        struct gw_node_place *place);
 
+/* gw_node_core_holds tells whether an object is here, and was not released. */
+bool gw_node_core_holds(struct gw_node_core *core, uint64_t job, uint32_t index, uint32_t rank);
+
 /* gw_node_core_memory tells what is used: bytes in all, results in memory and on disk, how many of
  * them lie on disk, and how many more files are being written or opened. state: enum
  * gw_memory_state. */

@@ -142,7 +142,9 @@ struct gw_fetch {
     struct gw_node_job *job;
     uint32_t index, rank, worker;
     uint8_t state;
-    const char *trouble; /* what to say when the deadline comes; static */
+    bool released;               /* meanwhile: it goes with its last user */
+    GW_ARRAY(uint64_t) keepings; /* requests of the scheduler that it be kept here */
+    const char *trouble;         /* what to say when the deadline comes; static */
     GW_ARRAY(struct gw_fetch_waiter {
         struct gw_run *run;
         uint64_t serial; /* of the run: another one may have its place by then */
@@ -472,6 +474,17 @@ void gw_fetch_on_close(struct gw_node_core *core, struct gw_neighbour *neighbour
 void gw_fetch_fail_worker(struct gw_node_core *core, uint32_t worker);
 void gw_fetch_tick(struct gw_node_core *core);
 void gw_fetch_free(struct gw_node_core *core, struct gw_fetch *fetch);
+/* gw_fetch_keep fetches what the scheduler wants kept here; gw_fetch_release follows a release of
+ * what is on its way; gw_fetch_unkeep forgets what a scheduler wanted that is gone. */
+void gw_fetch_keep(struct gw_node_core *core, const struct gw_msg_keep *keep);
+void gw_fetch_release(struct gw_node_core *core, uint64_t job, uint32_t index, uint32_t rank);
+void gw_fetch_unkeep(struct gw_node_core *core);
+
+/* -- keep.c: copies that the scheduler wants here */
+void gw_keep_on_keep(struct gw_node_core *core, const struct gw_msg_keep *keep);
+/* gw_keep_tell tells it how that ended; code 0: the object is here. */
+void gw_keep_tell(struct gw_node_core *core, const struct gw_msg_keep *keep, int code,
+                  const char *text);
 
 /* -- pool.c */
 struct gw_pool *gw_pool_for(struct gw_node_core *core, struct gw_node_spec *spec,

@@ -27,6 +27,12 @@ struct gw_object *gw_object_find(struct gw_node_core *core, uint64_t job_id, uin
     return (struct gw_object *)(uintptr_t)value;
 }
 
+bool gw_node_core_holds(struct gw_node_core *core, uint64_t job, uint32_t index, uint32_t rank)
+{
+    const struct gw_object *object = gw_object_find(core, job, index, rank);
+    return object && !object->released;
+}
+
 /* Lets go of what an object has, and of itself. */
 static void discard(struct gw_node_core *core, struct gw_object *object)
 {
@@ -147,6 +153,8 @@ void gw_object_on_release(struct gw_node_core *core, const struct gw_msg_release
         struct gw_object *object =
             gw_object_find(core, gw_col64_at(release->job, i), gw_col32_at(release->index, i),
                            gw_col32_at(release->rank, i));
+        gw_fetch_release(core, gw_col64_at(release->job, i), gw_col32_at(release->index, i),
+                         gw_col32_at(release->rank, i));
         if (!object)
             continue;
         object->released = true;

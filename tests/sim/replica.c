@@ -1,0 +1,109 @@
+/* Copies of results: clients ask for some, and are told how many there are; a worker that says that
+ * it has one has it, and one that is told that it is released while it fetches it gives it up. */
+#include "tests/sim/sim.h"
+
+#include <stdio.h>
+
+/* -- Clients -------------------------------------------------------------------------------------
+ */
+
+void sim_replica_ask(struct sim *sim, struct client *client, const struct work *work)
+{
+    static const char *const names[] = {"", "", "", "worker-0", "host-0", "worker-0,worker-1"};
+    uint32_t copies = (uint32_t)sim_below(sim, 4);
+    uint64_t request = sim_client_call(client, GW_MESSAGE_replicated);
+    GW_MUST(gw_map_put(&client->replicating, request, work->id << 8 | copies));
+    struct gw_message message = {.type = GW_MESSAGE_replicate};
+    message.replicate =
+        (struct gw_msg_replicate){.request = request,
+                                  .job = work->job->id,
+                                  .index = work->row,
+                                  .copies = copies,
+                                  .workers = names[sim_below(sim, sizeof names / sizeof *names)]};
+    sim_client_send(sim, client, &message);
+}
+
+/* How many workers have all of a result, as the scheduler believes when it says so. */
+void sim_replica_promise(struct sim *sim, const struct client *client,
+                         const struct gw_msg_replicated *replicated)
+{
+    uint64_t asked = 0;
+    bool known = gw_map_get(&client->replicating, replicated->request, &asked);
+    SIM_CHECK(sim, known, "copies that nobody asked for");
+    const struct work *work = sim_work_find(sim, asked >> 8);
+    struct gw_value *arguments = gw_dict(), *list = NULL;
+    GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)work->job->id)));
+    GW_MUST(gw_dict_set(arguments, "index", gw_i64(work->row)));
+    size_t holders = 0;
+    if (gw_sched_query(sim->sched, "who_has", arguments, &list, NULL) == 0)
+        for (size_t i = 0; i < gw_value_count(list); i++) {
+            int64_t worker = 0;
+            (void)gw_value_get_i64(gw_value_find(gw_value_at(list, i), "worker"), &worker, NULL);
+            holders += worker > 0;
+        }
+    gw_value_unref(arguments);
+    gw_value_unref(list);
+    SIM_CHECK(sim, holders >= (size_t)replicated->copies * (work->ranks ? work->ranks : 1),
+              "%u copies of task %llu, and %zu holders of its results", replicated->copies,
+              (unsigned long long)work->id, holders);
+}
+
+void sim_replica_take(struct sim *sim, struct client *client,
+                      const struct gw_msg_replicated *replicated)
+{
+    uint64_t asked = 0;
+    (void)gw_map_get(&client->replicating, replicated->request, &asked);
+    (void)gw_map_remove(&client->replicating, replicated->request);
+    uint32_t wanted = asked & 0xff;
+    SIM_CHECK(sim, replicated->code < 0 || replicated->copies >= (wanted ? wanted : 1),
+              "%u copies were made, %u were wanted, and all is well", replicated->copies, wanted);
+    SIM_CHECK(sim, replicated->code == 0 || *replicated->text, "fewer copies without a text");
+    if (replicated->copies > 1)
+        sim_fault(sim, FAULT_REPLICATE);
+    if (replicated->code == GW_EINFEASIBLE)
+        sim_fault(sim, FAULT_FEWER_COPIES);
+}
+
+/* -- Workers -------------------------------------------------------------------------------------
+ */
+
+void sim_replica_told(struct host *host, const struct gw_message *message)
+{
+    if (message->sequence <= host->keep_seen)
+        return; /* a copy */
+    host->keep_seen = message->sequence;
+    if (message->type == GW_MESSAGE_keep)
+        GW_MUST(gw_array_push(&host->keepings, message->keep));
+}
+
+static bool releases(const struct gw_msg_release *release, const struct gw_msg_keep *keep)
+{
+    for (uint32_t i = 0; i < release->job.count; i++)
+        if (gw_col64_at(release->job, i) == keep->job &&
+            gw_col32_at(release->index, i) == keep->index &&
+            gw_col32_at(release->rank, i) == keep->rank)
+            return true;
+    return false;
+}
+
+void sim_replica_check(struct sim *sim, const struct host *host, const struct gw_message *message)
+{
+    for (size_t i = 0; message->type == GW_MESSAGE_release && i < host->keepings.count; i++)
+        SIM_CHECK(sim, !releases(&message->release, &host->keepings.items[i]),
+                  "host %u goes on fetching a copy that was released", host->number);
+}
+
+void sim_replica_kept(struct sim *sim, struct host *host, const struct gw_msg_kept *kept)
+{
+    size_t i = 0;
+    while (i < host->keepings.count && host->keepings.items[i].request != kept->request)
+        i++;
+    SIM_CHECK(sim, i < host->keepings.count,
+              "host %u keeps what nobody asked for, or says it twice", host->number);
+    gw_array_remove_swap(&host->keepings, i);
+    if (kept->code < 0)
+        sim_fault(sim, kept->code == GW_ECANCELLED ? FAULT_COPY_RELEASED : FAULT_COPY_FAILED);
+    else
+        SIM_CHECK(sim, gw_node_core_holds(host->core, kept->job, kept->index, kept->rank),
+                  "host %u says that it has a copy, and has not", host->number);
+}
