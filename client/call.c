@@ -127,6 +127,12 @@ static bool answer_of(const struct gw_message *message, struct answer *answer)
                                   .body = message->log_data.data,
                                   .end = message->log_data.end != 0};
         return true;
+    case GW_MESSAGE_replicated:
+        *answer = (struct answer){.request = message->replicated.request,
+                                  .code = message->replicated.code,
+                                  .text = message->replicated.text,
+                                  .number = message->replicated.copies};
+        return true;
     case GW_MESSAGE_synced:
         *answer = (struct answer){.request = message->synced.request,
                                   .code = message->synced.code,

@@ -214,6 +214,82 @@ static int run_where(int argc, char **argv)
     return verb.exit_code;
 }
 
+/* -- replicate -----------------------------------------------------------------------------------
+ */
+
+/* What is published as NAME, or a task: JOB/NAME, or as everywhere JOB[/INDEX]. */
+static int find(struct gw_client *client, const char *text, struct gw_future **future,
+                struct gw_error *error)
+{
+    struct gw_selected_task task;
+    int rc = gw_client_lookup(client, text, future, error);
+    if (rc != GW_ENOENT || gw_selector_task_check(text, NULL) < 0)
+        return rc;
+    rc = gw_selector_task(client, text, &task, error);
+    return rc < 0 ? rc : gw_client_task(client, task.job, task.index, future, error);
+}
+
+static int replicate(struct gw_client *client, const char *text,
+                     const struct gw_replicate_options *options, struct gw_error *error)
+{
+    struct gw_future *future;
+    struct gw_value *holders;
+    int64_t id;
+    uint32_t workers = 0;
+    int rc = find(client, text, &future, error);
+    if (rc < 0)
+        return rc;
+    rc = gw_replicate(client, &future, 1, options, error);
+    if (rc == 0)
+        rc = gw_who_has(future, &holders, error);
+    gw_future_release(future);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < gw_value_count(holders); i++) {
+        const struct gw_value *holder = gw_value_at(holders, i);
+        if (gw_value_get_i64(gw_value_find(holder, "rank"), &id, NULL) == 0 && id == 0 &&
+            gw_value_get_i64(gw_value_find(holder, "worker"), &id, NULL) == 0)
+            workers += id > 0;
+    }
+    gw_value_unref(holders);
+    printf("%s: at %u worker%s\n", text, workers, workers == 1 ? "" : "s");
+    return 0;
+}
+
+static int run_replicate(int argc, char **argv)
+{
+    struct gw_replicate_options wanted = {0};
+    bool all = false;
+    const struct gw_option table[] = {
+        {"copies", 'n', GW_OPTION_U32, &wanted.copies, "N", "workers that are to hold it"},
+        {"workers", 0, GW_OPTION_TEXT, &wanted.workers, "A,B", "only these: workers or hosts"},
+        {"all", 0, GW_OPTION_FLAG, &all, NULL, "all workers, or all of --workers (default)"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "data replicate",
+        .arguments = "NAME|JOB[/TASK]",
+        .summary = "Have several workers hold a result: one that is published as NAME, or a "
+                   "task's.",
+        .details = "Waits until they do. It stays as long as somebody holds the result.",
+        .table = table,
+        .arguments_min = 1,
+        .arguments_max = 1,
+    };
+    struct gw_cli_verb verb;
+    struct gw_error error;
+    if (!gw_cli_begin(&options, argc, argv, &verb))
+        return verb.exit_code;
+    if (all && wanted.copies) {
+        gw_error_set(&error, GW_EINVAL, "either -n %u or --all", wanted.copies);
+        verb.exit_code = gw_cli_error(&error);
+    } else if (replicate(verb.client, argv[verb.first], &wanted, &error) < 0) {
+        verb.exit_code = gw_cli_error(&error);
+    }
+    gw_client_close(verb.client);
+    return verb.exit_code;
+}
+
 /* -- list ----------------------------------------------------------------------------------------
  */
 
@@ -241,6 +317,7 @@ static const struct gw_cli_command verbs[] = {
     {"publish", "keep a task's result under a name", run_publish},
     {"rm", "let go of it", run_rm},
     {"where", "show which workers have it", run_where},
+    {"replicate", "have several workers hold it", run_replicate},
     {NULL, NULL, NULL},
 };
 

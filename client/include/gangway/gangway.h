@@ -21,6 +21,7 @@
 #include <gangway/graph.h>
 #include <gangway/optimizer.h>
 #include <gangway/range.h>
+#include <gangway/replica.h>
 #include <gangway/sampler.h>
 #include <gangway/stream.h>
 #include <gangway/task.h>
@@ -151,7 +152,7 @@ GW_API int gw_unpublish(struct gw_client *client, const char *name, struct gw_er
 
 /* gw_who_has asks where a future's result lies: *answer, to be unref'd, is a list of dicts, one a
  * rank and worker: "rank", "worker" (its id; 0: the scheduler), "host", "bytes". Empty while it is
- * pending. Blocks. */
+ * pending. Blocks. replica.h has copies made. */
 GW_API int gw_who_has(const struct gw_future *future, struct gw_value **answer,
                       struct gw_error *error);
 
