@@ -164,6 +164,15 @@ void gw_sched_apply_shutting_down(struct gw_sched *sched, const struct gw_fact_s
     sched->shutdown_peer = fact->remote->peer;
     sched->shutdown_request = fact->request;
     sched->shutdown_deadline_ns = fact->deadline_ns;
+    sched->shutdown_workers = sched->next_worker;
+}
+
+/* A worker that came after the others were told is told, too; nobody waits for it. */
+static void shutdown_tell(struct gw_sched *sched, const struct gw_worker *worker, const char *text)
+{
+    struct gw_msg_shutdown *shutdown =
+        &gw_sched_send(sched, worker->remote, GW_MESSAGE_shutdown)->shutdown;
+    shutdown->text = gw_sched_text(sched, text);
 }
 
 static void on_shutdown(struct gw_sched *sched, struct gw_remote *remote,
@@ -180,9 +189,7 @@ static void on_shutdown(struct gw_sched *sched, struct gw_remote *remote,
         struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state == GW_WORKER_LOST)
             continue;
-        struct gw_msg_shutdown *shutdown =
-            &gw_sched_send(sched, worker->remote, GW_MESSAGE_shutdown)->shutdown;
-        shutdown->text = gw_sched_text(sched, message->text);
+        shutdown_tell(sched, worker, message->text);
     }
 }
 
@@ -193,7 +200,8 @@ static void shutdown_settle(struct gw_sched *sched)
         return;
     if (sched->now_ns < sched->shutdown_deadline_ns)
         for (size_t i = 0; i < sched->workers.count; i++)
-            if (sched->workers.items[i] && sched->workers.items[i]->state != GW_WORKER_LOST)
+            if (sched->workers.items[i] && sched->workers.items[i]->state != GW_WORKER_LOST &&
+                sched->workers.items[i]->id < sched->shutdown_workers)
                 return;
     struct gw_remote *remote = gw_sched_remote_find(sched, sched->shutdown_peer);
     struct gw_error error = {0};
@@ -327,6 +335,8 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
         return 0; /* it does not know yet; its connection is being closed */
     switch (message->type) {
     case GW_MESSAGE_registration:
+        if (sched->shutting_down)
+            shutdown_tell(sched, worker, "this cluster is shutting down");
         return gw_sched_worker_on_registration(sched, worker, &message->registration);
     case GW_MESSAGE_finished:
         return gw_sched_on_finished(sched, worker, &message->finished);

@@ -718,6 +718,7 @@ struct gw_sched {
     uint64_t beat_ns; /* when heartbeats are due */
     gw_peer shutdown_peer;
     uint64_t shutdown_request, shutdown_deadline_ns;
+    uint32_t shutdown_workers; /* ids below it were told, and are waited for */
     bool shutting_down, exited;
 
     /* Of the step under way; no state. */

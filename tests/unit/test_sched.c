@@ -386,6 +386,24 @@ static void a_registration_of_a_lost_worker_is_too_late(void **state)
     free_world(w);
 }
 
+/* A worker that was on its way when the cluster was shut down ends, too, and delays nothing. */
+static void a_shutdown_waits_for_those_that_were_there(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_shutdown,
+                            .shutdown = {.request = 5, .text = "enough"}});
+    must(w, WORKER, GW_MESSAGE_shutdown);
+    add_worker(w, 1, 1, "b");
+    must(w, WORKER + 1, GW_MESSAGE_shutdown);
+    assert_null(sent(w, CLIENT, GW_MESSAGE_reply, 0));
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}, .text = "gone"});
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.request, 5);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +420,7 @@ int main(void)
         cmocka_unit_test(roots_wait_for_those_that_let_go),
         cmocka_unit_test(waiting_is_explained),
         cmocka_unit_test(a_registration_of_a_lost_worker_is_too_late),
+        cmocka_unit_test(a_shutdown_waits_for_those_that_were_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
