@@ -140,6 +140,12 @@ static bool answer_of(const struct gw_message *message, struct answer *answer)
                                   .number = message->synced.number,
                                   .body = message->synced.value};
         return true;
+    case GW_MESSAGE_tunnel_opened:
+        *answer = (struct answer){.request = message->tunnel_opened.request,
+                                  .code = message->tunnel_opened.code,
+                                  .text = message->tunnel_opened.text,
+                                  .number = message->tunnel_opened.tunnel};
+        return true;
     case GW_MESSAGE_welcome:
         *answer = (struct answer){.request = GW_REQUEST_HELLO};
         return true;

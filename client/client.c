@@ -9,6 +9,7 @@
 #include "client/range.h"
 #include "client/shipment.h"
 #include "client/stream.h"
+#include "client/tunnel.h"
 #include "graph/base/clock.h"
 
 #include <errno.h>
@@ -70,6 +71,11 @@ static void client_on_message(const struct gw_message *message, const int *fds, 
         answered = gw_actor_answered(client, message, &over) ||
                    gw_call_answer(client, message, fds, fd_count);
         break;
+    case GW_MESSAGE_tunnel_data:
+    case GW_MESSAGE_tunnel_credit:
+    case GW_MESSAGE_tunnel_close:
+        gw_tunnel_on_message(client, message);
+        break;
     case GW_MESSAGE_blob_want:
         send_blobs(client, message->blob_want.hashes);
         break;
@@ -116,6 +122,7 @@ static void client_on_close(const struct gw_error *error, void *arg)
     gw_bundle_fail_all(client);
     pthread_cond_broadcast(&client->answered);
     gw_call_fail_all(client);
+    gw_tunnel_fail_all(client);
     pthread_mutex_unlock(&client->lock);
     gw_actors_closed(client);
 }

@@ -45,6 +45,7 @@ struct gw_client {
     struct gw_map calls;     /* request -> struct gw_call * */
     struct gw_map bundles;   /* request -> struct gw_bundle * with futures */
     struct gw_map ranges;    /* request -> struct gw_range_run * */
+    struct gw_map tunnels;   /* id -> struct gw_tunnel * */
     struct gw_map streams;   /* request -> struct gw_stream * */
     uint64_t last_request;
     char *name;

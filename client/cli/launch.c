@@ -4,6 +4,7 @@
 
 #include "client/cli/bulk.h"
 #include "client/cli/cli.h"
+#include "client/cli/console.h"
 #include "client/cli/launch_options.h"
 #include "client/cli/selector.h"
 #include "client/cli/tail.h"
@@ -36,8 +37,11 @@ static int submit_one(struct launch *launch, const struct gw_bulk_after *after,
     const char **env;
     if (gw_launch_options_env(typed, &env) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
-    const struct gw_command command = {.argv = typed->command, .env = env, .cwd = typed->cwd};
-    const struct gw_submit_options options = {.name = typed->name,
+    static const char *const holder[] = {"sleep", "infinity", NULL}; /* see at_terminal */
+    const struct gw_command command = {
+        .argv = typed->pty ? holder : typed->command, .env = env, .cwd = typed->cwd};
+    const char *name = typed->name || !typed->pty ? typed->name : typed->command[0];
+    const struct gw_submit_options options = {.name = name,
                                               .detached = typed->detached,
                                               .after = after->jobs,
                                               .after_count = after->count,
@@ -211,6 +215,32 @@ static int foreground(struct launch *launch)
     return exit_code;
 }
 
+/* The task holds what it asked for, and the command runs beside it, at this terminal; when that is
+ * over the task is. */
+static int at_terminal(struct launch *launch)
+{
+    const struct gw_console_options console = {
+        .client = launch->client,
+        .task = {.job = launch->job},
+        .argv = launch->options.command,
+        .terminal = true,
+        .wait = true,
+        .in = STDIN_FILENO,
+        .out = STDOUT_FILENO,
+    };
+    struct gw_error error;
+    int exit_code = 0, rc = gw_cli_console_run(&console, &exit_code, &error);
+    if (rc == 0 || rc == GW_ESTART) {
+        (void)gw_job_cancel(launch->client, launch->job, true, NULL);
+        (void)gw_future_wait(launch->future, UINT64_MAX);
+        return rc == 0 ? exit_code : gw_cli_error(&error);
+    }
+    if (rc == GW_ECLOSED && gw_future_state(launch->future) == GW_PENDING)
+        return gw_cli_error(&error); /* the scheduler is gone */
+    exit_code = finish(launch);      /* why it ended */
+    return exit_code ? exit_code : GW_EXIT_FAILED;
+}
+
 int gw_launch_main(bool gang, int argc, char **argv)
 {
     static struct launch launch = {.lock = PTHREAD_MUTEX_INITIALIZER}; /* outlived by the thread */
@@ -221,6 +251,8 @@ int gw_launch_main(bool gang, int argc, char **argv)
         return exit_code;
     const struct gw_client_options options = {.name = gw_cli_session_name(),
                                               .must_exist = typed->detached};
+    if (typed->pty)
+        gw_cli_console_block(false);
     if (!typed->detached)
         take_signals(&launch);
     int rc = gw_client_open(&options, &launch.client, &error);
@@ -234,7 +266,9 @@ int gw_launch_main(bool gang, int argc, char **argv)
     else if (typed->detached)
         printf(typed->json ? "{\"job\":%llu}\n" : "%llu\n", (unsigned long long)launch.job);
     else
-        exit_code = launch.bulk ? foreground_many(&launch) : foreground(&launch);
+        exit_code = launch.bulk  ? foreground_many(&launch)
+                    : typed->pty ? at_terminal(&launch)
+                                 : foreground(&launch);
     pthread_mutex_lock(&launch.lock);
     launch.over = true;
     pthread_mutex_unlock(&launch.lock);

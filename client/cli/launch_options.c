@@ -30,6 +30,8 @@ static void add_rows(struct gw_launch_options *launch, struct gw_option *rows)
          "start again after `gangway restart`\n(default: 100)"},
     };
     const struct gw_option many[] = {
+        {"pty", 't', GW_OPTION_FLAG, &launch->pty, NULL,
+         "run it at this terminal: a shell, a debugger"},
         {"array", 'a', GW_OPTION_TEXT, &launch->array, "FIRST-LAST",
          "run it once a number, with {index} in its\nwords as the number, and "
          "GANGWAY_ARRAY_INDEX;\n0-99:3 every third, 0-99%8 eight at a time"},
@@ -143,6 +145,13 @@ static bool check(struct gw_launch_options *launch, const char *command)
     int many = (launch->array != NULL) + (launch->each_line != NULL) + (launch->from_json != NULL);
     if (many > 1) {
         fprintf(stderr, "gangway %s: --array, --each-line, --from-json: one of them\n", command);
+        return false;
+    }
+    if (launch->pty && (many || launch->detached || launch->json || launch->quiet)) {
+        fprintf(stderr,
+                "gangway %s: --pty is for one command, at this terminal: not with "
+                "--detach, --json, --quiet or many commands\n",
+                command);
         return false;
     }
     if (launch->after && launch->after_any) {

@@ -12,6 +12,7 @@ struct gw_launch_options {
     const char *name, *cwd;
     const char **command; /* NULL-terminated, in argv; empty with from_json */
 
+    bool pty;                                  /* of submit: at this terminal */
     const char *array, *each_line, *from_json; /* of submit: many commands at once; one at most */
     const char *after, *after_any;             /* jobs that it comes after; one of them at most */
 

@@ -3,6 +3,7 @@
 
 #include "client/cli/options.h"
 #include "scheduler/net/daemon.h"
+#include "worker/companion/companion.h"
 #include "worker/guardian/guardian.h"
 #include "worker/net/worker.h"
 
@@ -23,6 +24,9 @@ const struct gw_cli_command gw_cli_commands[] = {
     {"explain", "why a job waits, or what it does", gw_cli_explain},
     {"story", "what became of a task, fact by fact", gw_cli_story},
     {"graph", "a job's graph, for a terminal or for Graphviz", gw_cli_graph},
+    {"exec", "run a command beside a task that runs", gw_cli_exec},
+    {"get", "fetch files of a task", gw_cli_get},
+    {"forward", "reach a port of a task from here", gw_cli_forward},
     {"actor", "actors: list, kill", gw_cli_actor},
     {"data", "results under names: list, get, publish, rm, where", gw_cli_data},
     {"sync", "semaphores, locks, events, variables, queues: list, delete", gw_cli_sync},
@@ -34,6 +38,7 @@ const struct gw_cli_command gw_cli_commands[] = {
     {"help", "print this, or the help of a command", gw_cli_help},
     {"scheduler", NULL, gw_scheduler_main},
     {"guardian", NULL, gw_guardian_main},
+    {"companion", NULL, gw_companion_main},
     {NULL, NULL, NULL},
 };
 

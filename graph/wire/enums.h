@@ -98,6 +98,14 @@ enum gw_sync_verb {
 };
 
 /* What a worker's memory lets the scheduler place there. */
+/* What stands at the worker's end of a tunnel. */
+enum gw_tunnel_kind {
+    GW_TUNNEL_PROCESS = 1, /* argv, in the rank's environment and folder, by its guardian */
+    GW_TUNNEL_PORT = 2,    /* a connection to a TCP port of the rank's host, loopback */
+};
+
+enum { GW_TUNNEL_DATA_BYTES = 32 << 10, GW_TUNNEL_WINDOW_BYTES = 256 << 10 };
+
 enum gw_memory_state {
     GW_MEMORY_OPEN = 0,
     GW_MEMORY_PAUSED = 1, /* nothing: it is above its line, and something will bring it down */

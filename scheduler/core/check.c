@@ -11,6 +11,7 @@
 #include "scheduler/core/story.h"
 #include "scheduler/core/sync.h"
 #include "scheduler/core/task.h"
+#include "scheduler/core/tunnel.h"
 #include "scheduler/core/worker.h"
 
 #include <assert.h>
@@ -19,9 +20,9 @@
 
 struct gw_sm *gw_sched_machine(size_t i)
 {
-    static struct gw_sm *const machines[] = {&gw_sched_job_sm,     &gw_sched_task_sm,
-                                             &gw_sched_attempt_sm, &gw_sched_gang_sm,
-                                             &gw_sched_worker_sm,  &gw_sched_actor_sm};
+    static struct gw_sm *const machines[] = {
+        &gw_sched_job_sm,    &gw_sched_task_sm,  &gw_sched_attempt_sm, &gw_sched_gang_sm,
+        &gw_sched_worker_sm, &gw_sched_actor_sm, &gw_sched_tunnel_sm};
     return i < sizeof machines / sizeof *machines ? machines[i] : NULL;
 }
 
@@ -336,6 +337,7 @@ void gw_sched_check(const struct gw_sched *sched)
         ended_tasks += job->state == GW_JOB_ENDED ? job->weight : 0;
     }
     gw_sched_actors_check(sched);
+    gw_sched_tunnels_check(sched);
     gw_sched_story_check(sched);
     assert(jobs == sched->job_count && unended == sched->unended_jobs);
     assert(ended == sched->ended_jobs && ended_tasks == sched->ended_tasks);

@@ -19,6 +19,7 @@ struct gw_gang_try;
 struct gw_end;
 struct gw_cancel;
 struct gw_question;
+struct gw_tunnel;
 struct gw_actor;
 struct gw_event;
 struct gw_sync;

@@ -13,6 +13,7 @@
 #include "scheduler/core/share.h"
 #include "scheduler/core/sync.h"
 #include "scheduler/core/task.h"
+#include "scheduler/core/tunnel.h"
 #include "scheduler/core/worker.h"
 
 #include <stdlib.h>
@@ -125,6 +126,7 @@ static void session_close(struct gw_sched *sched, struct gw_session *session)
     }
     gw_sync_session_end(sched, session);
     gw_sched_actor_on_session_closed(sched, session);
+    gw_sched_tunnels_on_session_closed(sched, session->remote->peer);
     GW_FACT(sched, session_closed, .session = session);
 }
 

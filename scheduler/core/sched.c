@@ -36,6 +36,7 @@
 #include "scheduler/core/submission.h"
 #include "scheduler/core/sync.h"
 #include "scheduler/core/task.h"
+#include "scheduler/core/tunnel.h"
 #include "scheduler/core/verdict.h"
 #include "scheduler/core/worker.h"
 
@@ -87,6 +88,7 @@ void gw_sched_free(struct gw_sched *sched)
         }
     gw_sched_replicas_deinit(sched);
     gw_sched_questions_deinit(sched);
+    gw_sched_tunnels_deinit(sched);
     gw_sched_story_deinit(sched);
     gw_strmap_deinit(&sched->published);
     gw_map_deinit(&sched->pures);
@@ -274,6 +276,13 @@ static int on_client_message(struct gw_sched *sched, struct gw_remote *remote,
     case GW_MESSAGE_log_read:
         gw_sched_on_log_read(sched, remote, &message->log_read);
         return 0;
+    case GW_MESSAGE_tunnel_open:
+        gw_sched_on_tunnel_open(sched, remote, &message->tunnel_open);
+        return 0;
+    case GW_MESSAGE_tunnel_data:
+    case GW_MESSAGE_tunnel_credit:
+    case GW_MESSAGE_tunnel_close:
+        return gw_sched_tunnel_from_client(sched, remote, message);
     case GW_MESSAGE_sync:
         gw_sched_on_sync(sched, session, &message->sync);
         return 0;
@@ -364,6 +373,11 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_log_data:
         gw_sched_on_log_data(sched, worker, &message->log_data);
         return 0;
+    case GW_MESSAGE_tunnel_opened:
+    case GW_MESSAGE_tunnel_data:
+    case GW_MESSAGE_tunnel_credit:
+    case GW_MESSAGE_tunnel_close:
+        return gw_sched_tunnel_from_worker(sched, worker, message);
     case GW_MESSAGE_fetch:
         gw_sched_on_fetch(sched, worker->remote, &message->fetch);
         return 0;
@@ -465,6 +479,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     gw_sched_durable_flush(sched);
     gw_sched_outbox_flush(sched);
     gw_sched_questions_follow(sched);
+    gw_sched_tunnels_follow(sched);
     if (!sched->tokens_kept)
         for (uint32_t i = 0; i < event->token_count; i++)
             gw_sched_drop_token(sched, event->tokens[i]);

@@ -56,6 +56,7 @@ enum {
     GW_RANGE_GIVEN_UP_MAX = 65536, /* runs of rows that were given up before they were made */
     GW_GATES_MAX = 10000,          /* jobs that one comes after */
     GW_COOLINGS_MAX = 256,         /* workers that failed gangs, remembered */
+    GW_TUNNELS_MAX = 1024,         /* at once */
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* work that may queue behind a slot */
 #define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)
@@ -116,7 +117,7 @@ enum gw_actor_state {
 };
 
 extern struct gw_sm gw_sched_task_sm, gw_sched_attempt_sm, gw_sched_gang_sm, gw_sched_worker_sm,
-    gw_sched_job_sm, gw_sched_actor_sm;
+    gw_sched_job_sm, gw_sched_actor_sm, gw_sched_tunnel_sm;
 
 /* -- Peers ---------------------------------------------------------------------------------------
  */
@@ -693,6 +694,9 @@ struct gw_sched {
 
     struct gw_map questions; /* relay -> struct gw_question * */
     struct gw_map replicas;  /* place of a holder that is copying -> struct gw_replica * */
+    struct gw_map tunnels;   /* number -> struct gw_tunnel * */
+    uint32_t tunnels_waiting;
+    uint64_t next_tunnel;
 
     struct gw_strmap syncs; /* "uid kind name" -> struct gw_sync * */
     struct gw_sync *first_sync, *last_sync;

@@ -15,6 +15,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/tunnel.h"
 #include "scheduler/core/verdict.h"
 
 #include <assert.h>
@@ -207,6 +208,7 @@ void gw_sched_worker_lose(struct gw_sched *sched, struct gw_worker *worker, cons
     uint32_t id = worker->id;
     GW_FACT(sched, worker_lost, .worker = worker, .why = why);
     gw_sched_questions_on_worker_lost(sched, id);
+    gw_sched_tunnels_on_worker_lost(sched, id);
 }
 
 void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_worker_lost *fact)

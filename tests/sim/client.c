@@ -239,8 +239,10 @@ static void act(struct sim *sim, struct client *client)
         restart(sim, client, job);
     } else if (what < 78) {
         ask(sim, client, job);
-    } else if (what < 84) {
+    } else if (what < 81) {
         read_log(sim, client, job);
+    } else if (what < 84) {
+        sim_tunnel_act(sim, client, job);
     } else if (what < 88 && !job->waited) {
         wait_for(sim, client, job);
     } else {
@@ -519,6 +521,13 @@ void sim_client_take(struct sim *sim, struct client *client, const struct gw_mes
         answered(sim, client, message->synced.request, GW_MESSAGE_synced);
         sim_sync_take(sim, client, &message->synced);
         break;
+    case GW_MESSAGE_tunnel_opened:
+        answered(sim, client, message->tunnel_opened.request, GW_MESSAGE_tunnel_opened);
+        /* fall through */
+    case GW_MESSAGE_tunnel_data:
+    case GW_MESSAGE_tunnel_close:
+        sim_tunnel_client_take(sim, client, message);
+        break;
     case GW_MESSAGE_log_data:
         answered(sim, client, message->log_data.request, GW_MESSAGE_log_data);
         break;
@@ -622,5 +631,6 @@ void sim_client_free(struct sim *sim, struct client *client)
     gw_map_deinit(&client->holding);
     sim_shares_free(client);
     gw_map_deinit(&client->waiting);
+    gw_array_deinit(&client->tunnels);
     gw_array_deinit(&client->jobs);
 }

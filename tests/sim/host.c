@@ -265,6 +265,7 @@ int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event)
     open_runners(sim, host);
     if (host->core == core) {
         sim_disk_check(sim, host);
+        sim_tunnel_host_look(sim, host);
         set_tick(sim, host);
     }
     return rc;
@@ -375,6 +376,7 @@ static void host_end(struct sim *sim, struct host *host)
         sim_token_drop(sim, host->tokens.items[i]);
     gw_array_clear(&host->tokens);
     gw_array_clear(&host->folders);
+    gw_array_clear(&host->tunnels);
     gw_map_deinit(&host->files); /* its next life has a folder of its own */
 }
 
@@ -406,6 +408,7 @@ void sim_host_free(struct sim *sim, struct host *host)
     gw_array_deinit(&host->keepings);
     gw_array_deinit(&host->tokens);
     gw_array_deinit(&host->folders);
+    gw_array_deinit(&host->tunnels);
     gw_array_deinit(&host->processes);
     gw_array_deinit(&host->effects.list);
     gw_arena_deinit(&host->effects.arena);

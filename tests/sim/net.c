@@ -206,6 +206,9 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
                   gw_message_name(message.type));
     } else if (end->side == SIDE_HOST && message.type == GW_MESSAGE_log_read) {
         sim_host_log(sim, end->host, &message);
+    } else if (end->side == SIDE_HOST && message.type >= GW_MESSAGE_tunnel_open &&
+               message.type <= GW_MESSAGE_tunnel_close) {
+        sim_tunnel_host_take(sim, end->host, &message);
     } else if (end->side == SIDE_HOST) {
         if (message.type == GW_MESSAGE_welcome)
             end->host->welcomed = end->host->scheduler ? end->host->scheduler->id : 0;

@@ -160,10 +160,13 @@ static void check_needs(struct sim *sim, const struct process *process)
         sim_fault(sim, FAULT_RESTRICTED);
 }
 
-/* A task that failed by itself, and whose worker stayed connected, is not tried again too soon. */
-static void check_backoff(struct sim *sim, struct work *work)
+/* A task that failed by itself, and whose worker stayed connected, is not tried again too soon. An
+ * attempt of before may still begin, at a worker that does not know yet that it is lost. */
+static void check_backoff(struct sim *sim, struct work *work, uint64_t attempt)
 {
-    if (!work->backoff_ns || !work->failed_ns)
+    uint64_t assigned_ns;
+    if (!work->backoff_ns || !work->failed_ns ||
+        !gw_map_get(&sim->assigned, attempt, &assigned_ns) || assigned_ns < work->failed_ns)
         return;
     bool heard = false, retrying = sim->retried_ns >= work->failed_ns;
     for (uint32_t i = 0; i < sim->client_count; i++)
@@ -401,7 +404,7 @@ static void begin(struct sim *sim, struct process *process)
     check_start(sim, process);
     check_needs(sim, process);
     sim_folder_check(sim, process);
-    check_backoff(sim, work);
+    check_backoff(sim, work, process->rows.items[0].attempt);
     bool gang = row->rank != GW_RANK_NONE;
     uint32_t at = gang ? sim_gang_of(sim, row)->number : work->started;
     if (work->started++ == 0)

@@ -101,6 +101,9 @@ enum {
     X(SIGNALLED, "event awaited")                                                                  \
     X(SILENT, "silent task ended at its progress limit")                                           \
     X(TALKING, "task longer than its progress limit let live")                                     \
+    X(TUNNEL, "tunnel opened")                                                                     \
+    X(NO_TUNNEL, "tunnel refused")                                                                 \
+    X(TUNNEL_TASK, "tunnel ended with its task")                                                   \
     X(ACTOR, "actor made")                                                                         \
     X(ACTOR_HOLD, "actor held by another client")                                                  \
     X(ACTOR_RELEASE, "actor given up")                                                             \
@@ -276,6 +279,20 @@ struct process {
     struct work *command;
 };
 
+/* An end of a tunnel. */
+struct host_tunnel {
+    uint64_t id, attempt;
+    uint32_t rank;
+};
+struct client_tunnel {
+    uint64_t request, id; /* id 0: it does not stand yet */
+    uint64_t said, heard; /* words */
+};
+/* What the scheduler told of one; client 0: not told yet. */
+struct sched_tunnel {
+    uint64_t id, worker, client; /* connections */
+};
+
 struct host {
     struct sim *sim;
     uint32_t number, slots, gpus;
@@ -286,9 +303,10 @@ struct host {
     struct gw_map files;                   /* on its disk: number -> content */
     uint64_t full_until_ns;                /* the disk */
     uint32_t memory_state;                 /* as it told last */
-    uint64_t log_seen;                     /* sequence number of the last log_read */
+    uint64_t log_seen;                     /* sequence number of the last for its driver */
     uint64_t keep_seen;                    /* of the last message on this connection */
     GW_ARRAY(struct gw_msg_keep) keepings; /* copies that it was told to make, and is to answer */
+    GW_ARRAY(struct host_tunnel) tunnels;
     struct conn *scheduler;
     GW_ARRAY(struct process *) processes;
     GW_ARRAY(uint64_t) tokens;   /* that the core has */
@@ -344,6 +362,7 @@ struct client {
     struct gw_map retrying;    /* request -> work id */
     struct gw_map replicating; /* request -> work id << 8 | copies */
     GW_ARRAY(struct share *) shares;
+    GW_ARRAY(struct client_tunnel) tunnels;
     struct gw_map waiting; /* request -> place in jobs, of waits for a range */
     struct gw_map holding; /* request -> work id of an actor */
     bool retried;          /* it had something run again */
@@ -385,10 +404,12 @@ struct sim {
     uint32_t lent_max;                  /* of every worker; 0: what is usual */
     GW_ARRAY(struct work *) work;       /* by id - 1 */
     GW_ARRAY(struct sim_job *) jobs;
+    struct gw_map assigned; /* attempt -> when the scheduler gave it out */
     struct gw_map contents; /* token -> hash of what is behind it */
     struct gw_map sizes;    /* token -> bytes */
     uint64_t next_token, next_pid;
     GW_ARRAY(struct gang *) gangs;
+    GW_ARRAY(struct sched_tunnel) tunnels;
     bool some_did_not_start;
     uint64_t faults[FAULT_COUNT]; /* of this seed */
     uint32_t worker_losses;
@@ -550,6 +571,17 @@ void sim_replica_take(struct sim *sim, struct client *client,
 void sim_replica_told(struct host *host, const struct gw_message *message);
 void sim_replica_check(struct sim *sim, const struct host *host, const struct gw_message *message);
 void sim_replica_kept(struct sim *sim, struct host *host, const struct gw_msg_kept *kept);
+
+/* -- tunnel.c */
+void sim_tunnel_act(struct sim *sim, struct client *client, const struct sim_job *job);
+void sim_tunnel_client_take(struct sim *sim, struct client *client,
+                            const struct gw_message *message);
+void sim_tunnel_host_take(struct sim *sim, struct host *host, const struct gw_message *message);
+void sim_tunnel_host_look(struct sim *sim, struct host *host);
+/* sim_tunnel_watch follows what the scheduler says of tunnels; sim_tunnel_closed, when it has heard
+ * that a connection is closed. */
+void sim_tunnel_watch(struct sim *sim, const struct gw_effect *effect);
+void sim_tunnel_closed(struct sim *sim, uint64_t peer);
 
 /* -- sync.c: semaphores, queues, variables, events */
 void sim_sync_act(struct sim *sim, struct client *client);

@@ -187,6 +187,10 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
     struct conn *conn;
     switch (effect->type) {
     case GW_EFFECT_SEND:
+        if (effect->message.type == GW_MESSAGE_assign)
+            for (uint32_t i = 0; i < effect->message.assign.attempt.count; i++)
+                GW_MUST(gw_map_put(&sim->assigned, gw_col64_at(effect->message.assign.attempt, i),
+                                   sim->now_ns));
         if (effect->message.type == GW_MESSAGE_kill &&
             effect->message.kill.reason == GW_KILL_TAKE_BACK)
             sim_fault(sim, FAULT_TAKE_BACK);
@@ -195,6 +199,8 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
         conn = sim_conn_of(sim, SIDE_SCHED, NULL, effect->peer.id, &end);
         if (conn && effect->type == GW_EFFECT_SEND && conn->ends[1].side == SIDE_CLIENT)
             check_told(sim, conn->ends[1].client, &effect->message);
+        if (conn && effect->type == GW_EFFECT_SEND)
+            sim_tunnel_watch(sim, effect);
         if (conn && effect->type == GW_EFFECT_CLOSE && conn->ends[1].side == SIDE_CLIENT)
             sim_sync_end(sim, conn->ends[1].client); /* what it holds is others' from now on */
         if (conn && effect->type == GW_EFFECT_SEND)
@@ -220,6 +226,8 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
     gw_sched_check(sim->sched);
     for (size_t i = 0; i < sim->effects.list.count; i++)
         carry(sim, &sim->effects.list.items[i]);
+    if (event->type == GW_EVENT_CLOSE)
+        sim_tunnel_closed(sim, event->peer.id);
     uint64_t at = gw_sched_deadline_ns(sim->sched);
     if (at != UINT64_MAX && at < sim->sched_tick_ns) {
         sim->sched_tick_ns = at < sim->now_ns ? sim->now_ns : at;
@@ -438,9 +446,11 @@ void sim_run(uint64_t seed, bool log)
     gw_array_deinit(&sim->effects.list);
     gw_arena_deinit(&sim->effects.arena);
     gw_array_deinit(&sim->sched_tokens);
+    gw_array_deinit(&sim->tunnels);
     gw_map_deinit(&sim->got);
     gw_map_deinit(&sim->fences);
     gw_map_deinit(&sim->contents);
+    gw_map_deinit(&sim->assigned);
     gw_map_deinit(&sim->sizes);
     free(sim);
 }

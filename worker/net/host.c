@@ -85,6 +85,8 @@ int gw_host_step(struct gw_host *host, const struct gw_event *event)
         host_exit(host);
     else
         arm(host);
+    if (!host->exiting)
+        gw_tunnels_look(host->tunnels);
     return rc;
 }
 
@@ -339,6 +341,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     new_core(host);
     host->follow = gw_follow_new(&(struct gw_follow_options){
         loop, host->core, host->log_dir, host->incarnation, host_tell_scheduler, host});
+    host->tunnels = gw_tunnels_new(host);
     uv_timer_t *timers[] = {&host->tick, &host->reconnect, &host->hello_timer};
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
         (void)uv_timer_init(loop, timers[i]);
@@ -367,6 +370,7 @@ static void host_exit(struct gw_host *host)
     gw_host_close_links(host);
     gw_cache_close(host->cache);
     gw_follow_close(host->follow);
+    gw_tunnels_close(host->tunnels);
     gw_usage_close(host->usage);
     if (host->disk)
         gw_disk_close(host->disk);

@@ -17,6 +17,7 @@
 #include "worker/net/follow.h"
 #include "worker/net/keyring.h"
 #include "worker/net/lease.h"
+#include "worker/net/tunnels.h"
 #include "worker/net/usage.h"
 
 struct gw_host_options {
@@ -90,6 +91,7 @@ struct gw_host {
     uv_timer_t hello_timer;
     struct gw_cache *cache;
     struct gw_follow *follow;
+    struct gw_tunnels *tunnels;
     struct gw_disk *disk; /* NULL: results cannot go to disk */
     struct gw_usage *usage;
     int spill_lock_fd;

@@ -82,6 +82,7 @@ static void on_scheduler_closed(struct gw_host *host)
     host->scheduler = NULL;
     host->welcomed = false;
     gw_follow_forget(host->follow);
+    gw_tunnels_forget(host->tunnels);
     host->reconnect_ms = RECONNECT_MS_FIRST;
     (void)uv_timer_start(&host->reconnect, reconnect_on_timer, 0, 0);
 }
@@ -191,6 +192,12 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
     case GW_MESSAGE_log_read:
         gw_follow_read(host->follow, &message->log_read);
         break;
+    case GW_MESSAGE_tunnel_open:
+    case GW_MESSAGE_tunnel_data:
+    case GW_MESSAGE_tunnel_credit:
+    case GW_MESSAGE_tunnel_close:
+        gw_tunnels_on_message(host->tunnels, message);
+        break;
     case GW_MESSAGE_refuse:
         on_refused(host, &message->refuse);
         break;
@@ -220,6 +227,8 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
     if (link == host->scheduler && from_scheduler(host, message, fds, fd_count))
         return;
     struct gw_message filled;
+    if (link == host->guardian && gw_tunnels_on_guardian(host->tunnels, message))
+        return;
     if (link == host->guardian)
         message = gw_host_on_guardian_message(host, message, &filled);
     if (link->role == GW_ROLE_RUNNER && message->type == GW_MESSAGE_actor_ready) {

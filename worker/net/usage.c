@@ -230,6 +230,12 @@ void gw_usage_remove(struct gw_usage *usage, uint64_t process)
     gw_map_remove(&usage->pids, process);
 }
 
+pid_t gw_usage_pid(const struct gw_usage *usage, uint64_t process)
+{
+    uint64_t pid;
+    return gw_map_get(&usage->pids, process, &pid) ? (pid_t)pid : 0;
+}
+
 void gw_usage_hurry(struct gw_usage *usage, bool hurry)
 {
     bool sooner = hurry && !usage->hurry;

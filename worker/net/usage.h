@@ -22,6 +22,9 @@ struct gw_usage *gw_usage_new(const struct gw_usage_options *options);
 void gw_usage_add(struct gw_usage *usage, uint64_t process, pid_t pid);
 void gw_usage_remove(struct gw_usage *usage, uint64_t process);
 
+/* gw_usage_pid is the pid of a process that was added; 0: there is none. */
+pid_t gw_usage_pid(const struct gw_usage *usage, uint64_t process);
+
 /* gw_usage_hurry says whether memory is short: it is looked at more often then. */
 void gw_usage_hurry(struct gw_usage *usage, bool hurry);
 

@@ -25,6 +25,7 @@
 #include <gangway/sampler.h>
 #include <gangway/stream.h>
 #include <gangway/task.h>
+#include <gangway/tunnel.h>
 #include <gangway/value.h>
 
 #ifdef __cplusplus

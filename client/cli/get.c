@@ -1,0 +1,118 @@
+/* `gangway get`: files of a task, by tar there and tar here. */
+#include "client/cli/cli.h"
+#include "client/cli/console.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Starts what unpacks into a folder; *in is its standard input. */
+static int start_unpacking(const char *folder, pid_t *pid, int *in, struct gw_error *error)
+{
+    char *argv[] = {"tar", "-x", "-f", "-", "--no-same-owner", "-C", (char *)(uintptr_t)folder,
+                    NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return gw_error_set(error, GW_EIO, "cannot start tar: %s", strerror(errno));
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    int rc = posix_spawnp(pid, "tar", &actions, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    close(ends[0]);
+    if (rc) {
+        close(ends[1]);
+        return gw_error_set(error, GW_ESTART, "cannot start tar: %s", strerror(rc));
+    }
+    *in = ends[1];
+    return 0;
+}
+
+/* Cuts a path into the folder that it lies in and its last name. */
+static void cut(char *path, const char **folder, const char **name)
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        path[--length] = '\0';
+    char *slash = strrchr(path, '/');
+    *folder = !slash ? "." : slash == path ? "/" : path;
+    *name = slash && slash[1] ? slash + 1 : slash ? "." : path;
+    if (slash && slash != path)
+        *slash = '\0';
+}
+
+static int get(struct gw_console_options *console, char *path, const char *into,
+               struct gw_error *error)
+{
+    const char *folder, *name;
+    pid_t pid;
+    int exit_code = 0, unpacked = 0;
+    cut(path, &folder, &name);
+    const char *const argv[] = {"tar", "-c", "-f", "-", "-C", folder, "--", name, NULL};
+    int rc = start_unpacking(into, &pid, &console->out, error);
+    if (rc < 0)
+        return rc;
+    console->argv = argv;
+    rc = gw_cli_console_run(console, &exit_code, error);
+    if (rc < 0) /* it would only say that it got nothing */
+        (void)kill(pid, SIGKILL);
+    close(console->out);
+    while (waitpid(pid, &unpacked, 0) < 0 && errno == EINTR)
+        ;
+    if (rc == 0 && exit_code) /* tar has said why */
+        rc = gw_error_set(error, GW_ETASK, "%s could not be had of the task", name);
+    else if (rc == 0 && unpacked)
+        rc = gw_error_set(error, GW_EIO, "%s could not be written to %s", name, into);
+    return rc;
+}
+
+int gw_cli_get(int argc, char **argv)
+{
+    const char *into = ".";
+    struct gw_console_options console = {.in = -1, .signals = true, .left = true};
+    const struct gw_option table[] = {
+        {"output", 'o', GW_OPTION_TEXT, &into, "DIR", "where to put them (default: here)"},
+        {"rank", 'r', GW_OPTION_U32, &console.rank, "R", "of this rank of a gang (default: 0)"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "get",
+        .arguments = "JOB[/TASK] PATH...",
+        .summary = "Fetch files or folders that a task has, or has left, on its host.",
+        .details = "PATH is seen from the task's working folder. What lies in the folder of its\n"
+                   "own that a task with --ship has is there while it runs.",
+        .table = table,
+        .arguments_min = 2,
+        .arguments_max = 1 << 20,
+    };
+    struct gw_cli_verb verb;
+    struct gw_error error = {0};
+    struct stat status;
+    gw_cli_console_block(true);
+    if (!gw_cli_begin(&options, argc, argv, &verb))
+        return verb.exit_code;
+    console.client = verb.client;
+    int rc = gw_selector_task_check(argv[verb.first], &error);
+    if (rc == 0 && (stat(into, &status) < 0 || !S_ISDIR(status.st_mode)))
+        rc = gw_error_set(&error, GW_EINVAL, "there is no folder %s to put them in", into);
+    if (rc == 0)
+        rc = gw_selector_task(verb.client, argv[verb.first], &console.task, &error);
+    for (char **path = argv + verb.first + 1; *path && rc == 0; path++)
+        rc = get(&console, *path, into, &error);
+    gw_client_close(verb.client);
+    return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
+}

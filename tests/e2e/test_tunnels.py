@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""What a person does beside a task that runs: `exec`, `submit --pty`, `get`, `forward`."""
+import fcntl
+import os
+import pty
+import select
+import signal
+import socket
+import struct
+import subprocess
+import termios
+
+import e2e
+
+SERVER = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", 0))
+open(sys.argv[1], "w").write(f"{server.getsockname()[1]}\\n")
+while True:
+    taken, _ = server.accept()
+    data = b""
+    while True:
+        piece = taken.recv(65536)
+        if not piece:
+            break
+        data += piece
+    taken.sendall(data[::-1])
+    taken.close()
+"""
+
+
+class Terminal:
+    """A terminal, and a command that has it."""
+
+    def __init__(self, case, *argv, rows=30, columns=100):
+        self.case = case
+        self.primary, secondary = pty.openpty()
+        self.resize(rows, columns)
+        self.process = subprocess.Popen([e2e.BINARY, *argv], stdin=secondary, stdout=secondary,
+                                        stderr=secondary, env=case.env, cwd=case.dir,
+                                        start_new_session=True,
+                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(secondary)
+        self.text = ""
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.primary, termios.TIOCSWINSZ, struct.pack("4H", rows, columns, 0, 0))
+
+    def type(self, text):
+        os.write(self.primary, text.encode())
+
+    def wait_for(self, text):
+        while text not in self.text:
+            ready, _, _ = select.select([self.primary], [], [], e2e.TIMEOUT_S)
+            self.case.assertTrue(ready, f"{text!r} did not come: {self.text!r}")
+            self.text += os.read(self.primary, 65536).decode(errors="replace")
+        self.text = self.text.split(text, 1)[1]
+
+    def wait(self):
+        """The rest is read, and the terminal stands as it stood before."""
+        while True:
+            try:
+                if not os.read(self.primary, 65536):
+                    break
+            except OSError:
+                break
+        code = self.process.wait(e2e.TIMEOUT_S)
+        os.close(self.primary)
+        return code
+
+
+class Tunnels(e2e.Case):
+    def held(self, *options, script="exec cat {fifo}"):
+        """A job whose task runs until it is cancelled."""
+        job = self.gangway("submit", "-d", *options, "--", "sh", "-c",
+                           script.format(fifo=self.fifo("held"))).stdout.strip()
+        return job
+
+    def test_exec(self):
+        self.up("--slots", "2")
+        job = self.held("--env", "COLOUR=blue")
+        said = self.gangway("exec", "--wait", job, "--", "sh", "-c",
+                            "echo $COLOUR; pwd; echo {pid} {rank} >&2; exit 7", rc=7)
+        self.assertEqual(said.stdout.splitlines(), ["blue", os.path.realpath(self.dir)])
+        pid, rank = said.stderr.split()
+        self.assertEqual(os.readlink(f"/proc/{pid}/cwd"), os.path.realpath(self.dir))
+        self.assertEqual(rank, "0")
+        large = os.urandom(3 << 20)
+        echoed = subprocess.run([e2e.BINARY, "exec", job, "--", "cat"], input=large,
+                                capture_output=True, env=self.env, check=True)
+        self.assertEqual(echoed.stdout, large)
+        self.gangway("exec", job, "--", "sh", "-c", "kill -9 $$", rc=128 + signal.SIGKILL)
+        self.assertIn("cannot start no-such-program: No such file",
+                      self.gangway("exec", job, "--", "no-such-program", rc=1).stderr)
+        self.gangway("cancel", job)
+
+    def test_a_rank_of_a_gang(self):
+        self.up("--slots", "2")
+        job = self.gangway("dispatch", "-d", "-n", "2", "--", "cat",
+                           self.fifo("held")).stdout.strip()
+        for rank in ("0", "1"):
+            said = self.gangway("exec", "-w", "-r", rank, job, "--",
+                                "sh", "-c", "echo $RANK {rank}")
+            self.assertEqual(said.stdout, f"{rank} {rank}\n")
+        self.assertIn("there is no rank 2: they are 0 to 1",
+                      self.gangway("exec", "-r", "2", job, "--", "true", rc=2).stderr)
+        self.gangway("cancel", job)
+
+    def test_ends_with_its_task(self):
+        """And nothing that it started is left: the frame looks for it."""
+        self.up("--slots", "1")
+        job = self.held()
+        beside = self.start(e2e.BINARY, "exec", "--wait", job, "--", "sh", "-c",
+                            "setsid tail -f /dev/null & echo here; exec tail -f /dev/null")
+        beside.wait_output("here")
+        self.gangway("cancel", "--now", job)
+        self.assertNotEqual(beside.wait(), 0)
+        self.assertIn(f"task 0 of job {job} has ended", beside.text)
+
+    def test_client_that_vanishes(self):
+        self.up("--slots", "1")
+        job = self.held()
+        beside = self.start(e2e.BINARY, "exec", "--wait", job, "--", "sh", "-c",
+                            f"echo $$ >{self.fifo('pid')}; exec tail -f /dev/null")
+        pid = int(self.read_fifo(os.path.join(self.dir, "pid")))
+        gone = os.pidfd_open(pid)
+        beside.kill()
+        self.assertTrue(select.select([gone], [], [], e2e.TIMEOUT_S)[0], "it is still there")
+        os.close(gone)
+        self.gangway("exec", job, "--", "true")
+        self.gangway("cancel", job)
+
+    def test_wrong(self):
+        self.up("--slots", "1")
+        job = self.held()
+        waits = self.gangway("submit", "-d", "--", "true").stdout.strip()
+        self.assertIn("there is no job 99",
+                      self.gangway("exec", "99", "--", "true", rc=2).stderr)
+        self.assertIn("does not run yet",
+                      self.gangway("exec", waits, "--", "true", rc=1).stderr)
+        self.assertIn("is neither PORT nor", self.gangway("forward", job, "x", rc=2).stderr)
+        self.assertIn("there is no folder", self.gangway("get", job, "x", "-o", "no", rc=2).stderr)
+        self.assertIn("--pty is for one command",
+                      self.gangway("submit", "-d", "--pty", "--", "true", rc=2).stderr)
+        self.gangway("cancel", job)
+        self.gangway("wait", waits)
+        self.assertIn("has ended", self.gangway("exec", waits, "--", "true", rc=2).stderr)
+
+    def test_get(self):
+        self.up("--slots", "1")
+        os.makedirs(os.path.join(self.dir, "here"))
+        script = "mkdir out; seq 100000 >out/numbers; ln -s numbers out/link; echo 5 >plain"
+        job = self.gangway("submit", "-d", "--", "sh", "-c", script).stdout.strip()
+        self.gangway("wait", job)
+        self.gangway("get", job, "out", "plain", "-o", "here")
+        with open(os.path.join(self.dir, "here", "out", "link"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "".join(f"{i}\n" for i in range(1, 100001)))
+        with open(os.path.join(self.dir, "here", "plain"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "5\n")
+        self.assertIn("no-such could not be had",
+                      self.gangway("get", job, "no-such", rc=1).stderr)
+        shipped = self.gangway("submit", "-d", "--ship", "plain", "--", "true").stdout.strip()
+        self.gangway("wait", shipped)
+        self.assertIn("its own folder with it", self.gangway("get", shipped, "plain", rc=2).stderr)
+
+    def test_forward(self):
+        self.up("--slots", "1")
+        job = self.gangway("submit", "-d", "--", "python3", "-c", SERVER,
+                           self.fifo("port")).stdout.strip()
+        port = self.read_fifo(os.path.join(self.dir, "port")).strip()
+        forward = self.start(e2e.BINARY, "forward", "--wait", job, f"{port}:0")
+        host, local = forward.wait_output(r"(127\.0\.0\.1):(\d+)").groups()
+        for size in (1, 1 << 20):
+            data = os.urandom(size)
+            with socket.create_connection((host, int(local)), e2e.TIMEOUT_S) as connection:
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+                answer = b""
+                while piece := connection.recv(65536):
+                    answer += piece
+            self.assertEqual(answer, data[::-1])
+        self.gangway("cancel", "--now", job)
+        self.assertEqual(forward.wait(), 0)
+        self.assertIn(f"job {job} has ended", forward.text)
+
+    def test_terminal(self):
+        """A private cluster, and a shell in it."""
+        terminal = Terminal(self, "submit", "--pty", "--", "sh")
+        terminal.type("stty size; tty; echo $((GANGWAY_JOB + 41))\n")
+        terminal.wait_for("30 100\r\n")
+        terminal.wait_for("/dev/pts/")
+        terminal.wait_for("\r\n42\r\n")
+        terminal.type("cat\n")
+        terminal.type("\x03")
+        terminal.wait_for("^C")
+        terminal.resize(25, 90)
+        os.kill(terminal.process.pid, signal.SIGWINCH)
+        terminal.type("while [ \"$(stty size)\" != '25 90' ]; do :; done; echo re''sized\n")
+        terminal.wait_for("resized\r\n")
+        terminal.type("exit 5\n")
+        self.assertEqual(terminal.wait(), 5)
+
+
+if __name__ == "__main__":
+    e2e.main()

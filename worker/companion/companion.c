@@ -1,0 +1,307 @@
+/* The companion stands between a program and the tunnel to whoever asked for it. One thread, one
+ * poll.
+ *
+ * Always: output is read only after what was read before has been written to the tunnel, and the
+ * tunnel only after the program has taken what came before, so that neither end can fill us. The
+ * guardian buries what the program leaves behind. */
+#include "worker/companion/companion.h"
+
+#include "graph/wire/console.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TUNNEL_FD = 3 };
+
+struct companion {
+    struct winsize size; /* rows 0: no terminal */
+    pid_t child;
+    int child_fd;     /* a pidfd */
+    int in, out, err; /* our ends; a terminal's are one; -1: closed */
+    struct gw_console console;
+    struct gw_bin rest; /* of what goes to the program next; in the console */
+    bool ending;        /* its input is at its end */
+    bool gone;          /* nobody listens any more */
+};
+
+/* -- To the tunnel -------------------------------------------------------------------------------
+ */
+
+static void put(struct companion *companion, const void *data, size_t bytes)
+{
+    const char *at = data;
+    while (bytes > 0 && !companion->gone) {
+        ssize_t sent = write(TUNNEL_FD, at, bytes);
+        if (sent < 0 && errno != EINTR)
+            companion->gone = true;
+        if (sent > 0) {
+            at += sent;
+            bytes -= (size_t)sent;
+        }
+    }
+}
+
+static void put_frame(struct companion *companion, enum gw_console_kind kind, const void *data,
+                      size_t bytes)
+{
+    uint8_t head[GW_CONSOLE_HEAD_BYTES];
+    gw_console_head(head, kind, (uint32_t)bytes);
+    put(companion, head, sizeof head);
+    put(companion, data, bytes);
+}
+
+/* -- The program ---------------------------------------------------------------------------------
+ */
+
+/* In the child. Returns when it cannot be started; errno says why. */
+static void become(const struct companion *companion, char **argv, const int fds[3])
+{
+    sigset_t none;
+    sigemptyset(&none);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (setsid() < 0)
+        return;
+    if (companion->size.ws_row && ioctl(fds[0], TIOCSCTTY, 0) < 0)
+        return;
+    for (int i = 0; i < 3; i++)
+        if (dup2(fds[i], i) < 0)
+            return;
+    if (companion->size.ws_row)
+        (void)setenv("TERM", getenv("TERM") ? getenv("TERM") : "xterm-256color", 1);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    execvp(argv[0], argv);
+}
+
+/* A terminal, or three pipes: ours[i] and theirs[i] are the ends of stream i. */
+static int open_streams(const struct companion *companion, int ours[3], int theirs[3])
+{
+    if (companion->size.ws_row) {
+        int primary = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+        const char *name = primary >= 0 && grantpt(primary) == 0 && unlockpt(primary) == 0
+                               ? ptsname(primary)
+                               : NULL;
+        int secondary = name ? open(name, O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
+        if (secondary < 0 || ioctl(secondary, TIOCSWINSZ, &companion->size) < 0)
+            return -1;
+        ours[0] = ours[1] = primary;
+        ours[2] = -1;
+        theirs[0] = theirs[1] = theirs[2] = secondary;
+        return 0;
+    }
+    for (int i = 0; i < 3; i++) {
+        int pair[2];
+        if (pipe2(pair, O_CLOEXEC) < 0)
+            return -1;
+        ours[i] = pair[i == 0];
+        theirs[i] = pair[i != 0];
+    }
+    return 0;
+}
+
+static int start(struct companion *companion, char **argv)
+{
+    int ours[3], theirs[3], report[2];
+    if (open_streams(companion, ours, theirs) < 0 || pipe2(report, O_CLOEXEC) < 0)
+        return -1;
+    companion->child = fork();
+    if (companion->child < 0)
+        return -1;
+    if (companion->child == 0) {
+        become(companion, argv, theirs);
+        int why = errno;
+        ssize_t ignored = write(report[1], &why, sizeof why);
+        (void)ignored;
+        _exit(127);
+    }
+    close(report[1]);
+    for (int i = 0; i < 3; i++)
+        if (i == 0 || theirs[i] != theirs[0])
+            close(theirs[i]);
+    int why = 0;
+    ssize_t got;
+    while ((got = read(report[0], &why, sizeof why)) < 0 && errno == EINTR)
+        ;
+    close(report[0]);
+    if (got == sizeof why) {
+        (void)waitpid(companion->child, NULL, 0);
+        errno = why;
+        return -1;
+    }
+    companion->in = ours[0];
+    companion->out = ours[1];
+    companion->err = ours[2];
+    companion->child_fd = (int)syscall(SYS_pidfd_open, companion->child, 0);
+    return companion->child_fd < 0 || fcntl(companion->in, F_SETFL, O_NONBLOCK) < 0 ? -1 : 0;
+}
+
+/* -- From the tunnel -----------------------------------------------------------------------------
+ */
+
+static void close_in(struct companion *companion)
+{
+    if (companion->size.ws_row) { /* a terminal has no end: what a person would type is ^D */
+        ssize_t ignored = write(companion->in, "\x04", 1);
+        (void)ignored;
+    } else if (companion->in >= 0) {
+        close(companion->in);
+        companion->in = -1;
+    }
+}
+
+static void feed(struct companion *companion)
+{
+    while (companion->rest.size > 0 && companion->in >= 0) {
+        ssize_t taken = write(companion->in, companion->rest.data, companion->rest.size);
+        if (taken < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (taken < 0) { /* it does not read any more */
+            close_in(companion);
+            break;
+        }
+        companion->rest.data = (const char *)companion->rest.data + taken;
+        companion->rest.size -= (uint32_t)taken;
+    }
+    companion->rest.size = 0;
+}
+
+static void on_frame(struct companion *companion, uint8_t kind, struct gw_bin data)
+{
+    const uint8_t *bytes = data.data;
+    if (kind == GW_CONSOLE_IN && data.size > 0) {
+        companion->rest = data;
+        feed(companion);
+    } else if (kind == GW_CONSOLE_IN && !companion->ending) {
+        companion->ending = true;
+        close_in(companion);
+    } else if (kind == GW_CONSOLE_SIZE && data.size == 4 && companion->size.ws_row) {
+        companion->size.ws_row = (unsigned short)(bytes[0] | bytes[1] << 8);
+        companion->size.ws_col = (unsigned short)(bytes[2] | bytes[3] << 8);
+        (void)ioctl(companion->in, TIOCSWINSZ, &companion->size);
+    } else if (kind == GW_CONSOLE_SIGNAL && data.size == 1) {
+        (void)kill(-companion->child, bytes[0]);
+    }
+}
+
+static void take_frames(struct companion *companion)
+{
+    uint8_t kind;
+    struct gw_bin data;
+    int rc = 0;
+    while (companion->rest.size == 0 &&
+           (rc = gw_console_next(&companion->console, &kind, &data)) > 0)
+        on_frame(companion, kind, data);
+    if (rc < 0)
+        companion->gone = true;
+}
+
+static void on_tunnel(struct companion *companion)
+{
+    char data[GW_CONSOLE_BYTES_MAX];
+    ssize_t got = read(TUNNEL_FD, data, sizeof data);
+    if (got == 0 || (got < 0 && errno != EINTR))
+        companion->gone = true;
+    else if (got > 0 && gw_console_feed(&companion->console, data, (size_t)got) == 0)
+        take_frames(companion);
+}
+
+/* Passes on what is there; false at its end. */
+static bool on_output(struct companion *companion, int fd, enum gw_console_kind kind)
+{
+    char data[GW_CONSOLE_BYTES_MAX];
+    ssize_t got = read(fd, data, sizeof data);
+    if (got > 0)
+        put_frame(companion, kind, data, (size_t)got);
+    return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/* -- The loop ------------------------------------------------------------------------------------
+ */
+
+/* Waits for the next things to do, and does them; false: the program has ended. */
+static bool turn(struct companion *companion)
+{
+    enum { CHILD, TUNNEL, IN, OUT, ERR, COUNT };
+    struct pollfd polled[COUNT] = {
+        [CHILD] = {companion->child_fd, POLLIN, 0},
+        [TUNNEL] = {companion->rest.size ? -1 : TUNNEL_FD, POLLIN, 0},
+        [IN] = {companion->rest.size ? companion->in : -1, POLLOUT, 0},
+        [OUT] = {companion->out, POLLIN, 0},
+        [ERR] = {companion->err, POLLIN, 0},
+    };
+    if (poll(polled, COUNT, -1) < 0)
+        return true;
+    if (polled[OUT].revents && !on_output(companion, companion->out, GW_CONSOLE_OUT))
+        companion->out = -1;
+    if (polled[ERR].revents && !on_output(companion, companion->err, GW_CONSOLE_ERR))
+        companion->err = -1;
+    if (polled[IN].revents) {
+        feed(companion);
+        take_frames(companion);
+    }
+    if (polled[TUNNEL].revents)
+        on_tunnel(companion);
+    return !polled[CHILD].revents;
+}
+
+/* What the program wrote before it ended; others may hold its streams open for ever. */
+static void drain(struct companion *companion)
+{
+    struct pollfd polled[2] = {{companion->out, POLLIN, 0}, {companion->err, POLLIN, 0}};
+    while (!companion->gone && poll(polled, 2, 0) > 0) {
+        if (polled[0].revents && !on_output(companion, polled[0].fd, GW_CONSOLE_OUT))
+            polled[0].fd = -1;
+        if (polled[1].revents && !on_output(companion, polled[1].fd, GW_CONSOLE_ERR))
+            polled[1].fd = -1;
+    }
+}
+
+static void tell_end(struct companion *companion)
+{
+    int status = 0;
+    while (waitpid(companion->child, &status, 0) < 0 && errno == EINTR)
+        ;
+    const uint8_t end[2] = {WIFEXITED(status) ? (uint8_t)WEXITSTATUS(status) : 0,
+                            WIFSIGNALED(status) ? (uint8_t)WTERMSIG(status) : 0};
+    put_frame(companion, GW_CONSOLE_EXIT, end, sizeof end);
+}
+
+int gw_companion_main(int argc, char **argv)
+{
+    struct companion companion = {.in = -1, .out = -1, .err = -1};
+    unsigned rows, columns;
+    if (argc < 3 || sscanf(argv[1], "%ux%u", &rows, &columns) != 2) {
+        fprintf(stderr, "gangway companion: it is started by a worker\n");
+        return EXIT_FAILURE;
+    }
+    companion.size.ws_row = (unsigned short)rows;
+    companion.size.ws_col = (unsigned short)columns;
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (start(&companion, argv + 2) < 0) {
+        char text[512];
+        int bytes = snprintf(text, sizeof text, "cannot start %s: %s", argv[2], strerror(errno));
+        put_frame(&companion, GW_CONSOLE_FAILED, text,
+                  (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1);
+        return EXIT_FAILURE;
+    }
+    while (!companion.gone && turn(&companion))
+        ;
+    if (companion.gone)
+        (void)kill(-companion.child, SIGHUP); /* and the guardian does the rest */
+    else
+        drain(&companion);
+    if (!companion.gone)
+        tell_end(&companion);
+    gw_console_deinit(&companion.console);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,567 @@
+/* The worker's ends of tunnels. Each is a stream of libuv: one end of a socketpair, whose other is
+ * descriptor 3 of a companion that the guardian starts (worker/companion), or a TCP connection.
+ *
+ * Always: never more than a window of bytes is kept here: reading stops where the client gave no
+ * credit, and a client that sends more than its own is closed. A companion is buried when its
+ * tunnel, its rank or the scheduler's link ends. */
+#include "worker/net/tunnels.h"
+
+#include "graph/base/clock.h"
+#include "graph/base/log.h"
+#include "graph/wire/codec.h"
+#include "graph/wire/enums.h"
+#include "worker/net/host.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Numbers of processes that are not the core's. */
+#define COMPANION (UINT64_C(1) << 63)
+
+enum { ENVIRON_BYTES_MAX = 1 << 20, BURY_GRACE_MS = 1000 };
+
+enum { TUNNEL_STARTS, TUNNEL_STANDS, TUNNEL_CLOSING };
+
+struct tunnel {
+    struct gw_tunnels *tunnels;
+    uint64_t id, attempt;
+    uint32_t index, rank;
+    uint64_t job, process; /* process: with COMPANION; 0: none */
+    uint8_t state;
+    bool left;        /* in the folder of a task that has ended */
+    uint64_t credit;  /* bytes that may be sent */
+    uint64_t pending; /* bytes that were taken and not written yet */
+    bool ended_out;   /* nothing more comes from here */
+    bool ended_in;    /* nothing more comes from the client */
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    };
+    uv_connect_t connect;
+    uv_shutdown_t shutdown;
+    char data[GW_TUNNEL_DATA_BYTES];
+};
+
+struct gw_tunnels {
+    struct gw_host *host;
+    struct gw_map map;       /* id -> struct tunnel * that is not closing */
+    struct gw_map processes; /* process -> id */
+    uint64_t next_process;
+    uint32_t open; /* handles */
+    bool closed;
+};
+
+/* -- To the scheduler ----------------------------------------------------------------------------
+ */
+
+static void tell(struct gw_tunnels *tunnels, const struct gw_message *message)
+{
+    struct gw_host *host = tunnels->host;
+    if (!host->welcomed || !host->scheduler || host->scheduler->closed)
+        return;
+    struct gw_message stamped = *message;
+    gw_node_core_stamp(host->core, &stamped);
+    gw_host_send(host->scheduler, &stamped, NULL, 0);
+}
+
+static void tell_opened(struct gw_tunnels *tunnels, uint64_t id, const struct gw_error *error)
+{
+    struct gw_message message = {.type = GW_MESSAGE_tunnel_opened};
+    message.tunnel_opened = (struct gw_msg_tunnel_opened){
+        .request = id, .code = error->code, .text = error->code ? error->text : "", .tunnel = id};
+    tell(tunnels, &message);
+}
+
+static void tell_closed(struct gw_tunnels *tunnels, uint64_t id, const struct gw_error *error)
+{
+    struct gw_message message = {.type = GW_MESSAGE_tunnel_close};
+    message.tunnel_close =
+        (struct gw_msg_tunnel_close){id, error->code, error->code ? error->text : ""};
+    tell(tunnels, &message);
+}
+
+/* -- Ending --------------------------------------------------------------------------------------
+ */
+
+static void tunnels_free_if_over(struct gw_tunnels *tunnels)
+{
+    if (!tunnels->closed || tunnels->open > 0)
+        return;
+    gw_map_deinit(&tunnels->map);
+    gw_map_deinit(&tunnels->processes);
+    free(tunnels);
+}
+
+static void tunnel_on_closed(uv_handle_t *handle)
+{
+    struct tunnel *tunnel = handle->data;
+    struct gw_tunnels *tunnels = tunnel->tunnels;
+    tunnels->open--;
+    free(tunnel);
+    tunnels_free_if_over(tunnels);
+}
+
+/* Closes our end; the client was told, or told us. */
+static void end(struct tunnel *tunnel)
+{
+    struct gw_tunnels *tunnels = tunnel->tunnels;
+    if (tunnel->state == TUNNEL_CLOSING)
+        return;
+    tunnel->state = TUNNEL_CLOSING;
+    (void)gw_map_remove(&tunnels->map, tunnel->id);
+    if (tunnel->process && tunnels->host->guardian) {
+        struct gw_message bury = {.type = GW_MESSAGE_bury};
+        bury.bury = (struct gw_msg_bury){tunnel->process, BURY_GRACE_MS * GW_NS_PER_MS};
+        gw_host_send(tunnels->host->guardian, &bury, NULL, 0);
+    }
+    uv_close(&tunnel->handle, tunnel_on_closed);
+}
+
+/* Ends it and tells the client why (code 0: well). */
+static void fail(struct tunnel *tunnel, const struct gw_error *error)
+{
+    if (tunnel->state == TUNNEL_CLOSING)
+        return;
+    struct gw_error why = *error;
+    if (tunnel->state == TUNNEL_STARTS && why.code == 0)
+        gw_error_set(&why, GW_ECLOSED, "it ended before it stood");
+    if (tunnel->state == TUNNEL_STARTS)
+        tell_opened(tunnel->tunnels, tunnel->id, &why);
+    else
+        tell_closed(tunnel->tunnels, tunnel->id, &why);
+    end(tunnel);
+}
+
+/* -- The stream ----------------------------------------------------------------------------------
+ */
+
+static void tunnel_on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    struct tunnel *tunnel = handle->data;
+    (void)suggested;
+    size_t room = sizeof tunnel->data;
+    *buffer = uv_buf_init(tunnel->data, (unsigned)(tunnel->credit < room ? tunnel->credit : room));
+}
+
+static void tunnel_on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buffer)
+{
+    struct tunnel *tunnel = stream->data;
+    struct gw_message message = {.type = GW_MESSAGE_tunnel_data};
+    struct gw_error error = {0};
+    if (bytes == 0)
+        return;
+    message.tunnel_data.tunnel = tunnel->id;
+    if (bytes > 0) {
+        message.tunnel_data.data = (struct gw_bin){buffer->base, (uint32_t)bytes};
+        tunnel->credit -= (uint64_t)bytes;
+        if (tunnel->credit == 0)
+            (void)uv_read_stop(stream);
+        tell(tunnel->tunnels, &message);
+        return;
+    }
+    (void)uv_read_stop(stream);
+    tunnel->ended_out = true;
+    if (bytes != UV_EOF)
+        gw_error_set(&error, GW_ECLOSED, "the connection broke: %s", uv_strerror((int)bytes));
+    if (bytes == UV_EOF)
+        tell(tunnel->tunnels, &message);
+    if (bytes != UV_EOF || tunnel->process || tunnel->ended_in)
+        fail(tunnel, &error);
+}
+
+static void read_more(struct tunnel *tunnel)
+{
+    if (tunnel->state == TUNNEL_STANDS && tunnel->credit > 0 && !tunnel->ended_out)
+        (void)uv_read_start(&tunnel->stream, tunnel_on_room, tunnel_on_read);
+}
+
+struct writing {
+    uv_write_t request;
+    struct tunnel *tunnel;
+    size_t bytes;
+    char data[];
+};
+
+static void tunnel_on_written(uv_write_t *request, int status)
+{
+    struct writing *writing = (struct writing *)request;
+    struct tunnel *tunnel = writing->tunnel;
+    struct gw_message message = {.type = GW_MESSAGE_tunnel_credit};
+    tunnel->pending -= writing->bytes;
+    if (status == 0 && tunnel->state == TUNNEL_STANDS) {
+        message.tunnel_credit = (struct gw_msg_tunnel_credit){tunnel->id, writing->bytes};
+        tell(tunnel->tunnels, &message);
+    }
+    free(writing); /* a broken stream is seen by reading: what it said last comes first */
+}
+
+static void tunnel_on_shut(uv_shutdown_t *request, int status)
+{
+    struct tunnel *tunnel = request->handle->data;
+    struct gw_error error = {0};
+    (void)status;
+    if (tunnel->ended_out && tunnel->state == TUNNEL_STANDS)
+        fail(tunnel, &error);
+}
+
+static void take(struct tunnel *tunnel, struct gw_bin data)
+{
+    struct gw_error error;
+    if (tunnel->ended_in || tunnel->pending + data.size > GW_TUNNEL_WINDOW_BYTES) {
+        gw_error_set(&error, GW_EPROTO, "more was sent than there was credit for");
+        fail(tunnel, &error);
+    } else if (data.size == 0) {
+        tunnel->ended_in = true;
+        if (uv_shutdown(&tunnel->shutdown, &tunnel->stream, tunnel_on_shut) < 0 &&
+            tunnel->ended_out)
+            fail(tunnel, &(struct gw_error){0});
+    } else {
+        struct writing *writing = malloc(sizeof *writing + data.size);
+        GW_MUST_PTR(writing);
+        writing->tunnel = tunnel;
+        writing->bytes = data.size;
+        memcpy(writing->data, data.data, data.size);
+        uv_buf_t buffer = uv_buf_init(writing->data, data.size);
+        tunnel->pending += data.size;
+        if (uv_write(&writing->request, &tunnel->stream, &buffer, 1, tunnel_on_written) < 0) {
+            tunnel->pending -= data.size;
+            free(writing);
+        }
+    }
+}
+
+static void stand(struct tunnel *tunnel)
+{
+    struct gw_error well = {0};
+    tunnel->state = TUNNEL_STANDS;
+    tell_opened(tunnel->tunnels, tunnel->id, &well);
+    read_more(tunnel);
+}
+
+/* -- A port --------------------------------------------------------------------------------------
+ */
+
+static void tunnel_on_connect(uv_connect_t *request, int status)
+{
+    struct tunnel *tunnel = request->handle->data;
+    struct gw_error error;
+    if (tunnel->state != TUNNEL_STARTS)
+        return;
+    if (status < 0) {
+        gw_error_set(&error, GW_ECLOSED, "nothing takes connections at that port of %s: %s",
+                     tunnel->tunnels->host->options.name, uv_strerror(status));
+        fail(tunnel, &error);
+        return;
+    }
+    (void)uv_tcp_nodelay(&tunnel->tcp, 1);
+    stand(tunnel);
+}
+
+static void open_port(struct tunnel *tunnel, uint32_t port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    struct gw_error error;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    (void)uv_tcp_init(tunnel->tunnels->host->loop, &tunnel->tcp);
+    int rc = port == 0 || port > UINT16_MAX
+                 ? UV_EINVAL
+                 : uv_tcp_connect(&tunnel->connect, &tunnel->tcp, (const struct sockaddr *)&address,
+                                  tunnel_on_connect);
+    if (rc < 0) {
+        gw_error_set(&error, GW_EINVAL, "cannot connect to port %u: %s", port, uv_strerror(rc));
+        fail(tunnel, &error);
+    }
+}
+
+/* -- A process -----------------------------------------------------------------------------------
+ */
+
+/* What the rank was started with, as the kernel keeps it: a list of strings, encoded. */
+static int environment_of(pid_t pid, struct gw_buffer *encoded, struct gw_error *error)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *text = malloc(ENVIRON_BYTES_MAX + 1);
+    GW_MUST_PTR(text);
+    size_t bytes = 0;
+    ssize_t got = fd < 0 ? -1 : 1;
+    while (got > 0 && bytes < ENVIRON_BYTES_MAX) {
+        got = read(fd, text + bytes, ENVIRON_BYTES_MAX - bytes);
+        bytes += got > 0 ? (size_t)got : 0;
+    }
+    int rc = got < 0 ? gw_error_set(error, GW_ENOENT, "the rank has ended") : 0;
+    if (fd >= 0)
+        close(fd);
+    text[bytes] = '\0';
+    struct gw_value *list = gw_list();
+    for (size_t at = 0; rc == 0 && at < bytes; at += strlen(text + at) + 1)
+        GW_MUST(gw_list_push(list, gw_str(text + at)));
+    if (rc == 0)
+        GW_MUST(gw_codec_encode(list, NULL, encoded));
+    gw_value_unref(list);
+    free(text);
+    return rc;
+}
+
+/* Of nobody's: enough to find programs. */
+static void environment_plain(struct gw_buffer *encoded)
+{
+    const char *path = getenv("PATH");
+    char text[PATH_MAX];
+    struct gw_value *list = gw_list();
+    (void)snprintf(text, sizeof text, "PATH=%s", path ? path : "/usr/local/bin:/usr/bin:/bin");
+    GW_MUST(gw_list_push(list, gw_str(text)));
+    GW_MUST(gw_codec_encode(list, NULL, encoded));
+    gw_value_unref(list);
+}
+
+/* Replaces {pid} and {rank} in a word. */
+static struct gw_value *filled_in(const char *word, pid_t pid, uint32_t rank)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    GW_MUST_PTR(out);
+    while (*word)
+        if (strncmp(word, "{pid}", 5) == 0)
+            word += fprintf(out, "%d", (int)pid) > 0 ? 5 : 0;
+        else if (strncmp(word, "{rank}", 6) == 0)
+            word += fprintf(out, "%u", rank == GW_RANK_NONE ? 0 : rank) > 0 ? 6 : 0;
+        else
+            fputc(*word++, out);
+    GW_MUST(fclose(out) == 0 ? 0 : GW_ENOMEM);
+    struct gw_value *value = gw_str(text);
+    free(text);
+    return value;
+}
+
+/* gangway companion ROWSxCOLUMNS PROGRAM ARGUMENT...; no terminal: 0x0. */
+static int arguments_of(const struct gw_msg_tunnel_open *open, pid_t pid, struct gw_buffer *encoded,
+                        struct gw_error *error)
+{
+    struct gw_value *given, *list = gw_list();
+    char size[32];
+    const char *word;
+    int rc = gw_codec_decode(open->argv.data, open->argv.size, NULL, &given, error);
+    if (rc < 0) {
+        gw_value_unref(list);
+        return rc;
+    }
+    (void)snprintf(size, sizeof size, "%ux%u", open->number >> 16, open->number & 0xffff);
+    GW_MUST(gw_list_push(list, gw_str("gangway")));
+    GW_MUST(gw_list_push(list, gw_str("companion")));
+    GW_MUST(gw_list_push(list, gw_str(size)));
+    for (size_t i = 0; i < gw_value_count(given) && rc == 0; i++) {
+        rc = gw_value_get_str(gw_value_at(given, i), &word, error);
+        if (rc == 0)
+            GW_MUST(gw_list_push(list, filled_in(word, pid, open->rank)));
+    }
+    if (rc == 0 && gw_value_count(given) == 0)
+        rc = gw_error_set(error, GW_EINVAL, "there is no program to start");
+    if (rc == 0)
+        GW_MUST(gw_codec_encode(list, NULL, encoded));
+    gw_value_unref(given);
+    gw_value_unref(list);
+    return rc;
+}
+
+static int spawn(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open, pid_t pid, int fd,
+                 struct gw_error *error)
+{
+    struct gw_buffer argv = {0}, env = {0};
+    struct gw_host *host = tunnel->tunnels->host;
+    char link[64], cwd[PATH_MAX];
+    ssize_t length = snprintf(cwd, sizeof cwd, "%s", open->cwd);
+    (void)snprintf(link, sizeof link, "/proc/%d/cwd", (int)pid);
+    if (!tunnel->left)
+        length = readlink(link, cwd, sizeof cwd - 1);
+    int rc = length < 0 || length >= (ssize_t)sizeof cwd
+                 ? gw_error_set(error, GW_ENOENT, "the rank has ended")
+                 : 0;
+    if (rc == 0 && tunnel->left)
+        environment_plain(&env);
+    else if (rc == 0)
+        rc = environment_of(pid, &env, error);
+    if (rc == 0)
+        rc = arguments_of(open, pid, &argv, error);
+    if (rc == 0 && !host->guardian)
+        rc = gw_error_set(error, GW_ESTART, "the guardian is gone");
+    if (rc == 0) {
+        cwd[length] = '\0';
+        tunnel->process = COMPANION | ++tunnel->tunnels->next_process;
+        GW_MUST(gw_map_put(&tunnel->tunnels->processes, tunnel->process, tunnel->id));
+        struct gw_message message = {.type = GW_MESSAGE_spawn};
+        message.spawn = (struct gw_msg_spawn){
+            .process = tunnel->process,
+            .path = "/proc/self/exe",
+            .argv = {argv.data, (uint32_t)argv.size},
+            .env = {env.data, (uint32_t)env.size},
+            .cwd = cwd,
+            .out = "",
+            .err = "",
+            .runner = 1,
+        };
+        gw_host_send(host->guardian, &message, &fd, 1);
+    }
+    gw_buffer_deinit(&argv);
+    gw_buffer_deinit(&env);
+    return rc;
+}
+
+static void open_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open,
+                         uint64_t process)
+{
+    int pair[2] = {-1, -1};
+    struct gw_error error = {0};
+    pid_t pid = tunnel->left ? 0 : gw_usage_pid(tunnel->tunnels->host->usage, process);
+    int rc = 0;
+    (void)uv_pipe_init(tunnel->tunnels->host->loop, &tunnel->pipe, 0);
+    if (pid <= 0 && !tunnel->left)
+        rc = gw_error_set(&error, GW_EAGAIN, "the rank has no process at the moment");
+    else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        rc = gw_error_set(&error, GW_EIO, "cannot start a process: %s", strerror(errno));
+    if (rc == 0)
+        rc = spawn(tunnel, open, pid, pair[1], &error);
+    if (rc == 0 && uv_pipe_open(&tunnel->pipe, pair[0]) == 0)
+        pair[0] = -1; /* its own now */
+    else if (rc == 0)
+        rc = gw_error_set(&error, GW_EIO, "cannot start a process: out of descriptors");
+    for (int i = 0; i < 2; i++)
+        if (pair[i] >= 0)
+            close(pair[i]);
+    if (rc < 0)
+        fail(tunnel, &error);
+}
+
+bool gw_tunnels_on_guardian(struct gw_tunnels *tunnels, const struct gw_message *message)
+{
+    uint64_t process = message->type == GW_MESSAGE_spawned  ? message->spawned.process
+                       : message->type == GW_MESSAGE_exited ? message->exited.process
+                       : message->type == GW_MESSAGE_buried ? message->buried.process
+                                                            : 0;
+    uint64_t id, value;
+    struct gw_error error;
+    if (!(process & COMPANION))
+        return false;
+    bool cannot = message->type == GW_MESSAGE_spawned && message->spawned.code < 0;
+    struct tunnel *tunnel =
+        gw_map_get(&tunnels->processes, process, &id) && gw_map_get(&tunnels->map, id, &value)
+            ? (struct tunnel *)(uintptr_t)value
+            : NULL;
+    if (tunnel && cannot) {
+        gw_error_set(&error, message->spawned.code, "%s", message->spawned.text);
+        tunnel->process = 0;
+        fail(tunnel, &error);
+    } else if (tunnel && message->type == GW_MESSAGE_spawned && tunnel->state == TUNNEL_STARTS) {
+        stand(tunnel);
+    }
+    if (cannot || message->type == GW_MESSAGE_buried) /* what it said last is still being read */
+        (void)gw_map_remove(&tunnels->processes, process);
+    return true;
+}
+
+/* -- The table -----------------------------------------------------------------------------------
+ */
+
+struct gw_tunnels *gw_tunnels_new(struct gw_host *host)
+{
+    struct gw_tunnels *tunnels = calloc(1, sizeof *tunnels);
+    GW_MUST_PTR(tunnels);
+    tunnels->host = host;
+    return tunnels;
+}
+
+static void on_open(struct gw_tunnels *tunnels, const struct gw_msg_tunnel_open *open)
+{
+    struct gw_node_place place = {0};
+    struct gw_error error;
+    bool left = open->left && *open->cwd;
+    if (!left && !gw_node_core_find(tunnels->host->core, open->attempt, open->rank, &place)) {
+        gw_error_set(&error, GW_ENOENT, "task %u of job %llu has ended", open->index,
+                     (unsigned long long)open->job);
+        tell_opened(tunnels, open->request, &error);
+        return;
+    }
+    struct tunnel *tunnel = calloc(1, sizeof *tunnel);
+    GW_MUST_PTR(tunnel);
+    tunnel->tunnels = tunnels;
+    tunnel->id = open->request;
+    tunnel->job = open->job;
+    tunnel->index = open->index;
+    tunnel->attempt = open->attempt;
+    tunnel->rank = open->rank;
+    tunnel->left = left;
+    tunnel->credit = GW_TUNNEL_WINDOW_BYTES;
+    GW_MUST(gw_map_put(&tunnels->map, tunnel->id, (uintptr_t)tunnel));
+    tunnels->open++;
+    tunnel->handle.data = tunnel;
+    if (open->kind == GW_TUNNEL_PORT)
+        open_port(tunnel, open->number);
+    else
+        open_process(tunnel, open, place.process);
+}
+
+void gw_tunnels_on_message(struct gw_tunnels *tunnels, const struct gw_message *message)
+{
+    uint64_t value, id = message->type == GW_MESSAGE_tunnel_data     ? message->tunnel_data.tunnel
+                         : message->type == GW_MESSAGE_tunnel_credit ? message->tunnel_credit.tunnel
+                                                                     : message->tunnel_close.tunnel;
+    if (message->type == GW_MESSAGE_tunnel_open) {
+        on_open(tunnels, &message->tunnel_open);
+        return;
+    }
+    if (!gw_map_get(&tunnels->map, id, &value))
+        return; /* closed from here meanwhile */
+    struct tunnel *tunnel = (struct tunnel *)(uintptr_t)value;
+    if (message->type == GW_MESSAGE_tunnel_close) {
+        end(tunnel);
+    } else if (message->type == GW_MESSAGE_tunnel_credit) {
+        tunnel->credit += message->tunnel_credit.bytes;
+        if (tunnel->credit > GW_TUNNEL_WINDOW_BYTES)
+            tunnel->credit = GW_TUNNEL_WINDOW_BYTES;
+        read_more(tunnel);
+    } else if (tunnel->state == TUNNEL_STANDS) {
+        take(tunnel, message->tunnel_data.data);
+    }
+}
+
+void gw_tunnels_look(struct gw_tunnels *tunnels)
+{
+    uint64_t id, value;
+    struct gw_node_place place;
+    struct gw_error error;
+    for (size_t at = 0; gw_map_next(&tunnels->map, &at, &id, &value);) {
+        struct tunnel *tunnel = (struct tunnel *)(uintptr_t)value;
+        if (tunnel->left ||
+            gw_node_core_find(tunnels->host->core, tunnel->attempt, tunnel->rank, &place))
+            continue;
+        gw_error_set(&error, GW_ECANCELLED, "task %u of job %llu has ended", tunnel->index,
+                     (unsigned long long)tunnel->job);
+        fail(tunnel, &error);
+        at = 0; /* the map has changed */
+    }
+}
+
+void gw_tunnels_forget(struct gw_tunnels *tunnels)
+{
+    uint64_t id, value;
+    for (size_t at = 0; gw_map_next(&tunnels->map, &at, &id, &value); at = 0)
+        end((struct tunnel *)(uintptr_t)value);
+}
+
+void gw_tunnels_close(struct gw_tunnels *tunnels)
+{
+    gw_tunnels_forget(tunnels);
+    tunnels->closed = true;
+    tunnels_free_if_over(tunnels);
+}
