@@ -197,8 +197,8 @@ static void push_deps(struct gw_sched *sched, struct gw_worker *worker, struct g
         uint32_t rank = gw_sched_dep_rank(tasks, e);
         bool known = gw_sched_dep(sched, job, e, &from);
         if (rank == GW_DEP_AFTER) {
-            push_dep(rows, &(struct dep_row){known ? from.job->id : 0, 0, tasks->dep_index[e], rank,
-                                             0, 0});
+            push_dep(rows, &(struct dep_row){known ? from.job->id : 0, 0,
+                                             gw_sched_edge(tasks, e).index, rank, 0, 0});
             continue;
         }
         assert(known);

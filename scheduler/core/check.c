@@ -190,6 +190,28 @@ static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *
     assert(!attempt->handed || !attempt->is_long || attempt->state != GW_ATTEMPT_SENT);
 }
 
+/* Each edge of the job leads to its row, and is in the list of the one that it comes from. */
+static void check_successors(const struct gw_sched *sched, struct gw_job *job)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    uint32_t own = 0, linked = 0;
+    for (uint32_t row = 0; row < tasks->count; row++) {
+        for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
+            assert(gw_sched_edge_row(tasks, e) == row);
+            own += gw_sched_edge(tasks, e).job == 0;
+        }
+        struct gw_successors from = gw_sched_successors_of(job, row);
+        struct gw_row next, dep;
+        for (uint32_t link = from.link; gw_sched_successors_next(sched, &from, &next);
+             link = from.link)
+            if (next.job == job) {
+                assert(gw_sched_dep(sched, job, link, &dep) && dep.job == job && dep.index == row);
+                linked++;
+            }
+    }
+    assert(linked == own);
+}
+
 static void check_edges(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                         const struct tally *tally)
 {
@@ -299,6 +321,8 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
             check_edges(sched, job, row, &tally);
         check_task(sched, job, row);
     }
+    if (!job->compacted && !job->range)
+        check_successors(sched, job);
     uint64_t foreign = 0;
     for (uint32_t row = gw_sched_row_next(job, 0); row < tasks->count && !job->compacted;
          row = gw_sched_row_next(job, row + 1)) {

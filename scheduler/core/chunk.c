@@ -287,6 +287,15 @@ static int check_rows(const struct gw_sched *sched, struct gw_chunk_check *check
     return 0;
 }
 
+/* Pure rows of a chunk: each may get an edge that it was not submitted with. */
+static uint32_t pure_rows(const struct gw_job *job, const struct gw_msg_submit *chunk)
+{
+    uint32_t rows = 0;
+    for (size_t i = 0; i < job->specs.count; i++)
+        rows += job->specs.items[i].message.pure;
+    return rows ? chunk->spec.count : 0;
+}
+
 int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *check,
                          const struct gw_msg_submit *chunk, struct gw_error *error)
 {
@@ -296,11 +305,16 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
     uint64_t rows = (uint64_t)check->job->tasks.count + check->specs.count + chunk->spec.count;
     if (rows > GW_TASKS_MAX)
         return gw_error_set(error, GW_ELIMIT, "a job of more than %d tasks", GW_TASKS_MAX);
+    uint64_t edges = check->job->tasks.edges + check->edges + chunk->dep_job.count +
+                     pure_rows(check->job, chunk);
+    if (edges > GW_EDGES_MAX)
+        return gw_error_set(error, GW_ELIMIT, "a job of more than %u dependencies", GW_EDGES_MAX);
     if (rows > 1 && check->job->actor)
         return gw_error_set(error, GW_EINVAL, "an actor is made by one task, alone in its job");
     rc = check_rows(sched, check, chunk, error);
     if (rc < 0)
         return rc;
+    check->edges += chunk->dep_job.count + pure_rows(check->job, chunk);
     for (uint32_t i = 0; i < chunk->targets.count; i++)
         if (gw_col32_at(chunk->targets, i) >= rows ||
             gw_col32_at(chunk->targets, i) < rows - chunk->spec.count)
@@ -316,48 +330,10 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
 /* -- Adding a chunk ------------------------------------------------------------------------------
  */
 
-void gw_sched_later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t index)
-{
-    struct gw_tasks *tasks = &of->tasks;
-    struct gw_later later = {job, index, tasks->later[row]};
-    tasks->later[row] = (uint32_t)tasks->laters.count;
-    GW_MUST(gw_array_push(&tasks->laters, later));
-}
-
-struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job,
-                                const struct gw_edge *from)
-{
-    struct gw_tasks *tasks = &job->tasks;
-    uint32_t edge = tasks->edges++;
-    tasks->dep_index[edge] = from->index;
-    if (from->rank != 0 && !tasks->dep_rank) {
-        tasks->dep_rank = calloc(tasks->edges_capacity, 4);
-        GW_MUST_PTR(tasks->dep_rank);
-    }
-    if (tasks->dep_rank)
-        tasks->dep_rank[edge] = from->rank;
-    if (from->job != 0 && !tasks->dep_job) {
-        tasks->dep_job = calloc(tasks->edges_capacity, 8);
-        GW_MUST_PTR(tasks->dep_job);
-    }
-    if (tasks->dep_job)
-        tasks->dep_job[edge] = from->job;
-
-    struct gw_row dep;
-    bool known = gw_sched_dep(sched, job, edge, &dep);
-    assert(known);
-    if (dep.job != job)
-        dep.job->borrowers++;
-    uint8_t state = dep.job->tasks.state[dep.index];
-    if (state == GW_TASK_RELEASED && from->rank != GW_DEP_AFTER) /* lost before this chunk came */
-        GW_MUST(gw_array_push(&sched->lost, dep));
-    return dep;
-}
-
 static void add_edge(struct gw_sched *sched, struct gw_job *job, const struct gw_edge *edge,
                      uint32_t row)
 {
-    struct gw_row dep = gw_sched_edge_add(sched, job, edge);
+    struct gw_row dep = gw_sched_edge_add(sched, job, row, edge);
     uint8_t state = dep.job->tasks.state[dep.index];
     if (!gw_sched_task_satisfied(dep.job, dep.index))
         job->tasks.waiting[row]++;
@@ -380,15 +356,6 @@ static bool add_alias(struct gw_sched *sched, struct gw_job *job, const struct g
     return true;
 }
 
-/* Pure rows of a chunk: each may get an edge that it was not submitted with. */
-static uint32_t pure_rows(const struct gw_job *job, const struct gw_msg_submit *chunk)
-{
-    uint32_t rows = 0;
-    for (size_t i = 0; i < job->specs.count; i++)
-        rows += job->specs.items[i].message.pure;
-    return rows ? chunk->spec.count : 0;
-}
-
 static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_submit *chunk,
                      const uint8_t *args)
 {
@@ -406,9 +373,8 @@ static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw
         tasks->charges[row] = (struct gw_charges){0};
         tasks->waiting[row] = job->gated;
         tasks->users[row] = tasks->worker[row] = 0;
-        tasks->later[row] = tasks->object[row] = GW_NONE;
+        tasks->succ[row] = tasks->object[row] = GW_NONE;
         tasks->deps_at[row] = tasks->edges;
-        tasks->succ_at[row] = (uint32_t)tasks->succ.count;
         uint32_t deps = gw_col32_at(chunk->dep_count, i);
         if (add_alias(sched, job, &(struct gw_chunk_row_at){chunk, i, edge}))
             edge += deps;
@@ -421,40 +387,6 @@ static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw
             }
         tasks->count++;
     }
-}
-
-/* Successors of the chunk's own rows: count, place, fill. */
-static void add_successors(struct gw_sched *sched, struct gw_job *job, uint32_t base)
-{
-    struct gw_tasks *tasks = &job->tasks;
-    uint32_t rows = tasks->count - base, own = 0;
-    if (rows == 0 || tasks->deps_at[base] == tasks->edges)
-        return;
-    uint32_t *fill = calloc(rows + 1, 4);
-    GW_MUST_PTR(fill);
-    for (uint32_t e = tasks->deps_at[base]; e < tasks->edges; e++) {
-        if ((tasks->dep_job && tasks->dep_job[e]) || tasks->dep_index[e] < base)
-            continue;
-        fill[tasks->dep_index[e] - base + 1]++;
-        own++;
-    }
-    uint32_t at = (uint32_t)tasks->succ.count;
-    GW_MUST(gw_array_reserve(&tasks->succ, own));
-    tasks->succ.count += own;
-    for (uint32_t i = 0; i < rows; i++) {
-        fill[i + 1] += fill[i];
-        tasks->succ_at[base + i] = at + fill[i];
-    }
-    for (uint32_t row = base; row < tasks->count; row++)
-        for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
-            struct gw_row dep;
-            (void)gw_sched_dep(sched, job, e, &dep);
-            if (dep.job == job && dep.index >= base)
-                tasks->succ.items[at + fill[dep.index - base]++] = row;
-            else
-                gw_sched_later_add(dep.job, dep.index, dep.job == job ? 0 : job->id, row);
-        }
-    free(fill);
 }
 
 static void add_names(struct gw_job *job, const struct gw_msg_submit *chunk)
@@ -486,7 +418,7 @@ void gw_sched_apply_chunk_added(struct gw_sched *sched, const struct gw_fact_chu
     }
     gw_sched_tasks_reserve(tasks, rows, chunk->dep_job.count + pure_rows(job, chunk));
     add_rows(sched, job, chunk, args);
-    add_successors(sched, job, base);
+    gw_sched_edges_link(sched, job, base);
     add_names(job, chunk);
     job->unfinished += rows;
     gw_sched_actor_rows_added(sched, job, rows);

@@ -13,24 +13,13 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
 struct gw_chunk_check {
     const struct gw_job *job;
     GW_ARRAY(uint32_t) specs;
+    uint64_t edges; /* of those rows */
 };
 
 /* gw_sched_chunk_check: GW_EINVAL, GW_ENOENT (an unknown job, a result that is gone), GW_EPERM,
  * GW_ELIMIT, GW_EPROTO (columns that do not match). */
 int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *check,
                          const struct gw_msg_submit *chunk, struct gw_error *error);
-
-/* A dependency of a row. job 0: the row's own. */
-struct gw_edge {
-    uint64_t job;
-    uint32_t index, rank;
-};
-
-/* For apply functions. gw_sched_edge_add appends an edge of a job, in reserved room, and gives the
- * task that it comes from; gw_sched_later_add lets row `index` of a job (0: of) follow a row. */
-struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job,
-                                const struct gw_edge *edge);
-void gw_sched_later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t index);
 
 /* gw_sched_shape_of_spec fills in what one task of a spec needs; shape->need is the caller's to
  * unref. GW_EINVAL with a text. */

@@ -41,8 +41,7 @@ static void list(struct gw_sched *sched, struct gw_worker *worker)
 void gw_sched_handover_note(struct gw_sched *sched, uint32_t slot)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
-    struct gw_successors next = gw_sched_successors_of(attempt->job, attempt->index);
-    if (next.at == next.end && next.later == GW_NONE)
+    if (gw_sched_successors_of(attempt->job, attempt->index).link == GW_NONE)
         return;
     GW_MUST(gw_array_push(&attempt->worker->frontier.attempts, attempt->id));
     list(sched, attempt->worker);

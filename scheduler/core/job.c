@@ -235,12 +235,11 @@ bool gw_sched_job_shown_ended(const struct gw_sched *sched, const struct gw_job 
 static void return_borrowed(struct gw_sched *sched, struct gw_job *job)
 {
     const struct gw_tasks *tasks = &job->tasks;
-    for (uint32_t e = 0; tasks->dep_job && e < tasks->edges; e++) {
-        struct gw_row dep;
-        if (!tasks->dep_job[e] || !gw_sched_dep(sched, job, e, &dep))
-            continue;
-        if (--dep.job->borrowers == 0)
-            GW_MUST(gw_array_push(&sched->aging, dep.job->id));
+    for (size_t i = 0; i < tasks->far.count; i++) {
+        uint64_t id = tasks->far.items[i].job;
+        struct gw_job *of = id ? gw_sched_job_find(sched, id) : NULL;
+        if (of && --of->borrowers == 0)
+            GW_MUST(gw_array_push(&sched->aging, of->id));
     }
 }
 

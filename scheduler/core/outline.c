@@ -161,10 +161,9 @@ static void add_edges(struct outline *outline)
             continue;
         uint32_t to = outline->of ? outline->of[row] : 0;
         for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
-            uint64_t id = tasks->dep_job ? tasks->dep_job[e] : 0;
-            bool own = id == 0 || id == outline->job->id;
-            add_edge(outline, own ? outline->of[tasks->dep_index[e]] : node_of_job(outline, id),
-                     to);
+            const struct gw_edge from = gw_sched_edge(tasks, e);
+            bool own = from.job == 0 || from.job == outline->job->id;
+            add_edge(outline, own ? outline->of[from.index] : node_of_job(outline, from.job), to);
         }
     }
 }

@@ -25,10 +25,9 @@ bool gw_sched_alias_of(const struct gw_sched *sched, const struct gw_job *job, u
 {
     if (!(job->tasks.flags[row] & GW_TASK_ALIAS) || job->compacted)
         return false;
-    uint32_t edge = job->tasks.deps_at[row];
-    uint64_t id = job->tasks.dep_job ? job->tasks.dep_job[edge] : 0;
-    original->job = id ? gw_sched_job_find(sched, id) : gw_sched_job_find(sched, job->id);
-    original->index = job->tasks.dep_index[edge];
+    const struct gw_edge edge = gw_sched_edge(&job->tasks, job->tasks.deps_at[row]);
+    original->job = gw_sched_job_find(sched, edge.job ? edge.job : job->id);
+    original->index = edge.index;
     return original->job != NULL;
 }
 

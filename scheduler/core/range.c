@@ -124,7 +124,7 @@ static void add_edges(struct gw_sched *sched, struct gw_job *job, const struct g
         const struct gw_edge edge = {gw_col64_at(range->dep_job, i),
                                      gw_col32_at(range->dep_index, i),
                                      gw_col32_at(range->dep_rank, i)};
-        struct gw_row dep = gw_sched_edge_add(sched, job, &edge);
+        struct gw_row dep = gw_sched_edge_add(sched, job, 0, &edge);
         gw_sched_later_add(dep.job, dep.index, job->id, GW_INDEX_ALL);
     }
     use_inputs(sched, job, true);
@@ -244,8 +244,8 @@ static void make_row(struct gw_sched *sched, struct gw_job *job, uint32_t waitin
     tasks->args[row] = range->args;
     tasks->args_size[row] = range->args_size;
     tasks->charges[row] = (struct gw_charges){0};
-    tasks->spec[row] = tasks->deps_at[row] = tasks->succ_at[row] = tasks->worker[row] = 0;
-    tasks->later[row] = tasks->object[row] = GW_NONE;
+    tasks->spec[row] = tasks->deps_at[row] = tasks->worker[row] = 0;
+    tasks->succ[row] = tasks->object[row] = GW_NONE;
     tasks->waiting[row] = waiting;
     tasks->users[row] = held;
     tasks->flags[row] = (range->results ? GW_TASK_TARGET : 0) | (held ? GW_TASK_HELD : 0);

@@ -99,7 +99,7 @@ static void doom_unrecoverable(struct gw_sched *sched, struct gw_row row, uint32
     const struct gw_tasks *tasks = &row.job->tasks;
     struct gw_row input;
     bool known = gw_sched_dep(sched, row.job, edge, &input);
-    uint64_t id = known ? input.job->id : tasks->dep_job ? tasks->dep_job[edge] : 0;
+    uint64_t id = known ? input.job->id : gw_sched_edge(tasks, edge).job;
     const struct gw_spec *spec = known && input.job->specs.count
                                      ? &input.job->specs.items[input.job->tasks.spec[input.index]]
                                      : NULL;

@@ -202,10 +202,15 @@ enum gw_task_flag {
     GW_TASK_CLOSED = 4096,    /* of a range: it ended, and nobody can ask for it any more */
 };
 
-/* A successor that came in a later chunk or another job. index GW_INDEX_ALL: all rows of a range.
- */
+/* A dependency of a row. job 0: the row's own. */
+struct gw_edge {
+    uint64_t job;
+    uint32_t index, rank;
+};
+
+/* A successor in another job. index GW_INDEX_ALL: all rows of a range. */
 struct gw_later {
-    uint64_t job; /* 0: the same */
+    uint64_t job;
     uint32_t index, next;
 };
 
@@ -218,15 +223,14 @@ struct gw_tasks {
     uint64_t *attempt; /* the live one, else the last */
     const uint8_t **args;
     struct gw_charges *charges;
-    uint32_t *args_size, *spec, *waiting, *users, *deps_at, *succ_at, *later, *object, *worker;
+    uint32_t *args_size, *spec, *waiting, *users, *deps_at, *succ, *object, *worker;
     uint16_t *flags;
     uint8_t *state;
 
     uint32_t edges, edges_capacity;
-    uint32_t *dep_index;
-    uint32_t *dep_rank;      /* NULL: all 0 */
-    uint64_t *dep_job;       /* NULL: all this job */
-    GW_ARRAY(uint32_t) succ; /* rows of the chunk's own successors, by succ_at */
+    uint32_t *dep, *next; /* see edge.c, which has what follows, too */
+    uint32_t *edge_rows;  /* of every 32nd edge */
+    GW_ARRAY(struct gw_edge) far;
     GW_ARRAY(struct gw_later) laters;
 };
 

@@ -346,7 +346,7 @@ static void push_inputs(const struct telling *telling, uint32_t row)
         struct gw_row dep;
         gw_text_say(&text, e > first ? ", " : "");
         if (!gw_sched_dep(telling->sched, job, e, &dep)) {
-            gw_text_say(&text, "task %u of a job that is over", tasks->dep_index[e]);
+            gw_text_say(&text, "task %u of a job that is over", gw_sched_edge(tasks, e).index);
             continue;
         }
         gw_sched_task_label(dep.job, gw_sched_row_live(dep.job, dep.index) ? dep.index : 0, label,

@@ -56,8 +56,7 @@ struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeo
     X(waiting)                                                                                     \
     X(users)                                                                                       \
     X(deps_at)                                                                                     \
-    X(succ_at)                                                                                     \
-    X(later)                                                                                       \
+    X(succ)                                                                                        \
     X(object)                                                                                      \
     X(worker)                                                                                      \
     X(charges)                                                                                     \
@@ -136,39 +135,12 @@ void gw_sched_tasks_reserve(struct gw_tasks *tasks, uint32_t extra, uint32_t edg
             capacity = tasks->capacity * 2;
         tasks_lay_out(tasks, (capacity + 7) / 8 * 8);
     }
-    if (tasks->edges + edges > tasks->edges_capacity) {
-        uint32_t capacity = tasks->edges + edges;
-        if (tasks->edges && capacity < tasks->edges_capacity * 2)
-            capacity = tasks->edges_capacity * 2;
-        tasks->dep_index = realloc(tasks->dep_index, (size_t)capacity * 4);
-        GW_MUST_PTR(tasks->dep_index);
-        if (tasks->dep_rank) {
-            tasks->dep_rank = realloc(tasks->dep_rank, (size_t)capacity * 4);
-            GW_MUST_PTR(tasks->dep_rank);
-        }
-        if (tasks->dep_job) {
-            tasks->dep_job = realloc(tasks->dep_job, (size_t)capacity * 8);
-            GW_MUST_PTR(tasks->dep_job);
-        }
-        tasks->edges_capacity = capacity;
-    }
-}
-
-static void edges_free(struct gw_tasks *tasks)
-{
-    free(tasks->dep_index);
-    free(tasks->dep_rank);
-    free(tasks->dep_job);
-    tasks->dep_index = tasks->dep_rank = NULL;
-    tasks->dep_job = NULL;
-    tasks->edges = tasks->edges_capacity = 0;
-    gw_array_deinit(&tasks->succ);
-    gw_array_deinit(&tasks->laters);
+    gw_sched_edges_reserve(tasks, edges);
 }
 
 void gw_sched_tasks_deinit(struct gw_tasks *tasks)
 {
-    edges_free(tasks);
+    gw_sched_edges_deinit(tasks);
     if (tasks->lazy_bytes)
         gw_lazy_free(tasks->block, tasks->lazy_bytes);
     else
@@ -178,25 +150,16 @@ void gw_sched_tasks_deinit(struct gw_tasks *tasks)
 
 void gw_sched_tasks_compact(struct gw_tasks *tasks)
 {
-    edges_free(tasks);
+    gw_sched_edges_deinit(tasks);
     for (uint32_t i = 0; i < tasks->count && !tasks->lazy_bytes; i++) {
-        tasks->deps_at[i] = tasks->succ_at[i] = tasks->waiting[i] = 0;
-        tasks->later[i] = GW_NONE;
+        tasks->deps_at[i] = tasks->waiting[i] = 0;
+        tasks->succ[i] = GW_NONE;
         tasks->args[i] = NULL;
     }
 }
 
-/* -- Edges ---------------------------------------------------------------------------------------
+/* -- Use -----------------------------------------------------------------------------------------
  */
-
-bool gw_sched_dep(const struct gw_sched *sched, struct gw_job *job, uint32_t edge,
-                  struct gw_row *dep)
-{
-    uint64_t id = job->tasks.dep_job ? job->tasks.dep_job[edge] : 0;
-    dep->job = id ? gw_sched_job_find(sched, id) : job;
-    dep->index = job->tasks.dep_index[edge];
-    return dep->job != NULL;
-}
 
 void gw_sched_task_use(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
@@ -230,50 +193,6 @@ void gw_sched_task_unuse(struct gw_sched *sched, struct gw_job *job, uint32_t ro
         if ((state == GW_TASK_CANCELLED || state == GW_TASK_RELEASED) &&
             !gw_sched_task_final(dep.job, dep.index))
             GW_MUST(gw_array_push(&sched->unwanted, dep));
-    }
-}
-
-struct gw_successors gw_sched_successors_of(struct gw_job *job, uint32_t row)
-{
-    const struct gw_tasks *tasks = &job->tasks;
-    if (job->compacted)
-        return (struct gw_successors){job, 0, 0, GW_NONE};
-    uint32_t end = row + 1 < tasks->count ? tasks->succ_at[row + 1] : (uint32_t)tasks->succ.count;
-    return (struct gw_successors){job, tasks->succ_at[row], end, tasks->later[row]};
-}
-
-bool gw_sched_successors_next(const struct gw_sched *sched, struct gw_successors *from,
-                              struct gw_row *row)
-{
-    const struct gw_tasks *tasks = &from->job->tasks;
-    if (from->at < from->end) {
-        *row = (struct gw_row){from->job, tasks->succ.items[from->at++]};
-        return true;
-    }
-    if (from->later == GW_NONE)
-        return false;
-    struct gw_later later = tasks->laters.items[from->later];
-    from->later = later.next;
-    *row =
-        (struct gw_row){later.job ? gw_sched_job_find(sched, later.job) : from->job, later.index};
-    return true;
-}
-
-void gw_sched_successors(struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                         void (*visit)(struct gw_sched *sched, struct gw_job *job, uint32_t row))
-{
-    struct gw_successors from = gw_sched_successors_of(job, row);
-    struct gw_row next;
-    while (gw_sched_successors_next(sched, &from, &next)) {
-        if (!next.job || next.job->compacted)
-            continue;
-        if (next.index != GW_INDEX_ALL) {
-            visit(sched, next.job, next.index);
-            continue;
-        }
-        for (uint32_t i = gw_sched_row_next(next.job, 0); i < next.job->tasks.count;
-             i = gw_sched_row_next(next.job, i + 1))
-            visit(sched, next.job, i);
     }
 }
 

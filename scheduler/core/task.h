@@ -2,6 +2,7 @@
 #ifndef GW_SCHEDULER_CORE_TASK_H
 #define GW_SCHEDULER_CORE_TASK_H
 
+#include "scheduler/core/edge.h"
 #include "scheduler/core/state.h"
 
 /* gw_sched_tasks_reserve makes room for `extra` more rows and `edges` more edges. */
@@ -40,22 +41,6 @@ static inline uint32_t gw_sched_row_next(const struct gw_job *job, uint32_t row)
 /* gw_sched_tasks_compact frees what only running a task again would need. */
 void gw_sched_tasks_compact(struct gw_tasks *tasks);
 
-/* gw_sched_deps_end is the edge behind a row's last one. */
-static inline uint32_t gw_sched_deps_end(const struct gw_tasks *tasks, uint32_t row)
-{
-    return row + 1 < tasks->count && !tasks->shared_deps ? tasks->deps_at[row + 1] : tasks->edges;
-}
-
-static inline uint32_t gw_sched_dep_rank(const struct gw_tasks *tasks, uint32_t edge)
-{
-    return tasks->dep_rank ? tasks->dep_rank[edge] : 0;
-}
-
-/* gw_sched_dep gives the task that an edge of a job comes from; false when its job was forgotten.
- */
-bool gw_sched_dep(const struct gw_sched *sched, struct gw_job *job, uint32_t edge,
-                  struct gw_row *dep);
-
 /* gw_sched_task_satisfied: it ended well. gw_sched_task_final: it ended. */
 static inline bool gw_sched_task_satisfied(const struct gw_job *job, uint32_t row)
 {
@@ -78,21 +63,6 @@ struct gw_queue *gw_sched_task_queue(struct gw_sched *sched, struct gw_job *job,
 /* gw_sched_task_use and gw_sched_task_unuse count a row's inputs as needed by it, or no more. */
 void gw_sched_task_use(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 void gw_sched_task_unuse(struct gw_sched *sched, struct gw_job *job, uint32_t row);
-
-/* The tasks that wait for a row's end, own ones first; one whose job was forgotten has no job.
- * gw_sched_successors_next gives the next; false behind the last. */
-struct gw_successors {
-    struct gw_job *job;
-    uint32_t at, end, later;
-};
-struct gw_successors gw_sched_successors_of(struct gw_job *job, uint32_t row);
-bool gw_sched_successors_next(const struct gw_sched *sched, struct gw_successors *from,
-                              struct gw_row *row);
-
-/* gw_sched_successors calls visit for every task that waits for a row's end, with one call an edge;
- * ones whose job was forgotten are left out. */
-void gw_sched_successors(struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                         void (*visit)(struct gw_sched *sched, struct gw_job *job, uint32_t row));
 
 /* gw_sched_task_awaited tells whether a task that has not ended waits for a row. */
 bool gw_sched_task_awaited(const struct gw_sched *sched, struct gw_job *job, uint32_t row);

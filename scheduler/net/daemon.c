@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -373,6 +374,9 @@ static void set_limits(void)
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
+    /* Tables that double are moved as pages, and what is not used yet takes none; in the heap each
+     * leaves a hole behind that no later one fits. Messages stay below. */
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error, no signal */
 }

@@ -1,0 +1,79 @@
+/* Edges: what each row of a job comes after, and who comes after it. */
+#ifndef GW_SCHEDULER_CORE_EDGE_H
+#define GW_SCHEDULER_CORE_EDGE_H
+
+#include "scheduler/core/state.h"
+
+/* How an edge is kept: a row of the same job, of which the value is taken (rank 0) or none (the bit
+ * GW_EDGE_AFTER); or with the bit GW_EDGE_FAR a place in tasks->far, which holds any other. */
+#define GW_EDGE_FAR (UINT32_C(1) << 31)
+#define GW_EDGE_AFTER (UINT32_C(1) << 30)
+#define GW_EDGES_MAX (UINT32_C(1) << 31) /* of a job */
+
+/* gw_sched_edges_reserve makes room for `extra` more edges; gw_sched_edges_deinit frees all. */
+void gw_sched_edges_reserve(struct gw_tasks *tasks, uint32_t extra);
+void gw_sched_edges_deinit(struct gw_tasks *tasks);
+
+/* gw_sched_edge_add appends an edge of a row, in reserved room, and gives the task that it comes
+ * from; rows get theirs in their order. gw_sched_edges_link then has the rows from `first` on
+ * follow what they come after. gw_sched_later_add lets row `index` of another job (GW_INDEX_ALL:
+ * all rows of a range) follow a row. For apply functions. */
+struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                                const struct gw_edge *from);
+void gw_sched_edges_link(struct gw_sched *sched, struct gw_job *job, uint32_t first);
+void gw_sched_later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t index);
+
+/* gw_sched_deps_end is the edge behind a row's last one. */
+static inline uint32_t gw_sched_deps_end(const struct gw_tasks *tasks, uint32_t row)
+{
+    return row + 1 < tasks->count && !tasks->shared_deps ? tasks->deps_at[row + 1] : tasks->edges;
+}
+
+/* gw_sched_edge gives what an edge says. */
+static inline struct gw_edge gw_sched_edge(const struct gw_tasks *tasks, uint32_t edge)
+{
+    uint32_t from = tasks->dep[edge];
+    if (from & GW_EDGE_FAR)
+        return tasks->far.items[from & ~GW_EDGE_FAR];
+    return (struct gw_edge){0, from & ~GW_EDGE_AFTER, from & GW_EDGE_AFTER ? GW_DEP_AFTER : 0};
+}
+
+static inline uint32_t gw_sched_dep_rank(const struct gw_tasks *tasks, uint32_t edge)
+{
+    return gw_sched_edge(tasks, edge).rank;
+}
+
+/* gw_sched_dep gives the task that an edge of a job comes from; false when its job was forgotten.
+ */
+bool gw_sched_dep_far(const struct gw_sched *sched, struct gw_job *job, uint32_t edge,
+                      struct gw_row *dep);
+static inline bool gw_sched_dep(const struct gw_sched *sched, struct gw_job *job, uint32_t edge,
+                                struct gw_row *dep)
+{
+    uint32_t from = job->tasks.dep[edge];
+    if (from & GW_EDGE_FAR)
+        return gw_sched_dep_far(sched, job, edge, dep);
+    dep->job = job;
+    dep->index = from & ~GW_EDGE_AFTER;
+    return true;
+}
+
+/* gw_sched_edge_row is the row that an edge leads to; not for a range, whose rows share theirs. */
+uint32_t gw_sched_edge_row(const struct gw_tasks *tasks, uint32_t edge);
+
+/* The tasks that wait for a row's end; one whose job was forgotten has no job. link GW_NONE: there
+ * are no more. gw_sched_successors_next gives the next; false behind the last. */
+struct gw_successors {
+    struct gw_job *job;
+    uint32_t link;
+};
+struct gw_successors gw_sched_successors_of(struct gw_job *job, uint32_t row);
+bool gw_sched_successors_next(const struct gw_sched *sched, struct gw_successors *from,
+                              struct gw_row *row);
+
+/* gw_sched_successors calls visit for every task that waits for a row's end, with one call an edge;
+ * ones whose job was forgotten are left out. */
+void gw_sched_successors(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                         void (*visit)(struct gw_sched *sched, struct gw_job *job, uint32_t row));
+
+#endif
