@@ -1,8 +1,8 @@
 /* Values to MessagePack and back.
  *
- * Encoding reserves all room first, so that writing cannot fail; decoding runs after gw_frame_check
- * and so knows that every header is whole and every count covered by bytes. Recursion is bounded by
- * GW_FRAME_DEPTH_MAX on both ways. */
+ * Encoding reserves all room first, so that writing cannot fail; decoding looks, before it makes a
+ * list or dict, whether its count is covered by bytes. Recursion is bounded by GW_FRAME_DEPTH_MAX
+ * on both ways. */
 #include "graph/wire/codec.h"
 
 #include "graph/model/value.h"
@@ -195,6 +195,8 @@ int gw_codec_encode(const struct gw_value *value, struct gw_codec_deps *deps,
 /* What stays the same through the recursion. */
 struct decoder {
     struct gw_reader reader;
+    const uint8_t *start;
+    unsigned depth;
     struct gw_value *owner;
     struct gw_error *error;
     int rc; /* the first failure; then every value is NULL */
@@ -208,6 +210,30 @@ static struct gw_value *fail(struct decoder *decoder, int code, const char *text
 }
 
 static struct gw_value *read_value(struct decoder *decoder);
+
+/* The next item, whole; of a container with no more objects announced than there are bytes left. */
+static bool read_next(struct decoder *decoder, struct gw_item *item)
+{
+    const struct gw_reader *reader = &decoder->reader;
+    size_t bytes = (size_t)(reader->end - decoder->start);
+    if (!gw_reader_next(&decoder->reader, item)) {
+        decoder->rc =
+            gw_error_set(decoder->error, GW_EPROTO, "damaged MessagePack at byte %zu of %zu",
+                         (size_t)(reader->at - decoder->start), bytes);
+        return false;
+    }
+    if (item->type != GW_ITEM_ARRAY && item->type != GW_ITEM_MAP)
+        return true;
+    uint64_t count = (uint64_t)item->count * (item->type == GW_ITEM_MAP ? 2 : 1);
+    size_t left = (size_t)(reader->end - reader->at);
+    if (count > left)
+        decoder->rc = gw_error_set(decoder->error, GW_EPROTO, "%llu objects announced in %zu bytes",
+                                   (unsigned long long)count, left);
+    else if (decoder->depth >= GW_FRAME_DEPTH_MAX)
+        decoder->rc = gw_error_set(decoder->error, GW_EPROTO, "MessagePack nested deeper than %d",
+                                   GW_FRAME_DEPTH_MAX);
+    return decoder->rc == 0;
+}
 
 static struct gw_value *read_list(struct decoder *decoder, uint32_t count)
 {
@@ -226,8 +252,8 @@ static struct gw_value *read_list(struct decoder *decoder, uint32_t count)
 static char *read_key(struct decoder *decoder)
 {
     struct gw_item item;
-    bool whole = gw_reader_next(&decoder->reader, &item);
-    assert(whole);
+    if (!read_next(decoder, &item))
+        return NULL;
     if (item.type != GW_ITEM_STR || memchr(item.data, '\0', item.count)) {
         (void)fail(decoder, GW_EPROTO, "the key of a map is no string");
         return NULL;
@@ -300,22 +326,28 @@ static struct gw_value *read_item(struct decoder *decoder, const struct gw_item 
 static struct gw_value *read_value(struct decoder *decoder)
 {
     struct gw_item item;
-    bool whole = gw_reader_next(&decoder->reader, &item);
-    assert(whole); /* gw_frame_check went over it */
+    if (!read_next(decoder, &item))
+        return NULL;
+    decoder->depth++; /* only containers look at it */
     struct gw_value *value = read_item(decoder, &item);
+    decoder->depth--;
     return value ? value : fail(decoder, GW_ENOMEM, "out of memory");
 }
 
 int gw_codec_decode(const void *data, size_t bytes, struct gw_value *owner, struct gw_value **value,
                     struct gw_error *error)
 {
-    int rc = gw_frame_check(data, bytes, error);
-    if (rc < 0)
-        return rc;
-    struct decoder decoder = {{data, (const uint8_t *)data + bytes}, owner, error, 0};
+    const uint8_t *start = data, *end = start + bytes;
+    struct decoder decoder = {
+        .reader = {start, end}, .start = start, .owner = owner, .error = error};
     struct gw_value *decoded = read_value(&decoder);
     if (!decoded)
         return decoder.rc;
+    if (decoder.reader.at != end) {
+        gw_value_unref(decoded);
+        return gw_error_set(error, GW_EPROTO, "%zu bytes behind the object",
+                            (size_t)(end - decoder.reader.at));
+    }
     *value = decoded;
     return 0;
 }

@@ -32,7 +32,7 @@ void gw_codec_deps_deinit(struct gw_codec_deps *deps);
 int gw_codec_encode(const struct gw_value *value, struct gw_codec_deps *deps,
                     struct gw_buffer *buffer);
 
-/* gw_codec_decode makes a value of bytes from anywhere (gw_frame_check is called). With an owner
+/* gw_codec_decode makes a value of bytes from anywhere, looked at as they are read. With an owner
  * (referenced by each), bytes values are views of data, which owner keeps valid; else they are
  * copies. Strings are copied always, being terminated. Ext 1 becomes a reference whose node index
  * is k: hold it against the number of dependencies. 0, GW_ENOMEM, GW_EPROTO. */
