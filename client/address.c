@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,4 +90,32 @@ int gw_address_connect(const char *path, int *fd, struct gw_error *error)
     }
     *fd = sock;
     return 0;
+}
+
+int gw_address_read_note(char address[GW_ADDRESS_TCP_MAX], struct gw_error *error)
+{
+    char dir[PATH_MAX], path[PATH_MAX + 32], text[GW_ADDRESS_TCP_MAX];
+    int rc = gw_address_runtime_dir(dir, error);
+    if (rc < 0)
+        return rc;
+    snprintf(path, sizeof path, "%s/default/address", dir);
+    FILE *file = fopen(path, "re");
+    bool read = file && fgets(text, sizeof text, file);
+    if (file)
+        fclose(file);
+    if (!read)
+        return gw_error_set(error, GW_ENOENT, "no cluster of this user listens by TCP");
+    text[strcspn(text, "\n")] = '\0';
+    strcpy(address, text);
+    return 0;
+}
+
+void gw_address_user(char user[GW_ADDRESS_USER_BYTES])
+{
+    const struct passwd *entry = getpwuid(geteuid());
+    const char *name = entry ? entry->pw_name : "";
+    bool usable = isalnum((unsigned char)*name) && strlen(name) < GW_ADDRESS_USER_BYTES;
+    for (const char *c = name; *c; c++)
+        usable = usable && (isalnum((unsigned char)*c) || strchr("._-", *c));
+    strcpy(user, usable ? name : "user");
 }

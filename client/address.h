@@ -7,6 +7,8 @@
 
 #define GW_ADDRESS_SOCKET "scheduler.sock"
 
+enum { GW_ADDRESS_TCP_MAX = 256, GW_ADDRESS_USER_BYTES = 33 };
+
 /* gw_address_parse gives the path of a socket in "unix:/path": borrowed from the text. GW_ENOTSUP
  * for TCP ("tcp:...", "host:port"), GW_EINVAL for anything else. */
 int gw_address_parse(const char *address, const char **path, struct gw_error *error);
@@ -22,5 +24,13 @@ int gw_address_default_dir(char dir[PATH_MAX], struct gw_error *error);
 /* gw_address_connect connects to a scheduler's socket: a descriptor (close-on-exec) for the caller.
  * GW_ENOSCHEDULER when nobody listens there. */
 int gw_address_connect(const char *path, int *fd, struct gw_error *error);
+
+/* gw_address_read_note gives where this user's running cluster listens by TCP ("HOST:PORT"), as its
+ * scheduler noted it in the default folder. GW_ENOENT: it does not. */
+int gw_address_read_note(char address[GW_ADDRESS_TCP_MAX], struct gw_error *error);
+
+/* gw_address_user gives the name of this process's user, or "user" where it has none that a token
+ * may have. */
+void gw_address_user(char user[GW_ADDRESS_USER_BYTES]);
 
 #endif

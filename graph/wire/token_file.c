@@ -1,0 +1,472 @@
+/* Token files: a line a token, the number of lines at the end.
+ *
+ * Always: a file appears whole or not at all (a new file, fsync, rename, fsync of the folder), with
+ * mode 0600; who changes it holds the lock beside it and has read it under that. */
+#include "graph/wire/token_file.h"
+
+#include "graph/base/dir.h"
+#include "graph/wire/hash.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEADER "# gangway tokens 1: keep it to yourself; `gangway token` writes it\n"
+#define TEXT_PREFIX "gangway-"
+
+enum { LINE_BYTES_MAX = 256, FILE_BYTES_MAX = GW_TOKENS_MAX * LINE_BYTES_MAX };
+
+static const char *const role_names[] = {
+    [GW_TOKEN_USER] = "user", [GW_TOKEN_WORKER] = "worker", [GW_TOKEN_ADMIN] = "admin"};
+
+const char *gw_token_role_name(enum gw_token_role role)
+{
+    return role_names[role];
+}
+
+int gw_token_role_parse(const char *text, enum gw_token_role *role, struct gw_error *error)
+{
+    for (int i = 0; i < GW_TOKEN_ROLES; i++)
+        if (strcmp(text, role_names[i]) == 0) {
+            *role = (enum gw_token_role)i;
+            return 0;
+        }
+    return gw_error_set(error, GW_EINVAL, "\"%.32s\" is no role: user, worker or admin", text);
+}
+
+/* -- One token -----------------------------------------------------------------------------------
+ */
+
+static bool is_user(const char *user)
+{
+    size_t length = strlen(user);
+    if (length == 0 || length > GW_TOKEN_USER_MAX || !isalnum((unsigned char)*user))
+        return false;
+    for (const char *c = user; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
+            return false;
+    return true;
+}
+
+static bool is_id(const char *id)
+{
+    return strlen(id) == GW_TOKEN_ID_BYTES - 1 &&
+           strspn(id, "0123456789abcdef") == GW_TOKEN_ID_BYTES - 1;
+}
+
+int gw_token_make(const char *user, enum gw_token_role role, uint64_t now_s, struct gw_token *token,
+                  struct gw_error *error)
+{
+    struct gw_token made = {.role = role, .created_s = now_s};
+    uint8_t random[GW_TOKEN_SECRET_BYTES + GW_TOKEN_ID_BYTES / 2];
+    if (!is_user(user))
+        return gw_error_set(error, GW_EINVAL,
+                            "\"%.64s\" is no user's name: letters, digits, '.', '_' and '-', at "
+                            "most %d, a letter or digit first",
+                            user, GW_TOKEN_USER_MAX);
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        return gw_error_set(error, GW_EIO, "no random numbers: %s", strerror(errno));
+    strcpy(made.user, user);
+    memcpy(made.secret, random, sizeof made.secret);
+    for (int i = 0; i < GW_TOKEN_ID_BYTES / 2; i++)
+        (void)snprintf(made.id + 2 * i, 3, "%02x", random[GW_TOKEN_SECRET_BYTES + i]);
+    *token = made;
+    explicit_bzero(random, sizeof random);
+    explicit_bzero(&made, sizeof made);
+    return 0;
+}
+
+void gw_token_format(const struct gw_token *token, char text[GW_TOKEN_TEXT_BYTES])
+{
+    char secret[GW_HASH_TEXT_BYTES];
+    gw_hash_format(token->secret, secret);
+    (void)snprintf(text, GW_TOKEN_TEXT_BYTES, TEXT_PREFIX "%s-%s", token->id, secret);
+    explicit_bzero(secret, sizeof secret);
+}
+
+int gw_token_parse(const char *text, struct gw_token *token, struct gw_error *error)
+{
+    enum { PREFIX = sizeof TEXT_PREFIX - 1, ID = GW_TOKEN_ID_BYTES - 1 };
+    struct gw_token read = {0};
+    text += strspn(text, " \t\r\n");
+    size_t bytes = strcspn(text, " \t\r\n");
+    bool whole = bytes == PREFIX + ID + 1 + GW_HASH_TEXT_BYTES - 1 &&
+                 text[bytes + strspn(text + bytes, " \t\r\n")] == '\0' &&
+                 memcmp(text, TEXT_PREFIX, PREFIX) == 0 && text[PREFIX + ID] == '-' &&
+                 gw_hash_parse(text + PREFIX + ID + 1, read.secret);
+    if (whole)
+        memcpy(read.id, text + PREFIX, ID);
+    if (!whole || !is_id(read.id))
+        return gw_error_set(error, GW_EINVAL,
+                            "that is no token (%zu characters): it is the one line that `gangway "
+                            "token create` prints, " TEXT_PREFIX "...",
+                            bytes);
+    *token = read;
+    explicit_bzero(&read, sizeof read);
+    return 0;
+}
+
+/* -- The contents of a file ----------------------------------------------------------------------
+ */
+
+static int decode_line(const char *line, struct gw_token *token)
+{
+    char id[GW_TOKEN_ID_BYTES], role[8], user[GW_TOKEN_USER_MAX + 1], secret[GW_HASH_TEXT_BYTES];
+    unsigned long long created_s;
+    int used = -1;
+    if (sscanf(line, "%12s %7s %32s %20llu %64s%n", id, role, user, &created_s, secret, &used) !=
+            5 ||
+        used < 0 || line[used] || !is_id(id) || !is_user(user) ||
+        strlen(secret) != GW_HASH_TEXT_BYTES - 1 || !gw_hash_parse(secret, token->secret) ||
+        gw_token_role_parse(role, &token->role, NULL) < 0)
+        return GW_ECORRUPT;
+    memcpy(token->id, id, sizeof id);
+    strcpy(token->user, user);
+    token->created_s = created_s;
+    explicit_bzero(secret, sizeof secret);
+    return 0;
+}
+
+static int decode_end(const char *line, const struct gw_token_file *file)
+{
+    char wanted[32];
+    (void)snprintf(wanted, sizeof wanted, "end %zu", file->tokens.count);
+    return strcmp(line, wanted) == 0 ? 0 : GW_ECORRUPT;
+}
+
+int gw_token_file_decode(const char *data, size_t bytes, struct gw_token_file *file,
+                         struct gw_error *error)
+{
+    size_t at = sizeof HEADER - 1;
+    bool ended = false;
+    int rc = bytes >= at && memcmp(data, HEADER, at) == 0 ? 0 : GW_ECORRUPT;
+    if (rc < 0)
+        return gw_error_set(error, rc, "is no token file");
+    for (unsigned number = 2; rc == 0 && at < bytes; number++) {
+        char line[LINE_BYTES_MAX];
+        const char *end = memchr(data + at, '\n', bytes - at);
+        size_t length = end ? (size_t)(end - data) - at : 0;
+        struct gw_token token = {0};
+        if (!end || length >= sizeof line || memchr(data + at, 0, length) || ended)
+            return gw_error_set(error, GW_ECORRUPT, "is damaged in line %u", number);
+        memcpy(line, data + at, length);
+        line[length] = '\0';
+        at += length + 1;
+        if (strncmp(line, "end ", 4) == 0) {
+            ended = true;
+            rc = decode_end(line, file);
+        } else if (decode_line(line, &token) < 0 || gw_token_file_find(file, token.id)) {
+            rc = GW_ECORRUPT;
+        } else if (file->tokens.count == GW_TOKENS_MAX || gw_array_push(&file->tokens, token) < 0) {
+            rc = GW_ENOMEM;
+        }
+        explicit_bzero(line, sizeof line);
+        explicit_bzero(&token, sizeof token);
+        if (rc < 0)
+            return gw_error_set(error, rc, "is damaged in line %u", number);
+    }
+    return ended ? 0 : gw_error_set(error, GW_ECORRUPT, "has lost its end");
+}
+
+const struct gw_token *gw_token_file_find(const struct gw_token_file *file, const char *id)
+{
+    const struct gw_token *token;
+    GW_ARRAY_EACH (&file->tokens, token)
+        if (strcmp(token->id, id) == 0)
+            return token;
+    return NULL;
+}
+
+void gw_token_file_deinit(struct gw_token_file *file)
+{
+    if (file->tokens.items)
+        explicit_bzero(file->tokens.items, file->tokens.capacity * sizeof *file->tokens.items);
+    gw_array_deinit(&file->tokens);
+}
+
+/* -- Reading -------------------------------------------------------------------------------------
+ */
+
+/* Reads a file that only its owner, us, may read; *data is the caller's, with a 0 behind it. */
+static int read_secret(const char *path, char **data, size_t *bytes, struct gw_error *error)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return gw_error_set(error, errno == ENOENT ? GW_ENOENT : GW_EIO, "%s: %s", path,
+                            strerror(errno));
+    int rc = 0;
+    char *read_bytes = NULL;
+    size_t got = 0;
+    if (fstat(fd, &info) < 0)
+        rc = gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+    else if (!S_ISREG(info.st_mode))
+        rc = gw_error_set(error, GW_EPERM, "%s is no file", path);
+    else if (info.st_uid != geteuid())
+        rc = gw_error_set(error, GW_EPERM, "%s belongs to another user", path);
+    else if (info.st_mode & 077)
+        rc = gw_error_set(error, GW_EPERM,
+                          "%s is open to other users: chmod 600 it, and make new tokens for those "
+                          "in it where somebody may have read them",
+                          path);
+    else if (info.st_size > FILE_BYTES_MAX)
+        rc = gw_error_set(error, GW_ECORRUPT, "%s is too large for what it should be", path);
+    else if (!(read_bytes = calloc(1, (size_t)info.st_size + 1)))
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    while (rc == 0 && got < (size_t)info.st_size) {
+        ssize_t some = read(fd, read_bytes + got, (size_t)info.st_size - got);
+        if (some > 0)
+            got += (size_t)some;
+        else if (some == 0)
+            break;
+        else if (errno != EINTR)
+            rc = gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+    }
+    (void)close(fd);
+    if (rc < 0) {
+        free(read_bytes);
+        return rc;
+    }
+    *data = read_bytes;
+    *bytes = got;
+    return 0;
+}
+
+int gw_token_file_read(const char *path, struct gw_token_file *file, struct gw_error *error)
+{
+    char *data;
+    size_t bytes;
+    struct gw_error why;
+    int rc = read_secret(path, &data, &bytes, error);
+    if (rc == GW_ENOENT)
+        return gw_error_set(error, rc,
+                            "there is no token file %s: `gangway token create --user NAME --role "
+                            "user` makes it",
+                            path);
+    if (rc < 0)
+        return rc;
+    rc = gw_token_file_decode(data, bytes, file, &why);
+    explicit_bzero(data, bytes);
+    free(data);
+    if (rc == 0)
+        return 0;
+    gw_token_file_deinit(file);
+    return gw_error_set(error, rc, "%s %s: put a copy of it back, or remove it and make new tokens",
+                        path, why.text);
+}
+
+/* -- Writing -------------------------------------------------------------------------------------
+ */
+
+static int folder_of(const char *path, char dir[PATH_MAX], struct gw_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    size_t bytes = slash ? (size_t)(slash - path) : 0;
+    if (bytes >= PATH_MAX || strlen(path) + sizeof ".lock" > PATH_MAX)
+        return gw_error_set(error, GW_EINVAL, "%.64s...: too long a path", path);
+    if (bytes)
+        memcpy(dir, path, bytes);
+    else
+        dir[bytes++] = slash ? '/' : '.';
+    dir[bytes] = '\0';
+    return 0;
+}
+
+static int sync_folder(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 || fsync(fd) < 0 ? -1 : 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return rc;
+}
+
+/* Puts a file of these contents at path. */
+static int write_secret(const char *path, const char *data, size_t bytes, struct gw_error *error)
+{
+    char dir[PATH_MAX], fresh[PATH_MAX];
+    int rc = folder_of(path, dir, error);
+    if (rc < 0)
+        return rc;
+    (void)snprintf(fresh, sizeof fresh, "%.*s.new", PATH_MAX - 8, path);
+    (void)unlink(fresh);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool done = fd >= 0;
+    while (done && bytes) {
+        ssize_t wrote = write(fd, data, bytes);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        done = wrote > 0;
+        data += wrote > 0 ? wrote : 0;
+        bytes -= wrote > 0 ? (size_t)wrote : 0;
+    }
+    done = done && fsync(fd) == 0;
+    if (fd >= 0 && close(fd) < 0)
+        done = false;
+    if (!done || rename(fresh, path) < 0 || sync_folder(dir) < 0) {
+        rc = gw_error_set(error, GW_EIO, "cannot write %s: %s", path, strerror(errno));
+        (void)unlink(fresh);
+    }
+    return rc;
+}
+
+static int encode(const struct gw_token_file *file, char **data, size_t *bytes)
+{
+    size_t room = sizeof HEADER + 32 + file->tokens.count * LINE_BYTES_MAX, used;
+    char *text = malloc(room), secret[GW_HASH_TEXT_BYTES];
+    const struct gw_token *token;
+    if (!text)
+        return GW_ENOMEM;
+    used = (size_t)snprintf(text, room, "%s", HEADER);
+    GW_ARRAY_EACH (&file->tokens, token) {
+        gw_hash_format(token->secret, secret);
+        used += (size_t)snprintf(text + used, room - used, "%s %s %s %llu %s\n", token->id,
+                                 role_names[token->role], token->user,
+                                 (unsigned long long)token->created_s, secret);
+    }
+    used += (size_t)snprintf(text + used, room - used, "end %zu\n", file->tokens.count);
+    explicit_bzero(secret, sizeof secret);
+    *data = text;
+    *bytes = used;
+    return 0;
+}
+
+/* Reads, lets one token come or go, and writes. */
+static int change(const char *path, const struct gw_token *added, const char *revoked,
+                  struct gw_error *error)
+{
+    struct gw_token_file file = {0};
+    char dir[PATH_MAX], lock_path[PATH_MAX], *data = NULL;
+    size_t bytes = 0;
+    int rc = folder_of(path, dir, error), lock = -1;
+    if (rc == 0 && added && access(dir, F_OK) < 0)
+        rc = gw_dir_make(dir, error);
+    if (rc < 0)
+        return rc;
+    (void)snprintf(lock_path, sizeof lock_path, "%.*s.lock", PATH_MAX - 8, path);
+    lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock < 0 || flock(lock, LOCK_EX) < 0) {
+        rc = gw_error_set(error, GW_EIO, "%s: %s", lock_path, strerror(errno));
+        goto out;
+    }
+    rc = gw_token_file_read(path, &file, error);
+    if (rc == GW_ENOENT && added)
+        rc = 0;
+    if (rc < 0)
+        goto out;
+    const struct gw_token *found = revoked ? gw_token_file_find(&file, revoked) : NULL;
+    if (revoked && !found)
+        rc =
+            gw_error_set(error, GW_ENOENT,
+                         "no token %.64s is in %s: `gangway token list` lists them", revoked, path);
+    else if (added && file.tokens.count == GW_TOKENS_MAX)
+        rc = gw_error_set(error, GW_ELIMIT, "%s holds %d tokens: revoke some first", path,
+                          GW_TOKENS_MAX);
+    else if ((added && gw_array_push(&file.tokens, *added) < 0))
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc < 0)
+        goto out;
+    if (found) { /* the order stays: it is the order in which they were made */
+        size_t at = (size_t)(found - file.tokens.items);
+        memmove(file.tokens.items + at, file.tokens.items + at + 1,
+                (file.tokens.count - at - 1) * sizeof *file.tokens.items);
+        file.tokens.count--;
+    }
+    rc = encode(&file, &data, &bytes);
+    rc = rc < 0 ? gw_error_set(error, rc, "out of memory") : write_secret(path, data, bytes, error);
+out:
+    if (data)
+        explicit_bzero(data, bytes);
+    free(data);
+    gw_token_file_deinit(&file);
+    if (lock >= 0)
+        (void)close(lock);
+    return rc;
+}
+
+int gw_token_file_add(const char *path, const struct gw_token *token, struct gw_error *error)
+{
+    return change(path, token, NULL, error);
+}
+
+int gw_token_file_revoke(const char *path, const char *id, struct gw_error *error)
+{
+    return change(path, NULL, id, error);
+}
+
+/* -- Where they lie ------------------------------------------------------------------------------
+ */
+
+static int config_path(const char *name, char path[PATH_MAX], struct gw_error *error)
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    int bytes = 0;
+    if (xdg && xdg[0] == '/')
+        bytes = snprintf(path, PATH_MAX, "%s/gangway/%s", xdg, name);
+    else if (home && home[0] == '/')
+        bytes = snprintf(path, PATH_MAX, "%s/.config/gangway/%s", home, name);
+    if (bytes <= 0 || bytes >= PATH_MAX - 8)
+        return gw_error_set(error, GW_EINVAL, "tokens lie in ~/.config/gangway, and HOME is %s",
+                            bytes ? "too long" : "not set");
+    return 0;
+}
+
+int gw_token_file_default(char path[PATH_MAX], struct gw_error *error)
+{
+    return config_path("tokens", path, error);
+}
+
+int gw_token_keep(const struct gw_token *token, char path[PATH_MAX], struct gw_error *error)
+{
+    char dir[PATH_MAX], text[GW_TOKEN_TEXT_BYTES + 1];
+    int rc = config_path("token", path, error);
+    if (rc == 0)
+        rc = folder_of(path, dir, error);
+    if (rc == 0 && access(dir, F_OK) < 0)
+        rc = gw_dir_make(dir, error);
+    if (rc < 0)
+        return rc;
+    gw_token_format(token, text);
+    strcat(text, "\n");
+    rc = write_secret(path, text, strlen(text), error);
+    explicit_bzero(text, sizeof text);
+    return rc;
+}
+
+int gw_token_mine(struct gw_token *token, struct gw_error *error)
+{
+    const char *text = getenv("GANGWAY_TOKEN"), *named = getenv("GANGWAY_TOKEN_FILE");
+    char path[PATH_MAX], *data;
+    size_t bytes;
+    if (text && *text) {
+        int rc = gw_token_parse(text, token, error);
+        return rc < 0 ? gw_error_prefix(error, "GANGWAY_TOKEN") : 0;
+    }
+    int rc = named && *named ? 0 : config_path("token", path, error);
+    if (rc < 0)
+        return rc;
+    if (!named || !*named)
+        named = path;
+    rc = read_secret(named, &data, &bytes, error);
+    if (rc == GW_ENOENT)
+        return gw_error_set(error, rc,
+                            "a cluster with a TCP address wants a token, and there is none in "
+                            "GANGWAY_TOKEN or %s: whoever runs the cluster makes one by `gangway "
+                            "token create`, and `gangway token store` keeps it here",
+                            named);
+    if (rc < 0)
+        return rc;
+    rc = gw_token_parse(data, token, error);
+    if (rc < 0)
+        (void)gw_error_prefix(error, "%s", named);
+    explicit_bzero(data, bytes);
+    free(data);
+    return rc;
+}
