@@ -2,10 +2,15 @@
  * /tmp is shared, so the folder is checked each time it is used. */
 #include "client/address.h"
 
+#include "gpu/ring_tls.h"
+#include "graph/base/clock.h"
 #include "graph/base/dir.h"
+#include "graph/wire/endpoint.h"
+#include "graph/wire/token_file.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <poll.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +20,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+enum { CONNECT_TIMEOUT_S = 10 };
 
 /* "host:port", as people write TCP addresses elsewhere. */
 static bool looks_like_tcp(const char *address)
@@ -27,18 +34,23 @@ static bool looks_like_tcp(const char *address)
     return strspn(colon + 1, "0123456789") == strlen(colon + 1);
 }
 
-int gw_address_parse(const char *address, const char **path, struct gw_error *error)
+int gw_address_parse(const char *address, const char **place, bool *tcp, struct gw_error *error)
 {
+    *tcp = false;
     if (strncmp(address, "unix:/", 6) == 0) {
-        *path = address + 5;
+        *place = address + 5;
         return 0;
     }
-    if (looks_like_tcp(address))
-        return gw_error_set(error, GW_ENOTSUP,
-                            "address \"%s\": TCP is not there yet, only unix:/path/%s", address,
-                            GW_ADDRESS_SOCKET);
-    return gw_error_set(error, GW_EINVAL, "address \"%s\" is not of the form unix:/path/%s",
-                        address, GW_ADDRESS_SOCKET);
+    if (looks_like_tcp(address)) {
+        *tcp = true;
+        *place = address + (strncmp(address, "tcp:", 4) == 0 ? 4 : 0);
+        if (*place != address && strncmp(*place, "//", 2) == 0)
+            *place += 2;
+        return 0;
+    }
+    return gw_error_set(error, GW_EINVAL,
+                        "address \"%s\" is not of the form HOST:PORT or unix:/path/%s", address,
+                        GW_ADDRESS_SOCKET);
 }
 
 int gw_address_runtime_dir(char dir[PATH_MAX], struct gw_error *error)
@@ -90,6 +102,50 @@ int gw_address_connect(const char *path, int *fd, struct gw_error *error)
     }
     *fd = sock;
     return 0;
+}
+
+/* Waits until a socket that is being connected is. */
+static int wait_connected(int fd, const char *place, struct gw_error *error)
+{
+    uint64_t deadline_ns = gw_clock_now_ns() + CONNECT_TIMEOUT_S * GW_NS_PER_S;
+    int errnum = 0, rc;
+    do {
+        uint64_t now_ns = gw_clock_now_ns();
+        int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / GW_NS_PER_MS) + 1 : 0;
+        rc = poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, left_ms);
+    } while (rc < 0 && errno == EINTR);
+    if (rc == 0)
+        errnum = ETIMEDOUT;
+    else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &errnum, &(socklen_t){sizeof errnum}) < 0)
+        errnum = errno;
+    return errnum ? gw_error_set(error, GW_ENOSCHEDULER, "no scheduler answers at %s: %s", place,
+                                 strerror(errnum))
+                  : 0;
+}
+
+int gw_address_connect_tcp(const char *place, struct gw_transport **transport,
+                           struct gw_error *error)
+{
+    char numeric[GW_ENDPOINT_TEXT_MAX];
+    struct gw_token token;
+    struct gw_tls_key key;
+    int fd, rc = gw_token_mine(&token, error);
+    if (rc == 0)
+        rc = gw_endpoint_resolve(place, numeric, error);
+    if (rc == 0)
+        rc = gw_endpoint_connect(numeric, &fd, error);
+    if (rc == GW_ECLOSED || rc == GW_EIO || rc == GW_EAGAIN) {
+        rc = gw_error_set(error, GW_ENOSCHEDULER, "no scheduler answers at %s", place);
+    } else if (rc == 0 && (rc = wait_connected(fd, place, error)) < 0) {
+        close(fd);
+    } else if (rc == 0) {
+        strcpy(key.identity, token.id);
+        memcpy(key.secret, token.secret, sizeof key.secret);
+        rc = gw_ring_tls_connect(fd, &key, transport, error);
+        explicit_bzero(&key, sizeof key);
+    }
+    explicit_bzero(&token, sizeof token);
+    return rc;
 }
 
 int gw_address_read_note(char address[GW_ADDRESS_TCP_MAX], struct gw_error *error)

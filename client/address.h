@@ -4,14 +4,17 @@
 
 #include <gangway/error.h>
 #include <limits.h>
+#include <stdbool.h>
 
 #define GW_ADDRESS_SOCKET "scheduler.sock"
 
 enum { GW_ADDRESS_TCP_MAX = 256, GW_ADDRESS_USER_BYTES = 33 };
 
-/* gw_address_parse gives the path of a socket in "unix:/path": borrowed from the text. GW_ENOTSUP
- * for TCP ("tcp:...", "host:port"), GW_EINVAL for anything else. */
-int gw_address_parse(const char *address, const char **path, struct gw_error *error);
+struct gw_transport;
+
+/* gw_address_parse gives the path of a socket in "unix:/path", or (*tcp) HOST:PORT in "HOST:PORT"
+ * or "tcp:HOST:PORT": borrowed from the text. GW_EINVAL for anything else. */
+int gw_address_parse(const char *address, const char **place, bool *tcp, struct gw_error *error);
 
 /* gw_address_runtime_dir makes and checks this user's folder for clusters:
  * $XDG_RUNTIME_DIR/gangway or /tmp/gangway-UID, mode 0700. GW_EPERM, GW_EIO. */
@@ -24,6 +27,12 @@ int gw_address_default_dir(char dir[PATH_MAX], struct gw_error *error);
 /* gw_address_connect connects to a scheduler's socket: a descriptor (close-on-exec) for the caller.
  * GW_ENOSCHEDULER when nobody listens there. */
 int gw_address_connect(const char *path, int *fd, struct gw_error *error);
+
+/* gw_address_connect_tcp connects to HOST:PORT (a name is looked up) by this machine's token
+ * (gw_token_mine); the transport is the caller's, its handshake still to be made. Blocks for at
+ * most 10 s. GW_ENOSCHEDULER when nobody listens there, GW_EINVAL, and what gw_token_mine gives. */
+int gw_address_connect_tcp(const char *place, struct gw_transport **transport,
+                           struct gw_error *error);
 
 /* gw_address_read_note gives where this user's running cluster listens by TCP ("HOST:PORT"), as its
  * scheduler noted it in the default folder. GW_ENOENT: it does not. */

@@ -115,6 +115,11 @@ static void client_on_close(const struct gw_error *error, void *arg)
         client->down = client->refused;
     else if (client->closed)
         gw_error_set(&client->down, GW_ECLOSED, "the client was closed");
+    else if (error && error->code == GW_EPERM) /* before anybody said hello */
+        gw_error_set(&client->down, GW_EPERM,
+                     "the scheduler knows no such token (%s): it was revoked, or is another "
+                     "cluster's; `gangway token create` at the scheduler makes a new one",
+                     error->text);
     else if (error && error->code == GW_EPROTO)
         gw_error_set(&client->down, GW_EPROTO, "the scheduler broke the protocol: %s", error->text);
     else
@@ -141,21 +146,26 @@ int gw_client_down_error(struct gw_client *client, struct gw_error *error)
 /* -- Connecting ----------------------------------------------------------------------------------
  */
 
-int gw_client_connect(struct gw_client *client, int fd, bool says_hello, struct gw_error *error)
+int gw_client_connect(struct gw_client *client, const struct gw_io_socket *socket, bool says_hello,
+                      struct gw_error *error)
 {
     const struct gw_io_callbacks callbacks = {client_on_message, client_on_close, client_on_wake,
                                               client};
     struct ucred peer = {0};
-    (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer});
+    if (!socket->transport)
+        (void)getsockopt(socket->fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer});
     struct gw_call call;
     gw_call_open(&call, client);
     call.request = GW_REQUEST_HELLO;
     int rc = gw_call_expect(&call, client); /* before the thread that may have its answer at once */
     if (rc < 0) {
-        close(fd);
+        if (socket->transport)
+            socket->transport->free(socket->transport);
+        else
+            close(socket->fd);
         gw_error_set(error, rc, "%s", gw_error_text(rc));
     } else {
-        rc = gw_io_open(fd, &callbacks, &client->io, error);
+        rc = gw_io_open(socket, &callbacks, &client->io, error);
     }
     if (rc < 0) {
         gw_call_close(&call, client);
@@ -186,9 +196,12 @@ int gw_client_connect(struct gw_client *client, int fd, bool says_hello, struct 
     client->io = NULL;
     client->down.code = 0;
     if (rc == GW_ETIMEDOUT) /* there is one, so this is not GW_ENOSCHEDULER */
-        return gw_error_set(error, GW_ECLOSED,
-                            "the scheduler (process %d) did not answer within %d s", (int)peer.pid,
-                            OPEN_TIMEOUT_S);
+        return socket->transport
+                   ? gw_error_set(error, GW_ECLOSED, "the scheduler did not answer within %d s",
+                                  OPEN_TIMEOUT_S)
+                   : gw_error_set(error, GW_ECLOSED,
+                                  "the scheduler (process %d) did not answer within %d s",
+                                  (int)peer.pid, OPEN_TIMEOUT_S);
     return rc == GW_ECLOSED ? gw_error_set(error, GW_ENOSCHEDULER, "the scheduler hung up") : rc;
 }
 
@@ -202,7 +215,7 @@ static int start_private(struct gw_client *client, uint32_t slots, struct gw_err
         return rc;
     rc = gw_address_connect(gw_cluster_socket(client->cluster), &fd, error);
     if (rc == 0)
-        rc = gw_client_connect(client, fd, true, error);
+        rc = gw_client_connect(client, &(struct gw_io_socket){.fd = fd}, true, error);
     if (rc < 0) {
         gw_cluster_close(client->cluster);
         client->cluster = NULL;
@@ -297,11 +310,14 @@ out:
 
 static int open_address(struct gw_client *client, const char *address, struct gw_error *error)
 {
-    const char *path;
-    int fd, rc = gw_address_parse(address, &path, error);
+    struct gw_io_socket socket = {.fd = -1};
+    const char *place;
+    bool tcp = false;
+    int rc = gw_address_parse(address, &place, &tcp, error);
     if (rc == 0)
-        rc = gw_address_connect(path, &fd, error);
-    return rc < 0 ? rc : gw_client_connect(client, fd, true, error);
+        rc = tcp ? gw_address_connect_tcp(place, &socket.transport, error)
+                 : gw_address_connect(place, &socket.fd, error);
+    return rc < 0 ? rc : gw_client_connect(client, &socket, true, error);
 }
 
 /* The running cluster of this user, or a promise of a private one. */
@@ -316,7 +332,9 @@ static int open_default(struct gw_client *client, const struct gw_client_options
     if (!options->private_cluster) {
         rc = gw_address_connect(path, &fd, error);
         if (rc != GW_ENOSCHEDULER)
-            return rc < 0 ? rc : gw_client_connect(client, fd, true, error);
+            return rc < 0
+                       ? rc
+                       : gw_client_connect(client, &(struct gw_io_socket){.fd = fd}, true, error);
         if (options->must_exist)
             return gw_error_set(error, GW_ENOSCHEDULER,
                                 "no cluster is running: `gangway up` starts one");

@@ -80,9 +80,10 @@ int gw_client_ship(struct gw_client *client, struct gw_error *error);
 /* gw_client_new makes a client that is not connected; name is copied. NULL when out of memory. */
 struct gw_client *gw_client_new(const char *name);
 
-/* gw_client_connect takes a connected socket and waits for the scheduler's welcome; hello: says
+/* gw_client_connect takes what it speaks over and waits for the scheduler's welcome; hello: says
  * hello first, as a client. GW_ENOSCHEDULER, GW_ECLOSED, GW_EVERSION, GW_EPERM, GW_ENOMEM. */
-int gw_client_connect(struct gw_client *client, int fd, bool hello, struct gw_error *error);
+int gw_client_connect(struct gw_client *client, const struct gw_io_socket *socket, bool hello,
+                      struct gw_error *error);
 
 /* gw_client_end closes the connection and gives up the owner's reference; what it submitted is for
  * the scheduler to end. */

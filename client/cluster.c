@@ -221,7 +221,7 @@ static int launch_start(struct launch *launch, struct gw_error *error)
     snprintf(workers, sizeof workers, "%u", worker_count);
     snprintf(ready, sizeof ready, "%d", ready_pipe[1]);
     snprintf(lifeline, sizeof lifeline, "%d", life_pipe[0]);
-    const char *argv[40] = {binary,       "scheduler", "--dir",     launch->dir,
+    const char *argv[48] = {binary,       "scheduler", "--dir",     launch->dir,
                             "--slots",    slots,       "--workers", workers,
                             "--ready-fd", ready,       "--memory",  memory};
     int argc = 12;
@@ -234,6 +234,8 @@ static int launch_start(struct launch *launch, struct gw_error *error)
     add_number(argv, &argc, "--file-cache", launch->options.file_cache_bytes, file_cache);
     add_number(argv, &argc, "--pure-keep", launch->options.pure_keep_bytes, pure_keep);
     add_text(argv, &argc, "--spill-dir", launch->options.spill_dir);
+    add_text(argv, &argc, "--listen", launch->options.listen);
+    add_text(argv, &argc, "--tokens", launch->options.tokens);
     add_text(argv, &argc, "--peers", launch->options.peers);
     add_text(argv, &argc, "--resources", launch->options.resources);
     rc = spawn_daemon(argv, launch->log, (const int[]){ready_pipe[1], life_pipe[0]}, &launch->pid);

@@ -19,6 +19,8 @@ struct gw_cluster_options {
     const char *resources; /* what its first worker offers by name, "license=1"; NULL: none */
     struct gw_memory_lines memory; /* of the workers; see gw_memory_lines_init */
     const char *spill_dir;         /* absolute, borrowed; NULL: the worker's choice */
+    const char *listen;            /* HOST:PORT for other machines, by TLS; NULL: none */
+    const char *tokens;            /* the token file, absolute; NULL: the usual one */
     uint64_t idle_stop_s;          /* of a shared cluster; 0: never */
     uint64_t file_cache_bytes;     /* shipped files that are kept; 0: the default */
     uint64_t pure_keep_bytes;      /* results of pure tasks that nobody needs now; 0: the default */

@@ -45,6 +45,7 @@ struct gw_io {
     uv_timer_t release_timer;
     struct gw_link *link; /* NULL once it is down */
     bool link_closing;
+    bool over; /* a transport: only the loop thread writes */
     struct outbox leaving;
     pthread_t thread;
     pid_t peer_pid;
@@ -274,13 +275,21 @@ static void loop_init(struct gw_io *io)
     uv_timer_init(&io->loop, &io->release_timer);
 }
 
-int gw_io_open(int fd, const struct gw_io_callbacks *callbacks, struct gw_io **out,
-               struct gw_error *error)
+static void close_socket(const struct gw_io_socket *socket)
+{
+    if (socket->transport)
+        socket->transport->free(socket->transport);
+    else
+        close(socket->fd);
+}
+
+int gw_io_open(const struct gw_io_socket *socket, const struct gw_io_callbacks *callbacks,
+               struct gw_io **out, struct gw_error *error)
 {
     struct gw_io *io = calloc(1, sizeof *io);
     if (!io || uv_loop_init(&io->loop) != 0) {
         free(io);
-        close(fd);
+        close_socket(socket);
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     }
     io->callbacks = *callbacks;
@@ -289,10 +298,13 @@ int gw_io_open(int fd, const struct gw_io_callbacks *callbacks, struct gw_io **o
     loop_init(io);
 
     const struct gw_link_callbacks link_callbacks = {io_on_message, io_on_close, io};
-    int rc = gw_link_open(&io->loop, fd, &link_callbacks, &io->link);
+    int rc = socket->transport
+                 ? gw_link_open_over(&io->loop, socket->transport, &link_callbacks, &io->link)
+                 : gw_link_open(&io->loop, socket->fd, &link_callbacks, &io->link);
+    io->over = socket->transport != NULL;
     if (rc == 0) {
         struct ucred peer;
-        io->peer_pid = gw_link_peer(io->link, &peer) == 0 ? peer.pid : 0;
+        io->peer_pid = !io->over && gw_link_peer(io->link, &peer) == 0 ? peer.pid : 0;
         *out = io; /* before the thread, whose callbacks may look for it at once */
         rc = start_thread(io) == 0 ? 0 : GW_EIO;
         if (rc == 0)
@@ -341,7 +353,7 @@ static bool asks(const struct gw_message *message)
 static bool send_at_once(struct gw_io *io)
 {
     struct outgoing *first = io->outbox.list.items;
-    if (!io->idle || io->outbox.list.count != 1 || first->fd >= 0 ||
+    if (io->over || !io->idle || io->outbox.list.count != 1 || first->fd >= 0 ||
         first->frames.size > AT_ONCE_BYTES_MAX)
         return false;
     struct gw_buffer *frames = &first->frames;

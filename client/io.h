@@ -22,9 +22,16 @@ struct gw_io_callbacks {
     void *arg;
 };
 
-/* gw_io_open takes a connected socket and starts the thread. 0, GW_ENOMEM or GW_EIO with text. */
-int gw_io_open(int fd, const struct gw_io_callbacks *callbacks, struct gw_io **io,
-               struct gw_error *error);
+/* What a client speaks over: a connected unix socket, or a transport (then fd is unused). */
+struct gw_io_socket {
+    int fd;
+    struct gw_transport *transport;
+};
+
+/* gw_io_open takes what it speaks over, also when it fails, and starts the thread. 0, GW_ENOMEM or
+ * GW_EIO with text. */
+int gw_io_open(const struct gw_io_socket *socket, const struct gw_io_callbacks *callbacks,
+               struct gw_io **io, struct gw_error *error);
 
 /* gw_io_close closes the connection (what is queued still leaves, as far as the socket takes it),
  * joins the thread and frees. Never on the loop thread. */

@@ -73,7 +73,7 @@ static int connect_task(struct gw_client *client, struct gw_task *task, struct g
         close(link.fd);
         gw_error_set(error, rc, "%s", gw_error_text(rc));
     } else {
-        rc = gw_client_connect(client, link.fd, false, error);
+        rc = gw_client_connect(client, &(struct gw_io_socket){.fd = link.fd}, false, error);
     }
     free(link.program);
     free(link.env);

@@ -46,6 +46,7 @@ int gw_cli_actor(int argc, char **argv);
 int gw_cli_data(int argc, char **argv);
 int gw_cli_sync(int argc, char **argv);
 int gw_cli_token(int argc, char **argv);
+int gw_cli_scheduler(int argc, char **argv);
 int gw_cli_worker(int argc, char **argv);
 int gw_cli_bench(int argc, char **argv);
 int gw_cli_new(int argc, char **argv);

@@ -2,7 +2,6 @@
 #include "client/cli/cli.h"
 
 #include "client/cli/options.h"
-#include "scheduler/net/daemon.h"
 #include "worker/companion/companion.h"
 #include "worker/guardian/guardian.h"
 #include "worker/net/worker.h"
@@ -37,7 +36,7 @@ const struct gw_cli_command gw_cli_commands[] = {
     {"completion", "complete words in a shell", gw_cli_completion},
     {"version", "print the version", gw_cli_version},
     {"help", "print this, or the help of a command", gw_cli_help},
-    {"scheduler", NULL, gw_scheduler_main},
+    {"scheduler", NULL, gw_cli_scheduler},
     {"guardian", NULL, gw_guardian_main},
     {"companion", NULL, gw_companion_main},
     {NULL, NULL, NULL},

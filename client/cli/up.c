@@ -1,10 +1,12 @@
 /* `gangway up` starts this user's cluster on this machine. */
+#include "client/address.h"
 #include "client/cli/cli.h"
 #include "client/cli/options.h"
 #include "client/cli/units.h"
 #include "client/cluster.h"
 #include "graph/base/clock.h"
 #include "graph/wire/endpoint.h"
+#include "graph/wire/token_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,10 +30,32 @@ static int check_peers(const char *peers, uint32_t workers, struct gw_error *err
     return rc;
 }
 
+/* Refuses here what the scheduler would refuse in its log. *tokens becomes absolute. */
+static int check_listen(const char *listen, const char **tokens, char path[PATH_MAX],
+                        struct gw_error *error)
+{
+    char actual[GW_ENDPOINT_TEXT_MAX];
+    struct gw_token_file file = {0};
+    int fd, rc = 0;
+    if (strchr(listen, '/'))
+        return gw_error_set(error, GW_EINVAL, "%s is no address of this host: HOST:PORT", listen);
+    if (!*tokens)
+        rc = gw_token_file_default(path, error);
+    else if (!realpath(*tokens, path))
+        rc = gw_error_set(error, GW_ENOENT, "--tokens %s: %s", *tokens, strerror(errno));
+    *tokens = path;
+    if (rc == 0)
+        rc = gw_token_file_read(path, &file, error);
+    gw_token_file_deinit(&file);
+    if (rc == 0 && (rc = gw_endpoint_listen(listen, &fd, actual, error)) == 0)
+        close(fd);
+    return rc;
+}
+
 /* What was said of memory, as text. */
 struct memory {
     const char *limit, *lines[4], *spill_dir;
-    char spill_path[PATH_MAX];
+    char spill_path[PATH_MAX], tokens_path[PATH_MAX];
 };
 
 static int read_memory(struct memory *memory, struct gw_memory_lines *lines, struct gw_error *error)
@@ -74,16 +98,39 @@ static int check(struct gw_cluster_options *cluster, struct memory *memory, cons
     }
     if (rc < 0)
         return rc;
+    if (cluster->listen) {
+        *which = "--listen: ";
+        rc = check_listen(cluster->listen, &cluster->tokens, memory->tokens_path, error);
+    }
+    if (rc < 0)
+        return rc;
     *which = "";
     cluster->spill_dir = memory->spill_dir ? memory->spill_path : NULL;
     return read_memory(memory, &cluster->memory, error);
+}
+
+static void report(pid_t pid, bool listens, bool json)
+{
+    char address[GW_ADDRESS_TCP_MAX] = "";
+    if (listens)
+        (void)gw_address_read_note(address, NULL);
+    if (json) {
+        printf("{\"pid\": %d, \"address\": \"%s\"}\n", (int)pid, address);
+        return;
+    }
+    fprintf(stderr, "the cluster is up (process %d); `gangway down` ends it\n", (int)pid);
+    if (*address)
+        fprintf(stderr,
+                "other machines reach it at %s: `gangway token create --role worker` prints what "
+                "to paste there for a worker, --role user for a client\n",
+                address);
 }
 
 int gw_cli_up(int argc, char **argv)
 {
     struct gw_cluster_options cluster = {0};
     struct memory memory = {0};
-    const char *listen = NULL, *which;
+    const char *which;
     uint64_t idle_stop_ns = 0, pure_keep_bytes = UINT64_MAX;
     bool json = false;
     int first, exit_code;
@@ -115,7 +162,10 @@ int gw_cli_up(int argc, char **argv)
          "results of pure tasks that are kept for who\nasks next (64M; 0: none)"},
         {"file-cache", 0, GW_OPTION_SIZE, &cluster.file_cache_bytes, "SIZE",
          "shipped files that are kept (4G): of all jobs,\nand on each host those used last"},
-        {"listen", 0, GW_OPTION_TEXT, &listen, "ADDRESS", "not there yet"},
+        {"listen", 0, GW_OPTION_TEXT, &cluster.listen, "HOST:PORT",
+         "other machines reach it at this address, by\nTLS, with tokens (`gangway token create`)"},
+        {"tokens", 0, GW_OPTION_TEXT, &cluster.tokens, "FILE",
+         "the token file (default:\n~/.config/gangway/tokens)"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };
@@ -130,11 +180,6 @@ int gw_cli_up(int argc, char **argv)
     pid_t pid;
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
-    if (listen) {
-        gw_error_set(&error, GW_EINVAL,
-                     "--listen %s: clusters of several machines are not there yet", listen);
-        return gw_cli_error(&error);
-    }
     int rc = check(&cluster, &memory, &which, &error);
     if (rc < 0) {
         fprintf(stderr, "gangway up: %s%s\n", which, error.text);
@@ -146,9 +191,6 @@ int gw_cli_up(int argc, char **argv)
     rc = gw_cluster_up(&cluster, &pid, &error);
     if (rc < 0)
         return gw_cli_error(&error);
-    if (json)
-        printf("{\"pid\": %d}\n", (int)pid);
-    else
-        fprintf(stderr, "the cluster is up (process %d); `gangway down` ends it\n", (int)pid);
+    report(pid, cluster.listen != NULL, json);
     return GW_EXIT_OK;
 }

@@ -1,11 +1,57 @@
 /* `gangway worker list`: a line a worker. With --dir it is the worker daemon itself, which
  * schedulers start. */
 #include "worker/net/worker.h"
+#include "client/address.h"
 #include "client/cli/cli.h"
 #include "client/cli/listing.h"
 #include "client/cli/options.h"
 
+#include "graph/base/dir.h"
+
+#include <stdlib.h>
 #include <string.h>
+
+/* The daemon for a scheduler on another host, in a folder of this user's that is named by it. */
+static int run_connected(int argc, char **argv)
+{
+    char dir[PATH_MAX], option[] = "--dir";
+    const char *connect = NULL;
+    struct gw_error error;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--dir") == 0 || strncmp(argv[i], "--dir=", 6) == 0)
+            return gw_worker_main(argc, argv);
+        if (strcmp(argv[i], "--connect") == 0)
+            connect = argv[i + 1];
+        else if (strncmp(argv[i], "--connect=", 10) == 0)
+            connect = argv[i] + 10;
+    }
+    if (!connect) {
+        fprintf(stderr, "gangway worker: --connect HOST:PORT is missing; `gangway worker list` "
+                        "lists workers\n");
+        return GW_EXIT_USAGE;
+    }
+    int rc = gw_address_runtime_dir(dir, &error);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    size_t length = strlen(dir);
+    (void)snprintf(dir + length, sizeof dir - length, "/at-%.100s", connect);
+    for (char *c = dir + length + 1; *c; c++)
+        if (!strchr("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-", *c))
+            *c = '_';
+    rc = gw_dir_make(dir, &error);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    char **all = calloc((size_t)argc + 3, sizeof *all);
+    if (!all)
+        return GW_EXIT_FAILED;
+    all[0] = argv[0];
+    all[1] = option;
+    all[2] = dir;
+    memcpy(all + 3, argv + 1, (size_t)(argc - 1) * sizeof *all);
+    int exit_code = gw_worker_main(argc + 2, all);
+    free(all);
+    return exit_code;
+}
 
 int gw_cli_worker(int argc, char **argv)
 {
@@ -34,6 +80,8 @@ int gw_cli_worker(int argc, char **argv)
     };
     if (argc > 1 && strcmp(argv[1], "--dir") == 0)
         return gw_worker_main(argc, argv);
+    if (argc > 1 && strncmp(argv[1], "--", 2) == 0 && strcmp(argv[1], "--help") != 0)
+        return run_connected(argc, argv);
     if (argc > 1 && strcmp(argv[1], "list") == 0)
         return gw_listing_run(&listing, argc - 1, argv + 1);
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))

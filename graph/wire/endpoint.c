@@ -3,6 +3,7 @@
 #include "graph/wire/endpoint.h"
 
 #include <errno.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, HOST_MAX = 256, PORT_MAX = 8 };
+enum { BACKLOG = 128, HOST_MAX = 256, PORT_MAX = 8, SILENT_MS_MAX = 15000 };
 
 bool gw_endpoint_is_tcp(const char *endpoint)
 {
@@ -118,10 +119,23 @@ static int resolve(const char *endpoint, int flags, struct addrinfo **list, stru
     return rc ? gw_error_set(error, GW_EINVAL, "%s: %s", endpoint, gai_strerror(rc)) : 0;
 }
 
-static void no_delay(int fd)
+/* Small writes leave at once; what was not acknowledged for so long, or an idle peer that does not
+ * answer, ends the connection; and little waits in the kernel in front of a heartbeat. */
+static void tune(int fd)
 {
-    int on = 1;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    const struct {
+        int level, name, value;
+    } options[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, SILENT_MS_MAX},
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, 10},
+        {IPPROTO_TCP, TCP_KEEPINTVL, 5},
+        {IPPROTO_TCP, TCP_KEEPCNT, 3},
+        {IPPROTO_TCP, TCP_NOTSENT_LOWAT, 256 << 10},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
 }
 
 static int connect_tcp(const char *endpoint, int *fd, struct gw_error *error)
@@ -134,7 +148,7 @@ static int connect_tcp(const char *endpoint, int *fd, struct gw_error *error)
     if (made < 0 || (connect(made, list->ai_addr, list->ai_addrlen) < 0 && errno != EINPROGRESS)) {
         rc = fail_connect(endpoint, made, error);
     } else {
-        no_delay(made);
+        tune(made);
         *fd = made;
     }
     freeaddrinfo(list);
@@ -150,19 +164,93 @@ static bool is_wildcard(const struct sockaddr *address)
                &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
 }
 
+/* The numeric text of an address. */
+static int format(const struct sockaddr *address, socklen_t bytes, char text[GW_ENDPOINT_TEXT_MAX])
+{
+    char host[NI_MAXHOST], port[PORT_MAX];
+    if (getnameinfo(address, bytes, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return -1;
+    int wrote = snprintf(text, GW_ENDPOINT_TEXT_MAX,
+                         address->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+    return wrote < GW_ENDPOINT_TEXT_MAX ? 0 : -1;
+}
+
 /* The numeric text of where a socket listens. */
 static int name(int fd, char actual[GW_ENDPOINT_TEXT_MAX])
 {
     struct sockaddr_storage address;
     socklen_t bytes = sizeof address;
-    char host[NI_MAXHOST], port[PORT_MAX];
-    if (getsockname(fd, (struct sockaddr *)&address, &bytes) < 0 ||
-        getnameinfo((struct sockaddr *)&address, bytes, host, sizeof host, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    if (getsockname(fd, (struct sockaddr *)&address, &bytes) < 0)
         return -1;
-    int wrote = snprintf(actual, GW_ENDPOINT_TEXT_MAX,
-                         address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
-    return wrote < GW_ENDPOINT_TEXT_MAX ? 0 : -1;
+    return format((const struct sockaddr *)&address, bytes, actual);
+}
+
+int gw_endpoint_resolve(const char *endpoint, char numeric[GW_ENDPOINT_TEXT_MAX],
+                        struct gw_error *error)
+{
+    struct addrinfo *list;
+    const char *colon = strrchr(endpoint, ':');
+    if (!colon || !colon[1] || strcmp(colon, ":0") == 0)
+        return gw_error_set(error, GW_EINVAL, "%s: wanted HOST:PORT", endpoint);
+    int rc = resolve(endpoint, 0, &list, error);
+    if (rc < 0)
+        return rc;
+    rc = format(list->ai_addr, list->ai_addrlen, numeric);
+    freeaddrinfo(list);
+    return rc < 0 ? gw_error_set(error, GW_EINVAL, "%s: too long an address", endpoint) : 0;
+}
+
+void gw_endpoint_host(const char *endpoint, char host[GW_ENDPOINT_TEXT_MAX])
+{
+    char name[HOST_MAX], port[PORT_MAX];
+    if (cut(endpoint, name, port, NULL) < 0)
+        name[0] = '\0';
+    (void)snprintf(host, GW_ENDPOINT_TEXT_MAX, "%.*s", GW_ENDPOINT_TEXT_MAX - 1, name);
+}
+
+static bool is_same_host(const struct sockaddr *a, const struct sockaddr *b)
+{
+    if (!b || a->sa_family != b->sa_family)
+        return false;
+    if (a->sa_family == AF_INET)
+        return ((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr ==
+               ((const struct sockaddr_in *)(const void *)b)->sin_addr.s_addr;
+    return a->sa_family == AF_INET6 &&
+           IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr,
+                              &((const struct sockaddr_in6 *)(const void *)b)->sin6_addr);
+}
+
+int gw_endpoint_route(const char *endpoint, char address[GW_ENDPOINT_TEXT_MAX],
+                      char interface[GW_ENDPOINT_INTERFACE_BYTES], struct gw_error *error)
+{
+    struct sockaddr_storage own;
+    socklen_t bytes = sizeof own;
+    struct addrinfo *list;
+    struct ifaddrs *interfaces = NULL;
+    int rc = resolve(endpoint, AI_NUMERICHOST, &list, error);
+    if (rc < 0)
+        return rc;
+    int fd = socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (list->ai_family == AF_INET) /* a port is wanted, none is used */
+        ((struct sockaddr_in *)(void *)list->ai_addr)->sin_port = htons(9);
+    if (fd < 0 || connect(fd, list->ai_addr, list->ai_addrlen) < 0 ||
+        getsockname(fd, (struct sockaddr *)&own, &bytes) < 0 ||
+        getnameinfo((struct sockaddr *)&own, bytes, address, GW_ENDPOINT_TEXT_MAX, NULL, 0,
+                    NI_NUMERICHOST) != 0)
+        rc = gw_error_set(error, GW_EIO, "no way leads to %s: %s", endpoint, strerror(errno));
+    if (fd >= 0)
+        (void)close(fd);
+    freeaddrinfo(list);
+    interface[0] = '\0';
+    if (rc < 0 || getifaddrs(&interfaces) < 0)
+        return rc;
+    for (const struct ifaddrs *entry = interfaces; entry; entry = entry->ifa_next)
+        if (is_same_host((const struct sockaddr *)&own, entry->ifa_addr) &&
+            strlen(entry->ifa_name) < GW_ENDPOINT_INTERFACE_BYTES)
+            strcpy(interface, entry->ifa_name);
+    freeifaddrs(interfaces);
+    return 0;
 }
 
 static int listen_tcp(const char *endpoint, int *fd, char actual[GW_ENDPOINT_TEXT_MAX],
@@ -184,7 +272,7 @@ static int listen_tcp(const char *endpoint, int *fd, char actual[GW_ENDPOINT_TEX
         name(made, actual) < 0) {
         rc = fail_listen(endpoint, made, error);
     } else {
-        no_delay(made); /* those that it accepts have it too */
+        tune(made); /* those that it accepts are so, too */
         *fd = made;
     }
     freeaddrinfo(list);

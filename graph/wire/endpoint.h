@@ -6,10 +6,25 @@
 #include <gangway/error.h>
 #include <stdbool.h>
 
+enum { GW_ENDPOINT_INTERFACE_BYTES = 16 };
 enum { GW_ENDPOINT_TEXT_MAX = 128 }; /* with the final 0; unix paths may be as long as a socket's */
 
 /* gw_endpoint_is_tcp tells the kinds apart. */
 bool gw_endpoint_is_tcp(const char *endpoint);
+
+/* gw_endpoint_resolve gives the numeric form of "HOST:PORT", whose HOST may be a name: blocks. A
+ * port must be there. GW_EINVAL with a text. */
+int gw_endpoint_resolve(const char *endpoint, char numeric[GW_ENDPOINT_TEXT_MAX],
+                        struct gw_error *error);
+
+/* gw_endpoint_host gives HOST of "HOST:PORT", without the brackets of "[V6]:PORT". */
+void gw_endpoint_host(const char *endpoint, char host[GW_ENDPOINT_TEXT_MAX]);
+
+/* gw_endpoint_route gives the address (without a port) by which this host sends to a numeric
+ * "HOST:PORT" or "HOST", and the name of its interface ("" where it cannot be told). Nothing is
+ * sent. 0; GW_EIO with a text where there is no route. */
+int gw_endpoint_route(const char *endpoint, char address[GW_ENDPOINT_TEXT_MAX],
+                      char interface[GW_ENDPOINT_INTERFACE_BYTES], struct gw_error *error);
 
 /* gw_endpoint_connect gives a socket that is connected, or (TCP) being connected: a failure shows
  * at the first read or write then. HOST must be numeric: nothing blocks. GW_ECLOSED where nobody

@@ -60,6 +60,7 @@ struct gw_event {
     uint32_t role; /* enum gw_role */
     uint32_t uid;
     uint32_t rank; /* OPEN of a role task: of its attempt, which is `number` */
+    bool admin;    /* OPEN of a client: acts on the jobs of all users, and may end the cluster */
     int32_t code;
     const char *text; /* borrowed during the step */
     struct gw_bin hash;
@@ -107,7 +108,7 @@ struct gw_effect {
     uint32_t token_count;
     uint64_t number;
     uint32_t count;
-    uint64_t size;       /* SPILL, RESTORE */
+    uint64_t size;       /* SPILL, RESTORE, LEASE */
     uint32_t checksum;   /* RESTORE */
     struct gw_bin bytes; /* COMMIT: the fact; PROGRAM, FOLDER: the hash; CONNECT: the address; SEND
                             of an `ended`: the file with its stderr, whose last lines the driver

@@ -250,6 +250,11 @@ static int explain(struct gw_tls *tls, int returned, struct gw_error *error)
     ERR_clear_error();
     if (!SSL_is_init_finished(tls->ssl) && (code == SSL_ERROR_SSL || !tls->socket_errno)) {
         (void)drain(tls); /* the alert that says so */
+        if (tls->connects && code != SSL_ERROR_SSL)
+            return gw_error_set(error, GW_ECLOSED, "closed before it had proven who it is");
+        if (tls->connects && ERR_GET_REASON(why) < SSL_AD_REASON_OFFSET)
+            return gw_error_set(error, GW_EPROTO, "the other side does not speak TLS as we do: %s",
+                                ERR_reason_error_string(why));
         if (tls->unknown || tls->connects || code == SSL_ERROR_SSL)
             return fail_handshake(tls, error);
         return gw_error_set(error, GW_ECLOSED, "connection closed by the other side");
@@ -426,6 +431,13 @@ int gw_tls_accept(int fd,
     SSL_set_accept_state(tls->ssl);
     *transport = &tls->transport;
     return 0;
+}
+
+bool gw_tls_has_secret(const struct gw_transport *transport,
+                       const uint8_t secret[GW_TLS_SECRET_BYTES])
+{
+    const struct gw_tls *tls = (const struct gw_tls *)transport;
+    return CRYPTO_memcmp(tls->key.secret, secret, GW_TLS_SECRET_BYTES) == 0;
 }
 
 const char *gw_tls_identity(const struct gw_transport *transport)

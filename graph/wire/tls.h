@@ -40,6 +40,10 @@ int gw_tls_accept(int fd,
  * the other side has proven it); NULL until the handshake is over. Borrowed from the transport. */
 const char *gw_tls_identity(const struct gw_transport *transport);
 
+/* gw_tls_has_secret tells whether the connection was made by this secret. */
+bool gw_tls_has_secret(const struct gw_transport *transport,
+                       const uint8_t secret[GW_TLS_SECRET_BYTES]);
+
 /* gw_tls_secret_random makes a secret. 0 or GW_EIO. */
 int gw_tls_secret_random(uint8_t secret[GW_TLS_SECRET_BYTES]);
 

@@ -83,6 +83,14 @@ int gw_token_make(const char *user, enum gw_token_role role, uint64_t now_s, str
     return 0;
 }
 
+uint32_t gw_token_number(const char *name)
+{
+    uint8_t hash[GW_HASH_BYTES];
+    gw_hash_bytes(name, strlen(name), hash);
+    return UINT32_C(0x80000000) | (uint32_t)hash[0] << 16 | (uint32_t)hash[1] << 8 | hash[2] |
+           (uint32_t)(hash[3] & 0x7f) << 24;
+}
+
 void gw_token_format(const struct gw_token *token, char text[GW_TOKEN_TEXT_BYTES])
 {
     char secret[GW_HASH_TEXT_BYTES];
@@ -338,6 +346,18 @@ static int encode(const struct gw_token_file *file, char **data, size_t *bytes)
     return 0;
 }
 
+/* A token of another user that has the same number. */
+static const struct gw_token *find_twin(const struct gw_token_file *file,
+                                        const struct gw_token *added)
+{
+    const struct gw_token *token;
+    uint32_t number = gw_token_number(added->user);
+    GW_ARRAY_EACH (&file->tokens, token)
+        if (gw_token_number(token->user) == number && strcmp(token->user, added->user) != 0)
+            return token;
+    return NULL;
+}
+
 /* Reads, lets one token come or go, and writes. */
 static int change(const char *path, const struct gw_token *added, const char *revoked,
                   struct gw_error *error)
@@ -361,11 +381,17 @@ static int change(const char *path, const struct gw_token *added, const char *re
         rc = 0;
     if (rc < 0)
         goto out;
+    const struct gw_token *twin = added ? find_twin(&file, added) : NULL;
     const struct gw_token *found = revoked ? gw_token_file_find(&file, revoked) : NULL;
     if (revoked && !found)
         rc =
             gw_error_set(error, GW_ENOENT,
                          "no token %.64s is in %s: `gangway token list` lists them", revoked, path);
+    else if (twin)
+        rc = gw_error_set(error, GW_EEXIST,
+                          "users %s and %s cannot be told apart: take another "
+                          "name",
+                          twin->user, added->user);
     else if (added && file.tokens.count == GW_TOKENS_MAX)
         rc = gw_error_set(error, GW_ELIMIT, "%s holds %d tokens: revoke some first", path,
                           GW_TOKENS_MAX);

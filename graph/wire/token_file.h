@@ -49,6 +49,11 @@ int gw_token_role_parse(const char *text, enum gw_token_role *role, struct gw_er
 int gw_token_make(const char *user, enum gw_token_role role, uint64_t now_s, struct gw_token *token,
                   struct gw_error *error);
 
+/* gw_token_number gives the number that stands for a user's name, or a worker's token id, in
+ * messages and jobs: always the same, and none that a user of this machine has (2^31 and above).
+ * gw_token_file_add refuses a user whose number is another's. */
+uint32_t gw_token_number(const char *name);
+
 /* gw_token_format writes what is carried to the other machine: id and secret. gw_token_parse reads
  * it, white space around it is passed over; *token has no user then. GW_EINVAL with a text that
  * never shows the secret. */
@@ -68,7 +73,8 @@ int gw_token_file_decode(const char *data, size_t bytes, struct gw_token_file *f
 /* gw_token_file_add appends a token to the file at path (made, with its folder, where it is not
  * there); gw_token_file_revoke takes one out. What others change at the same time is not lost, and
  * who reads sees the file before or after. It is on disk when they return. As
- * gw_token_file_read; also GW_ENOENT: no such token, GW_ELIMIT: too many. */
+ * gw_token_file_read; also GW_ENOENT: no such token, GW_ELIMIT: too many, GW_EEXIST: another name
+ * has the same gw_token_number. */
 int gw_token_file_add(const char *path, const struct gw_token *token, struct gw_error *error);
 int gw_token_file_revoke(const char *path, const char *id, struct gw_error *error);
 

@@ -113,8 +113,8 @@ void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
     char by[160];
     struct gw_cancel cancel = {message->hard != 0, GW_KILL_CANCEL, by};
     struct gw_error error = {0};
-    uint32_t uid = session->remote->uid;
-    (void)snprintf(by, sizeof by, "%s (user %u)", session->remote->name, uid);
+    uint32_t uid = gw_sched_acts_as(session->remote, job);
+    (void)snprintf(by, sizeof by, "%s (user %u)", session->remote->name, session->remote->uid);
     if (message->index == GW_INDEX_ALL) {
         if (gw_sched_job_check(job, message->job, uid, &error) == 0)
             gw_sched_cancel_job(sched, job, &cancel);
@@ -131,7 +131,8 @@ void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
 {
     struct gw_job *job = gw_sched_job_find(sched, message->job);
     struct gw_error error = {0};
-    if (gw_sched_row_check(job, message->job, message->index, session->remote->uid, &error) == 0) {
+    uint32_t uid = gw_sched_acts_as(session->remote, job);
+    if (gw_sched_row_check(job, message->job, message->index, uid, &error) == 0) {
         if (job->compacted || (job->tasks.flags[message->index] & GW_TASK_CLOSED))
             gw_error_set(&error, GW_ENOENT, "job %llu is over: what it would need is gone",
                          (unsigned long long)job->id);

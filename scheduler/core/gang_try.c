@@ -419,8 +419,8 @@ int gw_sched_gang_on_control(struct gw_sched *sched, struct gw_remote *remote,
     const struct gw_gang_try *gang = gang_find(sched, control->attempt);
     if (control->command > 2)
         return GW_EPROTO;
-    if (!gang || gang->state != GW_GANG_GOING || gang->job->uid != remote->uid ||
-        gang->ranks[0].slot == GW_NONE)
+    if (!gang || gang->state != GW_GANG_GOING ||
+        gang->job->uid != gw_sched_acts_as(remote, gang->job) || gang->ranks[0].slot == GW_NONE)
         return 0;
     const struct gw_worker *worker = sched->attempts.items[gang->ranks[0].slot].worker;
     gw_sched_send(sched, worker->remote, GW_MESSAGE_control)->control = *control;

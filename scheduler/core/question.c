@@ -39,6 +39,11 @@ int gw_sched_job_check(const struct gw_job *job, uint64_t id, uint32_t uid, stru
     return 0;
 }
 
+uint32_t gw_sched_acts_as(const struct gw_remote *remote, const struct gw_job *job)
+{
+    return job && (remote->admin || remote->worker || GW_PLANTED(170)) ? job->uid : remote->uid;
+}
+
 int gw_sched_row_check(const struct gw_job *job, uint64_t id, uint32_t row, uint32_t uid,
                        struct gw_error *error)
 {
@@ -372,8 +377,7 @@ void gw_sched_on_wait(struct gw_sched *sched, struct gw_remote *remote,
 {
     struct gw_job *job = gw_sched_job_find(sched, wait->job);
     struct gw_error error = {0};
-    if (!job || job->uid != remote->uid) {
-        (void)gw_sched_job_check(job, wait->job, remote->uid, &error);
+    if (gw_sched_job_check(job, wait->job, gw_sched_acts_as(remote, job), &error) < 0) {
         gw_sched_reply(sched, remote, wait->request, &error);
         return;
     }
@@ -389,8 +393,8 @@ void gw_sched_on_fetch(struct gw_sched *sched, struct gw_remote *remote,
 {
     struct gw_job *job = gw_sched_job_find(sched, fetch->job);
     struct gw_error error = {0};
-    uint32_t uid = remote->worker && job ? job->uid : remote->uid; /* workers ask for anybody */
-    if (gw_sched_row_check(job, fetch->job, fetch->index, uid, &error) < 0) {
+    if (gw_sched_row_check(job, fetch->job, fetch->index, gw_sched_acts_as(remote, job), &error) <
+        0) {
         answer_object(sched, remote, fetch->request, &error);
         return;
     }
@@ -415,7 +419,8 @@ void gw_sched_on_log_read(struct gw_sched *sched, struct gw_remote *remote,
                                    .job = read->job,
                                    .index = read->index,
                                    .log = *read};
-    if (gw_sched_row_check(job, read->job, read->index, remote->uid, &error) < 0) {
+    if (gw_sched_row_check(job, read->job, read->index, gw_sched_acts_as(remote, job), &error) <
+        0) {
         answer_log(sched, remote, &question, &error);
         return;
     }

@@ -14,6 +14,10 @@ int gw_sched_job_check(const struct gw_job *job, uint64_t id, uint32_t uid, stru
 int gw_sched_row_check(const struct gw_job *job, uint64_t id, uint32_t row, uint32_t uid,
                        struct gw_error *error);
 
+/* gw_sched_acts_as is whose jobs a peer acts on where it asks for this one (NULL: none): its own
+ * user's, and an admin or a worker, which fetches inputs, anybody's. */
+uint32_t gw_sched_acts_as(const struct gw_remote *remote, const struct gw_job *job);
+
 void gw_sched_on_wait(struct gw_sched *sched, struct gw_remote *remote,
                       const struct gw_msg_wait *wait);
 void gw_sched_on_fetch(struct gw_sched *sched, struct gw_remote *remote,

@@ -67,8 +67,11 @@ void gw_sched_apply_remote_opened(struct gw_sched *sched, const struct gw_fact_r
     const struct gw_event *event = fact->event;
     struct gw_remote *remote = calloc(1, sizeof *remote);
     GW_MUST_PTR(remote);
-    *remote = (struct gw_remote){
-        .peer = event->peer, .id = fact->id, .role = event->role, .uid = event->uid};
+    *remote = (struct gw_remote){.peer = event->peer,
+                                 .id = fact->id,
+                                 .role = event->role,
+                                 .uid = event->uid,
+                                 .admin = event->admin && event->role == GW_ROLE_CLIENT};
     remote->name = strdup(event->text ? event->text : "");
     GW_MUST_PTR(remote->name);
     sched->next_remote = fact->id + 1;

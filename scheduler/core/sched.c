@@ -180,8 +180,10 @@ static void shutdown_tell(struct gw_sched *sched, const struct gw_worker *worker
 static void on_shutdown(struct gw_sched *sched, struct gw_remote *remote,
                         const struct gw_msg_shutdown *message)
 {
-    if (sched->shutting_down) {
-        struct gw_error error = {0};
+    struct gw_error error = {0};
+    if (!remote->admin)
+        (void)gw_error_set(&error, GW_EPERM, "only an admin, or who started it, ends this cluster");
+    if (sched->shutting_down || error.code) {
         gw_sched_reply(sched, remote, message->request, &error);
         return;
     }

@@ -127,6 +127,7 @@ struct gw_remote {
     gw_peer peer;
     uint64_t id; /* in the envelopes */
     uint32_t role, uid;
+    bool admin; /* acts on the jobs of all */
     char *name;
     uint64_t seen, sent; /* sequence numbers */
     struct gw_session *session;

@@ -8,6 +8,8 @@
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
 #include "graph/base/log.h"
+#include "graph/wire/endpoint.h"
+#include "graph/wire/token_file.h"
 #include "scheduler/net/crew.h"
 #include "scheduler/net/server.h"
 
@@ -35,6 +37,8 @@ struct daemon {
     uv_timer_t idle;
     uv_timer_t deadline;
     const char *dir, *memory, *spill_dir;
+    const char *listen, *tokens; /* NULL: no TCP; the usual token file */
+    char tokens_path[PATH_MAX], peers_host[GW_ENDPOINT_TEXT_MAX];
     const char *peers;     /* of all workers; NULL: none */
     const char *resources; /* of the first worker; NULL: none */
     uint32_t workers;
@@ -68,7 +72,8 @@ static const struct option option_table[] = {
     {"idle-stop", required_argument, NULL, 'i'},  {"resources", required_argument, NULL, 'R'},
     {"peers", required_argument, NULL, 'e'},      {"memory", required_argument, NULL, 'm'},
     {"spill-dir", required_argument, NULL, 'S'},  {"pure-keep", required_argument, NULL, 'k'},
-    {"file-cache", required_argument, NULL, 'f'}, {NULL, 0, NULL, 0},
+    {"file-cache", required_argument, NULL, 'f'}, {"listen", required_argument, NULL, 'L'},
+    {"tokens", required_argument, NULL, 't'},     {NULL, 0, NULL, 0},
 };
 
 static int parse(struct daemon *daemon, int argc, char **argv)
@@ -120,6 +125,12 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             break;
         case 'R':
             daemon->resources = optarg;
+            break;
+        case 'L':
+            daemon->listen = optarg;
+            break;
+        case 't':
+            daemon->tokens = optarg;
             break;
         default:
             rc = GW_EINVAL;
@@ -205,6 +216,11 @@ static void close_all(struct daemon *daemon)
     if (daemon->crew_closing)
         return;
     daemon->crew_closing = true;
+    if (daemon->listen) {
+        char path[PATH_MAX];
+        (void)snprintf(path, sizeof path, "%s/address", daemon->dir);
+        (void)unlink(path);
+    }
     gw_server_close(daemon->server);
     uv_timer_stop(&daemon->deadline);
     for (int i = 0; i < 2; i++)
@@ -308,7 +324,7 @@ static void watch(struct daemon *daemon)
  * own would pass for ours: a new job must not resume from the checkpoint of an old one. */
 static int remove_leftovers(const char *dir, struct gw_error *error)
 {
-    static const char *const names[] = {"checkpoints", "logs"};
+    static const char *const names[] = {"checkpoints", "logs", "address"};
     int rc = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++) {
         char path[PATH_MAX];
@@ -316,6 +332,23 @@ static int remove_leftovers(const char *dir, struct gw_error *error)
         rc = gw_dir_remove(path, error);
     }
     return rc;
+}
+
+/* Tells who looks into the folder where this scheduler is reached, and our own workers by which
+ * address other hosts' reach them: the same. */
+static int note_address(struct daemon *daemon, const char *address, struct gw_error *error)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/address", daemon->dir);
+    FILE *file = fopen(path, "we");
+    bool wrote = file && fprintf(file, "%s\n", address) > 0;
+    if ((file && fclose(file) != 0) || !wrote)
+        return gw_error_set(error, GW_EIO, "cannot write %s: %s", path, strerror(errno));
+    (void)snprintf(daemon->peers_host, sizeof daemon->peers_host, "%.*s",
+                   (int)(strrchr(address, ':') - address), address);
+    if (!daemon->peers)
+        daemon->peers = daemon->peers_host;
+    return 0;
 }
 
 static int start(struct daemon *daemon, struct gw_error *error)
@@ -328,8 +361,14 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .on_exit = daemon_on_exit,
         .on_job_ids = daemon_on_job_ids,
         .arg = daemon,
+        .listen = daemon->listen,
+        .tokens = daemon->tokens,
     };
     int rc = gw_dir_make(daemon->dir, error);
+    if (rc >= 0 && daemon->listen && !server.tokens) {
+        rc = gw_token_file_default(daemon->tokens_path, error);
+        server.tokens = daemon->tokens_path;
+    }
     if (rc >= 0)
         rc = next_life(daemon->dir, &server, error);
     if (rc < 0)
@@ -338,6 +377,8 @@ static int start(struct daemon *daemon, struct gw_error *error)
     if (rc < 0)
         return rc;
     rc = remove_leftovers(daemon->dir, error); /* the folder is ours now */
+    if (rc >= 0 && daemon->listen)
+        rc = note_address(daemon, gw_server_address(daemon->server), error);
     if (rc < 0) {
         gw_server_close(daemon->server);
         return rc;

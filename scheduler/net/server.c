@@ -8,10 +8,12 @@
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
 #include "graph/base/map.h"
+#include "graph/wire/acceptor.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/tls.h"
 #include "graph/wire/tokens.h"
+#include "scheduler/net/door.h"
 #include "scheduler/net/programs.h"
 #include "scheduler/store/journal.h"
 
@@ -31,6 +33,7 @@ enum {
     QUEUED_BYTES_MAX = 64 << 20, /* to a peer that does not read: then it is disconnected */
     SHUTDOWN_PEER = 1,           /* the peer in whose name signals end the cluster */
     FIRST_PEER = 2,
+    NAME_BYTES = 160, /* what a client is called, with its user */
 };
 
 struct connection {
@@ -38,9 +41,11 @@ struct connection {
     struct gw_link *link;
     uv_timer_t hello_timer;
     uint64_t id;
-    uint32_t role;   /* 0: hello has not come */
-    pid_t pid;       /* for the log */
-    uint32_t worker; /* its number, once it was welcomed */
+    uint32_t role;                                        /* 0: hello has not come */
+    pid_t pid;                                            /* for the log */
+    uint32_t worker;                                      /* its number, once it was welcomed */
+    const struct gw_transport *transport;                 /* the link's; NULL: a unix socket */
+    char who[GW_TOKEN_USER_MAX + GW_TOKEN_ID_BYTES + 16]; /* by TLS: for the log */
     bool link_closed;
     bool told_core;
 };
@@ -57,9 +62,10 @@ struct gw_server {
     struct gw_map connections; /* id -> struct connection * */
     uint64_t next_peer;
     uint32_t workers;
-    uv_poll_t listener;
+    struct gw_acceptor *acceptor;
+    struct gw_door *door; /* NULL: no TCP */
     uv_timer_t tick;
-    int listen_fd;
+    int listen_fd;         /* until the acceptor has it */
     uint32_t open_handles; /* close callbacks that are still to come */
     bool closing;
     char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
@@ -319,6 +325,8 @@ static void link_on_close(struct gw_link *link, const struct gw_error *error, vo
     (void)gw_map_remove(&server->connections, connection->id);
     if (error->code == GW_EPROTO)
         gw_log_warn("a connection sent garbage and was closed: %s", error->text);
+    else if (error->code == GW_EPERM)
+        gw_log_warn("a connection was refused: %s", error->text);
     if (!server->closing) {
         gw_programs_forget_peer(server->programs, connection->id);
         if (connection->told_core) {
@@ -330,6 +338,50 @@ static void link_on_close(struct gw_link *link, const struct gw_error *error, vo
         }
     }
     uv_close((uv_handle_t *)&connection->hello_timer, connection_on_timer_closed);
+}
+
+/* A process of this host is who the kernel says, and may do all that the cluster's owner may. */
+static int identify_process(struct connection *connection, struct gw_event *event,
+                            struct gw_error *error)
+{
+    struct ucred peer;
+    int rc = gw_link_peer(connection->link, &peer);
+    if (rc < 0)
+        return gw_error_set(error, rc, "cannot tell who you are");
+    if (peer.uid != geteuid())
+        return gw_error_set(error, GW_EPERM, "this cluster belongs to another user");
+    connection->pid = peer.pid;
+    event->uid = peer.uid;
+    event->admin = true;
+    return 0;
+}
+
+/* Whoever came by TLS is who the token says, and may do what its role may. */
+static int identify_token(struct connection *connection, const struct gw_msg_hello *hello,
+                          struct gw_event *event, char name[NAME_BYTES], struct gw_error *error)
+{
+    const struct gw_door *door = connection->server->door;
+    const struct gw_token *token = gw_door_admit(door, connection->transport);
+    if (!token)
+        return gw_error_set(error, GW_EPERM, "the token was revoked");
+    (void)snprintf(connection->who, sizeof connection->who, "%s (token %s)", token->user,
+                   token->id);
+    bool worker = hello->role != GW_ROLE_CLIENT;
+    if (worker != (token->role == GW_TOKEN_WORKER))
+        return gw_error_set(error, GW_EPERM,
+                            worker ? "token %s is of role %s, which runs no tasks: a worker wants "
+                                     "one of `gangway token create --role worker`"
+                                   : "token %s is of role %s, which only runs what it is told: to "
+                                     "submit, one of `gangway token create --role user`",
+                            token->id, gw_token_role_name(token->role));
+    event->uid = gw_door_uid(door, token);
+    event->admin = token->role == GW_TOKEN_ADMIN;
+    if (!worker) {
+        (void)snprintf(name, NAME_BYTES, "%.*s (%s)", NAME_BYTES - GW_TOKEN_USER_MAX - 4,
+                       hello->name, token->user);
+        event->text = name;
+    }
+    return 0;
 }
 
 /* The first message: who it is, and whether it may talk to us. */
@@ -349,26 +401,22 @@ static int on_hello(struct connection *connection, const struct gw_message *mess
         hello->role != GW_ROLE_TASK)
         return gw_error_set(error, GW_EPROTO, "role %u has no business here", hello->role);
 
-    struct ucred peer;
-    int rc = gw_link_peer(connection->link, &peer);
-    if (rc < 0)
-        return gw_error_set(error, rc, "cannot tell who you are");
-    if (peer.uid != geteuid())
-        return gw_error_set(error, GW_EPERM, "this cluster belongs to another user");
-
-    uv_timer_stop(&connection->hello_timer);
-    connection->role = hello->role;
-    connection->pid = peer.pid;
-    connection->told_core = true;
     struct gw_event event = {
         .type = GW_EVENT_OPEN,
         .peer = {connection->id},
         .role = hello->role,
-        .uid = peer.uid,
         .text = hello->name,
         .number = hello->attempt,
         .rank = hello->rank,
     };
+    char name[NAME_BYTES];
+    int rc = connection->transport ? identify_token(connection, hello, &event, name, error)
+                                   : identify_process(connection, &event, error);
+    if (rc < 0)
+        return rc;
+    uv_timer_stop(&connection->hello_timer);
+    connection->role = hello->role;
+    connection->told_core = true;
     rc = step(connection->server, &event);
     if (rc < 0)
         connection->told_core = false;
@@ -445,8 +493,9 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
             server->options.on_worker(++server->workers, server->options.arg);
     }
     if (rc < 0 && !connection->link_closed) {
-        gw_log_warn("refused a %s: %s", connection->role == GW_ROLE_WORKER ? "worker" : "client",
-                    error.text);
+        gw_log_warn("refused a %s%s%s: %s",
+                    connection->role == GW_ROLE_WORKER ? "worker" : "client",
+                    *connection->who ? " of " : "", connection->who, error.text);
         refuse(connection, &error);
     }
 }
@@ -458,25 +507,19 @@ static void connection_on_hello_timeout(uv_timer_t *timer)
         gw_link_close(connection->link);
 }
 
-static void server_on_connect(uv_poll_t *poll, int status, int events)
+/* Takes the descriptor or the transport. */
+static void connection_open(struct gw_server *server, int fd, struct gw_transport *transport)
 {
-    struct gw_server *server = poll->data;
-    (void)events;
-    if (status < 0)
-        return;
-    int fd = accept4(server->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0) {
-        if (errno == EMFILE || errno == ENFILE)
-            gw_log_error("cannot accept a connection: %s", strerror(errno));
-        return;
-    }
     struct connection *connection = calloc(1, sizeof *connection);
     GW_MUST_PTR(connection);
     connection->server = server;
     connection->id = server->next_peer++;
+    connection->transport = transport;
     connection->hello_timer.data = connection;
     struct gw_link_callbacks callbacks = {link_on_message, link_on_close, connection};
-    if (gw_link_open(server->loop, fd, &callbacks, &connection->link) < 0) {
+    int rc = transport ? gw_link_open_over(server->loop, transport, &callbacks, &connection->link)
+                       : gw_link_open(server->loop, fd, &callbacks, &connection->link);
+    if (rc < 0) {
         free(connection);
         return;
     }
@@ -484,6 +527,40 @@ static void server_on_connect(uv_poll_t *poll, int status, int events)
     server->open_handles++;
     (void)uv_timer_init(server->loop, &connection->hello_timer);
     (void)uv_timer_start(&connection->hello_timer, connection_on_hello_timeout, HELLO_MS_MAX, 0);
+}
+
+static void server_on_accept(int fd, void *arg)
+{
+    connection_open(arg, fd, NULL);
+}
+
+static void door_on_accept(struct gw_transport *transport, void *arg)
+{
+    connection_open(arg, -1, transport);
+}
+
+/* Closes the connections whose tokens are gone; those that have not said hello are looked at then.
+ */
+static void door_on_revoked(void *arg)
+{
+    struct gw_server *server = arg;
+    size_t at = 0;
+    uint64_t id, value;
+    while (gw_map_next(&server->connections, &at, &id, &value)) {
+        struct connection *connection = (struct connection *)(uintptr_t)value;
+        struct gw_error error;
+        if (!connection->transport || !connection->role || connection->link_closed ||
+            gw_door_admit(server->door, connection->transport))
+            continue;
+        (void)gw_error_set(&error, GW_EPERM, "the token was revoked");
+        gw_log_warn("closing a connection of %s: %s", connection->who, error.text);
+        refuse(connection, &error);
+    }
+}
+
+static void server_on_closed(void *arg)
+{
+    handle_gone(arg);
 }
 
 /* -- Opening and closing -------------------------------------------------------------------------
@@ -525,6 +602,32 @@ static int listen_at(struct gw_server *server, const char *dir, struct gw_error 
     return 0;
 }
 
+/* The unix socket's acceptor, and the door where there is to be one. */
+static int open_sockets(struct gw_server *server, const struct gw_server_options *options,
+                        struct gw_error *error)
+{
+    const struct gw_acceptor_callbacks callbacks = {server_on_accept, server_on_closed, server};
+    const struct gw_door_options door = {
+        .listen = options->listen,
+        .tokens = options->tokens,
+        .on_accept = door_on_accept,
+        .on_revoked = door_on_revoked,
+        .on_closed = server_on_closed,
+        .arg = server,
+    };
+    int rc =
+        gw_acceptor_open(server->loop, server->listen_fd, &callbacks, &server->acceptor, error);
+    if (rc < 0)
+        return rc;
+    server->open_handles++;
+    if (!options->listen)
+        return 0;
+    rc = gw_door_open(server->loop, &door, &server->door, error);
+    if (rc == 0)
+        server->open_handles++;
+    return rc;
+}
+
 static void start_core(struct gw_server *server, uint64_t term)
 {
     uint64_t seed = 0;
@@ -540,7 +643,7 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
     GW_MUST_PTR(opened);
     opened->loop = loop;
     opened->options = *options;
-    opened->options.dir = NULL;
+    opened->options.dir = opened->options.listen = opened->options.tokens = NULL;
     opened->next_peer = FIRST_PEER;
     if (gw_tls_secret_random(opened->secret) < 0) {
         free(opened);
@@ -558,27 +661,34 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
     int rc = listen_at(opened, options->dir, error);
     if (rc < 0)
         goto fail;
+    rc = open_sockets(opened, options, error);
+    if (rc < 0)
+        goto fail_listening;
     rc = gw_programs_open(loop, &programs, &opened->programs, error);
-    if (rc < 0) {
-        close(opened->listen_fd);
-        (void)unlink(opened->path);
-        goto fail;
-    }
+    if (rc < 0)
+        goto fail_listening;
     GW_MUST(gw_journal_open(loop, &journal, &opened->journal));
     opened->core =
         gw_sched_new(&(struct gw_sched_options){.first_job = options->first_job,
                                                 .pure_keep_bytes = options->pure_keep_bytes,
                                                 .state_dir = options->dir});
 
-    opened->open_handles = 2;
-    opened->listener.data = opened->tick.data = opened;
+    opened->open_handles++;
+    opened->tick.data = opened;
     (void)uv_timer_init(loop, &opened->tick);
-    (void)uv_poll_init(loop, &opened->listener, opened->listen_fd);
-    (void)uv_poll_start(&opened->listener, UV_READABLE, server_on_connect);
     start_core(opened, options->term);
     *server = opened;
     return 0;
 
+fail_listening:
+    (void)unlink(opened->path);
+    opened->closing = true;
+    if (opened->acceptor) { /* freed when that is closed */
+        gw_acceptor_close(opened->acceptor);
+        if (opened->door)
+            gw_door_close(opened->door);
+        return rc;
+    }
 fail:
     free(opened);
     return rc;
@@ -590,6 +700,7 @@ void gw_server_shutdown(struct gw_server *server, const char *reason)
                             .peer = {SHUTDOWN_PEER},
                             .role = GW_ROLE_CLIENT,
                             .uid = geteuid(),
+                            .admin = true,
                             .text = "the scheduler itself"};
     (void)step(server, &open);
     struct gw_message message = {
@@ -615,8 +726,9 @@ void gw_server_close(struct gw_server *server)
             gw_link_close(connection->link);
     }
     (void)unlink(server->path);
-    uv_poll_stop(&server->listener);
-    close(server->listen_fd);
+    gw_acceptor_close(server->acceptor);
+    if (server->door)
+        gw_door_close(server->door);
     gw_programs_close(server->programs);
     gw_journal_close(server->journal);
     gw_tokens_deinit(&server->tokens);
@@ -626,8 +738,12 @@ void gw_server_close(struct gw_server *server)
     gw_sched_job_ids(server->core, &next, &upto);
     server->options.on_job_ids(next, server->options.arg);
     gw_sched_free(server->core);
-    uv_close((uv_handle_t *)&server->listener, server_on_handle_closed);
     uv_close((uv_handle_t *)&server->tick, server_on_handle_closed);
+}
+
+const char *gw_server_address(const struct gw_server *server)
+{
+    return server->door ? gw_door_address(server->door) : NULL;
 }
 
 uint64_t gw_server_idle_ns(const struct gw_server *server)

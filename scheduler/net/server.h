@@ -17,6 +17,8 @@ struct gw_server_options {
     uint64_t files_bytes_max; /* of files that clients ship; 0: the default */
     uint64_t pure_keep_bytes; /* results of pure tasks that are kept for a while; 0: default */
     uint64_t first_job;       /* above the ids of all jobs before in this folder; 0: 1 */
+    const char *listen;       /* HOST:PORT, by TLS; NULL: the socket alone. As `dir`: */
+    const char *tokens;       /* the token file, where it listens */
     /* Called on the loop's thread, each with arg: */
     void (*on_worker)(uint32_t workers, void *arg); /* so many workers have registered */
     void (*on_exit)(void *arg);                     /* the core has ended all work */
@@ -25,9 +27,13 @@ struct gw_server_options {
     void *arg;
 };
 
-/* gw_server_open listens. GW_EEXIST when another scheduler serves this folder, GW_EIO. */
+/* gw_server_open listens. GW_EEXIST when another scheduler serves this folder, GW_EIO; with
+ * `listen`, what gw_door_open gives. */
 int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
                    struct gw_server **server, struct gw_error *error);
+
+/* gw_server_address is where it listens by TLS, "HOST:PORT", numeric; NULL where it does not. */
+const char *gw_server_address(const struct gw_server *server);
 
 /* gw_server_shutdown asks the core to end all work; on_exit follows. */
 void gw_server_shutdown(struct gw_server *server, const char *reason);

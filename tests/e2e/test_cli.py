@@ -143,8 +143,9 @@ class CommandLine(e2e.Case):
         self.assertEqual(self.gangway_json("down"), {"was_running": True})
         self.gangway("status", rc=3)
         done = self.gangway("status", rc=2, env={"GANGWAY_ADDRESS": "tcp://127.0.0.1:1"})
-        self.assertIn("not there yet", done.stderr)
-        self.assertIn("not there yet", self.gangway("up", "--listen", "0.0.0.0:1", rc=2).stderr)
+        self.assertIn("wants a token", done.stderr)
+        self.assertIn("gangway token create", self.gangway("up", "--listen", "127.0.0.1:1",
+                                                           rc=2).stderr)
 
     def test_workers_share_the_host(self):
         """Threads and memory of all slots together are the host's, however many workers."""

@@ -197,6 +197,19 @@ static struct sim_job *some_stream(struct sim *sim, struct client *client)
     return job && job->opened && !job->accepted && !job->rejected ? job : NULL;
 }
 
+/* For what is another user's: an admin may. */
+static void reach_over(struct sim *sim, struct client *client)
+{
+    struct client *other = &sim->clients[sim_below(sim, sim->client_count)];
+    struct sim_job *job = some_job(sim, other);
+    if (!client->admin) {
+        sim_trespass_act(sim, client);
+    } else if (job && other->uid != client->uid && other->alive && sim_chance(sim, 30)) {
+        sim_fault(sim, FAULT_ADMIN);
+        cancel(sim, client, job, true);
+    }
+}
+
 static void act(struct sim *sim, struct client *client)
 {
     for (size_t i = 0; i < client->jobs.count; i++) {
@@ -245,6 +258,8 @@ static void act(struct sim *sim, struct client *client)
         sim_tunnel_act(sim, client, job);
     } else if (what < 88 && !job->waited) {
         wait_for(sim, client, job);
+    } else if (what < 91) {
+        reach_over(sim, client);
     } else {
         sim_share_act(sim, client);
     }
@@ -407,6 +422,7 @@ static void take_reply(struct sim *sim, struct client *client, const struct gw_m
 {
     uint64_t id;
     answered(sim, client, reply->request, GW_MESSAGE_reply);
+    sim_trespass_answered(sim, client, reply);
     if (gw_map_get(&client->waiting, reply->request, &id))
         range_over(sim, client->jobs.items[id], reply);
     if (!gw_map_get(&client->retrying, reply->request, &id))
@@ -545,6 +561,7 @@ void sim_client_start(struct sim *sim, struct client *client)
 {
     client->alive = true;
     client->uid = 1000 + (client->number == 2);
+    client->admin = client->number == 1;
     client->to_submit = 1 + (uint32_t)sim_below(sim, 5);
     struct end sched = {.side = SIDE_SCHED, .peer = ++sim->next_conn + 1000000};
     struct end own = {.side = SIDE_CLIENT, .client = client, .peer = 1};
@@ -553,6 +570,7 @@ void sim_client_start(struct sim *sim, struct client *client)
                                                     .peer = {sched.peer},
                                                     .role = GW_ROLE_CLIENT,
                                                     .uid = client->uid,
+                                                    .admin = client->admin,
                                                     .text = "sim"});
     SIM_CHECK(sim, rc == 0, "the scheduler refuses a client");
     sim_plan(sim, sim_below(sim, 300 * MS), on_act, client);
@@ -629,6 +647,7 @@ void sim_client_free(struct sim *sim, struct client *client)
     gw_map_deinit(&client->retrying);
     gw_map_deinit(&client->replicating);
     gw_map_deinit(&client->holding);
+    gw_map_deinit(&client->trespassing);
     sim_shares_free(client);
     gw_map_deinit(&client->waiting);
     gw_array_deinit(&client->tunnels);

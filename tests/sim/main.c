@@ -58,6 +58,7 @@ static const struct {
     [161] = {"copy-early", "a worker says that it has a copy before it is there"},
     [162] = {"copy-goes-on", "a copy that is released while it is fetched is fetched all the same"},
     [220] = {"tunnel-left", "a client that goes leaves its tunnels at the workers"},
+    [170] = {"stranger-acts", "a user acts on the jobs of another"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
 enum { PLANTED_COUNT = sizeof planted / sizeof *planted };

@@ -113,7 +113,9 @@ enum {
     X(CALL_AGAIN, "call run again by its retries")                                                 \
     X(PREEMPT, "gang started again by its user")                                                   \
     X(RESUMED, "gang went on from a checkpoint")                                                   \
-    X(LOSSES, "gang lost with its workers once too often")
+    X(LOSSES, "gang lost with its workers once too often")                                         \
+    X(TRESPASS, "client reached for what is another user's")                                       \
+    X(ADMIN, "admin cancelled what is another user's")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -363,9 +365,11 @@ struct client {
     struct gw_map replicating; /* request -> work id << 8 | copies */
     GW_ARRAY(struct share *) shares;
     GW_ARRAY(struct client_tunnel) tunnels;
-    struct gw_map waiting; /* request -> place in jobs, of waits for a range */
-    struct gw_map holding; /* request -> work id of an actor */
-    bool retried;          /* it had something run again */
+    struct gw_map waiting;     /* request -> place in jobs, of waits for a range */
+    struct gw_map holding;     /* request -> work id of an actor */
+    struct gw_map trespassing; /* requests that must be refused */
+    bool admin;
+    bool retried; /* it had something run again */
 };
 
 /* -- The world -----------------------------------------------------------------------------------
@@ -602,6 +606,12 @@ void sim_nested_told(struct sim *sim, struct client *client);
 /* sim_nested_end ends the client of what a process executed. */
 void sim_nested_end(struct sim *sim, struct process *process);
 void sim_nested_free(struct sim *sim);
+
+/* -- trespass.c: reaching for what is another user's */
+void sim_trespass_act(struct sim *sim, struct client *client);
+/* sim_trespass_answered checks that a reply to that refuses it; other replies are none of its. */
+void sim_trespass_answered(struct sim *sim, struct client *client,
+                           const struct gw_msg_reply *reply);
 
 /* -- work.c */
 struct sim_job *sim_job_make_inside(struct sim *sim, struct client *client,

@@ -535,10 +535,13 @@ static void test_opening_what_is_not_there(void **state)
     assert_int_equal(gw_client_open(&options, &client, &error), GW_ENOSCHEDULER);
     assert_non_null(strstr(error.text, "gw-nothing-here"));
     assert_int_equal(gw_error_exit_code(&error), 3);
-    options.address = "tcp:host:99";
-    assert_int_equal(gw_client_open(&options, &client, &error), GW_ENOTSUP);
+    (void)unsetenv("GANGWAY_TOKEN");
+    assert_int_equal(setenv("GANGWAY_TOKEN_FILE", "/nowhere/token", 1), 0);
+    options.address = "tcp:127.0.0.1:99"; /* who has no token is told so before anything is sent */
+    assert_int_equal(gw_client_open(&options, &client, &error), GW_ENOENT);
+    assert_non_null(strstr(error.text, "/nowhere/token"));
     options.address = "host.example:8080";
-    assert_int_equal(gw_client_open(&options, &client, &error), GW_ENOTSUP);
+    assert_int_equal(gw_client_open(&options, &client, &error), GW_ENOENT);
     options.address = "what";
     assert_int_equal(gw_client_open(&options, &client, &error), GW_EINVAL);
     assert_null(client);

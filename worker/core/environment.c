@@ -317,6 +317,9 @@ static void add_rank(struct added *added, const struct gw_run *run)
     if (strncmp(address, "127.", 4) == 0) { /* one host */
         add(added, "NCCL_SOCKET_IFNAME=lo");
         add(added, "GLOO_SOCKET_IFNAME=lo");
+    } else if (added->core->options.interface && *added->core->options.interface) {
+        add(added, "NCCL_SOCKET_IFNAME=%s", added->core->options.interface);
+        add(added, "GLOO_SOCKET_IFNAME=%s", added->core->options.interface);
     }
 }
 

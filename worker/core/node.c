@@ -108,6 +108,7 @@ struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
     core->options.gpus = gpus;
     core->options.host = gw_core_strdup(options->host);
     core->options.address = gw_core_strdup(options->address);
+    core->options.interface = gw_core_strdup(options->interface);
     core->options.log_dir = gw_core_strdup(options->log_dir);
     core->options.checkpoint_dir = gw_core_strdup(options->checkpoint_dir);
     core->options.resources = gw_core_strdup(options->resources);
@@ -214,6 +215,7 @@ void gw_node_core_free(struct gw_node_core *core)
     free((void *)(uintptr_t)core->options.gpus);
     free_text(core->options.host);
     free_text(core->options.address);
+    free_text(core->options.interface);
     free_text(core->options.log_dir);
     free_text(core->options.checkpoint_dir);
     free_text(core->options.resources);

@@ -34,6 +34,7 @@ struct gw_node_options {
     uint32_t gpu_count;
     const char *host;      /* name of this host, for people */
     const char *address;   /* of the peers' socket */
+    const char *interface; /* by which other hosts are reached; NULL: unknown */
     const char *log_dir;   /* output files lie below: <job>/<index>.<attempt>[.<rank>].out, .err */
     const char *resources; /* "name=amount,...", to be had by name; NULL: none */
     const char *checkpoint_dir; /* <job>/ below it is the folder that tasks get */

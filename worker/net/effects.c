@@ -2,6 +2,7 @@
 #include "worker/net/host.h"
 
 #include "graph/base/log.h"
+#include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "worker/store/logfile.h"
@@ -72,7 +73,10 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
         gw_host_send(link, &message, NULL, 0);
         return;
     }
-    gw_host_send(link, &effect->message, fds, (uint8_t)effect->token_count);
+    /* Memory that ranks share is this host's: a copy of it is of no use to another. */
+    bool stays =
+        link == host->scheduler && link->transport && effect->message.type == GW_MESSAGE_rank_ready;
+    gw_host_send(link, &effect->message, fds, stays ? 0 : (uint8_t)effect->token_count);
 }
 
 static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
@@ -81,10 +85,13 @@ static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
     struct gw_leased leased;
     uint64_t tokens[2];
     struct gw_event event = {.type = GW_EVENT_LEASED, .number = effect->number};
+    char address[GW_ENDPOINT_TEXT_MAX] = "127.0.0.1";
+    if (effect->size > 1 && host->options.peers) /* where the other workers reach this one */
+        gw_endpoint_host(host->peers_address, address);
     const struct gw_lease_what what = {.attempt = effect->number,
                                        .ranks = effect->count,
                                        .groups = (uint32_t)effect->size,
-                                       .address = "127.0.0.1"};
+                                       .address = address};
     event.code = gw_lease_open(&host->leases, &what, &leased, &error);
     event.text = error.text;
     if (event.code == 0) {
@@ -109,9 +116,7 @@ static void effect_abort(struct gw_host *host, const struct gw_effect *effect)
                     error.text);
 }
 
-/* Over unix sockets the task gets the connection itself. Where the scheduler is reached by TLS the
- * worker would keep the connection, hand the task one end of a socketpair, and pass frames through:
- * the key is the worker's, and no task may speak in another's name. */
+/* Over unix sockets the task gets the connection itself, else one end of a relay. */
 static void effect_link(struct gw_host *host, const struct gw_effect *effect)
 {
     struct gw_host_link *link = gw_host_link_find(host, effect->peer.id);

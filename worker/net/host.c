@@ -270,6 +270,7 @@ static void new_core(struct gw_host *host)
         .gpu_count = find_gpus(host, gpus),
         .host = name,
         .address = host->peers_address,
+        .interface = host->options.interface,
         .log_dir = host->log_dir,
         .checkpoint_dir = host->checkpoint_dir,
         .binary_dir = *host->binary_dir ? host->binary_dir : NULL,
@@ -287,7 +288,9 @@ static int make_paths(struct gw_host *host, struct gw_error *error)
     } paths[] = {{host->scheduler_path, "scheduler.sock"},
                  {host->log_dir, "logs"},
                  {host->checkpoint_dir, "checkpoints"}};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+    if (host->options.connect)
+        (void)snprintf(host->scheduler_path, PATH_MAX, "%s", host->options.connect);
+    for (size_t i = host->options.connect ? 1 : 0; i < sizeof paths / sizeof *paths; i++)
         if (snprintf(paths[i].path, PATH_MAX, "%s/%s", dir, paths[i].name) >= PATH_MAX)
             return gw_error_set(error, GW_EINVAL, "%s: too long a path", dir);
     if (host->options.peers)
@@ -368,6 +371,7 @@ static void host_exit(struct gw_host *host)
     if (uv_is_closing((uv_handle_t *)&host->tick))
         return;
     gw_host_close_links(host);
+    gw_relays_close(&host->relays);
     gw_cache_close(host->cache);
     gw_follow_close(host->follow);
     gw_tunnels_close(host->tunnels);

@@ -17,6 +17,7 @@
 #include "worker/net/follow.h"
 #include "worker/net/keyring.h"
 #include "worker/net/lease.h"
+#include "worker/net/relay.h"
 #include "worker/net/tunnels.h"
 #include "worker/net/usage.h"
 
@@ -29,7 +30,10 @@ struct gw_host_options {
     uint32_t slots;
     uint32_t slots_in_all; /* of this host's workers, which share its cores and memory */
     struct gw_memory_lines memory;
-    const char *spill_dir; /* parent of the folder for results; NULL: see spillfile.h */
+    const char *connect; /* numeric HOST:PORT of the scheduler, by TLS; NULL: its socket in dir */
+    const struct gw_tls_key *key; /* to show there; borrowed */
+    const char *interface;        /* by which others are reached; "": unknown */
+    const char *spill_dir;        /* parent of the folder for results; NULL: see spillfile.h */
     bool private_cluster;
 };
 
@@ -97,6 +101,7 @@ struct gw_host {
     int spill_lock_fd;
     struct gw_leases leases;
     struct gw_keyring keyring;
+    struct gw_relays relays;
 };
 
 /* -- host.c */

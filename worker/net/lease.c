@@ -10,25 +10,34 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <netinet/in.h>
+#include <netdb.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int bind_any(int *fd, uint16_t *port, struct gw_error *error)
+static int bind_any(const char *where, int *fd, uint16_t *port, struct gw_error *error)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    struct addrinfo *list;
+    struct sockaddr_storage address;
+    char service[8];
     socklen_t size = sizeof address;
     int one = 1;
-    *fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
-        bind(*fd, (struct sockaddr *)&address, sizeof address) < 0 ||
-        getsockname(*fd, (struct sockaddr *)&address, &size) < 0) {
+    if (getaddrinfo(where, "0", &hints, &list) != 0)
+        return gw_error_set(error, GW_EIO, "cannot lease a port: %s is no address", where);
+    *fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool bound = *fd >= 0 && setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
+                 bind(*fd, list->ai_addr, list->ai_addrlen) == 0 &&
+                 getsockname(*fd, (struct sockaddr *)&address, &size) == 0 &&
+                 getnameinfo((struct sockaddr *)&address, size, NULL, 0, service, sizeof service,
+                             NI_NUMERICSERV) == 0;
+    freeaddrinfo(list);
+    if (!bound)
         return gw_error_set(error, GW_EIO, "cannot lease a port: %s", strerror(errno));
-    }
-    *port = ntohs(address.sin_port);
+    *port = (uint16_t)strtoul(service, NULL, 10);
     return 0;
 }
 
@@ -52,7 +61,7 @@ int gw_lease_open(struct gw_leases *leases, const struct gw_lease_what *what,
     int rc = gw_comm_segment_create(what->ranks > INT_MAX ? INT_MAX : (int)what->ranks,
                                     &made.segment_fd, error);
     if (rc == 0 && what->groups > 0)
-        rc = bind_any(&lease.fd, &made.port, error);
+        rc = bind_any(what->address, &lease.fd, &made.port, error);
     if (rc == 0 && what->groups > 1)
         rc = door_open(what->address, &made, error);
     if (rc < 0) {

@@ -26,7 +26,7 @@ struct gw_leased {
 };
 
 /* gw_lease_open makes a segment for `ranks`. Where this worker leads (`groups` > 0) it keeps a port
- * of the loopback address for the attempt, a number that no other process is given meanwhile; for
+ * of this address for the attempt, a number that no other process is given meanwhile; for
  * `groups` > 1 it also listens for ranks of other workers. GW_EIO, GW_EINVAL (too many ranks) with
  * text. */
 struct gw_lease_what {

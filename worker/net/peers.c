@@ -77,14 +77,34 @@ static void reconnect_on_timer(uv_timer_t *timer)
     gw_host_connect_scheduler(timer->data);
 }
 
-static void on_scheduler_closed(struct gw_host *host)
+static void reconnect_later(struct gw_host *host)
 {
+    (void)uv_timer_start(&host->reconnect, reconnect_on_timer, host->reconnect_ms, 0);
+    host->reconnect_ms *= 2;
+    if (host->reconnect_ms > RECONNECT_MS_MAX)
+        host->reconnect_ms = RECONNECT_MS_MAX;
+}
+
+static void on_scheduler_closed(struct gw_host *host, const struct gw_error *error)
+{
+    bool welcomed = host->welcomed;
     host->scheduler = NULL;
     host->welcomed = false;
     gw_follow_forget(host->follow);
     gw_tunnels_forget(host->tunnels);
-    host->reconnect_ms = RECONNECT_MS_FIRST;
-    (void)uv_timer_start(&host->reconnect, reconnect_on_timer, 0, 0);
+    if (error->code == GW_EPERM) {
+        gw_log_error("the scheduler knows no such token (%s): it was revoked, or is another "
+                     "cluster's",
+                     error->text);
+        host->exit_code = EXIT_FAILURE;
+        gw_host_shut_down(host);
+    } else if (welcomed || !host->options.connect) {
+        host->reconnect_ms = RECONNECT_MS_FIRST;
+        (void)uv_timer_start(&host->reconnect, reconnect_on_timer, 0, 0);
+    } else { /* connecting itself failed */
+        gw_log_warn("the scheduler at %s: %s", host->scheduler_path, error->text);
+        reconnect_later(host);
+    }
 }
 
 static void link_on_close(struct gw_link *handle, const struct gw_error *error, void *arg)
@@ -96,7 +116,8 @@ static void link_on_close(struct gw_link *handle, const struct gw_error *error, 
     gw_map_remove(&host->links, link->id);
     if (error->code == GW_EPROTO)
         gw_log_warn("a connection sent garbage and was closed: %s", error->text);
-    else if (link->transport && error->code < 0 && error->code != GW_ECLOSED)
+    else if (link->transport && link != host->scheduler && error->code < 0 &&
+             error->code != GW_ECLOSED)
         gw_log_warn("a connection to another worker was closed: %s", error->text);
     if (link->role == GW_ROLE_RUNNER)
         gw_host_on_runner_closed(host, link->process);
@@ -113,7 +134,7 @@ static void link_on_close(struct gw_link *handle, const struct gw_error *error, 
     if (link->role == GW_ROLE_RUNNER)
         gw_host_tidy_runner(host, link->process);
     if (link == host->scheduler && !host->exiting)
-        on_scheduler_closed(host);
+        on_scheduler_closed(host, error);
     free(link);
 }
 
@@ -268,22 +289,29 @@ static void say_hello(struct gw_host_link *link, uint32_t role)
     (void)gw_link_send(link->link, &message, (struct gw_channel_fds){0});
 }
 
+/* A connection to the scheduler that is reached by TLS. */
+static int connect_tls(const struct gw_host *host, struct gw_transport **transport,
+                       struct gw_error *error)
+{
+    int fd, rc = gw_endpoint_connect(host->scheduler_path, &fd, error);
+    return rc < 0 ? rc : gw_tls_connect(fd, host->options.key, transport, error);
+}
+
 void gw_host_connect_scheduler(struct gw_host *host)
 {
     if (host->scheduler || host->exiting || host->shutting_down)
         return;
-    int fd, rc = gw_endpoint_connect(host->scheduler_path, &fd, NULL);
-    struct gw_host_link *link = rc < 0 ? NULL : gw_host_link_new(host, fd, GW_ROLE_SCHEDULER);
+    struct gw_transport *transport = NULL;
+    int fd = -1, rc = host->options.connect ? connect_tls(host, &transport, NULL)
+                                            : gw_endpoint_connect(host->scheduler_path, &fd, NULL);
+    struct gw_host_link *link = rc < 0 ? NULL : link_new(host, fd, transport, GW_ROLE_SCHEDULER);
     if (!link) {
         if (host->options.private_cluster && rc == GW_ECLOSED) {
             gw_log_info("the scheduler is gone, and this cluster with it");
             gw_host_shut_down(host);
             return;
         }
-        (void)uv_timer_start(&host->reconnect, reconnect_on_timer, host->reconnect_ms, 0);
-        host->reconnect_ms *= 2;
-        if (host->reconnect_ms > RECONNECT_MS_MAX)
-            host->reconnect_ms = RECONNECT_MS_MAX;
+        reconnect_later(host);
         return;
     }
     host->scheduler = link;
@@ -308,6 +336,13 @@ int gw_host_connect_task(struct gw_host *host, uint64_t attempt, uint32_t rank, 
         .attempt = attempt,
         .rank = rank,
     };
+    if (host->options.connect) {
+        struct gw_transport *transport;
+        int rc = connect_tls(host, &transport, error);
+        if (rc == 0)
+            rc = gw_relay_open(&host->relays, host->loop, transport, &message, fd, error);
+        return rc == 0 || rc == GW_EAGAIN ? rc : GW_EIO;
+    }
     struct gw_buffer frame = {0};
     int opened, rc = gw_endpoint_connect(host->scheduler_path, &opened, error);
     if (rc < 0)

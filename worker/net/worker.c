@@ -4,16 +4,21 @@
 #include "graph/base/dir.h"
 #include "graph/base/log.h"
 #include "graph/model/resources.h"
+#include "graph/wire/endpoint.h"
+#include "graph/wire/token_file.h"
 #include "worker/net/host.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -27,14 +32,20 @@ struct daemon {
     uv_signal_t signals[2];
     struct gw_host *host;
     struct gw_host_options options;
-    char dir[PATH_MAX];
+    char dir[PATH_MAX], host_name[256];
+    const char *connect; /* as it was typed; NULL: a scheduler of this host */
+    char scheduler[GW_ENDPOINT_TEXT_MAX], peers[GW_ENDPOINT_TEXT_MAX];
+    char interface[GW_ENDPOINT_INTERFACE_BYTES];
+    struct gw_tls_key key;
+    int dir_lock_fd;
     pid_t parent; /* the scheduler that started us, 0: none did */
 };
 
 static int usage(void)
 {
     (void)fprintf(stderr,
-                  "gangway worker: wants --dir DIR and --slots N (1 to %d), and may have "
+                  "gangway worker: wants --connect HOST:PORT, or --dir DIR and --slots N (1 to "
+                  "%d), and may have "
                   "--of M (N or more), --private, --parent PID, --name NAME, --peers HOST[:PORT], "
                   "--file-cache BYTES, --resources NAME=AMOUNT,..., "
                   "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE and --spill-dir DIR; `gangway up` "
@@ -64,13 +75,45 @@ static int check_texts(const struct gw_host_options *options)
 }
 
 static const struct option option_table[] = {
-    {"dir", required_argument, NULL, 'd'},        {"slots", required_argument, NULL, 's'},
-    {"of", required_argument, NULL, 'o'},         {"name", required_argument, NULL, 'n'},
-    {"peers", required_argument, NULL, 'e'},      {"resources", required_argument, NULL, 'R'},
-    {"private", no_argument, NULL, 'p'},          {"parent", required_argument, NULL, 'P'},
-    {"memory", required_argument, NULL, 'm'},     {"spill-dir", required_argument, NULL, 'S'},
-    {"file-cache", required_argument, NULL, 'f'}, {NULL, 0, NULL, 0},
+    {"dir", required_argument, NULL, 'd'},
+    {"slots", required_argument, NULL, 's'},
+    {"of", required_argument, NULL, 'o'},
+    {"name", required_argument, NULL, 'n'},
+    {"peers", required_argument, NULL, 'e'},
+    {"resources", required_argument, NULL, 'R'},
+    {"private", no_argument, NULL, 'p'},
+    {"parent", required_argument, NULL, 'P'},
+    {"memory", required_argument, NULL, 'm'},
+    {"spill-dir", required_argument, NULL, 'S'},
+    {"file-cache", required_argument, NULL, 'f'},
+    {"connect", required_argument, NULL, 'c'},
+    {NULL, 0, NULL, 0},
 };
+
+static unsigned long cores(void)
+{
+    cpu_set_t ours;
+    return sched_getaffinity(0, sizeof ours, &ours) == 0 ? (unsigned long)CPU_COUNT(&ours) : 1;
+}
+
+/* What this host is called, up to the first dot. */
+static const char *short_name(char *name, size_t bytes)
+{
+    if (gethostname(name, bytes) < 0)
+        return "worker";
+    name[bytes - 1] = '\0';
+    name[strcspn(name, ".,=")] = '\0';
+    return *name ? name : "worker";
+}
+
+/* Who connects to another host offers its cores, under its host's name. */
+static void set_defaults(struct daemon *daemon, unsigned long *slots)
+{
+    if (*slots == 0)
+        *slots = cores();
+    if (strcmp(daemon->options.name, "worker") == 0)
+        daemon->options.name = short_name(daemon->host_name, sizeof daemon->host_name);
+}
 
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
@@ -81,6 +124,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     int option;
     optind = 1;
     daemon->options.name = "worker";
+    daemon->dir_lock_fd = -1;
     gw_memory_lines_init(&daemon->options.memory);
     while ((option = getopt_long(argc, argv, "", option_table, NULL)) >= 0) {
         switch (option) {
@@ -117,6 +161,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 'S':
             daemon->options.spill_dir = optarg;
             break;
+        case 'c':
+            daemon->connect = optarg;
+            break;
         case 'P':
             daemon->parent = (pid_t)strtol(optarg, NULL, 10);
             break;
@@ -124,6 +171,8 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             return usage();
         }
     }
+    if (daemon->connect)
+        set_defaults(daemon, &slots);
     if (!dir || *end || slots < 1 || slots > SLOTS_MAX || *all_end || *cache_end ||
         (all > 0 && all < slots) || all > UINT32_MAX || optind != argc)
         return usage();
@@ -137,6 +186,64 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     daemon->options.slots = (uint32_t)slots;
     daemon->options.slots_in_all = (uint32_t)(all ? all : slots);
     return 0;
+}
+
+/* -- A scheduler on another host -----------------------------------------------------------------
+ */
+
+/* The folder is for all workers of this host at that scheduler, and outlives them: what they were
+ * shipped is kept. What else an earlier life left would pass for ours: the first to come removes
+ * it. */
+static int tidy_folder(struct daemon *daemon, struct gw_error *error)
+{
+    static const char *const names[] = {"checkpoints", "logs"};
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%.*s/lock", PATH_MAX - 8, daemon->dir);
+    daemon->dir_lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (daemon->dir_lock_fd < 0)
+        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+    int rc = 0;
+    if (flock(daemon->dir_lock_fd, LOCK_EX | LOCK_NB) == 0)
+        for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++) {
+            (void)snprintf(path, sizeof path, "%.*s/%s", PATH_MAX - 16, daemon->dir, names[i]);
+            rc = gw_dir_remove(path, error);
+        }
+    if (rc == 0 && flock(daemon->dir_lock_fd, LOCK_SH) < 0)
+        rc = gw_error_set(error, GW_EIO, "%s: %s", daemon->dir, strerror(errno));
+    return rc;
+}
+
+/* What it takes to reach the scheduler, and to be reached by the workers of other hosts: by the
+ * address from which the way to the scheduler begins. */
+static int prepare(struct daemon *daemon, struct gw_error *error)
+{
+    struct gw_host_options *options = &daemon->options;
+    struct gw_token token;
+    int rc = 0;
+    options->interface = daemon->interface;
+    if (!daemon->connect) {
+        if (options->peers) {
+            gw_endpoint_host(options->peers, daemon->scheduler);
+            (void)gw_endpoint_route(daemon->scheduler, daemon->peers, daemon->interface, NULL);
+        }
+        return 0;
+    }
+    rc = tidy_folder(daemon, error);
+    if (rc == 0)
+        rc = gw_token_mine(&token, error);
+    if (rc < 0)
+        return rc;
+    strcpy(daemon->key.identity, token.id);
+    memcpy(daemon->key.secret, token.secret, sizeof daemon->key.secret);
+    explicit_bzero(&token, sizeof token);
+    rc = gw_endpoint_resolve(daemon->connect, daemon->scheduler, error);
+    if (rc == 0)
+        rc = gw_endpoint_route(daemon->scheduler, daemon->peers, daemon->interface, error);
+    options->connect = daemon->scheduler;
+    options->key = &daemon->key;
+    if (!options->peers)
+        options->peers = daemon->peers;
+    return rc;
 }
 
 static void daemon_on_signal(uv_signal_t *handle, int signal)
@@ -204,7 +311,9 @@ int gw_worker_main(int argc, char **argv)
     set_limits();
     (void)prctl(PR_SET_NAME, "gangway-worker");
     (void)uv_loop_init(&daemon.loop);
-    int rc = gw_host_open(&daemon.loop, &daemon.options, &daemon.host, &error);
+    int rc = prepare(&daemon, &error);
+    if (rc == 0)
+        rc = gw_host_open(&daemon.loop, &daemon.options, &daemon.host, &error);
     if (rc < 0)
         gw_log_error("%s", error.text);
     else
@@ -220,6 +329,9 @@ int gw_worker_main(int argc, char **argv)
     int exit_code = rc < 0 ? EXIT_FAILURE : daemon.host->exit_code;
     if (daemon.host)
         gw_host_free(daemon.host);
+    explicit_bzero(&daemon.key, sizeof daemon.key);
+    if (daemon.dir_lock_fd >= 0)
+        close(daemon.dir_lock_fd);
     if (daemon.options.private_cluster && !somebody_serves(daemon.dir) &&
         gw_dir_remove(daemon.dir, &error) < 0)
         gw_log_warn("%s", error.text);

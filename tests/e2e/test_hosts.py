@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Clusters over TCP: a scheduler, a worker and clients that share no folder, by tokens. Each "host"
+here has folders of its own; test_networks.py has networks of their own too."""
+import os
+import socket
+import ssl
+
+import e2e
+
+PROGRAMS = os.path.join(e2e.BUILD, "bin")
+
+
+class Hosts(e2e.Case):
+    """`self.env` is the scheduler's host; the others know an address and a token."""
+
+    def setUp(self):
+        super().setUp()
+        self.address, self.tokens, self.hosts = None, {}, 0
+
+    def token(self, user, role):
+        made = self.gangway_json("token", "create", "--user", user, "--role", role)
+        self.tokens[made["id"]] = made["token"]
+        return made
+
+    def host(self, token=None):
+        """The surroundings of another machine."""
+        self.hosts += 1
+        env = {"GANGWAY_ADDRESS": self.address, "GANGWAY_TOKEN": token or ""}
+        for name in ("HOME", "XDG_RUNTIME_DIR"):
+            env[name] = os.path.join(self.dir, f"host-{self.hosts}-{name.lower()}")
+            os.mkdir(env[name], 0o700)
+        return env
+
+    def up_listening(self, *arguments):
+        self.admin = self.token("root", "admin")
+        self.up("--listen", "127.0.0.1", *arguments)
+        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
+        with open(path, encoding="utf-8") as f:
+            self.address = f.read().strip()
+
+    def worker(self, name, slots, token):
+        worker = self.start(e2e.BINARY, "worker", "--connect", self.address, "--name", name,
+                            "--slots", str(slots), env=self.host(token))
+        worker.wait_output("other workers reach this one")
+        return worker
+
+    def log(self):
+        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/scheduler.log")
+        with open(path, encoding="utf-8") as f:
+            return f.read()
+
+    def wait_workers(self, count):
+        """Asks until they have registered; each question waits for its answer."""
+        while self.gangway_json("status")["workers"] < count:
+            pass
+
+    def test_work(self):
+        """Commands, gangs on two hosts, programs and their values, tasks that submit tasks."""
+        self.up_listening("--slots", "1")
+        worker = self.worker("worker-2", 3, self.token("w", "worker")["token"])
+        self.wait_workers(2)
+        alice = self.host(self.token("alice", "user")["token"])
+        with open(os.path.join(self.dir, "shipped"), "w", encoding="utf-8") as f:
+            f.write("carried\n")
+        done = self.gangway("submit", "--ship", "shipped", "--on", "worker-2", "--", "cat",
+                            "shipped", env=alice)
+        self.assertEqual(done.stdout, "carried\n")
+        done = self.gangway("dispatch", "-n", "4", "--", "sh", "-c",
+                            "echo $RANK $GROUP_RANK $MASTER_ADDR $MASTER_PORT", env=alice)
+        rows = sorted(line.split()[1:] for line in done.stdout.splitlines())
+        self.assertEqual([row[0] for row in rows], ["0", "1", "2", "3"])
+        self.assertEqual(len({row[1] for row in rows}), 2)
+        self.assertEqual(len({tuple(row[2:]) for row in rows}), 1)
+        self.assertEqual(rows[0][2], "127.0.0.1")
+        self.assertEqual(self.run_program(os.path.join(PROGRAMS, "peers"), env=alice).stdout,
+                         "ok\n")
+        self.gangway("down", env=self.host(self.admin["token"]))
+        self.assertEqual(worker.wait(), 0)
+
+    def test_tasks_that_submit(self):
+        """A task on another host talks to the scheduler through its worker."""
+        admin, alice = self.token("root", "admin"), self.token("alice", "user")
+        scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
+        self.address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+        worker = self.worker("far", 2, self.token("w", "worker")["token"])
+        self.wait_workers(1)
+        done = self.run_program(os.path.join(PROGRAMS, "nested"), "fib", self.fifo(),
+                                env=self.host(alice["token"]))
+        self.assertEqual(done.stdout, "fib: well\n")
+        self.gangway("down", env=self.host(admin["token"]))
+        self.assertEqual((worker.wait(), scheduler.wait()), (0, 0))
+
+    def test_users(self):
+        """A user acts on jobs of the user's own, an admin on all, a worker on none."""
+        self.up_listening("--slots", "1")
+        alice = self.host(self.token("alice", "user")["token"])
+        bob = self.host(self.token("bob", "user")["token"])
+        admin = self.host(self.admin["token"])
+        fifo = self.fifo()
+        job = self.gangway("submit", "-d", "--", "sh", "-c",
+                           f"echo $$ > {fifo}; exec tail -f /dev/null", env=alice).stdout.strip()
+        self.read_fifo(fifo)
+        self.assertIn("another user", self.gangway("cancel", job, env=bob, rc=1).stderr)
+        self.assertIn("another user", self.gangway("logs", job, env=bob, rc=1).stderr)
+        self.assertIn("only an admin", self.gangway("down", env=bob, rc=1).stderr)
+        self.gangway("cancel", job, env=admin)
+        self.gangway("wait", job, env=alice, rc=130)
+        worker = self.token("w", "worker")["token"]
+        done = self.gangway("submit", "--", "true", env=self.host(worker), rc=1)
+        self.assertIn("of role worker", done.stderr)
+        stranger = self.start(e2e.BINARY, "worker", "--connect", self.address, env=alice)
+        self.assertEqual(stranger.wait(), 1)
+        self.assertIn("of role user", stranger.text)
+
+    def test_tokens(self):
+        """Wrong, missing and revoked tokens; a revoked one closes what is open."""
+        self.up_listening("--slots", "1")
+        self.assertIn("wants a token", self.gangway("status", env=self.host(), rc=2).stderr)
+        alice = self.token("alice", "user")
+        env = self.host(alice["token"])
+        wrong = alice["token"][:-1] + ("1" if alice["token"][-1] == "0" else "0")
+        done = self.gangway("status", env=dict(env, GANGWAY_TOKEN=wrong), rc=1)
+        self.assertIn("knows no such token", done.stderr)
+        store = dict(env, GANGWAY_TOKEN="")
+        path = self.write("pasted", f"  {alice['token']}\n", 0o600)
+        self.run_program("sh", "-c", f"{e2e.BINARY} token store < {path}", env=store)
+        self.gangway("status", env=store)
+        self.assertEqual([row["role"] for row in self.gangway_json("token", "list")],
+                         ["admin", "user"])
+
+        fifo = self.fifo()
+        command = self.start(e2e.BINARY, "submit", "--", "sh", "-c",
+                             f"echo there > {fifo}; exec tail -f /dev/null", env=env)
+        self.read_fifo(fifo)
+        self.gangway("token", "revoke", alice["id"])
+        self.assertEqual(command.wait(), 1)
+        self.assertIn("revoked", command.text)
+        self.assertIn("knows no such token", self.gangway("status", env=env, rc=1).stderr)
+        self.assert_idle()  # its attached job ended with it
+        self.assertIn("list", self.gangway("token", "revoke", alice["id"], rc=2).stderr)
+
+    def test_revoked_worker(self):
+        self.up_listening("--slots", "1")
+        token = self.token("w", "worker")
+        worker = self.worker("far", 1, token["token"])
+        self.wait_workers(2)
+        self.gangway("token", "revoke", token["id"])
+        self.assertEqual(worker.wait(), 1)
+        self.assertIn("revoked", worker.text)
+
+    def test_strangers(self):
+        """Garbage, other protocols, replayed bytes and silence at the port disturb nobody."""
+        self.up_listening("--slots", "1")
+        env = self.host(self.token("alice", "user")["token"])
+        host, port = self.address.rsplit(":", 1)
+        for greeting in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00", bytes(4096)):
+            with socket.create_connection((host, int(port)), timeout=30) as stranger:
+                stranger.sendall(greeting)
+                stranger.shutdown(socket.SHUT_WR)
+                try:
+                    while stranger.recv(4096):
+                        pass
+                except ConnectionError:
+                    pass
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with socket.create_connection((host, int(port)), timeout=30) as stranger:
+            with self.assertRaises((ssl.SSLError, ConnectionError)):
+                context.wrap_socket(stranger).recv(1)
+
+        # What a client said is recorded, and said again by somebody who lacks its token.
+        with socket.create_server(("127.0.0.1", 0)) as tap:
+            client = self.start(e2e.BINARY, "status",
+                                env=dict(env, GANGWAY_ADDRESS=f"127.0.0.1:{tap.getsockname()[1]}"))
+            tap.settimeout(30)
+            taken = tap.accept()[0]
+            with taken, socket.create_connection((host, int(port)), timeout=30) as onward:
+                said = taken.recv(65536)
+                onward.sendall(said)
+                taken.sendall(onward.recv(65536))
+                said += taken.recv(65536)
+            self.assertNotEqual(client.wait(), 0)
+        with socket.create_connection((host, int(port)), timeout=30) as replay:
+            replay.sendall(said)
+            replay.shutdown(socket.SHUT_WR)
+            try:
+                while replay.recv(4096):
+                    pass
+            except ConnectionError:
+                pass
+        self.gangway("status", env=env)
+        self.assertIn("showed no key", self.log())
+
+    def test_wrong_input(self):
+        self.assertIn("gangway token create",
+                      self.gangway("up", "--listen", "127.0.0.1", rc=2).stderr)
+        self.token("alice", "user")
+        for address, words in (("0.0.0.0:1", "every address"), ("192.0.2.1:1", "cannot listen"),
+                               ("/tmp", "HOST:PORT")):
+            with self.subTest(address=address):
+                self.assertIn(words, self.gangway("up", "--listen", address, rc=2).stderr)
+        path = os.path.join(self.env["HOME"], ".config/gangway/tokens")
+        os.chmod(path, 0o644)
+        self.assertIn("chmod 600", self.gangway("up", "--listen", "127.0.0.1", rc=2).stderr)
+        os.chmod(path, 0o600)
+        with open(path, "a", encoding="utf-8") as f:
+            f.write("more\n")
+        self.assertIn("new tokens", self.gangway("token", "list", rc=1).stderr)
+        with socket.create_server(("127.0.0.1", 0)) as nobody:
+            port = nobody.getsockname()[1]
+        self.address = f"127.0.0.1:{port}"  # free again: nobody listens there
+        env = self.host("gangway-0123456789ab-" + "0" * 64)
+        self.assertIn("no scheduler answers", self.gangway("status", env=env, rc=3).stderr)
+
+
+if __name__ == "__main__":
+    e2e.main()
