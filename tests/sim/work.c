@@ -191,7 +191,7 @@ static void misbehave(struct sim *sim, struct work *work)
     if (sim_chance(sim, 8))
         work->crashes = sim_chance(sim, 15) ? 1u << 30 : 1 + (uint32_t)sim_below(sim, 3);
     work->oom = sim_chance(sim, 30);
-    work->hangs = sim_chance(sim, 3);
+    work->hangs = sim_chance(sim, work->ranks ? 8 : 3);
     if (work->hangs)
         work->wall_ns = 200 * MS + sim_below(sim, 2 * SECOND);
     if (work->hangs && !work->job->detached && sim_chance(sim, 20))
@@ -199,7 +199,7 @@ static void misbehave(struct sim *sim, struct work *work)
     if (sim_chance(sim, work->hangs ? 40 : 8))
         work->progress_ns = 100 * MS + sim_below(sim, SECOND);
     work->talks = sim_chance(sim, 30);
-    work->deaf = sim_chance(sim, work->hangs ? 60 : 40);
+    work->deaf = sim_chance(sim, work->hangs ? 50 : 40);
     work->orphans = sim_chance(sim, 20);
 }
 
