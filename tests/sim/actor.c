@@ -146,7 +146,8 @@ bool sim_actor_may_fail(struct sim *sim, const struct work *call, int32_t code)
 {
     const struct work *actor = call->calls;
     static const enum fault reasons[] = {FAULT_ACTOR_DEATH, FAULT_WORKER_KILL, FAULT_CUT,
-                                         FAULT_PARTITION,   FAULT_CLIENT_KILL, FAULT_CANCEL};
+                                         FAULT_PARTITION,   FAULT_CLIENT_KILL, FAULT_CANCEL,
+                                         FAULT_TORN_FILE};
     bool wrong = actor->crashes || actor->fails || actor->deaths || sim->some_did_not_start;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         wrong = wrong || sim->faults[reasons[i]] > 0;

@@ -47,6 +47,23 @@ uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt)
     return 0;
 }
 
+/* The scheduler knows a checkpoint of the gang whose current attempt this is. */
+static bool knows_checkpoint(struct sim *sim, const struct row *row)
+{
+    struct gw_value *arguments = gw_dict(), *tasks = NULL;
+    int64_t attempt = 0;
+    bool known = false;
+    GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)row->work->job->promised)));
+    if (gw_sched_query(sim->sched, "tasks", arguments, &tasks, NULL) == 0) {
+        const struct gw_value *task = gw_value_at(tasks, row->work->row);
+        known = gw_value_get_i64(gw_value_find(task, "attempt"), &attempt, NULL) == 0 &&
+                (uint64_t)attempt == row->attempt && gw_value_find(task, "checkpoint_step");
+    }
+    gw_value_unref(tasks);
+    gw_value_unref(arguments);
+    return known;
+}
+
 /* It is one that this gang's rank 0 has saved, and none before the one that the last attempt had.
  */
 void sim_gang_resume(struct sim *sim, const struct row *row, uint64_t checkpoint)
@@ -60,6 +77,9 @@ void sim_gang_resume(struct sim *sim, const struct row *row, uint64_t checkpoint
               (unsigned long long)row->attempt);
     if (row->work->job->pure) /* a twin that runs itself is a task of its own */
         return;
+    SIM_CHECK(sim, checkpoint || !knows_checkpoint(sim, row),
+              "attempt %llx goes on from the start, and there is a checkpoint",
+              (unsigned long long)row->attempt);
     SIM_CHECK(sim, from >= row->work->resumed,
               "attempt %llx goes on from attempt %u's checkpoint, and not from %u's",
               (unsigned long long)row->attempt, from, row->work->resumed);
