@@ -152,6 +152,10 @@ static int set_option(struct gw_task_options *task, const char *key, const json_
         task->priority = (int32_t)json_integer_value(value);
         return 0;
     }
+    if (strcmp(key, "gpus") == 0 && json_is_real(value)) { /* a part of one */
+        task->gpu_share = json_real_value(value);
+        return task->gpu_share > 0 && task->gpu_share < 1 ? 0 : GW_EINVAL;
+    }
     rc = number_of(value, INT32_MAX, &n);
     if (strcmp(key, "retries") == 0)
         task->retries = (uint32_t)n;

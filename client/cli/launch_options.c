@@ -17,7 +17,7 @@ enum { TABLE_ROWS_MAX = 50, MORE_ROWS_MAX = 12 };
 /* The table, with help that says whose the resources are; texts: where those parts of it lie. */
 struct table {
     struct gw_option rows[TABLE_ROWS_MAX + 1];
-    char gpus[40], memory[48], slots[64], resources[100];
+    char gpus[160], memory[48], slots[64], resources[100];
 };
 
 /* What only one of the two has, and the end of the table. */
@@ -26,6 +26,8 @@ static void add_rows(struct gw_launch_options *launch, struct gw_option *rows)
     struct gw_task_options *task = &launch->task;
     const struct gw_option gangs[] = {
         {"retries", 0, GW_OPTION_U32, &task->retries, "N", "the same as --max-restarts"},
+        {"isolate-gpus", 0, GW_OPTION_FLAG, &task->isolate_gpus, NULL,
+         "a rank sees its own GPUs, not those of\nall ranks on its host"},
         {"max-preemptions", 0, GW_OPTION_U32, &task->preemptions_max, "N",
          "start again after `gangway restart`\n(default: 100)"},
     };
@@ -50,15 +52,23 @@ static void add_rows(struct gw_launch_options *launch, struct gw_option *rows)
     rows[bytes / sizeof *rows] = (struct gw_option){0};
 }
 
-static void make_table(struct gw_launch_options *launch, struct table *table)
+/* Help that says whose the resources are. */
+static void describe(struct table *table, const char *who)
 {
-    struct gw_task_options *task = &launch->task;
-    const char *who = launch->gang ? "each rank" : "it";
-    snprintf(table->gpus, sizeof table->gpus, "GPUs that %s takes", who);
+    snprintf(table->gpus, sizeof table->gpus,
+             "GPUs that %s takes; `any`: one where\nthere are some; 0.5: a part of one, beside\n"
+             "others",
+             who);
     snprintf(table->memory, sizeof table->memory, "memory reserved for %s, like 8G", who);
     snprintf(table->slots, sizeof table->slots, "slots that %s takes (default: 1)", who);
     snprintf(table->resources, sizeof table->resources,
              "named resources that %s takes, like\nlicense=1 (`gangway up --resources`)", who);
+}
+
+static void make_table(struct gw_launch_options *launch, struct table *table)
+{
+    struct gw_task_options *task = &launch->task;
+    describe(table, launch->gang ? "each rank" : "it");
     const struct gw_option rows[] = {
         {"ranks", 'n', GW_OPTION_U32, &task->ranks, "N", "processes of the gang (default: 1)"},
         {"detach", 'd', GW_OPTION_FLAG, &launch->detached, NULL,
@@ -89,7 +99,7 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
         {"priority", 'p', GW_OPTION_I32, &task->priority, "P", "higher ones first"},
         {launch->gang ? "slots-per-rank" : "slots", 0, GW_OPTION_U32, &task->slots, "N",
          table->slots},
-        {launch->gang ? "gpus-per-rank" : "gpus", 0, GW_OPTION_U32, &launch->gpus, "N",
+        {launch->gang ? "gpus-per-rank" : "gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N",
          table->gpus},
         {"gpu-memory", 0, GW_OPTION_SIZE, &task->gpu_memory_bytes, "SIZE",
          "that each of its GPUs has at least"},
@@ -126,6 +136,22 @@ static char *join(const struct gw_option_texts *texts)
     for (size_t i = 0; all && i < texts->count; i++)
         used += (size_t)snprintf(all + used, bytes - used, "%s%s", i ? "," : "", texts->items[i]);
     return all;
+}
+
+/* "2", "0.5" or "any". */
+static bool read_gpus(const char *text, struct gw_task_options *task)
+{
+    char *end;
+    double number = strtod(text, &end);
+    if (strcmp(text, "any") == 0)
+        task->gpus_per_rank = GW_GPU_IF_ANY;
+    else if (end == text || *end || !(number >= 0 && number <= 1024))
+        return false;
+    else if (number == (int32_t)number)
+        task->gpus_per_rank = (int32_t)number;
+    else
+        task->gpu_share = number;
+    return number < 1 || task->gpu_share == 0;
 }
 
 /* What one option alone does not show; false, and a text was printed, when it is wrong. */
@@ -174,7 +200,11 @@ static bool check(struct gw_launch_options *launch, const char *command)
         task->workers = launch->prefer;
         task->workers_prefer = true;
     }
-    task->gpus_per_rank = (int32_t)launch->gpus;
+    if (launch->gpus && !read_gpus(launch->gpus, task)) {
+        fprintf(stderr, "gangway %s: --%s %s: how many GPUs (2), a part of one (0.5), or `any`\n",
+                command, launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
+        return false;
+    }
     if (launch->annotations.count && !(launch->annotated = join(&launch->annotations)))
         return false;
     task->annotations = launch->annotated;

@@ -17,8 +17,7 @@ struct gw_launch_options {
     const char *after, *after_any;             /* jobs that it comes after; one of them at most */
 
     /* As they were typed. */
-    uint32_t gpus;
-    const char *prefer;
+    const char *gpus, *prefer;
     struct gw_option_texts env, annotations, ship;
     char *annotated; /* as one list; owned */
 };

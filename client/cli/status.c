@@ -14,6 +14,7 @@ int gw_cli_status(int argc, char **argv)
         {"slots_free", "Free slots", GW_CELL_TEXT},
         {"gpus", "GPUs", GW_CELL_TEXT},
         {"gpus_free", "Free GPUs", GW_CELL_TEXT},
+        {"gpus_drained", "Drained GPUs", GW_CELL_TEXT},
         {"memory_bytes", "Memory", GW_CELL_SIZE},
         {"memory_used", "Memory used", GW_CELL_SIZE},
         {"spilled_bytes", "Results on disk", GW_CELL_SIZE},

@@ -1,5 +1,5 @@
-/* `gangway worker list`: a line a worker. With --dir it is the worker daemon itself, which
- * schedulers start. */
+/* `gangway worker list`: a line a worker; `gangway worker gpus`: a line a GPU. With --dir it is the
+ * worker daemon itself, which schedulers start. */
 #include "worker/net/worker.h"
 #include "client/address.h"
 #include "client/cli/cli.h"
@@ -78,15 +78,42 @@ int gw_cli_worker(int argc, char **argv)
         .columns = columns,
         .none = "no workers",
     };
+    static const struct gw_column gpu_columns[] = {
+        {"worker", "WORKER", GW_CELL_NUMBER},
+        {"host", "HOST", GW_CELL_MINOR_TEXT},
+        {"number", "GPU", GW_CELL_NUMBER},
+        {"name", "NAME", GW_CELL_TEXT},
+        {"uuid", "UUID", GW_CELL_MINOR_TEXT},
+        {"memory_bytes", "MEMORY", GW_CELL_SIZE},
+        {"used_bytes", "USED", GW_CELL_SIZE},
+        {"power", "POWER", GW_CELL_TEXT},
+        {"busy_percent", "BUSY%", GW_CELL_NUMBER},
+        {"island", "ISLAND", GW_CELL_MINOR_NUMBER},
+        {"state", "STATE", GW_CELL_TEXT},
+        {"by", "BY, OR WHY", GW_CELL_TEXT},
+        {0},
+    };
+    const struct gw_listing gpus = {
+        .command = "worker gpus",
+        .summary = "List the GPUs of this cluster's workers: how they do, and which tasks have "
+                   "them.\nThose of one ISLAND are linked by NVLink.",
+        .query = "gpus",
+        .columns = gpu_columns,
+        .none = "no worker has a GPU",
+    };
     if (argc > 1 && strcmp(argv[1], "--dir") == 0)
         return gw_worker_main(argc, argv);
     if (argc > 1 && strncmp(argv[1], "--", 2) == 0 && strcmp(argv[1], "--help") != 0)
         return run_connected(argc, argv);
     if (argc > 1 && strcmp(argv[1], "list") == 0)
         return gw_listing_run(&listing, argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "gpus") == 0)
+        return gw_listing_run(&gpus, argc - 1, argv + 1);
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return gw_listing_run(&listing, argc, argv);
-    fprintf(stderr, "gangway worker: %s; there is `gangway worker list`\n",
+    fprintf(stderr,
+            "gangway worker: %s; there is `gangway worker list` and `gangway worker "
+            "gpus`\n",
             argc > 1 ? "unknown command" : "a command is missing");
     return GW_EXIT_USAGE;
 }

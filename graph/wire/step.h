@@ -37,6 +37,7 @@ enum gw_event_type {
     GW_EVENT_RESTORED, /* worker, answers RESTORE: `number` the file; code 0 and tokens[0]; or a
                           negative code: it is not what was written */
     GW_EVENT_USAGE,    /* worker: `number` the bytes of the worker itself, and those of processes */
+    GW_EVENT_GPUS,     /* worker: how its GPUs were doing, all of them, from time `number` on */
 };
 
 /* The worker's peers. SCHEDULER is opened before `welcome`, which comes as a message. RUNNER:
@@ -47,6 +48,16 @@ enum gw_event_type {
 /* How much memory a process of a worker has, descendants included. */
 struct gw_process_use {
     uint64_t process, bytes;
+};
+
+/* How a GPU of a worker is doing. xids: NVIDIA's numbers of errors that it had since it was looked
+ * at before. */
+enum { GW_GPU_XIDS_MAX = 4 };
+struct gw_gpu_sample {
+    bool lost; /* it fell off the bus: nothing else is known */
+    uint64_t used_bytes;
+    uint32_t processes, power_mw, busy_percent;
+    uint32_t xids[GW_GPU_XIDS_MAX], xid_count;
 };
 
 struct gw_event {
@@ -70,6 +81,8 @@ struct gw_event {
     uint32_t checksum;                 /* SPILLED */
     const struct gw_process_use *uses; /* MEASURED; borrowed during the step */
     uint32_t use_count;
+    const struct gw_gpu_sample *gpus; /* GPUS; borrowed during the step */
+    uint32_t gpu_count;
 };
 
 enum gw_effect_type {

@@ -508,11 +508,13 @@ static void set(struct gw_value *dict, const char *key, struct gw_value *value)
     GW_MUST(gw_dict_set(dict, key, value));
 }
 
-/* Who has a GPU: [{"job", "task", "rank"}, ...]. */
+/* Who has a GPU: [{"job", "task", "rank"}, ...], and the same in words: "7/0 rank 1, 8/2". */
 static struct gw_value *owners(const struct gw_sched *sched, const struct gw_worker *worker,
-                               uint32_t number)
+                               uint32_t number, char *text, size_t bytes)
 {
     struct gw_value *list = gw_list();
+    size_t used = 0;
+    *text = '\0';
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (!attempt->gpus || gw_sched_gpu_next(sched, slot, number) != number)
@@ -520,23 +522,50 @@ static struct gw_value *owners(const struct gw_sched *sched, const struct gw_wor
         struct gw_value *owner = gw_dict();
         set(owner, "job", gw_i64((int64_t)attempt->job->id));
         set(owner, "task", gw_i64(attempt->index));
+        if (used < bytes)
+            used += (size_t)snprintf(text + used, bytes - used, "%s%llu/%u", used ? ", " : "",
+                                     (unsigned long long)attempt->job->id, attempt->index);
         if (attempt->gang)
             set(owner, "rank", gw_i64(attempt->rank));
+        if (attempt->gang && used < bytes)
+            used += (size_t)snprintf(text + used, bytes - used, " rank %u", attempt->rank);
         GW_MUST(gw_list_push(list, owner));
     }
     return list;
 }
 
-struct gw_value *gw_sched_gpus_value(const struct gw_sched *sched, const struct gw_worker *worker)
+uint32_t gw_sched_gpus_drained(const struct gw_sched *sched)
 {
-    struct gw_value *list = gw_list();
+    uint32_t count = 0;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        for (uint32_t k = 0; worker && worker->state == GW_WORKER_READY && k < worker->gpu_count;
+             k++)
+            count += worker->gpus[k].drained != NULL;
+    }
+    return count;
+}
+
+static const char *state_of(const struct gw_gpu *gpu)
+{
+    if (gpu->drained)
+        return "drained";
+    if (gw_sched_gpu_free(gpu))
+        return "free";
+    return gpu->slot == GW_NONE ? "shared" : "used";
+}
+
+void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *worker,
+                        struct gw_value *list)
+{
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
         struct gw_value *dict = gw_dict();
-        const char *state = gpu->drained             ? "drained"
-                            : gw_sched_gpu_free(gpu) ? "free"
-                            : gpu->slot == GW_NONE   ? "shared"
-                                                     : "used";
+        char who[128], power[24];
+        (void)snprintf(power, sizeof power, "%u W", (gpu->power_mw + 500) / 1000);
+        set(dict, "worker", gw_i64(worker->id));
+        set(dict, "host", gw_str(worker->host));
+        set(dict, "number", gw_i64(i));
         set(dict, "name", gw_str(gpu->name));
         set(dict, "uuid", gw_str(gpu->uuid));
         set(dict, "board", gw_str(gpu->board));
@@ -544,6 +573,7 @@ struct gw_value *gw_sched_gpus_value(const struct gw_sched *sched, const struct 
         set(dict, "memory_bytes", gw_i64((int64_t)gpu->memory_bytes));
         set(dict, "used_bytes", gw_i64((int64_t)gpu->used_bytes));
         set(dict, "processes", gw_i64(gpu->processes));
+        set(dict, "power", gw_str(gpu->power_mw ? power : "-"));
         set(dict, "power_w", gw_f64(gpu->power_mw / 1000.0));
         set(dict, "busy_percent", gw_i64(gpu->busy_percent));
         set(dict, "island", gw_i64(gpu->island));
@@ -551,12 +581,12 @@ struct gw_value *gw_sched_gpus_value(const struct gw_sched *sched, const struct 
         set(dict, "numa_node", gw_i64(gpu->numa_node));
         set(dict, "free", gw_bool(gw_sched_gpu_free(gpu)));
         set(dict, "shared", gw_f64(gpu->shared / (double)GW_GPU_WHOLE));
-        set(dict, "state", gw_str(state));
+        set(dict, "state", gw_str(state_of(gpu)));
         set(dict, "drained", gw_str(gpu->drained ? gpu->drained : ""));
-        set(dict, "used_by", owners(sched, worker, i));
+        set(dict, "used_by", owners(sched, worker, i, who, sizeof who));
+        set(dict, "by", gw_str(gpu->drained ? gpu->drained : who));
         GW_MUST(gw_list_push(list, dict));
     }
-    return list;
 }
 
 /* -- What always holds ---------------------------------------------------------------------------

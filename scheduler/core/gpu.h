@@ -57,8 +57,12 @@ int gw_sched_gpu_on_drained(struct gw_sched *sched, struct gw_worker *worker,
 int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
                           const struct gw_msg_gpu_usage *message);
 
-/* gw_sched_gpus_value gives a worker's GPUs for people. */
-struct gw_value *gw_sched_gpus_value(const struct gw_sched *sched, const struct gw_worker *worker);
+/* gw_sched_gpus_drained is how many there are that are drained. */
+uint32_t gw_sched_gpus_drained(const struct gw_sched *sched);
+
+/* gw_sched_gpus_push appends a dict for people for each GPU of a worker. */
+void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *worker,
+                        struct gw_value *list);
 
 /* gw_sched_gpus_check asserts that each debit is an attempt's, and each attempt has its own. */
 void gw_sched_gpus_check(const struct gw_sched *sched, const struct gw_worker *worker);

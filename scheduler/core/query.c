@@ -169,6 +169,9 @@ static struct gw_value *query_status(const struct gw_sched *sched)
     set_u64(dict, "slots_free", sched->slots_free);
     set_u64(dict, "gpus", sched->gpus);
     set_u64(dict, "gpus_free", sched->gpus_free);
+    uint32_t drained = gw_sched_gpus_drained(sched);
+    if (drained)
+        set_u64(dict, "gpus_drained", drained);
     uint64_t memory = 0, used = 0, spilled = 0;
     const char *trouble = "";
     for (size_t i = 0; i < sched->workers.count; i++) {
@@ -343,7 +346,8 @@ static struct gw_value *query_workers(const struct gw_sched *sched)
         const struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state == GW_WORKER_LOST)
             continue;
-        struct gw_value *dict = gw_dict();
+        struct gw_value *dict = gw_dict(), *gpus = gw_list();
+        gw_sched_gpus_push(sched, worker, gpus);
         set_u64(dict, "id", worker->id);
         set(dict, "name", gw_str(worker->remote->name));
         set(dict, "resources", describe_stock(worker));
@@ -351,7 +355,7 @@ static struct gw_value *query_workers(const struct gw_sched *sched)
         set(dict, "state", gw_str(gw_sm_name(&gw_sched_worker_sm, worker->state)));
         set_u64(dict, "slots", worker->slots);
         set_u64(dict, "slots_free", worker->slots_free);
-        set(dict, "gpus", gw_sched_gpus_value(sched, worker));
+        set(dict, "gpus", gpus);
         set_u64(dict, "memory_bytes", worker->memory_bytes);
         set_u64(dict, "memory_free", worker->memory_free);
         set_u64(dict, "held_bytes", worker->held_bytes);
@@ -365,6 +369,15 @@ static struct gw_value *query_workers(const struct gw_sched *sched)
         set_u64(dict, "running", worker->attempts);
         GW_MUST(gw_list_push(list, dict));
     }
+    return list;
+}
+
+static struct gw_value *query_gpus(const struct gw_sched *sched)
+{
+    struct gw_value *list = gw_list();
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (sched->workers.items[i] && sched->workers.items[i]->state == GW_WORKER_READY)
+            gw_sched_gpus_push(sched, sched->workers.items[i], list);
     return list;
 }
 
@@ -425,13 +438,19 @@ static uint32_t nodes_wanted(const struct gw_value *arguments)
     return limit < 1 ? 1 : limit > GW_OUTLINE_NODES_MAX ? GW_OUTLINE_NODES_MAX : (uint32_t)limit;
 }
 
+/* What there is to be listed, without arguments. */
+static const struct {
+    const char *what;
+    struct gw_value *(*make)(const struct gw_sched *sched);
+} listings[] = {
+    {"status", query_status}, {"published", gw_sched_query_published},
+    {"sync", gw_sync_query},  {"workers", query_workers},
+    {"actors", query_actors}, {"gpus", query_gpus},
+};
+
 int gw_sched_query(const struct gw_sched *sched, const char *what, const struct gw_value *arguments,
                    struct gw_value **answer, struct gw_error *error)
 {
-    if (strcmp(what, "status") == 0) {
-        *answer = query_status(sched);
-        return 0;
-    }
     if (strcmp(what, "jobs") == 0) {
         const struct gw_value *where = arguments ? gw_value_find(arguments, "where") : NULL;
         if (where && gw_value_type(where) != GW_DICT)
@@ -439,22 +458,12 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
         *answer = query_jobs(sched, where);
         return 0;
     }
-    if (strcmp(what, "published") == 0) {
-        *answer = gw_sched_query_published(sched);
-        return 0;
-    }
-    if (strcmp(what, "sync") == 0) {
-        *answer = gw_sync_query(sched);
-        return 0;
-    }
-    if (strcmp(what, "workers") == 0) {
-        *answer = query_workers(sched);
-        return 0;
-    }
-    if (strcmp(what, "actors") == 0) {
-        *answer = query_actors(sched);
-        return 0;
-    }
+    for (size_t i = 0; i < sizeof listings / sizeof *listings; i++)
+        if (strcmp(what, listings[i].what) == 0) {
+            *answer = listings[i].make(sched);
+            GW_MUST_PTR(*answer);
+            return 0;
+        }
     bool one = strcmp(what, "job") == 0, tasks = strcmp(what, "tasks") == 0;
     bool attempts = strcmp(what, "attempts") == 0, who_has = strcmp(what, "who_has") == 0;
     bool story = strcmp(what, "story") == 0, graph = strcmp(what, "graph") == 0;

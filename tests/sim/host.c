@@ -334,6 +334,8 @@ void sim_host_start(struct sim *sim, struct host *host)
         .slots = host->slots,
         .gpus = gpus,
         .gpu_count = host->gpus,
+        .gpus_watched = true,
+        .gpu_clear_ns = SECOND,
         .host = host->name,
         .address = host->address,
         .log_dir = "/log",
@@ -355,6 +357,7 @@ void sim_host_start(struct sim *sim, struct host *host)
                                            .role = GW_ROLE_GUARDIAN});
     sim_host_connect(sim, host);
     sim_disk_start(sim, host);
+    sim_gpu_start(sim, host);
 }
 
 static void on_restart(struct sim *sim, void *arg)

@@ -452,7 +452,6 @@ static void on_stand(struct sim *sim, struct process *process, const struct late
 
 static void on_let_go(struct sim *sim, struct process *process, const struct later *later)
 {
-    (void)later;
     if (process->alive && !process->executing && process->rows.count == 0)
         exit_now(sim, process, 0, 0, 0);
 }
@@ -613,9 +612,9 @@ static void on_buried(struct sim *sim, struct process *process, const struct lat
 {
     struct host *host = process->host;
     struct gw_message message = {.type = GW_MESSAGE_buried, .buried = {process->id}};
-    (void)later;
     bool link = process->link_open;
     uint64_t peer = process->peer;
+    sim_gpu_gone(sim, process);
     remove_process(sim, process);
     if (link && sim_chance(sim, 50)) {
         (void)sim_host_step(sim, host, &(struct gw_event){.type = GW_EVENT_CLOSE, .peer = {peer}});
@@ -787,6 +786,7 @@ void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_s
     process->epoch = 1;
     process->rank_state = RANK_EXITED;
     GW_MUST(gw_array_push(&host->processes, process));
+    sim_gpu_spawned(sim, process, spawn);
     if (!process->runner) {
         struct row row = row_of_command(sim, host, spawn);
         GW_MUST(gw_array_push(&process->rows, row));

@@ -68,6 +68,12 @@ enum {
     X(ONE, "short worker takes one task")                                                          \
     X(MEMORY_KILL, "runner killed at the worker's limit")                                          \
     X(RELEASE, "future given up")                                                                  \
+    X(GPU, "process given a GPU")                                                                  \
+    X(GPU_SHARED, "GPU shared by processes")                                                       \
+    X(GPU_LATE, "GPU memory back late")                                                            \
+    X(GPU_STUCK, "GPU memory back too late")                                                       \
+    X(GPU_ERROR, "error on a GPU")                                                                 \
+    X(GPU_BROKEN, "GPU broken")                                                                    \
     X(SHARE, "task looked up")                                                                     \
     X(DROP, "looked-up future given up")                                                           \
     X(PUBLISH, "result published")                                                                 \
@@ -133,6 +139,9 @@ struct dep {
     struct work *on;
     uint32_t rank; /* or GW_DEP_ALL, GW_DEP_AFTER */
 };
+
+/* What of GPUs a rank of it needs: as many as there are for it, one, or a part of one. */
+enum { WORK_GPU_IF_ANY = 1, WORK_GPU, WORK_GPU_SHARE };
 
 /* How the client saw it end. */
 enum told { TOLD_NOTHING, TOLD_DONE, TOLD_FAILED };
@@ -279,6 +288,15 @@ struct process {
     bool letting_go;
     GW_ARRAY(struct told_folder) folders; /* of tasks that were not given yet */
     struct work *command;
+    uint32_t gpus; /* bits: those that it is on */
+    bool shares_gpu;
+};
+
+enum { SIM_GPUS = 2 };
+struct sim_gpu {
+    bool lost;
+    uint32_t xid;     /* an error that nobody has seen yet */
+    uint64_t back_ns; /* until then some of its memory is not back */
 };
 
 /* An end of a tunnel. */
@@ -315,6 +333,7 @@ struct host {
     GW_ARRAY(uint64_t) folders;  /* numbers of those that are there */
     GW_ARRAY(struct packet) old; /* said to the scheduler, to be said again some time */
     uint32_t licenses, tapes;    /* what it offers */
+    struct sim_gpu gpu[SIM_GPUS];
     char name[16], address[16], worker_name[24];
 };
 
@@ -514,6 +533,14 @@ bool sim_process_say(struct sim *sim, struct process *process, struct gw_message
 void sim_process_later(struct sim *sim, struct process *process, uint64_t in_ns,
                        void (*run)(struct sim *sim, struct process *process));
 void sim_process_go_on(struct sim *sim, struct process *process, int32_t execution);
+
+/* -- gpu.c */
+/* sim_gpu_spawned takes note of the GPUs that a process is given, and checks that they are its own;
+ * sim_gpu_gone has what it used of them come back, some time. */
+void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_msg_spawn *spawn);
+void sim_gpu_gone(struct sim *sim, const struct process *process);
+void sim_gpu_start(struct sim *sim, struct host *host); /* a life of the host: all are well */
+void sim_gpu_faults(struct sim *sim);
 
 /* -- gang.c */
 struct gang *sim_gang_of(struct sim *sim, const struct row *row);

@@ -211,13 +211,17 @@ static void shape(struct sim *sim, struct work *work)
         work->ranks = 2 + (uint32_t)sim_below(sim, 3);
     if (!work->ranks && sim_chance(sim, 10))
         work->slots = 2;
-    if (sim_chance(sim, 8))
-        work->gpus = 1;
+    if (sim_chance(sim, 12))
+        work->gpus = WORK_GPU_IF_ANY;
+    if (!work->ranks && sim->hosts[0].gpus && sim_chance(sim, 12))
+        work->gpus = sim_chance(sim, 40) ? WORK_GPU : WORK_GPU_SHARE;
     work->collectives = (uint32_t)sim_below(sim, 4);
-    if (work->ranks && sim_chance(sim, 30))
+    if (work->ranks && sim_chance(sim, 50))
         work->losses_max = work->preemptions_max = 1;
     work->files = sim_chance(sim, 12);
     work->run_ns = sim_chance(sim, 50) ? 200000 : sim_below(sim, 60 * MS);
+    if (work->losses_max && sim_chance(sim, 50)) /* so that it is lost, sometimes */
+        work->run_ns = 100 * MS + sim_below(sim, 400 * MS);
     if (sim_chance(sim, 35) && work->kind == GW_SPEC_FUNCTION)
         work->bytes = 8 + sim_below(sim, sim_chance(sim, 70) ? 100000000 : 4000);
     if (work->kind == GW_SPEC_COMMAND)
@@ -234,7 +238,8 @@ static void restrict_to(struct sim *sim, struct work *work)
     if (!work->ranks && sim_chance(sim, 15)) {
         const struct host *host = &sim->hosts[sim_below(sim, sim->host_count)];
         work->prefers = sim_chance(sim, 40);
-        if (!work->prefers && (host->slots < work->slots || host->licenses < work->licenses))
+        if (!work->prefers && (host->slots < work->slots || host->licenses < work->licenses ||
+                               work->gpus > WORK_GPU_IF_ANY))
             host = &sim->hosts[0];
         if (sim_chance(sim, 30))
             (void)snprintf(work->on, sizeof work->on, "%s", host->name);
@@ -519,8 +524,9 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .cwd = "/",
         .ranks = work->ranks,
         .slots = work->slots,
-        .gpus = work->gpus ? 0 : 0,
-        .gpu_mode = work->gpus ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,
+        .gpus = work->gpus > WORK_GPU_IF_ANY,
+        .gpu_mode = work->gpus == WORK_GPU_IF_ANY ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,
+        .gpu_share = work->gpus == WORK_GPU_SHARE ? 300 + 100 * (uint32_t)(work->id % 3) : 0,
         .retries = work->retries,
         .wall_ns = work->wall_ns,
         .grace_ns = 50 * MS,

@@ -245,6 +245,7 @@ static void on_faults(struct sim *sim, void *arg)
     if (sim->healed)
         return;
     sim_net_faults(sim);
+    sim_gpu_faults(sim);
     if (sim_chance(sim, 4))
         sim_host_kill(sim, &sim->hosts[sim_below(sim, sim->host_count)]);
     if (sim_chance(sim, 10))
@@ -297,7 +298,7 @@ static void make_world(struct sim *sim)
         host->slots = 1 + (uint32_t)sim_below(sim, 4);
         if (i == 0)
             host->slots += 3; /* so that all work fits somewhere */
-        host->gpus = sim_chance(sim, 30) ? 2 : 0;
+        host->gpus = sim_chance(sim, 40) ? SIM_GPUS : 0;
         host->next_peer = 1;
         host->licenses = i == 0 ? 2 : (uint32_t)sim_below(sim, 2);
         host->tapes = 1 + (uint32_t)sim_below(sim, 3);

@@ -160,8 +160,8 @@ struct world *new_world(uint32_t slots)
 struct world *new_world_limited(uint32_t slots, const struct gw_node_options *memory)
 {
     struct world *w = calloc(1, sizeof *w);
-    const struct gw_node_gpu gpus[] = {{.uuid = "GPU-a", .name = "X", .memory_bytes = 1},
-                                       {.uuid = "GPU-b", .name = "X", .memory_bytes = 1}};
+    const struct gw_node_gpu gpus[] = {{.uuid = "GPU-a", .name = "X", .memory_bytes = 16000},
+                                       {.uuid = "GPU-b", .name = "X", .memory_bytes = 16000}};
     w->core = gw_node_core_new(&(struct gw_node_options){
         .slots = slots,
         .memory_bytes = memory->memory_bytes,
@@ -173,6 +173,7 @@ struct world *new_world_limited(uint32_t slots, const struct gw_node_options *me
         .cores = 8,
         .gpus = gpus,
         .gpu_count = 2,
+        .gpus_watched = memory->gpus_watched,
         .host = "here",
         .address = "/d/worker.sock",
         .log_dir = "/d/logs",

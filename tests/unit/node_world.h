@@ -62,7 +62,7 @@ const struct gw_message *sent(const struct world *w, uint32_t type, size_t n);
 const struct gw_message *must_send(const struct world *w, uint32_t type);
 void open_scheduler(struct world *w);
 struct world *new_world(uint32_t slots);
-/* new_world_limited: memory_bytes and the lines of `memory` hold. */
+/* new_world_limited: memory_bytes, the lines, and gpus_watched of `memory` hold. */
 struct world *new_world_limited(uint32_t slots, const struct gw_node_options *memory);
 void free_world(struct world *w);
 void send_spec(struct world *w, struct gw_msg_spec spec);

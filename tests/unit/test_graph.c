@@ -271,6 +271,22 @@ static void test_wrong_references_are_refused(void **state)
     gw_call(graph, add, GW_OPTIONS(.gpus_per_rank = -2));
     assert_fails(graph, GW_EINVAL, "gpus_per_rank is -2");
 
+    static const struct {
+        struct gw_task_options options;
+        const char *text;
+    } gpus[] = {
+        {{.gpu_share = 1}, "gpu_share is 1: 0.001 to 0.999 of a GPU"},
+        {{.gpu_share = -0.5}, "gpu_share is -0.5"},
+        {{.gpu_share = 0.5, .gpus_per_rank = 1}, "gpu_share and gpus_per_rank: one of them"},
+        {{.gpu_memory_bytes = 1}, "gpu_memory_bytes without gpus_per_rank or gpu_share"},
+        {{.gpus_per_rank = 1, .isolate_gpus = true}, "isolate_gpus is for gangs"},
+    };
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        graph = gw_graph_new();
+        gw_call(graph, add, &gpus[i].options);
+        assert_fails(graph, GW_EINVAL, gpus[i].text);
+    }
+
     graph = gw_graph_new();
     struct gw_value *value = gw_i64(1);
     gw_graph_call(graph, NULL, NULL, &value, 1);

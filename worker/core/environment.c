@@ -119,6 +119,15 @@ const char *gw_environment_checkpoints(struct gw_node_core *core, const struct g
     return path;
 }
 
+/* How much of a GPU that it shares is a process's. */
+static void add_share(struct added *added, const struct gw_node_spec *spec, const uint32_t *gpus,
+                      uint32_t count)
+{
+    if (count && spec->message.gpu_share)
+        add(added, "GANGWAY_GPU_MEMORY_BYTES=%" PRIu64,
+            added->core->options.gpus[gpus[0]].memory_bytes / 1000 * spec->message.gpu_share);
+}
+
 static void add_folders(struct added *added)
 {
     add(added, "GANGWAY_LOG_DIR=%s", added->core->options.log_dir);
@@ -170,6 +179,7 @@ struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct g
     add(&added, "GANGWAY_RUNNER_FD=3");
     snprintf(gpus, sizeof gpus, "CUDA_VISIBLE_DEVICES=%.*s", TEXT_MAX - 32, ids);
     add(&added, "%s", gpus);
+    add_share(&added, pool->like, pool->gpus, pool->gpu_count);
     struct gw_bin env = with_libraries(core, pool->like->message.env, pool->program->path);
     return merge(core, env, &added);
 }
@@ -323,11 +333,12 @@ static void add_rank(struct added *added, const struct gw_run *run)
     }
 }
 
-/* All of the gang's GPUs on this host, in the order of LOCAL_RANK: scripts choose by that. */
+/* All of the gang's GPUs on this host, in the order of LOCAL_RANK: scripts choose by that. Who has
+ * a share, or asked for it, sees its own. */
 static void command_gpus(struct gw_node_core *core, const struct gw_run *run,
                          char ids[static TEXT_MAX])
 {
-    if (!run->gang) {
+    if (!run->gang || run->spec->message.gpu_isolate || run->spec->message.gpu_share) {
         append_gpus(core, run->gpus, run->gpu_count, ids);
         return;
     }
@@ -353,6 +364,7 @@ struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct 
     add_folders(&added);
     command_gpus(core, run, ids);
     add(&added, "CUDA_VISIBLE_DEVICES=%.*s", TEXT_MAX - 32, ids);
+    add_share(&added, run->spec, run->gpus, run->gpu_count);
     if (run->gang)
         add_rank(&added, run);
     struct element element;

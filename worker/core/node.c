@@ -106,6 +106,7 @@ struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
         gpus[i].board = gw_core_strdup(options->gpus[i].board);
     }
     core->options.gpus = gpus;
+    gw_gpus_init(core);
     core->options.host = gw_core_strdup(options->host);
     core->options.address = gw_core_strdup(options->address);
     core->options.interface = gw_core_strdup(options->interface);
@@ -206,6 +207,7 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_memory_deinit(core);
     gw_array_deinit(&effects.list);
     gw_arena_deinit(&effects.arena);
+    gw_gpus_deinit(core);
     for (uint32_t i = 0; i < core->options.gpu_count; i++) {
         free_text(core->options.gpus[i].uuid);
         free_text(core->options.gpus[i].name);
@@ -310,6 +312,7 @@ static void on_welcome(struct gw_node_core *core, const struct gw_message *messa
     core->worker = message->welcome.worker;
     core->registered = true;
     core->memory.told = false;
+    gw_gpus_registered(core);
     core->acked_ns = core->now_ns;
     core->heartbeat_received = 0;
     memset(core->heartbeat_sent_ns, 0, sizeof core->heartbeat_sent_ns);
@@ -657,6 +660,7 @@ static void on_tick(struct gw_node_core *core)
         fence(core);
     gw_process_tick(core);
     gw_fetch_tick(core);
+    gw_gpu_tick(core);
 }
 
 int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
@@ -705,11 +709,15 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
     case GW_EVENT_USAGE:
         gw_memory_on_measured(core, event);
         break;
+    case GW_EVENT_GPUS:
+        gw_gpu_on_samples(core, event);
+        break;
     default:
         break;
     }
     on_tick(core); /* whatever is due, whichever event brought the time */
     gw_memory_settle(core);
+    gw_gpu_settle(core);
     gw_heir_settle(core);
     gw_pool_pump(core);
     gw_heir_settle(core);
@@ -732,6 +740,7 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core)
 {
     uint64_t deadline = sooner(gw_process_deadline_ns(core), gw_memory_deadline_ns(core));
+    deadline = sooner(deadline, gw_gpu_deadline_ns(core));
     if (core->registered)
         deadline = sooner(deadline, core->heartbeat_due_ns);
     if (anything_runs(core))

@@ -30,8 +30,12 @@ struct gw_node_options {
         uint32_t island, bridge;
         int32_t numa_node;        /* -1: not known */
         const char *cpus, *board; /* near ones; the GPU of an instance. NULL: none */
+        uint64_t used_bytes;      /* there before anything of ours is, */
+        uint32_t processes;       /* likewise */
     } * gpus;                     /* in an order by nearness; see gpu/device.h */
     uint32_t gpu_count;
+    uint64_t gpu_clear_ns; /* how long what was on a GPU may take to be gone; 0: 10 s */
+    bool gpus_watched;     /* the driver tells how they do, more often while they are clearing */
     const char *host;      /* name of this host, for people */
     const char *address;   /* of the peers' socket */
     const char *interface; /* by which other hosts are reached; NULL: unknown */
@@ -96,6 +100,9 @@ struct gw_node_memory {
     uint32_t state;
 };
 void gw_node_core_memory(const struct gw_node_core *core, struct gw_node_memory *memory);
+
+/* gw_node_core_gpus_clearing tells whether it waits until what a process used of a GPU is free. */
+bool gw_node_core_gpus_clearing(const struct gw_node_core *core);
 
 /* gw_node_output_path writes where an attempt's output lies below log_dir: extension "out" or
  * "err"; cut and terminated. gw_node_capture_path: where a pooled runner's output gathers until it

@@ -33,6 +33,7 @@ static bool fits(const struct gw_pool *pool, const struct gw_node_spec *spec,
                  const struct gw_run *run)
 {
     return pool->program == spec->program && pool->like->slots == spec->slots &&
+           pool->like->message.gpu_share == spec->message.gpu_share &&
            pool->gpu_count == run->gpu_count &&
            (!run->gpu_count ||
             memcmp(pool->gpus, run->gpus, run->gpu_count * sizeof *run->gpus) == 0) &&
@@ -297,26 +298,6 @@ static bool pool_claims(const struct gw_node_core *core, const struct gw_pool *p
     return pool->ready.count > pool->starting + idle && pool->program->code == 0;
 }
 
-/* Without memory only ranks start: the others of their gang wait for them. */
-static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
-{
-    bool holds = gw_memory_holds(core);
-    *claim = (struct claim){.serial = UINT64_MAX};
-    struct gw_run *run = core->alone.first;
-    while (run && ((run->pool && run->pool->program->code != 0) || /* it is on its way */
-                   (holds && !run->gang)))
-        run = run->next;
-    if (run)
-        *claim = (struct claim){run, run->pool, run->serial, run->spec->slots, true};
-    for (size_t i = 0; i < core->pools.count && !holds; i++) {
-        struct gw_pool *pool = core->pools.items[i];
-        if (pool_claims(core, pool) && pool->ready.first->serial < claim->serial)
-            *claim = (struct claim){NULL, pool, pool->ready.first->serial, pool->like->slots,
-                                    pool->runners.count == 0};
-    }
-    return claim->serial != UINT64_MAX;
-}
-
 static struct gw_process *idle_runner(const struct gw_node_core *core, struct gw_pool *pool)
 {
     for (size_t i = 0; i < pool->runners.count; i++)
@@ -324,6 +305,34 @@ static struct gw_process *idle_runner(const struct gw_node_core *core, struct gw
             gw_nested_room(core, pool->runners.items[i]))
             return pool->runners.items[i];
     return NULL;
+}
+
+/* Whether a run waits for its GPUs: others are, or were, there. */
+static bool waits_for_gpus(const struct gw_node_core *core, const struct gw_run *run)
+{
+    return run->gpu_count && !(run->pool && idle_runner(core, run->pool)) &&
+           !gw_gpu_lets(core, run->spec, run->gpus, run->gpu_count);
+}
+
+/* Without memory only ranks start: the others of their gang wait for them. */
+static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
+{
+    bool holds = gw_memory_holds(core);
+    *claim = (struct claim){.serial = UINT64_MAX};
+    struct gw_run *run = core->alone.first;
+    while (run && ((run->pool && run->pool->program->code != 0) || /* it is on its way */
+                   (holds && !run->gang) || waits_for_gpus(core, run)))
+        run = run->next;
+    if (run)
+        *claim = (struct claim){run, run->pool, run->serial, run->spec->slots, true};
+    for (size_t i = 0; i < core->pools.count && !holds; i++) {
+        struct gw_pool *pool = core->pools.items[i];
+        if (pool_claims(core, pool) && pool->ready.first->serial < claim->serial &&
+            !waits_for_gpus(core, pool->ready.first))
+            *claim = (struct claim){NULL, pool, pool->ready.first->serial, pool->like->slots,
+                                    pool->runners.count == 0};
+    }
+    return claim->serial != UINT64_MAX;
 }
 
 /* Ends idle runners, those longest idle first, until `slots` are free or will be. */
@@ -423,6 +432,8 @@ void gw_pool_pump(struct gw_node_core *core)
     if (!core->guardian || core->exited || core->shutting_down)
         return;
     fail_programs(core);
+    if (core->options.gpu_count)
+        gw_gpu_pump(core);
     gw_node_actor_pump(core);
     bool holds = gw_memory_holds(core);
     for (int round = 0; round < 2; round++) {

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <msgpack.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,7 @@ struct gw_process *gw_process_start(struct gw_node_core *core, struct gw_pool *p
     process->runner = pool != NULL;
     if (pool)
         pool->process_count++;
+    gw_gpu_hold(core, process, pool, run);
     process->slots = run ? run->spec->slots : pool->like->slots;
     GW_MUST(gw_array_push(&core->processes, process));
     GW_MUST(gw_map_put(&core->processes_by_id, process->id, (uintptr_t)process));
@@ -283,19 +285,23 @@ void gw_process_free(struct gw_node_core *core, struct gw_process *process)
         process->pool->process_count--;
         gw_pool_tidy(core, process->pool);
     }
+    free(process->gpus);
     free(process->trouble);
     free(process);
 }
 
 char *gw_process_exit_text(const struct gw_process *process)
 {
+    char error[64] = "";
+    if (process->xid)
+        snprintf(error, sizeof error, ", after Xid %" PRIu32 " on its GPU", process->xid);
     if (process->trouble)
         return gw_core_strdup(process->trouble);
     if (process->oom)
         return gw_core_strdup("killed: out of memory");
     if (process->signal)
-        return gw_run_text("signal %d (%s)", process->signal, strsignal(process->signal));
-    return gw_run_text("exit code %d", process->exit_code);
+        return gw_run_text("signal %d (%s)%s", process->signal, strsignal(process->signal), error);
+    return gw_run_text("exit code %d%s", process->exit_code, error);
 }
 
 /* How the run that it executed ends, where nobody told the process to end. */
@@ -401,6 +407,7 @@ static void buried(struct gw_node_core *core, struct gw_process *process)
     core->slots_used -= process->lent ? 0 : process->slots;
     core->lent -= process->lent;
     process->lent = false;
+    gw_gpu_leave(core, process);
     if (!process->link)
         judge(core, process);
 }

@@ -9,6 +9,7 @@
 #include "graph/base/array.h"
 #include "graph/base/log.h"
 #include "graph/base/map.h"
+#include "graph/base/planted.h"
 #include "graph/base/sm.h"
 #include "graph/wire/enums.h"
 #include "worker/core/node.h"
@@ -36,6 +37,14 @@ enum gw_process_state {
 
 enum gw_gang_state { GW_GANG_FORMING, GW_GANG_RUNNING, GW_GANG_ABORTED, GW_GANG_GONE };
 
+/* Of a GPU: what of ours is there. */
+enum gw_gpu_state {
+    GW_GPU_CLEAR,    /* nothing */
+    GW_GPU_HELD,     /* processes */
+    GW_GPU_CLEARING, /* nothing any more, but what they used may not be free yet */
+    GW_GPU_DRAINED,  /* nothing new may be there */
+};
+
 enum gw_object_state {
     GW_OBJECT_RESIDENT, /* a value, or a descriptor of memory */
     GW_OBJECT_SPILLING, /* the same, and it is being written to a file */
@@ -47,7 +56,7 @@ enum gw_object_state {
 
 enum gw_fetch_state { GW_FETCH_CONNECTING, GW_FETCH_ASKED, GW_FETCH_GONE };
 
-extern struct gw_sm gw_run_sm, gw_process_sm, gw_gang_sm, gw_fetch_sm, gw_object_sm;
+extern struct gw_sm gw_run_sm, gw_process_sm, gw_gang_sm, gw_fetch_sm, gw_object_sm, gw_gpu_sm;
 
 /* A connection. */
 struct gw_node_link {
@@ -272,8 +281,24 @@ struct gw_process {
     uint32_t oom;
     bool exit_known;
     uint64_t began; /* the call of an actor that had begun last when it ended; 0: none */
-    char *trouble;  /* what it did wrong, in words; owned */
+    uint32_t gpu_count;
+    uint32_t *gpus;             /* that it is on; owned */
+    uint32_t xid;               /* the last error of one of them that may be its own; 0: none */
+    char *trouble;              /* what it did wrong, in words; owned */
     GW_ARRAY(uint64_t) folders; /* of runs that were given up: they go with it */
+};
+
+struct gw_gpu {
+    uint8_t state;
+    bool broken;         /* drained as long as this worker lives */
+    bool shared;         /* those there have shares of it */
+    bool told;           /* the scheduler knows `why` */
+    char *why;           /* it is drained; owned */
+    uint32_t processes;  /* of ours, from spawn to burial */
+    uint64_t since_ns;   /* it is clearing */
+    uint64_t idle_bytes; /* in use while nothing of ours was there */
+    uint32_t idle_processes;
+    struct gw_gpu_sample seen, told_seen;
 };
 
 /* A runner that keeps the state of an actor, from when its task was through to the burial. */
@@ -338,6 +363,8 @@ struct gw_node_core {
     uint64_t object_bytes;
     uint64_t runs; /* that ever came, calls apart */
     struct gw_memory memory;
+    struct gw_gpu *gpus;                   /* options.gpu_count */
+    bool gpus_told;                        /* how they do */
     GW_ARRAY(struct gw_object *) replaced; /* in use, and another attempt's took their place */
 };
 
@@ -577,6 +604,25 @@ void gw_node_actor_learn(struct gw_node_actor *actor, uint64_t run_ns);
 void gw_node_actors_drop(
     struct gw_node_core *core); /* all of them, and their calls; runs are gone */
 void gw_node_actors_check(const struct gw_node_core *core, size_t *runs);
+
+/* -- gpu.c */
+void gw_gpus_init(struct gw_node_core *core);
+void gw_gpus_deinit(struct gw_node_core *core);
+/* gw_gpu_hold puts a new process on the GPUs of its pool or, without one, of its run; gw_gpu_leave
+ * takes it off, buried. */
+void gw_gpu_hold(struct gw_node_core *core, struct gw_process *process, const struct gw_pool *pool,
+                 const struct gw_run *run);
+void gw_gpu_leave(struct gw_node_core *core, struct gw_process *process);
+/* gw_gpu_lets tells whether a process of this spec could start on them now. */
+bool gw_gpu_lets(const struct gw_node_core *core, const struct gw_node_spec *spec,
+                 const uint32_t *gpus, uint32_t count);
+void gw_gpu_pump(struct gw_node_core *core); /* end idle runners where others are to start */
+void gw_gpu_on_samples(struct gw_node_core *core, const struct gw_event *event);
+void gw_gpu_tick(struct gw_node_core *core);
+uint64_t gw_gpu_deadline_ns(const struct gw_node_core *core);
+void gw_gpus_registered(struct gw_node_core *core); /* anew: the scheduler knows nothing */
+void gw_gpu_settle(struct gw_node_core *core);      /* at the end of a step */
+void gw_gpus_check(const struct gw_node_core *core);
 
 /* -- environment.c */
 struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct gw_pool *pool);

@@ -65,6 +65,10 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
     assert(effect->token_count <= GW_FRAME_FDS_MAX);
     for (uint32_t i = 0; i < effect->token_count; i++)
         fds[i] = gw_tokens_fd(&host->tokens, effect->tokens[i]);
+    if (effect->message.type == GW_MESSAGE_gpu_drained)
+        gw_log_warn("GPU %u is %s%s", effect->message.gpu_drained.gpu,
+                    *effect->message.gpu_drained.why ? "drained: " : "used again",
+                    effect->message.gpu_drained.why);
     if (wants_tail(effect)) {
         char tail[GW_LOGFILE_TAIL_BYTES];
         struct gw_message message = effect->message;

@@ -5,7 +5,6 @@
  * when the deadline comes nearer keeps it out of the path of short tasks. */
 #include "worker/net/host.h"
 
-#include "gpu/device.h"
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
 #include "graph/base/log.h"
@@ -59,6 +58,8 @@ static int step_once(struct gw_host *host, const struct gw_event *event)
     struct gw_node_memory memory;
     gw_node_core_memory(host->core, &memory);
     gw_usage_hurry(host->usage, memory.used_bytes > host->memory_bytes / 2);
+    if (host->gpus)
+        gw_gpus_hurry(host->gpus, gw_node_core_gpus_clearing(host->core));
     return rc;
 }
 
@@ -188,6 +189,11 @@ static void usage_on_measured(const struct gw_event *event, void *arg)
     (void)gw_host_step(arg, event);
 }
 
+static void gpus_on_seen(const struct gw_event *event, void *arg)
+{
+    (void)gw_host_step(arg, event);
+}
+
 /* -- Opening and closing -------------------------------------------------------------------------
  */
 
@@ -205,7 +211,9 @@ static uint32_t find_gpus(struct gw_host *host, struct gw_node_gpu gpus[GW_DEVIC
     if (!host->devices)
         return 0;
     size_t count;
+    struct gw_device_state states[GW_DEVICES_MAX];
     const struct gw_device *devices = gw_devices_list(host->devices, &count);
+    gw_devices_look(host->devices, states);
     for (size_t i = 0; i < count; i++)
         gpus[i] = (struct gw_node_gpu){
             .uuid = devices[i].uuid,
@@ -216,6 +224,8 @@ static uint32_t find_gpus(struct gw_host *host, struct gw_node_gpu gpus[GW_DEVIC
             .numa_node = devices[i].numa_node,
             .cpus = devices[i].cpus,
             .board = devices[i].board,
+            .used_bytes = states[i].used_bytes,
+            .processes = states[i].processes,
         };
     return (uint32_t)count;
 }
@@ -268,6 +278,7 @@ static void new_core(struct gw_host *host)
         .spills_off = !host->disk,
         .gpus = gpus,
         .gpu_count = find_gpus(host, gpus),
+        .gpus_watched = true,
         .host = name,
         .address = host->peers_address,
         .interface = host->options.interface,
@@ -342,6 +353,9 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     open_disk(host);
     host->usage = gw_usage_new(&(struct gw_usage_options){loop, usage_on_measured, host});
     new_core(host);
+    if (host->devices)
+        host->gpus =
+            gw_gpus_new(&(struct gw_gpus_options){loop, host->devices, gpus_on_seen, host});
     host->follow = gw_follow_new(&(struct gw_follow_options){
         loop, host->core, host->log_dir, host->incarnation, host_tell_scheduler, host});
     host->tunnels = gw_tunnels_new(host);
@@ -376,6 +390,8 @@ static void host_exit(struct gw_host *host)
     gw_follow_close(host->follow);
     gw_tunnels_close(host->tunnels);
     gw_usage_close(host->usage);
+    if (host->gpus)
+        gw_gpus_close(host->gpus);
     if (host->disk)
         gw_disk_close(host->disk);
     uv_close((uv_handle_t *)&host->tick, NULL);

@@ -15,6 +15,7 @@
 #include "worker/net/cache.h"
 #include "worker/net/disk.h"
 #include "worker/net/follow.h"
+#include "worker/net/gpus.h"
 #include "worker/net/keyring.h"
 #include "worker/net/lease.h"
 #include "worker/net/relay.h"
@@ -91,7 +92,8 @@ struct gw_host {
     bool guardian_runs;
     uv_poll_t listener;
     int listen_fd, reserve_fd, gpu_lock_fd;
-    struct gw_devices *devices; /* NULL: this worker has none */
+    struct gw_devices *devices; /* NULL: this worker has none, */
+    struct gw_gpus *gpus;       /* likewise */
     uv_timer_t hello_timer;
     struct gw_cache *cache;
     struct gw_follow *follow;

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""A worker whose GPUs a fake NVML makes up (tests/tools/fake_nvml.c): what tasks and ranks see,
+never two on one, memory that is not back yet, and one that falls off the bus."""
+import os
+
+import e2e
+
+FAKE = os.path.join(e2e.BUILD, "lib", "libfake_nvml.so")
+GPUS = ["GPU-a", "GPU-b", "GPU-c", "GPU-d"]
+# Says what it sees, and waits until it may end.
+SEES = 'echo "$1 $CUDA_VISIBLE_DEVICES" > "$SAID"; read -r line < "$2"'
+
+
+class Gpus(e2e.Case):
+    def machine(self, used=0, extra=""):
+        """Two islands of two: a and c, b and d."""
+        lines = [f"gpu {uuid} memory=17179869184 used={used if uuid == 'GPU-a' else 0} "
+                 f"nvlink={1 + i % 2} power=70000 busy=5" for i, uuid in enumerate(GPUS)]
+        path = self.write("machine.new", "\n".join(lines) + "\n" + extra)
+        os.rename(path, os.path.join(self.dir, "machine"))
+
+    def setUp(self):
+        super().setUp()
+        self.machine()
+        self.env.update({"GANGWAY_NVML": FAKE, "FAKE_NVML": os.path.join(self.dir, "machine")})
+        self.said = e2e.Lines(self.fifo("said"))
+        self.addCleanup(self.said.close)
+        self.env["SAID"] = self.said.path
+        self.up("--slots", "8")
+
+    def gpus(self):
+        return {gpu["uuid"]: gpu for gpu in self.gangway_json("worker", "gpus")}
+
+    def submit(self, name, *words, verb="submit"):
+        """A task that runs until its fifo is written to."""
+        fifo = os.path.join(self.dir, name)
+        if not os.path.exists(fifo):
+            self.fifo(name)
+        return self.gangway(verb, "-d", *words, "--", "sh", "-c", SEES, "sh", name,
+                            fifo).stdout.strip()
+
+    def end(self, name, count=1):
+        with open(os.path.join(self.dir, name), "w", encoding="utf-8") as fifo:
+            fifo.write("end\n" * count)
+
+    def test_what_tasks_see(self):
+        """Each has its own; ranks see their gang's, of one island; who has none sees none."""
+        first = self.submit("one", "--gpus", "1")
+        name, seen = self.said.next().split(" ")
+        self.assertEqual((name, seen), ("one", "GPU-a"))
+        gang = self.submit("gang", "-n", "2", "--gpus-per-rank", "1", verb="dispatch")
+        for _ in range(2):
+            self.assertEqual(self.said.next(), "gang GPU-b,GPU-d")
+        none = self.submit("none")
+        self.assertEqual(self.said.next(), "none ")
+        parts = [self.submit(f"part{i}", "--gpus", "0.5") for i in range(2)]
+        for _ in parts:
+            self.assertEqual(self.said.next().split(" ")[1], "GPU-c")
+        waits = self.submit("late", "--gpus", "1")
+        self.assertIn("1 GPU; ", self.gangway("explain", waits).stdout)
+        gpus = self.gpus()
+        self.assertEqual([gpus[uuid]["state"] for uuid in GPUS],
+                         ["used", "used", "shared", "used"])
+        self.assertEqual(gpus["GPU-a"]["used_by"], [{"job": int(first), "task": 0}])
+        self.assertEqual(gpus["GPU-d"]["used_by"], [{"job": int(gang), "task": 0, "rank": 1}])
+        self.assertEqual(gpus["GPU-a"]["memory_bytes"], 16 << 30)
+        self.assertIn(f"{first}/0", self.gangway("worker", "gpus").stdout)
+        self.end("one")
+        self.assertEqual(self.said.next(), "late GPU-a")
+        refused = self.gangway("dispatch", "-n", "2", "--gpus-per-rank", "5", "--", "true",
+                               rc=2).stderr
+        self.assertIn("it wants 5 GPUs a rank; the largest worker has 4", refused)
+        self.assertIn("a part of one (0.5)", self.gangway("submit", "--gpus", "1.5", "--", "true",
+                                                          rc=2).stderr)
+
+    def test_what_functions_see(self):
+        """Each rank of a gang of functions sees its own; a part of one says how much it is."""
+        gang, alone = self.run_program(os.path.join(e2e.BUILD, "bin", "gpus")).stdout.split("] ")
+        self.assertRegex(gang, r'^\["1:GPU-[abcd]:", "1:GPU-[abcd]:"$')
+        ranks = sorted(part[2:7] for part in gang.split('"')[1::2])
+        self.assertIn(ranks, [["GPU-a", "GPU-c"], ["GPU-b", "GPU-d"]])
+        self.assertRegex(alone, r'^"1:GPU-[abcd]:" "1:GPU-[abcd]:4294967250" "0::" $')
+
+    def test_memory_that_is_not_back_and_one_that_breaks(self):
+        """The next task waits until the last one's memory is back; when its GPU falls off the bus
+        it runs again on another, uncharged."""
+        first = self.submit("one", "--gpus", "1")
+        self.assertEqual(self.said.next(), "one GPU-a")
+        self.machine(used=8 << 30)
+        self.gangway("submit", "-q", "--gpus", "3", "--", "true")  # the others are used and free
+        self.end("one")
+        self.gangway("wait", first)
+        job = self.submit("two", "--gpus", "1")
+        self.assertEqual(self.gpus()["GPU-a"]["used_by"], [{"job": int(job), "task": 0}])
+        self.gangway("submit", "-q", "--", "sh", "-c", 'echo other > "$SAID"')
+        self.assertEqual(self.said.next(), "other")  # "two" is not there before it
+        self.machine()  # it is back
+        self.assertEqual(self.said.next(), "two GPU-a")
+        self.machine(extra="xid GPU-a 79 1\n")
+        self.assertEqual(self.said.next(), "two GPU-c")  # of the island that was begun
+        gpu = self.gpus()["GPU-a"]
+        self.assertEqual((gpu["state"], gpu["drained"]),
+                         ("drained", "Xid 79: it fell off the bus"))
+        self.assertIn("drained", self.gangway("worker", "gpus").stdout)
+        self.assertRegex(self.gangway("status").stdout, r"Drained GPUs +1")
+        self.end("two")
+        self.gangway("wait", job)
+        self.assertIn("its GPU GPU-a failed", self.gangway("story", f"{job}/0").stdout)
+
+
+if __name__ == "__main__":
+    e2e.main()
