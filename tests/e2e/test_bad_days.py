@@ -39,7 +39,8 @@ class BadDays(e2e.Case):
 
     def test_new_cluster_has_no_old_checkpoints(self):
         """Numbers of jobs begin again, and a job must not resume from another's checkpoint."""
-        write = 'mkdir "$GANGWAY_CHECKPOINTS/1" && echo old > "$GANGWAY_CHECKPOINTS/1/0.checkpoint"'
+        write = ('mkdir -p "$GANGWAY_CHECKPOINTS/1" && '
+                 'echo old > "$GANGWAY_CHECKPOINTS/1/0.checkpoint"')
         for end in (lambda: self.gangway("down"), self.kill_scheduler):
             self.up("--slots", "1")
             found = self.gangway("submit", "--", "sh", "-c", 'find "$GANGWAY_CHECKPOINTS" -type f')

@@ -190,7 +190,9 @@ class Tunnels(e2e.Case):
         terminal.wait_for("30 100\r\n")
         terminal.wait_for("/dev/pts/")
         terminal.wait_for("\r\n42\r\n")
-        terminal.type("cat\n")
+        terminal.type("cat\nping\n")
+        terminal.wait_for("ping\r\n")  # as typed
+        terminal.wait_for("ping\r\n")  # by cat, which runs by now
         terminal.type("\x03")
         terminal.wait_for("^C")
         terminal.resize(25, 90)

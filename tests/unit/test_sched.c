@@ -389,18 +389,27 @@ static void a_registration_of_a_lost_worker_is_too_late(void **state)
 /* A worker that was on its way when the cluster was shut down ends, too, and delays nothing. */
 static void a_shutdown_waits_for_those_that_were_there(void **state)
 {
+    enum { ADMIN = CLIENT + 1 };
     struct world *w = new_world();
+    const struct gw_message shutdown = {.type = GW_MESSAGE_shutdown,
+                                        .shutdown = {.request = 5, .text = "enough"}};
     (void)state;
     add_worker(w, 0, 1, "a");
-    say(w, CLIENT,
-        (struct gw_message){.type = GW_MESSAGE_shutdown,
-                            .shutdown = {.request = 5, .text = "enough"}});
+    say(w, CLIENT, shutdown);
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_EPERM);
+    assert_null(sent(w, WORKER, GW_MESSAGE_shutdown, 0));
+    (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                    .peer = {ADMIN},
+                                    .role = GW_ROLE_CLIENT,
+                                    .admin = true,
+                                    .text = "admin"});
+    say(w, ADMIN, shutdown);
     must(w, WORKER, GW_MESSAGE_shutdown);
     add_worker(w, 1, 1, "b");
     must(w, WORKER + 1, GW_MESSAGE_shutdown);
-    assert_null(sent(w, CLIENT, GW_MESSAGE_reply, 0));
+    assert_null(sent(w, ADMIN, GW_MESSAGE_reply, 0));
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}, .text = "gone"});
-    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.request, 5);
+    assert_int_equal(must(w, ADMIN, GW_MESSAGE_reply)->reply.request, 5);
     free_world(w);
 }
 
