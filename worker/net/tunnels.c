@@ -35,11 +35,13 @@ struct tunnel {
     uint32_t index, rank;
     uint64_t job, process; /* process: with COMPANION; 0: none */
     uint8_t state;
-    bool left;        /* in the folder of a task that has ended */
-    uint64_t credit;  /* bytes that may be sent */
-    uint64_t pending; /* bytes that were taken and not written yet */
-    bool ended_out;   /* nothing more comes from here */
-    bool ended_in;    /* nothing more comes from the client */
+    bool left;                        /* in the folder of a task that has ended */
+    struct gw_msg_tunnel_open wanted; /* until the rank has a process; argv is owned */
+    void *wanted_argv;                /* NULL: it does not wait for that */
+    uint64_t credit;                  /* bytes that may be sent */
+    uint64_t pending;                 /* bytes that were taken and not written yet */
+    bool ended_out;                   /* nothing more comes from here */
+    bool ended_in;                    /* nothing more comes from the client */
     union {
         uv_handle_t handle;
         uv_stream_t stream;
@@ -106,6 +108,7 @@ static void tunnel_on_closed(uv_handle_t *handle)
     struct tunnel *tunnel = handle->data;
     struct gw_tunnels *tunnels = tunnel->tunnels;
     tunnels->open--;
+    free(tunnel->wanted_argv);
     free(tunnel);
     tunnels_free_if_over(tunnels);
 }
@@ -418,17 +421,12 @@ static int spawn(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open, p
     return rc;
 }
 
-static void open_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open,
-                         uint64_t process)
+static void open_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open, pid_t pid)
 {
     int pair[2] = {-1, -1};
     struct gw_error error = {0};
-    pid_t pid = tunnel->left ? 0 : gw_usage_pid(tunnel->tunnels->host->usage, process);
     int rc = 0;
-    (void)uv_pipe_init(tunnel->tunnels->host->loop, &tunnel->pipe, 0);
-    if (pid <= 0 && !tunnel->left)
-        rc = gw_error_set(&error, GW_EAGAIN, "the rank has no process at the moment");
-    else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         rc = gw_error_set(&error, GW_EIO, "cannot start a process: %s", strerror(errno));
     if (rc == 0)
         rc = spawn(tunnel, open, pid, pair[1], &error);
@@ -441,6 +439,28 @@ static void open_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open 
             close(pair[i]);
     if (rc < 0)
         fail(tunnel, &error);
+}
+
+/* A rank was told to go, and has no process yet: gw_tunnels_look comes back to it. */
+static void wait_for_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open)
+{
+    tunnel->wanted = *open;
+    tunnel->wanted.cwd = "";
+    tunnel->wanted_argv = malloc(open->argv.size + 1);
+    GW_MUST_PTR(tunnel->wanted_argv);
+    memcpy(tunnel->wanted_argv, open->argv.data, open->argv.size);
+    tunnel->wanted.argv.data = tunnel->wanted_argv;
+}
+
+static void look_for_process(struct tunnel *tunnel, const struct gw_node_place *place)
+{
+    pid_t pid = gw_usage_pid(tunnel->tunnels->host->usage, place->process);
+    void *argv = tunnel->wanted_argv;
+    if (pid <= 0 || !argv)
+        return;
+    tunnel->wanted_argv = NULL;
+    open_process(tunnel, &tunnel->wanted, pid);
+    free(argv);
 }
 
 bool gw_tunnels_on_guardian(struct gw_tunnels *tunnels, const struct gw_message *message)
@@ -505,10 +525,17 @@ static void on_open(struct gw_tunnels *tunnels, const struct gw_msg_tunnel_open 
     GW_MUST(gw_map_put(&tunnels->map, tunnel->id, (uintptr_t)tunnel));
     tunnels->open++;
     tunnel->handle.data = tunnel;
-    if (open->kind == GW_TUNNEL_PORT)
+    if (open->kind == GW_TUNNEL_PORT) {
         open_port(tunnel, open->number);
-    else
-        open_process(tunnel, open, place.process);
+        return;
+    }
+    (void)uv_pipe_init(tunnels->host->loop, &tunnel->pipe, 0);
+    if (left) {
+        open_process(tunnel, open, 0);
+    } else {
+        wait_for_process(tunnel, open);
+        look_for_process(tunnel, &place);
+    }
 }
 
 void gw_tunnels_on_message(struct gw_tunnels *tunnels, const struct gw_message *message)
@@ -542,13 +569,18 @@ void gw_tunnels_look(struct gw_tunnels *tunnels)
     struct gw_error error;
     for (size_t at = 0; gw_map_next(&tunnels->map, &at, &id, &value);) {
         struct tunnel *tunnel = (struct tunnel *)(uintptr_t)value;
-        if (tunnel->left ||
-            gw_node_core_find(tunnels->host->core, tunnel->attempt, tunnel->rank, &place))
+        size_t count = tunnels->map.count;
+        if (tunnel->left)
             continue;
-        gw_error_set(&error, GW_ECANCELLED, "task %u of job %llu has ended", tunnel->index,
-                     (unsigned long long)tunnel->job);
-        fail(tunnel, &error);
-        at = 0; /* the map has changed */
+        if (gw_node_core_find(tunnels->host->core, tunnel->attempt, tunnel->rank, &place)) {
+            look_for_process(tunnel, &place);
+        } else {
+            gw_error_set(&error, GW_ECANCELLED, "task %u of job %llu has ended", tunnel->index,
+                         (unsigned long long)tunnel->job);
+            fail(tunnel, &error);
+        }
+        if (tunnels->map.count != count)
+            at = 0; /* the map has changed */
     }
 }
 
