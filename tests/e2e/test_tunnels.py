@@ -185,7 +185,7 @@ class Tunnels(e2e.Case):
 
     def test_terminal(self):
         """A private cluster, and a shell in it."""
-        terminal = Terminal(self, "submit", "--pty", "--", "sh")
+        terminal = Terminal(self, "submit", "--pty", "--", "env", "PS1=ready> ", "sh")
         terminal.type("stty size; tty; echo $((GANGWAY_JOB + 41))\n")
         terminal.wait_for("30 100\r\n")
         terminal.wait_for("/dev/pts/")
@@ -195,6 +195,7 @@ class Tunnels(e2e.Case):
         terminal.wait_for("ping\r\n")  # by cat, which runs by now
         terminal.type("\x03")
         terminal.wait_for("^C")
+        terminal.wait_for("ready> ")  # ^C takes with it what is typed before the shell is back
         terminal.resize(25, 90)
         os.kill(terminal.process.pid, signal.SIGWINCH)
         terminal.type("while [ \"$(stty size)\" != '25 90' ]; do :; done; echo re''sized\n")
