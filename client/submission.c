@@ -129,6 +129,8 @@ static int ship(struct gw_client *client, const struct gw_graph_spec *spec,
     return gw_shipment_send(client, spec->options.files, hash, error);
 }
 
+#define HANG_NS (600 * GW_NS_PER_S)
+
 /* How often it may be tried again, and after what. */
 static void set_budgets(struct gw_msg_spec *spec, const struct gw_task_options *options)
 {
@@ -136,6 +138,8 @@ static void set_budgets(struct gw_msg_spec *spec, const struct gw_task_options *
     spec->backoff_ns = options->backoff_ns;
     spec->losses_max = options->losses_max;
     spec->preemptions_max = options->preemptions_max;
+    if (options->ranks && options->hang_ns != UINT64_MAX)
+        spec->hang_ns = options->hang_ns ? options->hang_ns : HANG_NS;
 }
 
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,

@@ -30,6 +30,9 @@ static void add_rows(struct gw_launch_options *launch, struct gw_option *rows)
          "a rank sees its own GPUs, not those of\nall ranks on its host"},
         {"max-preemptions", 0, GW_OPTION_U32, &task->preemptions_max, "N",
          "start again after `gangway restart`\n(default: 100)"},
+        {"hang-timeout", 0, GW_OPTION_DURATION, &task->hang_ns, "TIME",
+         "ended when its ranks stand still for as\nlong, and not at one place, or one is\nstopped; "
+         "names it (default: 10m)"},
     };
     const struct gw_option many[] = {
         {"pty", 't', GW_OPTION_FLAG, &launch->pty, NULL,

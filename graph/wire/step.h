@@ -36,6 +36,8 @@ enum gw_event_type {
                           file is left */
     GW_EVENT_RESTORED, /* worker, answers RESTORE: `number` the file; code 0 and tokens[0]; or a
                           negative code: it is not what was written */
+    GW_EVENT_SURVEYED, /* worker, answers SURVEY: where the ranks of attempt `number` stand; code 1:
+                          looked at closely, text says what was seen */
     GW_EVENT_USAGE,    /* worker: `number` the bytes of the worker itself, and those of processes */
     GW_EVENT_GPUS,     /* worker: how its GPUs were doing, all of them, from time `number` on */
 };
@@ -58,6 +60,16 @@ struct gw_gpu_sample {
     uint64_t used_bytes;
     uint32_t processes, power_mw, busy_percent;
     uint32_t xids[GW_GPU_XIDS_MAX], xid_count;
+};
+
+/* Where a rank of a gang stands. */
+struct gw_stand {
+    uint32_t rank;
+    uint32_t place;        /* among its worker's ranks, which is its place in their segment */
+    bool stopped;          /* its process is */
+    uint64_t process;      /* of the worker */
+    uint64_t begun;        /* collectives that it has called */
+    const char *operation; /* the one that it is in; static; NULL: in none */
 };
 
 struct gw_event {
@@ -83,6 +95,8 @@ struct gw_event {
     uint32_t use_count;
     const struct gw_gpu_sample *gpus; /* GPUS; borrowed during the step */
     uint32_t gpu_count;
+    const struct gw_stand *stands; /* SURVEYED; borrowed during the step */
+    uint32_t stand_count;
 };
 
 enum gw_effect_type {
@@ -109,6 +123,9 @@ enum gw_effect_type {
     GW_EFFECT_SPILL,    /* worker: write the `size` bytes behind tokens[0] to file `number` */
     GW_EFFECT_RESTORE,  /* worker: open file `number`, and hold it against size and checksum */
     GW_EFFECT_UNLINK,   /* worker: remove file `number` */
+    GW_EFFECT_SURVEY,   /* worker: where do `stands`, ranks of attempt `number` with the segment
+                           tokens[0] (none: commands), stand? count 1: look closely. Answered by
+                           SURVEYED */
 };
 
 /* Everything that an effect points to lies in the effects' arena, or in the core, and is valid
@@ -126,6 +143,8 @@ struct gw_effect {
     struct gw_bin bytes; /* COMMIT: the fact; PROGRAM, FOLDER: the hash; CONNECT: the address; SEND
                             of an `ended`: the file with its stderr, whose last lines the driver
                             puts into stderr_tail where that is empty */
+    const struct gw_stand *stands; /* SURVEY */
+    uint32_t stand_count;
 };
 
 struct gw_effects {

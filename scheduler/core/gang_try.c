@@ -128,7 +128,7 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
     job->placed++;
 }
 
-static struct gw_gang_try *gang_find(const struct gw_sched *sched, uint64_t id)
+struct gw_gang_try *gw_sched_gang_find(const struct gw_sched *sched, uint64_t id)
 {
     uint64_t value, other;
     size_t at = 0;
@@ -142,7 +142,7 @@ static struct gw_gang_try *gang_find(const struct gw_sched *sched, uint64_t id)
 uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker *worker,
                             uint64_t attempt, uint32_t rank)
 {
-    const struct gw_gang_try *gang = gang_find(sched, attempt);
+    const struct gw_gang_try *gang = gw_sched_gang_find(sched, attempt);
     if (!gang || rank >= gang->count || gang->ranks[rank].slot == GW_NONE)
         return GW_NONE;
     uint32_t slot = gang->ranks[rank].slot;
@@ -175,7 +175,7 @@ int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
                            const struct gw_msg_rank_ready *ready)
 {
     uint32_t slot = gw_sched_gang_slot(sched, worker, ready->attempt, ready->rank);
-    struct gw_gang_try *gang = gang_find(sched, ready->attempt);
+    struct gw_gang_try *gang = gw_sched_gang_find(sched, ready->attempt);
     if (slot == GW_NONE || gang->state != GW_GANG_PREPARING || gang->ranks[ready->rank].ready)
         return 0;
     uint64_t token = 0;
@@ -362,7 +362,7 @@ int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
         gw_sched_worker_on_stale(sched, worker, end->attempt, end->rank);
         return 0;
     }
-    struct gw_gang_try *gang = gang_find(sched, end->attempt);
+    struct gw_gang_try *gang = gw_sched_gang_find(sched, end->attempt);
     if (gang->state == GW_GANG_PREPARING)
         return GW_EPROTO; /* nobody told it to go */
     GW_FACT(sched, attempt_ended, .slot = slot, .well = true);
@@ -416,7 +416,7 @@ void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, 
 int gw_sched_gang_on_control(struct gw_sched *sched, struct gw_remote *remote,
                              const struct gw_msg_control *control)
 {
-    const struct gw_gang_try *gang = gang_find(sched, control->attempt);
+    const struct gw_gang_try *gang = gw_sched_gang_find(sched, control->attempt);
     if (control->command > 2)
         return GW_EPROTO;
     if (!gang || gang->state != GW_GANG_GOING ||

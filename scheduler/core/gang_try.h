@@ -9,6 +9,9 @@
 void gw_sched_gang_place(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                          struct gw_shape *shape, const struct gw_seat *seats);
 
+/* gw_sched_gang_find gives a running attempt by its id, or NULL. */
+struct gw_gang_try *gw_sched_gang_find(const struct gw_sched *sched, uint64_t id);
+
 /* gw_sched_gang_slot gives the place of a rank's attempt at a worker, or GW_NONE. */
 uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker *worker,
                             uint64_t attempt, uint32_t rank);

@@ -17,6 +17,7 @@
 #include "scheduler/core/gang_ask.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
+#include "scheduler/core/hang.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/memory.h"
 #include "scheduler/core/nested.h"
@@ -386,6 +387,8 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_metric:
         on_metric(sched, worker, &message->metric);
         return 0;
+    case GW_MESSAGE_gang_stuck:
+        return gw_sched_on_gang_stuck(sched, worker, &message->gang_stuck);
     case GW_MESSAGE_checkpointed:
         gw_sched_on_checkpointed(sched, worker, &message->checkpointed);
         return 0;

@@ -567,6 +567,9 @@ struct gw_rank {
     uint32_t slot;   /* of its attempt; GW_NONE: ended */
     uint32_t worker; /* id */
     bool ready, finished;
+    bool still, stopped;     /* it has not moved for the gang's limit; its process is stopped */
+    uint64_t begun;          /* where it stands then: collectives that it has called ... */
+    char operation[24];      /* ... and the one that it is in */
     struct gw_result result; /* value is owned */
 };
 

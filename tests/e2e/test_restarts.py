@@ -49,13 +49,13 @@ class Restarts(e2e.Case):
         self.assertIn("no gang of job 1 runs", self.gangway("restart", "1", rc=2).stderr)
         self.assert_idle()
 
-    def function(self, restarts, *files):
+    def function(self, restarts, *files, hang_ms=(), number=signal.SIGKILL):
         self.listen("pids")
         for name in files:
             self.write(name, "")
         program = self.start(os.path.join(os.path.dirname(e2e.BINARY), "restarts"), self.dir,
-                             str(restarts))
-        os.kill(self.pids()[1], signal.SIGKILL)
+                             str(restarts), *hang_ms)
+        os.kill(self.pids()[1], number)
         return program
 
     def test_function_goes_on_from_its_checkpoint(self):
@@ -69,6 +69,27 @@ class Restarts(e2e.Case):
         program = self.function(1, "tear")
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("sum 24 from step 3", program.text)
+
+    def test_stopped_rank_is_named(self):
+        program = self.function(0, hang_ms=["1500"], number=signal.SIGSTOP)
+        self.assertEqual(program.wait(), 1, program.text)
+        self.assertRegex(program.text, r"rank 1 hangs: it is stopped .*the other is in all_reduce")
+        self.assertRegex(program.text, r"rank 1, process \d+: state T")
+
+    def test_rank_behind_is_named(self):
+        program = self.function(0, hang_ms=["1500"], number=signal.SIGCONT)
+        self.assertEqual(program.wait(), 1, program.text)
+        self.assertRegex(program.text, r"rank 1 hangs: it is in no collective, after \d+, "
+                                       r"the other is in all_reduce \d+")
+
+    def test_stopped_command_is_named(self):
+        self.listen("fifo")
+        script = self.write("again", AGAIN)
+        gang = self.start(e2e.BINARY, "dispatch", "-n", "2", "--hang-timeout", "1500ms", "--",
+                          script, env={"FIFO": self.lines.path, "STAY": "1"})
+        os.kill(self.pids()[1], signal.SIGSTOP)
+        self.assertNotEqual(gang.wait(), 0, gang.text)
+        self.assertRegex(gang.text, r"rank 1 hangs: it is stopped")
 
     def test_budget_is_over(self):
         program = self.function(0)

@@ -379,6 +379,8 @@ static void take_failed(struct sim *sim, struct client *client, const struct gw_
     if (strstr(failed->text, "silent"))
         sim_fault(sim, FAULT_SILENT);
     work->told = TOLD_FAILED;
+    if (failed->code == GW_ECRASHED && work->ranks)
+        sim_hang_told(sim, work->twin_of ? work->twin_of : work, failed->text);
     if (failed->code == GW_ELOST && work->losses_max)
         sim_fault(sim, FAULT_LOSSES);
     work->code = failed->code;

@@ -200,6 +200,9 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
                   "a worker closes a descriptor that it has not");
         sim_token_drop(sim, effect->tokens[0]);
         break;
+    case GW_EFFECT_SURVEY:
+        sim_hang_survey(sim, host, effect);
+        break;
     case GW_EFFECT_PROGRAM:
     case GW_EFFECT_LEASE:
     case GW_EFFECT_MEASURE:

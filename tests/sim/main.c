@@ -53,6 +53,7 @@ static const struct {
     [190] = {"story-lies", "the story says of a task that ended well that it was cancelled"},
     [191] = {"restart-uncharged", "a gang that fails is started again for ever"},
     [193] = {"checkpoint-lost", "an attempt does not go on from the current checkpoint"},
+    [194] = {"hang-blame", "of ranks that hang the furthest is named, and not the one behind"},
     [192] = {"old-rank", "a rank of an earlier attempt counts for the one that has its place"},
     [150] = {"folder-early", "a task starts before its files are there"},
     [161] = {"copy-early", "a worker says that it has a copy before it is there"},

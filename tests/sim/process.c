@@ -160,8 +160,7 @@ static void check_needs(struct sim *sim, const struct process *process)
         sim_fault(sim, FAULT_RESTRICTED);
 }
 
-/* A task that failed by itself, and whose worker stayed connected, is not tried again too soon. An
- * attempt of before may still begin, at a worker that does not know yet that it is lost. */
+/* What failed by itself at a connected worker waits, but for older attempts at lost workers. */
 static void check_backoff(struct sim *sim, struct work *work, uint64_t attempt)
 {
     uint64_t assigned_ns;
@@ -336,8 +335,10 @@ static bool hangs(struct sim *sim, struct process *process)
     if (!work->hangs)
         return false;
     sim_fault(sim, FAULT_HANG);
-    if (process->rows.items[0].rank != GW_RANK_NONE)
+    if (process->rows.items[0].rank != GW_RANK_NONE) {
         gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_HUNG);
+        work->blamed |= 1u << process->rows.items[0].rank;
+    }
     return true;
 }
 
@@ -357,7 +358,7 @@ static bool save(struct sim *sim, struct process *process)
 /* The next collective of a rank: complete when all are in it. */
 static void on_collective(struct sim *sim, struct process *process, const struct later *later)
 {
-    if (!save(sim, process))
+    if (!save(sim, process) || sim_hang_stops(sim, process))
         return;
     struct row row = process->rows.items[0];
     if (process->collective >= row.work->collectives) {
@@ -679,8 +680,8 @@ void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bu
     }
     if (process->rows.count && process->rows.items[0].work->preempted && bury->grace_ns == 50 * MS)
         sim_fault(sim, FAULT_PREEMPT);
-    bool deaf = process->rows.count && process->rows.items[0].work->deaf &&
-                (process->executing || process->rank_state == RANK_REPORTED);
+    bool deaf = process->stopped || (process->rows.count && process->rows.items[0].work->deaf &&
+                                     (process->executing || process->rank_state == RANK_REPORTED));
     if (!deaf) {
         plan(sim, process, 10000 + sim_below(sim, MS),
              (struct later){.signal = 15, .run = on_killed});
@@ -788,9 +789,8 @@ void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_s
     GW_MUST(gw_array_push(&host->processes, process));
     sim_gpu_spawned(sim, process, spawn);
     if (!process->runner) {
-        struct row row = row_of_command(sim, host, spawn);
-        GW_MUST(gw_array_push(&process->rows, row));
-        if (row.rank != GW_RANK_NONE)
+        GW_MUST(gw_array_push(&process->rows, row_of_command(sim, host, spawn)));
+        if (process->rows.items[0].rank != GW_RANK_NONE)
             gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_STARTING);
     }
     bool fails = !sim->healed && sim_below(sim, 120) == 0;

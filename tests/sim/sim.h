@@ -118,6 +118,8 @@ enum {
     X(ACTOR_END, "actor let go of its state")                                                      \
     X(CALL_AGAIN, "call run again by its retries")                                                 \
     X(PREEMPT, "gang started again by its user")                                                   \
+    X(STOPPED, "rank stopped")                                                                     \
+    X(HANG_TOLD, "rank that hung named")                                                           \
     X(RESUMED, "gang went on from a checkpoint")                                                   \
     X(LOSSES, "gang lost with its workers once too often")                                         \
     X(TRESPASS, "client reached for what is another user's")                                       \
@@ -179,7 +181,9 @@ struct work {
     bool prefers;
     uint64_t backoff_ns, progress_ns;
     uint32_t losses_max, preemptions_max; /* 0: as usual */
-    uint32_t resumed;     /* the attempt from whose checkpoint its latest went on, counted from 1 */
+    uint32_t resumed; /* the attempt from whose checkpoint its latest went on, counted from 1 */
+    uint64_t hang_ns;
+    uint32_t blamed;      /* ranks that hung in some attempt, bits */
     uint32_t preempted;   /* times that somebody asked for it */
     bool files;           /* it runs in a folder with some */
     bool talks;           /* writes all the time */
@@ -275,7 +279,8 @@ struct process {
     uint32_t collective;
     uint64_t sent; /* sequence */
     uint64_t kill_ns;
-    struct client *inside;     /* of what it executes; NULL: none */
+    struct client *inside; /* of what it executes; NULL: none */
+    bool stopped;
     bool blocked, woke;        /* what it executes waits for others; or did, and runs on */
     struct work *actor;        /* that it keeps */
     uint64_t began;            /* the attempt of the call that began last */
@@ -550,6 +555,11 @@ void sim_gang_went(struct sim *sim, const struct row *row);
 void sim_gang_leave(struct sim *sim, const struct process *process);
 uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt);
 void sim_gangs_free(struct sim *sim);
+
+/* -- hang.c */
+void sim_hang_survey(struct sim *sim, struct host *host, const struct gw_effect *effect);
+bool sim_hang_stops(struct sim *sim, struct process *process);
+void sim_hang_told(struct sim *sim, const struct work *work, const char *text);
 
 /* -- actor.c: what makes a process, a client and a job those of an actor */
 void sim_actor_make(struct sim *sim, struct client *client);

@@ -1,6 +1,8 @@
 /* Work: graphs of tasks with a behaviour each, and what must come out of them. */
 #include "tests/sim/sim.h"
 
+#include "graph/base/planted.h"
+
 #include <stdio.h>
 
 struct work *sim_work_find(struct sim *sim, uint64_t id)
@@ -207,7 +209,9 @@ static void shape(struct sim *sim, struct work *work)
 {
     if (sim_chance(sim, 20) && !work->job->pure)
         work->kind = GW_SPEC_COMMAND;
-    if (sim_chance(sim, 15))
+    /* These bugs show in gangs alone. */
+    bool gangs = GW_PLANTED(191) || GW_PLANTED(194);
+    if (sim_chance(sim, gangs ? 70 : 15))
         work->ranks = 2 + (uint32_t)sim_below(sim, 3);
     if (!work->ranks && sim_chance(sim, 10))
         work->slots = 2;
@@ -216,6 +220,10 @@ static void shape(struct sim *sim, struct work *work)
     if (!work->ranks && sim->hosts[0].gpus && sim_chance(sim, 12))
         work->gpus = sim_chance(sim, 40) ? WORK_GPU : WORK_GPU_SHARE;
     work->collectives = (uint32_t)sim_below(sim, 4);
+    if (work->ranks && sim_chance(sim, 40))
+        work->hang_ns = 5 * SECOND;
+    if (work->hang_ns && work->wall_ns) /* so that it is not the first to end what hangs */
+        work->wall_ns = 30 * SECOND;
     if (work->ranks && sim_chance(sim, 50))
         work->losses_max = work->preemptions_max = 1;
     work->files = sim_chance(sim, 12);
@@ -540,6 +548,7 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .progress_ns = work->progress_ns,
         .losses_max = work->losses_max,
         .preemptions_max = work->preemptions_max,
+        .hang_ns = work->hang_ns,
     };
     if (work->files)
         message.spec.files = (struct gw_bin){hash, sizeof hash};

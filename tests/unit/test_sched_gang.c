@@ -1,4 +1,5 @@
 /* Gangs that start again: budgets, workers that cool down, and what their users ask. */
+#include "scheduler/core/hang.h"
 #include "tests/unit/sched_world.h"
 
 #define SECOND (1000 * MS)
@@ -201,6 +202,79 @@ static void others_take_the_ranks_meanwhile(void **state)
     free_world(w);
 }
 
+/* -- Hangs ---------------------------------------------------------------------------------------
+ */
+
+static void hang(const struct gw_standing *ranks, uint32_t count, const char *wanted)
+{
+    char text[256] = "nobody";
+    uint32_t named = GW_RANK_NONE;
+    bool hangs = gw_sched_hang_text(ranks, count, text, sizeof text, &named);
+    assert_string_equal(text, wanted);
+    assert_int_equal(hangs, strcmp(wanted, "nobody") != 0);
+}
+
+static void who_hangs_is_named(void **state)
+{
+    (void)state;
+    hang((struct gw_standing[]){{0, 1042, "all_reduce", false},
+                                {1, 1042, "all_reduce", false},
+                                {3, 1041, "all_reduce", false}},
+         3, "rank 3 hangs: it is in all_reduce 1041, the others are in all_reduce 1042");
+    hang((struct gw_standing[]){{0, 7, "broadcast", false}, {1, 6, "", false}}, 2,
+         "rank 1 hangs: it is in no collective, after 6, the other is in broadcast 7");
+    hang((struct gw_standing[]){{0, 7, "barrier", false}, {1, 0, "", false}, {2, 0, "", false}}, 3,
+         "rank 1, 2 hang: they are in no collective yet, the other is in barrier 7");
+    hang((struct gw_standing[]){{0, 5, "all_reduce", false}, {1, 5, "all_reduce", true}}, 2,
+         "rank 1 hangs: it is stopped (SIGSTOP, or a job control signal), the other is in "
+         "all_reduce 5");
+    hang((struct gw_standing[]){{0, 0, "", true}, {1, 0, "", true}}, 2,
+         "rank 0, 1 hang: they are stopped (SIGSTOP, or a job control signal)");
+    hang((struct gw_standing[]){{0, 5, "", false}, {1, 5, "broadcast", false}}, 2,
+         "rank 1 hangs: it is in broadcast 5, the other is in no collective, after 5");
+    hang((struct gw_standing[]){{0, 5, "all_reduce", false}, {1, 5, "all_reduce", false}}, 2,
+         "nobody"); /* its own deadline ends it */
+    hang((struct gw_standing[]){{0, 5, "", false}, {1, 9, "", false}}, 2, "nobody"); /* they work */
+}
+
+static void stuck(struct world *w, uint64_t attempt, uint32_t first, uint32_t count, bool stopped)
+{
+    uint32_t rank[] = {first, first + 1}, flags[] = {stopped, 0}, sizes[] = {0, 10};
+    uint64_t begun[] = {4, 5};
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_gang_stuck,
+                            .gang_stuck = {.attempt = attempt,
+                                           .rank = {rank, count},
+                                           .begun = {begun, count},
+                                           .stopped = {flags, count},
+                                           .operation_size = {sizes, count},
+                                           .operations = {"all_reduce", count == 2 ? 10 : 0},
+                                           .stacks = "seen closely"}});
+}
+
+static void a_gang_that_hangs_is_ended(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND});
+    uint64_t attempt = go(w, 0);
+    stuck(w, attempt, 0, 1, true); /* one of two: the other moves */
+    assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
+    stuck(w, attempt, 0, 0, false); /* it moves again */
+    stuck(w, attempt, 0, 2, false);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_kill)->kill.reason, GW_KILL_GANG);
+    explained(w, 1, "it ends because of this: rank 0 hangs: it is in no collective, after 4");
+    for (uint32_t rank = 0; rank < 2; rank++)
+        rank_ended(
+            w, 0,
+            (struct gw_msg_ended){.attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_non_null(strstr(failed->text, "rank 0 on a: rank 0 hangs: it is in no collective, after "
+                                         "4, the other is in all_reduce 5\nseen closely"));
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +284,8 @@ int main(void)
         cmocka_unit_test(a_lost_worker_is_another_budget),
         cmocka_unit_test(a_worker_that_was_lost_cools_down),
         cmocka_unit_test(others_take_the_ranks_meanwhile),
+        cmocka_unit_test(who_hangs_is_named),
+        cmocka_unit_test(a_gang_that_hangs_is_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,6 +68,7 @@ void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang)
     gw_array_deinit(&gang->ranks);
     free(gang->address);
     free(gang->lease_text);
+    free(gang->watch.seen);
     free(gang);
 }
 
@@ -304,6 +305,7 @@ void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
     if (!takes)
         return;
     gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_RUNNING);
+    gang->watch.look_ns = gang->watch.since_ns = core->now_ns;
     read_info(gang, go->info);
     let_port_go(core, gang);
     struct gw_bin info = {gw_core_scratch(core, go->info.size), go->info.size};

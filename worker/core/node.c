@@ -659,6 +659,7 @@ static void on_tick(struct gw_node_core *core)
     if (anything_runs(core) && core->now_ns >= fence_at(core))
         fence(core);
     gw_process_tick(core);
+    gw_hang_tick(core);
     gw_fetch_tick(core);
     gw_gpu_tick(core);
 }
@@ -693,6 +694,9 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         break;
     case GW_EVENT_MEASURED:
         gw_silence_on_measured(core, event);
+        break;
+    case GW_EVENT_SURVEYED:
+        gw_hang_on_surveyed(core, event);
         break;
     case GW_EVENT_FOLDER:
         gw_folder_on_event(core, event);
@@ -741,6 +745,7 @@ uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core)
 {
     uint64_t deadline = sooner(gw_process_deadline_ns(core), gw_memory_deadline_ns(core));
     deadline = sooner(deadline, gw_gpu_deadline_ns(core));
+    deadline = sooner(deadline, gw_hang_deadline_ns(core));
     if (core->registered)
         deadline = sooner(deadline, core->heartbeat_due_ns);
     if (anything_runs(core))

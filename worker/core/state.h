@@ -326,6 +326,12 @@ struct gw_gang {
     uint32_t port;
     char *lease_text;
     int32_t lease_code;
+    struct gw_watch { /* for ranks that hang */
+        uint64_t look_ns, since_ns;
+        bool asked, told;
+        struct gw_stand *seen; /* where they stood at the last look; owned */
+        uint32_t count;
+    } watch;
 };
 
 enum { HEARTBEATS_KEPT = 16 };
@@ -571,6 +577,11 @@ void gw_silence_end(const struct gw_node_core *core, struct gw_process *process)
 void gw_silence_on_measured(struct gw_node_core *core, const struct gw_event *event);
 uint64_t gw_process_deadline_ns(const struct gw_node_core *core);
 void gw_process_free(struct gw_node_core *core, struct gw_process *process);
+
+/* -- hang.c: ranks that stand still */
+void gw_hang_tick(struct gw_node_core *core);
+uint64_t gw_hang_deadline_ns(const struct gw_node_core *core);
+void gw_hang_on_surveyed(struct gw_node_core *core, const struct gw_event *event);
 
 /* -- actor.c */
 /* gw_node_actor_makes tells whether a run's task makes an actor: it needs a runner for itself. */

@@ -5,6 +5,7 @@
 #include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
+#include "worker/net/survey.h"
 #include "worker/store/logfile.h"
 
 #include <gangway/comm.h>
@@ -185,6 +186,9 @@ void gw_host_carry_out(struct gw_host *host)
                           &(struct gw_event){.type = GW_EVENT_MEASURED,
                                              .number = effect->number,
                                              .bytes = gw_host_output_bytes(host, effect->number)});
+            break;
+        case GW_EFFECT_SURVEY:
+            gw_host_survey(host, effect);
             break;
         case GW_EFFECT_SPILL:
         case GW_EFFECT_RESTORE:

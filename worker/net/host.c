@@ -69,6 +69,7 @@ static void drain(struct gw_host *host)
         struct gw_host_pending *pending = host->pending.items[host->pending_done++];
         (void)step_once(host, &pending->event);
         free(pending->text);
+        free(pending->stands);
         free(pending);
     }
     gw_array_clear(&host->pending);
@@ -108,6 +109,12 @@ void gw_host_later(struct gw_host *host, const struct gw_event *event)
     if (event->hash.size == GW_HASH_BYTES) {
         memcpy(pending->hash, event->hash.data, GW_HASH_BYTES);
         pending->event.hash.data = pending->hash;
+    }
+    if (event->stand_count) {
+        pending->stands = calloc(event->stand_count, sizeof *pending->stands);
+        GW_MUST_PTR(pending->stands);
+        memcpy(pending->stands, event->stands, event->stand_count * sizeof *pending->stands);
+        pending->event.stands = pending->stands;
     }
     if (event->token_count) {
         assert(event->token_count <= sizeof pending->tokens / sizeof pending->tokens[0]);

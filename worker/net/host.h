@@ -59,7 +59,8 @@ struct gw_host_runner {
 struct gw_host_pending {
     struct gw_event event;
     struct gw_message message;
-    char *text; /* owned; event.text */
+    char *text;              /* owned; event.text */
+    struct gw_stand *stands; /* likewise */
     uint64_t tokens[2];
     uint8_t hash[GW_HASH_BYTES];
 };

@@ -1,15 +1,16 @@
 /* A gang that counts, saves every step, and is stopped in the middle by whoever runs the test:
  *
- *     restarts FOLDER RESTARTS
+ *     restarts FOLDER RESTARTS [HANG_MS]
  *
  * Every rank adds its rank + 1 to a sum in each of 8 steps, and all ranks add theirs up. In attempt
- * 0 all ranks stay in step 4 for ever, after they wrote "RANK PID" into FOLDER/pids. In attempt 1
- * the file of the checkpoint is cut short first where FOLDER/tear exists. Prints the sum, and the
- * step that the last attempt began with. */
+ * 0 all ranks, or with HANG_MS only rank 1, stay in step 4 for ever, after they wrote "RANK PID"
+ * into FOLDER/pids. In attempt 1 the file of the checkpoint is cut short first where FOLDER/tear
+ * exists. Prints the sum, and the step that the last attempt began with. */
 #include <gangway/gangway.h>
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,18 +52,18 @@ static int count(struct gw_task *task)
     const char *folder;
     struct gw_comm *comm = gw_task_comm(task);
     int64_t step = 0, sum = 0, began;
-    if (gw_task_arg_str(task, 0, &folder) < 0)
+    bool waits;
+    if (gw_task_arg_str(task, 0, &folder) < 0 || gw_task_arg_bool(task, 1, &waits) < 0)
         return GW_EINVAL;
     if (gw_task_try(task) == 1)
         tear(task, folder);
     int rc = gw_checkpoint_load(task, &sum, sizeof sum, &step);
     for (began = step; rc == GW_CONTINUE && step < STEPS; step++) {
         int64_t mine = gw_task_rank(task) + 1;
-        if (gw_task_try(task) == 0 && step == STAYS_IN) {
+        if (gw_task_try(task) == 0 && step == STAYS_IN)
             tell_pid(folder, gw_task_rank(task));
-            for (;;)
-                pause();
-        }
+        while (gw_task_try(task) == 0 && step == STAYS_IN && (!waits || gw_task_rank(task) == 1))
+            pause();
         rc =
             gw_comm_all_reduce(comm, GW_COMM_ARGS(.recv = &mine, .count = 1, .dtype = GW_DTYPE_I64),
                                gw_task_error(task));
@@ -87,11 +88,13 @@ int main(int argc, char **argv)
     struct gw_value *value;
     struct gw_error error;
     int64_t sum, began;
-    if (argc != 3)
+    if (argc < 3)
         return 2;
     struct gw_graph *graph = gw_graph_new();
-    gw_node node = gw_call(graph, count, GW_GANG(.ranks = 2, .retries = (uint32_t)atoi(argv[2])),
-                           gw_str(argv[1]));
+    uint64_t hang_ns = argc > 3 ? (uint64_t)atoi(argv[3]) * 1000000 : 0;
+    gw_node node = gw_call(
+        graph, count, GW_GANG(.ranks = 2, .retries = (uint32_t)atoi(argv[2]), .hang_ns = hang_ns),
+        gw_str(argv[1]), gw_bool(argc > 3));
     if (gw_client_open(NULL, &client, &error) < 0 ||
         gw_client_submit(client, graph, node, &future, &error) < 0 ||
         gw_future_get(future, 0, &value, &error) < 0)

@@ -1,0 +1,26 @@
+/* Ranks that hang: which of a gang's they are, once nothing moves any more. */
+#ifndef GW_SCHEDULER_CORE_HANG_H
+#define GW_SCHEDULER_CORE_HANG_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_on_gang_stuck takes a worker's word that its ranks of an attempt have stood still for
+ * their limit (no rows: they move again). When all ranks that live stand still and do not stand at
+ * the same place, the attempt is ended, and those behind are named. GW_EPROTO. */
+int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
+                           const struct gw_msg_gang_stuck *stuck);
+
+/* How far a rank has come. */
+struct gw_standing {
+    uint32_t rank;
+    uint64_t begun;        /* collectives that it has called */
+    const char *operation; /* the one that it is in; empty: in none */
+    bool stopped;          /* its process is */
+};
+
+/* gw_sched_hang_text says in words who hangs, and where the others are; *named: the first of them.
+ * False where nobody does: all are at one place, or nobody waits for anybody. */
+bool gw_sched_hang_text(const struct gw_standing *ranks, uint32_t count, char *text,
+                        size_t text_bytes, uint32_t *named);
+
+#endif

@@ -1,0 +1,165 @@
+/* Ranks that hang, seen from one of their workers.
+ *
+ * The ranks of a gang that runs are looked at four times within its limit: how many collectives
+ * each has called, which it is in, and whether its process is stopped. Where nothing of that has
+ * changed for the limit, the scheduler is told, once; and again, with no rows, when something
+ * changes. Who hangs and who only takes long is for the scheduler to say, which sees all ranks. */
+#include "worker/core/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOKS = 4 }; /* within a limit */
+#define LOOK_NS_MIN UINT64_C(10000000)
+
+/* 0: it is not looked at. */
+static uint64_t limit_of(const struct gw_gang *gang)
+{
+    return gang->state == GW_GANG_RUNNING && gang->ranks.count
+               ? gang->ranks.items[0]->spec->message.hang_ns
+               : 0;
+}
+
+static void look(struct gw_node_core *core, struct gw_gang *gang, bool closely)
+{
+    struct gw_stand *stands = gw_core_scratch(core, gang->ranks.count * sizeof *stands);
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_SURVEY);
+    effect->number = gang->attempt;
+    effect->count = closely;
+    effect->stands = stands;
+    for (size_t i = 0; i < gang->ranks.count; i++) {
+        const struct gw_run *run = gang->ranks.items[i];
+        if (run->state == GW_RUN_RUNNING && run->process)
+            stands[effect->stand_count++] =
+                (struct gw_stand){.rank = run->rank,
+                                  .place = run->rank - gang->message.first_rank,
+                                  .process = run->process->id};
+    }
+    if (gang->segment && gang->ranks.items[0]->pool) {
+        uint64_t *token = gw_core_scratch(core, sizeof *token);
+        *token = gang->segment;
+        effect->tokens = token;
+        effect->token_count = 1;
+    }
+    gang->watch.asked = true;
+}
+
+void gw_hang_tick(struct gw_node_core *core)
+{
+    uint64_t attempt, value;
+    size_t at = 0;
+    while (gw_map_next(&core->gangs, &at, &attempt, &value)) {
+        struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+        uint64_t limit_ns = limit_of(gang);
+        if (!limit_ns || gang->watch.asked || core->now_ns < gang->watch.look_ns)
+            continue;
+        gang->watch.look_ns =
+            core->now_ns + (limit_ns / LOOKS < LOOK_NS_MIN ? LOOK_NS_MIN : limit_ns / LOOKS);
+        look(core, gang, false);
+    }
+}
+
+uint64_t gw_hang_deadline_ns(const struct gw_node_core *core)
+{
+    uint64_t attempt, value, deadline_ns = UINT64_MAX;
+    size_t at = 0;
+    while (gw_map_next(&core->gangs, &at, &attempt, &value)) {
+        const struct gw_gang *gang = (const struct gw_gang *)(uintptr_t)value;
+        if (limit_of(gang) && !gang->watch.asked && gang->watch.look_ns < deadline_ns)
+            deadline_ns = gang->watch.look_ns;
+    }
+    return deadline_ns;
+}
+
+static bool same(const struct gw_stand *a, const struct gw_stand *b)
+{
+    bool operation = a->operation && b->operation ? strcmp(a->operation, b->operation) == 0
+                                                  : a->operation == b->operation;
+    return a->rank == b->rank && a->begun == b->begun && a->stopped == b->stopped && operation;
+}
+
+/* Whether anything is otherwise than it was; remembers it. Operations are static texts. */
+static bool has_changed(struct gw_gang *gang, const struct gw_event *event)
+{
+    bool changed = gang->watch.count != event->stand_count;
+    for (uint32_t i = 0; i < event->stand_count && !changed; i++)
+        changed = !same(&gang->watch.seen[i], &event->stands[i]);
+    if (!changed)
+        return false;
+    gang->watch.seen =
+        realloc(gang->watch.seen, (event->stand_count + 1) * sizeof *gang->watch.seen);
+    GW_MUST_PTR(gang->watch.seen);
+    memcpy(gang->watch.seen, event->stands, event->stand_count * sizeof *event->stands);
+    gang->watch.count = event->stand_count;
+    return true;
+}
+
+static void tell(struct gw_node_core *core, const struct gw_gang *gang,
+                 const struct gw_event *event)
+{
+    uint32_t count = event ? event->stand_count : 0, size = 0;
+    uint64_t *begun = gw_core_scratch(core, count * sizeof *begun + 1);
+    uint32_t *rank = gw_core_scratch(core, count * sizeof *rank + 1);
+    uint32_t *stopped = gw_core_scratch(core, count * sizeof *stopped + 1);
+    uint32_t *sizes = gw_core_scratch(core, count * sizeof *sizes + 1);
+    for (uint32_t i = 0; i < count; i++)
+        size += event->stands[i].operation ? (uint32_t)strlen(event->stands[i].operation) : 0;
+    char *operations = gw_core_scratch(core, size + 1);
+    size = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gw_stand *stand = &event->stands[i];
+        rank[i] = stand->rank;
+        begun[i] = stand->begun;
+        stopped[i] = stand->stopped;
+        sizes[i] = stand->operation ? (uint32_t)strlen(stand->operation) : 0;
+        if (sizes[i])
+            memcpy(operations + size, stand->operation, sizes[i]);
+        size += sizes[i];
+    }
+    const char *text = event && event->text ? gw_core_text(core, event->text) : "";
+    gw_core_send(core, core->scheduler, GW_MESSAGE_gang_stuck)->message.gang_stuck =
+        (struct gw_msg_gang_stuck){.attempt = gang->attempt,
+                                   .rank = {rank, count},
+                                   .begun = {begun, count},
+                                   .stopped = {stopped, count},
+                                   .operation_size = {sizes, count},
+                                   .operations = {operations, size},
+                                   .stacks = text};
+}
+
+/* Ranks that do not all stand at the same place are looked at closely before they are told of. */
+static bool differ(const struct gw_event *event)
+{
+    for (uint32_t i = 0; i < event->stand_count; i++) {
+        struct gw_stand like_first = event->stands[0];
+        like_first.rank = event->stands[i].rank;
+        if (event->stands[i].stopped || !same(&like_first, &event->stands[i]))
+            return true;
+    }
+    return false;
+}
+
+void gw_hang_on_surveyed(struct gw_node_core *core, const struct gw_event *event)
+{
+    uint64_t value;
+    if (!gw_map_get(&core->gangs, event->number, &value))
+        return;
+    struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+    uint64_t limit_ns = limit_of(gang);
+    gang->watch.asked = false;
+    if (!limit_ns || !core->registered)
+        return;
+    if (has_changed(gang, event)) {
+        gang->watch.since_ns = core->now_ns;
+        if (gang->watch.told)
+            tell(core, gang, NULL);
+        gang->watch.told = false;
+    } else if (!gang->watch.told && core->now_ns - gang->watch.since_ns >= limit_ns) {
+        if (!event->code && differ(event)) {
+            look(core, gang, true);
+            return;
+        }
+        tell(core, gang, event);
+        gang->watch.told = true;
+    }
+}
