@@ -102,7 +102,9 @@ static void *job_thread(void *arg)
     const struct forward *forward = arg;
     struct gw_error error;
     int exit_code;
-    (void)gw_job_wait(forward->client, forward->task.job, UINT64_MAX, &exit_code, &error);
+    int rc = gw_job_wait(forward->client, forward->task.job, UINT64_MAX, &exit_code, &error);
+    if (rc == GW_ECLOSED) /* the scheduler is gone, and who knows of the job */
+        _exit(gw_cli_error(&error));
     fprintf(stderr, "gangway: job %llu has ended\n", (unsigned long long)forward->task.job);
     _exit(GW_EXIT_OK);
 }

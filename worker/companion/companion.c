@@ -211,7 +211,9 @@ static void on_tunnel(struct companion *companion)
     ssize_t got = read(TUNNEL_FD, data, sizeof data);
     if (got == 0 || (got < 0 && errno != EINTR))
         companion->gone = true;
-    else if (got > 0 && gw_console_feed(&companion->console, data, (size_t)got) == 0)
+    else if (got > 0 && gw_console_feed(&companion->console, data, (size_t)got) < 0)
+        companion->gone = true; /* out of memory: better no input than half of it */
+    else if (got > 0)
         take_frames(companion);
 }
 

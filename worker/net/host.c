@@ -145,7 +145,7 @@ int gw_host_message(struct gw_host_link *link, const struct gw_message *message,
 /* -- What the parts ask of the host --------------------------------------------------------------
  */
 
-static void host_tell_scheduler(const struct gw_message *message, void *arg)
+void gw_host_tell_scheduler(const struct gw_message *message, void *arg)
 {
     struct gw_host *host = arg;
     if (!host->welcomed || host->scheduler->closed)
@@ -341,7 +341,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     const struct gw_cache_options cache = {
         .dir = options->dir,
         .files_bytes_max = options->files_bytes_max,
-        .callbacks = {host_tell_scheduler, cache_on_ready, cache_on_folder, host},
+        .callbacks = {gw_host_tell_scheduler, cache_on_ready, cache_on_folder, host},
     };
     if (rc == 0)
         rc = gw_cache_open(loop, &cache, &host->cache, error);
@@ -364,7 +364,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
         host->gpus =
             gw_gpus_new(&(struct gw_gpus_options){loop, host->devices, gpus_on_seen, host});
     host->follow = gw_follow_new(&(struct gw_follow_options){
-        loop, host->core, host->log_dir, host->incarnation, host_tell_scheduler, host});
+        loop, host->core, host->log_dir, host->incarnation, gw_host_tell_scheduler, host});
     host->tunnels = gw_tunnels_new(host);
     uv_timer_t *timers[] = {&host->tick, &host->reconnect, &host->hello_timer};
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {

@@ -120,6 +120,9 @@ void gw_host_free(struct gw_host *host);
 int gw_host_step(struct gw_host *host, const struct gw_event *event);
 void gw_host_later(struct gw_host *host, const struct gw_event *event);
 
+/* gw_host_tell_scheduler sends what is not the core's (host: a struct gw_host), while welcomed. */
+void gw_host_tell_scheduler(const struct gw_message *message, void *host);
+
 /* gw_host_message gives a message to the core; descriptors become its tokens. */
 int gw_host_message(struct gw_host_link *link, const struct gw_message *message, const int *fds,
                     uint8_t fd_count);

@@ -67,12 +67,7 @@ struct gw_tunnels {
 
 static void tell(struct gw_tunnels *tunnels, const struct gw_message *message)
 {
-    struct gw_host *host = tunnels->host;
-    if (!host->welcomed || !host->scheduler || host->scheduler->closed)
-        return;
-    struct gw_message stamped = *message;
-    gw_node_core_stamp(host->core, &stamped);
-    gw_host_send(host->scheduler, &stamped, NULL, 0);
+    gw_host_tell_scheduler(message, tunnels->host);
 }
 
 static void tell_opened(struct gw_tunnels *tunnels, uint64_t id, const struct gw_error *error)
