@@ -1,0 +1,43 @@
+/* As much of CUDA's runtime as gpu/cuda uses, declared for fakes (fake_cuda.c): host memory stands
+ * for a device's, a thread for a stream. Values are the fake's own. */
+#ifndef GW_TESTS_FAKE_CUDA_RUNTIME_API_H
+#define GW_TESTS_FAKE_CUDA_RUNTIME_API_H
+
+#include <stddef.h>
+
+typedef enum {
+    cudaSuccess,
+    cudaErrorInvalidValue,
+    cudaErrorMemoryAllocation,
+    cudaErrorNotReady,
+    cudaErrorNoDevice
+} cudaError_t;
+typedef struct fake_stream *cudaStream_t;
+typedef struct fake_event *cudaEvent_t;
+enum cudaMemcpyKind { cudaMemcpyDefault = 4 };
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeDevice };
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+struct cudaPointerAttributes {
+    enum cudaMemoryType type;
+};
+
+cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetLastError(void);
+const char *cudaGetErrorString(cudaError_t error);
+cudaError_t cudaMalloc(void **memory, size_t bytes);
+cudaError_t cudaFree(void *memory);
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream);
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream);
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *memory);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+
+#endif
