@@ -173,7 +173,7 @@ int gw_client_connect(struct gw_client *client, const struct gw_io_socket *socke
     }
     struct gw_message hello = {
         .type = GW_MESSAGE_hello,
-        .hello = {.protocol = GW_PROTOCOL,
+        .hello = {.protocol = GW_PROTOCOL_LINK,
                   .role = GW_ROLE_CLIENT,
                   .pid = (uint32_t)getpid(),
                   .version = GANGWAY_VERSION,

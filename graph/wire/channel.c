@@ -8,7 +8,8 @@
  * closed with it.
  *
  * Over a transport, which has no descriptors, the contents of a frame's descriptors follow the
- * frame, one after the other; the frame is whole when all of them are. */
+ * frame in pieces, one descriptor after the other; the frame is held back until all of them are
+ * there. Between two pieces, and between two frames, heartbeats pass what was queued before. */
 #include "graph/wire/channel.h"
 
 #include "graph/base/array.h"
@@ -24,6 +25,8 @@
 
 enum {
     IN_BYTES_MIN = 1 << 16,
+    IN_BYTES_OVER = 1 << 18, /* over a transport, of which contents are taken from there */
+    TURN_BYTES = 4 << 20,    /* of contents, before others have their turn */
     IN_BYTES_MAX = GW_FRAME_HEADER_BYTES + GW_FRAME_BULK_BYTES_MAX,
     IN_FDS_MAX = 2 * GW_FRAME_FDS_MAX, /* of a frame that is not whole, and of the next */
     OUT_BYTES_KEPT = 1 << 20,          /* a larger buffer is given back when it is empty */
@@ -37,15 +40,27 @@ struct mark {
     int fds[GW_FRAME_FDS_MAX];
 };
 
+/* A frame that has come, and the contents of whose descriptors have not. */
+struct held {
+    uint8_t *payload; /* NULL: there is none */
+    struct gw_frame_header header;
+    uint32_t piece_left; /* bytes to come of the piece that has begun */
+    bool given;          /* by the last get */
+};
+
 struct gw_channel {
     int fd;
     struct gw_transport *transport; /* NULL: the bare socket */
     struct gw_content sending, receiving;
     uint8_t contents_sent;   /* of the mark whose frame has left */
-    size_t content_used;     /* bytes behind the frame in `in` that were contents */
+    struct held held;        /* over a transport */
     struct gw_error failure; /* the last of a flush */
+    bool turn_over;          /* the last flush left something to others' turn */
     struct gw_buffer out;
-    size_t sent; /* bytes of out */
+    size_t sent;             /* bytes of out */
+    size_t frame_end;        /* of a frame in out, at most that in which `sent` lies */
+    struct gw_buffer urgent; /* over a transport: frames that pass those in out */
+    size_t urgent_sent;
     GW_ARRAY(struct mark) marks;
     size_t marks_sent;
 
@@ -61,7 +76,8 @@ struct gw_channel {
 static int channel_new(int fd, struct gw_transport *transport, struct gw_channel **channel)
 {
     struct gw_channel *made = calloc(1, sizeof *made);
-    uint8_t *in = malloc(IN_BYTES_MIN);
+    const size_t in_bytes = transport ? IN_BYTES_OVER : IN_BYTES_MIN;
+    uint8_t *in = malloc(in_bytes);
     if (!made || !in) {
         free(made);
         free(in);
@@ -70,7 +86,7 @@ static int channel_new(int fd, struct gw_transport *transport, struct gw_channel
     made->fd = fd;
     made->transport = transport;
     made->in = in;
-    made->in_capacity = IN_BYTES_MIN;
+    made->in_capacity = in_bytes;
     *channel = made;
     return 0;
 }
@@ -113,6 +129,8 @@ void gw_channel_free(struct gw_channel *channel)
         (void)close(channel->fd);
     gw_array_deinit(&channel->marks);
     gw_buffer_deinit(&channel->out);
+    gw_buffer_deinit(&channel->urgent);
+    free(channel->held.payload);
     gw_arena_deinit(&channel->arena);
     free(channel->in);
     free(channel);
@@ -129,7 +147,8 @@ int gw_channel_put(struct gw_channel *channel, const struct gw_message *message,
                    struct gw_channel_fds fds)
 {
     struct mark mark = {.at = channel->out.size, .count = fds.count, .take = fds.take};
-    assert(fds.count <= GW_FRAME_FDS_MAX);
+    const bool is_urgent = channel->transport && message->type == GW_MESSAGE_heartbeat;
+    assert(fds.count <= GW_FRAME_FDS_MAX && !(is_urgent && fds.count));
     int rc = 0;
     for (uint8_t i = 0; i < fds.count && rc == 0 && channel->transport; i++)
         rc = gw_content_sendable(fds.fds[i]);
@@ -138,7 +157,7 @@ int gw_channel_put(struct gw_channel *channel, const struct gw_message *message,
         rc = gw_array_reserve(&channel->marks, 1);
     }
     if (rc == 0)
-        rc = gw_message_encode(message, fds.count, &channel->out);
+        rc = gw_message_encode(message, fds.count, is_urgent ? &channel->urgent : &channel->out);
     if (rc < 0) {
         if (fds.take)
             close_all(fds.fds, fds.count);
@@ -156,7 +175,7 @@ int gw_channel_put_frames(struct gw_channel *channel, const void *frames, size_t
 
 size_t gw_channel_queued_bytes(const struct gw_channel *channel)
 {
-    return channel->out.size - channel->sent;
+    return channel->out.size - channel->sent + channel->urgent.size - channel->urgent_sent;
 }
 
 /* One sendmsg from `sent` up to the next mark behind it. 0 or a negative code. */
@@ -211,30 +230,24 @@ static size_t frame_bytes(const uint8_t *frame)
     return GW_FRAME_HEADER_BYTES + header.bytes;
 }
 
-/* Writes up to the end of the next frame with descriptors, or their contents behind it. */
-static int write_some(struct gw_channel *channel, struct gw_error *error)
+static int write_up_to(struct gw_channel *channel, const struct gw_buffer *from, size_t *sent,
+                       size_t end)
 {
-    struct gw_transport *transport = channel->transport;
-    size_t end = channel->out.size, wrote;
-    struct mark *mark = channel->marks_sent < channel->marks.count
-                            ? &channel->marks.items[channel->marks_sent]
-                            : NULL;
-    if (mark)
-        end = mark->at + frame_bytes(channel->out.data + mark->at);
-    if (channel->sent < end) {
-        int rc = transport->write(transport, channel->out.data + channel->sent, end - channel->sent,
-                                  &wrote, error);
-        if (rc == 0)
-            channel->sent += wrote;
+    size_t wrote;
+    int rc = channel->transport->write(channel->transport, from->data + *sent, end - *sent, &wrote,
+                                       &channel->failure);
+    if (rc == 0)
+        *sent += wrote;
+    return rc;
+}
+
+/* A piece of the contents that follow a frame. */
+static int write_piece(struct gw_channel *channel, struct mark *mark)
+{
+    int rc = gw_content_send(&channel->sending, mark->fds[channel->contents_sent],
+                             channel->transport, &channel->failure);
+    if (rc < 0 || channel->sending.active || ++channel->contents_sent < mark->count)
         return rc;
-    }
-    while (channel->contents_sent < mark->count) {
-        int rc =
-            gw_content_send(&channel->sending, mark->fds[channel->contents_sent], transport, error);
-        if (rc < 0)
-            return rc;
-        channel->contents_sent++;
-    }
     if (mark->take)
         close_all(mark->fds, mark->count);
     channel->contents_sent = 0;
@@ -242,24 +255,71 @@ static int write_some(struct gw_channel *channel, struct gw_error *error)
     return 0;
 }
 
-static bool all_sent(const struct gw_channel *channel)
+/* Writes heartbeats where one frame or piece has ended, or else up to the end of the next frame
+ * with descriptors, or a piece of their contents behind it. */
+static int write_some(struct gw_channel *channel)
 {
-    return channel->sent == channel->out.size && channel->marks_sent == channel->marks.count;
+    struct mark *mark = channel->marks_sent < channel->marks.count
+                            ? &channel->marks.items[channel->marks_sent]
+                            : NULL;
+    size_t end = channel->out.size;
+    if (mark)
+        end = mark->at + frame_bytes(channel->out.data + mark->at);
+    if (channel->urgent.size) {
+        while (channel->frame_end < channel->sent)
+            channel->frame_end += frame_bytes(channel->out.data + channel->frame_end);
+        if (channel->frame_end == channel->sent && !gw_content_is_in_piece(&channel->sending))
+            return write_up_to(channel, &channel->urgent, &channel->urgent_sent,
+                               channel->urgent.size);
+        if (channel->frame_end > channel->sent)
+            end = channel->frame_end;
+    }
+    if (channel->sent < end)
+        return write_up_to(channel, &channel->out, &channel->sent, end);
+    return write_piece(channel, mark);
 }
 
-static int send_all(struct gw_channel *channel, struct gw_error *error)
+static bool all_sent(const struct gw_channel *channel)
+{
+    return channel->sent == channel->out.size && channel->marks_sent == channel->marks.count &&
+           channel->urgent_sent == channel->urgent.size;
+}
+
+/* Whether so much has been written of contents since they stood at `done` that others are next. */
+static bool is_turn_over(const struct gw_channel *channel, size_t pieces)
+{
+    return !all_sent(channel) && pieces * GW_FRAME_PIECE_BYTES_MAX >= TURN_BYTES;
+}
+
+static int send_over(struct gw_channel *channel)
 {
     int rc = 0;
-    if (!channel->transport) {
-        while (rc == 0 && channel->sent < channel->out.size)
-            rc = send_some(channel);
-        return rc < 0 && rc != GW_EAGAIN ? gw_error_set(error, rc, "sendmsg failed") : rc;
+    size_t pieces = 0;
+    channel->turn_over = false;
+    while (rc == 0 && !all_sent(channel) && !channel->turn_over) {
+        const bool contents = channel->sending.active;
+        rc = write_some(channel);
+        pieces += contents;
+        if (channel->urgent_sent == channel->urgent.size)
+            channel->urgent_sent = channel->urgent.size = 0;
+        channel->turn_over = rc == 0 && is_turn_over(channel, pieces);
     }
-    while (rc == 0 && !all_sent(channel))
-        rc = write_some(channel, error);
-    int flushed =
-        rc == 0 || rc == GW_EAGAIN ? channel->transport->flush(channel->transport, error) : rc;
-    return flushed < 0 ? flushed : rc;
+    int flushed = rc == 0 || rc == GW_EAGAIN
+                      ? channel->transport->flush(channel->transport, &channel->failure)
+                      : rc;
+    if (flushed < 0)
+        channel->turn_over = false;
+    return flushed < 0 ? flushed : channel->turn_over ? GW_EAGAIN : rc;
+}
+
+static int send_all(struct gw_channel *channel)
+{
+    int rc = 0;
+    if (channel->transport)
+        return send_over(channel);
+    while (rc == 0 && channel->sent < channel->out.size)
+        rc = send_some(channel);
+    return rc < 0 && rc != GW_EAGAIN ? gw_error_set(&channel->failure, rc, "sendmsg failed") : rc;
 }
 
 const char *gw_channel_failure(const struct gw_channel *channel)
@@ -273,6 +333,11 @@ bool gw_channel_blocked(const struct gw_channel *channel)
                               : gw_channel_queued_bytes(channel) > 0;
 }
 
+bool gw_channel_turn_over(const struct gw_channel *channel)
+{
+    return channel->turn_over;
+}
+
 bool gw_channel_pending(const struct gw_channel *channel)
 {
     return channel->transport && channel->transport->pending(channel->transport);
@@ -280,10 +345,10 @@ bool gw_channel_pending(const struct gw_channel *channel)
 
 int gw_channel_flush(struct gw_channel *channel)
 {
-    int rc = send_all(channel, &channel->failure);
+    int rc = send_all(channel);
     if (rc < 0 && !all_sent(channel))
         return rc;
-    channel->sent = channel->out.size = 0;
+    channel->sent = channel->frame_end = channel->out.size = 0;
     channel->marks_sent = 0;
     gw_array_clear(&channel->marks);
     if (channel->out.capacity > OUT_BYTES_KEPT)
@@ -376,18 +441,23 @@ static int receive_some(struct gw_channel *channel, struct gw_error *error)
     return 0;
 }
 
-/* Gives the next frame when all of it is there: 0, GW_EAGAIN, or another negative code. */
+/* Gives the next frame when all of it is there, or of a piece the header: 0, GW_EAGAIN, or another
+ * negative code. */
 static int next_frame(struct gw_channel *channel, struct gw_frame_header *header,
                       struct gw_error *error)
 {
     size_t bytes = channel->in_end - channel->in_start;
-    if (bytes == 0 && channel->in_fd_count)
+    if (bytes == 0 && channel->in_fd_count && !channel->transport)
         return gw_error_set(error, GW_EPROTO, "descriptors that belong to no frame");
     if (bytes < GW_FRAME_HEADER_BYTES)
         return gw_error_set(error, GW_EAGAIN, "no message yet");
     int rc = gw_frame_header_read(channel->in + channel->in_start, header, error);
     if (rc < 0)
         return rc;
+    if (header->piece)
+        return channel->held.payload
+                   ? 0
+                   : gw_error_set(error, GW_EPROTO, "contents that belong to no frame");
     if (!channel->transport && header->fds > channel->in_fd_count)
         return gw_error_set(error, GW_EPROTO, "a frame announced %d descriptors, %u came",
                             header->fds, channel->in_fd_count);
@@ -396,23 +466,89 @@ static int next_frame(struct gw_channel *channel, struct gw_frame_header *header
     return 0;
 }
 
-/* The contents of a whole frame's descriptors: 0 when all of them are in in_fds. */
-static int receive_contents(struct gw_channel *channel, const struct gw_frame_header *header,
-                            bool wait, struct gw_error *error)
+/* Takes what is there of a piece. */
+static int take_piece(struct gw_channel *channel, struct gw_error *error)
 {
-    size_t end = channel->in_start + GW_FRAME_HEADER_BYTES + header->bytes;
-    struct gw_content_bytes first = {channel->in + end, channel->in_end - end,
-                                     channel->content_used};
-    int rc = 0;
-    while (rc == 0 && channel->in_fd_count < header->fds) {
-        int fd;
-        rc = gw_content_receive(&channel->receiving, &first, wait ? channel->transport : NULL, &fd,
-                                error);
-        if (rc == 0)
-            channel->in_fds[channel->in_fd_count++] = fd;
+    struct held *held = &channel->held;
+    size_t bytes = channel->in_end - channel->in_start, used = 0;
+    if (bytes == 0)
+        return gw_error_set(error, GW_EAGAIN, "no message yet");
+    if (bytes > held->piece_left)
+        bytes = held->piece_left;
+    int fd,
+        rc = gw_content_receive(&channel->receiving,
+                                (struct gw_bin){channel->in + channel->in_start, (uint32_t)bytes},
+                                &used, &fd, error);
+    if (rc == 0)
+        channel->in_fds[channel->in_fd_count++] = fd;
+    else if (rc != GW_EAGAIN)
+        return rc;
+    channel->in_start += used;
+    held->piece_left -= (uint32_t)used;
+    if (rc == 0 && held->piece_left)
+        return gw_error_set(error, GW_EPROTO, "a piece of the contents of two descriptors");
+    return 0;
+}
+
+/* Keeps a frame until the contents of its descriptors are there. */
+static int hold(struct gw_channel *channel, const struct gw_frame_header *header,
+                struct gw_error *error)
+{
+    struct held *held = &channel->held;
+    if (held->payload)
+        return gw_error_set(error, GW_EPROTO,
+                            "a frame with descriptors between the contents of another's");
+    uint8_t *payload = malloc(header->bytes + 1);
+    if (!payload)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    memcpy(payload, channel->in + channel->in_start + GW_FRAME_HEADER_BYTES, header->bytes);
+    *held = (struct held){.payload = payload, .header = *header};
+    channel->in_start += GW_FRAME_HEADER_BYTES + header->bytes;
+    return 0;
+}
+
+/* What is to be delivered: a whole frame with all its descriptors, held back until now or the next
+ * of `in`. 0, GW_EAGAIN, or another negative code. */
+static int next_whole(struct gw_channel *channel, const uint8_t **payload,
+                      struct gw_frame_header *header, struct gw_error *error)
+{
+    struct held *held = &channel->held;
+    for (;;) {
+        int rc;
+        if (held->piece_left) {
+            rc = take_piece(channel, error);
+        } else if (held->payload && channel->in_fd_count == held->header.fds) {
+            *payload = held->payload;
+            *header = held->header;
+            held->given = true;
+            return 0;
+        } else if ((rc = next_frame(channel, header, error)) == 0) {
+            if (header->piece) {
+                held->piece_left = header->bytes;
+                channel->in_start += GW_FRAME_HEADER_BYTES;
+            } else if (channel->transport && header->fds) {
+                rc = hold(channel, header, error);
+            } else {
+                *payload = channel->in + channel->in_start + GW_FRAME_HEADER_BYTES;
+                channel->given = GW_FRAME_HEADER_BYTES + header->bytes;
+                return 0;
+            }
+        }
+        if (rc < 0)
+            return rc;
     }
-    channel->content_used = first.used;
-    return rc == GW_EAGAIN ? gw_error_set(error, rc, "no message yet") : rc;
+}
+
+/* Drops what the last get gave. */
+static void drop_given(struct gw_channel *channel)
+{
+    channel->in_start += channel->given;
+    channel->given = 0;
+    if (channel->held.given) {
+        free(channel->held.payload);
+        channel->held = (struct held){0};
+    }
+    gw_arena_reset(&channel->arena);
 }
 
 int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *message, int *fds,
@@ -420,31 +556,26 @@ int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *mes
 {
     if (channel->failed)
         return gw_error_set(error, channel->failed, "the connection carried garbage before");
-    channel->in_start += channel->given;
-    channel->given = 0;
-    gw_arena_reset(&channel->arena);
+    drop_given(channel);
 
     struct gw_frame_header header;
+    const uint8_t *payload;
+    size_t reads = 0;
     int rc;
-    while ((rc = next_frame(channel, &header, error)) == GW_EAGAIN) {
-        if (!wait)
-            return rc;
+    while ((rc = next_whole(channel, &payload, &header, error)) == GW_EAGAIN) {
+        if (!wait || reads++ * IN_BYTES_OVER >= TURN_BYTES)
+            return rc; /* where others have their turn, the transport is pending */
         rc = receive_some(channel, error);
         if (rc < 0)
             break;
     }
-    if (rc == 0 && channel->transport && header.fds)
-        rc = receive_contents(channel, &header, wait, error);
     if (rc == 0)
-        rc = gw_message_decode(channel->in + channel->in_start + GW_FRAME_HEADER_BYTES,
-                               header.bytes, &channel->arena, message, error);
+        rc = gw_message_decode(payload, header.bytes, &channel->arena, message, error);
     if (rc == GW_EPROTO)
         channel->failed = rc;
     if (rc < 0)
         return rc;
 
-    channel->given = GW_FRAME_HEADER_BYTES + header.bytes + channel->content_used;
-    channel->content_used = 0;
     channel->in_fd_count -= header.fds;
     memcpy(fds, channel->in_fds, header.fds * sizeof *fds);
     memmove(channel->in_fds, channel->in_fds + header.fds, channel->in_fd_count * sizeof *fds);

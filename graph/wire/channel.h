@@ -21,7 +21,8 @@ int gw_channel_fd(const struct gw_channel *channel); /* borrowed */
 
 /* gw_channel_new_over makes a channel over a transport, which it takes, also when it fails. A
  * descriptor must be a memfd or another file then (else GW_ENOTSUP when it is put), and is received
- * as a sealed memfd of the same contents. 0, GW_ENOMEM or GW_EIO. */
+ * as a sealed memfd of the same contents. Heartbeats pass there what was put before them: however
+ * long that takes, they wait for a frame or 256 KiB of contents at most. 0, GW_ENOMEM or GW_EIO. */
 int gw_channel_new_over(struct gw_transport *transport, struct gw_channel **channel);
 
 /* gw_channel_put queues a message; descriptors are duplicated by the kernel when it is sent: `fds`
@@ -46,6 +47,10 @@ int gw_channel_flush(struct gw_channel *channel);
 const char *gw_channel_failure(const struct gw_channel *channel); /* the last one's text */
 size_t gw_channel_queued_bytes(const struct gw_channel *channel);
 bool gw_channel_blocked(const struct gw_channel *channel);
+
+/* gw_channel_turn_over is true where the last flush answered GW_EAGAIN though the socket may take
+ * more: it had sent 4 MiB of contents, and others have their turn before the next flush. */
+bool gw_channel_turn_over(const struct gw_channel *channel);
 
 /* gw_channel_pending is true where gw_channel_get with `wait` may give a message although the
  * socket does not become readable. */

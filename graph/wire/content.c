@@ -1,19 +1,19 @@
 /* Contents of descriptors as bytes.
  *
- * What is sent is read through a mapping, without a copy. What is received is written with pwrite:
- * a page that is written whole is never cleared first, and no page faults. */
+ * Always: a piece never holds bytes of two descriptors. What is sent is read through a mapping,
+ * without a copy. What is received is written with pwrite: a page that is written whole is never
+ * cleared first, and no page faults. */
 #include "graph/wire/content.h"
+
+#include "graph/wire/frame.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { WINDOW_BYTES = 256 << 10, TURN_BYTES = 4 << 20 };
 
 #define CONTENT_BYTES_MAX (UINT64_C(1) << 42)
 
@@ -27,9 +27,8 @@ void gw_content_deinit(struct gw_content *content)
 {
     if (content->map)
         (void)munmap((void *)(uintptr_t)content->map, content->bytes);
-    if (content->window && content->fd >= 0)
+    else if (content->active && content->size_bytes == sizeof content->size && content->fd >= 0)
         (void)close(content->fd);
-    free(content->window);
     *content = (struct gw_content){0};
 }
 
@@ -49,9 +48,31 @@ static int start_sending(struct gw_content *content, int fd, struct gw_error *er
         made.map = map;
     }
     uint64_t bytes = htole64(made.bytes);
-    memcpy(made.header, &bytes, sizeof made.header);
+    memcpy(made.size, &bytes, sizeof made.size);
     *content = made;
     return 0;
+}
+
+bool gw_content_is_in_piece(const struct gw_content *content)
+{
+    return content->head_sent < content->head_bytes || content->done < content->piece_end;
+}
+
+/* The head of the next piece; the first has the size in it. */
+static void start_piece(struct gw_content *content)
+{
+    const size_t size_bytes = content->head_bytes ? 0 : sizeof content->size;
+    uint64_t left = content->bytes - content->done;
+    if (left > GW_FRAME_PIECE_BYTES_MAX - size_bytes)
+        left = GW_FRAME_PIECE_BYTES_MAX - size_bytes;
+    gw_frame_header_write(content->head, &(struct gw_frame_header){
+                                             .bytes = (uint32_t)(left + size_bytes),
+                                             .piece = true,
+                                         });
+    memcpy(content->head + GW_FRAME_HEADER_BYTES, content->size, size_bytes);
+    content->head_bytes = GW_FRAME_HEADER_BYTES + size_bytes;
+    content->head_sent = 0;
+    content->piece_end = content->done + left;
 }
 
 int gw_content_send(struct gw_content *content, int fd, struct gw_transport *transport,
@@ -59,19 +80,21 @@ int gw_content_send(struct gw_content *content, int fd, struct gw_transport *tra
 {
     int rc = content->active ? 0 : start_sending(content, fd, error);
     size_t wrote;
-    while (rc == 0 && content->header_bytes < sizeof content->header) {
-        rc = transport->write(transport, content->header + content->header_bytes,
-                              sizeof content->header - content->header_bytes, &wrote, error);
+    if (rc == 0 && !gw_content_is_in_piece(content))
+        start_piece(content);
+    while (rc == 0 && content->head_sent < content->head_bytes) {
+        rc = transport->write(transport, content->head + content->head_sent,
+                              content->head_bytes - content->head_sent, &wrote, error);
         if (rc == 0)
-            content->header_bytes += wrote;
+            content->head_sent += wrote;
     }
-    while (rc == 0 && content->done < content->bytes) {
+    while (rc == 0 && content->done < content->piece_end) {
         rc = transport->write(transport, content->map + content->done,
-                              content->bytes - content->done, &wrote, error);
+                              content->piece_end - content->done, &wrote, error);
         if (rc == 0)
             content->done += wrote;
     }
-    if (rc == 0)
+    if (rc == 0 && content->done == content->bytes)
         gw_content_deinit(content);
     return rc;
 }
@@ -79,10 +102,11 @@ int gw_content_send(struct gw_content *content, int fd, struct gw_transport *tra
 /* -- Receiving -----------------------------------------------------------------------------------
  */
 
+/* Once the size is there. */
 static int start_receiving(struct gw_content *content, struct gw_error *error)
 {
     uint64_t bytes;
-    memcpy(&bytes, content->header, sizeof bytes);
+    memcpy(&bytes, content->size, sizeof bytes);
     content->bytes = le64toh(bytes);
     if (content->bytes > CONTENT_BYTES_MAX)
         return gw_error_set(error, GW_EPROTO, "a value of %llu bytes is announced",
@@ -113,55 +137,31 @@ static int store(struct gw_content *content, const uint8_t *data, size_t bytes,
     return 0;
 }
 
-/* Up to `bytes` of what was read already, else from the transport. */
-static int take(struct gw_content_bytes *first, struct gw_transport *transport, void *data,
-                size_t bytes, size_t *got, struct gw_error *error)
+int gw_content_receive(struct gw_content *content, struct gw_bin bytes, size_t *used, int *fd,
+                       struct gw_error *error)
 {
-    size_t left = first->bytes - first->used;
-    if (left == 0)
-        return transport ? transport->read(transport, data, bytes, got, error) : GW_EAGAIN;
-    *got = bytes < left ? bytes : left;
-    memcpy(data, first->data + first->used, *got);
-    first->used += *got;
-    return 0;
-}
-
-static int receive_header(struct gw_content *content, struct gw_content_bytes *first,
-                          struct gw_transport *transport, struct gw_error *error)
-{
-    if (!content->active) {
-        uint8_t *window = malloc(WINDOW_BYTES);
-        if (!window)
-            return gw_error_set(error, GW_ENOMEM, "out of memory");
-        *content = (struct gw_content){.active = true, .fd = -1, .window = window};
-    }
-    while (content->header_bytes < sizeof content->header) {
-        size_t got;
-        int rc = take(first, transport, content->header + content->header_bytes,
-                      sizeof content->header - content->header_bytes, &got, error);
-        if (rc < 0)
-            return rc;
-        content->header_bytes += got;
-    }
-    return content->fd < 0 ? start_receiving(content, error) : 0;
-}
-
-int gw_content_receive(struct gw_content *content, struct gw_content_bytes *first,
-                       struct gw_transport *transport, int *fd, struct gw_error *error)
-{
-    int rc = receive_header(content, first, transport, error);
-    uint64_t before = content->done;
-    while (rc == 0 && content->done < content->bytes) {
-        uint64_t left = content->bytes - content->done;
-        size_t got = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
-        if (content->done - before >= TURN_BYTES)
-            return GW_EAGAIN; /* others have their turn; the transport is pending */
-        rc = take(first, transport, content->window, got, &got, error);
-        if (rc == 0)
-            rc = store(content, content->window, got, error);
-    }
+    const uint8_t *data = bytes.data;
+    size_t size_bytes = sizeof content->size - content->size_bytes;
+    if (!content->active)
+        *content = (struct gw_content){.active = true, .fd = -1};
+    if (size_bytes > bytes.size)
+        size_bytes = bytes.size;
+    memcpy(content->size + content->size_bytes, data, size_bytes);
+    content->size_bytes += size_bytes;
+    *used = size_bytes;
+    if (content->size_bytes < sizeof content->size)
+        return GW_EAGAIN;
+    int rc = content->fd < 0 ? start_receiving(content, error) : 0;
     if (rc < 0)
         return rc;
+    uint64_t left = content->bytes - content->done;
+    size_t some = bytes.size - *used < left ? bytes.size - *used : (size_t)left;
+    rc = store(content, data + *used, some, error);
+    if (rc < 0)
+        return rc;
+    *used += some;
+    if (content->done < content->bytes)
+        return GW_EAGAIN;
     if (fcntl(content->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
         return gw_error_set(error, GW_EIO, "cannot seal a value: %s", strerror(errno));
     *fd = content->fd;

@@ -1,8 +1,9 @@
 /* The contents of descriptors, for transports that carry no descriptors: a file's size (8 bytes,
- * little-endian) and its bytes go out, a sealed memfd comes in. */
+ * little-endian) and its bytes go out in pieces (frame.h), a sealed memfd comes in. */
 #ifndef GW_WIRE_CONTENT_H
 #define GW_WIRE_CONTENT_H
 
+#include "graph/wire/message.h"
 #include "graph/wire/transport.h"
 
 #include <stdint.h>
@@ -11,31 +12,32 @@
 struct gw_content {
     bool active;
     int fd; /* sent: borrowed. Received: its own until it is whole */
-    uint8_t header[8];
-    size_t header_bytes;
+    uint8_t size[8];
+    size_t size_bytes; /* of `size`, received */
     uint64_t bytes, done;
     const uint8_t *map; /* sent */
-    uint8_t *window;    /* received */
+    uint8_t head[16];   /* sent: of a piece, what comes before bytes of the map */
+    size_t head_bytes, head_sent;
+    uint64_t piece_end; /* sent: where in the contents the piece ends */
 };
 
 /* gw_content_sendable is 0 where a descriptor has contents that can be sent: a memfd or a file;
  * else GW_ENOTSUP. */
 int gw_content_sendable(int fd);
 
-/* gw_content_send starts to send a descriptor where nothing is active, and goes on with it. 0 when
- * all of it was taken; GW_EAGAIN; GW_EIO or the transport's failure, with text. */
+/* gw_content_send starts to send a descriptor where nothing is active, and sends the piece that has
+ * begun, or else the next one. 0 when all of a piece was taken: something else may go before the
+ * next, and no piece is left where `active` is false; GW_EAGAIN; GW_EIO or the transport's failure,
+ * with text. */
 int gw_content_send(struct gw_content *content, int fd, struct gw_transport *transport,
                     struct gw_error *error);
+bool gw_content_is_in_piece(const struct gw_content *content);
 
-/* gw_content_receive goes on with the next descriptor. `first` are bytes that were read already;
- * *used of them are its. 0 with a new descriptor (sealed, the caller's); GW_EAGAIN; GW_ENOMEM,
- * GW_EPROTO or the transport's failure, with text. `wait` false: reads nothing. */
-struct gw_content_bytes {
-    const uint8_t *data;
-    size_t bytes, used;
-};
-int gw_content_receive(struct gw_content *content, struct gw_content_bytes *first,
-                       struct gw_transport *transport, int *fd, struct gw_error *error);
+/* gw_content_receive takes bytes of the next descriptor: *used of them. 0 with a new descriptor
+ * (sealed, the caller's); GW_EAGAIN where it needs more than those; GW_ENOMEM or GW_EPROTO, with
+ * text. */
+int gw_content_receive(struct gw_content *content, struct gw_bin bytes, size_t *used, int *fd,
+                       struct gw_error *error);
 
 /* gw_content_deinit forgets what is active. */
 void gw_content_deinit(struct gw_content *content);

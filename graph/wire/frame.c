@@ -8,14 +8,15 @@
 
 struct header_bytes {
     uint32_t bytes;
-    uint8_t fds, zero;
+    uint8_t fds, kind;
     uint16_t magic;
 };
 _Static_assert(sizeof(struct header_bytes) == GW_FRAME_HEADER_BYTES, "packed by nature");
 
 void gw_frame_header_write(uint8_t *out, const struct gw_frame_header *header)
 {
-    struct header_bytes raw = {htole32(header->bytes), header->fds, 0, htole16(GW_FRAME_MAGIC)};
+    struct header_bytes raw = {htole32(header->bytes), header->fds, header->piece,
+                               htole16(GW_FRAME_MAGIC)};
     memcpy(out, &raw, sizeof raw);
 }
 
@@ -23,7 +24,7 @@ int gw_frame_header_read(const uint8_t *in, struct gw_frame_header *header, stru
 {
     struct header_bytes raw;
     memcpy(&raw, in, sizeof raw);
-    if (le16toh(raw.magic) != GW_FRAME_MAGIC || raw.zero)
+    if (le16toh(raw.magic) != GW_FRAME_MAGIC || raw.kind > 1)
         return gw_error_set(error, GW_EPROTO, "not a Gangway peer");
     uint32_t bytes = le32toh(raw.bytes);
     if (bytes > GW_FRAME_BULK_BYTES_MAX)
@@ -32,7 +33,10 @@ int gw_frame_header_read(const uint8_t *in, struct gw_frame_header *header, stru
     if (raw.fds > GW_FRAME_FDS_MAX)
         return gw_error_set(error, GW_EPROTO, "a frame with %d descriptors, more than %d", raw.fds,
                             GW_FRAME_FDS_MAX);
-    *header = (struct gw_frame_header){bytes, raw.fds};
+    if (raw.kind && (raw.fds || bytes == 0 || bytes > GW_FRAME_PIECE_BYTES_MAX))
+        return gw_error_set(error, GW_EPROTO, "a piece of %u bytes with %d descriptors", bytes,
+                            raw.fds);
+    *header = (struct gw_frame_header){bytes, raw.fds, raw.kind == 1};
     return 0;
 }
 

@@ -1,13 +1,15 @@
 /* Frames: how bytes on a stream become messages, and the check before msgpack-c sees them.
  *
- * A frame is an 8-byte header (little-endian: uint32 payload bytes, uint8 descriptors, uint8 0,
- * uint16 magic 0x5747) and the payload: one MessagePack array
+ * A frame is an 8-byte header (little-endian: uint32 payload bytes, uint8 descriptors, uint8 kind,
+ * uint16 magic 0x5747) and the payload. Of kind 0 it is one MessagePack array
  *     [type, term, peer, sequence, field, field, ...]
- * Descriptors travel as SCM_RIGHTS beside the frame's first byte; the header says how many. */
+ * Descriptors travel as SCM_RIGHTS beside the frame's first byte; the header says how many. Kind 1,
+ * only over a transport, is a piece of the contents of descriptors that a frame announced. */
 #ifndef GW_WIRE_FRAME_H
 #define GW_WIRE_FRAME_H
 
 #include <gangway/error.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -16,12 +18,14 @@ enum {
     GW_FRAME_BYTES_MAX = 1 << 20,       /* payload */
     GW_FRAME_BULK_BYTES_MAX = 16 << 20, /* of messages that are columns of tasks */
     GW_FRAME_FDS_MAX = 64,
+    GW_FRAME_PIECE_BYTES_MAX = 256 << 10, /* of contents */
     GW_FRAME_DEPTH_MAX = 16,
 };
 
 struct gw_frame_header {
     uint32_t bytes;
     uint8_t fds;
+    bool piece; /* of contents; then without descriptors */
 };
 
 /* gw_frame_header_write writes the 8 bytes. */

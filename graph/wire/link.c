@@ -82,7 +82,10 @@ static void watch(struct gw_link *link)
 static void flush(struct gw_link *link)
 {
     int rc = gw_channel_flush(link->channel);
-    link->write_full = rc == GW_EAGAIN && gw_channel_blocked(link->channel);
+    const bool turn_over = rc == GW_EAGAIN && gw_channel_turn_over(link->channel);
+    link->write_full = rc == GW_EAGAIN && !turn_over && gw_channel_blocked(link->channel);
+    if (turn_over)
+        later(link);
     if (rc == GW_ECLOSED) {
         link->write_ended = true;
         link->input = true; /* what it sent before it went */
@@ -233,8 +236,9 @@ void gw_link_close(struct gw_link *link)
 {
     if (link->closing)
         return;
-    if (!link->write_ended)
-        (void)gw_channel_flush(link->channel); /* what does not fit now is lost */
+    while (!link->write_ended && gw_channel_flush(link->channel) == GW_EAGAIN &&
+           gw_channel_turn_over(link->channel))
+        ; /* what does not fit now is lost */
     link_end(link);
 }
 

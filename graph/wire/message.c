@@ -234,7 +234,7 @@ int gw_message_encode(const struct gw_message *message, uint8_t fds, struct gw_b
         buffer->size = start;
         return GW_ELIMIT;
     }
-    struct gw_frame_header header = {(uint32_t)payload, fds};
+    struct gw_frame_header header = {.bytes = (uint32_t)payload, .fds = fds};
     gw_frame_header_write(buffer->data + start, &header);
     return 0;
 }

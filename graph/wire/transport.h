@@ -16,8 +16,8 @@ struct gw_transport {
      * said that it closes; GW_EPERM when it was refused, GW_EPROTO, GW_EIO: with a text. */
     int (*read)(struct gw_transport *self, void *data, size_t bytes, size_t *got,
                 struct gw_error *error);
-    /* Takes up to `bytes` (> 0), which may gather until `flush`. 0 with *wrote > 0; GW_EAGAIN (give
-     * the same bytes again, wherever they lie then); else as `read`. */
+    /* Takes up to `bytes` (> 0), which may gather until `flush`. 0 with *wrote > 0; GW_EAGAIN:
+     * nothing was taken; else as `read`. */
     int (*write)(struct gw_transport *self, const void *data, size_t bytes, size_t *wrote,
                  struct gw_error *error);
     /* Sends what has gathered, and what the transport itself has to say (a handshake). 0 when all

@@ -21,7 +21,8 @@ struct gw_message *gw_sched_send(struct gw_sched *sched, struct gw_remote *remot
     effect->message.type = type;
     effect->message.term = sched->term;
     effect->message.peer = remote->id;
-    effect->message.sequence = ++remote->sent;
+    if (type != GW_MESSAGE_heartbeat) /* those pass others */
+        effect->message.sequence = ++remote->sent;
     return &effect->message;
 }
 

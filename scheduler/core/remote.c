@@ -87,14 +87,17 @@ void gw_sched_apply_remote_opened(struct gw_sched *sched, const struct gw_fact_r
 int gw_sched_remote_accepts(struct gw_sched *sched, struct gw_remote *remote,
                             const struct gw_message *message)
 {
-    if (message->sequence == 0)
+    const bool beats = message->sequence == 0 && message->type == GW_MESSAGE_heartbeat;
+    if (message->sequence == 0 && !beats)
         return GW_EPROTO;
     if ((message->term && message->term != sched->term) ||
         (message->peer && message->peer != remote->id))
         return 0;
-    if (message->sequence <= remote->seen && !GW_PLANTED(3))
+    if (beats ? !remote->worker || message->heartbeat.number <= remote->worker->beat_seen
+              : message->sequence <= remote->seen && !GW_PLANTED(3))
         return 0;
-    GW_FACT(sched, remote_heard, .remote = remote, .sequence = message->sequence);
+    GW_FACT(sched, remote_heard, .remote = remote,
+            .sequence = beats ? remote->seen : message->sequence);
     return 1;
 }
 

@@ -392,11 +392,11 @@ static int on_hello(struct connection *connection, const struct gw_message *mess
         return gw_error_set(error, GW_EPROTO, "the first message is %s, not hello",
                             gw_message_name(message->type));
     const struct gw_msg_hello *hello = &message->hello;
-    if (hello->protocol != GW_PROTOCOL)
+    if (hello->protocol != GW_PROTOCOL_LINK)
         return gw_error_set(error, GW_EVERSION,
                             "this scheduler is Gangway %s (protocol %d), you are %.64s "
                             "(protocol %u): install one version on both sides",
-                            GANGWAY_VERSION, GW_PROTOCOL, hello->version, hello->protocol);
+                            GANGWAY_VERSION, GW_PROTOCOL_LINK, hello->version, hello->protocol);
     if (hello->role != GW_ROLE_CLIENT && hello->role != GW_ROLE_WORKER &&
         hello->role != GW_ROLE_TASK)
         return gw_error_set(error, GW_EPROTO, "role %u has no business here", hello->role);

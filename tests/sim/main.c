@@ -58,6 +58,7 @@ static const struct {
     [150] = {"folder-early", "a task starts before its files are there"},
     [161] = {"copy-early", "a worker says that it has a copy before it is there"},
     [162] = {"copy-goes-on", "a copy that is released while it is fetched is fetched all the same"},
+    [240] = {"beat-counted", "what a heartbeat passed on its way is taken for old"},
     [220] = {"tunnel-left", "a client that goes leaves its tunnels at the workers"},
     [170] = {"stranger-acts", "a user acts on the jobs of another"},
     [180] = {"gpu-early", "a GPU is clear for the next task before the last one's memory is back"},

@@ -47,7 +47,8 @@ void sim_token_drop(struct sim *sim, uint64_t token)
 struct packet sim_pack(struct sim *sim, const struct gw_message *message, const uint64_t *tokens,
                        uint32_t token_count)
 {
-    struct packet packet = {.token_count = token_count};
+    struct packet packet = {.token_count = token_count,
+                            .urgent = message->type == GW_MESSAGE_heartbeat};
     struct gw_buffer buffer = {0};
     int rc = gw_message_encode(message, (uint8_t)token_count, &buffer);
     SIM_CHECK(sim, rc == 0, "message %s cannot be encoded: %d", gw_message_name(message->type), rc);
@@ -276,12 +277,26 @@ static void arrive(struct sim *sim, void *arg)
     hand_over(sim, &conn->ends[to], &packet);
 }
 
+/* At the end of what is under way; heartbeats pass some of that. */
+static void line_up(struct sim *sim, struct conn *conn, int to, struct packet packet)
+{
+    GW_MUST(gw_array_push(&conn->queue[to], packet));
+    size_t last = conn->queue[to].count - 1;
+    if (!packet.urgent || last == 0)
+        return;
+    struct packet *items = conn->queue[to].items;
+    size_t at = sim_below(sim, last);
+    memmove(items + at + 1, items + at, (last - at) * sizeof *items);
+    items[at] = packet;
+    sim_fault(sim, FAULT_OVERTAKEN);
+}
+
 static void launch(struct sim *sim, struct conn *conn, int to, struct packet packet)
 {
     struct arrival *arrival = malloc(sizeof *arrival);
     GW_MUST_PTR(arrival);
     *arrival = (struct arrival){conn->id, to};
-    GW_MUST(gw_array_push(&conn->queue[to], packet));
+    line_up(sim, conn, to, packet);
     uint64_t at = sim->now_ns + 10000 + sim_below(sim, sim_chance(sim, 5) ? 40 * MS : MS / 2);
     struct end *end = &conn->ends[to];
     if (at <= end->last_ns)

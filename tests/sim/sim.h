@@ -122,6 +122,7 @@ enum {
     X(HANG_TOLD, "rank that hung named")                                                           \
     X(RESUMED, "gang went on from a checkpoint")                                                   \
     X(LOSSES, "gang lost with its workers once too often")                                         \
+    X(OVERTAKEN, "heartbeat passed other messages")                                                \
     X(TRESPASS, "client reached for what is another user's")                                       \
     X(ADMIN, "admin cancelled what is another user's")
 
@@ -219,6 +220,7 @@ struct packet {
     size_t size;
     uint64_t tokens[TOKENS_MAX];
     uint32_t token_count;
+    bool urgent; /* may pass others */
 };
 
 enum side { SIDE_SCHED, SIDE_HOST, SIDE_CLIENT };

@@ -363,7 +363,7 @@ static void test_hoarding_descriptors(void **state)
     struct gw_message message;
     int bare = open_bare(&channel), fds[GW_FRAME_FDS_MAX], fd = marked_fd(1);
     uint8_t count, header[GW_FRAME_HEADER_BYTES];
-    struct gw_frame_header announced = {1000, 1};
+    struct gw_frame_header announced = {.bytes = 1000, .fds = 1};
     gw_frame_header_write(header, &announced);
     for (size_t i = 0; i < GW_FRAME_FDS_MAX; i++)
         fds[i] = fd;

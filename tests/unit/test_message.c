@@ -37,7 +37,7 @@ static int decode(const uint8_t *payload, size_t bytes, struct gw_arena *arena,
 static void test_header_there_and_back(void **state)
 {
     uint8_t bytes[GW_FRAME_HEADER_BYTES];
-    struct gw_frame_header header = {0x123, 7}, read = {0};
+    struct gw_frame_header header = {.bytes = 0x123, .fds = 7}, read = {0};
     struct gw_error error;
     gw_frame_header_write(bytes, &header);
     static const uint8_t wanted[] = {0x23, 0x01, 0, 0, 7, 0, 0x47, 0x57};
@@ -46,13 +46,13 @@ static void test_header_there_and_back(void **state)
     assert_int_equal(read.bytes, 0x123);
     assert_int_equal(read.fds, 7);
 
-    header = (struct gw_frame_header){GW_FRAME_BULK_BYTES_MAX, GW_FRAME_FDS_MAX};
+    header = (struct gw_frame_header){.bytes = GW_FRAME_BULK_BYTES_MAX, .fds = GW_FRAME_FDS_MAX};
     gw_frame_header_write(bytes, &header);
     assert_int_equal(gw_frame_header_read(bytes, &read, NULL), 0);
     header.bytes++;
     gw_frame_header_write(bytes, &header);
     assert_int_equal(gw_frame_header_read(bytes, &read, &error), GW_EPROTO);
-    header = (struct gw_frame_header){1, GW_FRAME_FDS_MAX + 1};
+    header = (struct gw_frame_header){.bytes = 1, .fds = GW_FRAME_FDS_MAX + 1};
     gw_frame_header_write(bytes, &header);
     assert_int_equal(gw_frame_header_read(bytes, &read, &error), GW_EPROTO);
     assert_int_equal(gw_frame_header_read((const uint8_t *)"GET / HT", &read, &error), GW_EPROTO);

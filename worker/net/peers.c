@@ -163,7 +163,7 @@ static void on_peer_hello(struct gw_host_link *link, const struct gw_message *me
 {
     if (message->type != GW_MESSAGE_hello || message->hello.role != GW_ROLE_PEER) {
         refuse(link, GW_EPROTO, "only workers connect here, and say hello first");
-    } else if (message->hello.protocol != GW_PROTOCOL) {
+    } else if (message->hello.protocol != GW_PROTOCOL_LINK) {
         refuse(link, GW_EVERSION, "this worker has another version of Gangway");
     } else if (!is_ours(link)) {
         refuse(link, GW_EPERM, "this worker belongs to another user");
@@ -280,7 +280,7 @@ static void say_hello(struct gw_host_link *link, uint32_t role)
 {
     struct gw_message message = {.type = GW_MESSAGE_hello};
     message.hello = (struct gw_msg_hello){
-        .protocol = GW_PROTOCOL,
+        .protocol = GW_PROTOCOL_LINK,
         .role = role,
         .pid = (uint32_t)getpid(),
         .version = GANGWAY_VERSION,
@@ -328,7 +328,7 @@ int gw_host_connect_task(struct gw_host *host, uint64_t attempt, uint32_t rank, 
 {
     struct gw_message message = {.type = GW_MESSAGE_hello, .sequence = 1};
     message.hello = (struct gw_msg_hello){
-        .protocol = GW_PROTOCOL,
+        .protocol = GW_PROTOCOL_LINK,
         .role = GW_ROLE_TASK,
         .pid = (uint32_t)getpid(),
         .version = GANGWAY_VERSION,

@@ -1,0 +1,336 @@
+/* Channels over a transport whose speed the test sets, in virtual time: contents go in pieces, and
+ * heartbeats between them; and peers that cheat with pieces. */
+#include "tests/unit/unit.h"
+
+#include "graph/wire/channel.h"
+#include "graph/wire/frame.h"
+
+#include <endian.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* One way of a line: what was written and not yet read, and how much more it takes now. */
+struct line {
+    uint8_t *bytes;
+    size_t start, end, room;
+};
+
+enum { LINE_BYTES = 4 << 20 };
+
+struct toy {
+    struct gw_transport transport;
+    struct line *in, *out;
+};
+
+static int toy_read(struct gw_transport *self, void *data, size_t bytes, size_t *got,
+                    struct gw_error *error)
+{
+    struct line *line = ((struct toy *)self)->in;
+    size_t there = line->end - line->start;
+    if (there == 0)
+        return gw_error_set(error, GW_EAGAIN, "nothing yet");
+    *got = bytes < there ? bytes : there;
+    memcpy(data, line->bytes + line->start, *got);
+    line->start += *got;
+    if (line->start == line->end)
+        line->start = line->end = 0;
+    return 0;
+}
+
+static int toy_write(struct gw_transport *self, const void *data, size_t bytes, size_t *wrote,
+                     struct gw_error *error)
+{
+    struct line *line = ((struct toy *)self)->out;
+    size_t room = line->room < LINE_BYTES - line->end ? line->room : LINE_BYTES - line->end;
+    (void)error;
+    if (room == 0)
+        return GW_EAGAIN;
+    *wrote = bytes < room ? bytes : room;
+    memcpy(line->bytes + line->end, data, *wrote);
+    line->end += *wrote;
+    line->room -= *wrote;
+    return 0;
+}
+
+static int toy_flush(struct gw_transport *self, struct gw_error *error)
+{
+    (void)self;
+    (void)error;
+    return 0;
+}
+
+static bool toy_blocked(const struct gw_transport *self)
+{
+    return ((const struct toy *)self)->out->room == 0;
+}
+
+static bool toy_pending(const struct gw_transport *self)
+{
+    return ((const struct toy *)self)->in->end > 0;
+}
+
+static void toy_free(struct gw_transport *self)
+{
+    free(self);
+}
+
+static struct gw_channel *open_toy(struct line *in, struct line *out)
+{
+    struct gw_channel *channel;
+    struct toy *toy = malloc(sizeof *toy);
+    *toy = (struct toy){{.fd = -1,
+                         .read = toy_read,
+                         .write = toy_write,
+                         .flush = toy_flush,
+                         .blocked = toy_blocked,
+                         .pending = toy_pending,
+                         .free = toy_free},
+                        in,
+                        out};
+    assert_int_equal(gw_channel_new_over(&toy->transport, &channel), 0);
+    return channel;
+}
+
+struct world {
+    struct line there, back;
+    struct gw_channel *a, *b;
+};
+
+static struct world *world_new(void)
+{
+    struct world *world = calloc(1, sizeof *world);
+    world->there.bytes = malloc(LINE_BYTES);
+    world->back.bytes = malloc(LINE_BYTES);
+    world->a = open_toy(&world->back, &world->there);
+    world->b = open_toy(&world->there, &world->back);
+    return world;
+}
+
+static void world_free(struct world *world)
+{
+    gw_channel_free(world->a);
+    gw_channel_free(world->b);
+    free(world->there.bytes);
+    free(world->back.bytes);
+    free(world);
+}
+
+static void put_beat(struct gw_channel *channel, uint64_t number)
+{
+    struct gw_message beat = {.type = GW_MESSAGE_heartbeat, .heartbeat = {.number = number}};
+    assert_int_equal(gw_channel_put(channel, &beat, (struct gw_channel_fds){0}), 0);
+}
+
+static int content(size_t bytes)
+{
+    int fd = memfd_create("content", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+    if (bytes)
+        assert_int_equal(pwrite(fd, "end", 3, (off_t)bytes - 3), 3);
+    return fd;
+}
+
+static void assert_content(int fd, size_t bytes)
+{
+    struct stat st;
+    char end[3];
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_size, bytes);
+    if (bytes)
+        assert_int_equal(pread(fd, end, 3, (off_t)bytes - 3), 3);
+    if (bytes)
+        assert_memory_equal(end, "end", 3);
+    close(fd);
+}
+
+static void put_inputs(struct gw_channel *channel, const size_t *bytes, uint8_t count)
+{
+    int fds[GW_FRAME_FDS_MAX];
+    struct gw_message inputs = {.type = GW_MESSAGE_inputs};
+    for (uint8_t i = 0; i < count; i++)
+        fds[i] = content(bytes[i]);
+    assert_int_equal(gw_channel_put(channel, &inputs, (struct gw_channel_fds){fds, count, true}),
+                     0);
+}
+
+/* 60 s of contents on a line of 1 MB/s, a heartbeat every 2 s: each is there within a second. */
+static void test_heartbeats_pass_contents(void **state)
+{
+    enum { MB = 1000000, TENTH = MB / 10 };
+    const size_t sizes[] = {10 * MB, 0, 50 * MB};
+    struct world *world = world_new();
+    uint64_t beats = 0, seen = 0, late = 0, inputs = 0, forgets = 0, tenths = 0;
+    struct gw_message message = {.type = GW_MESSAGE_forget};
+    put_inputs(world->a, sizes, 3);
+    assert_int_equal(gw_channel_put(world->a, &message, (struct gw_channel_fds){0}), 0);
+    for (; forgets == 0 && tenths < 700; tenths++) {
+        int fds[GW_FRAME_FDS_MAX], rc;
+        uint8_t count;
+        struct gw_error error;
+        if (tenths % 20 == 0)
+            put_beat(world->a, ++beats);
+        world->there.room = TENTH;
+        do
+            rc = gw_channel_flush(world->a);
+        while (rc == GW_EAGAIN && gw_channel_turn_over(world->a));
+        assert_true(rc == 0 || rc == GW_EAGAIN);
+        while ((rc = gw_channel_get(world->b, true, &message, fds, &count, &error)) == 0) {
+            if (message.type == GW_MESSAGE_heartbeat) {
+                assert_int_equal(message.heartbeat.number, ++seen);
+                assert_int_equal(count, 0);
+            } else if (message.type == GW_MESSAGE_inputs) {
+                inputs++;
+                assert_int_equal(count, 3);
+                for (int i = 0; i < 3; i++)
+                    assert_content(fds[i], sizes[i]);
+            } else {
+                assert_int_equal(inputs, 1); /* that waits its turn */
+                forgets++;
+            }
+        }
+        assert_int_equal(rc, GW_EAGAIN);
+        late = seen == beats ? 0 : late + 1;
+        assert_true(late <= 10);
+    }
+    assert_true(forgets == 1 && seen >= 30 && tenths > 590);
+    assert_int_equal(gw_channel_queued_bytes(world->a), 0);
+    world_free(world);
+}
+
+/* The line takes few bytes at a time: heartbeats never fall into the middle of a frame. */
+static void test_heartbeats_pass_frames_whole(void **state)
+{
+    static const size_t sizes[] = {300, 5};
+    enum { ROUNDS = 60 };
+    struct world *world = world_new();
+    struct gw_message message = {.type = GW_MESSAGE_forget};
+    uint64_t forgets = 0, beats = 0, inputs = 0, passed = 0, put = 0;
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        message = (struct gw_message){.type = GW_MESSAGE_forget, .forget.job = i};
+        assert_int_equal(gw_channel_put(world->a, &message, (struct gw_channel_fds){0}), 0);
+        if (i % 7 == 0)
+            put_inputs(world->a, sizes, 2);
+    }
+    for (size_t step = 1; forgets < ROUNDS || beats < put || inputs < 9; step++) {
+        int fds[GW_FRAME_FDS_MAX], rc;
+        uint8_t count;
+        struct gw_error error;
+        world->there.room = step % 11 + 1;
+        if (step % 5 == 0 && put < 200)
+            put_beat(world->a, ++put);
+        rc = gw_channel_flush(world->a);
+        assert_true(rc == 0 || rc == GW_EAGAIN);
+        while ((rc = gw_channel_get(world->b, true, &message, fds, &count, &error)) == 0) {
+            if (message.type == GW_MESSAGE_heartbeat) {
+                assert_int_equal(message.heartbeat.number, ++beats);
+                passed += forgets < ROUNDS;
+            } else if (message.type == GW_MESSAGE_forget) {
+                assert_int_equal(message.forget.job, forgets++);
+            } else {
+                inputs++;
+                assert_content(fds[0], 300);
+                assert_content(fds[1], 5);
+            }
+        }
+        assert_int_equal(rc, GW_EAGAIN);
+        assert_true(step < 100000);
+    }
+    assert_true(passed > 20);
+    world_free(world);
+}
+
+/* -- Cheating ------------------------------------------------------------------------------------
+ */
+
+static void put_raw(struct line *line, const void *bytes, size_t count)
+{
+    memcpy(line->bytes + line->end, bytes, count);
+    line->end += count;
+}
+
+static void put_frame(struct line *line, uint8_t fds)
+{
+    struct gw_buffer buffer = {0};
+    struct gw_message message = {.type = GW_MESSAGE_forget};
+    assert_int_equal(gw_message_encode(&message, fds, &buffer), 0);
+    put_raw(line, buffer.data, buffer.size);
+    gw_buffer_deinit(&buffer);
+}
+
+static void put_piece(struct line *line, const void *bytes, uint32_t count)
+{
+    uint8_t header[GW_FRAME_HEADER_BYTES];
+    gw_frame_header_write(header, &(struct gw_frame_header){.bytes = count, .piece = true});
+    put_raw(line, header, sizeof header);
+    put_raw(line, bytes, count);
+}
+
+static void put_size(struct line *line, uint64_t size)
+{
+    uint64_t bytes = htole64(size);
+    put_piece(line, &bytes, sizeof bytes);
+}
+
+static void assert_refused(struct world *world, const char *text)
+{
+    struct gw_message message;
+    struct gw_error error = {0};
+    int fds[GW_FRAME_FDS_MAX];
+    uint8_t count;
+    assert_int_equal(gw_channel_get(world->b, true, &message, fds, &count, &error), GW_EPROTO);
+    assert_non_null(strstr(error.text, text));
+    assert_int_equal(gw_channel_get(world->b, true, &message, fds, &count, &error), GW_EPROTO);
+    world_free(world);
+}
+
+static void test_pieces_of_cheats_are_refused(void **state)
+{
+    struct world *world = world_new();
+    put_size(&world->there, 3);
+    assert_refused(world, "belong to no frame");
+
+    world = world_new();
+    put_frame(&world->there, 1);
+    put_frame(&world->there, 1);
+    assert_refused(world, "between the contents");
+
+    world = world_new();
+    put_frame(&world->there, 2);
+    put_size(&world->there, 3);
+    put_piece(&world->there, "abcd", 4);
+    assert_refused(world, "two descriptors");
+
+    world = world_new();
+    put_frame(&world->there, 1);
+    put_size(&world->there, UINT64_C(1) << 60);
+    assert_refused(world, "is announced");
+
+    world = world_new();
+    put_frame(&world->there, 1);
+    put_raw(&world->there, "\0\0\0\0\0\1\x47\x57", 8);
+    assert_refused(world, "a piece of 0 bytes");
+
+    world = world_new();
+    put_frame(&world->there, 1);
+    put_raw(&world->there, "\x01\0\x04\0\0\1\x47\x57", 8);
+    assert_refused(world, "a piece of 262145 bytes");
+
+    world = world_new();
+    put_raw(&world->there, "\x01\0\0\0\0\2\x47\x57", 8);
+    assert_refused(world, "not a Gangway peer");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_heartbeats_pass_contents),
+        cmocka_unit_test(test_heartbeats_pass_frames_whole),
+        cmocka_unit_test(test_pieces_of_cheats_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
