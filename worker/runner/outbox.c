@@ -35,6 +35,7 @@ int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
     int rc = gw_report_add(report, row, result);
     if (rc == 0 && (gw_report_is_full(report) || row->ended_ns - report->oldest_ns >= GATHER_NS))
         rc = flush_locked(outbox);
+    outbox->unwatched = outbox->report.count && (!outbox->watched || outbox->parked);
     pthread_mutex_unlock(&outbox->mutex);
     return rc;
 }
@@ -117,6 +118,9 @@ static bool start_thread(struct gw_outbox *outbox)
 
 void gw_outbox_watch(struct gw_outbox *outbox)
 {
+    if (!outbox->unwatched) /* and so it stays: while something is gathered nobody is parked */
+        return;
+    outbox->unwatched = false;
     pthread_mutex_lock(&outbox->mutex);
     if (outbox->report.count) {
         if (!outbox->watched && !(outbox->watched = start_thread(outbox)))

@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 struct gw_outbox {
+    bool unwatched;        /* nobody sends by itself what was added; the executing thread's alone */
     pthread_mutex_t mutex; /* guards all below */
     pthread_cond_t wake;
     struct gw_channel *channel;

@@ -9,6 +9,8 @@ struct gw_output {
     const char *log_dir; /* borrowed; NULL: output stays where it is */
     bool captured[2];    /* streams 1 and 2 are files that can be emptied */
     int notify;          /* has something to read when those were written to; -1: ask them */
+    bool asked;          /* once at least: what the program wrote before its first task was moved */
+    uint64_t write_ns;   /* who ran for less has not written to a file; 0: it is not known */
     int saved_fds[2];    /* while redirected: the capture files; else -1 */
     uint64_t bytes_max;  /* of the redirected task */
 };
@@ -24,10 +26,10 @@ struct gw_output_place {
 /* gw_output_init looks at this process's streams and makes stdout line-buffered. */
 void gw_output_init(struct gw_output *output, const char *log_dir);
 
-/* gw_output_move appends what streams 1 and 2 have captured to the task's files and empties them;
- * nothing is made where nothing was written. What cannot be written is dropped: output never fails
- * a task. */
-void gw_output_move(struct gw_output *output, const struct gw_output_place *place);
+/* gw_output_move appends what streams 1 and 2 have captured to the files of the task, which ran for
+ * ran_ns, and empties them; nothing is made where nothing was written. What cannot be written is
+ * dropped: output never fails a task. */
+void gw_output_move(struct gw_output *output, const struct gw_output_place *place, uint64_t ran_ns);
 
 /* gw_output_redirect points streams 1 and 2 at the task's own files, so that they can be followed
  * while it runs; gw_output_restore points them back; gw_output_trim cuts them at bytes_max. */

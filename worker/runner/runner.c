@@ -657,7 +657,7 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     if (gang)
         gw_output_restore(&runner->output);
     else
-        gw_output_move(&runner->output, &place);
+        gw_output_move(&runner->output, &place, ended_ns - started_ns);
     if (runner->metric.pending)
         metric_send(runner, ended_ns);
     if (runner->progress.pending && runner->progress.fraction >= 0)
