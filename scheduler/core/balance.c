@@ -95,6 +95,22 @@ static bool recall(struct gw_sched *sched, const struct gw_lane *lane)
     return lane->recalled > before;
 }
 
+void gw_sched_recall_queued(struct gw_sched *sched, struct gw_worker *worker)
+{
+    for (uint32_t slot = worker->last; slot != GW_NONE;) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        const struct gw_lane *lane = attempt->lane;
+        if (attempt->state == GW_ATTEMPT_SENT && !attempt->is_long && !attempt->handed &&
+            attempt->job->tasks.state[attempt->index] == GW_TASK_PLACED &&
+            lane->attempts > lane->debits + lane->recalled) {
+            GW_FACT(sched, attempt_recalled, .slot = slot);
+            gw_sched_send_kill(sched, worker,
+                               &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
+        }
+        slot = sched->attempts.items[slot].prev;
+    }
+}
+
 void gw_sched_balance(struct gw_sched *sched)
 {
     if (sched->slots_free == 0)

@@ -1,5 +1,6 @@
 /* Every invariant of the scheduler's state, walked and asserted. */
 #include "scheduler/core/actor.h"
+#include "scheduler/core/ageing.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/lane.h"
@@ -7,6 +8,7 @@
 #include "scheduler/core/object.h"
 #include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/reservation.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/sync.h"
@@ -143,7 +145,7 @@ static void check_workers(const struct gw_sched *sched)
     for (size_t free = 0; free < sched->by_free.count; free++)
         for (const struct gw_worker *worker = sched->by_free.items[free]; worker;
              worker = worker->next) {
-            assert(worker->slots_free == free && free <= sched->free_max);
+            assert(gw_sched_worker_open(worker) == free && free <= sched->free_max);
             assert(worker->state == GW_WORKER_READY);
         }
 }
@@ -362,6 +364,8 @@ void gw_sched_check(const struct gw_sched *sched)
     }
     gw_sched_actors_check(sched);
     gw_sched_tunnels_check(sched);
+    gw_sched_ageing_check(sched);
+    gw_sched_reservation_check(sched);
     gw_sched_story_check(sched);
     assert(jobs == sched->job_count && unended == sched->unended_jobs);
     assert(ended == sched->ended_jobs && ended_tasks == sched->ended_tasks);

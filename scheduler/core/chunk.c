@@ -25,6 +25,16 @@
 /* -- Specs ---------------------------------------------------------------------------------------
  */
 
+/* Wall limits that are about the same, in steps of a quarter of a power of two: what ends soon
+ * enough to run on reserved slots must not wait behind what does not. */
+static uint32_t wall_class(const struct gw_msg_spec *spec)
+{
+    if (!spec->wall_ns)
+        return 0;
+    uint32_t octave = 63 - (uint32_t)__builtin_clzll(spec->wall_ns | 4);
+    return 4 * octave + (uint32_t)(spec->wall_ns >> (octave - 2) & 3);
+}
+
 int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shape,
                            struct gw_error *error)
 {
@@ -40,6 +50,7 @@ int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shap
         .gpu_share = spec->gpu_share,
         .gpu_if_any = spec->gpu_mode == GW_GPU_MODE_IF_ANY,
         .memory_bytes = spec->memory_bytes,
+        .wall_class = wall_class(spec),
     };
     if (spec->actor && spec->actor != GW_ACTOR_NEW) { /* it runs in room that its actor has */
         gw_sched_need_unref(shape->need);

@@ -7,6 +7,7 @@
  */
 #include "scheduler/core/gang_try.h"
 
+#include "scheduler/core/ageing.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/checkpoint.h"
 #include "scheduler/core/cooling.h"
@@ -14,6 +15,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/reservation.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/verdict.h"
@@ -55,13 +57,6 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
     const struct gw_checkpointed *saved = gw_sched_checkpoint_of(gang->job, gang->index);
     for (uint32_t i = 0; i < gang->count; i++)
         groups += i == 0 || seats[i].worker != seats[i - 1].worker;
-    const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
-    uint32_t *locals = gw_arena_alloc(&sched->effects->arena, groups * sizeof *locals);
-    GW_MUST_PTR(locals);
-    for (uint32_t i = 0, at = 0; i < gang->count; i++) {
-        at += i > 0 && seats[i].worker != seats[i - 1].worker;
-        locals[at] += 1;
-    }
     for (uint32_t first = 0, end; first < gang->count; first = end, group++) {
         for (end = first; end < gang->count && seats[end].worker == seats[first].worker;)
             end++;
@@ -74,8 +69,6 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
         message->group_rank = group;
         message->groups = groups;
         message->checkpoint = saved && !GW_PLANTED(193) ? saved->attempt : 0;
-        message->commands = spec->message.kind == GW_SPEC_COMMAND;
-        message->locals = (struct gw_col32){(const void *)locals, groups};
     }
 }
 
@@ -129,7 +122,10 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
         sched->preparing = gang;
     sched->preparing_last = gang;
 
-    gw_sched_queue_remove(gw_sched_task_queue(sched, job, fact->index), fact->index);
+    struct gw_queue *queue = gw_sched_task_queue(sched, job, fact->index);
+    gw_sched_queue_remove(sched, queue, fact->index);
+    gw_sched_ageing_again(sched, queue);
+    gw_sched_reservation_served(sched, job, fact->index);
     gw_sm_move(&gw_sched_task_sm, &tasks->state[fact->index], GW_TASK_PLACED);
     tasks->attempt[fact->index] = gang->id;
     tasks->charges[fact->index].tries++;

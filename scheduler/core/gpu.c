@@ -135,6 +135,11 @@ static uint32_t takes_shares(const struct gw_gpu *gpu, const struct gw_shape *sh
     return (GW_GPU_WHOLE - (ever ? 0 : gpu->shared)) / shape->gpu_share;
 }
 
+bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_shape *shape)
+{
+    return shape->gpu_share ? takes_shares(gpu, shape, true) > 0 : takes_whole(gpu, shape, true);
+}
+
 uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shape *shape, bool ever)
 {
     uint32_t gpus = gw_sched_shape_gpus(shape), found = 0;

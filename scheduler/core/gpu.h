@@ -16,6 +16,10 @@ void gw_sched_gpus_deinit(struct gw_worker *worker);
 /* gw_sched_gpu_free tells whether nobody has any of it, and it is not drained. */
 bool gw_sched_gpu_free(const struct gw_gpu *gpu);
 
+/* gw_sched_gpu_could tells whether a rank of a shape could have it, or a share of it, if nobody had
+ * any. */
+bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_shape *shape);
+
 /* gw_sched_gpu_ranks is how many ranks of a shape a worker has GPUs for: now, or (ever) if it were
  * empty. UINT64_MAX: they need none. */
 uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shape *shape,

@@ -71,6 +71,8 @@ static const struct gw_queue *first_ready(const struct gw_sched *sched)
     for (size_t i = 0; i < sched->shapes.count; i++) {
         struct gw_shape *shape = sched->shapes.items[i];
         const struct gw_queue *top = shape && shape->heap.count ? gw_sched_queue_top(shape) : NULL;
+        if (top && shape->blocked && shape->ranks > 0 && sched->reservation.job)
+            continue; /* nothing is handed over where its slots are */
         if (top && (shape->could || !shape->blocked) &&
             (!first || gw_sched_queue_before(top, first)))
             first = top;

@@ -254,7 +254,7 @@ void gw_sched_apply_job_compacted(struct gw_sched *sched, const struct gw_fact_j
         free(job->blobs.items[i]);
     gw_array_deinit(&job->blobs);
     for (size_t i = 0; i < job->queues.count; i++)
-        gw_sched_queue_free(job->queues.items[i]);
+        gw_sched_queue_free(sched, job->queues.items[i]);
     gw_array_deinit(&job->queues);
     for (size_t i = 0; i < job->specs.count; i++)
         job->specs.items[i].queue = NULL;
@@ -295,7 +295,7 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     for (size_t i = 0; i < job->specs.count; i++)
         free(job->specs.items[i].told);
     for (size_t i = 0; i < job->queues.count; i++)
-        gw_sched_queue_free(job->queues.items[i]);
+        gw_sched_queue_free(sched, job->queues.items[i]);
     for (size_t i = 0; i < job->blobs.count; i++)
         free(job->blobs.items[i]);
     gw_array_deinit(&job->specs);

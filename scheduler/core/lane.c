@@ -47,16 +47,17 @@ struct gw_lane *gw_sched_lane_for(struct gw_worker *worker, struct gw_shape *sha
 
 void gw_sched_worker_link(struct gw_sched *sched, struct gw_worker *worker)
 {
-    while (sched->by_free.count <= worker->slots_free)
+    uint32_t open = gw_sched_worker_open(worker);
+    while (sched->by_free.count <= open)
         GW_MUST(gw_array_push(&sched->by_free, NULL));
-    struct gw_worker **head = &sched->by_free.items[worker->slots_free];
+    struct gw_worker **head = &sched->by_free.items[open];
     worker->prev = NULL;
     worker->next = *head;
     if (*head)
         (*head)->prev = worker;
     *head = worker;
-    if (worker->slots_free > sched->free_max)
-        sched->free_max = worker->slots_free;
+    if (open > sched->free_max)
+        sched->free_max = open;
 }
 
 void gw_sched_worker_unlink(struct gw_sched *sched, struct gw_worker *worker)
@@ -64,7 +65,7 @@ void gw_sched_worker_unlink(struct gw_sched *sched, struct gw_worker *worker)
     if (worker->prev)
         worker->prev->next = worker->next;
     else
-        sched->by_free.items[worker->slots_free] = worker->next;
+        sched->by_free.items[gw_sched_worker_open(worker)] = worker->next;
     if (worker->next)
         worker->next->prev = worker->prev;
     worker->prev = worker->next = NULL;
@@ -221,6 +222,8 @@ void gw_sched_apply_room_turned(struct gw_sched *sched, const struct gw_fact_roo
 
 uint32_t gw_sched_lane_room(const struct gw_lane *lane, uint32_t window)
 {
+    if (gw_sched_worker_drains(lane->worker))
+        return 0;
     uint64_t most = (uint64_t)(lane->debits - lane->longs) * window;
     uint32_t shorts = lane->attempts - lane->longs;
     return shorts < most ? (uint32_t)(most - shorts) : 0;

@@ -30,10 +30,24 @@ void gw_sched_lane_reclaim(struct gw_sched *sched, struct gw_lane *lane);
  * debit. */
 uint32_t gw_sched_lane_load(const struct gw_lane *lane);
 
-/* gw_sched_lane_room is how many more tasks may queue in a lane, `window` to a slot. */
+/* gw_sched_lane_room is how many more tasks may queue in a lane, `window` to a slot; none at a
+ * worker that drains. */
 uint32_t gw_sched_lane_room(const struct gw_lane *lane, uint32_t window);
 
-/* gw_sched_worker_link and gw_sched_worker_unlink put a ready worker among those with as many free
+/* gw_sched_worker_open is how many free slots of a worker are not kept for the ranks that are
+ * reserved there. gw_sched_worker_drains: it has not as many as those need yet. */
+static inline uint32_t gw_sched_worker_open(const struct gw_worker *worker)
+{
+    return worker->slots_free > worker->reserved_slots ? worker->slots_free - worker->reserved_slots
+                                                       : 0;
+}
+
+static inline bool gw_sched_worker_drains(const struct gw_worker *worker)
+{
+    return worker->slots_free < worker->reserved_slots;
+}
+
+/* gw_sched_worker_link and gw_sched_worker_unlink put a ready worker among those with as many open
  * slots, and take it out. */
 void gw_sched_worker_link(struct gw_sched *sched, struct gw_worker *worker);
 void gw_sched_worker_unlink(struct gw_sched *sched, struct gw_worker *worker);

@@ -100,6 +100,20 @@ static struct gw_stock *stock_of(const struct gw_worker *worker, const char *nam
     return NULL;
 }
 
+uint32_t gw_sched_need_amount(const struct gw_need *need, const char *name)
+{
+    for (uint32_t i = 0; need && i < need->resources.count; i++)
+        if (strcmp(need->resources.items[i].name, name) == 0)
+            return need->resources.items[i].amount;
+    return 0;
+}
+
+int64_t gw_sched_stock_left(const struct gw_worker *worker, const char *name)
+{
+    const struct gw_stock *stock = stock_of(worker, name);
+    return stock ? (int64_t)stock->free - stock->over : 0;
+}
+
 void gw_sched_need_take(struct gw_worker *worker, const struct gw_need *need)
 {
     for (uint32_t i = 0; i < need->resources.count; i++) {

@@ -44,6 +44,11 @@ struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *
                                                      const struct gw_worker *worker, void *arg),
                                        void *arg);
 
+/* gw_sched_need_amount is how much of a named resource a need asks for (NULL: nothing).
+ * gw_sched_stock_left is how much a worker has left of it; negative where it is overdrawn. */
+uint32_t gw_sched_need_amount(const struct gw_need *need, const char *name);
+int64_t gw_sched_stock_left(const struct gw_worker *worker, const char *name);
+
 /* gw_sched_need_take and gw_sched_need_give move a rank's resources out of a worker's stock and
  * back. */
 void gw_sched_need_take(struct gw_worker *worker, const struct gw_need *need);

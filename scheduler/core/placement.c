@@ -5,6 +5,9 @@
  * shape, up to a window. A shape of which nothing fits is blocked until something is freed; what
  * comes after it in the order may use free slots, but may not queue: slots must come free for it.
  *
+ * The first gang that does not fit has room kept for it (reservation.h), and what comes after it
+ * may queue wherever that is not.
+ *
  * Only gangs look at all workers: they are few, and need a picture of the whole. */
 #include "scheduler/core/placement.h"
 
@@ -21,6 +24,7 @@
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/reservation.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
@@ -56,6 +60,7 @@ struct choice {
     const struct gw_spec *spec;
     uint64_t bytes;       /* that the task will take */
     bool held_back;       /* it only adds to memory, and others wait that would not */
+    bool passes;          /* what is reserved does not bind it */
     uint32_t unaffording; /* workers that had all but the memory */
     uint64_t epoch;
     struct gw_worker *workers[GW_DATA_WORKERS_MAX]; /* that hold inputs */
@@ -95,6 +100,9 @@ static bool takes(const struct gw_sched *sched, const struct gw_worker *worker, 
     struct choice *choice = arg;
     if (!gw_sched_worker_fits(sched, worker, choice->shape))
         return false;
+    if (worker->reserved_ranks && !choice->passes &&
+        !gw_sched_reservation_leaves(worker, choice->shape, sched->reservation.shape))
+        return false;
     if (gw_sched_memory_admits(worker, choice->bytes, choice->held_back))
         return true;
     choice->unaffording++;
@@ -118,6 +126,9 @@ static struct gw_worker *most_free(struct gw_sched *sched, struct choice *choice
                 return worker;
             else if (choice->unaffording >= GW_UNAFFORDING_MAX)
                 return NULL;
+    for (size_t i = 0; choice->passes && i < sched->reservation.berths.count; i++)
+        if (takes(sched, sched->reservation.berths.items[i].worker, choice))
+            return sched->reservation.berths.items[i].worker;
     return NULL;
 }
 
@@ -198,7 +209,7 @@ void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_tas
     struct gw_job *job = fact->job;
     struct gw_tasks *tasks = &job->tasks;
     uint32_t row = fact->index;
-    gw_sched_queue_remove(gw_sched_task_queue(sched, job, row), row);
+    gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
     gw_sm_move(&gw_sched_task_sm, &tasks->state[row], GW_TASK_PLACED);
     if (tasks->attempt[row])
         GW_MUST(gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row,
@@ -244,6 +255,8 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
     struct choice choice = {.shape = shape, .spec = spec, .bytes = gw_sched_memory_expected(spec)};
     choice.held_back = choice.bytes && held_back(queue, row);
+    choice.passes = !sched->reservation.job ||
+                    gw_sched_reservation_passes(sched, &(struct gw_claim){queue, spec});
     weigh_inputs(sched, job, row, &choice);
     uint32_t window = 1;
     if (!shape->alone)
@@ -305,8 +318,8 @@ static uint64_t smallest(uint64_t a, uint64_t b, uint64_t c)
     return least < c ? least : c;
 }
 
-static uint64_t ranks_at(const struct gw_sched *sched, const struct gw_worker *worker,
-                         const struct gw_shape *shape, bool ever)
+uint64_t gw_sched_ranks_at(const struct gw_sched *sched, const struct gw_worker *worker,
+                           const struct gw_shape *shape, bool ever)
 {
     if (!worker || worker->state != GW_WORKER_READY || (!ever && !gw_sched_memory_lets(worker)))
         return 0;
@@ -321,7 +334,7 @@ uint64_t gw_sched_ranks_now(const struct gw_sched *sched, const struct gw_shape 
 {
     uint64_t ranks = 0;
     for (size_t i = 0; i < sched->workers.count; i++)
-        ranks += ranks_at(sched, sched->workers.items[i], shape, false);
+        ranks += gw_sched_ranks_at(sched, sched->workers.items[i], shape, false);
     return ranks;
 }
 
@@ -329,7 +342,7 @@ uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape
 {
     uint64_t ranks = 0;
     for (size_t i = 0; i < sched->workers.count; i++)
-        ranks += ranks_at(sched, sched->workers.items[i], shape, true);
+        ranks += gw_sched_ranks_at(sched, sched->workers.items[i], shape, true);
     return ranks;
 }
 
@@ -378,16 +391,26 @@ static uint32_t take_berths(struct berth *berths, uint32_t count, uint32_t ranks
     return taken;
 }
 
-/* Where a gang's ranks could go now: as many berths as are needed, 0 where they do not suffice.
- * named: only at workers that it asks for. */
-static uint32_t find_berths(struct gw_sched *sched, const struct gw_shape *shape, bool named,
-                            struct berth *berths)
+/* Which workers a gang may use. */
+struct search {
+    const struct gw_shape *shape;
+    bool passes; /* what is reserved does not bind it */
+    bool named;  /* only those that it asks for by name */
+};
+
+/* Where a gang's ranks could go now: as many berths as are needed, 0 where they do not suffice. */
+static uint32_t find_berths(struct gw_sched *sched, struct search search, struct berth *berths)
 {
+    const struct gw_shape *shape = search.shape;
     uint32_t count = 0, gpus = gw_sched_shape_gpus(shape);
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
-        uint64_t ranks = ranks_at(sched, worker, shape, false);
-        if (ranks > 0 && (!named || gw_sched_need_names(shape->need, worker)))
+        uint64_t ranks = gw_sched_ranks_at(sched, worker, shape, false);
+        if (ranks > 0 && worker->reserved_ranks && !search.passes) {
+            uint64_t left = gw_sched_reservation_leaves(worker, shape, sched->reservation.shape);
+            ranks = left < ranks ? left : ranks;
+        }
+        if (ranks > 0 && (!search.named || gw_sched_need_names(shape->need, worker)))
             berths[count++] = (struct berth){
                 worker, ranks > shape->ranks ? shape->ranks : (uint32_t)ranks,
                 gpus && ranks >= shape->ranks && gw_sched_gpu_near(worker, shape, shape->ranks)};
@@ -403,11 +426,14 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     struct berth *berths =
         gw_arena_alloc(&sched->effects->arena, (sched->workers.count + 1) * sizeof *berths);
     GW_MUST_PTR(berths);
+    const struct gw_spec *spec =
+        &queue->job->specs.items[queue->job->tasks.spec[gw_bits_first(&queue->ready)]];
+    bool passes = gw_sched_reservation_passes(sched, &(struct gw_claim){queue, spec});
     uint32_t taken = 0;
     if (shape->need && shape->need->prefer)
-        taken = find_berths(sched, shape, true, berths);
+        taken = find_berths(sched, (struct search){shape, passes, true}, berths);
     if (taken == 0)
-        taken = find_berths(sched, shape, false, berths);
+        taken = find_berths(sched, (struct search){shape, passes, false}, berths);
     if (taken == 0)
         return false;
     struct gw_seat *seats = gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *seats);
@@ -429,12 +455,24 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
 /* -- The order -----------------------------------------------------------------------------------
  */
 
-/* The shape whose first task comes first among those that are not blocked. overtakes: a blocked one
- * that could run here comes before it. */
-static struct gw_shape *next_shape(struct gw_sched *sched, bool *overtakes)
+/* What is placed next. */
+struct turn {
+    struct gw_shape *shape; /* NULL: nothing */
+    bool overtakes;         /* something that could run here, and does not fit now, comes before */
+    bool behind;            /* an ordinary task that could run here comes before */
+};
+
+static const struct gw_queue *first_of(const struct gw_queue *a, const struct gw_queue *b)
 {
-    struct gw_shape *best = NULL;
-    const struct gw_queue *best_top = NULL, *blocked_top = NULL;
+    return !a || gw_sched_queue_before(b, a) ? b : a;
+}
+
+/* The shape whose first task comes first among those that are not blocked. Gangs are not overtaken
+ * while one holds a reservation: it keeps its slots, and their turn comes. */
+static struct turn next_turn(struct gw_sched *sched)
+{
+    struct turn turn = {0};
+    const struct gw_queue *best_top = NULL, *blocked_top = NULL, *blocked_task = NULL;
     for (size_t i = 0; i < sched->shapes.count; i++) {
         struct gw_shape *shape = sched->shapes.items[i];
         if (!shape || shape->heap.count == 0)
@@ -442,25 +480,34 @@ static struct gw_shape *next_shape(struct gw_sched *sched, bool *overtakes)
         const struct gw_queue *top = gw_sched_queue_top(shape);
         if (!top)
             continue;
-        if (shape->blocked) {
-            if (shape->could && (!blocked_top || gw_sched_queue_before(top, blocked_top)))
-                blocked_top = top;
-        } else if (!best || gw_sched_queue_before(top, best_top)) {
-            best = shape;
-            best_top = top;
+        if (!shape->blocked) {
+            if (!best_top || gw_sched_queue_before(top, best_top))
+                best_top = top;
+        } else if (shape->could) {
+            if (shape->ranks == 0)
+                blocked_task = first_of(blocked_task, top);
+            if (shape->ranks == 0 || !sched->reservation.job)
+                blocked_top = first_of(blocked_top, top);
         }
     }
-    *overtakes = best && blocked_top && gw_sched_queue_before(blocked_top, best_top);
-    return best;
+    if (!best_top)
+        return turn;
+    turn.shape = best_top->shape;
+    turn.overtakes = blocked_top && gw_sched_queue_before(blocked_top, best_top);
+    turn.behind = blocked_task && gw_sched_queue_before(blocked_task, best_top);
+    return turn;
 }
 
-static void block(struct gw_sched *sched, struct gw_shape *shape)
+static void block(struct gw_sched *sched, struct gw_queue *queue, const struct turn *turn)
 {
+    struct gw_shape *shape = queue->shape;
     shape->blocked = true;
-    if (shape->could_epoch == sched->workers_epoch)
-        return;
-    shape->could_epoch = sched->workers_epoch;
-    shape->could = gw_sched_ranks_ever(sched, shape) >= (shape->ranks ? shape->ranks : 1);
+    if (shape->could_epoch != sched->workers_epoch) {
+        shape->could_epoch = sched->workers_epoch;
+        shape->could = gw_sched_ranks_ever(sched, shape) >= (shape->ranks ? shape->ranks : 1);
+    }
+    if (shape->could)
+        gw_sched_reservation_on_blocked(sched, queue, turn->behind);
 }
 
 static bool only_shape(const struct gw_sched *sched, const struct gw_shape *shape)
@@ -472,31 +519,42 @@ static bool only_shape(const struct gw_sched *sched, const struct gw_shape *shap
     return true;
 }
 
-void gw_sched_place(struct gw_sched *sched)
+static void unblock(struct gw_sched *sched)
 {
-    if (sched->workers_ready == 0 || sched->shutting_down)
-        return;
-    if (sched->freed) {
-        for (size_t i = 0; i < sched->shapes.count; i++) {
-            if (!sched->shapes.items[i])
-                continue;
-            sched->shapes.items[i]->blocked = false;
-            gw_sched_queue_unpark(sched->shapes.items[i]);
-        }
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        if (!sched->shapes.items[i])
+            continue;
+        sched->shapes.items[i]->blocked = false;
+        gw_sched_queue_unpark(sched->shapes.items[i]);
     }
     sched->freed = false;
-    bool overtakes;
-    for (struct gw_shape *shape; (shape = next_shape(sched, &overtakes));) {
-        bool alone = only_shape(sched, shape);
-        for (struct gw_queue *queue; (queue = gw_sched_queue_top(shape));) {
-            struct placing placing = {.may_queue = !overtakes};
-            bool placed =
-                shape->ranks ? place_gang(sched, queue) : place_task(sched, queue, &placing);
-            if (!placed && !(placing.unaffording && gw_sched_queue_park(queue)))
-                block(sched, shape);
-            if (!placed || !alone)
-                break;
-        }
+}
+
+/* Places all that can be placed of the shape whose turn it is, or one of it. */
+static void place_turn(struct gw_sched *sched, const struct turn *turn)
+{
+    struct gw_shape *shape = turn->shape;
+    bool alone = only_shape(sched, shape);
+    for (struct gw_queue *queue; (queue = gw_sched_queue_top(shape));) {
+        struct placing placing = {.may_queue = !turn->overtakes};
+        bool placed = shape->ranks ? place_gang(sched, queue) : place_task(sched, queue, &placing);
+        if (!placed && !(placing.unaffording && gw_sched_queue_park(queue)))
+            block(sched, queue, turn);
+        if (!placed || !alone)
+            break;
     }
+}
+
+void gw_sched_place(struct gw_sched *sched)
+{
+    gw_sched_reservation_review(sched);
+    if (sched->workers_ready == 0 || sched->shutting_down)
+        return;
+    do {
+        if (sched->freed)
+            unblock(sched);
+        for (struct turn turn; (turn = next_turn(sched)).shape;)
+            place_turn(sched, &turn);
+    } while (sched->freed); /* a reservation has ended, or moved */
     gw_sched_handover(sched);
 }

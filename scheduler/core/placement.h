@@ -11,13 +11,18 @@ void gw_sched_place(struct gw_sched *sched);
  * what is long, or not known to be short. */
 uint32_t gw_sched_window(const struct gw_sched *sched, const struct gw_spec *spec);
 
+/* gw_sched_ranks_at is how many ranks of a shape could start at a worker: now, or (ever) if it were
+ * empty. */
+uint64_t gw_sched_ranks_at(const struct gw_sched *sched, const struct gw_worker *worker,
+                           const struct gw_shape *shape, bool ever);
+
 /* gw_sched_ranks_now is how many ranks of a shape could start now; gw_sched_ranks_ever: if all
  * workers were empty. */
 uint64_t gw_sched_ranks_now(const struct gw_sched *sched, const struct gw_shape *shape);
 uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape *shape);
 
-/* gw_sched_most_free is the worker with most free slots that has room for one more of a shape, or
- * NULL. */
+/* gw_sched_most_free is the worker with most free slots that has room for one more of a shape,
+ * beside what is reserved, or NULL. */
 struct gw_worker *gw_sched_most_free(struct gw_sched *sched, struct gw_shape *shape);
 
 #endif

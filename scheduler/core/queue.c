@@ -1,12 +1,14 @@
 /* Shapes and queues.
  *
- * A shape has a heap of queues, one a (job, priority): by priority, then by the age of the job.
+ * A shape has a heap of queues, one a (job, priority): by priority (and what waiting has added to
+ * that, see ageing.h), then by the age of the job.
  * What tasks submitted has the age of their own job and comes before what that still has waiting,
  * the deepest first: else all tasks of a job would begin, and wait, before anything that they wait
  * for runs. A queue gives its smallest row first: rows are in the depth-first order of the graph. A
  * queue that ran empty stays in its heap until it comes to the top. */
 #include "scheduler/core/queue.h"
 
+#include "scheduler/core/ageing.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/task.h"
@@ -20,7 +22,8 @@ static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
 {
     return a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
            a->gpu_share == b->gpu_share && a->gpu_if_any == b->gpu_if_any && a->alone == b->alone &&
-           a->memory_bytes == b->memory_bytes && gw_sched_need_equal(a->need, b->need);
+           a->memory_bytes == b->memory_bytes && a->wall_class == b->wall_class &&
+           gw_sched_need_equal(a->need, b->need);
 }
 
 /* Shapes that nobody uses are kept for the next job that looks the same, but not without end. */
@@ -61,6 +64,7 @@ struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shap
         .gpu_if_any = key->gpu_if_any,
         .alone = key->alone,
         .memory_bytes = key->memory_bytes,
+        .wall_class = key->wall_class,
         .need = gw_sched_need_ref(key->need),
         .candidates_epoch = UINT64_MAX,
     };
@@ -116,8 +120,9 @@ void gw_sched_shapes_update(struct gw_sched *sched)
 
 static bool queue_less(const struct gw_queue *a, const struct gw_queue *b)
 {
-    if (a->priority != b->priority)
-        return a->priority > b->priority;
+    int64_t level = gw_sched_ageing_level(a), other = gw_sched_ageing_level(b);
+    if (level != other)
+        return level > other;
     if (a->job->age != b->job->age)
         return a->job->age < b->job->age;
     if (a->job->depth != b->job->depth)
@@ -208,7 +213,7 @@ static bool is_fed(const struct gw_queue *queue, uint32_t row)
     return queue->job->tasks.deps_at[row] != gw_sched_deps_end(&queue->job->tasks, row);
 }
 
-void gw_sched_queue_add(struct gw_queue *queue, uint32_t row)
+void gw_sched_queue_add(struct gw_sched *sched, struct gw_queue *queue, uint32_t row)
 {
     gw_bits_reserve(&queue->ready, row + 1);
     gw_bits_set(&queue->ready, row);
@@ -218,14 +223,25 @@ void gw_sched_queue_add(struct gw_queue *queue, uint32_t row)
     }
     if (queue->heap_at == GW_NONE && !queue->parked && queue->shape->slots > 0) /* calls: actor.h */
         heap_push(queue);
+    gw_sched_ageing_begin(sched, queue);
 }
 
-void gw_sched_queue_remove(struct gw_queue *queue, uint32_t row)
+void gw_sched_queue_resift(struct gw_queue *queue)
+{
+    if (queue->heap_at == GW_NONE)
+        return;
+    heap_remove(queue->shape, queue->heap_at);
+    heap_push(queue);
+}
+
+void gw_sched_queue_remove(struct gw_sched *sched, struct gw_queue *queue, uint32_t row)
 {
     assert(gw_bits_test(&queue->ready, row));
     gw_bits_clear(&queue->ready, row);
     if (queue->fed.count && gw_bits_test(&queue->fed, row))
         gw_bits_clear(&queue->fed, row);
+    if (queue->ready.count == 0)
+        gw_sched_ageing_end(sched, queue);
 }
 
 bool gw_sched_queue_park(struct gw_queue *queue)
@@ -248,8 +264,9 @@ void gw_sched_queue_unpark(struct gw_shape *shape)
     gw_array_clear(&shape->parked);
 }
 
-void gw_sched_queue_free(struct gw_queue *queue)
+void gw_sched_queue_free(struct gw_sched *sched, struct gw_queue *queue)
 {
+    gw_sched_ageing_end(sched, queue);
     if (queue->heap_at != GW_NONE)
         heap_remove(queue->shape, queue->heap_at);
     queue->shape->queues--;
@@ -276,7 +293,7 @@ struct gw_queue *gw_sched_queue_top(struct gw_shape *shape)
 
 bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b)
 {
-    if (a->priority != b->priority || a->job != b->job)
+    if (a->job != b->job || gw_sched_ageing_level(a) != gw_sched_ageing_level(b))
         return queue_less(a, b);
     return gw_bits_first(&a->ready) < gw_bits_first(&b->ready);
 }

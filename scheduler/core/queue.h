@@ -17,11 +17,14 @@ struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
                                     struct gw_shape *shape, int32_t priority);
 
 /* gw_sched_queue_add and gw_sched_queue_remove put a row in, and take it out. */
-void gw_sched_queue_add(struct gw_queue *queue, uint32_t row);
-void gw_sched_queue_remove(struct gw_queue *queue, uint32_t row);
+void gw_sched_queue_add(struct gw_sched *sched, struct gw_queue *queue, uint32_t row);
+void gw_sched_queue_remove(struct gw_sched *sched, struct gw_queue *queue, uint32_t row);
 
 /* gw_sched_queue_free frees a queue, whatever is in it. */
-void gw_sched_queue_free(struct gw_queue *queue);
+void gw_sched_queue_free(struct gw_sched *sched, struct gw_queue *queue);
+
+/* gw_sched_queue_resift finds its place in the heap again: it has another level (ageing.h). */
+void gw_sched_queue_resift(struct gw_queue *queue);
 
 /* gw_sched_queue_park takes a queue, the top of its shape's heap, out of it: nobody has memory for
  * its first. false where GW_PARKED_MAX are out already: what comes behind them waits.

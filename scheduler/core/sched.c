@@ -6,6 +6,7 @@
 #include "scheduler/core/sched.h"
 
 #include "scheduler/core/actor.h"
+#include "scheduler/core/ageing.h"
 #include "scheduler/core/announce.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/balance.h"
@@ -61,6 +62,8 @@ struct gw_sched *gw_sched_new(const struct gw_sched_options *options)
         sched->options.loss_budget = 10;
     if (!sched->options.pure_keep_bytes)
         sched->options.pure_keep_bytes = UINT64_C(64) << 20;
+    if (!sched->options.ageing_ns)
+        sched->options.ageing_ns = GW_AGEING_NS;
     if (!sched->options.state_dir)
         sched->options.state_dir = "";
     sched->next_remote = sched->next_relay = 1;
@@ -100,6 +103,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_map_deinit(&sched->gangs);
     gw_array_deinit(&sched->workers);
     gw_array_deinit(&sched->by_free);
+    gw_array_deinit(&sched->reservation.berths);
     gw_array_deinit(&sched->shapes);
     gw_strmap_deinit(&sched->names);
     gw_sched_attempts_deinit(sched);
@@ -447,6 +451,7 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
         gw_sched_gangs_on_tick(sched);
         gw_sched_delays_on_tick(sched);
         gw_sched_coolings_on_tick(sched);
+        gw_sched_ageing_on_tick(sched);
         return 0;
     case GW_EVENT_COMMITTED:
         gw_sched_announce_committed(sched, event->number);
@@ -513,6 +518,8 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
         deadline_ns = delay_ns;
     if (gw_sched_coolings_deadline_ns(sched) < deadline_ns)
         deadline_ns = gw_sched_coolings_deadline_ns(sched);
+    if (gw_sched_ageing_deadline_ns(sched) < deadline_ns)
+        deadline_ns = gw_sched_ageing_deadline_ns(sched);
     if (gw_sync_deadline_ns(sched) < deadline_ns)
         deadline_ns = gw_sync_deadline_ns(sched);
     if (sched->shutting_down && !sched->exited && sched->shutdown_deadline_ns < deadline_ns)

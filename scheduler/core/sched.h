@@ -18,6 +18,7 @@ struct gw_sched_options {
     uint32_t range_block;     /* rows of a range that are given back together; 0: default */
     uint64_t first_job;       /* no job before had this id or a higher one; 0: 1 */
     uint64_t pure_keep_bytes; /* results of pure tasks that nobody needs now; 0: 64 MiB */
+    uint64_t ageing_ns;       /* after which a waiting gang rises in the order; 0: 10 min */
     const char *state_dir;    /* told to peers; borrowed */
 };
 

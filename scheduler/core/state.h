@@ -64,6 +64,7 @@ enum {
 #define GW_GRACE_NS (10 * GW_NS_PER_S)
 #define GW_FAIL_GRACE_NS (200 * GW_NS_PER_MS)
 #define GW_SHUTDOWN_NS (12 * GW_NS_PER_S)
+#define GW_AGEING_NS (600 * GW_NS_PER_S) /* periods after which a waiting gang rises */
 #define GW_COOLING_NS GW_NS_PER_S
 #define GW_COOLING_NS_MAX (120 * GW_NS_PER_S)
 
@@ -379,6 +380,7 @@ struct gw_shape {
     bool gpu_if_any, alone;
     uint32_t any_gpus; /* gpu_if_any: what a rank gets, as the cluster is now */
     uint64_t memory_bytes;
+    uint32_t wall_class;                /* limits of about so long; 0: none */
     struct gw_need *need;               /* what it needs besides; NULL: nothing */
     uint32_t queues, attempts;          /* that refer to it */
     GW_ARRAY(struct gw_queue *) heap;   /* by priority, then job */
@@ -407,6 +409,9 @@ struct gw_queue {
     struct gw_bits ready;
     struct gw_bits fed; /* of them, those that have tasks before them */
     bool parked;        /* not in the heap: no worker has memory for it, until something is freed */
+    uint32_t aged;      /* periods that its first has waited; of gangs only; see ageing.h */
+    uint64_t ages_ns;   /* when the next is over; 0: none waits */
+    struct gw_queue *age_prev, *age_next;
 };
 
 /* A worker's attempts of one shape: at most as many debits as attempts; attempts beyond the debits
@@ -494,8 +499,10 @@ struct gw_worker {
     uint32_t
         slots_over; /* overdrawn: taken though none was free; made good by what is given back */
     uint64_t memory_over;
-    uint32_t blocked; /* attempts */
-    uint32_t aside;   /* attempts that need not end before memory comes back; see memory.h */
+    uint32_t reserved_ranks; /* of the gang that holds the reservation */
+    uint32_t reserved_slots; /* of those ranks: free ones up to so many are kept for them */
+    uint32_t blocked;        /* attempts */
+    uint32_t aside;          /* attempts that need not end before memory comes back; see memory.h */
     struct gw_gpu *gpus;
     struct gw_stock *stock;
     uint32_t stock_count;
@@ -643,6 +650,24 @@ struct gw_announcement {
     uint32_t index, kind;
 };
 
+/* Where ranks of the gang will go that holds the reservation; see reservation.h. */
+struct gw_berth {
+    struct gw_worker *worker;
+    uint32_t ranks;
+    bool let; /* its memory let something be placed there when it was chosen */
+};
+
+struct gw_reservation {
+    uint64_t job; /* whose gang holds it; 0: nobody's */
+    uint32_t index;
+    struct gw_queue *queue; /* of that gang; good after the review of a step, and until its end */
+    struct gw_shape *shape; /* likewise */
+    GW_ARRAY(struct gw_berth) berths;
+    uint64_t workers_epoch, made_ns;
+    uint64_t start_ns; /* when wall limits let it start at the latest; UINT64_MAX: nobody knows */
+    bool seen;         /* start_ns is of this step */
+};
+
 struct gw_sched {
     struct gw_sched_options options;
     uint64_t term, now_ns, wall_ns, start_ns, idle_since_ns;
@@ -674,6 +699,8 @@ struct gw_sched {
     struct gw_map gangs; /* attempt -> struct gw_gang_try * */
     struct gw_gang_try *preparing, *preparing_last;
     GW_ARRAY(struct gw_cooling) coolings;
+    struct gw_queue *ageing, *ageing_last; /* of gangs that wait, by ages_ns */
+    struct gw_reservation reservation;
     GW_ARRAY(struct gw_object) objects;
     uint32_t free_object;
     GW_ARRAY(struct gw_holder) holders;

@@ -232,13 +232,13 @@ void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t ro
     }
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_READY);
     GW_STORY_USUAL(sched, job, .kind = GW_STORY_READY, .index = row);
-    gw_sched_queue_add(gw_sched_task_queue(sched, job, row), row);
+    gw_sched_queue_add(sched, gw_sched_task_queue(sched, job, row), row);
     gw_sched_actor_row_ready(sched, job, row);
 }
 
 static void task_unqueue(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
-    gw_sched_queue_remove(gw_sched_task_queue(sched, job, row), row);
+    gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
 }
 
 void gw_sched_apply_task_readied(struct gw_sched *sched, const struct gw_fact_task_readied *fact)
@@ -280,7 +280,7 @@ void gw_sched_apply_task_charged(struct gw_sched *sched, const struct gw_fact_ta
     if (fact->charges.losses >= 2 && spec->message.ranks == 0)
         *flags |= GW_TASK_ALONE;
     if (queued)
-        gw_sched_queue_add(gw_sched_task_queue(sched, job, fact->index), fact->index);
+        gw_sched_queue_add(sched, gw_sched_task_queue(sched, job, fact->index), fact->index);
 }
 
 static void successor_satisfied(struct gw_sched *sched, struct gw_job *job, uint32_t row)

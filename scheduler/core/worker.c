@@ -15,6 +15,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/reservation.h"
 #include "scheduler/core/tunnel.h"
 #include "scheduler/core/verdict.h"
 
@@ -215,6 +216,8 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
 {
     struct gw_worker *worker = fact->worker;
     assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
+    if (worker->reserved_ranks)
+        gw_sched_reservation_clear(sched);
     if (worker->state == GW_WORKER_READY) {
         assert(worker->slots_free == worker->slots);
         sched->workers_ready--;

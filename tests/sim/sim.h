@@ -124,7 +124,9 @@ enum {
     X(LOSSES, "gang lost with its workers once too often")                                         \
     X(OVERTAKEN, "heartbeat passed other messages")                                                \
     X(TRESPASS, "client reached for what is another user's")                                       \
-    X(ADMIN, "admin cancelled what is another user's")
+    X(ADMIN, "admin cancelled what is another user's")                                             \
+    X(GANG_WAITED, "gang waited for room")                                                         \
+    X(LET_IN, "task placed while a gang waited for room")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -338,7 +340,6 @@ struct host {
     GW_ARRAY(struct process *) processes;
     GW_ARRAY(uint64_t) tokens;   /* that the core has */
     GW_ARRAY(uint64_t) folders;  /* numbers of those that are there */
-    struct gw_map leases;        /* attempts, of gangs that this host leads */
     GW_ARRAY(struct packet) old; /* said to the scheduler, to be said again some time */
     uint32_t licenses, tapes;    /* what it offers */
     struct sim_gpu gpu[SIM_GPUS];
@@ -502,11 +503,6 @@ void sim_host_connect(struct sim *sim, struct host *host);
 void sim_host_log(struct sim *sim, struct host *host, const struct gw_message *read);
 void sim_host_free(struct sim *sim, struct host *host);
 
-/* -- lease.c */
-void sim_lease_open(struct host *host, uint64_t attempt);
-void sim_lease_unbind(struct sim *sim, struct host *host, uint64_t attempt);
-void sim_lease_close(struct host *host, uint64_t attempt);
-
 /* -- folder.c */
 enum { FOLDER_TEXT = 48 };
 /* sim_folder_answer makes the folder that an event tells of, or says why not, in `text`. */
@@ -657,6 +653,9 @@ void sim_trespass_act(struct sim *sim, struct client *client);
 /* sim_trespass_answered checks that a reply to that refuses it; other replies are none of its. */
 void sim_trespass_answered(struct sim *sim, struct client *client,
                            const struct gw_msg_reply *reply);
+
+/* -- patience.c: one seed of a world where gangs wait in an endless stream of tasks */
+void sim_patience_run(uint64_t seed);
 
 /* -- work.c */
 struct sim_job *sim_job_make_inside(struct sim *sim, struct client *client,

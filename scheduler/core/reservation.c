@@ -1,0 +1,387 @@
+/* The reservation.
+ *
+ * A gang that could run here, and does not fit, would wait for ever for slots that smaller tasks
+ * take one by one. So the first of them that nothing waits before has room kept for it: at the
+ * workers that will have it soonest, what comes free stays free until all ranks fit. Wherever else
+ * room for a rank comes free sooner, that rank moves there.
+ *
+ * What always holds: one gang at most holds a reservation, with a berth for each of its ranks.
+ * Nothing is taken from anybody, and nothing is debited: it only says what others must leave. At a
+ * worker that has not enough free yet nothing queues, and what queued was asked back; the slots are
+ * the gang's when that was acknowledged, because until then they are debited. */
+#include "scheduler/core/reservation.h"
+
+#include "scheduler/core/balance.h"
+#include "scheduler/core/cooling.h"
+#include "scheduler/core/gpu.h"
+#include "scheduler/core/handover.h"
+#include "scheduler/core/job.h"
+#include "scheduler/core/lane.h"
+#include "scheduler/core/memory.h"
+#include "scheduler/core/need.h"
+#include "scheduler/core/outlook.h"
+#include "scheduler/core/placement.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/task.h"
+#include "scheduler/core/worker.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* -- Facts ---------------------------------------------------------------------------------------
+ */
+
+/* Counts ranks in or out at a worker, and puts it where it belongs among the others. */
+static void reserve(struct gw_sched *sched, struct gw_worker *worker, uint32_t ranks,
+                    uint32_t slots)
+{
+    gw_sched_worker_unlink(sched, worker);
+    worker->reserved_ranks = ranks;
+    worker->reserved_slots = ranks * slots;
+    gw_sched_worker_link(sched, worker);
+}
+
+void gw_sched_apply_reservation_made(struct gw_sched *sched,
+                                     const struct gw_fact_reservation_made *fact)
+{
+    struct gw_reservation *reservation = &sched->reservation;
+    assert(!reservation->job);
+    reservation->job = fact->queue->job->id;
+    reservation->index = gw_bits_first(&fact->queue->ready);
+    reservation->queue = fact->queue;
+    reservation->shape = fact->queue->shape;
+    reservation->workers_epoch = sched->workers_epoch;
+    reservation->made_ns = sched->now_ns;
+    reservation->seen = false;
+    gw_array_clear(&reservation->berths);
+    for (uint32_t i = 0; i < fact->count; i++) {
+        GW_MUST(gw_array_push(&reservation->berths, fact->berths[i]));
+        reserve(sched, fact->berths[i].worker, fact->berths[i].ranks, fact->queue->shape->slots);
+    }
+}
+
+void gw_sched_apply_reservation_moved(struct gw_sched *sched,
+                                      const struct gw_fact_reservation_moved *fact)
+{
+    struct gw_reservation *reservation = &sched->reservation;
+    struct gw_berth *to = NULL;
+    uint32_t slots = reservation->shape->slots;
+    for (size_t i = reservation->berths.count; i-- > 0;) {
+        struct gw_berth *berth = &reservation->berths.items[i];
+        if (berth->worker == fact->to)
+            to = berth;
+        if (berth->worker == fact->from)
+            berth->ranks--;
+    }
+    if (to)
+        to->ranks++;
+    else
+        GW_MUST(gw_array_push(&reservation->berths, ((struct gw_berth){fact->to, 1, true})));
+    reserve(sched, fact->to, fact->to->reserved_ranks + 1, slots);
+    reserve(sched, fact->from, fact->from->reserved_ranks - 1, slots);
+    for (size_t i = reservation->berths.count; i-- > 0;)
+        if (reservation->berths.items[i].ranks == 0)
+            gw_array_remove_swap(&reservation->berths, i);
+    gw_sched_handover_freed(sched, fact->from);
+    reservation->seen = false;
+    sched->freed = true;
+}
+
+void gw_sched_reservation_clear(struct gw_sched *sched)
+{
+    struct gw_reservation *reservation = &sched->reservation;
+    for (size_t i = 0; i < reservation->berths.count; i++) {
+        reserve(sched, reservation->berths.items[i].worker, 0, 0);
+        gw_sched_handover_freed(sched, reservation->berths.items[i].worker);
+    }
+    gw_array_clear(&reservation->berths);
+    reservation->job = 0;
+    reservation->queue = NULL;
+    reservation->shape = NULL;
+    sched->freed = true; /* others may use it, or hold the next */
+}
+
+void gw_sched_apply_reservation_dropped(struct gw_sched *sched,
+                                        const struct gw_fact_reservation_dropped *fact)
+{
+    assert(fact->reservation == &sched->reservation);
+    gw_sched_reservation_clear(sched);
+}
+
+void gw_sched_reservation_served(struct gw_sched *sched, const struct gw_job *job, uint32_t index)
+{
+    if (sched->reservation.job == job->id && sched->reservation.index == index)
+        gw_sched_reservation_clear(sched);
+}
+
+/* -- Whose it is ---------------------------------------------------------------------------------
+ */
+
+static bool still_holds(struct gw_sched *sched)
+{
+    struct gw_reservation *reservation = &sched->reservation;
+    struct gw_job *job = gw_sched_job_find(sched, reservation->job);
+    if (!job || job->compacted || job->tasks.state[reservation->index] != GW_TASK_READY ||
+        reservation->workers_epoch != sched->workers_epoch)
+        return false;
+    reservation->queue = gw_sched_task_queue(sched, job, reservation->index);
+    reservation->shape = reservation->queue->shape;
+    for (size_t i = 0; i < reservation->berths.count; i++) {
+        const struct gw_berth *berth = &reservation->berths.items[i];
+        if ((berth->let && !gw_sched_memory_lets(berth->worker)) ||
+            gw_sched_cooling_left_ns(sched, berth->worker) > 0)
+            return false;
+    }
+    return true;
+}
+
+void gw_sched_reservation_review(struct gw_sched *sched)
+{
+    sched->reservation.seen = false;
+    if (sched->reservation.job && !still_holds(sched))
+        GW_FACT(sched, reservation_dropped, .reservation = &sched->reservation);
+}
+
+/* What running tasks wait for comes first: they give back nothing before it ran. */
+static bool comes_before(const struct gw_queue *a, const struct gw_queue *b)
+{
+    bool nested = a->job->depth > 0, other = b->job->depth > 0;
+    return nested != other ? nested : gw_sched_queue_before(a, b);
+}
+
+/* -- Choosing ------------------------------------------------------------------------------------
+ */
+
+static int by_opening(const void *a, const void *b)
+{
+    const struct gw_opening *x = a, *y = b;
+    if (x->known != y->known)
+        return x->known ? -1 : 1;
+    if (x->at_ns != y->at_ns)
+        return x->at_ns < y->at_ns ? -1 : 1;
+    return x->worker->slot < y->worker->slot ? -1 : x->worker->slot > y->worker->slot;
+}
+
+static int by_worker(const void *a, const void *b)
+{
+    const struct gw_opening *x = a, *y = b;
+    return x->worker->slot < y->worker->slot ? -1 : x->worker->slot > y->worker->slot;
+}
+
+/* The openings that come soonest, one a rank, as berths; 0: not all ranks will ever have one. */
+static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape,
+                       struct gw_berth *berths)
+{
+    GW_ARRAY(struct gw_opening) openings = {0};
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state != GW_WORKER_READY)
+            continue;
+        GW_MUST(gw_array_reserve(&openings, shape->ranks));
+        openings.count +=
+            gw_sched_outlook(sched, worker, shape, shape->ranks, openings.items + openings.count);
+    }
+    uint32_t count = 0;
+    if (openings.count >= shape->ranks) {
+        qsort(openings.items, openings.count, sizeof *openings.items, by_opening);
+        qsort(openings.items, shape->ranks, sizeof *openings.items, by_worker);
+        for (uint32_t i = 0; i < shape->ranks; i++) {
+            struct gw_worker *worker = openings.items[i].worker;
+            if (count == 0 || berths[count - 1].worker != worker)
+                berths[count++] = (struct gw_berth){worker, 0, gw_sched_memory_lets(worker)};
+            berths[count - 1].ranks++;
+        }
+    }
+    gw_array_deinit(&openings);
+    return count;
+}
+
+/* Nothing changes where not all ranks would ever have room: who held it before goes on. */
+static void make(struct gw_sched *sched, struct gw_queue *queue)
+{
+    const struct gw_shape *shape = queue->shape;
+    struct gw_berth *berths = gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *berths);
+    GW_MUST_PTR(berths);
+    uint32_t count = choose(sched, shape, berths);
+    if (count == 0)
+        return;
+    if (sched->reservation.job)
+        GW_FACT(sched, reservation_dropped, .reservation = &sched->reservation);
+    GW_FACT(sched, reservation_made, .queue = queue, .berths = berths, .count = count);
+    for (uint32_t i = 0; i < count; i++)
+        if (gw_sched_worker_drains(berths[i].worker))
+            gw_sched_recall_queued(sched, berths[i].worker);
+}
+
+/* A berth that has less free than it needs, for one rank at least. */
+static struct gw_worker *wanting(const struct gw_sched *sched)
+{
+    const struct gw_reservation *reservation = &sched->reservation;
+    for (size_t i = 0; i < reservation->berths.count; i++) {
+        const struct gw_berth *berth = &reservation->berths.items[i];
+        if (gw_sched_ranks_at(sched, berth->worker, reservation->shape, false) < berth->ranks)
+            return berth->worker;
+    }
+    return NULL;
+}
+
+/* Ranks go where room came free that nobody had reserved. */
+static void move(struct gw_sched *sched)
+{
+    struct gw_shape *shape = sched->reservation.shape;
+    struct gw_worker *from, *to;
+    while ((from = wanting(sched)) && (to = gw_sched_most_free(sched, shape)) &&
+           gw_sched_ranks_at(sched, to, shape, false) > to->reserved_ranks)
+        GW_FACT(sched, reservation_moved, .from = from, .to = to);
+}
+
+void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *queue, bool behind)
+{
+    const struct gw_reservation *reservation = &sched->reservation;
+    if (reservation->job && reservation->queue == queue) {
+        move(sched);
+        return;
+    }
+    if (queue->shape->ranks > 0) {
+        if (!behind && (!reservation->job || comes_before(queue, reservation->queue)))
+            make(sched, queue);
+    } else if (reservation->job && queue->job->depth == 0 &&
+               gw_sched_queue_before(queue, reservation->queue)) {
+        GW_FACT(sched, reservation_dropped, .reservation = &sched->reservation);
+    }
+}
+
+/* -- What others may use -------------------------------------------------------------------------
+ */
+
+uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *attempt)
+{
+    const struct gw_reservation *reservation = &sched->reservation;
+    struct gw_opening last = {.known = true};
+    const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
+    const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
+    struct gw_opening *openings = malloc(shape->ranks * sizeof *openings);
+    GW_MUST_PTR(openings);
+    for (size_t i = 0; i < reservation->berths.count; i++) {
+        const struct gw_berth *berth = &reservation->berths.items[i];
+        uint32_t found = gw_sched_outlook(sched, berth->worker, shape, berth->ranks, openings);
+        struct gw_opening opening = {.known = false, .at_ns = UINT64_MAX};
+        if (found == berth->ranks)
+            opening = openings[found - 1];
+        if (last.known != opening.known ? last.known : opening.at_ns > last.at_ns)
+            last = opening;
+    }
+    free(openings);
+    if (attempt)
+        *attempt = last.attempt;
+    return last.known ? last.at_ns : UINT64_MAX;
+}
+
+bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *claim)
+{
+    struct gw_reservation *reservation = &sched->reservation;
+    if (!reservation->job || GW_PLANTED(230))
+        return true;
+    if (!claim->queue)
+        return false;
+    if (claim->queue == reservation->queue || claim->queue->job->depth > 0 ||
+        gw_sched_queue_before(claim->queue, reservation->queue))
+        return true;
+    const struct gw_msg_spec *spec = &claim->spec->message;
+    if (!spec->wall_ns)
+        return false;
+    if (!reservation->seen) {
+        reservation->start_ns = gw_sched_reservation_start(sched, NULL);
+        reservation->seen = true;
+    }
+    uint64_t grace_ns = spec->grace_ns ? spec->grace_ns : GW_GRACE_NS;
+    if (reservation->start_ns == UINT64_MAX || reservation->start_ns < sched->now_ns)
+        return false;
+    uint64_t left_ns = reservation->start_ns - sched->now_ns;
+    return spec->wall_ns <= left_ns && grace_ns <= left_ns - spec->wall_ns;
+}
+
+static uint64_t beside(uint64_t have, uint64_t kept, uint64_t each)
+{
+    if (!each)
+        return UINT64_MAX;
+    return have > kept ? (have - kept) / each : 0;
+}
+
+/* GPUs that the reserved ranks could have whole, and nobody has any of, less as many as they need.
+ */
+static uint64_t gpus_beside(const struct gw_worker *worker, const struct gw_shape *shape,
+                            const struct gw_shape *reserved)
+{
+    uint32_t gpus = gw_sched_shape_gpus(shape), kept = gw_sched_shape_gpus(reserved), have = 0;
+    if (!gpus || !kept)
+        return UINT64_MAX;
+    kept *= worker->reserved_ranks;
+    if (reserved->gpu_share) {
+        uint32_t each = GW_GPU_WHOLE / reserved->gpu_share;
+        kept = (worker->reserved_ranks + each - 1) / each;
+    }
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        have +=
+            gw_sched_gpu_free(&worker->gpus[i]) && gw_sched_gpu_could(&worker->gpus[i], reserved);
+    uint64_t left = beside(have, kept, 1);
+    return shape->gpu_share ? left * (GW_GPU_WHOLE / shape->gpu_share) : left / gpus;
+}
+
+uint64_t gw_sched_reservation_leaves(const struct gw_worker *worker, const struct gw_shape *shape,
+                                     const struct gw_shape *reserved)
+{
+    uint32_t ranks = worker->reserved_ranks;
+    uint64_t left = UINT64_MAX, fit;
+    if (ranks == 0)
+        return UINT64_MAX;
+    if (shape->alone)
+        return 0;
+    fit = beside(worker->slots_free, worker->reserved_slots, shape->slots);
+    left = fit < left ? fit : left;
+    fit = beside(worker->memory_free, ranks * reserved->memory_bytes, shape->memory_bytes);
+    left = fit < left ? fit : left;
+    fit = gpus_beside(worker, shape, reserved);
+    left = fit < left ? fit : left;
+    for (uint32_t i = 0; shape->need && i < shape->need->resources.count; i++) {
+        const struct gw_resource *wanted = &shape->need->resources.items[i];
+        int64_t have = gw_sched_stock_left(worker, wanted->name);
+        uint32_t kept = gw_sched_need_amount(reserved->need, wanted->name);
+        fit = beside(have > 0 ? (uint64_t)have : 0, (uint64_t)kept * ranks, wanted->amount);
+        left = kept && fit < left ? fit : left;
+    }
+    return left;
+}
+
+/* -- Checking ------------------------------------------------------------------------------------
+ */
+
+void gw_sched_reservation_check(const struct gw_sched *sched)
+{
+    const struct gw_reservation *reservation = &sched->reservation;
+    uint64_t berths = 0, ranks = 0, counted = 0;
+    assert(reservation->job || reservation->berths.count == 0);
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || !worker->reserved_ranks)
+            continue;
+        assert(worker->state == GW_WORKER_READY);
+        berths++;
+        counted += worker->reserved_ranks;
+    }
+    for (size_t i = 0; i < reservation->berths.count; i++) {
+        assert(reservation->berths.items[i].ranks ==
+               reservation->berths.items[i].worker->reserved_ranks);
+        ranks += reservation->berths.items[i].ranks;
+    }
+    assert(berths == reservation->berths.count && counted == ranks);
+    if (!reservation->job || sched->shutting_down)
+        return;
+    const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
+    assert(job && job->tasks.state[reservation->index] == GW_TASK_READY);
+    const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
+    assert(shape->ranks > 0 && shape->ranks == ranks);
+    for (size_t i = 0; i < reservation->berths.count; i++)
+        assert(reservation->berths.items[i].worker->reserved_slots ==
+               reservation->berths.items[i].ranks * shape->slots);
+}

@@ -1,0 +1,274 @@
+/* The reservation of a waiting gang: what is kept for it, who may use that all the same, and how
+ * gangs that wait rise in the order. */
+#include "tests/unit/sched_world.h"
+
+#define SECOND (1000 * MS)
+
+enum { TASKS_MAX = 32 };
+
+/* What runs, in the order in which it was placed. */
+struct runs {
+    uint64_t attempt[TASKS_MAX];
+    int worker[TASKS_MAX];
+    uint32_t ranks[TASKS_MAX];
+    int count;
+};
+
+/* Takes note of all that the last step assigned; gives how many rows that were. */
+static int note(const struct world *w, struct runs *runs)
+{
+    int rows = 0;
+    for (int worker = 0; worker < 4; worker++) {
+        const struct gw_message *assign;
+        for (int n = 0; (assign = sent(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign, n)); n++)
+            for (uint32_t i = 0; i < assign->assign.attempt.count; i++, rows++) {
+                assert_true(runs->count < TASKS_MAX);
+                runs->attempt[runs->count] = attempt_in(assign, i);
+                runs->ranks[runs->count] = gw_col32_at(assign->assign.rank, i);
+                runs->worker[runs->count++] = worker;
+            }
+    }
+    return rows;
+}
+
+/* A job of so many alike tasks, or gangs; gives how many rows were assigned at once. */
+static int add(struct world *w, struct runs *runs, struct gw_msg_spec spec, uint32_t rows)
+{
+    static uint64_t request;
+    spec.key = ++request;
+    send_spec(w, spec);
+    submit(w, (struct chunk){spec.key, rows, GW_SUBMIT_LAST, false, 0});
+    return note(w, runs);
+}
+
+static int end(struct world *w, struct runs *runs, int i)
+{
+    finish(w, runs->worker[i], runs->attempt[i], runs->ranks[i], 1);
+    return note(w, runs);
+}
+
+static void started(struct world *w, const struct runs *runs, int i)
+{
+    say(w, WORKER + (uint64_t)runs->worker[i],
+        (struct gw_message){
+            .type = GW_MESSAGE_started,
+            .started = {.attempt = {&runs->attempt[i], 1}, .rank = {&runs->ranks[i], 1}}});
+}
+
+static int pass(struct world *w, struct runs *runs, uint64_t ns)
+{
+    w->now_ns += ns;
+    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    return note(w, runs);
+}
+
+static void what_comes_free_is_kept(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 3, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 3), 3);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 3}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 0); /* it comes later */
+    assert_int_equal(end(w, &runs, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    assert_int_equal(end(w, &runs, 2), 3);
+    assert_int_equal(runs.ranks[5], 2);
+    free_world(w);
+}
+
+static void what_is_beside_it_is_for_others(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 3, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.slots = 1}, 3), 3);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    add_worker(w, 1, 1, "b"); /* a rank could go there, and then two stand: one on each */
+    assert_int_equal(note(w, &runs), 2);
+    free_world(w);
+
+    w = new_world();
+    runs.count = 0;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 4), 4);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2, .slots = 2}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 0);
+    add_worker(w, 2, 1, "c"); /* too small for a rank */
+    assert_int_equal(note(w, &runs), 1);
+    assert_int_equal(runs.worker[4], 2);
+    free_world(w);
+}
+
+static void wall_limits_let_others_in(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    const uint64_t grace_ns = SECOND;
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.wall_ns = 10 * SECOND}, 1), 1);
+    started(w, &runs, 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.wall_ns = 60 * SECOND}, 1), 1);
+    started(w, &runs, 1);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    (void)pass(w, &runs, SECOND); /* 59 s are left */
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 1), 0);
+    assert_int_equal(
+        add(w, &runs, (struct gw_msg_spec){.wall_ns = 59 * SECOND, .grace_ns = grace_ns}, 1), 0);
+    assert_int_equal(
+        add(w, &runs, (struct gw_msg_spec){.wall_ns = 40 * SECOND, .grace_ns = grace_ns}, 1), 1);
+    assert_int_equal(end(w, &runs, 1), 0); /* it waits for what was let in, no longer */
+    assert_int_equal(
+        add(w, &runs, (struct gw_msg_spec){.wall_ns = 40 * SECOND, .grace_ns = grace_ns}, 1), 0);
+    assert_int_equal(end(w, &runs, 2), 2);
+    free_world(w);
+}
+
+static void nobody_is_let_in_before_what_has_no_limit(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 2);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.wall_ns = 1, .grace_ns = 1}, 1), 0);
+    assert_int_equal(end(w, &runs, 1), 2);
+    free_world(w);
+}
+
+static void two_gangs_never_have_half_each(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 4), 4);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    assert_int_equal(end(w, &runs, 1), 0); /* the second would fit */
+    assert_int_equal(end(w, &runs, 2), 0);
+    assert_int_equal(end(w, &runs, 3), 4);
+    free_world(w);
+}
+
+static void ranks_go_where_room_comes_free(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    add_worker(w, 2, 1, "c");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 3), 3);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 3), 0);
+    /* Whichever two were reserved: the two that end first are taken. */
+    assert_int_equal(end(w, &runs, 1), 0);
+    assert_int_equal(end(w, &runs, 2), 2);
+    assert_true(runs.worker[3] != runs.worker[0] && runs.worker[4] != runs.worker[0]);
+    free_world(w);
+}
+
+static void it_goes_with_its_gang(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 2);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_cancel,
+                            .cancel = {.job = 2, .index = GW_INDEX_ALL}});
+    assert_int_equal(note(w, &runs), 1);
+    free_world(w);
+}
+
+static void a_lost_worker_is_made_good(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    add_worker(w, 2, 1, "c");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 3), 3);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 0}});
+    assert_int_equal(note(w, &runs), 0); /* the task that was lost comes before the gang */
+    add_worker(w, 3, 1, "d");
+    assert_int_equal(note(w, &runs), 1);
+    assert_int_equal(end(w, &runs, 1), 0);
+    assert_int_equal(end(w, &runs, 2), 2);
+    free_world(w);
+}
+
+static void what_comes_first_does_not_wait(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 2);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 1}, 1), 1);
+    assert_int_equal(end(w, &runs, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 1, .ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 2), 2);
+    free_world(w);
+}
+
+static void who_waits_rises(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 2}, 2), 2);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    int last = 1;
+    for (int i = 0; i < 4; i++) { /* priority 2 comes first, one by one */
+        assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 2}, 1), 1);
+        assert_int_equal(end(w, &runs, last), 0);
+        last = runs.count - 1;
+    }
+    for (int i = 0; i < 15; i++) { /* its first 10 minutes: 1 more, its second: 3 */
+        w->now_ns += 90 * SECOND;
+        say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat});
+        assert_int_equal(pass(w, &runs, SECOND), 0);
+    }
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, last), 2);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_comes_free_is_kept),
+        cmocka_unit_test(what_is_beside_it_is_for_others),
+        cmocka_unit_test(wall_limits_let_others_in),
+        cmocka_unit_test(nobody_is_let_in_before_what_has_no_limit),
+        cmocka_unit_test(two_gangs_never_have_half_each),
+        cmocka_unit_test(ranks_go_where_room_comes_free),
+        cmocka_unit_test(it_goes_with_its_gang),
+        cmocka_unit_test(a_lost_worker_is_made_good),
+        cmocka_unit_test(what_comes_first_does_not_wait),
+        cmocka_unit_test(who_waits_rises),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
