@@ -16,6 +16,7 @@
 #include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/reservation.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
@@ -207,6 +208,9 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     say_room(sched, shape, text);
     if (shape->ranks > 0)
         say_cooling(sched, text);
+    char kept[640];
+    gw_sched_reservation_explain(sched, job, row, kept, sizeof kept);
+    say(text, "%s", kept);
     say_who_holds(sched, text);
 }
 

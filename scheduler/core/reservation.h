@@ -35,6 +35,11 @@ uint64_t gw_sched_reservation_leaves(const struct gw_worker *worker, const struc
  * *attempt is one without a wall limit. There must be one. */
 uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *attempt);
 
+/* gw_sched_reservation_explain writes, for a task or gang that is ready and waits, what is reserved
+ * for it and when it starts, or whom it waits behind; each clause begins with "; ". */
+void gw_sched_reservation_explain(const struct gw_sched *sched, const struct gw_job *job,
+                                  uint32_t index, char *text, size_t bytes);
+
 /* gw_sched_reservation_served and gw_sched_reservation_clear are for apply functions: the gang was
  * placed; a worker of it is gone. */
 void gw_sched_reservation_served(struct gw_sched *sched, const struct gw_job *job, uint32_t index);

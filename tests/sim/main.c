@@ -192,8 +192,8 @@ int main(int argc, char **argv)
         {"planted", required_argument, NULL, 'p'},
         {"diagram", no_argument, NULL, 'd'},
         {"all", no_argument, NULL, 'a'},
-        {"quiet", no_argument, NULL, 'q'},
-        {"patience", no_argument, NULL, 'w'},
+        {"quiet", no_argument, &quiet, 1},
+        {"patience", no_argument, &only_patience, 1},
         {NULL, 0, NULL, 0},
     };
     uint64_t from = 1, count = 1;

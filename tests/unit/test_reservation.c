@@ -256,6 +256,54 @@ static void who_waits_rises(void **state)
     free_world(w);
 }
 
+/* Each of the words is in the explanation, in that order. */
+static void explained(struct world *w, uint64_t job, const char *const words[])
+{
+    struct gw_value *arguments = gw_dict(), *answer;
+    const char *text = "", *at;
+    gw_dict_set(arguments, "job", gw_i64((int64_t)job));
+    gw_dict_set(arguments, "index", gw_i64(0));
+    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
+    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
+    at = text;
+    for (int i = 0; words[i]; i++)
+        if (!(at = strstr(at, words[i])))
+            fail_msg("\"%s\" is not in \"%s\", or too early", words[i], text);
+    gw_value_unref(answer);
+    gw_value_unref(arguments);
+}
+
+static void who_waits_is_told_for_what(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    (void)add(w, &runs, (struct gw_msg_spec){.wall_ns = 720 * SECOND}, 1);
+    started(w, &runs, 0);
+    (void)add(w, &runs, (struct gw_msg_spec){0}, 1);
+    (void)add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1);
+    (void)add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1);
+    (void)add(w, &runs, (struct gw_msg_spec){0}, 1);
+    explained(w, 3,
+              (const char *[]){"a gang of 2 needs 2 free slots", "it is the first gang that waits",
+                               "2 at worker 1 on a", "for 0 of 2 it is free by now",
+                               "no estimate of when it starts: job 2 has no wall limit (--wall)",
+                               NULL});
+    explained(w, 4, (const char *[]){"1 gang is before it in the queue", "kept for job 3", NULL});
+    explained(w, 5,
+              (const char *[]){"kept for job 3 (j), a gang of 2 that waits",
+                               "with a wall limit (--wall)", NULL});
+    assert_int_equal(end(w, &runs, 1), 0);
+    explained(w, 3,
+              (const char *[]){"for 1 of 2 it is free by now",
+                               "it starts in about 12 min at the latest, when job 1 reaches its "
+                               "wall limit",
+                               NULL});
+    explained(w, 5, (const char *[]){"that gang starts in about 12 min", NULL});
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +317,7 @@ int main(void)
         cmocka_unit_test(a_lost_worker_is_made_good),
         cmocka_unit_test(what_comes_first_does_not_wait),
         cmocka_unit_test(who_waits_rises),
+        cmocka_unit_test(who_waits_is_told_for_what),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
