@@ -3,6 +3,7 @@
  * HEAP) never changes again while the state is GW_DONE; so done futures are read without the lock.
  */
 #include "client/stream.h"
+#include "graph/base/large.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,11 @@ struct gw_bundle *gw_bundle_new(struct gw_client *client, uint64_t request, cons
                                 uint32_t count)
 {
     size_t row_bytes = rows ? count * sizeof *rows : 0;
-    struct gw_bundle *bundle =
-        calloc(1, sizeof *bundle + count * sizeof *bundle->futures + row_bytes);
+    size_t bytes = sizeof(struct gw_bundle) + count * sizeof(struct gw_future) + row_bytes;
+    struct gw_bundle *bundle = calloc(1, bytes);
     if (!bundle)
         return NULL;
+    gw_large_hint(bundle, bytes);
     bundle->client = client;
     bundle->request = request;
     bundle->count = bundle->live = bundle->pending = count;

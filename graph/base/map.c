@@ -108,24 +108,26 @@ bool gw_map_get(const struct gw_map *map, uint64_t key, uint64_t *value)
 
 bool gw_map_remove(struct gw_map *map, uint64_t key)
 {
-    if (!gw_map_get(map, key, NULL))
+    if (!map->count)
+        return false;
+    struct gw_map_slot *slot = key == EMPTY ? &map->slots[map->capacity] : map_find(map, key);
+    if (slot->key == EMPTY)
         return false;
     map->count--;
-    if (key == EMPTY) {
-        map->slots[map->capacity].key = EMPTY;
+    slot->key = EMPTY;
+    if (key == EMPTY)
         return true;
-    }
 
     size_t mask = map->capacity - 1;
-    size_t hole = (size_t)(map_find(map, key) - map->slots);
+    size_t hole = (size_t)(slot - map->slots);
     for (size_t i = (hole + 1) & mask; map->slots[i].key != EMPTY; i = (i + 1) & mask) {
         size_t home = mix(map->slots[i].key) & mask;
         if (((i - home) & mask) < ((i - hole) & mask))
             continue; /* it would come to lie before its home */
         map->slots[hole] = map->slots[i];
+        map->slots[i].key = EMPTY;
         hole = i;
     }
-    map->slots[hole].key = EMPTY;
     return true;
 }
 

@@ -48,6 +48,8 @@ struct gw_graph {
     GW_ARRAY(struct after) after;
     GW_ARRAY(struct gw_graph_spec) specs;
     struct gw_map spec_by_hash;
+    const struct gw_function *plain; /* that was called last without options; NULL: none was ... */
+    uint32_t plain_spec;             /* ... and its spec */
     struct gw_strmap node_by_name;
     struct gw_buffer args;
     struct gw_codec_deps found; /* of the node that is being added */
@@ -235,10 +237,10 @@ static int encode_args(struct gw_graph *graph, struct gw_value **values, size_t 
     return 0;
 }
 
-/* Appends the node that was put together; its arguments are at the end of graph->args already. */
-static gw_node add_node(struct gw_graph *graph, const struct gw_graph_spec *spec, struct node *node)
+/* Appends the node that was put together, with its spec; its arguments are at the end of
+ * graph->args already. */
+static gw_node add_node(struct gw_graph *graph, const char *name, struct node *node)
 {
-    const char *name = spec->options.name;
     uint32_t index = (uint32_t)graph->nodes.count;
     node->deps_at = (uint32_t)graph->deps.count;
     node->dep_count = (uint32_t)graph->found.list.count;
@@ -255,8 +257,7 @@ static gw_node add_node(struct gw_graph *graph, const struct gw_graph_spec *spec
         if (!node->name || gw_strmap_put(&graph->node_by_name, name, index) < 0)
             return no_memory(graph);
     }
-    if (share_spec(graph, spec, &node->spec) < 0 ||
-        gw_array_reserve(&graph->deps, node->dep_count) < 0 ||
+    if (gw_array_reserve(&graph->deps, node->dep_count) < 0 ||
         gw_array_push(&graph->nodes, *node) < 0)
         return no_memory(graph);
     struct gw_codec_dep *dep;
@@ -265,21 +266,45 @@ static gw_node add_node(struct gw_graph *graph, const struct gw_graph_spec *spec
     return (gw_node){index};
 }
 
-static gw_node call(struct gw_graph *graph, const struct gw_graph_spec *spec,
+/* The spec of a call. Nearly all are of the same function as the one before, without options: they
+ * are not even compared. */
+static int spec_of_call(struct gw_graph *graph, const struct gw_function *function,
+                        const struct gw_task_options *options, uint32_t *number)
+{
+    if (!options && graph->plain == function) {
+        *number = graph->plain_spec;
+        return 0;
+    }
+    struct gw_graph_spec spec = {.kind = GW_SPEC_FUNCTION, .function = function};
+    const char *what = function->name;
+    if (options) {
+        spec.options = *options;
+        what = options->name ? options->name : what;
+    }
+    int rc = check_options(&spec.options, what, &graph->error);
+    if (rc == 0 && share_spec(graph, &spec, number) < 0)
+        rc = gw_error_set(&graph->error, GW_ENOMEM, "out of memory");
+    if (rc == 0 && !options) {
+        graph->plain = function;
+        graph->plain_spec = *number;
+    }
+    return rc;
+}
+
+static gw_node call(struct gw_graph *graph, uint32_t spec, const char *name,
                     struct gw_value **values, size_t count)
 {
-    const char *what = spec->options.name ? spec->options.name : spec->function->name;
-    struct node node = {.args_at = graph->args.size};
+    const char *what = name ? name : graph->specs.items[spec].function->name;
+    struct node node = {.spec = spec, .args_at = graph->args.size};
     gw_codec_deps_clear(&graph->found);
-    if (check_options(&spec->options, what, &graph->error) < 0 ||
-        encode_args(graph, values, count, what) < 0)
+    if (encode_args(graph, values, count, what) < 0)
         return NO_NODE;
     node.args_bytes = graph->args.size - node.args_at;
     struct gw_codec_dep *dep;
     GW_ARRAY_EACH (&graph->found.list, dep)
         if (check_ref(graph, dep, what, &graph->error) < 0)
             return NO_NODE;
-    return add_node(graph, spec, &node);
+    return add_node(graph, name, &node);
 }
 
 gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *function,
@@ -287,13 +312,11 @@ gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *function
 {
     gw_node node = NO_NODE;
     if (!closed(graph)) {
-        struct gw_graph_spec spec = {.kind = GW_SPEC_FUNCTION, .function = function};
-        if (options)
-            spec.options = *options;
-        if (function && function->name)
-            node = call(graph, &spec, values, count);
-        else
+        uint32_t spec;
+        if (!function || !function->name)
             gw_error_set(&graph->error, GW_EINVAL, "a call without a function");
+        else if (spec_of_call(graph, function, options, &spec) == 0)
+            node = call(graph, spec, options ? options->name : NULL, values, count);
     }
     for (size_t i = 0; i < count; i++)
         gw_value_unref(values[i]);
@@ -341,7 +364,9 @@ gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *comman
     if (encode_element(graph, command) < 0)
         return no_memory(graph);
     node.args_bytes = graph->args.size - node.args_at;
-    return add_node(graph, &spec, &node);
+    if (share_spec(graph, &spec, &node.spec) < 0)
+        return no_memory(graph);
+    return add_node(graph, spec.options.name, &node);
 }
 
 gw_node gw_graph_external(struct gw_graph *graph, uint64_t job, uint32_t index)

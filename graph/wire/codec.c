@@ -108,7 +108,10 @@ static int write_reserved(void *arg, const char *data, size_t bytes)
 {
     struct gw_buffer *buffer = arg;
     assert(buffer->capacity - buffer->size >= bytes);
-    memcpy(buffer->data + buffer->size, data, bytes);
+    if (bytes == 1) /* a small number, or a list's head */
+        buffer->data[buffer->size] = (uint8_t)*data;
+    else
+        memcpy(buffer->data + buffer->size, data, bytes);
     buffer->size += bytes;
     return 0;
 }
@@ -178,8 +181,12 @@ static void write_value(msgpack_packer *packer, const struct gw_value *value,
 int gw_codec_encode(const struct gw_value *value, struct gw_codec_deps *deps,
                     struct gw_buffer *buffer)
 {
-    size_t room = 0;
-    int rc = measure(value, deps, &room);
+    size_t room = HEADER_BYTES_MAX; /* enough for a number, and most values are one */
+    int rc = 0;
+    if (!value || value->type != GW_I64) {
+        room = 0;
+        rc = measure(value, deps, &room);
+    }
     if (rc == 0)
         rc = gw_buffer_reserve(buffer, room);
     if (rc < 0)

@@ -15,23 +15,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EACH_COLUMN(X)                                                                             \
+/* Those with a place a row, and those with one a dependency: they grow together, so that one look
+ * at the first of them tells whether there is room in all. */
+#define EACH_ROW_COLUMN(X)                                                                         \
     X(job)                                                                                         \
     X(attempt)                                                                                     \
-    X(dep_job)                                                                                     \
-    X(dep_bytes)                                                                                   \
     X(index)                                                                                       \
     X(spec)                                                                                        \
     X(try_number)                                                                                  \
     X(rank)                                                                                        \
     X(gpu_count)                                                                                   \
-    X(gpus)                                                                                        \
     X(args_size)                                                                                   \
-    X(dep_count)                                                                                   \
+    X(dep_count)
+#define EACH_DEP_COLUMN(X)                                                                         \
+    X(dep_job)                                                                                     \
+    X(dep_bytes)                                                                                   \
     X(dep_index)                                                                                   \
     X(dep_rank)                                                                                    \
     X(dep_worker)                                                                                  \
     X(dep_value_size)
+#define EACH_COLUMN(X) EACH_ROW_COLUMN(X) EACH_DEP_COLUMN(X) X(gpus)
 #define EACH_BLOB(X) X(args) X(dep_values)
 
 void gw_sched_assign_clear(struct gw_assign_rows *rows)
@@ -49,6 +52,32 @@ void gw_sched_assign_deinit(struct gw_assign_rows *rows)
     EACH_BLOB(DEINIT)
 #undef DEINIT
 }
+
+#define RESERVE(column) GW_MUST(gw_array_reserve(&rows->column, 1));
+#define COUNT(column) rows->column.count++;
+
+/* Adds a place to each column of rows, to be filled in; gives where. */
+static size_t add_row(struct gw_assign_rows *rows)
+{
+    size_t at = rows->job.count;
+    if (at == rows->job.capacity) {
+        EACH_ROW_COLUMN(RESERVE)
+    }
+    EACH_ROW_COLUMN(COUNT)
+    return at;
+}
+
+static size_t add_dep(struct gw_assign_rows *rows)
+{
+    size_t at = rows->dep_job.count;
+    if (at == rows->dep_job.capacity) {
+        EACH_DEP_COLUMN(RESERVE)
+    }
+    EACH_DEP_COLUMN(COUNT)
+    return at;
+}
+#undef COUNT
+#undef RESERVE
 
 /* Data as it leaves: lent where it lies, or copied. */
 static const void *leave(struct gw_sched *sched, const void *data, size_t bytes, bool lend)
@@ -147,12 +176,13 @@ struct dep_row {
 
 static void push_dep(struct gw_assign_rows *rows, const struct dep_row *dep)
 {
-    GW_MUST(gw_array_push(&rows->dep_job, dep->job));
-    GW_MUST(gw_array_push(&rows->dep_index, dep->index));
-    GW_MUST(gw_array_push(&rows->dep_rank, dep->rank));
-    GW_MUST(gw_array_push(&rows->dep_bytes, dep->bytes));
-    GW_MUST(gw_array_push(&rows->dep_worker, dep->worker));
-    GW_MUST(gw_array_push(&rows->dep_value_size, dep->size));
+    size_t at = add_dep(rows);
+    rows->dep_job.items[at] = dep->job;
+    rows->dep_index.items[at] = dep->index;
+    rows->dep_rank.items[at] = dep->rank;
+    rows->dep_bytes.items[at] = dep->bytes;
+    rows->dep_worker.items[at] = dep->worker;
+    rows->dep_value_size.items[at] = dep->size;
 }
 
 static void push_object(struct gw_sched *sched, struct gw_worker *worker, uint32_t at,
@@ -183,8 +213,9 @@ static void push_object(struct gw_sched *sched, struct gw_worker *worker, uint32
     push_dep(rows, &dep);
 }
 
-static void push_deps(struct gw_sched *sched, struct gw_worker *worker, struct gw_job *job,
-                      uint32_t row)
+/* Gives how many rows they take. */
+static uint32_t push_deps(struct gw_sched *sched, struct gw_worker *worker, struct gw_job *job,
+                          uint32_t row)
 {
     struct gw_tasks *tasks = &job->tasks;
     struct gw_assign_rows *rows = &worker->assign;
@@ -220,7 +251,7 @@ static void push_deps(struct gw_sched *sched, struct gw_worker *worker, struct g
         for (; at != GW_NONE; at = sched->objects.items[at].next)
             push_object(sched, worker, at, &inlined);
     }
-    GW_MUST(gw_array_push(&rows->dep_count, (uint32_t)(rows->dep_job.count - before)));
+    return (uint32_t)(rows->dep_job.count - before);
 }
 
 void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
@@ -237,24 +268,24 @@ void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
         gw_sched_assign_flush(sched, worker, false);
     tell_spec(sched, job, tasks->spec[row], worker);
 
-    GW_MUST(gw_array_push(&rows->job, job->id));
-    GW_MUST(gw_array_push(&rows->index, row));
-    GW_MUST(gw_array_push(&rows->spec, tasks->spec[row]));
-    GW_MUST(gw_array_push(&rows->attempt, attempt->gang ? attempt->gang->id : attempt->id));
-    GW_MUST(gw_array_push(&rows->try_number, tasks->charges[row].tries - 1u));
-    GW_MUST(gw_array_push(&rows->rank, attempt->rank));
-    GW_MUST(gw_array_push(&rows->gpu_count, attempt->gpus));
+    size_t at = add_row(rows);
+    uint32_t size = tasks->args_size[row];
+    rows->job.items[at] = job->id;
+    rows->index.items[at] = row;
+    rows->spec.items[at] = tasks->spec[row];
+    rows->attempt.items[at] = attempt->gang ? attempt->gang->id : attempt->id;
+    rows->try_number.items[at] = tasks->charges[row].tries - 1u;
+    rows->rank.items[at] = attempt->rank;
+    rows->gpu_count.items[at] = attempt->gpus;
+    rows->args_size.items[at] = size;
     for (uint32_t i = 0; attempt->gpus && (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++)
         GW_MUST(gw_array_push(&rows->gpus, i));
-    uint32_t size = tasks->args_size[row];
-    GW_MUST(gw_array_push(&rows->args_size, size));
     GW_MUST(gw_array_reserve(&rows->args, size));
     if (size)
         memcpy(rows->args.items + rows->args.count, tasks->args[row], size);
     gw_sched_range_args(job, row, rows->args.items + rows->args.count);
     rows->args.count += size;
-    if (tasks->deps_at[row] == gw_sched_deps_end(tasks, row))
-        GW_MUST(gw_array_push(&rows->dep_count, 0));
-    else
-        push_deps(sched, worker, job, row);
+    bool alone = tasks->deps_at[row] == gw_sched_deps_end(tasks, row);
+    uint32_t deps = alone ? 0 : push_deps(sched, worker, job, row);
+    rows->dep_count.items[at] = deps;
 }

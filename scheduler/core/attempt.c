@@ -85,7 +85,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->placed_ns = sched->now_ns;
     attempt->started_ns = attempt->told = 0;
     attempt->gpus = gw_sched_shape_gpus(options->shape);
-    attempt->gpu_share = attempt->gpus ? options->shape->gpu_share : 0;
+    attempt->gpu_share = (uint16_t)(attempt->gpus ? options->shape->gpu_share : 0);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_SENT);
 
     attempt->prev = worker->last;
@@ -149,11 +149,17 @@ void gw_sched_apply_attempt_killed(struct gw_sched *sched,
 }
 
 /* A spec's mean run time and result; the first samples count most, later ones drift. */
+static uint64_t drift(uint64_t mean, uint64_t value, uint32_t samples)
+{
+    if (samples >= 8) /* a shift, where the other takes two divisions */
+        return mean - mean / 8 + value / 8;
+    return mean - mean / (samples + 1) + value / (samples + 1);
+}
+
 static void measure(struct gw_spec *spec, uint64_t run_ns, uint64_t bytes)
 {
-    uint64_t weight = spec->samples < 8 ? spec->samples + 1 : 8;
-    spec->mean_ns = spec->mean_ns - spec->mean_ns / weight + run_ns / weight;
-    spec->mean_bytes = spec->mean_bytes - spec->mean_bytes / weight + bytes / weight;
+    spec->mean_ns = drift(spec->mean_ns, run_ns, spec->samples);
+    spec->mean_bytes = drift(spec->mean_bytes, bytes, spec->samples);
     if (spec->samples < UINT32_MAX)
         spec->samples++;
 }

@@ -144,7 +144,7 @@ static bool may_follow(const struct gw_sched *sched, const struct gw_row *row,
     if (row->job->gated || tasks->state[row->index] != GW_TASK_WAITING ||
         (tasks->flags[row->index] & (GW_TASK_ALONE | GW_TASK_DELAYED | GW_TASK_ALIAS)))
         return false;
-    const struct gw_spec *spec = &row->job->specs.items[tasks->spec[row->index]];
+    struct gw_spec *spec = &row->job->specs.items[tasks->spec[row->index]];
     return spec->shape == lane->shape && gw_sched_window(sched, spec) > 1 &&
            inputs_are_near(sched, row, lane->worker);
 }
@@ -203,7 +203,7 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct gw_queue 
             return true;
         if (!row.job || row.job->compacted || row.index == GW_INDEX_ALL) /* all: a whole job */
             continue;
-        const struct gw_spec *spec = &row.job->specs.items[row.job->tasks.spec[row.index]];
+        struct gw_spec *spec = &row.job->specs.items[row.job->tasks.spec[row.index]];
         if (!may_follow(sched, &row, lane) || comes_first(ready, spec->queue))
             continue;
         if (gw_sched_lane_room(lane, gw_sched_window(sched, spec)) == 0)

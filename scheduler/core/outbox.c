@@ -186,6 +186,22 @@ static void flush_done(struct gw_sched *sched, struct gw_session *session)
     done_clear(rows);
 }
 
+/* Adds a place to each column of rows, to be filled in; gives where. They grow together. */
+static size_t done_add(struct gw_done_rows *rows)
+{
+    size_t at = rows->request.count;
+    if (at == rows->request.capacity) {
+        GW_MUST(gw_array_reserve(&rows->request, 1));
+        GW_MUST(gw_array_reserve(&rows->bytes, 1));
+        GW_MUST(gw_array_reserve(&rows->index, 1));
+        GW_MUST(gw_array_reserve(&rows->rank, 1));
+        GW_MUST(gw_array_reserve(&rows->value_size, 1));
+    }
+    rows->request.count = rows->bytes.count = rows->index.count = at + 1;
+    rows->rank.count = rows->value_size.count = at + 1;
+    return at;
+}
+
 void gw_sched_send_done(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
                         uint32_t row)
 {
@@ -201,11 +217,12 @@ void gw_sched_send_done(struct gw_sched *sched, const struct gw_hearer *to, stru
         const struct gw_object *object = &sched->objects.items[at];
         const void *value = gw_sched_object_value(object);
         uint32_t size = value ? object->size : 0;
-        GW_MUST(gw_array_push(&rows->request, to->request));
-        GW_MUST(gw_array_push(&rows->index, to->index));
-        GW_MUST(gw_array_push(&rows->rank, gang ? object->rank : GW_RANK_NONE));
-        GW_MUST(gw_array_push(&rows->bytes, object->bytes));
-        GW_MUST(gw_array_push(&rows->value_size, size));
+        size_t place = done_add(rows);
+        rows->request.items[place] = to->request;
+        rows->index.items[place] = to->index;
+        rows->rank.items[place] = gang ? object->rank : GW_RANK_NONE;
+        rows->bytes.items[place] = object->bytes;
+        rows->value_size.items[place] = size;
         GW_MUST(gw_array_reserve(&rows->values, size));
         if (size)
             memcpy(rows->values.items + rows->values.count, value, size);

@@ -35,7 +35,7 @@
 /* What takes named resources never queues behind another task: a worker that finds slots free,
  * those of a task that waits for others, too, begins with what is queued, and no resource was
  * debited for that. */
-uint32_t gw_sched_window(const struct gw_sched *sched, const struct gw_spec *spec)
+static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *spec)
 {
     if (spec->message.kind != GW_SPEC_FUNCTION || spec->message.ranks > 0 || spec->message.actor ||
         spec->message.gpus > 0 || spec->message.gpu_mode == GW_GPU_MODE_IF_ANY ||
@@ -50,6 +50,17 @@ uint32_t gw_sched_window(const struct gw_sched *sched, const struct gw_spec *spe
     window = window > most ? most : window;
     window = window > spec->samples + 1u ? spec->samples + 1u : window;
     return window < 1 ? 1 : (uint32_t)window;
+}
+
+uint32_t gw_sched_window(const struct gw_sched *sched, struct gw_spec *spec)
+{
+    if (spec->window && spec->window_samples == spec->samples &&
+        spec->window_slots == sched->slots && spec->samples < UINT32_MAX)
+        return spec->window; /* asked for each of hundreds that are placed at once */
+    spec->window = window_of(sched, spec);
+    spec->window_samples = spec->samples;
+    spec->window_slots = sched->slots;
+    return spec->window;
 }
 
 /* -- Which worker --------------------------------------------------------------------------------
@@ -252,7 +263,7 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
 {
     struct gw_job *job = queue->job;
     struct gw_shape *shape = queue->shape;
-    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
     struct choice choice = {.shape = shape, .spec = spec, .bytes = gw_sched_memory_expected(spec)};
     choice.held_back = choice.bytes && held_back(queue, row);
     choice.passes = !sched->reservation.job ||

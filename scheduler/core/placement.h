@@ -9,7 +9,7 @@ void gw_sched_place(struct gw_sched *sched);
 
 /* gw_sched_window is how many tasks of a spec may be at a slot, the running one included; 1 for
  * what is long, or not known to be short. */
-uint32_t gw_sched_window(const struct gw_sched *sched, const struct gw_spec *spec);
+uint32_t gw_sched_window(const struct gw_sched *sched, struct gw_spec *spec);
 
 /* gw_sched_ranks_at is how many ranks of a shape could start at a worker: now, or (ever) if it were
  * empty. */

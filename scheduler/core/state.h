@@ -174,7 +174,8 @@ struct gw_spec {
     struct gw_queue *queue;
     uint64_t mean_ns; /* of the time its tasks ran, weighted towards the latest */
     uint32_t samples;
-    uint64_t mean_bytes; /* of its results, likewise */
+    uint32_t window, window_samples, window_slots; /* as computed last, and for what */
+    uint64_t mean_bytes;                           /* of its results, likewise */
     uint64_t peak_bytes; /* the most that a process of its tasks was seen with */
     uint32_t told_count;
     uint32_t *told; /* by worker slot: the id of the worker that was told */
@@ -531,29 +532,31 @@ struct gw_worker {
 
 /* One task (or one rank of a gang) at one worker. */
 struct gw_attempt {
+    /* what each task touches: 64 bytes, for thousands are in flight at once ... */
     uint64_t id; /* a gang's ranks have the gang's id on the wire, which is its first rank's here */
     struct gw_job *job;
     struct gw_worker *worker;
     struct gw_lane *lane;
-    struct gw_gang_try *gang; /* NULL: an ordinary task */
     uint32_t index, rank;
     uint32_t prev, next; /* of its worker; next: also of the free ones */
     uint32_t generation;
-    uint64_t expected_bytes; /* see memory.h */
-    uint32_t slots;          /* debited by it alone; 0: its lane's debit */
-    uint32_t gpus, gpu;      /* how many, and the first */
-    uint32_t gpu_share;      /* of that one; 0: it has them whole */
     uint8_t state;
     bool is_long;
-    bool blocked;                   /* it waits for others; its slots are lent */
-    bool stands;                    /* a call, or an actor that is through */
-    bool aside;                     /* it counts as such at its worker */
+    bool blocked;            /* it waits for others; its slots are lent */
+    bool stands;             /* a call, or an actor that is through */
+    uint64_t expected_bytes; /* see memory.h */
+
+    /* ... and the rest */
+    struct gw_gang_try *gang;       /* NULL: an ordinary task */
     struct gw_session *session;     /* of its task's client; NULL: none */
-    bool handed;                    /* its task waits: its inputs do not count as fetched yet */
-    uint8_t why;                    /* enum gw_placed_why */
     uint64_t placed_ns, started_ns; /* 0: not yet */
     uint64_t near_bytes;            /* of its inputs that its worker had */
     uint64_t told;                  /* the number of the fact that told of it; 0: none did */
+    uint32_t gpus, gpu;             /* how many, and the first */
+    uint16_t gpu_share;             /* of that one, in thousandths; 0: it has them whole */
+    bool aside;                     /* it counts as such at its worker */
+    bool handed;                    /* its task waits: its inputs do not count as fetched yet */
+    uint8_t why;                    /* enum gw_placed_why */
 };
 
 /* Where a rank goes. */

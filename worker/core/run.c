@@ -68,7 +68,7 @@ static struct gw_run *new_run(struct gw_node_core *core)
     }
     struct gw_run *run = core->run_spare;
     core->run_spare = run->next;
-    memset(run, 0, sizeof *run);
+    memset(run, 0, offsetof(struct gw_run, small));
     run->serial = ++core->serial;
     return run;
 }
@@ -196,11 +196,29 @@ static void gather_inputs(struct gw_node_core *core, struct gw_run *run)
         gw_run_ready(core, run);
 }
 
-static bool row_is_well(struct gw_node_core *core, const struct gw_msg_assign *assign, uint32_t i)
+/* The spec of a row: nearly always that of the row before. */
+struct spec_seen {
+    uint64_t job;
+    uint32_t number;
+    struct gw_node_spec *spec; /* NULL: there was none yet */
+};
+
+static struct gw_node_spec *spec_of_row(struct gw_node_core *core,
+                                        const struct gw_msg_assign *assign, uint32_t i,
+                                        struct spec_seen *seen)
+{
+    uint64_t job = gw_col64_at(assign->job, i);
+    uint32_t number = gw_col32_at(assign->spec, i);
+    if (!seen->spec || seen->job != job || seen->number != number)
+        *seen = (struct spec_seen){job, number, gw_job_spec(core, job, number)};
+    return seen->spec;
+}
+
+static bool row_is_well(struct gw_node_core *core, const struct gw_msg_assign *assign, uint32_t i,
+                        struct spec_seen *seen)
 {
     uint64_t value;
-    const struct gw_node_spec *spec =
-        gw_job_spec(core, gw_col64_at(assign->job, i), gw_col32_at(assign->spec, i));
+    const struct gw_node_spec *spec = spec_of_row(core, assign, i, seen);
     if (!spec || (spec->message.kind != GW_SPEC_FUNCTION && spec->message.kind != GW_SPEC_COMMAND))
         return false;
     if (gw_col32_at(assign->rank, i) == GW_RANK_NONE)
@@ -213,8 +231,9 @@ static bool row_is_well(struct gw_node_core *core, const struct gw_msg_assign *a
 
 int gw_run_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assign)
 {
+    struct spec_seen seen = {0};
     for (uint32_t i = 0; i < assign->attempt.count; i++)
-        if (!row_is_well(core, assign, i))
+        if (!row_is_well(core, assign, i, &seen))
             return GW_EPROTO;
     for (uint32_t i = 0; i < assign->gpus.count; i++)
         if (gw_col32_at(assign->gpus, i) >= core->options.gpu_count)
@@ -235,7 +254,7 @@ int gw_run_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assi
         run->job = gw_col64_at(assign->job, i);
         run->index = gw_col32_at(assign->index, i);
         run->try_number = gw_col32_at(assign->try_number, i);
-        run->spec = gw_job_spec(core, run->job, gw_col32_at(assign->spec, i));
+        run->spec = spec_of_row(core, assign, i, &seen);
         run->spec->refs++;
         core->runs += !gw_node_actor_calls(run);
         copy_row(run, &row);

@@ -218,7 +218,6 @@ struct gw_run {
     struct gw_run_dep *deps;
     const void *args;
     void *block; /* deps, gpus, args and their values; NULL: in small */
-    uint64_t small[9];
     struct gw_node_spec *spec;
     struct gw_pool *pool;
     struct gw_process *process;
@@ -232,6 +231,7 @@ struct gw_run {
     struct gw_run *prev, *next;
     char *folder; /* its own, with its files; NULL: none, or not there yet */
     struct gw_run_end end;
+    uint64_t small[9]; /* last: what was not written is not read */
 };
 
 struct gw_pool {

@@ -1,6 +1,8 @@
 /* Replacing references in arguments. Depth is bounded by the wire's check (GW_FRAME_DEPTH_MAX). */
 #include "worker/runner/args.h"
 
+#include "graph/model/value.h"
+
 struct resolver {
     struct gw_value *const *deps;
     size_t count;
@@ -10,10 +12,11 @@ struct resolver {
 static int resolve(const struct resolver *resolver, struct gw_value *value,
                    struct gw_value **resolved);
 
+/* Asked about each argument of each task: most are no containers. */
 static bool has_references(const struct gw_value *value)
 {
-    if (gw_value_type(value) == GW_REF)
-        return true;
+    if (value->depth == 0)
+        return value->type == GW_REF;
     size_t count = gw_value_count(value);
     for (size_t i = 0; i < count; i++)
         if (has_references(gw_value_at(value, i)))
