@@ -29,11 +29,29 @@ static const char *const of_this_process[] = {
     "TORCHELASTIC_MAX_RESTARTS=",
     "GANGWAY_CHECKPOINT_DIR=",
     "GANGWAY_RUNNER_FD=",
+    "NODE_RANK=",
+    "OMPI_COMM_WORLD_",
+    "HOROVOD_RANK=",
+    "HOROVOD_SIZE=",
+    "HOROVOD_LOCAL_RANK=",
+    "HOROVOD_LOCAL_SIZE=",
+    "HOROVOD_CROSS_RANK=",
+    "HOROVOD_CROSS_SIZE=",
+    "HOROVOD_HOSTNAME=",
+    "HOROVOD_GLOO_RENDEZVOUS_",
     NULL,
 };
 static const char *const of_this_task[] = {
-    "GANGWAY_LOG_DIR=",    "GANGWAY_CHECKPOINTS=", "MASTER_ADDR=", "MASTER_PORT=",
-    "NCCL_SOCKET_IFNAME=", "GLOO_SOCKET_IFNAME=",  NULL,
+    "GANGWAY_LOG_DIR=",
+    "GANGWAY_CHECKPOINTS=",
+    "MASTER_ADDR=",
+    "MASTER_PORT=",
+    "NCCL_SOCKET_IFNAME=",
+    "GLOO_SOCKET_IFNAME=",
+    "HOROVOD_GLOO_IFACE=",
+    "HOROVOD_CONTROLLER=",
+    "HOROVOD_CPU_OPERATIONS=",
+    NULL,
 };
 
 static bool has(const char *const *names, const char *entry)

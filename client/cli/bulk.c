@@ -81,7 +81,10 @@ static int submit_array(struct gw_bulk *bulk, const struct gw_bulk_after *after,
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     struct gw_task_options task = options->task;
     task.name = options->name;
-    const struct gw_command command = {.argv = options->command, .env = env, .cwd = options->cwd};
+    const struct gw_command command = {.argv = options->command,
+                                       .env = env,
+                                       .cwd = options->cwd,
+                                       .env_templates = (uint32_t)options->env.count};
     struct gw_range range = {
         .command = &command,
         .options = &task,

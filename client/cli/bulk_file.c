@@ -69,7 +69,8 @@ static int add_lines(struct gw_bulk_file *file, const struct gw_launch_options *
                                            .env = env,
                                            .cwd = options->cwd,
                                            .index = &index,
-                                           .line = line};
+                                           .line = line,
+                                           .env_templates = (uint32_t)options->env.count};
         gw_node node = gw_graph_command(file->graph, &command, &options->task);
         if (grow(file, node) < 0)
             rc = no_memory(error);
@@ -285,8 +286,10 @@ static int add_object(struct gw_bulk_file *file, const struct gw_launch_options 
     if (rc == 0 && gw_launch_options_env(&with, &env) < 0)
         rc = no_memory(error);
     if (rc == 0) {
-        const struct gw_command command = {
-            .argv = argv, .env = env, .cwd = cwd ? json_string_value(cwd) : options->cwd};
+        const struct gw_command command = {.argv = argv,
+                                           .env = env,
+                                           .cwd = cwd ? json_string_value(cwd) : options->cwd,
+                                           .env_templates = (uint32_t)with.env.count};
         with.task.name = place->name;
         gw_node node = gw_graph_command(file->graph, &command, &with.task);
         file->names[file->count] = place->name ? strdup(place->name) : NULL;

@@ -38,8 +38,10 @@ static int submit_one(struct launch *launch, const struct gw_bulk_after *after,
     if (gw_launch_options_env(typed, &env) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     static const char *const holder[] = {"sleep", "infinity", NULL}; /* see at_terminal */
-    const struct gw_command command = {
-        .argv = typed->pty ? holder : typed->command, .env = env, .cwd = typed->cwd};
+    const struct gw_command command = {.argv = typed->pty ? holder : typed->command,
+                                       .env = env,
+                                       .cwd = typed->cwd,
+                                       .env_templates = (uint32_t)typed->env.count};
     const char *name = typed->name || !typed->pty ? typed->name : typed->command[0];
     const struct gw_submit_options options = {.name = name,
                                               .detached = typed->detached,

@@ -353,8 +353,11 @@ gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *comman
 {
     if (closed(graph) || check_command(command, &graph->error) < 0)
         return NO_NODE;
-    struct gw_graph_spec spec = {
-        .kind = GW_SPEC_COMMAND, .argv = command->argv, .env = command->env, .cwd = command->cwd};
+    struct gw_graph_spec spec = {.kind = GW_SPEC_COMMAND,
+                                 .argv = command->argv,
+                                 .env = command->env,
+                                 .cwd = command->cwd,
+                                 .env_templates = command->env ? command->env_templates : 0};
     if (options)
         spec.options = *options;
     struct node node = {.args_at = graph->args.size};

@@ -19,6 +19,7 @@ struct gw_graph_spec {
     struct gw_task_options options; /* .name is NULL: it belongs to the node */
     uint64_t actor;                 /* as in the message */
     const char *actor_name;         /* borrowed, never copied; NULL: none */
+    uint32_t env_templates;         /* as in struct gw_command */
 };
 
 /* A sealed graph, in rows (row = place in the order). All borrowed from the graph. Nodes with equal

@@ -46,7 +46,8 @@ uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
                           o->pure,
                           o->losses_max,
                           o->preemptions_max,
-                          o->hang_ns};
+                          o->hang_ns,
+                          spec->env_templates};
     uint64_t hash = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         hash = hash_number(hash, numbers[i]);
@@ -88,10 +89,10 @@ bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)
            x->backoff_ns == y->backoff_ns && x->workers_prefer == y->workers_prefer &&
            x->pure == y->pure && x->losses_max == y->losses_max &&
            x->preemptions_max == y->preemptions_max && x->hang_ns == y->hang_ns &&
-           text_equal(x->resources, y->resources) && text_equal(x->workers, y->workers) &&
-           text_equal(x->annotations, y->annotations) && texts_equal(x->files, y->files) &&
-           texts_equal(a->argv, b->argv) && texts_equal(a->env, b->env) &&
-           text_equal(a->cwd, b->cwd);
+           a->env_templates == b->env_templates && text_equal(x->resources, y->resources) &&
+           text_equal(x->workers, y->workers) && text_equal(x->annotations, y->annotations) &&
+           texts_equal(x->files, y->files) && texts_equal(a->argv, b->argv) &&
+           texts_equal(a->env, b->env) && text_equal(a->cwd, b->cwd);
 }
 
 static int copy_texts(struct gw_arena *arena, const char *const *texts, const char *const **copy)

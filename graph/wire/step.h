@@ -26,7 +26,8 @@ enum gw_event_type {
     GW_EVENT_LEASED,  /* worker, answers LEASE: `number` the attempt; code the port, text its
                          address,  tokens[0] the segment; or a negative code with its text. Where
                          the gang spans workers, for the one that leads: tokens[1] a socket that
-                         listens at port `rank`, and a key for it in `hash` */
+                         listens at port `rank`, and a key for it in `hash`. bytes: the port of the
+                         rendezvous, where one was asked for */
     GW_EVENT_SHUTDOWN, /* worker: end everything, then EXIT */
     GW_EVENT_MEASURED, /* worker, answers MEASURE: what process `number` has written, `bytes` */
     GW_EVENT_FOLDER,   /* worker, answers FOLDER: `number` lies at text (code 0), or why it does not
@@ -109,8 +110,9 @@ enum gw_effect_type {
     GW_EFFECT_CONNECT,    /* worker: open a link to worker `number` at address `bytes` */
     GW_EFFECT_LEASE,   /* worker: make a segment for the `count` ranks of attempt `number` that are
                           here, and where this worker leads the gang (`size` > 0: how many workers
-                          it stands at) lease a port; answered by LEASED */
-    GW_EFFECT_UNLEASE, /* worker: let go of the port leased for attempt `number` */
+                          it stands at) lease a port, and open a rendezvous where that is set;
+                          answered by LEASED */
+    GW_EFFECT_UNLEASE, /* worker: the lease of attempt `number` is over */
     GW_EFFECT_ABORT,   /* worker: abort the collectives on segment tokens[0] */
     GW_EFFECT_LINK,    /* worker: open a connection to the scheduler for rank `count` of attempt
                           `number`, say hello on it, and send `message`, a task_linked, to `peer`
@@ -126,6 +128,8 @@ enum gw_effect_type {
     GW_EFFECT_SURVEY,   /* worker: where do `stands`, ranks of attempt `number` with the segment
                            tokens[0] (none: commands), stand? count 1: look closely. Answered by
                            SURVEYED */
+    GW_EFFECT_UNBIND,   /* worker: rank 0 of attempt `number` is about to start: let it bind the
+                           leased port, whose number is nobody else's until UNLEASE */
 };
 
 /* Everything that an effect points to lies in the effects' arena, or in the core, and is valid
@@ -139,6 +143,7 @@ struct gw_effect {
     uint64_t number;
     uint32_t count;
     uint64_t size;       /* SPILL, RESTORE, LEASE */
+    bool rendezvous;     /* LEASE */
     uint32_t checksum;   /* RESTORE */
     struct gw_bin bytes; /* COMMIT: the fact; PROGRAM, FOLDER: the hash; CONNECT: the address; SEND
                             of an `ended`: the file with its stderr, whose last lines the driver

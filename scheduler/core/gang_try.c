@@ -57,6 +57,13 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
     const struct gw_checkpointed *saved = gw_sched_checkpoint_of(gang->job, gang->index);
     for (uint32_t i = 0; i < gang->count; i++)
         groups += i == 0 || seats[i].worker != seats[i - 1].worker;
+    const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
+    uint32_t *locals = gw_arena_alloc(&sched->effects->arena, groups * sizeof *locals);
+    GW_MUST_PTR(locals);
+    for (uint32_t i = 0, at = 0; i < gang->count; i++) {
+        at += i > 0 && seats[i].worker != seats[i - 1].worker;
+        locals[at] += 1;
+    }
     for (uint32_t first = 0, end; first < gang->count; first = end, group++) {
         for (end = first; end < gang->count && seats[end].worker == seats[first].worker;)
             end++;
@@ -69,6 +76,8 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
         message->group_rank = group;
         message->groups = groups;
         message->checkpoint = saved && !GW_PLANTED(193) ? saved->attempt : 0;
+        message->commands = spec->message.kind == GW_SPEC_COMMAND;
+        message->locals = (struct gw_col32){(const void *)locals, groups};
     }
 }
 

@@ -39,6 +39,7 @@ struct answer {
     uint64_t incarnation, number;
     uint32_t type; /* GW_EVENT_PROGRAM, LEASED, MEASURED or FOLDER */
     uint8_t hash[32];
+    bool leads; /* LEASED: a gang */
 };
 
 static void on_answer(struct sim *sim, void *arg)
@@ -69,6 +70,8 @@ static void on_answer(struct sim *sim, void *arg)
         event.tokens = &token;
         event.token_count = 1;
         GW_MUST(gw_array_push(&answer.host->tokens, token));
+        if (answer.leads)
+            sim_lease_open(answer.host, answer.number);
     }
     int rc = sim_host_step(sim, answer.host, &event);
     SIM_CHECK(sim, rc == 0, "a worker refuses what it asked for");
@@ -81,6 +84,7 @@ static void plan_answer(struct sim *sim, struct host *host, const struct gw_effe
     *answer = (struct answer){.host = host,
                               .incarnation = host->incarnation,
                               .number = effect->number,
+                              .leads = effect->size > 0,
                               .type = effect->type == GW_EFFECT_PROGRAM  ? GW_EVENT_PROGRAM
                                       : effect->type == GW_EFFECT_LEASE  ? GW_EVENT_LEASED
                                       : effect->type == GW_EFFECT_FOLDER ? GW_EVENT_FOLDER
@@ -208,6 +212,12 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
     case GW_EFFECT_MEASURE:
     case GW_EFFECT_FOLDER:
         plan_answer(sim, host, effect);
+        break;
+    case GW_EFFECT_UNBIND:
+        sim_lease_unbind(sim, host, effect->number);
+        break;
+    case GW_EFFECT_UNLEASE:
+        sim_lease_close(host, effect->number);
         break;
     case GW_EFFECT_UNFOLDER:
         sim_folder_remove(sim, host, effect->number);
@@ -382,6 +392,7 @@ static void host_end(struct sim *sim, struct host *host)
         sim_token_drop(sim, host->tokens.items[i]);
     gw_array_clear(&host->tokens);
     gw_array_clear(&host->folders);
+    gw_map_deinit(&host->leases);
     gw_array_clear(&host->tunnels);
     gw_map_deinit(&host->files); /* its next life has a folder of its own */
 }

@@ -340,6 +340,7 @@ struct host {
     GW_ARRAY(struct process *) processes;
     GW_ARRAY(uint64_t) tokens;   /* that the core has */
     GW_ARRAY(uint64_t) folders;  /* numbers of those that are there */
+    struct gw_map leases;        /* attempts, of gangs that this host leads */
     GW_ARRAY(struct packet) old; /* said to the scheduler, to be said again some time */
     uint32_t licenses, tapes;    /* what it offers */
     struct sim_gpu gpu[SIM_GPUS];
@@ -502,6 +503,11 @@ void sim_host_connect(struct sim *sim, struct host *host);
 /* sim_host_log answers a log_read, as worker/net does. */
 void sim_host_log(struct sim *sim, struct host *host, const struct gw_message *read);
 void sim_host_free(struct sim *sim, struct host *host);
+
+/* -- lease.c */
+void sim_lease_open(struct host *host, uint64_t attempt);
+void sim_lease_unbind(struct sim *sim, struct host *host, uint64_t attempt);
+void sim_lease_close(struct host *host, uint64_t attempt);
 
 /* -- folder.c */
 enum { FOLDER_TEXT = 48 };

@@ -410,6 +410,9 @@ static void check_liveness(struct sim *sim)
     for (uint32_t i = 0; i < sim->host_count; i++)
         while (sim->hosts[i].folders.count > 0 && next(sim))
             SIM_CHECK(sim, sim->now_ns < deadline_ns, "a folder of a task stays on host %u", i);
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        while (sim->hosts[i].leases.count > 0 && next(sim))
+            SIM_CHECK(sim, sim->now_ns < deadline_ns, "a gang's lease stays on host %u", i);
     size_t kept = sim_published_tokens(sim);
     SIM_CHECK(sim, sim->sched_tokens.count == kept,
               "the scheduler has %zu descriptors, %zu of them of published values",

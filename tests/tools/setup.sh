@@ -17,6 +17,7 @@ pkg-config                     |build|cmd:pkg-config            |finds the libra
 libuv1-dev                     |build|pc:libuv                  |event loop, timers, sockets
 libmsgpack-c-dev/libmsgpack-dev|build|pc:msgpack-c,msgpack      |values and messages
 libjansson-dev                 |build|pc:jansson                |JSON of the command line
+libmicrohttpd-dev              |build|pc:libmicrohttpd          |the rendezvous of Horovod scripts
 libssl-dev                     |build|pc:libcrypto              |SHA-256 of shipped programs
 libcurl4-openssl-dev           |build|pc:libcurl                |the examples fetch data sets by URL
 ca-certificates                |build|file:/etc/ca-certificates.conf|certificates of https servers

@@ -52,6 +52,9 @@ int step(struct world *w, struct gw_event event)
         case GW_EFFECT_UNLEASE:
             w->unleases++;
             break;
+        case GW_EFFECT_UNBIND:
+            w->unbinds++;
+            break;
         case GW_EFFECT_ABORT:
             w->aborts++;
             break;
@@ -213,7 +216,7 @@ void send_spec(struct world *w, struct gw_msg_spec spec)
     spec.slots = spec.slots ? spec.slots : 1;
     if (spec.kind == GW_SPEC_FUNCTION)
         spec.program = bin(program_hash, sizeof program_hash);
-    else
+    else if (!spec.argv.size)
         spec.argv = bin("\x91\xa4true", 6);
     deliver(w, SCHEDULER, (struct gw_message){.type = GW_MESSAGE_spec, .spec = spec});
 }

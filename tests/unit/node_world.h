@@ -26,7 +26,7 @@ struct world {
     uint64_t processes;      /* spawned so far */
     uint64_t leased_attempt; /* the last LEASE */
     uint64_t folder;         /* the last FOLDER */
-    uint64_t folders_gone, connects, programs, leases, unleases, aborts, exits, drops;
+    uint64_t folders_gone, connects, programs, leases, unleases, unbinds, aborts, exits, drops;
     struct gw_map open_runners;       /* process -> 1 */
     GW_ARRAY(uint64_t) fresh;         /* runners spawned in this step */
     GW_ARRAY(struct gw_effect) disk;  /* SPILL, RESTORE and UNLINK; without their tokens */

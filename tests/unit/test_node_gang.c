@@ -58,9 +58,11 @@ static void test_gang_of_functions(void **state)
     assert_int_equal(must_send(w, GW_MESSAGE_metric)->metric.step, 10);
     deliver(w, SCHEDULER, (struct gw_message){.type = GW_MESSAGE_control, .control = {1, 2}});
     assert_int_equal(must_send(w, GW_MESSAGE_control)->control.command, 2);
-    assert_int_equal(w->unleases, 1); /* before the ranks go, which bind the port */
+    assert_int_equal(w->unbinds, 1); /* before the ranks go, which bind the port */
     assert_int_equal(finish(w, 1, 1, 0, 0, 1000), 0);
+    assert_int_equal(w->unleases, 0); /* its number is theirs until they have ended */
     assert_int_equal(finish(w, 2, 1, 1, 0, 1000), 0);
+    assert_int_equal(w->unleases, 1);
     assert_non_null(sent(w, GW_MESSAGE_finished, 1));
     send_gang(w, 2, 2); /* on warm runners */
     forget_sent(w);
@@ -126,6 +128,60 @@ static void test_gang_of_commands(void **state)
     free_world(w);
 }
 
+/* A gang of three commands at two workers, of which the second has one: what launchers tell. */
+static void test_gang_of_commands_is_told_as_launchers_do(void **state)
+{
+    static const uint8_t locals[] = {2, 0, 0, 0, 1, 0, 0, 0};
+    static const char *const wanted[] = {
+        "OMPI_COMM_WORLD_RANK=2",
+        "OMPI_COMM_WORLD_SIZE=3",
+        "OMPI_COMM_WORLD_LOCAL_RANK=0",
+        "OMPI_COMM_WORLD_LOCAL_SIZE=1",
+        "OMPI_COMM_WORLD_NODE_RANK=0",
+        "NODE_RANK=1",
+        "HOROVOD_RANK=2",
+        "HOROVOD_SIZE=3",
+        "HOROVOD_LOCAL_RANK=0",
+        "HOROVOD_LOCAL_SIZE=1",
+        "HOROVOD_CROSS_RANK=1",
+        "HOROVOD_CROSS_SIZE=2",
+        "HOROVOD_CONTROLLER=gloo",
+        "HOROVOD_CPU_OPERATIONS=gloo",
+        "HOROVOD_HOSTNAME=here.1",
+        "HOROVOD_GLOO_RENDEZVOUS_ADDR=10.0.0.1",
+        "HOROVOD_GLOO_RENDEZVOUS_PORT=99",
+        "NAME=rank 2 of 3",
+        "OTHER={rank}",
+    };
+    struct world *w = new_world(2);
+    send_spec(w,
+              (struct gw_msg_spec){
+                  .kind = GW_SPEC_COMMAND,
+                  .ranks = 3,
+                  .env_templates = 1,
+                  .argv = bin("\x92\xa4"
+                              "echo\xd9\x27{node_rank}/{local_rank}{rank}{x}{line}",
+                              47),
+                  .env = bin("\x92\xacOTHER={rank}\xd9\x20NAME=rank {rank} of {world_size}", 48)});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang,
+                                .gang = {1, 3, 2, 1, 1, 2, 0, 1, {(const void *)locals, 2}}});
+    must_assign(w, (struct task){.attempt = 1, .rank = 3});
+    raise_event(w, (struct gw_event){.type = GW_EVENT_LEASED, .number = 1, .text = "10.0.0.2"});
+    struct gw_message message = {.type = GW_MESSAGE_gang_go};
+    message.gang_go.attempt = 1;
+    message.gang_go.info = bin("\x82\xabmaster_addr\xa8"
+                               "10.0.0.1\xafrendezvous_port\x63",
+                               39);
+    deliver(w, SCHEDULER, message);
+    const struct gw_msg_spawn *spawn = &must_send(w, GW_MESSAGE_spawn)->spawn;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!has(spawn, wanted[i]))
+            fail_msg("%s is not in the environment", wanted[i]);
+    assert_non_null(memmem(spawn->argv.data, spawn->argv.size, "1/02{x}{line}", 13));
+    free_world(w);
+}
+
 static void test_gang_killed_while_forming(void **state)
 {
     struct world *w = new_world(2);
@@ -186,7 +242,7 @@ static void test_gang_on_several_workers(void **state)
         deliver(w, SCHEDULER, message);
         assert_true(holds(must_send(w, GW_MESSAGE_gang_go)->gang_go.info, "ring_port"));
         assert_int_equal(w->drops, leads); /* the door is rank 0's now */
-        assert_int_equal(w->unleases, leads);
+        assert_int_equal(w->unbinds, leads);
         free_world(w);
     }
 }
@@ -197,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_gang_of_functions),
         cmocka_unit_test(test_gang_rank_dies),
         cmocka_unit_test(test_gang_of_commands),
+        cmocka_unit_test(test_gang_of_commands_is_told_as_launchers_do),
         cmocka_unit_test(test_gang_killed_while_forming),
         cmocka_unit_test(test_gang_on_several_workers),
     };

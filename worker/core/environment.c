@@ -4,13 +4,14 @@
 #include "worker/core/state.h"
 
 #include "graph/wire/frame.h"
+#include "worker/core/template.h"
 
 #include <inttypes.h>
 #include <msgpack.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ADDED_MAX = 40, TEXT_MAX = 4600 };
+enum { ADDED_MAX = 80, TEXT_MAX = 4600 };
 
 /* Lines to be added to a user's list. */
 struct added {
@@ -61,8 +62,15 @@ static bool unpack(struct gw_bin list, msgpack_unpacked *unpacked)
            unpacked->data.type == MSGPACK_OBJECT_ARRAY;
 }
 
+/* What a list is made with: the last `templates` of the user's own lines are filled in. */
+struct filling {
+    const struct gw_template *template;
+    uint32_t templates;
+};
+
 /* The user's list, and behind it what was added and is not in it. */
-static struct gw_bin merge(struct gw_node_core *core, struct gw_bin env, const struct added *added)
+static struct gw_bin merge(const struct added *added, struct gw_bin env,
+                           const struct filling *filling)
 {
     msgpack_unpacked unpacked;
     const msgpack_object *list = unpack(env, &unpacked) ? &unpacked.data : NULL;
@@ -77,12 +85,17 @@ static struct gw_bin merge(struct gw_node_core *core, struct gw_bin env, const s
     msgpack_sbuffer_init(&buffer);
     msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
     msgpack_pack_array(&packer, user + count);
-    for (uint32_t i = 0; i < user; i++)
-        msgpack_pack_object(&packer, list->via.array.ptr[i]);
+    for (uint32_t i = 0; i < user; i++) {
+        const msgpack_object *line = &list->via.array.ptr[i];
+        if (filling && user - i <= filling->templates && is_str(line))
+            gw_template_pack(filling->template, &packer, line->via.str.ptr, line->via.str.size);
+        else
+            msgpack_pack_object(&packer, *line);
+    }
     for (uint32_t i = 0; i < count; i++)
         msgpack_pack_str_with_body(&packer, kept[i], strlen(kept[i]));
     GW_MUST_PTR(buffer.data);
-    void *copy = gw_core_scratch(core, buffer.size);
+    void *copy = gw_core_scratch(added->core, buffer.size);
     memcpy(copy, buffer.data, buffer.size);
     struct gw_bin merged = {copy, (uint32_t)buffer.size};
     msgpack_sbuffer_destroy(&buffer);
@@ -181,122 +194,58 @@ struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct g
     add(&added, "%s", gpus);
     add_share(&added, pool->like, pool->gpus, pool->gpu_count);
     struct gw_bin env = with_libraries(core, pool->like->message.env, pool->program->path);
-    return merge(core, env, &added);
+    return merge(&added, env, NULL);
 }
 
-/* -- Elements: commands that differ by a number or a line ----------------------------------------
+/* -- Commands ------------------------------------------------------------------------------------
  */
 
-struct element {
-    msgpack_unpacked unpacked;
-    const msgpack_object *index, *line; /* or NULL */
-};
-
-/* A command's arguments: [], or [index], or [index, line]. */
-static void element_init(struct element *element, const struct gw_run *run)
-{
-    *element = (struct element){0};
-    if (!unpack((struct gw_bin){run->args, run->args_size}, &element->unpacked))
-        return;
-    const msgpack_object_array *list = &element->unpacked.data.via.array;
-    if (list->size > 0 && (list->ptr[0].type == MSGPACK_OBJECT_POSITIVE_INTEGER ||
-                           list->ptr[0].type == MSGPACK_OBJECT_NEGATIVE_INTEGER))
-        element->index = &list->ptr[0];
-    if (element->index && list->size > 1 && is_str(&list->ptr[1]))
-        element->line = &list->ptr[1];
-}
-
-static void element_deinit(struct element *element)
-{
-    msgpack_unpacked_destroy(&element->unpacked);
-}
-
-static void add_element(struct added *added, const struct element *element)
+static void add_element(struct added *added, const struct gw_template *element)
 {
     static const char name[] = "GANGWAY_LINE=";
     if (element->index)
         add(added, "GANGWAY_ARRAY_INDEX=%" PRId64, element->index->via.i64);
     if (!element->line || added->count == ADDED_MAX)
         return;
-    uint32_t size = element->line->via.str.size;
+    uint32_t size = element->line->size;
     char *line = gw_core_scratch(added->core, sizeof name + size);
     memcpy(line, name, sizeof name - 1);
     if (size > 0) /* an empty one may have no text at all */
-        memcpy(line + sizeof name - 1, element->line->via.str.ptr, size);
+        memcpy(line + sizeof name - 1, element->line->ptr, size);
     line[sizeof name - 1 + size] = '\0';
     added->lines[added->count++] = line;
-}
-
-/* What stands where at[] begins with "{index}" or "{line}"; NULL: neither. */
-static const char *placeholder(const struct element *element, const char *at, size_t left,
-                               char number[static 24], size_t *bytes, size_t *skip)
-{
-    if (left >= 7 && memcmp(at, "{index}", 7) == 0) {
-        *skip = 7;
-        *bytes = (size_t)snprintf(number, 24, "%" PRId64, element->index->via.i64);
-        return number;
-    }
-    if (element->line && left >= 6 && memcmp(at, "{line}", 6) == 0) {
-        *skip = 6;
-        *bytes = element->line->via.str.size;
-        return *bytes ? element->line->via.str.ptr : "";
-    }
-    return NULL;
-}
-
-static void pack_expanded(msgpack_packer *packer, const struct element *element,
-                          const msgpack_object_str *word)
-{
-    char number[24];
-    msgpack_sbuffer text;
-    msgpack_sbuffer_init(&text);
-    for (size_t at = 0; at < word->size;) {
-        size_t bytes = 1, skip = 1;
-        const char *value =
-            placeholder(element, word->ptr + at, word->size - at, number, &bytes, &skip);
-        (void)msgpack_sbuffer_write(&text, value ? value : word->ptr + at, bytes);
-        at += skip;
-    }
-    msgpack_pack_str_with_body(packer, text.data ? text.data : "", text.size);
-    msgpack_sbuffer_destroy(&text);
 }
 
 struct gw_bin gw_environment_argv(struct gw_node_core *core, const struct gw_run *run)
 {
     struct gw_bin argv = run->spec->message.argv;
-    struct element element;
+    struct gw_template template;
     msgpack_unpacked words;
     bool whole = unpack(argv, &words);
-    element_init(&element, run);
-    if (!element.index || !whole) {
-        element_deinit(&element);
-        msgpack_unpacked_destroy(&words);
-        return argv;
+    gw_template_init(&template, run);
+    if (whole && gw_template_fills(&template)) {
+        msgpack_sbuffer buffer;
+        msgpack_packer packer;
+        msgpack_sbuffer_init(&buffer);
+        msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+        msgpack_pack_array(&packer, words.data.via.array.size);
+        for (uint32_t i = 0; i < words.data.via.array.size; i++) {
+            const msgpack_object *word = &words.data.via.array.ptr[i];
+            if (is_str(word))
+                gw_template_pack(&template, &packer, word->via.str.ptr, word->via.str.size);
+            else
+                msgpack_pack_object(&packer, *word);
+        }
+        GW_MUST_PTR(buffer.data);
+        void *copy = gw_core_scratch(core, buffer.size);
+        memcpy(copy, buffer.data, buffer.size);
+        argv = (struct gw_bin){copy, (uint32_t)buffer.size};
+        msgpack_sbuffer_destroy(&buffer);
     }
-    msgpack_sbuffer buffer;
-    msgpack_packer packer;
-    msgpack_sbuffer_init(&buffer);
-    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
-    msgpack_pack_array(&packer, words.data.via.array.size);
-    for (uint32_t i = 0; i < words.data.via.array.size; i++) {
-        const msgpack_object *word = &words.data.via.array.ptr[i];
-        if (is_str(word))
-            pack_expanded(&packer, &element, &word->via.str);
-        else
-            msgpack_pack_object(&packer, *word);
-    }
-    GW_MUST_PTR(buffer.data);
-    void *copy = gw_core_scratch(core, buffer.size);
-    memcpy(copy, buffer.data, buffer.size);
-    struct gw_bin expanded = {copy, (uint32_t)buffer.size};
-    msgpack_sbuffer_destroy(&buffer);
     msgpack_unpacked_destroy(&words);
-    element_deinit(&element);
-    return expanded;
+    gw_template_deinit(&template);
+    return argv;
 }
-
-/* -- Commands ------------------------------------------------------------------------------------
- */
 
 static const struct gw_run *rank_of(const struct gw_gang *gang, uint32_t rank)
 {
@@ -304,6 +253,51 @@ static const struct gw_run *rank_of(const struct gw_gang *gang, uint32_t rank)
         if (gang->ranks.items[i]->rank == rank)
             return gang->ranks.items[i];
     return NULL;
+}
+
+/* What Open MPI sets, and others than MPI programs read. */
+static void add_open_mpi(struct added *added, const struct gw_run *run)
+{
+    const struct gw_msg_gang *of = &run->gang->message;
+    const uint32_t local_rank = run->rank - of->first_rank;
+    add(added, "OMPI_COMM_WORLD_RANK=%" PRIu32, run->rank);
+    add(added, "OMPI_COMM_WORLD_SIZE=%" PRIu32, of->world);
+    add(added, "OMPI_COMM_WORLD_LOCAL_RANK=%" PRIu32, local_rank);
+    add(added, "OMPI_COMM_WORLD_LOCAL_SIZE=%" PRIu32, of->local);
+    add(added, "OMPI_COMM_WORLD_NODE_RANK=%" PRIu32, local_rank);
+}
+
+/* Horovod asks who it is here, and where its ranks find each other: see worker/net/rendezvous.c.
+ * Its cross rank counts those of the same local rank, over the workers that have one. */
+static void add_horovod(struct added *added, const struct gw_run *run, const char *interface)
+{
+    const struct gw_gang *gang = run->gang;
+    const struct gw_msg_gang *of = &gang->message;
+    const uint32_t local_rank = run->rank - of->first_rank;
+    uint32_t cross_rank = 0, cross_size = 0;
+    for (uint32_t i = 0; i < of->locals.count; i++) {
+        const bool has = gw_col32_at(of->locals, i) > local_rank;
+        cross_rank += has && i < of->group_rank;
+        cross_size += has;
+    }
+    add(added, "HOROVOD_RANK=%" PRIu32, run->rank);
+    add(added, "HOROVOD_SIZE=%" PRIu32, of->world);
+    add(added, "HOROVOD_LOCAL_RANK=%" PRIu32, local_rank);
+    add(added, "HOROVOD_LOCAL_SIZE=%" PRIu32, of->local);
+    add(added, "HOROVOD_CROSS_RANK=%" PRIu32, cross_rank);
+    add(added, "HOROVOD_CROSS_SIZE=%" PRIu32, cross_size ? cross_size : 1);
+    add(added, "HOROVOD_CONTROLLER=gloo");
+    add(added, "HOROVOD_CPU_OPERATIONS=gloo");
+    if (of->groups > 1) /* several workers may be on one host, or hosts be of one name */
+        add(added, "HOROVOD_HOSTNAME=%s.%" PRIu32, added->core->options.host, of->group_rank);
+    else
+        add(added, "HOROVOD_HOSTNAME=%s", added->core->options.host);
+    if (interface && *interface)
+        add(added, "HOROVOD_GLOO_IFACE=%s", interface);
+    if (gang->rendezvous_port) {
+        add(added, "HOROVOD_GLOO_RENDEZVOUS_ADDR=%s", gang->address ? gang->address : "");
+        add(added, "HOROVOD_GLOO_RENDEZVOUS_PORT=%" PRIu32, gang->rendezvous_port);
+    }
 }
 
 static void add_rank(struct added *added, const struct gw_run *run)
@@ -316,6 +310,7 @@ static void add_rank(struct added *added, const struct gw_run *run)
     add(added, "LOCAL_RANK=%" PRIu32, run->rank - of->first_rank);
     add(added, "LOCAL_WORLD_SIZE=%" PRIu32, of->local);
     add(added, "GROUP_RANK=%" PRIu32, of->group_rank);
+    add(added, "NODE_RANK=%" PRIu32, of->group_rank);
     add(added, "MASTER_ADDR=%s", address);
     add(added, "MASTER_PORT=%" PRIu32, gang->port);
     add(added, "TORCHELASTIC_RESTART_COUNT=%" PRIu32, run->try_number);
@@ -324,13 +319,14 @@ static void add_rank(struct added *added, const struct gw_run *run)
     add(added, "GANGWAY_WORLD_SIZE=%" PRIu32, of->world);
     add(added, "GANGWAY_LOCAL_RANK=%" PRIu32, run->rank - of->first_rank);
     add(added, "GANGWAY_LOCAL_WORLD_SIZE=%" PRIu32, of->local);
-    if (strncmp(address, "127.", 4) == 0) { /* one host */
-        add(added, "NCCL_SOCKET_IFNAME=lo");
-        add(added, "GLOO_SOCKET_IFNAME=lo");
-    } else if (added->core->options.interface && *added->core->options.interface) {
-        add(added, "NCCL_SOCKET_IFNAME=%s", added->core->options.interface);
-        add(added, "GLOO_SOCKET_IFNAME=%s", added->core->options.interface);
+    const char *interface =
+        strncmp(address, "127.", 4) == 0 ? "lo" : added->core->options.interface;
+    if (interface && *interface) {
+        add(added, "NCCL_SOCKET_IFNAME=%s", interface);
+        add(added, "GLOO_SOCKET_IFNAME=%s", interface);
     }
+    add_open_mpi(added, run);
+    add_horovod(added, run, interface);
 }
 
 /* All of the gang's GPUs on this host, in the order of LOCAL_RANK: scripts choose by that. Who has
@@ -367,11 +363,12 @@ struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct 
     add_share(&added, run->spec, run->gpus, run->gpu_count);
     if (run->gang)
         add_rank(&added, run);
-    struct element element;
-    element_init(&element, run);
-    add_element(&added, &element);
-    struct gw_bin env = merge(core, run->spec->message.env, &added);
-    element_deinit(&element);
+    struct gw_template template;
+    gw_template_init(&template, run);
+    add_element(&added, &template);
+    const struct filling filling = {&template, run->spec->message.env_templates};
+    struct gw_bin env = merge(&added, run->spec->message.env, &filling);
+    gw_template_deinit(&template);
     return env;
 }
 

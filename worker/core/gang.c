@@ -25,6 +25,16 @@ static bool spans(const struct gw_gang *gang)
     return gang->message.groups > 1;
 }
 
+/* The message goes; how many ranks each worker has stays, with zeros where it was not told. */
+static void keep_locals(struct gw_gang *gang, struct gw_col32 locals)
+{
+    if (!locals.count)
+        return;
+    gang->locals = gw_core_alloc(locals.count * sizeof *gang->locals);
+    memcpy(gang->locals, locals.data, locals.count * sizeof *gang->locals);
+    gang->message.locals.data = (const void *)gang->locals;
+}
+
 void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *message)
 {
     if (find_gang(core, message->attempt))
@@ -32,6 +42,7 @@ void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *messag
     struct gw_gang *gang = gw_core_alloc(sizeof *gang);
     gang->attempt = message->attempt;
     gang->message = *message;
+    keep_locals(gang, message->locals);
     GW_MUST(gw_map_put(&core->gangs, gang->attempt, (uintptr_t)gang));
     const bool leads = message->first_rank == 0;
     if (leads || spans(gang)) {
@@ -39,6 +50,7 @@ void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *messag
         effect->number = gang->attempt;
         effect->count = spans(gang) ? message->local : message->world;
         effect->size = leads ? message->groups : 0;
+        effect->rendezvous = leads && message->commands;
     } else {
         gang->leased = true;
     }
@@ -53,20 +65,22 @@ static void drop_listener(struct gw_node_core *core, struct gw_gang *gang)
 
 static void let_port_go(struct gw_node_core *core, struct gw_gang *gang)
 {
-    if (gang->port_held)
-        gw_core_effect(core, GW_EFFECT_UNLEASE)->number = gang->attempt;
-    gang->port_held = false;
+    if (gang->holds_port)
+        gw_core_effect(core, GW_EFFECT_UNBIND)->number = gang->attempt;
+    gang->holds_port = false;
 }
 
 void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang)
 {
     gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_GONE);
-    let_port_go(core, gang);
+    if (gang->holds_lease && !(GW_PLANTED(250) && gang->holds_port))
+        gw_core_effect(core, GW_EFFECT_UNLEASE)->number = gang->attempt;
     drop_listener(core, gang);
     if (gang->segment)
         gw_core_drop_token(core, gang->segment);
     gw_array_deinit(&gang->ranks);
     free(gang->address);
+    free(gang->locals);
     free(gang->lease_text);
     free(gang->watch.seen);
     free(gang);
@@ -80,6 +94,20 @@ void gw_gang_tidy(struct gw_node_core *core, struct gw_gang *gang)
     gw_gang_free(core, gang);
 }
 
+void gw_gang_on_scheduler(struct gw_node_core *core)
+{
+    uint64_t attempt, value;
+    size_t at = 0;
+    while (gw_map_next(&core->gangs, &at, &attempt, &value)) {
+        struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+        gang->arrived = gang->message.local;
+        if (gang->ranks.count)
+            continue;
+        gw_gang_tidy(core, gang);
+        at = 0; /* the table has changed */
+    }
+}
+
 void gw_gang_leave(struct gw_node_core *core, struct gw_run *run)
 {
     struct gw_gang *gang = run->gang;
@@ -88,7 +116,7 @@ void gw_gang_leave(struct gw_node_core *core, struct gw_run *run)
             gw_array_remove_swap(&gang->ranks, i);
             break;
         }
-    if (gang->arrived == gang->message.local)
+    if (gang->arrived >= gang->message.local)
         gw_gang_tidy(core, gang);
 }
 
@@ -136,7 +164,9 @@ void gw_gang_prepare(struct gw_node_core *core, struct gw_process *process, stru
         gw_process_next(core, process);
         return;
     }
-    gw_core_send(core, process->link, GW_MESSAGE_gang)->message.gang = gang->message;
+    struct gw_msg_gang *told = &gw_core_send(core, process->link, GW_MESSAGE_gang)->message.gang;
+    *told = gang->message;
+    told->locals = (struct gw_col32){0}; /* a runner has no use for them */
     gw_batch_send(core, process, &run, 1);
 }
 
@@ -146,11 +176,15 @@ static struct gw_bin pack_info(struct gw_node_core *core, const struct gw_gang *
     msgpack_packer packer;
     msgpack_sbuffer_init(&buffer);
     msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
-    msgpack_pack_map(&packer, gang->listener ? 4 : 2);
+    msgpack_pack_map(&packer, 2 + (gang->listener ? 2 : 0) + (gang->rendezvous_port ? 1 : 0));
     msgpack_pack_str_with_body(&packer, "master_addr", strlen("master_addr"));
     msgpack_pack_str_with_body(&packer, gang->address, strlen(gang->address));
     msgpack_pack_str_with_body(&packer, "master_port", strlen("master_port"));
     msgpack_pack_uint32(&packer, gang->port);
+    if (gang->rendezvous_port) {
+        msgpack_pack_str_with_body(&packer, "rendezvous_port", strlen("rendezvous_port"));
+        msgpack_pack_uint32(&packer, gang->rendezvous_port);
+    }
     if (gang->listener) {
         msgpack_pack_str_with_body(&packer, "ring_port", strlen("ring_port"));
         msgpack_pack_uint32(&packer, gang->ring_port);
@@ -219,8 +253,9 @@ void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event)
         gang->lease_code = event->code;
         gang->lease_text = gw_core_strdup(event->text);
     } else {
-        gang->port_held = gang->message.first_rank == 0;
+        gang->holds_lease = gang->holds_port = gang->message.first_rank == 0;
         gang->port = (uint32_t)event->code;
+        gang->rendezvous_port = (uint32_t)event->bytes;
         gang->address = gw_core_strdup(event->text);
         gang->segment = event->token_count ? event->tokens[0] : 0;
         gang->listener = event->token_count > 1 ? event->tokens[1] : 0;
@@ -242,7 +277,29 @@ void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event)
 /* -- Go ------------------------------------------------------------------------------------------
  */
 
-/* Reads {"master_addr", "master_port"}; what is not there stays as it is. */
+/* Whether a key of an info is this one. */
+static bool is_key(const msgpack_object *key, const char *name)
+{
+    return key->type == MSGPACK_OBJECT_STR && key->via.str.size == strlen(name) &&
+           memcmp(key->via.str.ptr, name, key->via.str.size) == 0;
+}
+
+static void read_entry(struct gw_gang *gang, const msgpack_object_kv *entry)
+{
+    const msgpack_object *value = &entry->val;
+    if (is_key(&entry->key, "master_addr") && value->type == MSGPACK_OBJECT_STR) {
+        free(gang->address);
+        gang->address = strndup(value->via.str.ptr, value->via.str.size);
+        GW_MUST_PTR(gang->address);
+    } else if (value->type == MSGPACK_OBJECT_POSITIVE_INTEGER) {
+        if (is_key(&entry->key, "master_port"))
+            gang->port = (uint32_t)value->via.u64;
+        else if (is_key(&entry->key, "rendezvous_port"))
+            gang->rendezvous_port = (uint32_t)value->via.u64;
+    }
+}
+
+/* Reads what rank 0's worker told; what is not there stays as it is. */
 static void read_info(struct gw_gang *gang, struct gw_bin info)
 {
     if (!info.size || gw_frame_check(info.data, info.size, NULL) < 0)
@@ -250,23 +307,9 @@ static void read_info(struct gw_gang *gang, struct gw_bin info)
     msgpack_unpacked unpacked;
     msgpack_unpacked_init(&unpacked);
     if (msgpack_unpack_next(&unpacked, info.data, info.size, NULL) == MSGPACK_UNPACK_SUCCESS &&
-        unpacked.data.type == MSGPACK_OBJECT_MAP) {
-        for (uint32_t i = 0; i < unpacked.data.via.map.size; i++) {
-            const msgpack_object *key = &unpacked.data.via.map.ptr[i].key;
-            const msgpack_object *value = &unpacked.data.via.map.ptr[i].val;
-            if (key->type != MSGPACK_OBJECT_STR || key->via.str.size != strlen("master_addr"))
-                continue;
-            if (memcmp(key->via.str.ptr, "master_addr", key->via.str.size) == 0 &&
-                value->type == MSGPACK_OBJECT_STR) {
-                free(gang->address);
-                gang->address = strndup(value->via.str.ptr, value->via.str.size);
-                GW_MUST_PTR(gang->address);
-            } else if (memcmp(key->via.str.ptr, "master_port", key->via.str.size) == 0 &&
-                       value->type == MSGPACK_OBJECT_POSITIVE_INTEGER) {
-                gang->port = (uint32_t)value->via.u64;
-            }
-        }
-    }
+        unpacked.data.type == MSGPACK_OBJECT_MAP)
+        for (uint32_t i = 0; i < unpacked.data.via.map.size; i++)
+            read_entry(gang, &unpacked.data.via.map.ptr[i]);
     msgpack_unpacked_destroy(&unpacked);
 }
 

@@ -429,6 +429,7 @@ static void on_open(struct gw_node_core *core, const struct gw_event *event)
     if (event->role == GW_ROLE_SCHEDULER) {
         core->scheduler = link;
         core->registered = false;
+        gw_gang_on_scheduler(core);
     } else if (event->role == GW_ROLE_GUARDIAN) {
         core->guardian = link;
     } else if (event->role == GW_ROLE_RUNNER) {

@@ -317,13 +317,16 @@ struct gw_gang {
     struct gw_msg_gang message;
     GW_ARRAY(struct gw_run *) ranks; /* live ones of this worker */
     uint32_t arrived;
-    bool leased, lease_failed, port_held;
-    uint64_t segment;  /* token; 0: none yet */
+    bool leased, lease_failed;
+    bool holds_lease, holds_port; /* the port's socket, which rank 0 is to have */
+    uint64_t segment;             /* token; 0: none yet */
     uint64_t listener; /* token, until rank 0 has it: where ranks of other workers come */
     uint32_t ring_port;
     uint8_t ring_key[32];
     char *address;
     uint32_t port;
+    uint32_t rendezvous_port; /* of commands; 0: none */
+    uint32_t *locals;         /* what message.locals points to */
     char *lease_text;
     int32_t lease_code;
     struct gw_watch { /* for ranks that hang */
@@ -638,9 +641,9 @@ void gw_gpus_check(const struct gw_node_core *core);
 /* -- environment.c */
 struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct gw_pool *pool);
 struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct gw_run *run);
-/* gw_environment_argv gives a command's words, with {index} and {line} filled in for an element of
- * many; gw_environment_first the first of a list as text; gw_environment_checkpoints the folder of
- * a command's job that stays over its attempts. All scratch. */
+/* gw_environment_argv gives a command's words, with what stands in braces filled in (template.h);
+ * gw_environment_first the first of a list as text; gw_environment_checkpoints the folder of a
+ * command's job that stays over its attempts. All scratch. */
 struct gw_bin gw_environment_argv(struct gw_node_core *core, const struct gw_run *run);
 const char *gw_environment_checkpoints(struct gw_node_core *core, const struct gw_run *run);
 const char *gw_environment_first(struct gw_node_core *core, struct gw_bin list);
@@ -648,6 +651,8 @@ struct gw_bin gw_environment_list1(struct gw_node_core *core, const char *text);
 
 /* -- gang.c */
 void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *message);
+/* gw_gang_on_scheduler: ranks that did not come over the last connection never will. */
+void gw_gang_on_scheduler(struct gw_node_core *core);
 void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event);
 void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event);
 int gw_gang_on_ready(struct gw_node_core *core, struct gw_process *process,

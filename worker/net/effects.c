@@ -96,7 +96,8 @@ static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
     const struct gw_lease_what what = {.attempt = effect->number,
                                        .ranks = effect->count,
                                        .groups = (uint32_t)effect->size,
-                                       .address = address};
+                                       .address = address,
+                                       .rendezvous = effect->rendezvous};
     event.code = gw_lease_open(&host->leases, &what, &leased, &error);
     event.text = error.text;
     if (event.code == 0) {
@@ -107,6 +108,7 @@ static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
         event.text = what.address;
         event.tokens = tokens;
         event.rank = leased.ring_port;
+        event.bytes = leased.rendezvous_port;
         event.hash = (struct gw_bin){leased.ring_key, sizeof leased.ring_key};
     }
     gw_host_later(host, &event);
@@ -171,6 +173,9 @@ void gw_host_carry_out(struct gw_host *host)
             break;
         case GW_EFFECT_LEASE:
             effect_lease(host, effect);
+            break;
+        case GW_EFFECT_UNBIND:
+            gw_lease_unbind(&host->leases, effect->number);
             break;
         case GW_EFFECT_UNLEASE:
             gw_lease_close(&host->leases, effect->number);

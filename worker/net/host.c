@@ -332,6 +332,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     host->loop = loop;
     host->options = *options;
     host->next_peer = 1;
+    host->leases.loop = loop;
     host->armed_ns = UINT64_MAX;
     host->listen_fd = host->reserve_fd = host->gpu_lock_fd = host->spill_lock_fd = -1;
     if (getrandom(&host->incarnation, sizeof host->incarnation, GRND_NONBLOCK) < 0)
@@ -393,6 +394,7 @@ static void host_exit(struct gw_host *host)
         return;
     gw_host_close_links(host);
     gw_relays_close(&host->relays);
+    gw_lease_deinit(&host->leases);
     gw_cache_close(host->cache);
     gw_follow_close(host->follow);
     gw_tunnels_close(host->tunnels);
@@ -424,7 +426,6 @@ void gw_host_free(struct gw_host *host)
     while (gw_map_next(&host->runners, &at, &key, &value))
         gw_host_runner_free((struct gw_host_runner *)(uintptr_t)value);
     gw_node_core_free(host->core);
-    gw_lease_deinit(&host->leases);
     gw_keyring_deinit(&host->keyring);
     gw_tokens_deinit(&host->tokens);
     gw_map_deinit(&host->links);

@@ -1,44 +1,52 @@
-/* Leases: for each gang that rank 0 leads here, the segment of its collectives, a port, and where
- * the gang stands at several workers the door of their ring. */
+/* Leases: for each gang that rank 0 leads here, the segment of its collectives, a port, where the
+ * gang stands at several workers the door of their ring, and for commands a rendezvous. */
 #ifndef GW_NET_LEASE_H
 #define GW_NET_LEASE_H
 
 #include "graph/base/array.h"
+#include "worker/net/port.h"
+#include "worker/net/rendezvous.h"
 
 #include <gangway/error.h>
 #include <stdint.h>
 
 struct gw_leases {
+    uv_loop_t *loop; /* set before the first lease */
     GW_ARRAY(struct gw_lease {
         uint64_t attempt;
-        int fd;
+        struct gw_port port;
+        struct gw_rendezvous *rendezvous; /* NULL: none */
     })
     list;
 };
 
 /* What a gang gets. */
 struct gw_leased {
-    int segment_fd;       /* the caller's */
-    uint16_t port;        /* 0: this worker does not lead */
-    int listener_fd;      /* the caller's; -1: the gang stands at one worker */
-    uint16_t ring_port;   /* where that listens */
-    uint8_t ring_key[32]; /* for who comes there */
+    int segment_fd;           /* the caller's */
+    uint16_t port;            /* 0: this worker does not lead */
+    int listener_fd;          /* the caller's; -1: the gang stands at one worker */
+    uint16_t ring_port;       /* where that listens */
+    uint8_t ring_key[32];     /* for who comes there */
+    uint16_t rendezvous_port; /* 0: none */
 };
 
 /* gw_lease_open makes a segment for `ranks`. Where this worker leads (`groups` > 0) it keeps a port
- * of this address for the attempt, a number that no other process is given meanwhile; for
- * `groups` > 1 it also listens for ranks of other workers. GW_EIO, GW_EINVAL (too many ranks) with
- * text. */
+ * for the attempt, a number that no other process is given meanwhile; for `groups` > 1 it also
+ * listens at this address for ranks of other workers, and for a rendezvous where that is asked for.
+ * GW_EIO, GW_EINVAL (too many ranks) with text. */
 struct gw_lease_what {
     uint64_t attempt;
     uint32_t ranks;
     uint32_t groups;
     const char *address; /* without a port, numeric */
+    bool rendezvous;
 };
 int gw_lease_open(struct gw_leases *leases, const struct gw_lease_what *what,
                   struct gw_leased *leased, struct gw_error *error);
 
-/* gw_lease_close lets the attempt's port go (nothing: there is none); gw_lease_deinit all. */
+/* gw_lease_unbind lets the attempt's rank 0 bind the port; gw_lease_close ends the lease (nothing:
+ * there is none); gw_lease_deinit all. */
+void gw_lease_unbind(struct gw_leases *leases, uint64_t attempt);
 void gw_lease_close(struct gw_leases *leases, uint64_t attempt);
 void gw_lease_deinit(struct gw_leases *leases);
 

@@ -147,7 +147,12 @@ struct gw_command {
     const int64_t *index;    /* not NULL: `{index}` in argv becomes this number, and
                                 GANGWAY_ARRAY_INDEX has it: one command for many tasks */
     const char *line;        /* with index: the same for `{line}` and GANGWAY_LINE */
+    uint32_t env_templates;  /* so many of the last of env have words in braces filled in, too */
 };
+
+/* Words in braces: in argv, `{index}` and `{line}` as above, and of a gang `{rank}`,
+ * `{local_rank}`, `{node_rank}` (the number of its worker among those of the gang) and
+ * `{world_size}`. Other words in braces stay as they are. */
 
 /* gw_graph_command adds a command; its value is its exit code, 0. */
 GW_API gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *command,
