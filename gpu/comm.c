@@ -3,6 +3,7 @@
 #include <gangway/comm.h>
 
 #include "gpu/comm_backend.h"
+#include <string.h>
 
 static const char *const verb_names[] = {
     [GW_COMM_BARRIER] = "barrier",
@@ -14,6 +15,9 @@ static const char *const verb_names[] = {
     [GW_COMM_RECV] = "recv",
     [GW_COMM_ALLOC] = "alloc",
     [GW_COMM_WAIT] = "wait",
+    [GW_COMM_GROUP] = "group",
+    [GW_COMM_SPLIT] = "split",
+    [GW_COMM_JOIN] = "join",
 };
 
 static const char *const reduce_names[] = {
@@ -23,7 +27,7 @@ static const char *const reduce_names[] = {
 
 const char *gw_comm_verb_name(enum gw_comm_verb verb)
 {
-    return (int)verb >= GW_COMM_BARRIER && (int)verb <= GW_COMM_WAIT ? verb_names[verb] : "?";
+    return (int)verb >= GW_COMM_BARRIER && (int)verb <= GW_COMM_JOIN ? verb_names[verb] : "?";
 }
 
 const char *gw_reduce_name(enum gw_reduce reduce)
@@ -38,9 +42,11 @@ void gw_comm_init(struct gw_comm *comm, const struct gw_comm_backend *backend, i
     comm->size = size;
     comm->timeout_ns = GW_COMM_TIMEOUT_DEFAULT_NS;
     comm->pulse = NULL;
+    comm->group = NULL;
+    comm->agreed = 0;
 }
 
-static void begin(const struct gw_comm *comm, enum gw_comm_verb verb)
+void gw_comm_begin(const struct gw_comm *comm, enum gw_comm_verb verb)
 {
     struct gw_comm_pulse *pulse = comm->pulse;
     if (!pulse)
@@ -50,7 +56,7 @@ static void begin(const struct gw_comm *comm, enum gw_comm_verb verb)
     atomic_store_explicit(&pulse->begun, begun + 1, memory_order_release);
 }
 
-static void end(const struct gw_comm *comm)
+void gw_comm_end(const struct gw_comm *comm)
 {
     if (comm->pulse)
         atomic_store_explicit(&comm->pulse->verb, 0, memory_order_release);
@@ -59,9 +65,11 @@ static void end(const struct gw_comm *comm)
 static int run(struct gw_comm *comm, enum gw_comm_verb verb, const struct gw_comm_args *args,
                struct gw_error *error)
 {
-    begin(comm, verb);
+    if (comm->group)
+        return gw_comm_group_add(comm->group, &(const struct gw_comm_item){verb, *args}, error);
+    gw_comm_begin(comm, verb);
     int rc = comm->backend->run(comm, verb, args, error);
-    end(comm);
+    gw_comm_end(comm);
     return rc;
 }
 
@@ -204,11 +212,23 @@ int gw_comm_barrier(struct gw_comm *comm, struct gw_error *error)
     return run(comm, GW_COMM_BARRIER, &args, error);
 }
 
+/* What cannot be in a group: it would have to happen before what was called earlier. */
+static int refuse_in_group(const struct gw_comm *comm, enum gw_comm_verb verb,
+                           struct gw_error *error)
+{
+    return comm->group ? gw_error_set(error, GW_EINVAL, "%s: not between begin and end of a group",
+                                      gw_comm_verb_name(verb))
+                       : 0;
+}
+
 int gw_comm_wait(struct gw_comm *comm, void *stream, struct gw_error *error)
 {
-    begin(comm, GW_COMM_WAIT);
-    int rc = comm->backend->wait(comm, stream, error);
-    end(comm);
+    int rc = refuse_in_group(comm, GW_COMM_WAIT, error);
+    if (rc < 0)
+        return rc;
+    gw_comm_begin(comm, GW_COMM_WAIT);
+    rc = comm->backend->wait(comm, stream, error);
+    gw_comm_end(comm);
     return rc;
 }
 
@@ -216,9 +236,12 @@ int gw_comm_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_e
 {
     if (bytes == 0 || bytes > PTRDIFF_MAX)
         return gw_error_set(error, GW_EINVAL, "alloc: %zu bytes", bytes);
-    begin(comm, GW_COMM_ALLOC);
-    int rc = comm->backend->alloc(comm, bytes, memory, error);
-    end(comm);
+    int rc = refuse_in_group(comm, GW_COMM_ALLOC, error);
+    if (rc < 0)
+        return rc;
+    gw_comm_begin(comm, GW_COMM_ALLOC);
+    rc = comm->backend->alloc(comm, bytes, memory, error);
+    gw_comm_end(comm);
     return rc;
 }
 
@@ -228,6 +251,78 @@ void gw_comm_dealloc(struct gw_comm *comm, void *memory)
         comm->backend->dealloc(comm, memory);
 }
 
+int gw_comm_split(struct gw_comm *comm, const struct gw_comm_split *split, struct gw_comm **child,
+                  struct gw_error *error)
+{
+    int rc = refuse_in_group(comm, GW_COMM_SPLIT, error);
+    if (rc < 0)
+        return rc;
+    gw_comm_begin(comm, GW_COMM_SPLIT);
+    rc = comm->backend->split(comm, split, child, error);
+    gw_comm_end(comm);
+    return rc;
+}
+
+int gw_comm_register(struct gw_comm *comm, void *memory, size_t bytes, struct gw_error *error)
+{
+    if (!memory || bytes == 0 || bytes > PTRDIFF_MAX)
+        return gw_error_set(error, GW_EINVAL, "register: %zu bytes at %p", bytes, memory);
+    if (!comm->backend->reg)
+        return gw_error_set(error, GW_ENOTSUP,
+                            "register: the %s backend reaches without a copy only what "
+                            "gw_comm_alloc returned",
+                            comm->backend->name);
+    return comm->backend->reg(comm, memory, bytes, error);
+}
+
+void gw_comm_unregister(struct gw_comm *comm, void *memory)
+{
+    if (memory && comm->backend->unreg)
+        comm->backend->unreg(comm, memory);
+}
+
+static int refuse_streams(const struct gw_comm *comm, struct gw_error *error)
+{
+    return gw_error_set(error, GW_ENOTSUP, "the %s backend has no streams", comm->backend->name);
+}
+
+int gw_comm_stream(struct gw_comm *comm, void **stream, struct gw_error *error)
+{
+    return comm->backend->stream ? comm->backend->stream(comm, stream, error)
+                                 : refuse_streams(comm, error);
+}
+
+int gw_comm_follow(struct gw_comm *comm, void *stream, void *after, struct gw_error *error)
+{
+    return comm->backend->follow ? comm->backend->follow(comm, stream, after, error)
+                                 : refuse_streams(comm, error);
+}
+
+int gw_comm_nccl(struct gw_comm *comm, struct ncclComm **handle, struct gw_error *error)
+{
+    return comm->backend->nccl
+               ? comm->backend->nccl(comm, handle, error)
+               : gw_error_set(error, GW_ENOTSUP, "the %s backend has no NCCL communicator",
+                              comm->backend->name);
+}
+
+int gw_comm_zero(struct gw_comm *comm, const struct gw_comm_span *span, struct gw_error *error)
+{
+    if (comm->backend->zero)
+        return comm->backend->zero(comm, span, error);
+    memset(span->memory, 0, span->bytes);
+    return 0;
+}
+
+int gw_comm_copy(struct gw_comm *comm, void *to, const void *from, size_t bytes,
+                 struct gw_error *error)
+{
+    if (comm->backend->copy)
+        return comm->backend->copy(comm, to, from, bytes, error);
+    memcpy(to, from, bytes);
+    return 0;
+}
+
 void gw_comm_abort(struct gw_comm *comm, int cause, int rank)
 {
     comm->backend->abort(comm, cause, rank);
@@ -235,6 +330,8 @@ void gw_comm_abort(struct gw_comm *comm, int cause, int rank)
 
 void gw_comm_close(struct gw_comm *comm)
 {
-    if (comm)
-        comm->backend->close(comm);
+    if (!comm)
+        return;
+    gw_comm_group_free(comm->group);
+    comm->backend->close(comm);
 }

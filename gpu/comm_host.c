@@ -12,6 +12,7 @@
  * A reduction runs over ranks 0, 1, 2 ... on whichever way, so that all ways give the same bits. */
 #include "gpu/comm_host.h"
 
+#include "gpu/comm_split.h"
 #include "gpu/reduce.h"
 #include <assert.h>
 #include <sched.h>
@@ -145,10 +146,15 @@ static void call_describe(const struct gw_segment_call *call, char *text, size_t
     case GW_COMM_BROADCAST:
         (void)snprintf(text, size, "%s of %llu %s from rank %d", name, count, dtype, call->root);
         return;
+    case GW_COMM_JOIN:
+        (void)snprintf(text, size, "the opening of another backend");
+        return;
     case GW_COMM_ALL_GATHER:
     case GW_COMM_SEND:
     case GW_COMM_RECV:
     case GW_COMM_WAIT:
+    case GW_COMM_GROUP:
+    case GW_COMM_SPLIT:
         break;
     }
     (void)snprintf(text, size, "%s of %llu %s", name, count, dtype);
@@ -494,6 +500,7 @@ static int host_run(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
                 .reduce = (uint32_t)args->reduce,
                 .root = args->root,
                 .count = args->count,
+                .agreed = comm->agreed,
                 .send_at = gw_comm_host_where(host, args->send, bytes * send_parts),
                 .recv_at = gw_comm_host_where(host, args->recv, bytes * recv_parts),
             },
@@ -537,9 +544,42 @@ static void host_close(struct gw_comm *comm)
     free(host);
 }
 
+static int host_split(struct gw_comm *comm, const struct gw_comm_split *split,
+                      struct gw_comm **child, struct gw_error *error)
+{
+    const struct gw_comm_split_site site = {
+        .comm = comm, .segment = ((struct gw_comm_host *)comm)->segment, .hosts = 1};
+    return gw_comm_split_host(&site, split, child, error);
+}
+
+static int host_meet(struct gw_comm *comm, const struct gw_segment_call *call, int32_t *worst,
+                     struct gw_error *error)
+{
+    struct gw_comm_host *host = (struct gw_comm_host *)comm;
+    int rc = gw_comm_host_begin(host, (enum gw_comm_verb)call->verb, error);
+    if (rc == 0)
+        rc = gw_comm_host_step(host, call, error);
+    if (rc == 0)
+        rc = gw_comm_host_agree(host, error);
+    *worst = 0;
+    for (int i = 0; rc == 0 && i < comm->size; i++) {
+        const int32_t theirs = gw_comm_worst((int)gw_comm_host_call(host, i)->status, i);
+        *worst = theirs < *worst ? theirs : *worst;
+    }
+    return rc;
+}
+
+static struct gw_segment *host_segment(const struct gw_comm *comm)
+{
+    return ((const struct gw_comm_host *)comm)->segment;
+}
+
 static const struct gw_comm_backend host_backend = {
     .name = "host",
     .has_streams = false,
+    .split = host_split,
+    .meet = host_meet,
+    .segment = host_segment,
     .run = host_run,
     .wait = host_wait,
     .alloc = gw_comm_host_alloc,

@@ -2,6 +2,8 @@
  * or a driver is an ordinary machine: GW_ENOTSUP, and the text says what is missing. */
 #include "gpu/cuda/module.h"
 
+#include "gpu/segment.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -26,19 +28,30 @@ static char *own_folder(char path[PATH_MAX])
     return slash ? path : NULL;
 }
 
-/* Beside libgangway (or a program that holds it); in lib/ beside the program's bin/; else wherever
- * the loader looks. */
-static void *module_open(void)
+/* In one folder, or in lib/ beside it. */
+static void *module_in(const char *folder)
 {
     static const char *const places[] = {"", "/../lib"};
-    char folder[PATH_MAX], path[PATH_MAX];
-    for (size_t i = 0; own_folder(folder) && i < sizeof places / sizeof places[0]; i++) {
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         int length = snprintf(path, sizeof path, "%s%s/" GW_CUDA_MODULE_FILE, folder, places[i]);
         void *handle = length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
         if (handle)
             return handle;
     }
-    return dlopen(GW_CUDA_MODULE_FILE, RTLD_NOW | RTLD_LOCAL);
+    return NULL;
+}
+
+/* By libgangway (or a program that holds it); by the worker's own program, because a program that
+ * was shipped there comes without what it had not loaded; else wherever the loader looks. */
+static void *module_open(void)
+{
+    char path[PATH_MAX];
+    const char *own = own_folder(path), *binaries = getenv("GANGWAY_BINARY_DIR");
+    void *handle = own ? module_in(own) : NULL;
+    if (!handle && binaries)
+        handle = module_in(binaries);
+    return handle ? handle : dlopen(GW_CUDA_MODULE_FILE, RTLD_NOW | RTLD_LOCAL);
 }
 
 static void module_find(void)
@@ -59,11 +72,39 @@ static void module_find(void)
         module = found;
 }
 
+/* Whether this rank can take part. */
+static int own_check(const struct gw_comm_nccl_options *options, struct gw_error *error)
+{
+    (void)pthread_once(&once, module_find);
+    return module ? module->device_check(options->device, error)
+                  : gw_error_set(error, reason.code, "%s", reason.text);
+}
+
+/* Nobody begins before it is known that all can: a rank without a GPU would be waited for. */
 int gw_comm_open_nccl(const struct gw_comm_nccl_options *options, struct gw_comm **comm,
                       struct gw_error *error)
 {
-    (void)pthread_once(&once, module_find);
-    if (!module)
-        return gw_error_set(error, reason.code, "%s", reason.text);
-    return module->comm_open(options, comm, error);
+    struct gw_comm *host = options->host;
+    struct gw_error own = {.code = 0};
+    int32_t worst = 0;
+    if (!host || !host->backend->meet)
+        return gw_error_set(error, GW_EINVAL,
+                            "NCCL is opened over a communicator of the host "
+                            "backend");
+    const struct gw_segment_call call = {.verb = GW_COMM_JOIN,
+                                         .send_at = GW_SEGMENT_NOWHERE,
+                                         .recv_at = GW_SEGMENT_NOWHERE,
+                                         .status = own_check(options, &own)};
+    gw_comm_set_timeout(host, options->timeout_ns);
+    gw_comm_begin(host, GW_COMM_JOIN);
+    int rc = host->backend->meet(host, &call, &worst, error);
+    if (rc == 0 && call.status < 0)
+        rc = gw_error_set(error, own.code, "%s", own.text);
+    else if (rc == 0 && worst < 0)
+        rc = gw_error_set(error, gw_comm_worst_code(worst), "rank %d cannot use NCCL (%s)",
+                          gw_comm_worst_rank(worst), gw_error_text(gw_comm_worst_code(worst)));
+    else if (rc == 0)
+        rc = module->comm_open(options, comm, error);
+    gw_comm_end(host);
+    return rc;
 }

@@ -5,6 +5,7 @@
  * that another has not: each flow ends only after something came round from every host. */
 #include "gpu/comm_ring.h"
 
+#include "gpu/comm_split.h"
 #include "gpu/reduce.h"
 #include <assert.h>
 #include <stdio.h>
@@ -515,7 +516,8 @@ static int ring_run(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
                  .dtype = (uint32_t)args->dtype,
                  .reduce = (uint32_t)args->reduce,
                  .root = args->root,
-                 .count = args->count},
+                 .count = args->count,
+                 .agreed = comm->agreed},
     };
     rc = local_meet(self, &op.call, error);
     if (rc < 0)
@@ -535,28 +537,53 @@ static void history_add(struct gw_comm_ring *self, uint64_t event)
     self->history = (self->history ^ event) * 0x100000001b3 + 1;
 }
 
-/* How the others fared: 0, or GW_ENOMEM for all. */
-static int alloc_agree(struct gw_comm_ring *self, const struct gw_segment_call *call, int status,
-                       struct gw_error *error)
+/* The worst of all ranks' results, for all of them; `worst` is the worst of this host's. */
+static int worst_share(struct gw_comm_ring *self, const struct gw_segment_call *call,
+                       int32_t *worst, struct gw_error *error)
 {
-    int32_t worst = status;
     int rc = 0;
     if (gw_comm_ring_is_leader(self)) {
         struct plan plan;
-        struct blocks blocks = {.data = (char *)&worst};
-        blocks_split(self, &blocks, 1, sizeof worst);
+        struct blocks blocks = {.data = (char *)worst};
+        blocks_split(self, &blocks, 1, sizeof *worst);
         plan_head(&plan, call);
         plan_reduces(self, &plan, GW_COMM_ARGS(.dtype = GW_DTYPE_I32, .reduce = GW_REDUCE_MIN));
         plan_rounds(self, &plan, &blocks, self->place, true);
         plan_rounds(self, &plan, &blocks, self->place + 1, false);
         rc = plan_run(self, &plan, error);
     }
-    if (rc == 0)
-        rc = local_spread(self, &worst, sizeof worst, error);
+    return rc < 0 ? rc : local_spread(self, worst, sizeof *worst, error);
+}
+
+/* How the others fared: 0, or GW_ENOMEM for all. */
+static int alloc_agree(struct gw_comm_ring *self, const struct gw_segment_call *call, int status,
+                       struct gw_error *error)
+{
+    int32_t worst = gw_comm_worst(status, self->comm.rank);
+    int rc = worst_share(self, call, &worst, error);
     if (rc == 0 && worst < 0)
-        rc = gw_error_set(error, GW_ENOMEM, "a rank has no %llu bytes of shared memory",
-                          (unsigned long long)call->count);
+        rc = gw_error_set(error, GW_ENOMEM, "rank %d has no %llu bytes of shared memory",
+                          gw_comm_worst_rank(worst), (unsigned long long)call->count);
     return rc;
+}
+
+static int ring_meet(struct gw_comm *comm, const struct gw_segment_call *call, int32_t *worst,
+                     struct gw_error *error)
+{
+    struct gw_comm_ring *self = (struct gw_comm_ring *)comm;
+    int rc = ring_begin(self, (enum gw_comm_verb)call->verb, error);
+    if (rc == 0)
+        rc = local_meet(self, call, error);
+    *worst = gw_comm_worst((int)call->status, comm->rank);
+    for (int i = 0; rc == 0 && self->local->comm.size > 1 && i < self->local->comm.size; i++) {
+        const struct gw_segment_call *theirs = gw_comm_host_call(self->local, i);
+        const int32_t their = gw_comm_worst((int)theirs->status, self->first_rank + i);
+        *worst = their < *worst ? their : *worst;
+    }
+    /* Hosts compare what all ranks must agree on, and that is all of the call but the result. */
+    struct gw_segment_call agreed = *call;
+    agreed.status = 0;
+    return rc < 0 ? rc : worst_share(self, &agreed, worst, error);
 }
 
 static int ring_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_error *error)
@@ -622,9 +649,33 @@ static void ring_close(struct gw_comm *comm)
     gw_comm_ring_free((struct gw_comm_ring *)comm);
 }
 
+static int ring_split(struct gw_comm *comm, const struct gw_comm_split *split,
+                      struct gw_comm **child, struct gw_error *error)
+{
+    struct gw_comm_ring *self = (struct gw_comm_ring *)comm;
+    const struct gw_comm_split_site site = {
+        .comm = comm,
+        .segment = self->local->segment,
+        .hosts = self->hosts,
+        .first = self->first,
+        .trust = &self->trust,
+        .endpoint = self->places[comm->rank].endpoint,
+        .splits = &self->splits,
+    };
+    return gw_comm_split_host(&site, split, child, error);
+}
+
+static struct gw_segment *ring_segment(const struct gw_comm *comm)
+{
+    return ((const struct gw_comm_ring *)comm)->local->segment;
+}
+
 const struct gw_comm_backend gw_comm_ring_backend = {
     .name = "host",
     .has_streams = false,
+    .split = ring_split,
+    .meet = ring_meet,
+    .segment = ring_segment,
     .run = ring_run,
     .wait = ring_wait,
     .alloc = ring_alloc,

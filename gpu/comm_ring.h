@@ -29,6 +29,7 @@ struct gw_comm_ring {
     enum gw_comm_verb verb; /* of the operation in progress */
     uint64_t deadline_ns;
     uint64_t history; /* of alloc and dealloc; equal on all ranks */
+    uint64_t splits;  /* children made; equal on all ranks */
     char *scratch;
     size_t scratch_bytes;
 };

@@ -39,7 +39,10 @@ struct gw_segment {
     size_t fixed_bytes;
     int ranks;
     struct mapping *mappings;
+    struct gw_segment *parent; /* whose break is this one's too; one reference. NULL: none */
 };
+
+enum { PARENT_TICK_NS = 20000000 }; /* how late a parent's break may be seen by who sleeps */
 
 /* Guards every segment's list and counts; never held while waiting for another rank. */
 static pthread_mutex_t segments_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -191,7 +194,20 @@ void gw_segment_unref(struct gw_segment *segment)
     assert(!segment->mappings);
     munmap(segment->base, segment->fixed_bytes);
     close(segment->fd);
+    if (segment->parent)
+        gw_segment_unref(segment->parent);
     free(segment);
+}
+
+void gw_segment_follow(struct gw_segment *segment, struct gw_segment *parent)
+{
+    pthread_mutex_lock(&segments_mutex);
+    const bool first = !segment->parent; /* a thread of this process may have been here before */
+    if (first) {
+        parent->refs++;
+        segment->parent = parent;
+    }
+    pthread_mutex_unlock(&segments_mutex);
 }
 
 void *gw_segment_map(struct gw_segment *segment, uint64_t offset, size_t bytes)
@@ -311,12 +327,29 @@ void gw_segment_break(const struct gw_segment *segment, const struct gw_segment_
             futex_wake_one(&header->parked[i]);
 }
 
+/* A parent's cause becomes the child's: whoever waits in that one, in any process, is woken. */
+static int inherit(const struct gw_segment *segment, struct gw_error *error)
+{
+    struct gw_error cause;
+    const struct gw_segment *parent = segment->parent;
+    if (!parent || gw_segment_broken(parent, &cause) == 0)
+        return 0;
+    const struct gw_segment_header *header = gw_segment_header(parent);
+    const bool written = atomic_load(&header->broken) == 2;
+    const struct gw_segment_fault fault = {.code = cause.code,
+                                           .cause = written ? header->cause : GW_EABORTED,
+                                           .rank = written ? header->rank : -1,
+                                           .text = cause.text};
+    gw_segment_break(segment, &fault);
+    return gw_error_set(error, cause.code, "%s", cause.text);
+}
+
 int gw_segment_broken(const struct gw_segment *segment, struct gw_error *error)
 {
     const struct gw_segment_header *header = gw_segment_header(segment);
     uint32_t state = atomic_load(&header->broken);
     if (state == 0)
-        return 0;
+        return inherit(segment, error);
     /* State 1 lasts for a few instructions, unless who writes the cause was stopped or killed in
      * the middle of it: then the code must do. */
     for (int tries = 0; state == 1 && tries < 1000; tries++) {
@@ -369,6 +402,17 @@ static bool spin(const struct gw_segment_wait *wait)
     return false;
 }
 
+/* Sleeps until it is woken, or for a moment where a parent may break. False: the deadline passed.
+ */
+static bool park(const struct gw_segment_wait *wait, _Atomic uint32_t *parked, uint32_t on_peer)
+{
+    if (!wait->segment->parent)
+        return futex_wait_until(parked, on_peer, wait->deadline_ns);
+    const uint64_t tick_ns = gw_segment_now_ns() + PARENT_TICK_NS;
+    const bool last = wait->deadline_ns <= tick_ns;
+    return futex_wait_until(parked, on_peer, last ? wait->deadline_ns : tick_ns) || !last;
+}
+
 enum gw_segment_waited gw_segment_wait(const struct gw_segment_wait *wait)
 {
     if (reached(wait) || spin(wait))
@@ -385,7 +429,7 @@ enum gw_segment_waited gw_segment_wait(const struct gw_segment_wait *wait)
         bool left = atomic_load(&peer->presence) == GW_COMM_CLOSED;
         if (reached(wait))
             break;
-        if (atomic_load(&header->broken) != 0) {
+        if (gw_segment_broken(wait->segment, NULL) < 0) {
             result = GW_SEGMENT_BROKEN;
             break;
         }
@@ -397,7 +441,7 @@ enum gw_segment_waited gw_segment_wait(const struct gw_segment_wait *wait)
             result = GW_SEGMENT_LATE;
             break;
         }
-        in_time = futex_wait_until(parked, on_peer, wait->deadline_ns);
+        in_time = park(wait, parked, on_peer);
     }
     atomic_store(parked, 0);
     return result;

@@ -76,6 +76,10 @@ int gw_segment_ref(int fd, struct gw_segment **segment, struct gw_error *error);
 /* gw_segment_unref undoes one gw_segment_ref. */
 void gw_segment_unref(struct gw_segment *segment);
 
+/* gw_segment_follow makes a break of parent one of segment too, as this process sees it, for as
+ * long as the segment is; a later parent than the first is not looked at. Takes a reference. */
+void gw_segment_follow(struct gw_segment *segment, struct gw_segment *parent);
+
 int gw_segment_fd(const struct gw_segment *segment);
 struct gw_segment_header *gw_segment_header(const struct gw_segment *segment);
 struct gw_segment_rank *gw_segment_rank(const struct gw_segment *segment, int rank);

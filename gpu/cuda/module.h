@@ -9,7 +9,8 @@ struct gw_cuda_module {
     /* Of the build: both sides share the structs of comm_backend.h, so it must be the same. */
     const char *version;
 
-    /* Keeps the contract of gw_comm_open_nccl. */
+    /* Those of nccl_comm.h. */
+    int (*device_check)(int device, struct gw_error *error);
     int (*comm_open)(const struct gw_comm_nccl_options *options, struct gw_comm **comm,
                      struct gw_error *error);
 };

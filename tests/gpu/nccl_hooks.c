@@ -9,6 +9,10 @@
 
 extern const struct comm_backend_hooks comm_nccl_hooks;
 
+#ifndef NCCL_RANKS_MAX
+#define NCCL_RANKS_MAX 4 /* contexts that share one GPU */
+#endif
+
 static int nccl_create(int ranks, int *handle)
 {
     return gw_comm_segment_create(ranks, handle, NULL);
@@ -32,15 +36,19 @@ static void set_environment(int rank)
 /* Joining takes seconds, and has a deadline of its own. */
 static int nccl_open(int handle, int rank, int ranks, uint64_t timeout_ns, struct gw_comm **comm)
 {
-    const struct gw_comm_nccl_options options = {
-        .fd = handle, .rank = rank, .ranks = ranks, .timeout_ns = 120000000000};
+    const struct gw_comm_host_options host = {.fd = handle, .rank = rank, .ranks = ranks};
+    struct gw_comm_nccl_options options = {.timeout_ns = 120000000000};
     struct gw_error error;
     set_environment(rank);
-    int rc = gw_comm_open_nccl(&options, comm, &error);
-    if (rc < 0)
+    int rc = gw_comm_open_host(&host, &options.host, &error);
+    if (rc == 0)
+        rc = gw_comm_open_nccl(&options, comm, &error);
+    if (rc < 0) {
         (void)fprintf(stderr, "rank %d: %s\n", rank, error.text);
-    else
+        gw_comm_close(options.host);
+    } else {
         gw_comm_set_timeout(*comm, timeout_ns);
+    }
     return rc;
 }
 
@@ -67,6 +75,6 @@ const struct comm_backend_hooks comm_nccl_hooks = {
     .abort = nccl_abort,
     .destroy = nccl_destroy,
     .copy = nccl_copy,
-    .ranks_max = 3,
+    .ranks_max = NCCL_RANKS_MAX,
     .on_device = true,
 };

@@ -11,19 +11,21 @@ static void test_says_what_is_missing(void **state)
     if (access("/dev/nvidiactl", F_OK) == 0)
         skip(); /* there is a GPU */
     struct gw_error error;
-    struct gw_comm *comm = NULL;
+    struct gw_comm *comm = NULL, *host;
     int fd;
     assert_int_equal(gw_comm_segment_create(1, &fd, &error), 0);
+    const struct gw_comm_host_options host_options = {.fd = fd, .ranks = 1};
+    assert_int_equal(gw_comm_open_host(&host_options, &host, &error), 0);
+    const struct gw_comm_nccl_options options = {.host = host};
     for (int i = 0; i < 2; i++) { /* also the second time */
         error.text[0] = '\0';
-        assert_int_equal(
-            gw_comm_open_nccl(&(const struct gw_comm_nccl_options){.fd = fd, .ranks = 1}, &comm,
-                              &error),
-            GW_ENOTSUP);
+        assert_int_equal(gw_comm_open_nccl(&options, &comm, &error), GW_ENOTSUP);
         assert_int_equal(error.code, GW_ENOTSUP);
         assert_true(strstr(error.text, "libgangway-cuda.so") || strstr(error.text, "no GPU: "));
         assert_null(comm);
     }
+    assert_int_equal(gw_comm_barrier(host, &error), 0); /* it can be used as it is */
+    gw_comm_close(host);
     close(fd);
 }
 

@@ -36,6 +36,7 @@ extern "C" {
 #endif
 
 struct gw_comm;
+struct ncclComm; /* NCCL's; ncclComm_t points to one */
 
 /* How elements of all ranks become one. 16-bit types are reduced in float arithmetic and rounded
  * once. Integers wrap. Where a rank has a NaN, a sum, product or average is NaN; which of NaN and
@@ -58,6 +59,12 @@ struct gw_comm_args {
     enum gw_reduce reduce; /* all_reduce, reduce_scatter */
     int root;              /* broadcast: whose data; send, recv: the other rank */
     void *stream;          /* NULL: block; else the backend's stream (a cudaStream_t) */
+};
+
+/* What one rank wants of gw_comm_split. */
+struct gw_comm_split {
+    int colour; /* ranks with the same one are together; negative: this rank is in no part */
+    int key;    /* ranks of a part are numbered by their keys, those with equal ones as here */
 };
 
 /* GW_COMM_ARGS makes an argument on the spot: GW_COMM_ARGS(.recv = x, .count = n, ...). */
@@ -112,6 +119,40 @@ GW_API int gw_comm_recv(struct gw_comm *comm, const struct gw_comm_args *args,
 /* gw_comm_barrier returns when every rank has called it. */
 GW_API int gw_comm_barrier(struct gw_comm *comm, struct gw_error *error);
 
+/* gw_comm_group_begin and gw_comm_group_end make one of all operations that this rank calls
+ * between them: those only record what is wanted (and return 0, or GW_EINVAL at once: then it is
+ * not part of the group), gw_comm_group_end does it all. Messages of a group do not wait for each
+ * other's order: all ranks may send and receive in any, if what belongs together is in a group at
+ * both ends. Collectives stand in the same order on all ranks, and come before messages. Short
+ * reductions of one kind that follow each other travel as one (host backend; NCCL decides itself).
+ * Buffers are touched until gw_comm_group_end returns, and no two operations of a group write to
+ * one buffer, nor one what another reads. Each operation has a deadline of its own. GW_EINVAL: a
+ * barrier, wait, alloc, split, or begin within a group; end without begin; on NCCL a buffer that is
+ * not in device memory (nothing was sent). gw_comm_close drops a group that was not ended. */
+GW_API int gw_comm_group_begin(struct gw_comm *comm, struct gw_error *error);
+GW_API int gw_comm_group_end(struct gw_comm *comm, struct gw_error *error);
+
+/* gw_comm_split makes smaller communicators of one: a collective that gives back this rank's, for
+ * gw_comm_close, or NULL where its colour is negative. Backend and timeout are the parent's. A
+ * child breaks when its parent does, at the latest when it is next waited for (within a few
+ * hundredths of a second), with the same code and text, whose rank numbers are the parent's; what
+ * breaks a child does not break its parent. Either may be closed first. Where it fails on any rank
+ * it fails on all and makes nothing: GW_ENOTSUP (across hosts: keys mix ranks of several hosts in
+ * one part), GW_ENOMEM, GW_EIO (a process of the same user may not open another's descriptors); the
+ * parent stays as it is then. */
+GW_API int gw_comm_split(struct gw_comm *comm, const struct gw_comm_split *split,
+                         struct gw_comm **child, struct gw_error *error);
+
+/* gw_comm_stream gives back a stream of the communicator's own (borrowed, until gw_comm_close), on
+ * which operations run beside the work of the caller's streams. GW_ENOTSUP: the host backend, whose
+ * operations run in the thread that calls them. */
+GW_API int gw_comm_stream(struct gw_comm *comm, void **stream, struct gw_error *error);
+
+/* gw_comm_follow lets whatever is enqueued on stream from now on wait, on the device, until what is
+ * on `after` now is done. It does not block, and is not collective. GW_ENOTSUP as above; GW_EINVAL:
+ * no stream of this rank's device. */
+GW_API int gw_comm_follow(struct gw_comm *comm, void *stream, void *after, struct gw_error *error);
+
 /* gw_comm_wait returns when everything this rank enqueued on stream is done; at once for blocking
  * backends. */
 GW_API int gw_comm_wait(struct gw_comm *comm, void *stream, struct gw_error *error);
@@ -126,6 +167,25 @@ GW_API int gw_comm_alloc(struct gw_comm *comm, size_t bytes, void **memory, stru
  * but all ranks deallocate and allocate in the same order (else the next gw_comm_alloc is
  * GW_EMISMATCH). */
 GW_API void gw_comm_dealloc(struct gw_comm *comm, void *memory);
+
+/* gw_comm_register tells the backend that operations will often use these bytes at memory (device
+ * memory of this rank that gw_comm_alloc did not return), so that it prepares them once; no
+ * operation needs it. Not collective, but of use only where all ranks register at the same offsets.
+ * The memory stays the caller's, which calls gw_comm_unregister before freeing it; gw_comm_close
+ * unregisters what is left. GW_ENOTSUP with a text: the host backend, where only memory of
+ * gw_comm_alloc is reached without a copy. GW_EINVAL: not in device memory, or registered. */
+GW_API int gw_comm_register(struct gw_comm *comm, void *memory, size_t bytes,
+                            struct gw_error *error);
+
+/* gw_comm_unregister undoes gw_comm_register (NULL: nothing). */
+GW_API void gw_comm_unregister(struct gw_comm *comm, void *memory);
+
+/* gw_comm_nccl gives back NCCL's own communicator, for calls that are not here. Borrowed: valid
+ * until gw_comm_close, or until an operation fails, which destroys it; it is non-blocking (NCCL
+ * calls may return ncclInProgress). What is launched on it is launched by all ranks in the same
+ * order, between operations of comm. GW_ENOTSUP with a text: another backend; the cause, where the
+ * communicator is broken. */
+GW_API int gw_comm_nccl(struct gw_comm *comm, struct ncclComm **handle, struct gw_error *error);
 
 /* gw_comm_abort breaks the communicator on all ranks: `cause` (a negative GW_E...) and `rank`
  * (whose fault; -1: nobody's) stand in their texts; the first abort is kept. Any thread, also while
@@ -213,22 +273,25 @@ struct gw_comm_hosts_options {
 GW_API int gw_comm_open_hosts(const struct gw_comm_hosts_options *options, struct gw_comm **comm,
                               struct gw_error *error);
 
-/* The NCCL backend: ranks are processes of one machine with a GPU each, and a segment through which
- * they meet; NCCL moves the data. Buffers lie in device memory; others are copied through it, and
- * refused together with a stream. gw_comm_alloc gives device memory. What it promises less than the
- * host backend: 16-bit types are rounded at every step of a reduction, whose order is NCCL's. */
+/* The NCCL backend: ranks are processes with a GPU each, on one host or several, that share a
+ * communicator of the host backend, by which they meet, compare what they called, and abort; NCCL
+ * moves the data. Buffers lie in device memory; others are copied through it, and refused together
+ * with a stream or in a group. gw_comm_alloc gives device memory, registered with NCCL. What it
+ * promises less than the host backend: 16-bit types are rounded at every step of a reduction, whose
+ * order is NCCL's. An error that NCCL or the device reports in the background breaks the
+ * communicator; whoever waits in an operation, and the next one, sees it. */
 
 struct gw_comm_nccl_options {
-    int fd; /* as in struct gw_comm_host_options, like the next two */
-    int rank;
-    int ranks;
-    int device;          /* of this rank, as CUDA counts in this process */
-    uint64_t timeout_ns; /* also for joining; 0: GW_COMM_TIMEOUT_DEFAULT_NS */
+    struct gw_comm *host; /* of the host backend, on which nothing else runs. Taken on success */
+    int device;           /* of this rank, as CUDA counts in this process */
+    uint64_t timeout_ns;  /* also for joining; 0: GW_COMM_TIMEOUT_DEFAULT_NS */
 };
 
-/* gw_comm_open_nccl joins as one rank and gives back a communicator for gw_comm_close. Collective:
- * it returns when all ranks have joined. GW_ENOTSUP where libgangway-cuda.so, NCCL, the driver or a
- * GPU is missing (the text says what); else as gw_comm_open_host and as any operation. */
+/* gw_comm_open_nccl joins as the rank that `host` has and gives back a communicator for
+ * gw_comm_close. Collective: it returns when all ranks have joined. GW_ENOTSUP on all ranks where
+ * libgangway-cuda.so, NCCL, the driver or a GPU is missing on one (the text says what, or which
+ * rank), GW_EINVAL on all where a rank has no such device: `host` can be used then. Else as any
+ * operation: `host` is broken. It stays the caller's whenever this fails. */
 GW_API int gw_comm_open_nccl(const struct gw_comm_nccl_options *options, struct gw_comm **comm,
                              struct gw_error *error);
 

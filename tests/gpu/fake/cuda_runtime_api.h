@@ -1,5 +1,6 @@
-/* As much of CUDA's runtime as gpu/cuda uses, declared for fakes (fake_cuda.c): host memory stands
- * for a device's, a thread for a stream. Values are the fake's own. */
+/* As much of CUDA's runtime as gpu/cuda uses, declared for fakes (fake_cuda.c): a thread stands
+ * for a stream, and for a device's memory some that only those threads and copies can reach. Values
+ * are the fake's own. */
 #ifndef GW_TESTS_FAKE_CUDA_RUNTIME_API_H
 #define GW_TESTS_FAKE_CUDA_RUNTIME_API_H
 
@@ -39,5 +40,6 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 
 #endif

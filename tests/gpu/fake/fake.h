@@ -1,11 +1,23 @@
-/* Between the two fakes: work on a stream. */
+/* Between the fakes, and for tests: work on a stream, and device memory seen from behind. All of it
+ * lies in libfake_cuda.so, one in a process, whoever uses it. */
 #ifndef GW_TESTS_FAKE_H
 #define GW_TESTS_FAKE_H
 
 #include <cuda_runtime_api.h>
+#include <stdatomic.h>
 
 /* fake_enqueue runs the function on the stream's thread, after what was enqueued before; frees
  * arg. */
 void fake_enqueue(cudaStream_t stream, void (*run)(void *arg), void *arg);
+
+/* fake_reach returns where a pointer into device memory can be read and written, which on the
+ * pointer itself crashes; other pointers come back as they are. For work on a stream. */
+void *fake_reach(const void *memory);
+
+/* fake_hold lets collectives wait before they begin (1), or go on (0). fake_pass is where they do:
+ * it returns 0, or -1 when *gone became true meanwhile (fake_hold_look lets it look). */
+void fake_hold(int held);
+int fake_pass(const _Atomic int *gone);
+void fake_hold_look(void);
 
 #endif

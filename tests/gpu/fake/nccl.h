@@ -28,7 +28,7 @@ typedef enum {
     ncclUint8
 } ncclDataType_t;
 typedef enum { ncclSum, ncclProd, ncclMin, ncclMax, ncclAvg } ncclRedOp_t;
-typedef struct fake_comm *ncclComm_t;
+typedef struct ncclComm *ncclComm_t;
 typedef struct {
     char internal[128];
 } ncclUniqueId;
@@ -36,10 +36,18 @@ typedef struct {
     int blocking;
 } ncclConfig_t;
 
+#define NCCL_SPLIT_NOCOLOR (-1)
+
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id);
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank,
                                     ncclConfig_t *config);
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state);
+ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int key, ncclComm_t *part,
+                           ncclConfig_t *config);
+ncclResult_t ncclCommRegister(const ncclComm_t comm, void *memory, size_t bytes, void **handle);
+ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle);
+ncclResult_t ncclGroupStart(void);
+ncclResult_t ncclGroupEnd(void);
 ncclResult_t ncclCommFinalize(ncclComm_t comm);
 ncclResult_t ncclCommDestroy(ncclComm_t comm);
 ncclResult_t ncclCommAbort(ncclComm_t comm);

@@ -1,6 +1,9 @@
-/* The NCCL backend when NCCL fails, against the fakes: each fault ends in time, with a text. */
+/* The NCCL backend when NCCL or CUDA fails, against the fakes: each fault ends in time, with a text
+ * that says what it was. */
+#include "tests/gpu/fake/fake.h"
 #include "tests/unit/comm_world.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,22 +13,35 @@
 
 #include <cmocka.h>
 
+#define MINUTE_NS 60000000000
+
 /* What one rank alone gets of joining. */
 static int join_alone(uint64_t timeout_ns, struct gw_comm **comm, struct gw_error *error)
 {
     int fd;
+    struct gw_comm_nccl_options options = {.timeout_ns = timeout_ns};
+    const struct gw_comm_host_options host = {.ranks = 1};
+    struct gw_comm_host_options with = host;
     assert_int_equal(gw_comm_segment_create(1, &fd, NULL), 0);
-    const struct gw_comm_nccl_options options = {.fd = fd, .ranks = 1, .timeout_ns = timeout_ns};
+    with.fd = fd;
+    assert_int_equal(gw_comm_open_host(&with, &options.host, NULL), 0);
     int rc = gw_comm_open_nccl(&options, comm, error);
+    if (rc < 0)
+        gw_comm_close(options.host);
     close(fd);
     return rc;
+}
+
+static void set_fault(const char *fault)
+{
+    assert_int_equal(fault ? setenv("FAKE_NCCL_FAULT", fault, 1) : unsetenv("FAKE_NCCL_FAULT"), 0);
 }
 
 static void test_init_hangs(void **state)
 {
     struct gw_comm *comm;
     struct gw_error error;
-    assert_int_equal(setenv("FAKE_NCCL_FAULT", "init-hangs", 1), 0);
+    set_fault("init-hangs");
     assert_int_equal(join_alone(50000000, &comm, &error), GW_ETIMEDOUT);
     assert_non_null(strstr(error.text, "rank 0: not done after 0.050 s"));
 }
@@ -34,8 +50,8 @@ static void test_duplicate_gpu(void **state)
 {
     struct gw_comm *comm;
     struct gw_error error;
-    assert_int_equal(setenv("FAKE_NCCL_FAULT", "duplicate", 1), 0);
-    assert_int_equal(join_alone(60000000000, &comm, &error), GW_EABORTED);
+    set_fault("duplicate");
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), GW_EABORTED);
     assert_non_null(strstr(error.text, "NCCL: invalid usage"));
 }
 
@@ -44,8 +60,8 @@ static void test_error_in_the_background(void **state)
     struct gw_comm *comm;
     struct gw_error error;
     float x = 1;
-    assert_int_equal(setenv("FAKE_NCCL_FAULT", "async", 1), 0);
-    assert_int_equal(join_alone(60000000000, &comm, &error), 0);
+    set_fault("async");
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
     const struct gw_comm_args args = {.recv = &x, .count = 1, .dtype = GW_DTYPE_F32};
     assert_int_equal(gw_comm_all_reduce(comm, &args, &error), GW_EABORTED);
     assert_non_null(strstr(error.text, "remote process exited"));
@@ -53,14 +69,119 @@ static void test_error_in_the_background(void **state)
     gw_comm_close(comm);
 }
 
+/* On a stream nobody waits for the collective: the next one who looks sees the error. */
+static void test_error_on_a_stream(void **state)
+{
+    struct gw_comm *comm;
+    struct gw_error error;
+    void *memory, *stream;
+    set_fault("async");
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
+    assert_int_equal(gw_comm_alloc(comm, 64, &memory, &error), 0);
+    assert_int_equal(gw_comm_stream(comm, &stream, &error), 0);
+    const struct gw_comm_args args = {
+        .recv = memory, .count = 16, .dtype = GW_DTYPE_F32, .stream = stream};
+    (void)gw_comm_all_reduce(comm, &args, &error); /* it may be seen here already */
+    assert_int_equal(gw_comm_wait(comm, stream, &error), GW_EABORTED);
+    assert_non_null(strstr(error.text, "remote process exited"));
+    gw_comm_close(comm);
+}
+
+/* Past its deadline, or aborted by another thread: what NCCL had begun is given up. */
+static void *abort_main(void *comm)
+{
+    gw_comm_abort(comm, GW_ECANCELLED, 0);
+    return NULL;
+}
+
+static void test_stuck(void **state)
+{
+    for (int aborted = 0; aborted < 2; aborted++) {
+        struct gw_comm *comm;
+        struct gw_error error;
+        pthread_t thread;
+        float x = 1;
+        set_fault("stuck");
+        assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
+        const struct gw_comm_args args = {.recv = &x, .count = 1, .dtype = GW_DTYPE_F32};
+        if (aborted)
+            assert_int_equal(pthread_create(&thread, NULL, abort_main, comm), 0);
+        else
+            gw_comm_set_timeout(comm, 50000000);
+        assert_int_equal(gw_comm_all_reduce(comm, &args, &error),
+                         aborted ? GW_EABORTED : GW_ETIMEDOUT);
+        assert_non_null(strstr(error.text, aborted ? "aborted: rank 0" : "not done after 0.050 s"));
+        if (aborted)
+            assert_int_equal(pthread_join(thread, NULL), 0);
+        gw_comm_close(comm);
+        fake_hold(0);
+    }
+}
+
+static void test_split_hangs(void **state)
+{
+    struct gw_comm *comm, *part;
+    struct gw_error error;
+    set_fault("split-hangs");
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
+    gw_comm_set_timeout(comm, 50000000);
+    const struct gw_comm_split split = {.colour = 1};
+    assert_int_equal(gw_comm_split(comm, &split, &part, &error), GW_ETIMEDOUT);
+    assert_non_null(strstr(error.text, "split: rank 0: not done after 0.050 s"));
+    assert_int_equal(gw_comm_barrier(comm, &error), GW_ETIMEDOUT);
+    gw_comm_close(comm);
+}
+
+/* An allocation that fails leaves the communicator as it is; a copy's memory that is not there says
+ * what it was for. */
+static void test_out_of_memory(void **state)
+{
+    static float x[1 << 20];
+    struct gw_comm *comm;
+    struct gw_error error;
+    void *memory;
+    set_fault(NULL);
+    assert_int_equal(setenv("FAKE_CUDA_MEMORY", "3000000", 1), 0);
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
+    assert_int_equal(gw_comm_alloc(comm, 2000000, &memory, &error), 0);
+    assert_int_equal(gw_comm_alloc(comm, 2000000, &memory, &error), GW_ENOMEM);
+    assert_non_null(strstr(error.text, "rank 0 has no 2000000 bytes of device memory"));
+    assert_int_equal(gw_comm_barrier(comm, &error), 0);
+    const struct gw_comm_args args = {.recv = x, .count = 1 << 20, .dtype = GW_DTYPE_F32};
+    assert_int_equal(gw_comm_all_reduce(comm, &args, &error), GW_EABORTED);
+    assert_non_null(strstr(error.text, "memory for a copy of a buffer: out of memory"));
+    gw_comm_close(comm);
+    assert_int_equal(unsetenv("FAKE_CUDA_MEMORY"), 0);
+}
+
 static void test_no_gpu(void **state)
 {
     struct gw_comm *comm;
     struct gw_error error;
     assert_int_equal(setenv("FAKE_CUDA_DEVICES", "0", 1), 0);
-    assert_int_equal(join_alone(60000000000, &comm, &error), GW_ENOTSUP);
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), GW_ENOTSUP);
     assert_non_null(strstr(error.text, "no GPU"));
     assert_int_equal(unsetenv("FAKE_CUDA_DEVICES"), 0);
+}
+
+/* One rank without a GPU: all are told, and go on without NCCL. */
+static int rank_without(struct world_rank *self)
+{
+    struct gw_comm_nccl_options options = {.host = self->comm};
+    struct gw_comm *comm;
+    struct gw_error error;
+    if (self->rank == 1)
+        (void)setenv("FAKE_CUDA_DEVICES", "0", 1);
+    RANK_CHECK_RC(gw_comm_open_nccl(&options, &comm, &error), GW_ENOTSUP);
+    RANK_CHECK(strstr(error.text, self->rank == 1 ? "no GPU" : "rank 1 cannot use NCCL"));
+    RANK_CHECK_RC(gw_comm_barrier(self->comm, &error), 0);
+    return 0;
+}
+
+static void test_one_without_gpu(void **state)
+{
+    struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_without};
+    assert_int_equal(world_run(&world), 0);
 }
 
 int main(void)
@@ -69,7 +190,12 @@ int main(void)
         cmocka_unit_test(test_init_hangs),
         cmocka_unit_test(test_duplicate_gpu),
         cmocka_unit_test(test_error_in_the_background),
+        cmocka_unit_test(test_error_on_a_stream),
+        cmocka_unit_test(test_stuck),
+        cmocka_unit_test(test_split_hangs),
+        cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_no_gpu),
+        cmocka_unit_test(test_one_without_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

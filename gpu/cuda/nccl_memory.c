@@ -1,0 +1,253 @@
+/* Device memory of the NCCL backend: where buffers lie, copies of those that NCCL cannot reach,
+ * what gw_comm_alloc gives out and what is registered.
+ *
+ * Always: stages grow before the ranks meet, so that no cudaMalloc runs beside a collective that
+ * was half launched. A registration that NCCL declines costs speed only: it is no error. */
+#include "gpu/cuda/nccl_state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 19, 0)
+#error "NCCL 2.19 or later: ncclMemAlloc"
+#endif
+
+enum { STAGE_BYTES_MIN = 1 << 20 };
+
+/* -- Where buffers lie ---------------------------------------------------------------------------
+ */
+
+static bool is_on_device(const void *memory)
+{
+    struct cudaPointerAttributes attributes;
+    if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
+        (void)cudaGetLastError(); /* memory that CUDA has never heard of: not sticky */
+        return false;
+    }
+    return attributes.type == cudaMemoryTypeDevice;
+}
+
+static cudaError_t stage_reserve(struct gw_nccl_stage *stage, size_t bytes)
+{
+    if (bytes <= stage->bytes)
+        return cudaSuccess;
+    (void)cudaFree(stage->memory);
+    *stage = (struct gw_nccl_stage){0};
+    size_t wanted = bytes < STAGE_BYTES_MIN ? STAGE_BYTES_MIN : bytes;
+    cudaError_t rc = cudaMalloc(&stage->memory, wanted);
+    if (rc == cudaSuccess)
+        stage->bytes = wanted;
+    else
+        (void)cudaGetLastError();
+    return rc;
+}
+
+static struct gw_nccl_places places_of(const struct gw_nccl *self, const struct gw_comm_item *item)
+{
+    const struct gw_comm_args *args = &item->args;
+    const size_t bytes = args->count * gw_dtype_size(args->dtype);
+    const size_t all = bytes * (size_t)self->comm.size;
+    struct gw_nccl_places places = {
+        .send = args->send, .recv = args->recv, .send_bytes = bytes, .recv_bytes = bytes};
+    if (item->verb == GW_COMM_REDUCE_SCATTER)
+        places.send_bytes = all;
+    if (item->verb == GW_COMM_ALL_GATHER)
+        places.recv_bytes = all;
+    if (item->verb == GW_COMM_RECV ||
+        (item->verb == GW_COMM_BROADCAST && args->root != self->comm.rank))
+        places.send_bytes = 0;
+    if (item->verb == GW_COMM_SEND)
+        places.recv_bytes = 0;
+    places.sends_copy = places.send_bytes > 0 && !is_on_device(args->send);
+    places.receives_copy = places.recv_bytes > 0 && !is_on_device(args->recv);
+    return places;
+}
+
+int gw_nccl_places_find(struct gw_nccl *self, const struct gw_comm_item *item, bool reached,
+                        struct gw_nccl_places *places, struct gw_error *error)
+{
+    *places = places_of(self, item);
+    if (reached && (places->sends_copy || places->receives_copy))
+        return gw_error_set(error, GW_EINVAL, "%s: %s, buffers lie in device memory",
+                            gw_comm_verb_name(item->verb),
+                            item->args.stream ? "with a stream" : "in a group");
+    cudaError_t rc = cudaSuccess;
+    if (places->sends_copy)
+        rc = stage_reserve(&self->stages[0], places->send_bytes);
+    if (rc == cudaSuccess && places->receives_copy)
+        rc = stage_reserve(&self->stages[1], places->recv_bytes);
+    if (rc != cudaSuccess)
+        return gw_nccl_broken(self, "memory for a copy of a buffer", rc, error);
+    if (places->sends_copy)
+        places->send = self->stages[0].memory;
+    if (places->receives_copy)
+        places->recv = self->stages[1].memory;
+    if (places->send_bytes == 0) /* NCCL wants a pointer there; it does not read it */
+        places->send = places->recv;
+    return 0;
+}
+
+int gw_nccl_copy(struct gw_nccl *self, void *to, const void *from, size_t bytes,
+                 struct gw_error *error)
+{
+    cudaError_t rc = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, self->stream);
+    if (rc == cudaSuccess)
+        rc = cudaStreamSynchronize(self->stream);
+    return rc == cudaSuccess ? 0 : gw_nccl_broken(self, "copy", rc, error);
+}
+
+int gw_nccl_copy_out(struct gw_comm *comm, void *to, const void *from, size_t bytes,
+                     struct gw_error *error)
+{
+    struct gw_nccl *self = (struct gw_nccl *)comm;
+    (void)cudaSetDevice(self->device);
+    return bytes > 0 ? gw_nccl_copy(self, to, from, bytes, error) : 0;
+}
+
+int gw_nccl_zero(struct gw_comm *comm, const struct gw_comm_span *span, struct gw_error *error)
+{
+    struct gw_nccl *self = (struct gw_nccl *)comm;
+    const cudaStream_t stream = span->stream ? span->stream : self->stream;
+    (void)cudaSetDevice(self->device);
+    cudaError_t rc = cudaMemsetAsync(span->memory, 0, span->bytes, stream);
+    if (rc == cudaSuccess && !span->stream)
+        rc = cudaStreamSynchronize(stream);
+    return rc == cudaSuccess ? 0 : gw_nccl_broken(self, "cudaMemset", rc, error);
+}
+
+/* -- Blocks --------------------------------------------------------------------------------------
+ */
+
+static void history_add(struct gw_nccl *self, uint64_t event)
+{
+    self->history = (self->history ^ event) * 0x100000001b3 + 1;
+}
+
+/* Zeroed device memory that NCCL may register. */
+static int block_new(struct gw_nccl *self, size_t bytes, struct gw_nccl_block **block)
+{
+    void *memory;
+    struct gw_nccl_block *made = calloc(1, sizeof *made);
+    if (!made || ncclMemAlloc(&memory, bytes) != ncclSuccess) {
+        (void)cudaGetLastError();
+        free(made);
+        return GW_ENOMEM;
+    }
+    if (cudaMemsetAsync(memory, 0, bytes, self->stream) != cudaSuccess ||
+        cudaStreamSynchronize(self->stream) != cudaSuccess) {
+        (void)ncclMemFree(memory);
+        free(made);
+        return GW_ENOMEM;
+    }
+    *made = (struct gw_nccl_block){.memory = memory, .bytes = bytes, .is_ours = true};
+    *block = made;
+    return 0;
+}
+
+static void block_register(struct gw_nccl *self, struct gw_nccl_block *block)
+{
+    if (ncclCommRegister(self->nccl, block->memory, block->bytes, &block->handle) != ncclSuccess)
+        block->handle = NULL;
+}
+
+static void block_free(struct gw_nccl *self, struct gw_nccl_block *block)
+{
+    if (block->handle && self->nccl) /* those of one that was aborted are gone with it */
+        (void)ncclCommDeregister(self->nccl, block->handle);
+    if (block->is_ours)
+        (void)ncclMemFree(block->memory);
+    free(block);
+}
+
+/* Takes the block at memory out of the list, which must have it. */
+static struct gw_nccl_block *block_take(struct gw_nccl *self, const void *memory)
+{
+    struct gw_nccl_block **at = &self->blocks;
+    while (*at && (*at)->memory != memory)
+        at = &(*at)->next;
+    assert(*at && "memory of this communicator");
+    struct gw_nccl_block *taken = *at;
+    *at = taken->next;
+    return taken;
+}
+
+int gw_nccl_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_error *error)
+{
+    struct gw_nccl *self = (struct gw_nccl *)comm;
+    struct gw_nccl_block *block = NULL;
+    int32_t worst;
+    int rc = gw_nccl_begin(self, GW_COMM_ALLOC, error);
+    if (rc < 0)
+        return rc;
+    const struct gw_segment_call call = {
+        .verb = GW_COMM_ALLOC,
+        .count = bytes,
+        .agreed = self->history,
+        .send_at = GW_SEGMENT_NOWHERE,
+        .recv_at = GW_SEGMENT_NOWHERE,
+        .status = block_new(self, bytes, &block),
+    };
+    rc = gw_nccl_meet(self, &call, &worst, error);
+    if (rc == 0 && worst < 0)
+        rc = gw_error_set(error, GW_ENOMEM, "alloc: rank %d has no %zu bytes of device memory",
+                          gw_comm_worst_rank(worst), bytes);
+    if (rc < 0) {
+        if (block)
+            block_free(self, block);
+        return rc;
+    }
+    block_register(self, block);
+    history_add(self, bytes);
+    block->number = self->blocks_count++;
+    block->next = self->blocks;
+    self->blocks = block;
+    *memory = block->memory;
+    return 0;
+}
+
+void gw_nccl_dealloc(struct gw_comm *comm, void *memory)
+{
+    struct gw_nccl *self = (struct gw_nccl *)comm;
+    struct gw_nccl_block *gone = block_take(self, memory);
+    history_add(self, ~gone->number);
+    (void)cudaSetDevice(self->device);
+    block_free(self, gone);
+}
+
+int gw_nccl_register(struct gw_comm *comm, void *memory, size_t bytes, struct gw_error *error)
+{
+    struct gw_nccl *self = (struct gw_nccl *)comm;
+    const char *begin = memory;
+    int rc = gw_nccl_begin(self, GW_COMM_JOIN, error);
+    if (rc < 0)
+        return rc;
+    for (const struct gw_nccl_block *block = self->blocks; block; block = block->next)
+        if (begin < block->memory + block->bytes && block->memory < begin + bytes)
+            return gw_error_set(error, GW_EINVAL, "register: %p is registered already", memory);
+    if (!is_on_device(memory))
+        return gw_error_set(error, GW_EINVAL, "register: %p is not in device memory", memory);
+    struct gw_nccl_block *block = calloc(1, sizeof *block);
+    if (!block)
+        return gw_error_set(error, GW_ENOMEM, "register");
+    *block = (struct gw_nccl_block){.memory = memory, .bytes = bytes, .next = self->blocks};
+    block_register(self, block);
+    self->blocks = block;
+    return 0;
+}
+
+void gw_nccl_unregister(struct gw_comm *comm, void *memory)
+{
+    struct gw_nccl *self = (struct gw_nccl *)comm;
+    block_free(self, block_take(self, memory));
+}
+
+void gw_nccl_memory_deinit(struct gw_nccl *self)
+{
+    while (self->blocks) {
+        struct gw_nccl_block *block = self->blocks;
+        self->blocks = block->next;
+        block_free(self, block);
+    }
+    for (int i = 0; i < 2; i++)
+        (void)cudaFree(self->stages[i].memory);
+}

@@ -1,0 +1,232 @@
+/* How the NCCL backend waits, fails, and lets ranks meet.
+ *
+ * Always: it never blocks inside CUDA or NCCL while others may be missing. The owner of the
+ * communicator polls its event, NCCL's own error, the segment's first cause and the deadline; and
+ * it alone calls ncclCommAbort: an abort from another thread or process only breaks the segment. */
+#include "gpu/cuda/nccl_state.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+
+enum {
+    POLLS_BUSY = 2000,     /* polls before the owner sleeps between two of them */
+    POLL_PAUSE_NS = 50000, /* how long then */
+    FINISH_MAX_S = 2,      /* for NCCL to flush at the end */
+    CAUSE_MAX_S = 2,       /* for the launcher to say who died, where NCCL only lost a peer */
+};
+
+/* Breaks the communicator on all ranks, unless another cause was first; returns the first one. */
+static int break_with(struct gw_nccl *self, int code, const char *what, struct gw_error *error)
+{
+    char text[GW_SEGMENT_TEXT_MAX];
+    (void)snprintf(text, sizeof text, "%s: rank %d: %s", gw_comm_verb_name(self->verb),
+                   self->comm.rank, what);
+    const struct gw_segment_fault fault = {
+        .code = code,
+        .cause = code == GW_ETIMEDOUT ? GW_ETIMEDOUT : GW_EIO,
+        .rank = self->comm.rank,
+        .text = text,
+    };
+    gw_segment_break(self->segment, &fault);
+    return gw_segment_broken(self->segment, error);
+}
+
+int gw_nccl_broken(struct gw_nccl *self, const char *call, cudaError_t rc, struct gw_error *error)
+{
+    char what[128];
+    (void)snprintf(what, sizeof what, "%s: %s", call, cudaGetErrorString(rc));
+    return break_with(self, GW_EABORTED, what, error);
+}
+
+void gw_nccl_drop(struct gw_nccl *self)
+{
+    if (self->nccl)
+        (void)ncclCommAbort(self->nccl);
+    self->nccl = NULL;
+}
+
+static void pause_between_polls(unsigned polls)
+{
+    if (polls < POLLS_BUSY)
+        (void)sched_yield();
+    else
+        (void)nanosleep(&(struct timespec){.tv_nsec = POLL_PAUSE_NS}, NULL);
+}
+
+/* NCCL reports an error, most often a peer that went away. Who watches that peer knows more (which
+ * rank, which signal): its word is waited for, and stands if it comes. */
+int gw_nccl_failed(struct gw_nccl *self, ncclResult_t state, struct gw_error *error)
+{
+    char what[GW_SEGMENT_TEXT_MAX / 2];
+    const char *last = self->nccl ? ncclGetLastError(self->nccl) : NULL;
+    (void)snprintf(what, sizeof what, "NCCL: %s%s%s", ncclGetErrorString(state),
+                   last && *last ? ": " : "", last ? last : "");
+    uint64_t until_ns = gw_segment_now_ns() + (uint64_t)CAUSE_MAX_S * 1000000000;
+    if (until_ns > self->deadline_ns)
+        until_ns = self->deadline_ns;
+    for (unsigned polls = 0; gw_segment_now_ns() < until_ns; polls++) {
+        int rc = gw_segment_broken(self->segment, error);
+        if (rc < 0)
+            return rc;
+        pause_between_polls(polls);
+    }
+    return break_with(self, GW_EABORTED, what, error);
+}
+
+/* One look at NCCL and the event (NULL: only NCCL): 1 done, 0 not yet, or what broke. */
+static int look(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struct gw_error *error)
+{
+    ncclResult_t state = ncclSuccess;
+    ncclResult_t rc = ncclCommGetAsyncError(nccl, &state);
+    if (rc != ncclSuccess)
+        return gw_nccl_failed(self, rc, error);
+    if (state != ncclSuccess && state != ncclInProgress)
+        return gw_nccl_failed(self, state, error);
+    if (state == ncclInProgress)
+        return 0;
+    if (!event)
+        return 1;
+    cudaError_t there = cudaEventQuery(event);
+    if (there == cudaSuccess)
+        return 1;
+    return there == cudaErrorNotReady ? 0 : gw_nccl_broken(self, "cudaEventQuery", there, error);
+}
+
+static int await(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struct gw_error *error)
+{
+    char what[64];
+    for (unsigned polls = 0;; polls++) {
+        int rc = look(self, nccl, event, error);
+        if (rc > 0)
+            return 0;
+        if (rc == 0)
+            rc = gw_segment_broken(self->segment, error);
+        if (rc == 0 && gw_segment_now_ns() >= self->deadline_ns) {
+            (void)snprintf(what, sizeof what, "not done after %.3f s",
+                           (double)self->comm.timeout_ns * 1e-9);
+            rc = break_with(self, GW_ETIMEDOUT, what, error);
+        }
+        if (rc < 0) {
+            gw_nccl_drop(self);
+            return rc;
+        }
+        pause_between_polls(polls);
+    }
+}
+
+int gw_nccl_await(struct gw_nccl *self, cudaEvent_t event, struct gw_error *error)
+{
+    return await(self, self->nccl, event, error);
+}
+
+int gw_nccl_await_comm(struct gw_nccl *self, ncclComm_t nccl, struct gw_error *error)
+{
+    return await(self, nccl, NULL, error);
+}
+
+int gw_nccl_begin(struct gw_nccl *self, enum gw_comm_verb verb, struct gw_error *error)
+{
+    self->verb = verb;
+    self->host->timeout_ns = self->comm.timeout_ns;
+    self->deadline_ns = gw_segment_now_ns() + self->comm.timeout_ns;
+    if (self->deadline_ns < self->comm.timeout_ns) /* wrapped: never */
+        self->deadline_ns = INT64_MAX;
+    int rc = gw_segment_broken(self->segment, error);
+    if (rc < 0) {
+        gw_nccl_drop(self);
+        return rc;
+    }
+    cudaError_t cuda = cudaSetDevice(self->device); /* a property of the calling thread */
+    return cuda == cudaSuccess ? 0 : gw_nccl_broken(self, "cudaSetDevice", cuda, error);
+}
+
+/* -- Meeting -------------------------------------------------------------------------------------
+ */
+
+int gw_nccl_meet(struct gw_nccl *self, const struct gw_segment_call *call, int32_t *worst,
+                 struct gw_error *error)
+{
+    int rc = self->host->backend->meet(self->host, call, worst, error);
+    if (rc < 0)
+        gw_nccl_drop(self);
+    return rc;
+}
+
+/* What the ranks of a message agree on. */
+struct letter {
+    uint64_t count;
+    uint32_t dtype, zero;
+};
+
+static int letter_differs(struct gw_nccl *self, int from, const struct letter letters[2],
+                          struct gw_error *error)
+{
+    char text[GW_SEGMENT_TEXT_MAX];
+    (void)snprintf(text, sizeof text,
+                   "ranks disagree: rank %d called send of %llu %s, rank %d called recv of %llu %s",
+                   from, (unsigned long long)letters[0].count,
+                   gw_dtype_name((enum gw_dtype)letters[0].dtype), self->comm.rank,
+                   (unsigned long long)letters[1].count,
+                   gw_dtype_name((enum gw_dtype)letters[1].dtype));
+    const struct gw_segment_fault fault = {
+        .code = GW_EMISMATCH, .cause = GW_EMISMATCH, .rank = self->comm.rank, .text = text};
+    gw_segment_break(self->segment, &fault);
+    return gw_segment_broken(self->segment, error);
+}
+
+/* The two ranks of a message compare; the sender does not wait for that. */
+static int meet_pair(struct gw_nccl *self, enum gw_comm_verb verb, const struct gw_comm_args *args,
+                     struct gw_error *error)
+{
+    struct letter letters[2] = {{0}, {args->count, (uint32_t)args->dtype, 0}};
+    const struct gw_comm_args word = {.send = &letters[1],
+                                      .recv = &letters[0],
+                                      .count = sizeof letters[0],
+                                      .dtype = GW_DTYPE_U8,
+                                      .root = args->root};
+    int rc = self->host->backend->run(self->host, verb, &word, error);
+    if (rc == 0 && verb == GW_COMM_RECV &&
+        (letters[0].dtype != letters[1].dtype || letters[0].count != letters[1].count))
+        rc = letter_differs(self, args->root, letters, error);
+    if (rc < 0)
+        gw_nccl_drop(self);
+    return rc;
+}
+
+int gw_nccl_meet_args(struct gw_nccl *self, enum gw_comm_verb verb, const struct gw_comm_args *args,
+                      struct gw_error *error)
+{
+    int32_t worst;
+    const struct gw_segment_call call = {
+        .verb = (uint32_t)verb,
+        .dtype = (uint32_t)args->dtype,
+        .reduce = (uint32_t)args->reduce,
+        .root = args->root,
+        .count = args->count,
+        .send_at = GW_SEGMENT_NOWHERE,
+        .recv_at = GW_SEGMENT_NOWHERE,
+    };
+    return verb == GW_COMM_SEND || verb == GW_COMM_RECV ? meet_pair(self, verb, args, error)
+                                                        : gw_nccl_meet(self, &call, &worst, error);
+}
+
+/* Lets NCCL flush what its proxies still hold for the others. */
+void gw_nccl_finish(struct gw_nccl *self)
+{
+    ncclResult_t state = ncclCommFinalize(self->nccl);
+    const uint64_t until_ns = gw_segment_now_ns() + (uint64_t)FINISH_MAX_S * 1000000000;
+    for (unsigned polls = 0; state == ncclSuccess || state == ncclInProgress; polls++) {
+        ncclResult_t rc = ncclCommGetAsyncError(self->nccl, &state);
+        if (rc == ncclSuccess && state == ncclSuccess) {
+            (void)ncclCommDestroy(self->nccl);
+            self->nccl = NULL;
+            return;
+        }
+        if (rc != ncclSuccess || gw_segment_now_ns() >= until_ns ||
+            gw_segment_broken(self->segment, NULL) < 0)
+            break;
+        pause_between_polls(polls);
+    }
+    gw_nccl_drop(self);
+}
