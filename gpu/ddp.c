@@ -1,8 +1,10 @@
 /* Gradient buckets. All gradients lie in one block that the communicator allocated, bucket after
  * bucket; a bucket is launched when none of its parameters is pending and all buckets before it
- * were launched, so that every rank launches them in the same order. */
+ * were launched, so that every rank launches them in the same order. The block may be a device's:
+ * only the communicator touches it. */
 #include <gangway/ddp.h>
 
+#include "gpu/comm_backend.h"
 #include "gpu/ddp_agree.h"
 #include <assert.h>
 #include <stdio.h>
@@ -33,7 +35,8 @@ struct bucket {
 
 struct gw_ddp {
     struct gw_comm *comm;
-    void *stream;
+    void *stream;  /* backward's; NULL: none */
+    void *reduces; /* of the reductions: the communicator's, or the same */
     bool find_unused;
     struct param *params;
     size_t params_count;
@@ -162,6 +165,9 @@ int gw_ddp_open(const struct gw_ddp_options *options, struct gw_ddp **ddp, struc
 
     void *block;
     int rc = ddp_init(self, options, error);
+    self->reduces = options->stream;
+    if (rc == 0 && options->stream && !options->no_overlap)
+        rc = gw_comm_stream(self->comm, &self->reduces, error);
     if (rc == 0)
         rc = gw_ddp_agree(self->comm, options->params, self->params_count, error);
     if (rc == 0)
@@ -199,7 +205,8 @@ void *gw_ddp_gradient(struct gw_ddp *ddp, size_t i)
 void gw_ddp_zero(struct gw_ddp *ddp)
 {
     assert(!ddp->in_pass);
-    memset(ddp->block, 0, ddp->block_bytes);
+    const struct gw_comm_span span = {ddp->block, ddp->block_bytes, ddp->stream};
+    (void)gw_comm_zero(ddp->comm, &span, NULL);
 }
 
 int gw_ddp_begin(struct gw_ddp *ddp, bool reduce, struct gw_error *error)
@@ -216,21 +223,31 @@ int gw_ddp_begin(struct gw_ddp *ddp, bool reduce, struct gw_error *error)
     return 0;
 }
 
+/* Lets the reductions to come wait for what backward has on its stream now. */
+static int reductions_follow(struct gw_ddp *ddp, struct gw_error *error)
+{
+    return ddp->reduces == ddp->stream
+               ? 0
+               : gw_comm_follow(ddp->comm, ddp->reduces, ddp->stream, error);
+}
+
 /* Launches what is complete, strictly in the order of the index. */
 static int buckets_launch(struct gw_ddp *ddp, struct gw_error *error)
 {
-    while (ddp->launched < ddp->buckets_count && ddp->buckets[ddp->launched].pending == 0) {
+    int rc = 0;
+    if (ddp->launched < ddp->buckets_count && ddp->buckets[ddp->launched].pending == 0)
+        rc = reductions_follow(ddp, error);
+    while (rc == 0 && ddp->launched < ddp->buckets_count &&
+           ddp->buckets[ddp->launched].pending == 0) {
         const struct bucket *bucket = &ddp->buckets[ddp->launched++];
-        int rc = gw_comm_all_reduce(
-            ddp->comm,
-            GW_COMM_ARGS(.recv = ddp->block + bucket->offset,
-                         .count = bucket->bytes / gw_dtype_size(bucket->dtype),
-                         .dtype = bucket->dtype, .reduce = GW_REDUCE_AVG, .stream = ddp->stream),
-            error);
-        if (rc < 0)
-            return rc;
+        rc = gw_comm_all_reduce(ddp->comm,
+                                GW_COMM_ARGS(.recv = ddp->block + bucket->offset,
+                                             .count = bucket->bytes / gw_dtype_size(bucket->dtype),
+                                             .dtype = bucket->dtype, .reduce = GW_REDUCE_AVG,
+                                             .stream = ddp->reduces),
+                                error);
     }
-    return 0;
+    return rc;
 }
 
 int gw_ddp_ready(struct gw_ddp *ddp, size_t i, struct gw_error *error)
@@ -253,20 +270,25 @@ int gw_ddp_ready(struct gw_ddp *ddp, size_t i, struct gw_error *error)
 
 /* Copies of the gradients of parameters that this rank did not use since the last reduction, in the
  * order of their index; they come back if no other rank used them either. */
-static char *unused_save(const struct gw_ddp *ddp)
+static int unused_save(const struct gw_ddp *ddp, char **saved, struct gw_error *error)
 {
     size_t bytes = 1;
     for (size_t i = 0; i < ddp->params_count; i++)
         bytes += ddp->used[i] ? 0 : ddp->params[i].bytes;
-    char *saved = malloc(bytes), *at = saved;
-    for (size_t i = 0; saved && i < ddp->params_count; i++) {
+    char *copies = malloc(bytes), *at = copies;
+    int rc = copies ? 0 : gw_error_set(error, GW_ENOMEM, "ddp: unused parameters");
+    for (size_t i = 0; rc == 0 && i < ddp->params_count; i++) {
         const struct param *param = &ddp->params[i];
         if (!ddp->used[i]) {
-            memcpy(at, ddp->block + param->offset, param->bytes);
+            rc = gw_comm_copy(ddp->comm, at, ddp->block + param->offset, param->bytes, error);
             at += param->bytes;
         }
     }
-    return saved;
+    if (rc < 0)
+        free(copies);
+    else
+        *saved = copies;
+    return rc;
 }
 
 /* Learns which parameters somebody used, and puts back the others' gradients. */
@@ -282,7 +304,7 @@ static int unused_restore(struct gw_ddp *ddp, const char *saved, struct gw_error
     for (size_t i = 0; rc == 0 && i < ddp->params_count; i++) {
         const struct param *param = &ddp->params[i];
         if (users[i] == 0)
-            memcpy(ddp->block + param->offset, saved, param->bytes);
+            rc = gw_comm_copy(ddp->comm, ddp->block + param->offset, saved, param->bytes, error);
         if (!ddp->used[i])
             saved += param->bytes;
     }
@@ -294,15 +316,15 @@ static int finish_reduce(struct gw_ddp *ddp, struct gw_error *error)
 {
     char *saved = NULL;
     if (ddp->find_unused) {
-        saved = unused_save(ddp);
-        if (!saved)
-            return gw_error_set(error, GW_ENOMEM, "ddp: unused parameters");
+        int rc = unused_save(ddp, &saved, error);
+        if (rc < 0)
+            return rc;
         for (size_t i = 0; i < ddp->buckets_count; i++)
             ddp->buckets[i].pending = 0;
     }
     int rc = buckets_launch(ddp, error);
     if (rc == 0)
-        rc = gw_comm_wait(ddp->comm, ddp->stream, error);
+        rc = gw_comm_wait(ddp->comm, ddp->reduces, error);
     if (rc == 0 && saved)
         rc = unused_restore(ddp, saved, error);
     free(saved);

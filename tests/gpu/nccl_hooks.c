@@ -33,24 +33,54 @@ static void set_environment(int rank)
     (void)setenv("NCCL_HOSTID", host, 1);
 }
 
-/* Joining takes seconds, and has a deadline of its own. */
-static int nccl_open(int handle, int rank, int ranks, uint64_t timeout_ns, struct gw_comm **comm)
+/* NCCL over what a world of hosts shares; those have a deadline of their own. */
+static int upgrade(struct gw_comm *host, int rank, uint64_t timeout_ns, struct gw_comm **comm)
 {
-    const struct gw_comm_host_options host = {.fd = handle, .rank = rank, .ranks = ranks};
-    struct gw_comm_nccl_options options = {.timeout_ns = 120000000000};
+    const struct gw_comm_nccl_options options = {.host = host, .timeout_ns = 120000000000};
     struct gw_error error;
     set_environment(rank);
-    int rc = gw_comm_open_host(&host, &options.host, &error);
-    if (rc == 0)
-        rc = gw_comm_open_nccl(&options, comm, &error);
+    int rc = gw_comm_open_nccl(&options, comm, &error);
     if (rc < 0) {
         (void)fprintf(stderr, "rank %d: %s\n", rank, error.text);
-        gw_comm_close(options.host);
+        gw_comm_close(host);
     } else {
         gw_comm_set_timeout(*comm, timeout_ns);
     }
     return rc;
 }
+
+/* Joining takes seconds, and has a deadline of its own. */
+static int nccl_open(int handle, int rank, int ranks, uint64_t timeout_ns, struct gw_comm **comm)
+{
+    const struct gw_comm_host_options options = {.fd = handle, .rank = rank, .ranks = ranks};
+    struct gw_comm *host;
+    int rc = gw_comm_open_host(&options, &host, NULL);
+    return rc < 0 ? rc : upgrade(host, rank, timeout_ns, comm);
+}
+
+#ifdef NCCL_HOSTS /* the same across hosts, which comm_ring_world.c makes up */
+static int hosts_create(int ranks, int *handle)
+{
+    return comm_ring_hooks.create(ranks, handle);
+}
+
+static int hosts_open(int handle, int rank, int ranks, uint64_t timeout_ns, struct gw_comm **comm)
+{
+    struct gw_comm *host;
+    int rc = comm_ring_hooks.open(handle, rank, ranks, timeout_ns, &host);
+    return rc < 0 ? rc : upgrade(host, rank, timeout_ns, comm);
+}
+
+static int hosts_abort(int handle, int cause, int rank)
+{
+    return comm_ring_hooks.abort(handle, cause, rank);
+}
+
+static void hosts_destroy(int handle)
+{
+    comm_ring_hooks.destroy(handle);
+}
+#endif
 
 static int nccl_abort(int handle, int cause, int rank)
 {
@@ -78,3 +108,19 @@ const struct comm_backend_hooks comm_nccl_hooks = {
     .ranks_max = NCCL_RANKS_MAX,
     .on_device = true,
 };
+
+#ifdef NCCL_HOSTS
+extern const struct comm_backend_hooks comm_nccl_hosts_hooks;
+
+const struct comm_backend_hooks comm_nccl_hosts_hooks = {
+    .name = "nccl across hosts",
+    .create = hosts_create,
+    .open = hosts_open,
+    .abort = hosts_abort,
+    .destroy = hosts_destroy,
+    .copy = nccl_copy,
+    .ranks_max = NCCL_RANKS_MAX,
+    .on_device = true,
+    .has_hosts = true,
+};
+#endif

@@ -329,9 +329,12 @@ static int rank_special(struct world_rank *self)
                                      &error),
                   0);
     RANK_CHECK_RC(gw_comm_wait(self->comm, stream, &error), 0);
+    RANK_CHECK_RC(gw_comm_barrier(self->comm, &error), 0); /* all are done with it */
     if (self->rank == 0)
         gw_comm_abort(self->comm, GW_ECANCELLED, 0);
-    RANK_CHECK_RC(gw_comm_barrier(self->comm, &error), GW_EABORTED);
+    while (gw_comm_barrier(self->comm, &error) == 0)
+        ;
+    RANK_CHECK(error.code == GW_EABORTED);
     RANK_CHECK_RC(gw_comm_nccl(self->comm, &handle, &error), GW_EABORTED);
     return 0;
 }

@@ -192,6 +192,10 @@ struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct g
     add(&added, "GANGWAY_RUNNER_FD=3");
     snprintf(gpus, sizeof gpus, "CUDA_VISIBLE_DEVICES=%.*s", TEXT_MAX - 32, ids);
     add(&added, "%s", gpus);
+    if (pool->gpu_count) { /* for NCCL, which asks once a process: of one host or several */
+        const char *route = core->options.interface;
+        add(&added, "NCCL_SOCKET_IFNAME=%s", route && *route ? route : "lo");
+    }
     add_share(&added, pool->like, pool->gpus, pool->gpu_count);
     struct gw_bin env = with_libraries(core, pool->like->message.env, pool->program->path);
     return merge(&added, env, NULL);

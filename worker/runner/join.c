@@ -118,13 +118,50 @@ static int open_hosts(const struct gw_join *join, const struct gw_msg_gang *gang
     return rc;
 }
 
+/* Whether this rank has a GPU, and not only a part of one: NCCL refuses two ranks on one. */
+static bool has_own_gpu(void)
+{
+    const char *devices = getenv("CUDA_VISIBLE_DEVICES");
+    return devices && *devices && *devices != '-' && strncmp(devices, "NoDevFiles", 10) != 0 &&
+           !getenv("GANGWAY_GPU_MEMORY_BYTES");
+}
+
+/* NCCL over what the ranks share. All ranks of a gang have the same number of GPUs, so all come
+ * here or none; where NCCL is missing on one, the host backend stays on all. */
+static int open_nccl(struct gw_comm **comm, struct gw_error *error)
+{
+    const struct gw_comm_nccl_options options = {.host = *comm};
+    struct gw_error why;
+    struct gw_comm *nccl;
+    int rc = gw_comm_open_nccl(&options, &nccl, &why);
+    if (rc == 0) {
+        *comm = nccl;
+        return 0;
+    }
+    if (rc != GW_ENOTSUP) {
+        gw_comm_close(*comm);
+        return gw_error_set(error, rc, "%s", why.text);
+    }
+    if (gw_comm_rank(*comm) == 0)
+        (void)fprintf(stderr,
+                      "gangway: no NCCL for this gang's GPUs, its communicator reaches host "
+                      "memory only: %s\n",
+                      why.text);
+    return 0;
+}
+
 int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
                  struct gw_comm **comm, struct gw_error *error)
 {
     const struct gw_comm_host_options options = {
         .fd = join->segment, .rank = (int)rank, .ranks = (int)gang->world};
-    int rc = gang->groups > 1 ? open_hosts(join, gang, rank, comm, error)
-                              : gw_comm_open_host(&options, comm, error);
+    struct gw_comm *opened;
+    int rc = gang->groups > 1 ? open_hosts(join, gang, rank, &opened, error)
+                              : gw_comm_open_host(&options, &opened, error);
     gw_join_clear(join);
+    if (rc == 0 && has_own_gpu())
+        rc = open_nccl(&opened, error);
+    if (rc == 0)
+        *comm = opened;
     return rc;
 }

@@ -24,8 +24,9 @@ int gw_join_go(struct gw_join *join, const struct gw_msg_gang_go *go, const int 
                uint8_t fd_count);
 
 /* gw_join_open joins as `rank`, and clears: by the segment where all ranks share it, else also by
- * connections to the other workers' ranks. GW_EPROTO with a text: the worker's go lacks something;
- * else as gw_comm_open_host and gw_comm_open_hosts. */
+ * connections to the other workers' ranks, and by NCCL where the ranks have GPUs of their own.
+ * GW_EPROTO with a text: the worker's go lacks something; else as gw_comm_open_host and
+ * gw_comm_open_hosts. */
 int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
                  struct gw_comm **comm, struct gw_error *error);
 

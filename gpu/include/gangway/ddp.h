@@ -1,11 +1,13 @@
 /* Data-parallel training: every rank holds the same parameters, computes gradients on its own
  * samples, and the mean over ranks is what all optimizers see. Gradients lie in buckets that the
- * communicator allocated, and a bucket is reduced as soon as backward has filled it, so that a
- * backend with streams overlaps it with the rest of backward (the host backend reduces inside
- * gw_ddp_ready). The rules are PyTorch's (torch/csrc/distributed/c10d/reducer.cpp): buckets are
- * filled in reverse order of the parameters, one kind of bucket a type, the first closed when it
- * reaches 1 MiB, later ones 25 MiB; they are launched in the order of their index, whatever order
- * they become ready in; each contribution is divided by the number of ranks, then summed.
+ * communicator allocated, and a bucket is reduced as soon as backward has filled it. With a stream,
+ * on a backend that has them, that happens on the communicator's own stream, beside the rest of
+ * backward, which it waits for on the device only as far as it needs; the host backend has no
+ * helper thread and reduces inside gw_ddp_ready. The rules are PyTorch's
+ * (torch/csrc/distributed/c10d/reducer.cpp): buckets are filled in reverse order of the parameters,
+ * one kind of bucket a type, the first closed when it reaches 1 MiB, later ones 25 MiB; they are
+ * launched in the order of their index, whatever order they become ready in; each contribution is
+ * divided by the number of ranks, then summed.
  *
  *     gw_ddp_open(...);                       gradient[i] = gw_ddp_gradient(ddp, i);
  *     each step:   gw_ddp_zero(ddp);
@@ -60,7 +62,10 @@ struct gw_ddp_options {
                           gradient holds counts. Unused on every rank: its gradient stays as it is.
                           Without this, such a parameter is an error at finish */
     bool no_broadcast; /* leave the parameters as they are at open */
-    void *stream;      /* for the communicator's operations, see comm.h */
+    bool no_overlap;   /* reduce on `stream` itself: after what is there, before what comes later;
+                          for several ranks on one GPU, whose kernels could wait for each other */
+    void *stream;      /* where backward's work is enqueued, by a backend with streams; parameters
+                          then lie in device memory. NULL: gradients are complete at gw_ddp_ready */
 };
 
 /* gw_ddp_open checks that all ranks have the same parameters (GW_EMISMATCH on all ranks, naming the
@@ -73,20 +78,21 @@ GW_API int gw_ddp_open(const struct gw_ddp_options *options, struct gw_ddp **ddp
 GW_API void gw_ddp_close(struct gw_ddp *ddp);
 
 /* gw_ddp_gradient returns the gradient of parameter i: as many elements as the parameter, aligned
- * to 64 bytes, valid until gw_ddp_close. It is a view into a bucket: after gw_ddp_finish it holds
- * the mean over ranks. */
+ * to 64 bytes, valid until gw_ddp_close. It is a view into a bucket, in memory of gw_comm_alloc (on
+ * NCCL a device's): after gw_ddp_finish it holds the mean over ranks. */
 GW_API void *gw_ddp_gradient(struct gw_ddp *ddp, size_t i);
 
-/* gw_ddp_zero sets all gradients to zero. Not between begin and finish. */
+/* gw_ddp_zero sets all gradients to zero, with a stream after what is on it. Not between begin and
+ * finish. A device that fails at it breaks the communicator, which the next operation says. */
 GW_API void gw_ddp_zero(struct gw_ddp *ddp);
 
 /* gw_ddp_begin starts a backward pass. reduce false: gradients only add up locally, until a pass
  * with true. GW_EINVAL if the last pass is not finished. */
 GW_API int gw_ddp_begin(struct gw_ddp *ddp, bool reduce, struct gw_error *error);
 
-/* gw_ddp_ready says that the gradient of parameter i is complete in this pass; nobody touches it
- * until finish. It launches the buckets that are full now. GW_EINVAL outside a pass, or if i was
- * ready in this pass before. */
+/* gw_ddp_ready says that the gradient of parameter i is complete in this pass, or will be by what
+ * is on the stream now; nobody touches it until finish. It launches the buckets that are full now.
+ * GW_EINVAL outside a pass, or if i was ready in this pass before. */
 GW_API int gw_ddp_ready(struct gw_ddp *ddp, size_t i, struct gw_error *error);
 
 /* gw_ddp_finish ends the pass: waits until all buckets are reduced. GW_EINVAL, naming it, if a

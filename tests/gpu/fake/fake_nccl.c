@@ -296,7 +296,7 @@ static void follow(cudaStream_t stream, cudaStream_t after)
 static void launch_go(struct launch *launch)
 {
     ncclComm_t comm = launch->comm;
-    cudaStream_t streams[CALLS_MAX];
+    cudaStream_t streams[CALLS_MAX] = {NULL};
     const size_t count = launch->count; /* the launch is freed by who runs it */
     for (size_t i = 0; i < count; i++) {
         streams[i] = launch->calls[i].stream;

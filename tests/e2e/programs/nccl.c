@@ -1,0 +1,95 @@
+/* A gang of four functions with a GPU each, on workers that have two each: its communicator is
+ * NCCL's, on one host or several. `nccl die`: rank 3 exits in the middle. `nccl fails`: NCCL does
+ * not start. `nccl without`: there is none, and the gang goes on without. Prints "ok". */
+#include <gangway/gangway.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RANKS = 4, COUNT = 100000 };
+
+static struct gw_error error;
+
+#define CHECK(x)                                                                                   \
+    do {                                                                                           \
+        if (!(x)) {                                                                                \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* Everybody's sum, of buffers on the host: the backend copies them. */
+static int sum(struct gw_task *task, struct gw_comm *comm, float wanted)
+{
+    static float data[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        data[i] = (float)gw_task_rank(task);
+    int rc =
+        gw_comm_all_reduce(comm, GW_COMM_ARGS(.recv = data, .count = COUNT, .dtype = GW_DTYPE_F32),
+                           gw_task_error(task));
+    for (int i = 0; i < COUNT && rc == 0; i++)
+        if (data[i] != wanted)
+            rc = gw_task_fail(task, GW_ECORRUPT, "element %d is %g", i, (double)data[i]);
+    return rc;
+}
+
+static int reduce(struct gw_task *task)
+{
+    struct gw_comm *comm = gw_task_comm(task), *pair;
+    struct ncclComm *handle;
+    const char *interface = getenv("NCCL_SOCKET_IFNAME");
+    const int rank = (int)gw_task_rank(task);
+    int64_t dies = 0;
+    if (gw_task_arg_i64(task, 0, &dies) < 0)
+        return GW_EINVAL;
+    int rc = sum(task, comm, 6);
+    if (rc < 0 || strcmp(gw_comm_backend(comm), "nccl") != 0)
+        return rc < 0 ? rc : gw_task_return(task, gw_str(gw_comm_backend(comm)));
+    if (!interface || gw_comm_nccl(comm, &handle, gw_task_error(task)) < 0)
+        return gw_task_fail(task, GW_ECORRUPT, "interface %s", interface ? interface : "none");
+    const struct gw_comm_split split = {.colour = rank % 2};
+    rc = gw_comm_split(comm, &split, &pair, gw_task_error(task));
+    if (rc == 0)
+        rc = sum(task, pair, rank % 2 ? 4 : 2);
+    gw_comm_close(rc == 0 ? pair : NULL);
+    if (dies && rank == 3)
+        _exit(3);
+    if (rc == 0)
+        rc = sum(task, comm, 6);
+    return rc < 0 ? rc : gw_task_return(task, gw_str("nccl"));
+}
+GW_TASK(reduce);
+
+int main(int argc, char **argv)
+{
+    struct gw_client *client;
+    struct gw_future *future;
+    struct gw_value *value;
+    const char *text;
+    gw_init(&argc, &argv);
+    const char *mode = argc > 1 ? argv[1] : "";
+    const bool dies = strcmp(mode, "die") == 0, fails = strcmp(mode, "fails") == 0;
+    const bool without = strcmp(mode, "without") == 0;
+    CHECK(gw_client_open(NULL, &client, &error) == 0);
+    for (int round = 0; round < (*mode ? 1 : 2); round++) { /* warm runners join anew */
+        struct gw_graph *graph = gw_graph_new();
+        gw_node node =
+            gw_call(graph, reduce, GW_GANG(.ranks = RANKS, .gpus_per_rank = 1), gw_i64(dies));
+        CHECK(gw_client_submit(client, graph, node, &future, &error) == 0);
+        gw_graph_free(graph);
+        int rc = gw_future_get(future, 0, &value, &error);
+        if (dies || fails) {
+            CHECK(rc < 0 && strstr(error.text, dies ? "rank 3" : "NCCL: invalid usage"));
+        } else {
+            CHECK(rc == 0 && gw_value_get_str(value, &text, &error) == 0);
+            CHECK(strcmp(text, without ? "host" : "nccl") == 0);
+            gw_value_unref(value);
+        }
+        gw_future_release(future);
+    }
+    gw_client_close(client);
+    puts("ok");
+    return 0;
+}

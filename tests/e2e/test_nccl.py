@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Gangs of functions with a GPU a rank, whose communicator is NCCL's: on fakes of NVML, CUDA and
+NCCL (tests/tools, tests/gpu/fake), with the ranks on two hosts that have two GPUs each."""
+import os
+
+import e2e
+
+NCCL = os.path.join(e2e.BUILD, "bin", "nccl")
+
+
+class Nccl(e2e.Case):
+    def second_host(self):
+        """Folders of its own, an address and a token."""
+        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
+        with open(path, encoding="utf-8") as f:
+            env = {"GANGWAY_ADDRESS": f.read().strip(), "GANGWAY_TOKEN": self.token("worker")}
+        for name in ("HOME", "XDG_RUNTIME_DIR"):
+            env[name] = os.path.join(self.dir, f"second-{name.lower()}")
+            os.mkdir(env[name], 0o700)
+        worker = self.start(e2e.BINARY, "worker", "--connect", env["GANGWAY_ADDRESS"], "--name",
+                            "second", "--slots", "4", env=env)
+        worker.wait_output("other workers reach this one")
+        return worker
+
+    def token(self, role):
+        return self.gangway_json("token", "create", "--user", role, "--role", role)["token"]
+
+    def test_a_gang_with_gpus(self):
+        lines = [f"gpu GPU-{name} memory=17179869184 used=0" for name in "ab"]
+        self.env.update({"GANGWAY_NVML": os.path.join(e2e.BUILD, "lib", "libfake_nvml.so"),
+                         "FAKE_NVML": self.write("machine", "\n".join(lines) + "\n")})
+        self.token("admin")
+        self.up("--listen", "127.0.0.1", "--slots", "4")
+        self.second_host()
+        while self.gangway_json("status")["workers"] < 2:
+            pass
+        self.assertEqual(self.run_program(NCCL, "without").stdout, "ok\n")
+        self.env["LD_LIBRARY_PATH"] = os.path.join(e2e.BUILD, "fake")
+        self.assertEqual(self.run_program(NCCL).stdout, "ok\n")
+        self.assertEqual(self.run_program(NCCL, "die").stdout, "ok\n")
+        self.env["FAKE_NCCL_FAULT"] = "duplicate"
+        self.assertEqual(self.run_program(NCCL, "fails").stdout, "ok\n")
+
+
+if __name__ == "__main__":
+    e2e.main()

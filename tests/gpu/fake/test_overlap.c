@@ -1,0 +1,182 @@
+/* Gradient buckets beside backward, against the fakes: a bucket's reduction begins after what
+ * backward had enqueued when it was ready, and does not wait for, nor hold up, what comes later. */
+#include "tests/gpu/fake/fake.h"
+#include "tests/unit/comm_world.h"
+
+#include <gangway/ddp.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+extern const struct comm_backend_hooks comm_nccl_hooks;
+
+enum { PARAMS = 2, COUNT = 1000 };
+
+/* What backward does for one parameter: waits at a gate, then adds to its gradient. */
+struct kernel {
+    float *gradient;
+    float value;
+    struct gate *gate; /* NULL: none */
+};
+
+struct gate {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool open;
+};
+
+static void gate_open(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->mutex);
+    gate->open = true;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->mutex);
+}
+
+static void kernel_run(void *arg)
+{
+    const struct kernel *kernel = arg;
+    struct gate *gate = kernel->gate;
+    if (gate) {
+        pthread_mutex_lock(&gate->mutex);
+        while (!gate->open)
+            pthread_cond_wait(&gate->changed, &gate->mutex);
+        pthread_mutex_unlock(&gate->mutex);
+    }
+    float *gradient = fake_reach(kernel->gradient);
+    for (size_t i = 0; i < COUNT; i++)
+        gradient[i] += kernel->value;
+}
+
+static void launch(cudaStream_t stream, struct kernel kernel)
+{
+    struct kernel *arg = malloc(sizeof *arg);
+    if (!arg)
+        abort();
+    *arg = kernel;
+    fake_enqueue(stream, kernel_run, arg);
+}
+
+static bool gradient_is(struct gw_ddp *ddp, size_t i, float value)
+{
+    float host[COUNT];
+    if (cudaMemcpy(host, gw_ddp_gradient(ddp, i), sizeof host, cudaMemcpyDefault) != cudaSuccess)
+        return false;
+    for (size_t k = 0; k < COUNT; k++)
+        if (host[k] != value)
+            return false;
+    return true;
+}
+
+static int ddp_open(struct world_rank *self, cudaStream_t stream, bool no_overlap,
+                    struct gw_ddp **ddp)
+{
+    struct gw_ddp_param params[PARAMS];
+    struct gw_error error = {.code = 0};
+    for (int i = 0; i < PARAMS; i++) {
+        params[i] =
+            (struct gw_ddp_param){.name = "w", .dtype = GW_DTYPE_F32, .dims = 1, .shape = {COUNT}};
+        if (gw_comm_alloc(self->comm, COUNT * sizeof(float), &params[i].data, &error) < 0)
+            return error.code;
+    }
+    const struct gw_ddp_options options = {.comm = self->comm,
+                                           .params = params,
+                                           .params_count = PARAMS,
+                                           .first_bucket_bytes = 1, /* a bucket a parameter */
+                                           .bucket_bytes = 1,
+                                           .stream = stream,
+                                           .no_overlap = no_overlap};
+    int rc = gw_ddp_open(&options, ddp, &error);
+    if (rc < 0)
+        (void)fprintf(stderr, "%s\n", error.text);
+    return rc;
+}
+
+/* The last parameter's bucket is held in the middle of its reduction; backward goes on to its end
+ * all the same. With everything on one stream it could not, and this would wait for ever. */
+static int rank_overlaps(struct world_rank *self)
+{
+    struct gw_ddp *ddp;
+    cudaStream_t stream;
+    const float mine = (float)(self->rank + 1), mean = (float)(self->ranks + 1) / 2;
+    RANK_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    RANK_CHECK_RC(ddp_open(self, stream, false, &ddp), 0);
+    for (int step = 1; step <= 3; step++) {
+        gw_ddp_zero(ddp);
+        RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
+        fake_hold(1);
+        launch(stream, (struct kernel){.gradient = gw_ddp_gradient(ddp, 1), .value = mine});
+        RANK_CHECK_RC(gw_ddp_ready(ddp, 1, NULL), 0);
+        launch(stream, (struct kernel){.gradient = gw_ddp_gradient(ddp, 0), .value = 2 * mine});
+        RANK_CHECK(cudaStreamSynchronize(stream) == cudaSuccess); /* backward is at its end */
+        RANK_CHECK(gradient_is(ddp, 1, mine));                    /* and nothing is reduced */
+        fake_hold(0);
+        RANK_CHECK_RC(gw_ddp_ready(ddp, 0, NULL), 0);
+        RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
+        RANK_CHECK(gradient_is(ddp, 1, mean) && gradient_is(ddp, 0, 2 * mean));
+    }
+    gw_ddp_close(ddp);
+    RANK_CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+    return 0;
+}
+
+/* A bucket that is marked ready while its gradient is still being made waits for it, also where
+ * that is on the reductions' own stream (no_overlap). */
+static int rank_keeps_order(struct world_rank *self)
+{
+    struct gw_ddp *ddp;
+    cudaStream_t stream;
+    const float mine = (float)(self->rank + 1), mean = (float)(self->ranks + 1) / 2;
+    struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+    RANK_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    RANK_CHECK_RC(ddp_open(self, stream, *(const bool *)self->context, &ddp), 0);
+    gw_ddp_zero(ddp);
+    RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
+    launch(stream,
+           (struct kernel){.gradient = gw_ddp_gradient(ddp, 1), .value = mine, .gate = &gate});
+    RANK_CHECK_RC(gw_ddp_ready(ddp, 1, NULL), 0);
+    launch(stream, (struct kernel){.gradient = gw_ddp_gradient(ddp, 0), .value = 2 * mine});
+    RANK_CHECK_RC(gw_ddp_ready(ddp, 0, NULL), 0);
+    gate_open(&gate);
+    RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
+    RANK_CHECK(gradient_is(ddp, 1, mean) && gradient_is(ddp, 0, 2 * mean));
+    gw_ddp_close(ddp);
+    RANK_CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+    return 0;
+}
+
+static void test_overlap(void **state)
+{
+    for (int ranks = 1; ranks <= 3; ranks++) {
+        struct world world = {.hooks = &comm_nccl_hooks, .ranks = ranks, .function = rank_overlaps};
+        assert_int_equal(world_run(&world), 0);
+    }
+}
+
+static void test_order(void **state)
+{
+    for (int ranks = 1; ranks <= 3; ranks++)
+        for (int i = 0; i < 2; i++) {
+            bool no_overlap = i > 0;
+            struct world world = {.hooks = &comm_nccl_hooks,
+                                  .ranks = ranks,
+                                  .function = rank_keeps_order,
+                                  .context = &no_overlap};
+            assert_int_equal(world_run(&world), 0);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
