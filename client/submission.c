@@ -131,13 +131,15 @@ static int ship(struct gw_client *client, const struct gw_graph_spec *spec,
 
 #define HANG_NS (600 * GW_NS_PER_S)
 
-/* How often it may be tried again, and after what. */
+/* How often it may be tried again, and after what, and where its ranks go. */
 static void set_budgets(struct gw_msg_spec *spec, const struct gw_task_options *options)
 {
     spec->retries = options->retries;
     spec->backoff_ns = options->backoff_ns;
     spec->losses_max = options->losses_max;
     spec->preemptions_max = options->preemptions_max;
+    spec->ranks_per_node = options->ranks_per_node;
+    spec->spread = options->spread;
     if (options->ranks && options->hang_ns != UINT64_MAX)
         spec->hang_ns = options->hang_ns ? options->hang_ns : HANG_NS;
 }

@@ -33,6 +33,15 @@ static void add_rows(struct gw_launch_options *launch, struct gw_option *rows)
         {"hang-timeout", 0, GW_OPTION_DURATION, &task->hang_ns, "TIME",
          "ended when its ranks stand still for as\nlong, and not at one place, or one is\nstopped; "
          "names it (default: 10m)"},
+        {"gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N", "the same as --gpus-per-rank"},
+        {"nodes", 0, GW_OPTION_U32, &launch->nodes.nodes, "N", "hosts, with --per-node ranks each"},
+        {"per-node", 0, GW_OPTION_U32, &launch->nodes.per_node, "N",
+         "ranks at each host: no more, no fewer"},
+        {"same-host", 0, GW_OPTION_FLAG, &launch->nodes.same_host, NULL, "all ranks on one host"},
+        {"spread", 0, GW_OPTION_FLAG, &launch->nodes.spread, NULL,
+         "on as many hosts as can be, evenly"},
+        {"pack", 0, GW_OPTION_FLAG, &launch->nodes.pack, NULL,
+         "on as few hosts as can be, near each\nother (that is the default)"},
     };
     const struct gw_option many[] = {
         {"pty", 't', GW_OPTION_FLAG, &launch->pty, NULL,
@@ -161,10 +170,8 @@ static bool read_gpus(const char *text, struct gw_task_options *task)
 static bool check(struct gw_launch_options *launch, const char *command)
 {
     struct gw_task_options *task = &launch->task;
-    if (launch->gang && task->ranks == 0) {
-        fprintf(stderr, "gangway dispatch: -n 0: a gang has at least one rank\n");
+    if (launch->gang && !gw_nodes_apply(&launch->nodes, task))
         return false;
-    }
     for (size_t i = 0; i < launch->env.count; i++) {
         if (strchr(launch->env.items[i], '='))
             continue;
@@ -238,7 +245,7 @@ bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int arg
     };
     int first;
     if (gang)
-        launch->task.ranks = 1;
+        launch->task.ranks = launch->nodes.nodes = launch->nodes.per_node = GW_NODES_UNSAID;
     if (!gw_options_parse(&options, argc, argv, &first, exit_code))
         return false;
     launch->command = (const char **)(uintptr_t)(argv + first);

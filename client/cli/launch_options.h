@@ -4,6 +4,7 @@
 
 #include <gangway/graph.h>
 
+#include "client/cli/nodes.h"
 #include "client/cli/options.h"
 
 struct gw_launch_options {
@@ -12,6 +13,7 @@ struct gw_launch_options {
     const char *name, *cwd;
     const char **command; /* NULL-terminated, in argv; empty with from_json */
 
+    struct gw_nodes nodes;                     /* of dispatch: where the ranks go */
     bool pty;                                  /* of submit: at this terminal */
     const char *array, *each_line, *from_json; /* of submit: many commands at once; one at most */
     const char *after, *after_any;             /* jobs that it comes after; one of them at most */

@@ -185,6 +185,14 @@ static int check_options(const struct gw_task_options *options, const char *what
     if (options->gpu_memory_bytes && options->gpus_per_rank == 0 && options->gpu_share == 0)
         return gw_error_set(error, GW_EINVAL,
                             "%s: gpu_memory_bytes without gpus_per_rank or gpu_share", what);
+    if (options->ranks == 0 && (options->ranks_per_node || options->spread))
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: ranks_per_node and spread are of gangs: it has no ranks", what);
+    if (options->ranks_per_node && options->spread)
+        return gw_error_set(error, GW_EINVAL, "%s: ranks_per_node or spread: one of them", what);
+    if (options->ranks_per_node && options->ranks % options->ranks_per_node)
+        return gw_error_set(error, GW_EINVAL, "%s: %u ranks are no multiple of %u a node", what,
+                            options->ranks, options->ranks_per_node);
     if (options->isolate_gpus && options->ranks == 0)
         return gw_error_set(error, GW_EINVAL, "%s: isolate_gpus is for gangs", what);
     return check_texts(options, what, error);

@@ -51,6 +51,8 @@ int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shap
         .gpu_if_any = spec->gpu_mode == GW_GPU_MODE_IF_ANY,
         .memory_bytes = spec->memory_bytes,
         .wall_class = wall_class(spec),
+        .per_node = spec->ranks ? spec->ranks_per_node : 0,
+        .spread = spec->ranks && spec->spread,
     };
     if (spec->actor && spec->actor != GW_ACTOR_NEW) { /* it runs in room that its actor has */
         gw_sched_need_unref(shape->need);
@@ -102,6 +104,19 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
         return rc;
     describe_need(sched, shape, need, sizeof need);
     describe_largest(sched, largest, sizeof largest);
+    if (shape->per_node == shape->ranks && shape->ranks > 0)
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "a gang of %u (each rank %s) fits no worker of this cluster as a "
+                            "whole: the largest has %s; without --same-host it may use several",
+                            shape->ranks, need, largest);
+    if (shape->per_node)
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "a gang of %u nodes with %u ranks each (each rank %s) does not fit "
+                            "this cluster: %llu of its %u workers have room for that many; the "
+                            "largest has %s",
+                            shape->ranks / shape->per_node, shape->per_node, need,
+                            (unsigned long long)ranks / shape->per_node, sched->workers_ready,
+                            largest);
     if (shape->ranks > 0)
         return gw_error_set(error, GW_EINFEASIBLE,
                             "a gang of %u (each rank %s) does not fit this cluster: it has %u "
@@ -128,6 +143,10 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
     if (spec->ranks > GW_RANKS_MAX)
         return gw_error_set(error, GW_EINFEASIBLE, "a gang of %u ranks: %d are the most",
                             spec->ranks, GW_RANKS_MAX);
+    if (spec->ranks_per_node && (spec->spread || spec->ranks % spec->ranks_per_node))
+        return gw_error_set(error, GW_EINVAL,
+                            "a gang of %u ranks, %u at each node%s: whole nodes, and not spread",
+                            spec->ranks, spec->ranks_per_node, spec->spread ? ", spread" : "");
     int rc = gw_sched_annotation_check(spec, error);
     if (rc == 0)
         rc = gw_sched_actor_spec_check(sched, job, spec, error);

@@ -208,10 +208,10 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     say_room(sched, shape, text);
     if (shape->ranks > 0)
         say_cooling(sched, text);
+    say_who_holds(sched, text);
     char kept[640];
     gw_sched_reservation_explain(sched, job, row, kept, sizeof kept);
     say(text, "%s", kept);
-    say_who_holds(sched, text);
 }
 
 static void explain_delayed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,

@@ -21,6 +21,7 @@
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/packing.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
@@ -312,12 +313,6 @@ static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct pl
 /* -- Gangs ---------------------------------------------------------------------------------------
  */
 
-struct berth {
-    struct gw_worker *worker;
-    uint32_t ranks;
-    bool near; /* GPUs that are linked by NVLink suffice for all ranks there */
-};
-
 static uint64_t divided(uint64_t have, uint64_t each)
 {
     return each ? have / each : UINT64_MAX;
@@ -341,11 +336,17 @@ uint64_t gw_sched_ranks_at(const struct gw_sched *sched, const struct gw_worker 
                     gw_sched_need_ranks(worker, shape, ever));
 }
 
+/* What of the room at a worker its gang can use: a node has so many ranks, or none. */
+static uint64_t at_node(const struct gw_shape *shape, uint64_t ranks)
+{
+    return !shape->per_node ? ranks : ranks >= shape->per_node ? shape->per_node : 0;
+}
+
 uint64_t gw_sched_ranks_now(const struct gw_sched *sched, const struct gw_shape *shape)
 {
     uint64_t ranks = 0;
     for (size_t i = 0; i < sched->workers.count; i++)
-        ranks += gw_sched_ranks_at(sched, sched->workers.items[i], shape, false);
+        ranks += at_node(shape, gw_sched_ranks_at(sched, sched->workers.items[i], shape, false));
     return ranks;
 }
 
@@ -353,53 +354,8 @@ uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape
 {
     uint64_t ranks = 0;
     for (size_t i = 0; i < sched->workers.count; i++)
-        ranks += gw_sched_ranks_at(sched, sched->workers.items[i], shape, true);
+        ranks += at_node(shape, gw_sched_ranks_at(sched, sched->workers.items[i], shape, true));
     return ranks;
-}
-
-/* Most ranks first; so few workers are taken, and few hosts. */
-static int by_ranks(const void *a, const void *b)
-{
-    const struct berth *x = a, *y = b;
-    if (x->ranks != y->ranks)
-        return x->ranks > y->ranks ? -1 : 1;
-    int hosts = strcmp(x->worker->host, y->worker->host);
-    return hosts ? hosts : x->worker->id < y->worker->id ? -1 : 1;
-}
-
-static int by_host(const void *a, const void *b)
-{
-    const struct berth *x = a, *y = b;
-    int hosts = strcmp(x->worker->host, y->worker->host);
-    return hosts ? hosts : x->worker->id < y->worker->id ? -1 : 1;
-}
-
-/* Takes as many berths as `ranks` need; gives how many, 0 when they do not suffice. */
-static uint32_t take_berths(struct berth *berths, uint32_t count, uint32_t ranks)
-{
-    uint32_t best = GW_NONE; /* alone it holds them all, near each other, and with least to spare */
-    for (uint32_t i = 0; i < count; i++)
-        if (berths[i].ranks >= ranks &&
-            (best == GW_NONE ||
-             (berths[i].near != berths[best].near ? berths[i].near
-                                                  : berths[i].ranks < berths[best].ranks)))
-            best = i;
-    if (best != GW_NONE) {
-        berths[0] = berths[best];
-        berths[0].ranks = ranks;
-        return 1;
-    }
-    qsort(berths, count, sizeof *berths, by_ranks);
-    uint32_t taken = 0;
-    for (; taken < count && ranks > 0; taken++) {
-        if (berths[taken].ranks > ranks)
-            berths[taken].ranks = ranks;
-        ranks -= berths[taken].ranks;
-    }
-    if (ranks > 0)
-        return 0;
-    qsort(berths, taken, sizeof *berths, by_host);
-    return taken;
 }
 
 /* Which workers a gang may use. */
@@ -410,10 +366,10 @@ struct search {
 };
 
 /* Where a gang's ranks could go now: as many berths as are needed, 0 where they do not suffice. */
-static uint32_t find_berths(struct gw_sched *sched, struct search search, struct berth *berths)
+static uint32_t find_berths(struct gw_sched *sched, struct search search, struct gw_pack *berths)
 {
     const struct gw_shape *shape = search.shape;
-    uint32_t count = 0, gpus = gw_sched_shape_gpus(shape);
+    uint32_t count = 0, gpus = gw_sched_shape_gpus(shape), most = gw_sched_pack_most(shape);
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
         uint64_t ranks = gw_sched_ranks_at(sched, worker, shape, false);
@@ -422,11 +378,11 @@ static uint32_t find_berths(struct gw_sched *sched, struct search search, struct
             ranks = left < ranks ? left : ranks;
         }
         if (ranks > 0 && (!search.named || gw_sched_need_names(shape->need, worker)))
-            berths[count++] = (struct berth){
-                worker, ranks > shape->ranks ? shape->ranks : (uint32_t)ranks,
-                gpus && ranks >= shape->ranks && gw_sched_gpu_near(worker, shape, shape->ranks)};
+            berths[count++] =
+                (struct gw_pack){worker, ranks > UINT32_MAX ? UINT32_MAX : (uint32_t)ranks,
+                                 gpus && ranks >= most && gw_sched_gpu_near(worker, shape, most)};
     }
-    return take_berths(berths, count, shape->ranks);
+    return gw_sched_pack(shape, berths, count);
 }
 
 static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
@@ -434,7 +390,7 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     struct gw_shape *shape = queue->shape;
     if ((uint64_t)sched->slots_free < (uint64_t)shape->ranks * shape->slots)
         return false;
-    struct berth *berths =
+    struct gw_pack *berths =
         gw_arena_alloc(&sched->effects->arena, (sched->workers.count + 1) * sizeof *berths);
     GW_MUST_PTR(berths);
     const struct gw_spec *spec =

@@ -23,6 +23,7 @@ static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
     return a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
            a->gpu_share == b->gpu_share && a->gpu_if_any == b->gpu_if_any && a->alone == b->alone &&
            a->memory_bytes == b->memory_bytes && a->wall_class == b->wall_class &&
+           a->per_node == b->per_node && a->spread == b->spread &&
            gw_sched_need_equal(a->need, b->need);
 }
 
@@ -65,6 +66,8 @@ struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shap
         .alone = key->alone,
         .memory_bytes = key->memory_bytes,
         .wall_class = key->wall_class,
+        .per_node = key->per_node,
+        .spread = key->spread,
         .need = gw_sched_need_ref(key->need),
         .candidates_epoch = UINT64_MAX,
     };

@@ -20,6 +20,7 @@
 #include "scheduler/core/memory.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/outlook.h"
+#include "scheduler/core/packing.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/task.h"
@@ -168,28 +169,36 @@ static int by_worker(const void *a, const void *b)
     return x->worker->slot < y->worker->slot ? -1 : x->worker->slot > y->worker->slot;
 }
 
-/* The openings that come soonest, one a rank, as berths; 0: not all ranks will ever have one. */
+/* The openings that come soonest, one a rank, or node, as berths; 0: not all ranks will ever have
+ * one. */
 static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape,
                        struct gw_berth *berths)
 {
     GW_ARRAY(struct gw_opening) openings = {0};
+    uint32_t most = gw_sched_pack_most(shape), each = shape->per_node ? shape->per_node : 1;
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state != GW_WORKER_READY)
             continue;
-        GW_MUST(gw_array_reserve(&openings, shape->ranks));
-        openings.count +=
-            gw_sched_outlook(sched, worker, shape, shape->ranks, openings.items + openings.count);
+        GW_MUST(gw_array_reserve(&openings, most));
+        struct gw_opening *first = openings.items + openings.count;
+        uint32_t found = gw_sched_outlook(sched, worker, shape, most, first);
+        if (shape->per_node) { /* all of a node, or nothing */
+            found = found == most;
+            if (found)
+                *first = first[most - 1];
+        }
+        openings.count += found;
     }
-    uint32_t count = 0;
-    if (openings.count >= shape->ranks) {
+    uint32_t count = 0, wanted = shape->ranks / each;
+    if (openings.count >= wanted) {
         qsort(openings.items, openings.count, sizeof *openings.items, by_opening);
-        qsort(openings.items, shape->ranks, sizeof *openings.items, by_worker);
-        for (uint32_t i = 0; i < shape->ranks; i++) {
+        qsort(openings.items, wanted, sizeof *openings.items, by_worker);
+        for (uint32_t i = 0; i < wanted; i++) {
             struct gw_worker *worker = openings.items[i].worker;
             if (count == 0 || berths[count - 1].worker != worker)
                 berths[count++] = (struct gw_berth){worker, 0, gw_sched_memory_lets(worker)};
-            berths[count - 1].ranks++;
+            berths[count - 1].ranks += each;
         }
     }
     gw_array_deinit(&openings);
@@ -225,21 +234,27 @@ static struct gw_worker *wanting(const struct gw_sched *sched)
     return NULL;
 }
 
-/* Ranks go where room came free that nobody had reserved. */
-static void move(struct gw_sched *sched)
+/* Ranks go where room came free that nobody had reserved; a node goes as a whole, and then all of
+ * them are chosen again. */
+static void move(struct gw_sched *sched, struct gw_queue *queue)
 {
-    struct gw_shape *shape = sched->reservation.shape;
+    struct gw_shape *shape = queue->shape;
     struct gw_worker *from, *to;
-    while ((from = wanting(sched)) && (to = gw_sched_most_free(sched, shape)) &&
-           gw_sched_ranks_at(sched, to, shape, false) > to->reserved_ranks)
+    while ((from = wanting(sched)) && (to = gw_sched_most_free(sched, shape))) {
+        uint64_t ranks = gw_sched_ranks_at(sched, to, shape, false);
+        if (shape->per_node && ranks >= shape->per_node && !to->reserved_ranks)
+            make(sched, queue);
+        if (shape->per_node || ranks <= to->reserved_ranks)
+            return;
         GW_FACT(sched, reservation_moved, .from = from, .to = to);
+    }
 }
 
 void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *queue, bool behind)
 {
     const struct gw_reservation *reservation = &sched->reservation;
     if (reservation->job && reservation->queue == queue) {
-        move(sched);
+        move(sched, queue);
         return;
     }
     if (queue->shape->ranks > 0) {

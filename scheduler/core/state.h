@@ -382,6 +382,8 @@ struct gw_shape {
     uint32_t any_gpus; /* gpu_if_any: what a rank gets, as the cluster is now */
     uint64_t memory_bytes;
     uint32_t wall_class;                /* limits of about so long; 0: none */
+    uint32_t per_node;                  /* of a gang: ranks at each worker; 0: any */
+    bool spread;                        /* of a gang: at many workers, evenly */
     struct gw_need *need;               /* what it needs besides; NULL: nothing */
     uint32_t queues, attempts;          /* that refer to it */
     GW_ARRAY(struct gw_queue *) heap;   /* by priority, then job */

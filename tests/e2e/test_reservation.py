@@ -33,6 +33,24 @@ class Reservation(e2e.Case):
         self.assertIn("rank 1", self.gangway("logs", gang).stdout)
         self.assert_idle()
 
+    def test_nodes_are_counted(self):
+        def refused(words, *options):
+            run = self.gangway("dispatch", *options, "--", "true", rc=2)
+            self.assertIn(words, run.stderr)
+        refused("--nodes 2 --per-node 2 are 4 ranks, and -n says 3",
+                "--nodes", "2", "--per-node", "2", "-n", "3")
+        refused("-n 3 ranks cannot be shared out evenly to --nodes 2", "--nodes", "2", "-n", "3")
+        refused("--spread is the opposite of --same-host", "--spread", "--same-host")
+        refused("--same-host is one node, and --nodes 2 is more", "--same-host", "--nodes", "2")
+        refused("--nodes 0: at least 1", "--nodes", "0")
+        self.up("--slots", "2")
+        self.assertIn("fits no worker of this cluster as a whole: the largest has 2 slots",
+                      self.gangway("dispatch", "-n", "3", "--same-host", "--", "true",
+                                   rc=2).stderr)
+        run = self.gangway("dispatch", "--nodes", "1", "--per-node", "2", "--", "sh", "-c",
+                           "echo rank $LOCAL_RANK of $LOCAL_WORLD_SIZE")
+        self.assertIn("rank 1 of 2", run.stdout)
+
 
 if __name__ == "__main__":
     e2e.main()

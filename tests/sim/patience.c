@@ -104,7 +104,13 @@ static void assigned(struct patience *patience, struct booth *booth,
             struct party *party = &patience->parties[k];
             if (stint.rank == GW_RANK_NONE && party->job && !party->started)
                 sim_fault(sim, FAULT_LET_IN);
-            if (party->job != job || party->started)
+            if (party->job != job)
+                continue;
+            SIM_CHECK(sim,
+                      !party->spec.ranks_per_node ||
+                          assign->attempt.count >= party->spec.ranks_per_node,
+                      "a gang of one node is placed in parts");
+            if (party->started)
                 continue;
             party->started = true;
             patience->started++;
@@ -325,6 +331,12 @@ static struct gw_msg_spec any_gang(const struct patience *patience)
     }
     spec.ranks = sim_chance(patience->sim, 40) ? (uint32_t)most
                                                : 1 + (uint32_t)sim_below(patience->sim, most);
+    if (spec.ranks <= patience->booths[0].slots && sim_chance(patience->sim, 25)) {
+        spec.slots = 1; /* all of it at one worker: the first has room */
+        spec.memory_bytes = 0;
+        spec.ranks_per_node = spec.ranks;
+    }
+    spec.spread = !spec.ranks_per_node && sim_chance(patience->sim, 20);
     return spec;
 }
 

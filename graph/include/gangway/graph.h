@@ -69,6 +69,11 @@ struct gw_task_options {
                                   one in a collective and one not, or one stopped (SIGSTOP), before
                                   the attempt ends and the ranks behind are named; 0: 10 minutes;
                                   UINT64_MAX: for ever */
+    uint32_t ranks_per_node;   /* of a gang: exactly so many at each worker (one a host), so ranks
+                                  is a multiple of it; the same as ranks: all on one host; 0: on as
+                                  few workers as can be, those with GPUs near each other first */
+    bool spread;               /* of a gang: on as many workers as can be, evenly; not with
+                                  ranks_per_node */
 };
 
 /* GPUs: a task has those that it was given for itself, until its process and all descendants have

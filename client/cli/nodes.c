@@ -1,0 +1,74 @@
+/* Nodes: N hosts with K ranks each are N x K ranks; whatever two of the three are typed, the third
+ * follows, and all three must agree. */
+#include "client/cli/nodes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static bool refuse(const char *format, ...) GW_PRINTF(1, 2);
+
+static bool refuse(const char *format, ...)
+{
+    va_list args;
+    fprintf(stderr, "gangway dispatch: ");
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\n");
+    return false;
+}
+
+static bool count_ranks(const struct gw_nodes *nodes, struct gw_task_options *task)
+{
+    uint64_t count = nodes->nodes, each = nodes->per_node, ranks = task->ranks;
+    bool said = task->ranks != GW_NODES_UNSAID;
+    if (!count && !each) {
+        task->ranks = said ? task->ranks : 1;
+        return true;
+    }
+    if (!count)
+        count = said ? ranks / each : 1;
+    if (!each)
+        each = said ? ranks / count : 1;
+    if (said && count * each != ranks && nodes->nodes && nodes->per_node)
+        return refuse("--nodes %llu --per-node %llu are %llu ranks, and -n says %llu: leave -n out",
+                      (unsigned long long)count, (unsigned long long)each,
+                      (unsigned long long)(count * each), (unsigned long long)ranks);
+    if (said && count * each != ranks)
+        return refuse(nodes->nodes ? "-n %llu ranks cannot be shared out evenly to --nodes %u"
+                                   : "-n %llu ranks are no multiple of --per-node %u",
+                      (unsigned long long)ranks, nodes->nodes ? nodes->nodes : nodes->per_node);
+    if (count * each > INT32_MAX)
+        return refuse("--nodes %llu --per-node %llu: too many ranks", (unsigned long long)count,
+                      (unsigned long long)each);
+    task->ranks = (uint32_t)(count * each);
+    task->ranks_per_node = (uint32_t)each;
+    return true;
+}
+
+bool gw_nodes_apply(const struct gw_nodes *typed, struct gw_task_options *task)
+{
+    struct gw_nodes said = *typed;
+    const struct gw_nodes *nodes = &said;
+    if (typed->nodes == 0 || typed->per_node == 0)
+        return refuse("--%s 0: at least 1", typed->nodes == 0 ? "nodes" : "per-node");
+    said.nodes = typed->nodes == GW_NODES_UNSAID ? 0 : typed->nodes;
+    said.per_node = typed->per_node == GW_NODES_UNSAID ? 0 : typed->per_node;
+    bool by_number = nodes->nodes || nodes->per_node;
+    if (nodes->spread && (nodes->same_host || nodes->pack || by_number))
+        return refuse("--spread is the opposite of %s: one of them", nodes->same_host
+                                                                         ? "--same-host"
+                                                                     : nodes->pack ? "--pack"
+                                                                                   : "--nodes");
+    if (task->ranks == 0)
+        return refuse("-n 0: a gang has at least one rank");
+    if (!count_ranks(nodes, task))
+        return false;
+    if (nodes->same_host && task->ranks_per_node && task->ranks_per_node != task->ranks)
+        return refuse("--same-host is one node, and --nodes %u is more",
+                      task->ranks / task->ranks_per_node);
+    if (nodes->same_host)
+        task->ranks_per_node = task->ranks;
+    task->spread = nodes->spread;
+    return true;
+}

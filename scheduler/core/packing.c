@@ -1,0 +1,105 @@
+/* Packing. The same room gives the same ranks: all orders end with the worker's id. */
+#include "scheduler/core/packing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t gw_sched_pack_most(const struct gw_shape *shape)
+{
+    return shape->per_node ? shape->per_node : shape->ranks;
+}
+
+static int by_host(const void *a, const void *b)
+{
+    const struct gw_pack *x = a, *y = b;
+    int hosts = strcmp(x->worker->host, y->worker->host);
+    return hosts ? hosts : x->worker->id < y->worker->id ? -1 : 1;
+}
+
+/* Most ranks first; so few workers are taken, and few hosts. */
+static int by_most(const void *a, const void *b)
+{
+    const struct gw_pack *x = a, *y = b;
+    return x->ranks != y->ranks ? (x->ranks > y->ranks ? -1 : 1) : by_host(a, b);
+}
+
+/* GPUs that are near each other first, then what has least to spare. */
+static int by_least(const void *a, const void *b)
+{
+    const struct gw_pack *x = a, *y = b;
+    if (x->near != y->near)
+        return x->near ? -1 : 1;
+    return x->ranks != y->ranks ? (x->ranks < y->ranks ? -1 : 1) : by_host(a, b);
+}
+
+/* So many ranks at each of as many workers as that takes. */
+static uint32_t pack_nodes(struct gw_pack *packs, uint32_t count, uint32_t nodes, uint32_t ranks)
+{
+    uint32_t fit = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (packs[i].ranks >= ranks) {
+            struct gw_pack pack = packs[i];
+            packs[i] = packs[fit];
+            packs[fit++] = pack;
+        }
+    if (fit < nodes)
+        return 0;
+    qsort(packs, fit, sizeof *packs, by_least);
+    for (uint32_t i = 0; i < nodes; i++)
+        packs[i].ranks = ranks;
+    return nodes;
+}
+
+static uint32_t pack_few(struct gw_pack *packs, uint32_t count, uint32_t ranks)
+{
+    uint32_t taken = 0;
+    qsort(packs, count, sizeof *packs, by_most);
+    for (; taken < count && ranks > 0; taken++) {
+        if (packs[taken].ranks > ranks)
+            packs[taken].ranks = ranks;
+        ranks -= packs[taken].ranks;
+    }
+    return ranks > 0 ? 0 : taken;
+}
+
+/* A rank to each that has room for one more, round by round. */
+static uint32_t pack_spread(struct gw_pack *packs, uint32_t count, uint32_t ranks)
+{
+    uint64_t room = 0;
+    for (uint32_t i = 0; i < count; i++)
+        room += packs[i].ranks;
+    if (room < ranks)
+        return 0;
+    qsort(packs, count, sizeof *packs, by_most);
+    uint32_t level = 0, first_round = count < ranks ? count : ranks, left = ranks, extra = 0;
+    while (left > 0) { /* those with room are the first ones: they are in that order */
+        uint32_t with_room = 0;
+        while (with_room < first_round && packs[with_room].ranks > level)
+            with_room++;
+        extra = left < with_room ? left : with_room;
+        left -= extra;
+        level++;
+    }
+    for (uint32_t i = 0; i < first_round; i++) {
+        uint32_t full = i < extra ? level : level - 1;
+        if (packs[i].ranks > full)
+            packs[i].ranks = full;
+    }
+    return first_round;
+}
+
+uint32_t gw_sched_pack(const struct gw_shape *shape, struct gw_pack *packs, uint32_t count)
+{
+    uint32_t taken = 0;
+    if (shape->per_node)
+        taken = pack_nodes(packs, count, shape->ranks / shape->per_node, shape->per_node);
+    else if (shape->spread)
+        taken = pack_spread(packs, count, shape->ranks);
+    if (!shape->per_node && !shape->spread) {
+        taken = pack_nodes(packs, count, 1, shape->ranks);
+        if (taken == 0)
+            taken = pack_few(packs, count, shape->ranks);
+    }
+    qsort(packs, taken, sizeof *packs, by_host);
+    return taken;
+}

@@ -1,0 +1,23 @@
+/* Packing: of the workers that have room for ranks of a gang, those that get them. */
+#ifndef GW_SCHEDULER_CORE_PACKING_H
+#define GW_SCHEDULER_CORE_PACKING_H
+
+#include "scheduler/core/state.h"
+
+/* Room for ranks at a worker. */
+struct gw_pack {
+    struct gw_worker *worker;
+    uint32_t ranks;
+    bool near; /* GPUs that are linked by NVLink suffice for all of the gang that would be there */
+};
+
+/* gw_sched_pack puts those that get ranks in front, in the order of the ranks, each with as many as
+ * it gets, and gives how many they are; 0 where all together do not suffice. As the shape wants it:
+ * as few as can be, the one that has least to spare where one alone suffices; so many at each, of
+ * those that have least to spare; or as many as can be, evenly. */
+uint32_t gw_sched_pack(const struct gw_shape *shape, struct gw_pack *packs, uint32_t count);
+
+/* gw_sched_pack_most is the most ranks of a shape's gang that one worker may get. */
+uint32_t gw_sched_pack_most(const struct gw_shape *shape);
+
+#endif
