@@ -3,7 +3,6 @@
  * HEAP) never changes again while the state is GW_DONE; so done futures are read without the lock.
  */
 #include "client/stream.h"
-#include "graph/base/large.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@ struct gw_bundle *gw_bundle_new(struct gw_client *client, uint64_t request, cons
     struct gw_bundle *bundle = calloc(1, bytes);
     if (!bundle)
         return NULL;
-    gw_large_hint(bundle, bytes);
     bundle->client = client;
     bundle->request = request;
     bundle->count = bundle->live = bundle->pending = count;

@@ -4,8 +4,6 @@
  * because a `void **` must not alias it. */
 #include "graph/base/array.h"
 
-#include "graph/base/large.h"
-
 #include <gangway/error.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +31,6 @@ int gw_array_reserve_bytes(void **items, size_t *capacity, const struct gw_array
     void *moved = realloc(old, bytes);
     if (!moved)
         return GW_ENOMEM;
-    gw_large_hint(moved, bytes);
     memcpy(items, &moved, sizeof moved);
     *capacity = grown;
     return 0;

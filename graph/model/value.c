@@ -17,6 +17,9 @@
 /* Up to here a look-up compares keys one by one. */
 enum { DICT_SMALL = 8 };
 
+/* Up to here the items of a list of known length lie behind it: one allocation, not two. */
+enum { LIST_TAIL_MAX = 64 };
+
 static struct gw_value *value_new(enum gw_value_type type, size_t tail)
 {
     if (tail > PTRDIFF_MAX / 2)
@@ -120,6 +123,43 @@ struct gw_value *gw_list(void)
     return value;
 }
 
+struct gw_value *gw_value_list_of(size_t count)
+{
+    if (count > LIST_TAIL_MAX)
+        return gw_list();
+    struct gw_value *value = value_new(GW_LIST, count * sizeof(struct gw_value *));
+    if (!value)
+        return NULL;
+    value->depth = 1;
+    value->list.items = (struct gw_value **)(void *)value->tail;
+    value->list.capacity = count;
+    return value;
+}
+
+/* Whether a list's items lie behind it. */
+static bool has_tail(const struct gw_value *list)
+{
+    return (const char *)list->list.items == list->tail;
+}
+
+/* Moves them to where they may grow. */
+static int leave_tail(struct gw_value *list)
+{
+    struct gw_value **tail = list->list.items;
+    size_t count = list->list.count;
+    list->list.items = NULL;
+    list->list.count = list->list.capacity = 0;
+    int rc = gw_array_reserve(&list->list, count + 1);
+    if (rc < 0) {
+        list->list.items = tail;
+        list->list.capacity = count;
+    } else if (count) {
+        memcpy(list->list.items, tail, count * sizeof *tail);
+    }
+    list->list.count = count;
+    return rc;
+}
+
 struct gw_value *gw_dict(void)
 {
     struct gw_value *value = value_new(GW_DICT, 0);
@@ -197,7 +237,8 @@ void gw_value_unref(struct gw_value *value)
     } else if (value->type == GW_LIST) {
         for (size_t i = 0; i < value->list.count; i++)
             gw_value_unref(value->list.items[i]);
-        gw_array_deinit(&value->list);
+        if (!has_tail(value))
+            gw_array_deinit(&value->list);
     } else if (value->type == GW_DICT) {
         dict_free(value->dict);
     }
@@ -229,7 +270,9 @@ int gw_list_push(struct gw_value *list, struct gw_value *value)
 {
     int rc = admit(list, GW_LIST, value);
     if (rc == 0) {
-        rc = gw_array_push(&list->list, value);
+        if (list->list.count == list->list.capacity && has_tail(list))
+            rc = leave_tail(list);
+        rc = rc < 0 ? rc : gw_array_push(&list->list, value);
         if (rc < 0)
             list->failed = (int16_t)rc;
     }

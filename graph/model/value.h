@@ -48,6 +48,9 @@ struct gw_value {
  * inside. */
 struct gw_value *gw_value_str_of(const char *text, size_t bytes);
 
+/* gw_value_list_of makes an empty list that will get `count` items. */
+struct gw_value *gw_value_list_of(size_t count);
+
 /* gw_value_bytes_of makes bytes that borrow from what `owner` (referenced) keeps valid. */
 struct gw_value *gw_value_bytes_of(const void *data, size_t bytes, struct gw_value *owner);
 

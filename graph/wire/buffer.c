@@ -1,8 +1,6 @@
 /* The growing buffer of encoders. Capacity doubles. */
 #include "graph/wire/message.h"
 
-#include "graph/base/large.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +19,6 @@ int gw_buffer_reserve(struct gw_buffer *buffer, size_t extra)
     uint8_t *data = realloc(buffer->data, grown);
     if (!data)
         return GW_ENOMEM;
-    gw_large_hint(data, grown);
     buffer->data = data;
     buffer->capacity = grown;
     return 0;

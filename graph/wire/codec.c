@@ -244,7 +244,7 @@ static bool read_next(struct decoder *decoder, struct gw_item *item)
 
 static struct gw_value *read_list(struct decoder *decoder, uint32_t count)
 {
-    struct gw_value *list = gw_list();
+    struct gw_value *list = gw_value_list_of(count);
     for (uint32_t i = 0; list && i < count; i++) {
         struct gw_value *value = read_value(decoder);
         if (!value || gw_list_push(list, value) < 0) {

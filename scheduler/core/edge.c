@@ -6,7 +6,6 @@
  * between. A link whose highest bit is set is a place in `laters`: a successor in another job. */
 #include "scheduler/core/edge.h"
 
-#include "graph/base/large.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/task.h"
 
@@ -23,7 +22,6 @@ static void resize(uint32_t **column, size_t count)
 {
     *column = realloc(*column, count * sizeof **column);
     GW_MUST_PTR(*column);
-    gw_large_hint(*column, count * sizeof **column);
 }
 
 void gw_sched_edges_reserve(struct gw_tasks *tasks, uint32_t extra)

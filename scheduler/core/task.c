@@ -15,7 +15,6 @@
 #include "scheduler/core/range.h"
 #include "scheduler/core/story.h"
 
-#include "graph/base/large.h"
 #include "graph/base/lazy.h"
 
 #include <assert.h>
@@ -89,7 +88,6 @@ static void tasks_lay_out(struct gw_tasks *tasks, uint32_t capacity)
 {
     uint8_t *block = malloc(row_bytes(tasks) * capacity);
     GW_MUST_PTR(block);
-    gw_large_hint(block, row_bytes(tasks) * capacity);
     const struct gw_tasks old = *tasks;
     tasks_point(tasks, block, capacity);
 #define COPY(name) memcpy(tasks->name, old.name, sizeof *old.name *old.count);

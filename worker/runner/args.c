@@ -61,7 +61,8 @@ static int resolve(const struct resolver *resolver, struct gw_value *value,
         *resolved = gw_value_ref(value);
         return 0;
     }
-    struct gw_value *made = gw_value_type(value) == GW_DICT ? gw_dict() : gw_list();
+    struct gw_value *made =
+        gw_value_type(value) == GW_DICT ? gw_dict() : gw_value_list_of(gw_value_count(value));
     if (!made)
         return gw_error_set(resolver->error, GW_ENOMEM, "out of memory");
     int rc = resolve_items(resolver, value, made);
