@@ -2,6 +2,7 @@
  * comm_backend_hooks. Ranks are processes; one run of the whole table is in threads, which is what
  * ThreadSanitizer sees. Inputs are small whole numbers, so that all types hold every result
  * exactly, and every result is compared with one computed here in double. */
+#include "tests/unit/comm_values.h"
 #include "tests/unit/comm_world.h"
 
 #include <math.h>
@@ -43,55 +44,6 @@ enum placement {
     MIXED, /* even ranks shared, odd ones private */
     PLACEMENTS,
 };
-
-static double get(enum gw_dtype dtype, const void *array, size_t i)
-{
-    switch (dtype) {
-    case GW_DTYPE_F32:
-        return (double)((const float *)array)[i];
-    case GW_DTYPE_F64:
-        return ((const double *)array)[i];
-    case GW_DTYPE_I32:
-        return ((const int32_t *)array)[i];
-    case GW_DTYPE_I64:
-        return (double)((const int64_t *)array)[i];
-    case GW_DTYPE_BF16:
-        return (double)gw_bf16_to_f32(((const uint16_t *)array)[i]);
-    case GW_DTYPE_F16:
-        return (double)gw_f16_to_f32(((const uint16_t *)array)[i]);
-    case GW_DTYPE_U8:
-        return ((const uint8_t *)array)[i];
-    }
-    abort();
-}
-
-static void set(enum gw_dtype dtype, void *array, size_t i, double value)
-{
-    switch (dtype) {
-    case GW_DTYPE_F32:
-        ((float *)array)[i] = (float)value;
-        return;
-    case GW_DTYPE_F64:
-        ((double *)array)[i] = value;
-        return;
-    case GW_DTYPE_I32:
-        ((int32_t *)array)[i] = (int32_t)value;
-        return;
-    case GW_DTYPE_I64:
-        ((int64_t *)array)[i] = (int64_t)value;
-        return;
-    case GW_DTYPE_BF16:
-        ((uint16_t *)array)[i] = gw_bf16_from_f32((float)value);
-        return;
-    case GW_DTYPE_F16:
-        ((uint16_t *)array)[i] = gw_f16_from_f32((float)value);
-        return;
-    case GW_DTYPE_U8:
-        ((uint8_t *)array)[i] = (uint8_t)value;
-        return;
-    }
-    abort();
-}
 
 /* Element i of rank's input: -4 to 4, or 1 and 2 (with signs) for products; bytes are not
  * negative.*/
@@ -190,7 +142,7 @@ static void fill(const struct buffers *buffers, void *to, const struct line *lin
                  size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        set(line->dtype, buffers->mirror, i, input(line->dtype, line->reduce, rank, i));
+        value_set(line->dtype, buffers->mirror, i, input(line->dtype, line->reduce, rank, i));
     hooks->copy(to, buffers->mirror, count * gw_dtype_size(line->dtype));
 }
 
@@ -216,11 +168,12 @@ static int line_all_reduce(struct world_rank *self, const struct buffers *buffer
                   0);
     const void *result = look(buffers, recv, line, line->count);
     for (size_t i = 0; i < line->count; i++)
-        RANK_CHECK(is_equal(line->dtype, line->reduce, get(line->dtype, result, i),
+        RANK_CHECK(is_equal(line->dtype, line->reduce, value_get(line->dtype, result, i),
                             expected(line->dtype, line->reduce, self->ranks, i)));
     const void *sent = look(buffers, send, line, line->count);
     for (size_t i = 0; i < line->count && recv != send; i++) /* inputs stay what they were */
-        RANK_CHECK(get(line->dtype, sent, i) == input(line->dtype, line->reduce, self->rank, i));
+        RANK_CHECK(value_get(line->dtype, sent, i) ==
+                   input(line->dtype, line->reduce, self->rank, i));
     return 0;
 }
 
@@ -242,7 +195,7 @@ static int line_reduce_scatter(struct world_rank *self, const struct buffers *bu
         0);
     const void *result = look(buffers, recv, line, line->count);
     for (size_t i = 0; i < line->count; i++)
-        RANK_CHECK(is_equal(line->dtype, line->reduce, get(line->dtype, result, i),
+        RANK_CHECK(is_equal(line->dtype, line->reduce, value_get(line->dtype, result, i),
                             expected(line->dtype, line->reduce, self->ranks, first + i)));
     return 0;
 }
@@ -264,7 +217,7 @@ static int line_all_gather(struct world_rank *self, const struct buffers *buffer
     const void *result = look(buffers, recv, line, line->count * (size_t)self->ranks);
     for (int rank = 0; rank < self->ranks; rank++)
         for (size_t i = 0; i < line->count; i++)
-            RANK_CHECK(get(line->dtype, result, (size_t)rank * line->count + i) ==
+            RANK_CHECK(value_get(line->dtype, result, (size_t)rank * line->count + i) ==
                        input(line->dtype, GW_REDUCE_SUM, rank, i));
     return 0;
 }
@@ -285,7 +238,7 @@ static int line_broadcast(struct world_rank *self, const struct buffers *buffers
         0);
     const void *result = look(buffers, recv, line, line->count);
     for (size_t i = 0; i < line->count; i++)
-        RANK_CHECK(get(line->dtype, result, i) == input(line->dtype, GW_REDUCE_SUM, root, i));
+        RANK_CHECK(value_get(line->dtype, result, i) == input(line->dtype, GW_REDUCE_SUM, root, i));
     return 0;
 }
 
@@ -313,7 +266,8 @@ static int line_send_recv(struct world_rank *self, const struct buffers *buffers
             RANK_CHECK_RC(gw_comm_send(self->comm, &out, NULL), 0);
         const void *result = look(buffers, recv, line, line->count);
         for (size_t i = 0; i < line->count; i++)
-            RANK_CHECK(get(line->dtype, result, i) == input(line->dtype, GW_REDUCE_SUM, before, i));
+            RANK_CHECK(value_get(line->dtype, result, i) ==
+                       input(line->dtype, GW_REDUCE_SUM, before, i));
     }
     return 0;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""compare.py BUILD [--rounds N]: all-reduce of two ranks on this machine, Gangway's host backend
-against MPI, in turns, so that a slow moment of the machine hits both. Prints the medians of the
-rounds and how many times faster. Wants mpicc and mpiexec (Debian: mpich, libmpich-dev)."""
+"""compare.py BUILD [--rounds N] [--skip mpi|gloo]...: all-reduce of two ranks on this machine by
+Gangway's host backend, MPI and Gloo, in turns, so that a slow moment of the machine hits all.
+Prints the medians of the rounds and how many times faster. Wants mpicc and mpiexec (Debian: mpich,
+libmpich-dev), and torch (python3-torch); a peer that is missing is an error unless skipped."""
 import argparse
 import json
 import os
@@ -19,29 +20,68 @@ def lines(argv):
     return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
 
 
+def find_torch():
+    """A Python that has torch: this one, or the system's."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if os.path.exists(python) and subprocess.run([python, "-c", "import torch"], check=False,
+                                                     capture_output=True).returncode == 0:
+            return python
+    sys.exit("no torch: apt-get install python3-torch, or --skip gloo")
+
+
+def mpi_lines(folder, state):
+    if "mpi" not in state:
+        if not shutil.which("mpicc") or not shutil.which("mpiexec"):
+            sys.exit("no mpicc or mpiexec: apt-get install mpich libmpich-dev, or --skip mpi")
+        state["mpi"] = os.path.join(folder, "mpi")
+        subprocess.run(["mpicc", "-O3", "-o", state["mpi"], os.path.join(HERE, "mpi.c")],
+                       check=True)
+    return lines(["mpiexec", "-n", "2", state["mpi"]])
+
+
+def gloo_lines(folder, state):
+    if "gloo" not in state:
+        state["gloo"] = find_torch()
+    state["rounds"] = state.get("rounds", 0) + 1
+    argv = [state["gloo"], os.path.join(HERE, "gloo.py")]
+    meeting = os.path.join(folder, f"gloo-{state['rounds']}")
+    with subprocess.Popen(argv + ["1", meeting]) as other:
+        try:
+            return lines(argv + ["0", meeting])
+        finally:
+            if other.poll() is None and not os.path.exists(meeting):
+                other.kill()
+
+
+PEERS = {"mpi": mpi_lines, "gloo": gloo_lines}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--skip", action="append", choices=sorted(PEERS), default=[])
     options = parser.parse_args()
-    if not shutil.which("mpicc") or not shutil.which("mpiexec"):
-        sys.exit("no mpicc or mpiexec: apt-get install mpich libmpich-dev")
-    times = {}
+    peers = [peer for peer in PEERS if peer not in options.skip]
+    times, state = {}, {}
     with tempfile.TemporaryDirectory() as folder:
-        mpi = os.path.join(folder, "mpi")
-        subprocess.run(["mpicc", "-O3", "-o", mpi, os.path.join(HERE, "mpi.c")], check=True)
         for _ in range(options.rounds):
-            for line in lines(["mpiexec", "-n", "2", mpi]):
-                times.setdefault(line["bytes"], {}).setdefault("mpi", []).append(line["us"])
+            for peer in peers:
+                for line in PEERS[peer](folder, state):
+                    times.setdefault(line["bytes"], {}).setdefault(peer, []).append(line["us"])
             for line in lines([os.path.join(options.build, "bin", "comm_bench"), "--json"]):
-                if line["operation"] == "all_reduce" and line["bytes"] in times:
-                    times[line["bytes"]].setdefault(line["memory"], []).append(line["us"])
-    print(f"{'bytes':>10} {'MPI us':>11} {'registered us':>14} {'malloc us':>11} "
-          f"{'registered x':>13} {'malloc x':>9}")
+                if line["operation"] == "all_reduce":
+                    times.setdefault(line["bytes"], {}).setdefault(line["memory"],
+                                                                   []).append(line["us"])
+    print(f"{'bytes':>10} {'registered us':>14} {'malloc us':>11}" +
+          "".join(f" {peer + ' us':>11} {'registered x':>13} {'malloc x':>9}" for peer in peers))
     for size, by in sorted(times.items()):
-        mpi, shared, private = (statistics.median(by[key]) for key in ("mpi", "shared", "private"))
-        print(f"{size:10d} {mpi:11.2f} {shared:14.2f} {private:11.2f} "
-              f"{mpi / shared:13.2f} {mpi / private:9.2f}")
+        if any(name not in by for name in ["shared", "private"] + peers):
+            continue
+        us = {name: statistics.median(values) for name, values in by.items()}
+        print(f"{size:10d} {us['shared']:14.2f} {us['private']:11.2f}" +
+              "".join(f" {us[peer]:11.2f} {us[peer] / us['shared']:13.2f} "
+                      f"{us[peer] / us['private']:9.2f}" for peer in peers))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,102 @@
+/* Training by N ranks equals training by one with N times the batch, up to rounding; for the
+ * backend of COMM_HOOKS, whose gradients may lie in a device's memory. */
+#include "tests/unit/comm_world.h"
+
+#include <gangway/ddp.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+extern const struct comm_backend_hooks COMM_HOOKS;
+static const struct comm_backend_hooks *const hooks = &COMM_HOOKS;
+
+enum { FEATURES = 37, BATCH = 8, STEPS = 25 };
+
+static double feature(size_t sample, size_t k)
+{
+    return sin((double)(sample * 31 + k * 7));
+}
+
+static double target(size_t sample)
+{
+    return cos((double)sample * 0.3) + 0.5;
+}
+
+/* The mean gradient of squared errors over `count` samples from `first` on. */
+static void gradient_of(const double weights[FEATURES], size_t first, size_t count,
+                        double gradient[FEATURES])
+{
+    memset(gradient, 0, FEATURES * sizeof *gradient);
+    for (size_t sample = first; sample < first + count; sample++) {
+        double error = -target(sample);
+        for (size_t k = 0; k < FEATURES; k++)
+            error += weights[k] * feature(sample, k);
+        for (size_t k = 0; k < FEATURES; k++)
+            gradient[k] += 2 * error * feature(sample, k) / (double)count;
+    }
+}
+
+static void step_down(double weights[FEATURES], const double gradient[FEATURES])
+{
+    for (size_t k = 0; k < FEATURES; k++)
+        weights[k] -= 0.02 * gradient[k];
+}
+
+static int rank_trains(struct world_rank *self)
+{
+    const size_t all = BATCH * (size_t)self->ranks;
+    double weights[FEATURES], alone[FEATURES] = {0}, gradient[FEATURES];
+    struct gw_ddp_param params[2] = {
+        {.name = "w", .data = weights, .dtype = GW_DTYPE_F64, .dims = 1, .shape = {30}},
+        {.name = "v", .data = weights + 30, .dtype = GW_DTYPE_F64, .dims = 1, .shape = {7}},
+    };
+    const struct gw_ddp_options options = {.comm = self->comm,
+                                           .params = params,
+                                           .params_count = 2,
+                                           .first_bucket_bytes = 1,
+                                           .bucket_bytes = 1};
+    struct gw_ddp *ddp;
+    struct gw_error error;
+    for (int k = 0; k < FEATURES; k++)
+        weights[k] = self->rank; /* rank 0's are taken */
+    RANK_CHECK_RC(gw_ddp_open(&options, &ddp, &error), 0);
+    for (size_t step = 0; step < STEPS; step++) {
+        gw_ddp_zero(ddp);
+        RANK_CHECK_RC(gw_ddp_begin(ddp, true, &error), 0);
+        gradient_of(weights, step * all + BATCH * (size_t)self->rank, BATCH, gradient);
+        for (size_t i = 2; i-- > 0;) {
+            hooks->copy(gw_ddp_gradient(ddp, i), gradient + 30 * i,
+                        params[i].shape[0] * sizeof *gradient);
+            RANK_CHECK_RC(gw_ddp_ready(ddp, i, &error), 0);
+        }
+        RANK_CHECK_RC(gw_ddp_finish(ddp, &error), 0);
+        for (size_t i = 0; i < 2; i++)
+            hooks->copy(gradient + 30 * i, gw_ddp_gradient(ddp, i),
+                        params[i].shape[0] * sizeof *gradient);
+        step_down(weights, gradient);
+        gradient_of(alone, step * all, all, gradient);
+        step_down(alone, gradient);
+    }
+    for (int k = 0; k < FEATURES; k++)
+        RANK_CHECK(fabs(weights[k] - alone[k]) < 1e-12 && fabs(alone[k]) > 1e-9);
+    gw_ddp_close(ddp);
+    return 0;
+}
+
+static void test_equals_one_rank(void **state)
+{
+    for (int ranks = 1; ranks <= hooks->ranks_max && ranks <= 4; ranks++) {
+        struct world world = {.hooks = hooks, .ranks = ranks, .function = rank_trains};
+        assert_int_equal(world_run(&world), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_one_rank)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
