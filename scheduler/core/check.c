@@ -142,6 +142,11 @@ static void check_workers(const struct gw_sched *sched)
     }
     assert(ready == sched->workers_ready && slots == sched->slots && gpus == sched->gpus);
     assert(slots_free == sched->slots_free && gpus_free == sched->gpus_free);
+    uint32_t open = 0;
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (sched->workers.items[i] && sched->workers.items[i]->state == GW_WORKER_READY)
+            open += gw_sched_worker_open(sched->workers.items[i]);
+    assert(open == sched->slots_open);
     for (size_t free = 0; free < sched->by_free.count; free++)
         for (const struct gw_worker *worker = sched->by_free.items[free]; worker;
              worker = worker->next) {

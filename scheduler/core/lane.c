@@ -56,12 +56,14 @@ void gw_sched_worker_link(struct gw_sched *sched, struct gw_worker *worker)
     if (*head)
         (*head)->prev = worker;
     *head = worker;
+    sched->slots_open += open;
     if (open > sched->free_max)
         sched->free_max = open;
 }
 
 void gw_sched_worker_unlink(struct gw_sched *sched, struct gw_worker *worker)
 {
+    sched->slots_open -= gw_sched_worker_open(worker);
     if (worker->prev)
         worker->prev->next = worker->next;
     else

@@ -388,14 +388,17 @@ static uint32_t find_berths(struct gw_sched *sched, struct search search, struct
 static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
 {
     struct gw_shape *shape = queue->shape;
-    if ((uint64_t)sched->slots_free < (uint64_t)shape->ranks * shape->slots)
-        return false;
-    struct gw_pack *berths =
-        gw_arena_alloc(&sched->effects->arena, (sched->workers.count + 1) * sizeof *berths);
-    GW_MUST_PTR(berths);
     const struct gw_spec *spec =
         &queue->job->specs.items[queue->job->tasks.spec[gw_bits_first(&queue->ready)]];
     bool passes = gw_sched_reservation_passes(sched, &(struct gw_claim){queue, spec});
+    uint64_t slots = (uint64_t)shape->ranks * shape->slots;
+    if ((passes ? sched->slots_free : sched->slots_open) < slots ||
+        (!shape->gpu_share &&
+         sched->gpus_free < (uint64_t)shape->ranks * gw_sched_shape_gpus(shape)))
+        return false; /* without a look at any worker */
+    struct gw_pack *berths =
+        gw_arena_alloc(&sched->effects->arena, (sched->workers.count + 1) * sizeof *berths);
+    GW_MUST_PTR(berths);
     uint32_t taken = 0;
     if (shape->need && shape->need->prefer)
         taken = find_berths(sched, (struct search){shape, passes, true}, berths);

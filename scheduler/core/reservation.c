@@ -29,6 +29,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+enum { OPENINGS_MIN = 256, OPENINGS_EACH = 4 /* to choose from, at the least */ };
+
 /* -- Facts ---------------------------------------------------------------------------------------
  */
 
@@ -170,14 +172,17 @@ static int by_worker(const void *a, const void *b)
 }
 
 /* The openings that come soonest, one a rank, or node, as berths; 0: not all ranks will ever have
- * one. */
-static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape,
+ * one. A large cluster is not looked at as a whole: from some worker on, until there are several
+ * for each; what comes free elsewhere is moved to. */
+static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, size_t from,
                        struct gw_berth *berths)
 {
     GW_ARRAY(struct gw_opening) openings = {0};
     uint32_t most = gw_sched_pack_most(shape), each = shape->per_node ? shape->per_node : 1;
-    for (size_t i = 0; i < sched->workers.count; i++) {
-        struct gw_worker *worker = sched->workers.items[i];
+    uint32_t count = 0, wanted = shape->ranks / each;
+    size_t enough = OPENINGS_MIN + OPENINGS_EACH * (size_t)wanted, workers = sched->workers.count;
+    for (size_t i = 0; i < workers && openings.count < enough; i++) {
+        struct gw_worker *worker = sched->workers.items[(from + i) % workers];
         if (!worker || worker->state != GW_WORKER_READY)
             continue;
         GW_MUST(gw_array_reserve(&openings, most));
@@ -190,7 +195,6 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape,
         }
         openings.count += found;
     }
-    uint32_t count = 0, wanted = shape->ranks / each;
     if (openings.count >= wanted) {
         qsort(openings.items, openings.count, sizeof *openings.items, by_opening);
         qsort(openings.items, wanted, sizeof *openings.items, by_worker);
@@ -211,7 +215,7 @@ static void make(struct gw_sched *sched, struct gw_queue *queue)
     const struct gw_shape *shape = queue->shape;
     struct gw_berth *berths = gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *berths);
     GW_MUST_PTR(berths);
-    uint32_t count = choose(sched, shape, berths);
+    uint32_t count = choose(sched, shape, queue->job->id, berths);
     if (count == 0)
         return;
     if (sched->reservation.job)

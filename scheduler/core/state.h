@@ -692,6 +692,7 @@ struct gw_sched {
     uint32_t free_max;                    /* no worker has more free slots */
     uint64_t workers_epoch;               /* raised when a worker becomes ready or is lost */
     uint32_t workers_ready, slots, slots_free, gpus, gpus_free;
+    uint32_t slots_open; /* of the free ones, those that are not kept for a reservation */
     GW_ARRAY(struct gw_shape *) shapes; /* by id; NULL: free */
     uint32_t shapes_count;
     struct gw_strmap names; /* of workers and hosts that ever were ready */
