@@ -143,29 +143,51 @@ int gw_channel_fd(const struct gw_channel *channel)
 
 /* -- Sending -- */
 
-int gw_channel_put(struct gw_channel *channel, const struct gw_message *message,
-                   struct gw_channel_fds fds)
+/* Room for a mark, where there are descriptors that can be sent. */
+static int prepare(struct gw_channel *channel, struct gw_channel_fds fds, struct mark *mark)
 {
-    struct mark mark = {.at = channel->out.size, .count = fds.count, .take = fds.take};
-    const bool is_urgent = channel->transport && message->type == GW_MESSAGE_heartbeat;
-    assert(fds.count <= GW_FRAME_FDS_MAX && !(is_urgent && fds.count));
     int rc = 0;
+    assert(fds.count <= GW_FRAME_FDS_MAX);
+    *mark = (struct mark){.at = channel->out.size, .count = fds.count, .take = fds.take};
     for (uint8_t i = 0; i < fds.count && rc == 0 && channel->transport; i++)
         rc = gw_content_sendable(fds.fds[i]);
     if (rc == 0 && fds.count) {
-        memcpy(mark.fds, fds.fds, fds.count * sizeof *fds.fds);
+        memcpy(mark->fds, fds.fds, fds.count * sizeof *fds.fds);
         rc = gw_array_reserve(&channel->marks, 1);
     }
+    return rc;
+}
+
+/* What became of a put: pushes the mark, or closes what was to be taken. */
+static int conclude(struct gw_channel *channel, const struct mark *mark, struct gw_channel_fds fds,
+                    int rc)
+{
+    if (rc == 0 && fds.count)
+        (void)gw_array_push(&channel->marks, *mark); /* reserved before */
+    if (rc < 0 && fds.take)
+        close_all(fds.fds, fds.count);
+    return rc;
+}
+
+int gw_channel_put(struct gw_channel *channel, const struct gw_message *message,
+                   struct gw_channel_fds fds)
+{
+    struct mark mark;
+    const bool is_urgent = channel->transport && message->type == GW_MESSAGE_heartbeat;
+    assert(!(is_urgent && fds.count));
+    int rc = prepare(channel, fds, &mark);
     if (rc == 0)
         rc = gw_message_encode(message, fds.count, is_urgent ? &channel->urgent : &channel->out);
-    if (rc < 0) {
-        if (fds.take)
-            close_all(fds.fds, fds.count);
-        return rc;
-    }
-    if (fds.count)
-        (void)gw_array_push(&channel->marks, mark); /* reserved above */
-    return 0;
+    return conclude(channel, &mark, fds, rc);
+}
+
+int gw_channel_put_frame(struct gw_channel *channel, struct gw_bin frame, struct gw_channel_fds fds)
+{
+    struct mark mark;
+    int rc = prepare(channel, fds, &mark);
+    if (rc == 0)
+        rc = gw_buffer_append(&channel->out, frame.data, frame.size);
+    return conclude(channel, &mark, fds, rc);
 }
 
 int gw_channel_put_frames(struct gw_channel *channel, const void *frames, size_t bytes)

@@ -37,6 +37,11 @@ struct gw_channel_fds {
 int gw_channel_put(struct gw_channel *channel, const struct gw_message *message,
                    struct gw_channel_fds fds);
 
+/* gw_channel_put_frame queues a frame that was encoded already, with its descriptors, as
+ * gw_channel_put does. */
+int gw_channel_put_frame(struct gw_channel *channel, struct gw_bin frame,
+                         struct gw_channel_fds fds);
+
 /* gw_channel_put_frames queues frames that were encoded already and carry no descriptors. */
 int gw_channel_put_frames(struct gw_channel *channel, const void *frames, size_t bytes);
 

@@ -209,17 +209,39 @@ int gw_link_open_over(uv_loop_t *loop, struct gw_transport *transport,
     return rc;
 }
 
+/* Whether what is sent now still leaves; else its descriptors are dropped. */
+static bool takes(const struct gw_link *link, struct gw_channel_fds fds)
+{
+    if (!link->closing && !link->write_ended)
+        return true;
+    for (uint8_t i = 0; fds.take && i < fds.count; i++)
+        (void)close(fds.fds[i]);
+    return false;
+}
+
 int gw_link_send(struct gw_link *link, const struct gw_message *message, struct gw_channel_fds fds)
 {
-    if (link->closing || link->write_ended) {
-        for (uint8_t i = 0; fds.take && i < fds.count; i++)
-            (void)close(fds.fds[i]);
+    if (!takes(link, fds))
         return 0;
-    }
     int rc = gw_channel_put(link->channel, message, fds);
     if (rc == 0 && !link->write_full)
         later(link);
     return rc;
+}
+
+int gw_link_send_frame(struct gw_link *link, struct gw_bin frame, struct gw_channel_fds fds)
+{
+    if (!takes(link, fds))
+        return 0;
+    int rc = gw_channel_put_frame(link->channel, frame, fds);
+    if (rc == 0 && !link->write_full)
+        later(link);
+    return rc;
+}
+
+void gw_link_hand_over(struct gw_link *link, const struct gw_link_callbacks *callbacks)
+{
+    link->callbacks = *callbacks;
 }
 
 int gw_link_send_frames(struct gw_link *link, const void *frames, size_t bytes)

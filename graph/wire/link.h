@@ -35,12 +35,18 @@ int gw_link_open_over(uv_loop_t *loop, struct gw_transport *transport,
  * has no limit of its own: hold gw_link_queued_bytes against yours. */
 int gw_link_send(struct gw_link *link, const struct gw_message *message, struct gw_channel_fds fds);
 
+/* gw_link_send_frame does so with a frame that was encoded already. */
+int gw_link_send_frame(struct gw_link *link, struct gw_bin frame, struct gw_channel_fds fds);
+
 /* gw_link_send_frames queues encoded frames without descriptors. */
 int gw_link_send_frames(struct gw_link *link, const void *frames, size_t bytes);
 
 /* gw_link_close flushes what the socket takes at once and closes; on_close follows in a later turn.
  */
 void gw_link_close(struct gw_link *link);
+
+/* gw_link_hand_over has others told of what comes from here on. Inside of on_message, too. */
+void gw_link_hand_over(struct gw_link *link, const struct gw_link_callbacks *callbacks);
 
 size_t gw_link_queued_bytes(const struct gw_link *link);
 void *gw_link_arg(const struct gw_link *link);

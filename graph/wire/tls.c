@@ -440,6 +440,18 @@ bool gw_tls_has_secret(const struct gw_transport *transport,
     return CRYPTO_memcmp(tls->key.secret, secret, GW_TLS_SECRET_BYTES) == 0;
 }
 
+bool gw_tls_ended(const struct gw_transport *transport)
+{
+    const struct gw_tls *tls = (const struct gw_tls *)transport;
+    return SSL_get_shutdown(tls->ssl) & SSL_RECEIVED_SHUTDOWN;
+}
+
+bool gw_tls_secret_equals(const uint8_t a[GW_TLS_SECRET_BYTES],
+                          const uint8_t b[GW_TLS_SECRET_BYTES])
+{
+    return CRYPTO_memcmp(a, b, GW_TLS_SECRET_BYTES) == 0;
+}
+
 const char *gw_tls_identity(const struct gw_transport *transport)
 {
     const struct gw_tls *tls = (const struct gw_tls *)transport;

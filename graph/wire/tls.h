@@ -44,6 +44,14 @@ const char *gw_tls_identity(const struct gw_transport *transport);
 bool gw_tls_has_secret(const struct gw_transport *transport,
                        const uint8_t secret[GW_TLS_SECRET_BYTES]);
 
+/* gw_tls_ended tells whether the other side has closed the connection, or its process has ended;
+ * false where something between the two broke it. */
+bool gw_tls_ended(const struct gw_transport *transport);
+
+/* gw_tls_secret_equals compares in a time that says nothing of where they differ. */
+bool gw_tls_secret_equals(const uint8_t a[GW_TLS_SECRET_BYTES],
+                          const uint8_t b[GW_TLS_SECRET_BYTES]);
+
 /* gw_tls_secret_random makes a secret. 0 or GW_EIO. */
 int gw_tls_secret_random(uint8_t secret[GW_TLS_SECRET_BYTES]);
 

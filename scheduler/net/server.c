@@ -2,18 +2,23 @@
  *
  * Every connection begins with `hello`; only then does the core see a peer. Effects are carried out
  * in order, before the next event. A peer that breaks the protocol is refused with a reason and
- * closed, and nobody else notices. */
+ * closed, and nobody else notices. Where a worker's TLS connection breaks it has a moment to mend
+ * it by another: what one side sent and the other did not take is sent again, and the core notices
+ * nothing. */
 #include "scheduler/net/server.h"
 
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
 #include "graph/base/map.h"
 #include "graph/wire/acceptor.h"
+#include "graph/wire/backlog.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/tls.h"
 #include "graph/wire/tokens.h"
+#include "scheduler/net/connection.h"
 #include "scheduler/net/door.h"
+#include "scheduler/net/local.h"
 #include "scheduler/net/programs.h"
 #include "scheduler/store/journal.h"
 
@@ -29,25 +34,11 @@
 #include <unistd.h>
 
 enum {
-    HELLO_MS_MAX = 10000,        /* from connecting to a whole hello */
-    QUEUED_BYTES_MAX = 64 << 20, /* to a peer that does not read: then it is disconnected */
-    SHUTDOWN_PEER = 1,           /* the peer in whose name signals end the cluster */
+    HELLO_MS_MAX = 10000, /* from connecting to a whole hello */
+    MEND_MS_MAX = 3000,   /* from a broken connection to another */
+    SHUTDOWN_PEER = 1,    /* the peer in whose name signals end the cluster */
     FIRST_PEER = 2,
     NAME_BYTES = 160, /* what a client is called, with its user */
-};
-
-struct connection {
-    struct gw_server *server;
-    struct gw_link *link;
-    uv_timer_t hello_timer;
-    uint64_t id;
-    uint32_t role;                                        /* 0: hello has not come */
-    pid_t pid;                                            /* for the log */
-    uint32_t worker;                                      /* its number, once it was welcomed */
-    const struct gw_transport *transport;                 /* the link's; NULL: a unix socket */
-    char who[GW_TOKEN_USER_MAX + GW_TOKEN_ID_BYTES + 16]; /* by TLS: for the log */
-    bool link_closed;
-    bool told_core;
 };
 
 struct gw_server {
@@ -59,7 +50,7 @@ struct gw_server {
     struct gw_journal *journal;
     uint64_t job_ids_upto; /* told to on_job_ids */
     struct gw_tokens tokens;
-    struct gw_map connections; /* id -> struct connection * */
+    struct gw_map connections; /* id -> struct gw_connection * */
     uint64_t next_peer;
     uint32_t workers;
     struct gw_acceptor *acceptor;
@@ -68,16 +59,16 @@ struct gw_server {
     int listen_fd;         /* until the acceptor has it */
     uint32_t open_handles; /* close callbacks that are still to come */
     bool closing;
-    char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    char path[GW_LOCAL_PATH_BYTES];
     uint8_t secret[GW_TLS_SECRET_BYTES]; /* of this life; every worker's is derived from it */
 };
 
 static void carry_out(struct gw_server *server);
 
-static struct connection *connection_find(const struct gw_server *server, uint64_t id)
+static struct gw_connection *connection_find(const struct gw_server *server, uint64_t id)
 {
     uint64_t value;
-    return gw_map_get(&server->connections, id, &value) ? (struct connection *)(uintptr_t)value
+    return gw_map_get(&server->connections, id, &value) ? (struct gw_connection *)(uintptr_t)value
                                                         : NULL;
 }
 
@@ -127,50 +118,17 @@ static void server_on_committed(uint64_t number, void *arg)
     (void)step(arg, &event);
 }
 
-static void refuse(struct connection *connection, const struct gw_error *error)
+static void close_fds(const int *fds, uint8_t count)
 {
-    struct gw_message message = {.type = GW_MESSAGE_refuse,
-                                 .refuse = {.code = error->code, .text = error->text}};
-    (void)gw_link_send(connection->link, &message, (struct gw_channel_fds){0});
-    gw_link_close(connection->link);
-}
-
-/* Sends with duplicates of the descriptors: the link closes them when they have left. */
-static void send_to(struct connection *connection, const struct gw_message *message, const int *fds,
-                    uint8_t count)
-{
-    int copies[GW_FRAME_FDS_MAX];
-    uint8_t copied = 0;
-    int rc = 0;
-    for (; copied < count && rc >= 0; copied++)
-        if ((copies[copied] = fcntl(fds[copied], F_DUPFD_CLOEXEC, 0)) < 0)
-            rc = GW_ELIMIT;
-    if (rc < 0) {
-        for (uint8_t i = 0; i + 1 < copied; i++)
-            close(copies[i]);
-        struct gw_error error;
-        gw_error_set(&error, rc, "the scheduler is out of file descriptors");
-        gw_log_error("%s", error.text);
-        refuse(connection, &error);
-        return;
-    }
-    rc = gw_link_send(connection->link, message, (struct gw_channel_fds){copies, copied, true});
-    if (rc < 0) {
-        gw_log_error("message %s was not sent: %s", gw_message_name(message->type),
-                     gw_error_text(rc));
-        gw_link_close(connection->link);
-    } else if (gw_link_queued_bytes(connection->link) > QUEUED_BYTES_MAX) {
-        gw_log_warn("a peer does not read: disconnected with %d MiB unsent",
-                    QUEUED_BYTES_MAX >> 20);
-        gw_link_close(connection->link);
-    }
+    for (uint8_t i = 0; i < count; i++)
+        close(fds[i]);
 }
 
 static void programs_send(uint64_t peer, const struct gw_message *message, int fd, void *arg)
 {
-    struct connection *connection = connection_find(arg, peer);
-    if (connection && !connection->link_closed)
-        send_to(connection, message, &fd, fd >= 0 ? 1 : 0);
+    struct gw_connection *connection = connection_find(arg, peer);
+    if (connection && gw_connection_reachable(connection))
+        gw_connection_send(connection, message, &fd, fd >= 0 ? 1 : 0);
 }
 
 /* The secret by which a worker's peers prove themselves: of its number in this scheduler's life. */
@@ -184,7 +142,7 @@ static int worker_secret(const struct gw_server *server, uint32_t worker,
 
 /* Adds to messages for workers what only the I/O side knows: secrets. Where one cannot be made,
  * the message goes without, and that worker's peers are refused. */
-static void add_secret(struct gw_server *server, struct connection *connection,
+static void add_secret(struct gw_server *server, struct gw_connection *connection,
                        struct gw_message *message, uint8_t secret[GW_TLS_SECRET_BYTES])
 {
     char label[32];
@@ -221,8 +179,8 @@ static void announce(struct gw_server *server, uint64_t worker, const struct gw_
 static void effect_send(struct gw_server *server, const struct gw_effect *effect)
 {
     uint8_t secret[GW_TLS_SECRET_BYTES];
-    struct connection *connection = connection_find(server, effect->peer.id);
-    if (!connection || connection->link_closed)
+    struct gw_connection *connection = connection_find(server, effect->peer.id);
+    if (!connection || !gw_connection_reachable(connection))
         return; /* gone; the core hears of it by CLOSE */
 
     if (effect->message.type == GW_MESSAGE_gang) {
@@ -242,17 +200,23 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
         effect->message.type == GW_MESSAGE_neighbour) {
         struct gw_message message = effect->message;
         add_secret(server, connection, &message, secret);
-        send_to(connection, &message, fds, 0);
+        gw_connection_send(connection, &message, fds, 0);
         return;
     }
-    send_to(connection, &effect->message, fds, (uint8_t)effect->token_count);
+    if (effect->message.type == GW_MESSAGE_heartbeat) {
+        struct gw_message message = effect->message;
+        message.heartbeat.taken = connection->taken;
+        gw_connection_send(connection, &message, fds, 0);
+        return;
+    }
+    gw_connection_send(connection, &effect->message, fds, (uint8_t)effect->token_count);
 }
 
 static void effect_close(struct gw_server *server, uint64_t peer)
 {
-    struct connection *connection = connection_find(server, peer);
-    if (connection && !connection->link_closed)
-        gw_link_close(connection->link);
+    struct gw_connection *connection = connection_find(server, peer);
+    if (connection)
+        gw_connection_end(connection);
 }
 
 static void tell_job_ids(struct gw_server *server)
@@ -310,18 +274,18 @@ static void handle_gone(struct gw_server *server)
 
 static void connection_on_timer_closed(uv_handle_t *handle)
 {
-    struct connection *connection = handle->data;
+    struct gw_connection *connection = handle->data;
     struct gw_server *server = connection->server;
+    gw_backlog_free(connection->backlog);
     free(connection);
     handle_gone(server);
 }
 
-static void link_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
+/* It is over: the core hears of it. */
+static void connection_lose(struct gw_connection *connection, const struct gw_error *error)
 {
-    struct connection *connection = arg;
     struct gw_server *server = connection->server;
-    (void)link;
-    connection->link_closed = true;
+    connection->broken = false;
     (void)gw_map_remove(&server->connections, connection->id);
     if (error->code == GW_EPROTO)
         gw_log_warn("a connection sent garbage and was closed: %s", error->text);
@@ -340,8 +304,38 @@ static void link_on_close(struct gw_link *link, const struct gw_error *error, vo
     uv_close((uv_handle_t *)&connection->hello_timer, connection_on_timer_closed);
 }
 
+static void connection_on_broken_timeout(uv_timer_t *timer)
+{
+    struct gw_error error;
+    (void)gw_error_set(&error, GW_ECLOSED, "the connection broke");
+    connection_lose(timer->data, &error);
+}
+
+/* Neither side closed it: something between the two did. */
+static bool may_be_mended(const struct gw_connection *connection, const struct gw_error *error)
+{
+    return !connection->server->closing && connection->backlog && connection->worker &&
+           (error->code == GW_ECLOSED || error->code == GW_EIO) &&
+           !gw_tls_ended(connection->transport);
+}
+
+static void link_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
+{
+    struct gw_connection *connection = arg;
+    (void)link;
+    connection->link_closed = true;
+    if (!may_be_mended(connection, error)) {
+        connection_lose(connection, error);
+        return;
+    }
+    gw_log_info("the connection of worker %u broke: %s", connection->worker, error->text);
+    connection->broken = true;
+    connection->transport = NULL;
+    (void)uv_timer_start(&connection->hello_timer, connection_on_broken_timeout, MEND_MS_MAX, 0);
+}
+
 /* A process of this host is who the kernel says, and may do all that the cluster's owner may. */
-static int identify_process(struct connection *connection, struct gw_event *event,
+static int identify_process(struct gw_connection *connection, struct gw_event *event,
                             struct gw_error *error)
 {
     struct ucred peer;
@@ -357,7 +351,7 @@ static int identify_process(struct connection *connection, struct gw_event *even
 }
 
 /* Whoever came by TLS is who the token says, and may do what its role may. */
-static int identify_token(struct connection *connection, const struct gw_msg_hello *hello,
+static int identify_token(struct gw_connection *connection, const struct gw_msg_hello *hello,
                           struct gw_event *event, char name[NAME_BYTES], struct gw_error *error)
 {
     const struct gw_door *door = connection->server->door;
@@ -384,8 +378,54 @@ static int identify_token(struct connection *connection, const struct gw_msg_hel
     return 0;
 }
 
+/* -- Mending -------------------------------------------------------------------------------------
+ */
+
+/* The worker's connection that `hello` wants to mend: of the same token and the same secret. NULL:
+ * there is none, or what is lacking is not kept. */
+static struct gw_connection *find_broken(const struct gw_connection *fresh,
+                                         const struct gw_msg_hello *hello)
+{
+    const struct gw_server *server = fresh->server;
+    uint8_t secret[GW_TLS_SECRET_BYTES];
+    size_t at = 0;
+    uint64_t id, value;
+    if (hello->secret.size != sizeof secret || worker_secret(server, hello->mends, secret) < 0 ||
+        !gw_tls_secret_equals(secret, hello->secret.data))
+        return NULL;
+    while (gw_map_next(&server->connections, &at, &id, &value)) {
+        struct gw_connection *connection = (struct gw_connection *)(uintptr_t)value;
+        if (connection != fresh && connection->worker == hello->mends && connection->backlog &&
+            gw_connection_reachable(connection) && strcmp(connection->who, fresh->who) == 0)
+            return gw_backlog_can_mend(connection->backlog, hello->taken) ? connection : NULL;
+    }
+    return NULL;
+}
+
+static void link_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
+                            uint8_t fd_count, void *arg);
+
+/* A worker's connection goes on by the link of `fresh`, which is no more; the core sees nothing. */
+static int mend(struct gw_connection *fresh, const struct gw_msg_hello *hello,
+                struct gw_error *error)
+{
+    struct gw_connection *broken = find_broken(fresh, hello);
+    if (!broken)
+        return gw_error_set(error, GW_ENOENT, "worker %u has no connection to mend", hello->mends);
+    const struct gw_link_callbacks callbacks = {link_on_message, link_on_close, broken};
+    gw_log_info("the connection of worker %u is mended by another", broken->worker);
+    uv_timer_stop(&broken->hello_timer);
+    gw_connection_mend(broken, fresh, &callbacks, hello->taken);
+    (void)gw_map_remove(&fresh->server->connections, fresh->id);
+    uv_close((uv_handle_t *)&fresh->hello_timer, connection_on_timer_closed);
+    return 0;
+}
+
+/* -- Messages ------------------------------------------------------------------------------------
+ */
+
 /* The first message: who it is, and whether it may talk to us. */
-static int on_hello(struct connection *connection, const struct gw_message *message,
+static int on_hello(struct gw_connection *connection, const struct gw_message *message,
                     struct gw_error *error)
 {
     if (message->type != GW_MESSAGE_hello)
@@ -414,8 +454,12 @@ static int on_hello(struct connection *connection, const struct gw_message *mess
                                    : identify_process(connection, &event, error);
     if (rc < 0)
         return rc;
+    if (hello->mends)
+        return mend(connection, hello, error);
     uv_timer_stop(&connection->hello_timer);
     connection->role = hello->role;
+    if (connection->transport && hello->role == GW_ROLE_WORKER)
+        GW_MUST_PTR(connection->backlog = gw_backlog_new());
     connection->told_core = true;
     rc = step(connection->server, &event);
     if (rc < 0)
@@ -425,15 +469,15 @@ static int on_hello(struct connection *connection, const struct gw_message *mess
     return rc < 0 ? gw_error_set(error, rc, "hello does not fit: %s", gw_error_text(rc)) : 0;
 }
 
-static bool about_programs(const struct connection *connection, uint32_t type)
+static bool about_programs(const struct gw_connection *connection, uint32_t type)
 {
     if (connection->role != GW_ROLE_WORKER)
         return type == GW_MESSAGE_program || type == GW_MESSAGE_blob;
     return type == GW_MESSAGE_blob_want;
 }
 
-static int to_core(struct connection *connection, const struct gw_message *message, const int *fds,
-                   uint8_t fd_count)
+static int to_core(struct gw_connection *connection, const struct gw_message *message,
+                   const int *fds, uint8_t fd_count)
 {
     struct gw_server *server = connection->server;
     uint64_t tokens[GW_FRAME_FDS_MAX];
@@ -449,12 +493,6 @@ static int to_core(struct connection *connection, const struct gw_message *messa
     return step(server, &event);
 }
 
-static void close_fds(const int *fds, uint8_t count)
-{
-    for (uint8_t i = 0; i < count; i++)
-        close(fds[i]);
-}
-
 static bool was_shipped(const struct gw_server *server, const struct gw_msg_spec *spec)
 {
     return (spec->kind != GW_SPEC_FUNCTION || gw_programs_has(server->programs, spec->program)) &&
@@ -464,7 +502,7 @@ static bool was_shipped(const struct gw_server *server, const struct gw_msg_spec
 static void link_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
                             uint8_t fd_count, void *arg)
 {
-    struct connection *connection = arg;
+    struct gw_connection *connection = arg;
     struct gw_server *server = connection->server;
     struct gw_error error = {0};
     int rc;
@@ -476,6 +514,9 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
     if (connection->role == 0) {
         close_fds(fds, fd_count);
         rc = on_hello(connection, message, &error);
+    } else if ((rc = gw_connection_count(connection, message)) < 0) {
+        close_fds(fds, fd_count);
+        gw_error_set(&error, rc, "a heartbeat of what was never sent");
     } else if (about_programs(connection, message->type)) {
         if (fd_count > 1)
             close_fds(fds + 1, (uint8_t)(fd_count - 1));
@@ -496,13 +537,13 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
         gw_log_warn("refused a %s%s%s: %s",
                     connection->role == GW_ROLE_WORKER ? "worker" : "client",
                     *connection->who ? " of " : "", connection->who, error.text);
-        refuse(connection, &error);
+        gw_connection_refuse(connection, &error);
     }
 }
 
 static void connection_on_hello_timeout(uv_timer_t *timer)
 {
-    struct connection *connection = timer->data;
+    struct gw_connection *connection = timer->data;
     if (!connection->link_closed)
         gw_link_close(connection->link);
 }
@@ -510,12 +551,13 @@ static void connection_on_hello_timeout(uv_timer_t *timer)
 /* Takes the descriptor or the transport. */
 static void connection_open(struct gw_server *server, int fd, struct gw_transport *transport)
 {
-    struct connection *connection = calloc(1, sizeof *connection);
+    struct gw_connection *connection = calloc(1, sizeof *connection);
     GW_MUST_PTR(connection);
     connection->server = server;
     connection->id = server->next_peer++;
     connection->transport = transport;
     connection->hello_timer.data = connection;
+    connection->on_broken = connection_on_broken_timeout;
     struct gw_link_callbacks callbacks = {link_on_message, link_on_close, connection};
     int rc = transport ? gw_link_open_over(server->loop, transport, &callbacks, &connection->link)
                        : gw_link_open(server->loop, fd, &callbacks, &connection->link);
@@ -547,14 +589,14 @@ static void door_on_revoked(void *arg)
     size_t at = 0;
     uint64_t id, value;
     while (gw_map_next(&server->connections, &at, &id, &value)) {
-        struct connection *connection = (struct connection *)(uintptr_t)value;
+        struct gw_connection *connection = (struct gw_connection *)(uintptr_t)value;
         struct gw_error error;
         if (!connection->transport || !connection->role || connection->link_closed ||
             gw_door_admit(server->door, connection->transport))
             continue;
         (void)gw_error_set(&error, GW_EPERM, "the token was revoked");
         gw_log_warn("closing a connection of %s: %s", connection->who, error.text);
-        refuse(connection, &error);
+        gw_connection_refuse(connection, &error);
     }
 }
 
@@ -565,42 +607,6 @@ static void server_on_closed(void *arg)
 
 /* -- Opening and closing -------------------------------------------------------------------------
  */
-
-/* Tells whether somebody accepts connections at the address. */
-static bool somebody_serves(const struct sockaddr_un *address)
-{
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return false;
-    bool serves = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0;
-    close(fd);
-    return serves;
-}
-
-static int listen_at(struct gw_server *server, const char *dir, struct gw_error *error)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if ((size_t)snprintf(server->path, sizeof server->path, "%s/scheduler.sock", dir) >=
-        sizeof server->path)
-        return gw_error_set(error, GW_EINVAL,
-                            "%s: too long for a socket's path (%zu bytes at most)", dir,
-                            sizeof server->path - sizeof "/scheduler.sock");
-    memcpy(address.sun_path, server->path, sizeof server->path);
-    if (somebody_serves(&address))
-        return gw_error_set(error, GW_EEXIST, "another scheduler serves %s", dir);
-    (void)unlink(server->path);
-
-    server->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (server->listen_fd < 0 ||
-        bind(server->listen_fd, (struct sockaddr *)&address, sizeof address) < 0 ||
-        listen(server->listen_fd, 128) < 0) {
-        gw_error_set(error, GW_EIO, "cannot listen at %s: %s", server->path, strerror(errno));
-        if (server->listen_fd >= 0)
-            close(server->listen_fd);
-        return GW_EIO;
-    }
-    return 0;
-}
 
 /* The unix socket's acceptor, and the door where there is to be one. */
 static int open_sockets(struct gw_server *server, const struct gw_server_options *options,
@@ -658,7 +664,7 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
         .callbacks = {programs_send, programs_used, opened},
     };
     struct gw_journal_callbacks journal = {server_on_committed, opened};
-    int rc = listen_at(opened, options->dir, error);
+    int rc = gw_local_listen(options->dir, opened->path, &opened->listen_fd, error);
     if (rc < 0)
         goto fail;
     rc = open_sockets(opened, options, error);
@@ -721,7 +727,7 @@ void gw_server_close(struct gw_server *server)
     size_t at = 0;
     uint64_t id, value;
     while (gw_map_next(&server->connections, &at, &id, &value)) {
-        struct connection *connection = (struct connection *)(uintptr_t)value;
+        struct gw_connection *connection = (struct gw_connection *)(uintptr_t)value;
         if (!connection->link_closed)
             gw_link_close(connection->link);
     }

@@ -123,6 +123,7 @@ enum {
     X(RESUMED, "gang went on from a checkpoint")                                                   \
     X(LOSSES, "gang lost with its workers once too often")                                         \
     X(OVERTAKEN, "heartbeat passed other messages")                                                \
+    X(MENDED, "connection mended by another")                                                      \
     X(TRESPASS, "client reached for what is another user's")                                       \
     X(ADMIN, "admin cancelled what is another user's")                                             \
     X(GANG_WAITED, "gang waited for room")                                                         \
@@ -243,6 +244,7 @@ struct conn {
     bool cut;
     uint64_t held_until_ns;           /* partition */
     GW_ARRAY(struct packet) queue[2]; /* under way to ends[i], in order */
+    size_t lost[2];                   /* that were, until it was mended */
 };
 
 /* -- Hosts ---------------------------------------------------------------------------------------
@@ -494,6 +496,8 @@ struct packet sim_pack(struct sim *sim, const struct gw_message *message, const 
 void sim_packet_free(struct sim *sim, struct packet *packet, bool drop_tokens);
 void sim_conns_free(struct sim *sim);
 void sim_net_faults(struct sim *sim);
+/* sim_mend cuts a worker's connection, and mends it by another. */
+void sim_mend(struct sim *sim);
 
 /* -- host.c */
 void sim_host_start(struct sim *sim, struct host *host);

@@ -350,7 +350,9 @@ static void send_heartbeat(struct gw_node_core *core)
     core->heartbeat_sent_ns[number % HEARTBEATS_KEPT] = core->now_ns;
     core->heartbeat_due_ns = core->now_ns + core->options.heartbeat_ns;
     gw_core_send(core, core->scheduler, GW_MESSAGE_heartbeat)->message.heartbeat =
-        (struct gw_msg_heartbeat){number, core->heartbeat_received, gw_memory_used(core)};
+        (struct gw_msg_heartbeat){.number = number,
+                                  .echo = core->heartbeat_received,
+                                  .memory_used_bytes = gw_memory_used(core)};
 }
 
 static void on_heartbeat(struct gw_node_core *core, const struct gw_msg_heartbeat *heartbeat)

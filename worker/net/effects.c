@@ -18,24 +18,48 @@
 
 enum { QUEUED_BYTES_MAX = 64 << 20 }; /* to a peer that does not read */
 
-/* The link closes the duplicates when they have left. */
-void gw_host_send(struct gw_host_link *link, const struct gw_message *message, const int *fds,
-                  uint8_t count)
+/* Duplicates, which a link closes when they have left. */
+static int copy_fds(const int *fds, uint8_t count, int copies[GW_FRAME_FDS_MAX])
 {
-    int copies[GW_FRAME_FDS_MAX];
     for (uint8_t i = 0; i < count; i++) {
         copies[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
         if (copies[i] >= 0)
             continue;
-        gw_log_error("%s is not sent: %s", gw_message_name(message->type), strerror(errno));
         while (i-- > 0)
             close(copies[i]);
-        gw_link_close(link->link);
-        return;
+        return GW_ELIMIT;
     }
-    int rc = gw_link_send(link->link, message, (struct gw_channel_fds){copies, count, true});
-    if (rc < 0) {
+    return 0;
+}
+
+int gw_host_send_frame(struct gw_host_link *link, const struct gw_backlog_item *item)
+{
+    int copies[GW_FRAME_FDS_MAX];
+    int rc = copy_fds(item->fds, item->fd_count, copies);
+    return rc < 0
+               ? rc
+               : gw_link_send_frame(link->link, (struct gw_bin){item->frame, (uint32_t)item->bytes},
+                                    (struct gw_channel_fds){copies, item->fd_count, true});
+}
+
+void gw_host_send(struct gw_host_link *link, const struct gw_message *message, const int *fds,
+                  uint8_t count)
+{
+    int copies[GW_FRAME_FDS_MAX], rc;
+    struct gw_mend *mend = &link->host->mend;
+    const bool scheduler = link == link->host->scheduler && mend->backlog;
+    if (scheduler && gw_backlog_counts(message))
+        rc = gw_mend_send(link->host, message, fds, count);
+    else if (scheduler && mend->broken)
+        return;
+    else if ((rc = copy_fds(fds, count, copies)) == 0)
+        rc = gw_link_send(link->link, message, (struct gw_channel_fds){copies, count, true});
+    if (rc < 0)
         gw_log_error("%s is not sent: %s", gw_message_name(message->type), gw_error_text(rc));
+    if (scheduler && mend->broken) {
+        if (rc < 0)
+            gw_mend_give_up(link->host);
+    } else if (rc < 0) {
         gw_link_close(link->link);
     } else if (gw_link_queued_bytes(link->link) > QUEUED_BYTES_MAX) {
         gw_log_warn("a peer does not read: disconnected with %d MiB unsent",
@@ -70,6 +94,12 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
         gw_log_warn("GPU %u is %s%s", effect->message.gpu_drained.gpu,
                     *effect->message.gpu_drained.why ? "drained: " : "used again",
                     effect->message.gpu_drained.why);
+    if (effect->message.type == GW_MESSAGE_heartbeat) {
+        struct gw_message message = effect->message;
+        message.heartbeat.taken = host->mend.taken;
+        gw_host_send(link, &message, fds, 0);
+        return;
+    }
     if (wants_tail(effect)) {
         char tail[GW_LOGFILE_TAIL_BYTES];
         struct gw_message message = effect->message;
@@ -144,7 +174,9 @@ static void effect_link(struct gw_host *host, const struct gw_effect *effect)
 static void effect_close(struct gw_host *host, uint64_t peer)
 {
     struct gw_host_link *link = gw_host_link_find(host, peer);
-    if (link && !link->closed)
+    if (link && link == host->scheduler && host->mend.broken)
+        gw_mend_give_up(host);
+    else if (link && !link->closed)
         gw_link_close(link->link);
 }
 

@@ -373,6 +373,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
         timers[i]->data = host;
     }
     host->listener.data = host;
+    gw_mend_init(host);
     *opened = host;
     (void)gw_host_step(host,
                        &(struct gw_event){.type = GW_EVENT_START, .number = host->incarnation});
@@ -407,6 +408,7 @@ static void host_exit(struct gw_host *host)
     uv_close((uv_handle_t *)&host->reconnect, NULL);
     uv_close((uv_handle_t *)&host->hello_timer, NULL);
     uv_close((uv_handle_t *)&host->listener, NULL);
+    gw_mend_close(host);
     if (!host->options.peers)
         (void)unlink(host->peers_address);
 }
@@ -427,6 +429,7 @@ void gw_host_free(struct gw_host *host)
         gw_host_runner_free((struct gw_host_runner *)(uintptr_t)value);
     gw_node_core_free(host->core);
     gw_keyring_deinit(&host->keyring);
+    gw_mend_deinit(host);
     gw_tokens_deinit(&host->tokens);
     gw_map_deinit(&host->links);
     gw_map_deinit(&host->runners);

@@ -18,6 +18,7 @@
 #include "worker/net/gpus.h"
 #include "worker/net/keyring.h"
 #include "worker/net/lease.h"
+#include "worker/net/mend.h"
 #include "worker/net/relay.h"
 #include "worker/net/tunnels.h"
 #include "worker/net/usage.h"
@@ -46,7 +47,7 @@ struct gw_host_link {
     const struct gw_transport *transport; /* the link's; NULL: a unix socket */
     uint32_t role;  /* enum gw_role; 0: it connected to us and has not said hello */
     bool told_core; /* OPEN was raised */
-    bool closed;
+    bool closed;    /* its link is; the scheduler's, while that may be mended, is not */
 };
 
 /* A runner whose files are still to be tidied: both must have come. */
@@ -105,6 +106,7 @@ struct gw_host {
     struct gw_leases leases;
     struct gw_keyring keyring;
     struct gw_relays relays;
+    struct gw_mend mend;
 };
 
 /* -- host.c */
@@ -132,6 +134,8 @@ void gw_host_carry_out(struct gw_host *host);
 /* gw_host_send sends with duplicates of descriptors. */
 void gw_host_send(struct gw_host_link *link, const struct gw_message *message, const int *fds,
                   uint8_t count);
+/* gw_host_send_frame sends what a backlog keeps: 0 or a negative code. */
+int gw_host_send_frame(struct gw_host_link *link, const struct gw_backlog_item *item);
 
 /* -- runners.c: what is to be done around the core when processes come and go */
 void gw_host_spawn(struct gw_host *host, const struct gw_message *message);
@@ -153,6 +157,13 @@ struct gw_host_link *gw_host_link_new(struct gw_host *host, int fd, uint32_t rol
 struct gw_host_link *gw_host_link_find(const struct gw_host *host, uint64_t id);
 int gw_host_listen(struct gw_host *host, struct gw_error *error);
 void gw_host_connect_scheduler(struct gw_host *host);
+/* gw_host_dial_scheduler opens one more link to the scheduler, by TLS; NULL where it cannot. */
+struct gw_host_link *gw_host_dial_scheduler(struct gw_host *host);
+/* gw_host_link_take_over has a connection go on by the link of another, which is no more; the old
+ * link, where it is not broken, is closed, and what it still brings is dropped. */
+void gw_host_link_take_over(struct gw_host_link *link, struct gw_host_link *other, bool broken);
+/* gw_host_link_gone tells all whom it concerns that a connection is over, and frees it. */
+void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error);
 /* gw_host_connect_task gives a connection to the scheduler (the caller's) on which hello was said
  * for a rank of an attempt. GW_EAGAIN where the scheduler has no room for it at the moment, GW_EIO.
  */

@@ -64,8 +64,12 @@ void gw_host_close_links(struct gw_host *host)
     uint64_t key, value;
     while (gw_map_next(&host->links, &at, &key, &value)) {
         struct gw_host_link *link = (struct gw_host_link *)(uintptr_t)value;
-        if (!link->closed)
+        if (!link->closed && !(link == host->scheduler && host->mend.broken))
             gw_link_close(link->link);
+    }
+    if (host->mend.broken) {
+        host->mend.broken = false;
+        gw_host_link_gone(host->scheduler, &host->mend.why);
     }
 }
 
@@ -107,11 +111,9 @@ static void on_scheduler_closed(struct gw_host *host, const struct gw_error *err
     }
 }
 
-static void link_on_close(struct gw_link *handle, const struct gw_error *error, void *arg)
+void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error)
 {
-    struct gw_host_link *link = arg;
     struct gw_host *host = link->host;
-    (void)handle;
     link->closed = true;
     gw_map_remove(&host->links, link->id);
     if (error->code == GW_EPROTO)
@@ -136,6 +138,18 @@ static void link_on_close(struct gw_link *handle, const struct gw_error *error, 
     if (link == host->scheduler && !host->exiting)
         on_scheduler_closed(host, error);
     free(link);
+}
+
+static void link_on_close(struct gw_link *handle, const struct gw_error *error, void *arg)
+{
+    struct gw_host_link *link = arg;
+    struct gw_host *host = link->host;
+    (void)handle;
+    if (link == host->mend.second)
+        gw_mend_on_second_closed(host, error);
+    if (link == host->scheduler && gw_mend_on_broken(host, error))
+        return;
+    gw_host_link_gone(link, error);
 }
 
 static void refuse(struct gw_host_link *link, int code, const char *text)
@@ -245,6 +259,17 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
             on_peer_hello(link, message);
         return;
     }
+    if (link == host->mend.second) {
+        for (uint8_t i = 0; i < fd_count; i++)
+            close(fds[i]);
+        gw_mend_on_second(host, message);
+        return;
+    }
+    if (link == host->scheduler && gw_mend_on_message(host, message) < 0) {
+        gw_log_warn("the scheduler took what was never sent");
+        gw_link_close(link->link);
+        return;
+    }
     if (link == host->scheduler && from_scheduler(host, message, fds, fd_count))
         return;
     struct gw_message filled;
@@ -295,6 +320,46 @@ static int connect_tls(const struct gw_host *host, struct gw_transport **transpo
 {
     int fd, rc = gw_endpoint_connect(host->scheduler_path, &fd, error);
     return rc < 0 ? rc : gw_tls_connect(fd, host->options.key, transport, error);
+}
+
+struct gw_host_link *gw_host_dial_scheduler(struct gw_host *host)
+{
+    struct gw_transport *transport;
+    if (connect_tls(host, &transport, NULL) < 0)
+        return NULL;
+    return link_new(host, -1, transport, GW_ROLE_SCHEDULER);
+}
+
+static void deaf_on_message(struct gw_link *handle, const struct gw_message *message,
+                            const int *fds, uint8_t fd_count, void *arg)
+{
+    (void)handle;
+    (void)message;
+    (void)arg;
+    for (uint8_t i = 0; i < fd_count; i++)
+        close(fds[i]);
+}
+
+static void deaf_on_close(struct gw_link *handle, const struct gw_error *error, void *arg)
+{
+    (void)handle;
+    (void)error;
+    (void)arg;
+}
+
+void gw_host_link_take_over(struct gw_host_link *link, struct gw_host_link *other, bool broken)
+{
+    const struct gw_link_callbacks deaf = {deaf_on_message, deaf_on_close, NULL},
+                                   callbacks = {link_on_message, link_on_close, link};
+    if (!broken) {
+        gw_link_hand_over(link->link, &deaf);
+        gw_link_close(link->link);
+    }
+    link->link = other->link;
+    link->transport = other->transport;
+    gw_link_hand_over(link->link, &callbacks);
+    gw_map_remove(&link->host->links, other->id);
+    free(other);
 }
 
 void gw_host_connect_scheduler(struct gw_host *host)

@@ -1,0 +1,151 @@
+/* Connections, as far as they are about sending.
+ *
+ * Always: what a connection with a backlog was told is in there before it leaves, in the same
+ * order; while the link is broken it goes nowhere else. */
+#include "scheduler/net/connection.h"
+
+#include "graph/base/log.h"
+#include "graph/wire/frame.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { QUEUED_BYTES_MAX = 64 << 20 }; /* to a peer that does not read: then it is disconnected */
+
+void gw_connection_refuse(struct gw_connection *connection, const struct gw_error *error)
+{
+    struct gw_message message = {.type = GW_MESSAGE_refuse,
+                                 .refuse = {.code = error->code, .text = error->text}};
+    (void)gw_link_send(connection->link, &message, (struct gw_channel_fds){0});
+    gw_link_close(connection->link);
+}
+
+static void close_fds(const int *fds, uint8_t count)
+{
+    for (uint8_t i = 0; i < count; i++)
+        close(fds[i]);
+}
+
+/* Duplicates, which a link closes when they have left. */
+static int copy_fds(const int *fds, uint8_t count, int copies[GW_FRAME_FDS_MAX])
+{
+    for (uint8_t i = 0; i < count; i++) {
+        copies[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+        if (copies[i] >= 0)
+            continue;
+        while (i-- > 0)
+            close(copies[i]);
+        return GW_ELIMIT;
+    }
+    return 0;
+}
+
+static int send_item(struct gw_connection *connection, const struct gw_backlog_item *item)
+{
+    int copies[GW_FRAME_FDS_MAX];
+    int rc = copy_fds(item->fds, item->fd_count, copies);
+    return rc < 0 ? rc
+                  : gw_link_send_frame(connection->link,
+                                       (struct gw_bin){item->frame, (uint32_t)item->bytes},
+                                       (struct gw_channel_fds){copies, item->fd_count, true});
+}
+
+/* What is to be sent again if the link breaks. */
+static int send_kept(struct gw_connection *connection, const struct gw_message *message,
+                     const int *fds, uint8_t count)
+{
+    const struct gw_backlog_item *item;
+    int rc = gw_backlog_add(connection->backlog, message, fds, count, &item);
+    return rc < 0 || connection->broken ? rc : send_item(connection, item);
+}
+
+bool gw_connection_reachable(const struct gw_connection *connection)
+{
+    return !connection->link_closed || connection->broken;
+}
+
+void gw_connection_end(struct gw_connection *connection)
+{
+    if (connection->broken) /* in a later turn of the loop */
+        (void)uv_timer_start(&connection->hello_timer, connection->on_broken, 0, 0);
+    else if (!connection->link_closed)
+        gw_link_close(connection->link);
+}
+
+void gw_connection_send(struct gw_connection *connection, const struct gw_message *message,
+                        const int *fds, uint8_t count)
+{
+    int copies[GW_FRAME_FDS_MAX], rc;
+    if (connection->backlog && gw_backlog_counts(message))
+        rc = send_kept(connection, message, fds, count);
+    else if (connection->broken)
+        return;
+    else if ((rc = copy_fds(fds, count, copies)) == 0)
+        rc = gw_link_send(connection->link, message, (struct gw_channel_fds){copies, count, true});
+    if (rc == GW_ELIMIT && !connection->broken && count) {
+        struct gw_error error;
+        gw_error_set(&error, rc, "the scheduler is out of file descriptors");
+        gw_log_error("%s", error.text);
+        gw_connection_refuse(connection, &error);
+    } else if (rc < 0) {
+        gw_log_error("message %s was not sent: %s", gw_message_name(message->type),
+                     gw_error_text(rc));
+        gw_connection_end(connection);
+    } else if (connection->broken) {
+        return;
+    } else if (gw_link_queued_bytes(connection->link) > QUEUED_BYTES_MAX) {
+        gw_log_warn("a peer does not read: disconnected with %d MiB unsent",
+                    QUEUED_BYTES_MAX >> 20);
+        gw_link_close(connection->link);
+    }
+}
+
+static void deaf_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
+                            uint8_t fd_count, void *arg)
+{
+    (void)link;
+    (void)message;
+    (void)arg;
+    close_fds(fds, fd_count);
+}
+
+static void deaf_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
+{
+    (void)link;
+    (void)error;
+    (void)arg;
+}
+
+int gw_connection_count(struct gw_connection *connection, const struct gw_message *message)
+{
+    if (!connection->backlog)
+        return 0;
+    if (message->type == GW_MESSAGE_heartbeat)
+        return gw_backlog_took(connection->backlog, message->heartbeat.taken);
+    connection->taken++;
+    return 0;
+}
+
+void gw_connection_mend(struct gw_connection *broken, const struct gw_connection *fresh,
+                        const struct gw_link_callbacks *callbacks, uint64_t taken)
+{
+    const struct gw_link_callbacks deaf = {deaf_on_message, deaf_on_close, NULL};
+    const struct gw_backlog_item *item;
+    if (!broken->link_closed) {
+        gw_link_hand_over(broken->link, &deaf);
+        gw_link_close(broken->link);
+    }
+    broken->link = fresh->link;
+    broken->transport = fresh->transport;
+    broken->link_closed = broken->broken = false;
+    gw_link_hand_over(broken->link, callbacks);
+
+    struct gw_message mended = {.type = GW_MESSAGE_mended, .mended.taken = broken->taken};
+    int rc = gw_link_send(broken->link, &mended, (struct gw_channel_fds){0});
+    (void)gw_backlog_took(broken->backlog, taken);
+    for (uint64_t number = taken + 1; rc == 0 && (item = gw_backlog_item(broken->backlog, number));
+         number++)
+        rc = send_item(broken, item);
+    if (rc < 0)
+        gw_link_close(broken->link);
+}

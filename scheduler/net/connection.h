@@ -1,0 +1,53 @@
+/* The connections of a server: what is sent there, and sent again where a worker's TLS connection
+ * breaks and is mended by another. Shared by server.c and connection.c alone. */
+#ifndef GW_NET_CONNECTION_H
+#define GW_NET_CONNECTION_H
+
+#include "graph/wire/backlog.h"
+#include "graph/wire/link.h"
+#include "graph/wire/token_file.h"
+
+struct gw_server;
+
+struct gw_connection {
+    struct gw_server *server;
+    struct gw_link *link;
+    uv_timer_t hello_timer;
+    uint64_t id;
+    uint32_t role;                                        /* 0: hello has not come */
+    pid_t pid;                                            /* for the log */
+    uint32_t worker;                                      /* its number, once it was welcomed */
+    const struct gw_transport *transport;                 /* the link's; NULL: a unix socket */
+    char who[GW_TOKEN_USER_MAX + GW_TOKEN_ID_BYTES + 16]; /* by TLS: for the log */
+    bool link_closed;
+    bool told_core;
+    struct gw_backlog *backlog; /* of a worker's, by TLS; else NULL */
+    uint64_t taken;             /* messages, since hello; heartbeats do not count */
+    bool broken;                /* the link is closed, and may be mended */
+    uv_timer_cb on_broken;      /* of hello_timer then: it is over */
+};
+
+/* gw_connection_send sends with duplicates of the descriptors, now or when the link is mended. Who
+ * cannot be sent to is disconnected, as is who does not read. */
+void gw_connection_send(struct gw_connection *connection, const struct gw_message *message,
+                        const int *fds, uint8_t count);
+
+/* gw_connection_refuse says why, and closes. The link is open. */
+void gw_connection_refuse(struct gw_connection *connection, const struct gw_error *error);
+
+/* gw_connection_reachable tells whether what is sent there arrives, perhaps later. */
+bool gw_connection_reachable(const struct gw_connection *connection);
+
+/* gw_connection_end closes what is open; its end is told in a later turn of the loop. */
+void gw_connection_end(struct gw_connection *connection);
+
+/* gw_connection_count counts a message that came: 0, or GW_EPROTO where it is a heartbeat that says
+ * that what was never sent was taken. */
+int gw_connection_count(struct gw_connection *connection, const struct gw_message *message);
+
+/* gw_connection_mend goes on by the link of `fresh`, whose other side took so many messages, all
+ * that it lacks being in the backlog. What the old link still brings is dropped. */
+void gw_connection_mend(struct gw_connection *broken, const struct gw_connection *fresh,
+                        const struct gw_link_callbacks *callbacks, uint64_t taken);
+
+#endif

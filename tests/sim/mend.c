@@ -1,0 +1,37 @@
+/* Connections that are cut and made again, in the same life of both sides: as over TLS, where each
+ * side keeps what the other has not taken, and sends it again. The cores must not notice. */
+#include "tests/sim/sim.h"
+
+#include "graph/base/planted.h"
+
+/* What is under way is lost, heartbeats for good; all else comes once more, later. */
+static void lose_under_way(struct sim *sim, struct conn *conn, int to)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < conn->queue[to].count; i++) {
+        struct packet *packet = &conn->queue[to].items[i];
+        if (packet->urgent || (GW_PLANTED(241) && i == 0))
+            sim_packet_free(sim, packet, true);
+        else
+            conn->queue[to].items[kept++] = *packet;
+    }
+    conn->lost[to] += conn->queue[to].count - kept;
+    conn->queue[to].count = kept;
+}
+
+void sim_mend(struct sim *sim)
+{
+    struct host *host = &sim->hosts[sim_below(sim, sim->host_count)];
+    struct conn *conn = host->core ? host->scheduler : NULL;
+    if (!conn || conn->cut || conn->id != host->welcomed || !conn->ends[0].open ||
+        !conn->ends[1].open)
+        return;
+    uint64_t silent_ns = MS + sim_below(sim, sim_chance(sim, 20) ? 8 * SECOND : 300 * MS);
+    sim_fault(sim, FAULT_MENDED);
+    sim_log(sim, "the connection of host %u is cut, and mended after %llu ms", host->number,
+            (unsigned long long)(silent_ns / MS));
+    for (int to = 0; to < 2; to++)
+        lose_under_way(sim, conn, to);
+    if (sim->now_ns + silent_ns > conn->held_until_ns)
+        conn->held_until_ns = sim->now_ns + silent_ns;
+}

@@ -1,0 +1,207 @@
+/* Connections that are mended.
+ *
+ * A link that is cut is often not closed: what is sent waits longer and longer in the kernel before
+ * it is tried again, and after eight seconds of silence it would wait beyond the time at which this
+ * worker kills its runners. So after SILENT_NS another connection is tried, again and again; the
+ * first that comes through takes over.
+ *
+ * Always: what the core sent is in the backlog, in its order, before it goes anywhere; the second
+ * link is not closed by us once it has said hello, since the scheduler may have moved to it. */
+#include "worker/net/mend.h"
+
+#include "graph/base/clock.h"
+#include "graph/base/log.h"
+#include "graph/wire/enums.h"
+#include "graph/wire/frame.h"
+#include "worker/net/host.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 250 };
+#define SILENT_NS (4500 * GW_NS_PER_MS)  /* two heartbeats are missing */
+#define CONNECT_NS (1000 * GW_NS_PER_MS) /* then it is tried anew */
+#define BROKEN_NS (10 * GW_NS_PER_S)     /* of silence: then it is given up */
+
+void gw_mend_init(struct gw_host *host)
+{
+    host->mend.host = host;
+    (void)uv_timer_init(host->loop, &host->mend.timer);
+    host->mend.timer.data = host;
+}
+
+void gw_mend_close(struct gw_host *host)
+{
+    uv_close((uv_handle_t *)&host->mend.timer, NULL);
+}
+
+void gw_mend_deinit(struct gw_host *host)
+{
+    gw_backlog_free(host->mend.backlog);
+    host->mend.backlog = NULL;
+}
+
+/* -- Giving up -----------------------------------------------------------------------------------
+ */
+
+/* There is nothing to mend any more. */
+static void stop(struct gw_mend *mend)
+{
+    (void)uv_timer_stop(&mend->timer);
+    gw_backlog_free(mend->backlog);
+    mend->backlog = NULL;
+    if (mend->second && !mend->second->closed)
+        gw_link_close(mend->second->link);
+}
+
+static void mend_on_given_up(uv_timer_t *timer)
+{
+    struct gw_host *host = timer->data;
+    struct gw_mend *mend = &host->mend;
+    const struct gw_error why = mend->why;
+    stop(mend);
+    if (!mend->broken)
+        return;
+    mend->broken = false;
+    gw_host_link_gone(host->scheduler, &why);
+}
+
+void gw_mend_give_up(struct gw_host *host)
+{
+    (void)uv_timer_start(&host->mend.timer, mend_on_given_up, 0, 0);
+}
+
+/* -- The second link -----------------------------------------------------------------------------
+ */
+
+static void dial(struct gw_mend *mend)
+{
+    struct gw_host *host = mend->host;
+    struct gw_message hello = {.type = GW_MESSAGE_hello};
+    hello.hello = (struct gw_msg_hello){
+        .protocol = GW_PROTOCOL_LINK,
+        .role = GW_ROLE_WORKER,
+        .pid = (uint32_t)getpid(),
+        .version = GANGWAY_VERSION,
+        .name = host->options.name,
+        .mends = mend->worker,
+        .secret = {mend->secret, sizeof mend->secret},
+        .taken = mend->taken,
+    };
+    mend->second = gw_host_dial_scheduler(host);
+    if (mend->second)
+        (void)gw_link_send(mend->second->link, &hello, (struct gw_channel_fds){0});
+}
+
+static void mend_on_look(uv_timer_t *timer)
+{
+    struct gw_host *host = timer->data;
+    struct gw_mend *mend = &host->mend;
+    uint64_t now_ns = gw_clock_now_ns();
+    struct gw_host_link *second = mend->second;
+    if (mend->broken && now_ns - mend->heard_ns >= BROKEN_NS) {
+        gw_mend_give_up(host);
+        return;
+    }
+    if (second && !second->closed && now_ns - second->opened_ns >= CONNECT_NS &&
+        !gw_tls_identity(second->transport))
+        gw_link_close(second->link);
+    if (!second && (mend->broken || now_ns - mend->heard_ns >= SILENT_NS))
+        dial(mend);
+}
+
+/* The scheduler goes on at the second link. */
+static void adopt(struct gw_mend *mend, uint64_t taken)
+{
+    struct gw_host *host = mend->host;
+    const struct gw_backlog_item *item;
+    gw_log_info("the connection to the scheduler is mended by another");
+    gw_host_link_take_over(host->scheduler, mend->second, mend->broken);
+    mend->second = NULL;
+    mend->broken = false;
+    mend->heard_ns = gw_clock_now_ns();
+    (void)gw_backlog_took(mend->backlog, taken);
+    int rc = 0;
+    for (uint64_t number = taken + 1; rc == 0 && (item = gw_backlog_item(mend->backlog, number));
+         number++)
+        rc = gw_host_send_frame(host->scheduler, item);
+    if (rc < 0)
+        gw_link_close(host->scheduler->link);
+}
+
+void gw_mend_on_second(struct gw_host *host, const struct gw_message *message)
+{
+    struct gw_mend *mend = &host->mend;
+    if (message->type == GW_MESSAGE_mended && mend->backlog &&
+        gw_backlog_can_mend(mend->backlog, message->mended.taken)) {
+        adopt(mend, message->mended.taken);
+        return;
+    }
+    gw_log_warn("the connection to the scheduler cannot be mended: %s",
+                message->type == GW_MESSAGE_refuse ? message->refuse.text
+                                                   : "too much of what was sent is lost");
+    gw_link_close(mend->second->link);
+    mend->heard_ns = gw_clock_now_ns(); /* perhaps the first comes to itself */
+    if (mend->broken)
+        gw_mend_give_up(host);
+}
+
+void gw_mend_on_second_closed(struct gw_host *host, const struct gw_error *error)
+{
+    host->mend.second = NULL;
+    if (error->code == GW_EPERM && host->mend.broken)
+        gw_mend_give_up(host);
+}
+
+/* -- The first link ------------------------------------------------------------------------------
+ */
+
+int gw_mend_on_message(struct gw_host *host, const struct gw_message *message)
+{
+    struct gw_mend *mend = &host->mend;
+    mend->heard_ns = gw_clock_now_ns();
+    if (message->type == GW_MESSAGE_welcome && host->options.connect &&
+        message->welcome.secret.size == sizeof mend->secret) {
+        gw_mend_deinit(host);
+        GW_MUST_PTR(mend->backlog = gw_backlog_new());
+        mend->taken = 0;
+        mend->worker = message->welcome.worker;
+        memcpy(mend->secret, message->welcome.secret.data, sizeof mend->secret);
+        (void)uv_timer_start(&mend->timer, mend_on_look, LOOK_MS, LOOK_MS);
+    }
+    if (!mend->backlog)
+        return 0;
+    if (message->type == GW_MESSAGE_heartbeat)
+        return gw_backlog_took(mend->backlog, message->heartbeat.taken);
+    mend->taken++;
+    return 0;
+}
+
+int gw_mend_send(struct gw_host *host, const struct gw_message *message, const int *fds,
+                 uint8_t count)
+{
+    struct gw_mend *mend = &host->mend;
+    const struct gw_backlog_item *item;
+    int rc = gw_backlog_add(mend->backlog, message, fds, count, &item);
+    return rc < 0 || mend->broken ? rc : gw_host_send_frame(host->scheduler, item);
+}
+
+bool gw_mend_on_broken(struct gw_host *host, const struct gw_error *error)
+{
+    struct gw_mend *mend = &host->mend;
+    const bool mends = mend->backlog && !host->exiting && !host->shutting_down &&
+                       (error->code == GW_ECLOSED || error->code == GW_EIO) &&
+                       !gw_tls_ended(host->scheduler->transport);
+    if (!mends) {
+        stop(mend);
+        return false;
+    }
+    gw_log_info("the connection to the scheduler broke: %s", error->text);
+    mend->broken = true;
+    mend->why = *error;
+    if (!mend->second)
+        dial(mend);
+    return true;
+}
