@@ -66,6 +66,21 @@ int gw_job_restart(struct gw_client *client, uint64_t job, struct gw_error *erro
     return ask(client, job, GW_ASK_RESTART, error);
 }
 
+int gw_job_pause(struct gw_client *client, uint64_t job, bool now, struct gw_error *error)
+{
+    return ask(client, job, now ? GW_ASK_PAUSE_NOW : GW_ASK_PAUSE, error);
+}
+
+int gw_job_resume(struct gw_client *client, uint64_t job, struct gw_error *error)
+{
+    return ask(client, job, GW_ASK_RESUME, error);
+}
+
+int gw_job_stop(struct gw_client *client, uint64_t job, struct gw_error *error)
+{
+    return ask(client, job, GW_ASK_STOP, error);
+}
+
 /* body: [code, exit_code, text]. */
 int gw_call_read_end(const struct gw_call *call, int *exit_code, struct gw_error *error)
 {

@@ -201,7 +201,8 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .actor_name = spec->actor_name ? spec->actor_name : "",
                      .gpu_share = (uint32_t)(options->gpu_share * 1000 + 0.5),
                      .gpu_isolate = options->isolate_gpus,
-                     .env_templates = spec->env_templates},
+                     .env_templates = spec->env_templates,
+                     .signal = options->signal},
         };
         set_budgets(&message.spec, options);
         if (ships)

@@ -1,4 +1,4 @@
-/* What can be asked of gangs that run: `gangway restart`. */
+/* What can be asked of jobs that run: `gangway restart`, `pause`, `resume`, `stop`. */
 #include "client/cli/cli.h"
 #include "client/cli/selector.h"
 
@@ -35,4 +35,57 @@ int gw_cli_restart(int argc, char **argv)
                                               "grace; the next attempt goes on\nfrom the last "
                                               "checkpoint. Charged to --max-preemptions."},
                (struct asking){gw_job_restart, "restarting"}, argc, argv);
+}
+
+static int pause_job(struct gw_client *client, const struct gw_selected *job, void *arg)
+{
+    const bool *now = arg;
+    struct gw_error error;
+    if (gw_job_pause(client, job->job, *now, &error) < 0)
+        return gw_cli_error(&error);
+    fprintf(stderr, "job %llu: pausing (`gangway resume %llu` lets it go on)\n",
+            (unsigned long long)job->job, (unsigned long long)job->job);
+    return GW_EXIT_OK;
+}
+
+int gw_cli_pause(int argc, char **argv)
+{
+    bool now = false;
+    const struct gw_option table[] = {
+        {"now", 0, GW_OPTION_FLAG, &now, NULL,
+         "end gangs of functions too, and do not wait for\ntheir next step"},
+        {0},
+    };
+    const struct gw_selector_command command = {
+        .options = {.command = "pause",
+                    .summary = "Have nothing of jobs start until they are resumed.",
+                    .details = "Tasks that run go on to their end. A gang of functions saves and "
+                               "returns at\nits next step; a gang of commands gets SIGTERM (or its "
+                               "--signal), and SIGKILL\nafter its grace. Both go on from their "
+                               "checkpoint when they are resumed. Nothing\nis charged.",
+                    .table = table},
+        .unfinished = true,
+        .each = pause_job,
+        .arg = &now};
+    return gw_selector_run(&command, argc, argv);
+}
+
+int gw_cli_resume(int argc, char **argv)
+{
+    return run((struct gw_options){.command = "resume", .summary = "Let paused jobs go on."},
+               (struct asking){gw_job_resume, "resumed"}, argc, argv);
+}
+
+int gw_cli_stop(int argc, char **argv)
+{
+    return run((struct gw_options){.command = "stop",
+                                   .summary = "Ask the gangs of jobs to end well, with what they "
+                                              "have.",
+                                   .details =
+                                       "A gang of functions returns at its next step, and "
+                                       "that is its result. A gang of\ncommands gets SIGTERM "
+                                       "(or its --signal) and ends as it likes. None starts "
+                                       "again.\nTo end them whatever they do: gangway "
+                                       "cancel."},
+               (struct asking){gw_job_stop, "asked to stop"}, argc, argv);
 }

@@ -6,6 +6,7 @@
 #include "client/env.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,6 +101,8 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
          "for listings (`gangway jobs --where`);\nmay be given many times"},
         {"grace", 0, GW_OPTION_DURATION, &task->grace_ns, "TIME",
          "from SIGTERM to SIGKILL (default: 10s)"},
+        {"signal", 0, GW_OPTION_TEXT, &launch->signal, "NAME",
+         "instead of SIGTERM: USR1, SIGUSR1, 10"},
         {"fail-grace", 0, GW_OPTION_DURATION, &task->fail_grace_ns, "TIME",
          "the same when another rank failed\n(default: 200ms)"},
         {launch->gang ? "max-restarts" : "retries", 0, GW_OPTION_U32, &task->retries, "N",
@@ -166,6 +169,24 @@ static bool read_gpus(const char *text, struct gw_task_options *task)
     return number < 1 || task->gpu_share == 0;
 }
 
+/* "USR1", "SIGUSR1", "10". */
+static bool read_signal(const char *text, uint32_t *number)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    if (end != text && !*end && value > 0 && value < NSIG) {
+        *number = (uint32_t)value;
+        return true;
+    }
+    const char *name = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
+    for (int i = 1; i < NSIG; i++)
+        if (sigabbrev_np(i) && strcmp(sigabbrev_np(i), name) == 0) {
+            *number = (uint32_t)i;
+            return true;
+        }
+    return false;
+}
+
 /* What one option alone does not show; false, and a text was printed, when it is wrong. */
 static bool check(struct gw_launch_options *launch, const char *command)
 {
@@ -213,6 +234,11 @@ static bool check(struct gw_launch_options *launch, const char *command)
     if (launch->gpus && !read_gpus(launch->gpus, task)) {
         fprintf(stderr, "gangway %s: --%s %s: how many GPUs (2), a part of one (0.5), or `any`\n",
                 command, launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
+        return false;
+    }
+    if (launch->signal && !read_signal(launch->signal, &task->signal)) {
+        fprintf(stderr, "gangway %s: --signal %s: a name (USR1) or a number (10)\n", command,
+                launch->signal);
         return false;
     }
     if (launch->annotations.count && !(launch->annotated = join(&launch->annotations)))

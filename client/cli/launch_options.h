@@ -19,7 +19,7 @@ struct gw_launch_options {
     const char *after, *after_any;             /* jobs that it comes after; one of them at most */
 
     /* As they were typed. */
-    const char *gpus, *prefer;
+    const char *gpus, *prefer, *signal;
     struct gw_option_texts env, annotations, ship;
     char *annotated; /* as one list; owned */
 };

@@ -195,6 +195,8 @@ static int check_options(const struct gw_task_options *options, const char *what
                             options->ranks, options->ranks_per_node);
     if (options->isolate_gpus && options->ranks == 0)
         return gw_error_set(error, GW_EINVAL, "%s: isolate_gpus is for gangs", what);
+    if (options->signal > GW_SIGNAL_MAX)
+        return gw_error_set(error, GW_EINVAL, "%s: there is no signal %u", what, options->signal);
     return check_texts(options, what, error);
 }
 
@@ -321,7 +323,9 @@ gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *function
     gw_node node = NO_NODE;
     if (!closed(graph)) {
         uint32_t spec;
-        if (!function || !function->name)
+        if (options && options->signal)
+            gw_error_set(&graph->error, GW_EINVAL, "a function gets no signal of its own");
+        else if (!function || !function->name)
             gw_error_set(&graph->error, GW_EINVAL, "a call without a function");
         else if (spec_of_call(graph, function, options, &spec) == 0)
             node = call(graph, spec, options ? options->name : NULL, values, count);

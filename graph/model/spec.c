@@ -49,7 +49,8 @@ uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
                           o->hang_ns,
                           spec->env_templates,
                           o->ranks_per_node,
-                          o->spread};
+                          o->spread,
+                          o->signal};
     uint64_t hash = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         hash = hash_number(hash, numbers[i]);
@@ -92,10 +93,11 @@ bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)
            x->pure == y->pure && x->losses_max == y->losses_max &&
            x->preemptions_max == y->preemptions_max && x->hang_ns == y->hang_ns &&
            x->ranks_per_node == y->ranks_per_node && x->spread == y->spread &&
-           a->env_templates == b->env_templates && text_equal(x->resources, y->resources) &&
-           text_equal(x->workers, y->workers) && text_equal(x->annotations, y->annotations) &&
-           texts_equal(x->files, y->files) && texts_equal(a->argv, b->argv) &&
-           texts_equal(a->env, b->env) && text_equal(a->cwd, b->cwd);
+           x->signal == y->signal && a->env_templates == b->env_templates &&
+           text_equal(x->resources, y->resources) && text_equal(x->workers, y->workers) &&
+           text_equal(x->annotations, y->annotations) && texts_equal(x->files, y->files) &&
+           texts_equal(a->argv, b->argv) && texts_equal(a->env, b->env) &&
+           text_equal(a->cwd, b->cwd);
 }
 
 static int copy_texts(struct gw_arena *arena, const char *const *texts, const char *const **copy)

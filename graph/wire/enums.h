@@ -66,9 +66,15 @@ enum gw_kill_reason {
     GW_KILL_PREEMPT = 8,   /* a gang that is to go on later: its ranks may save what they have */
 };
 
-/* What a user asks of the gangs of a job that run. */
+enum { GW_SIGNAL_MAX = 64 }; /* the largest number of a signal */
+
+/* What a user asks of a job's gangs, or (pause, resume) of the job. */
 enum gw_gang_verb {
     GW_ASK_RESTART = 1, /* ended gently, charged as a preemption, and placed again */
+    GW_ASK_PAUSE = 2, /* nothing of the job starts; functions return at a step, others are ended */
+    GW_ASK_PAUSE_NOW = 3, /* the same, and functions are ended gently, too */
+    GW_ASK_RESUME = 4,    /* the job may start again */
+    GW_ASK_STOP = 5, /* functions return at a step, commands get their signal: the result counts */
 };
 
 /* What tasks and clients coordinate by. A lock is a semaphore of one lease that comes and goes with

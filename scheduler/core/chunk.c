@@ -140,6 +140,10 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
         (spec->gpu_share && (spec->gpus != 1 || spec->gpu_mode != GW_GPU_MODE_EXACT)))
         return gw_error_set(error, GW_EINVAL, "a spec with %u thousandths of %u GPUs",
                             spec->gpu_share, spec->gpus);
+    if (spec->signal > GW_SIGNAL_MAX || (spec->signal && spec->kind != GW_SPEC_COMMAND))
+        return gw_error_set(error, GW_EINVAL,
+                            "a spec with signal %u: a command may have one up to %d", spec->signal,
+                            GW_SIGNAL_MAX);
     if (spec->ranks > GW_RANKS_MAX)
         return gw_error_set(error, GW_EINFEASIBLE, "a gang of %u ranks: %d are the most",
                             spec->ranks, GW_RANKS_MAX);

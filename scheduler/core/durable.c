@@ -311,6 +311,7 @@ void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out)
         put_U64(out, job->ended_wall_ns);
         put_STR(out, job->name);
         put_STR(out, job->user);
+        put_U32(out, job->paused);
         if (job->range)
             dump_range(job, out);
         for (uint32_t row = 0; row < job->tasks.count && !job->range; row++)

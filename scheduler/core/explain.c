@@ -161,6 +161,18 @@ static void say_cooling(const struct gw_sched *sched, struct text *text)
     }
 }
 
+static void say_paused(const struct gw_sched *sched, const struct gw_job *job, struct text *text)
+{
+    const struct gw_story_fact *fact =
+        gw_sched_story_last(sched, job, GW_INDEX_ALL, GW_STORY_PAUSED);
+    say(text, "its job is paused");
+    if (fact && fact->text)
+        say(text, ", by %s, ", fact->text);
+    if (fact)
+        say_ago(sched, fact->at_ns, text);
+    say(text, " (`gangway resume %llu` lets it go on)", (unsigned long long)job->id);
+}
+
 static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           struct text *text)
 {
@@ -171,6 +183,10 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
         char why[320];
         gw_sched_actor_explain(job, row, why, sizeof why);
         say(text, "%s", why);
+        return;
+    }
+    if (job->paused) {
+        say_paused(sched, job, text);
         return;
     }
     if (sched->workers_ready == 0) {
@@ -282,6 +298,8 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     else
         say(text, "it is at worker %u, attempt %u", job->tasks.worker[row],
             job->tasks.charges[row].tries);
+    if (gang && job->paused && gang->state == GW_GANG_GOING)
+        say(text, "; it is to pause, at its next step");
     uint32_t slot = gang ? GW_NONE : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
     if (slot != GW_NONE && sched->attempts.items[slot].blocked)
         say(text,

@@ -327,7 +327,35 @@ static void warm_workers(struct gw_sched *sched, const struct gw_gang_try *gang)
     }
 }
 
-/* The last rank has ended: the gang has all its results, or its first cause decides. */
+/* All ranks ended well; what they left at workers may be lost already. */
+static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    struct gw_result *results =
+        gw_arena_alloc(&sched->effects->arena, gang->count * sizeof *results);
+    GW_MUST_PTR(results);
+    bool lost = false;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        results[i] = gang->ranks[i].result;
+        if (results[i].value)
+            continue;
+        results[i].worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
+        lost = lost || !results[i].worker || results[i].worker->state != GW_WORKER_READY;
+    }
+    if (lost) {
+        struct gw_end end = {.outcome = GW_OUTCOME_LOST,
+                             .executing = true,
+                             .text = "a rank's worker was lost with its result"};
+        release_results(sched, gang);
+        gw_sched_verdict(sched,
+                         &(struct gw_verdict){gang->job, gang->index, gang->id, "", &end, false});
+        return;
+    }
+    warm_workers(sched, gang);
+    gw_sched_task_done(sched, gang->job, gang->index, &(struct gw_results){results, gang->count});
+}
+
+/* The last rank has ended: the gang has all its results, or goes on later, or its first cause
+ * decides. */
 static void gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
 {
     struct gw_job *job = gang->job;
@@ -341,29 +369,14 @@ static void gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
             (void)snprintf(where, sizeof where, "rank %u on %s", gang->cause_rank,
                            worker ? worker->host : "a lost worker");
         release_results(sched, gang);
-        gw_sched_verdict(sched, &(struct gw_verdict){job, row, gang->id, where, &gang->cause});
+        gw_sched_verdict(
+            sched, &(struct gw_verdict){job, row, gang->id, where, &gang->cause, gang->stopped});
+    } else if (gang->paused && !gang->stopped) {
+        struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED, .text = "it was told to pause"};
+        release_results(sched, gang);
+        gw_sched_verdict(sched, &(struct gw_verdict){job, row, gang->id, "", &end, false});
     } else {
-        struct gw_result *results =
-            gw_arena_alloc(&sched->effects->arena, gang->count * sizeof *results);
-        GW_MUST_PTR(results);
-        bool lost = false;
-        for (uint32_t i = 0; i < gang->count; i++) {
-            results[i] = gang->ranks[i].result;
-            if (results[i].value)
-                continue;
-            results[i].worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
-            lost = lost || !results[i].worker || results[i].worker->state != GW_WORKER_READY;
-        }
-        if (lost) {
-            struct gw_end end = {.outcome = GW_OUTCOME_LOST,
-                                 .executing = true,
-                                 .text = "a rank's worker was lost with its result"};
-            release_results(sched, gang);
-            gw_sched_verdict(sched, &(struct gw_verdict){job, row, gang->id, "", &end});
-        } else {
-            warm_workers(sched, gang);
-            gw_sched_task_done(sched, job, row, &(struct gw_results){results, gang->count});
-        }
+        gang_has_results(sched, gang);
     }
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_ENDED);
 }
@@ -427,18 +440,44 @@ void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, 
         gang_over(sched, gang);
 }
 
-int gw_sched_gang_on_control(struct gw_sched *sched, struct gw_remote *remote,
-                             const struct gw_msg_control *control)
+void gw_sched_gang_control(struct gw_sched *sched, const struct gw_gang_try *gang, uint32_t command)
 {
-    const struct gw_gang_try *gang = gw_sched_gang_find(sched, control->attempt);
-    if (control->command > 2)
-        return GW_EPROTO;
-    if (!gang || gang->state != GW_GANG_GOING ||
-        gang->job->uid != gw_sched_acts_as(remote, gang->job) || gang->ranks[0].slot == GW_NONE)
+    const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
+    const struct gw_worker *last = NULL;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        if (gang->ranks[i].slot == GW_NONE)
+            continue; /* it has ended */
+        const struct gw_worker *worker = sched->attempts.items[gang->ranks[i].slot].worker;
+        if (worker == last || (i > 0 && spec->message.kind == GW_SPEC_FUNCTION))
+            continue;
+        last = worker;
+        gw_sched_send(sched, worker->remote, GW_MESSAGE_control)->control =
+            (struct gw_msg_control){gang->id, command};
+    }
+}
+
+int gw_sched_gang_on_paused(struct gw_sched *sched, const struct gw_worker *worker,
+                            const struct gw_msg_rank_paused *paused)
+{
+    if (gw_sched_gang_slot(sched, worker, paused->attempt, paused->rank) == GW_NONE)
         return 0;
-    const struct gw_worker *worker = sched->attempts.items[gang->ranks[0].slot].worker;
-    gw_sched_send(sched, worker->remote, GW_MESSAGE_control)->control = *control;
+    struct gw_gang_try *gang = gw_sched_gang_find(sched, paused->attempt);
+    if (paused->rank != 0 || gang->state == GW_GANG_PREPARING)
+        return GW_EPROTO;
+    GW_FACT(sched, gang_paused, .gang = gang);
     return 0;
+}
+
+void gw_sched_apply_gang_stopped(struct gw_sched *sched, const struct gw_fact_gang_stopped *fact)
+{
+    (void)sched;
+    fact->gang->stopped = true;
+}
+
+void gw_sched_apply_gang_paused(struct gw_sched *sched, const struct gw_fact_gang_paused *fact)
+{
+    (void)sched;
+    fact->gang->paused = !GW_PLANTED(195);
 }
 
 void gw_sched_gangs_on_tick(struct gw_sched *sched)

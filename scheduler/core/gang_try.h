@@ -42,10 +42,12 @@ struct gw_gang_kill {
 void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
                         const struct gw_gang_kill *kill);
 
-/* gw_sched_gang_on_control passes a client's control on to rank 0's worker, where the attempt is
- * its own and goes. */
-int gw_sched_gang_on_control(struct gw_sched *sched, struct gw_remote *remote,
-                             const struct gw_msg_control *control);
+/* gw_sched_gang_control tells a gang that goes what is asked of it: 0 continue, 1 pause, 2 stop.
+ * gw_sched_gang_on_paused: rank 0 of a function returned because it was told to pause. */
+void gw_sched_gang_control(struct gw_sched *sched, const struct gw_gang_try *gang,
+                           uint32_t command);
+int gw_sched_gang_on_paused(struct gw_sched *sched, const struct gw_worker *worker,
+                            const struct gw_msg_rank_paused *paused);
 
 /* gw_sched_gangs_on_tick ends the attempts whose ranks do not stand in time. */
 void gw_sched_gangs_on_tick(struct gw_sched *sched);

@@ -39,6 +39,8 @@ static const char *job_state(const struct gw_sched *sched, const struct gw_job *
 {
     if (job->state == GW_JOB_OPEN)
         return "open";
+    if (!gw_sched_job_shown_ended(sched, job) && job->paused)
+        return job->placed > 0 ? "pausing" : "paused";
     if (!gw_sched_job_shown_ended(sched, job))
         return job->placed > 0 ? "running" : "queued";
     if (job->failed > 0)

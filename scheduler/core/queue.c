@@ -224,9 +224,37 @@ void gw_sched_queue_add(struct gw_sched *sched, struct gw_queue *queue, uint32_t
         gw_bits_reserve(&queue->fed, row + 1);
         gw_bits_set(&queue->fed, row);
     }
-    if (queue->heap_at == GW_NONE && !queue->parked && queue->shape->slots > 0) /* calls: actor.h */
+    if (queue->heap_at == GW_NONE && !queue->parked && !queue->job->paused &&
+        queue->shape->slots > 0) /* calls: actor.h */
         heap_push(queue);
-    gw_sched_ageing_begin(sched, queue);
+    if (!queue->job->paused)
+        gw_sched_ageing_begin(sched, queue);
+}
+
+static void take_from_parked(struct gw_queue *queue)
+{
+    for (size_t i = 0; queue->parked && i < queue->shape->parked.count; i++)
+        if (queue->shape->parked.items[i] == queue) {
+            gw_array_remove_swap(&queue->shape->parked, i);
+            break;
+        }
+    queue->parked = false;
+}
+
+void gw_sched_queue_hold(struct gw_sched *sched, struct gw_queue *queue)
+{
+    gw_sched_ageing_end(sched, queue);
+    take_from_parked(queue);
+    if (queue->heap_at != GW_NONE)
+        heap_remove(queue->shape, queue->heap_at);
+}
+
+void gw_sched_queue_let(struct gw_sched *sched, struct gw_queue *queue)
+{
+    if (queue->heap_at == GW_NONE && queue->ready.count && queue->shape->slots > 0)
+        heap_push(queue);
+    if (queue->ready.count)
+        gw_sched_ageing_begin(sched, queue);
 }
 
 void gw_sched_queue_resift(struct gw_queue *queue)
@@ -269,15 +297,8 @@ void gw_sched_queue_unpark(struct gw_shape *shape)
 
 void gw_sched_queue_free(struct gw_sched *sched, struct gw_queue *queue)
 {
-    gw_sched_ageing_end(sched, queue);
-    if (queue->heap_at != GW_NONE)
-        heap_remove(queue->shape, queue->heap_at);
+    gw_sched_queue_hold(sched, queue);
     queue->shape->queues--;
-    for (size_t i = 0; queue->parked && i < queue->shape->parked.count; i++)
-        if (queue->shape->parked.items[i] == queue) {
-            gw_array_remove_swap(&queue->shape->parked, i);
-            break;
-        }
     gw_bits_deinit(&queue->ready);
     gw_bits_deinit(&queue->fed);
     free(queue);

@@ -32,6 +32,11 @@ void gw_sched_queue_resift(struct gw_queue *queue);
 bool gw_sched_queue_park(struct gw_queue *queue);
 void gw_sched_queue_unpark(struct gw_shape *shape);
 
+/* gw_sched_queue_hold takes the queue of a job that is paused out of all order; gw_sched_queue_let
+ * puts it back. */
+void gw_sched_queue_hold(struct gw_sched *sched, struct gw_queue *queue);
+void gw_sched_queue_let(struct gw_sched *sched, struct gw_queue *queue);
+
 /* gw_sched_queue_top gives the queue whose first row comes before all of the shape, NULL: none. */
 struct gw_queue *gw_sched_queue_top(struct gw_shape *shape);
 

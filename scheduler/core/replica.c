@@ -55,12 +55,26 @@ void gw_sched_apply_replica_begun(struct gw_sched *sched, const struct gw_fact_r
     GW_MUST(gw_map_put(&sched->replicas, holder, (uintptr_t)replica));
 }
 
+/* Who asked for a copy may be gone, and others that wait for the same object count on it. */
+static void revisit_all(struct gw_sched *sched)
+{
+    size_t at = 0;
+    uint64_t number, value;
+    while (gw_map_next(&sched->questions, &at, &number, &value)) {
+        const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
+        if (question->type == GW_MESSAGE_replicate)
+            GW_MUST(gw_array_push(&sched->revisited, question->job));
+    }
+}
+
 void gw_sched_replica_gone(struct gw_sched *sched, uint32_t holder)
 {
     struct gw_replica *replica = replica_at(sched, holder);
     const struct gw_question *question = question_of(sched, replica->question);
     if (question)
         GW_MUST(gw_array_push(&sched->revisited, question->job));
+    else
+        revisit_all(sched);
     (void)gw_map_remove(&sched->replicas, holder);
     free(replica);
 }

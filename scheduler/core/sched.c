@@ -302,8 +302,6 @@ static int on_client_message(struct gw_sched *sched, struct gw_remote *remote,
     case GW_MESSAGE_gang_ask:
         gw_sched_on_gang_ask(sched, session, &message->gang_ask);
         return 0;
-    case GW_MESSAGE_control:
-        return gw_sched_gang_on_control(sched, remote, &message->control);
     case GW_MESSAGE_shutdown:
         on_shutdown(sched, remote, &message->shutdown);
         return 0;
@@ -396,6 +394,8 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_checkpointed:
         gw_sched_on_checkpointed(sched, worker, &message->checkpointed);
         return 0;
+    case GW_MESSAGE_rank_paused:
+        return gw_sched_gang_on_paused(sched, worker, &message->rank_paused);
     case GW_MESSAGE_progress:
         on_progress(sched, worker, &message->progress);
         return 0;

@@ -311,6 +311,7 @@ struct gw_job {
     uint32_t depth; /* how many tasks lie between */
     uint8_t state;
     bool detached, compacted, cancelled;
+    bool paused; /* none of its queues is in a heap */
     uint32_t uid;
     char *name, *user;
     struct gw_session *session; /* NULL: it has none any more */
@@ -597,6 +598,8 @@ struct gw_gang_try {
     struct gw_gang_try *prev, *next; /* those that prepare, by deadline */
     void *info;
     uint32_t info_size;
+    bool stopped;        /* asked to stop: however it ends, it does not start again */
+    bool paused;         /* what its ranks return is no result: it goes on later */
     uint64_t token;      /* of rank 0's segment; 0: none */
     uint32_t cause_rank; /* GW_NONE: no rank's */
     uint32_t cause_worker;

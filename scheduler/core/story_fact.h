@@ -49,7 +49,8 @@ enum gw_placed_why {
     X(AGAIN, "again")      /* detail: as task_reopened.retry */                                    \
     X(UNNEEDED, "unneeded")                                                                        \
     X(ACTOR, "actor")   /* detail: enum gw_actor_state */                                          \
-    X(OPENED, "opened") /* the jobs before its job have ended */
+    X(OPENED, "opened") /* the jobs before its job have ended */                                   \
+    X(PAUSED, "paused") /* of the job; detail: or not any more, text: who */
 enum gw_story_kind {
 #define KIND(name, text) GW_STORY_##name,
     GW_STORY_KINDS(KIND)

@@ -241,6 +241,8 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
             break;
         return ++charges->losses < losses_max(sched, spec);
     case GW_OUTCOME_PREEMPTED:
+        if (!end->executing)
+            return true; /* paused, by its user's own wish */
         return ++charges->preemptions <= preemptions_max(spec);
     case GW_OUTCOME_KILLED:
         if (!end->executing)
@@ -304,7 +306,7 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
     const struct gw_charges before = charges;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
     bool once = gw_sched_is_call(spec) || gw_sched_actor_stood(job);
-    bool again = charge(sched, spec, verdict->end, once, &charges);
+    bool again = !verdict->final && charge(sched, spec, verdict->end, once, &charges);
     if (memcmp(&before, &charges, sizeof charges) != 0)
         GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
     if (again) {
@@ -366,8 +368,8 @@ void gw_sched_verdict_ended(struct gw_sched *sched, uint32_t slot, const struct 
     char where[320];
     (void)snprintf(where, sizeof where, "on %s", attempt.worker->host);
     gw_sched_attempt_end_badly(sched, slot);
-    gw_sched_verdict(sched,
-                     &(struct gw_verdict){attempt.job, attempt.index, attempt.id, where, end});
+    gw_sched_verdict(
+        sched, &(struct gw_verdict){attempt.job, attempt.index, attempt.id, where, end, false});
 }
 
 int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,

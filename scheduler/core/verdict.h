@@ -29,6 +29,7 @@ struct gw_verdict {
     uint64_t attempt;
     const char *where;
     const struct gw_end *end;
+    bool final; /* it has no further attempt, whatever its budgets */
 };
 void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict);
 

@@ -91,6 +91,41 @@ class Restarts(e2e.Case):
         self.assertNotEqual(gang.wait(), 0, gang.text)
         self.assertRegex(gang.text, r"rank 1 hangs: it is stopped")
 
+    def test_paused_function_goes_on_later(self):
+        self.up("--slots", "2")
+        self.listen("pids")
+        gate = self.fifo("gate")
+        program = self.start(os.path.join(os.path.dirname(e2e.BINARY), "restarts"), self.dir, "0")
+        self.pids()
+        self.gangway("pause", "1")
+        gate = open(gate, "w", encoding="utf-8")
+        while self.gangway_json("jobs")[0]["state"] == "pausing":
+            self.assertIsNone(program.popen.poll(), program.text)
+        gate.close()
+        self.assertIn("its job is paused", self.gangway("explain", "1").stdout)
+        self.gangway("resume", "1")
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertRegex(program.text, r"sum 24 from step [45]")
+        self.assertIn("paused by", self.gangway("story", "1").stdout)
+
+    def test_command_stops_at_its_own_signal(self):
+        self.listen("fifo")
+        self.up("--slots", "2")
+        script = self.write("ends", """#!/bin/sh
+trap 'echo "rank $RANK saves"; exit 0' USR1
+echo "$RANK $$ x" > "$FIFO"
+while :; do read -r line < "$NEVER"; done
+""")
+        never = self.fifo("never")
+        gang = self.start(e2e.BINARY, "dispatch", "-n", "2", "--signal", "USR1", "--max-restarts",
+                          "3", "--", script, env={"FIFO": self.lines.path, "NEVER": never})
+        self.pids()
+        self.gangway("stop", "1")
+        self.assertEqual(gang.wait(), 0, gang.text)
+        self.assertIn("rank 1 saves", gang.text)
+        self.assertIn("USR1", self.gangway("dispatch", "--signal", "NONE", "--", "true",
+                                           rc=2).stderr)
+
     def test_budget_is_over(self):
         program = self.function(0)
         self.assertEqual(program.wait(), 1, program.text)

@@ -132,6 +132,49 @@ static void restart(struct sim *sim, struct client *client, struct sim_job *job)
                                                       job->id, GW_ASK_RESTART}});
 }
 
+static void ask_gangs(struct sim *sim, struct client *client, struct sim_job *job, uint32_t verb)
+{
+    sim_client_send(sim, client,
+                    &(struct gw_message){
+                        .type = GW_MESSAGE_gang_ask,
+                        .gang_ask = {sim_client_call(client, GW_MESSAGE_reply), job->id, verb}});
+}
+
+/* A job of which a gang runs, if there is one. */
+static struct sim_job *with_gang(struct client *client, struct sim_job *job)
+{
+    for (size_t i = 0; i < client->jobs.count; i++)
+        for (size_t k = 0; k < client->jobs.items[i]->work.count; k++) {
+            const struct work *work = client->jobs.items[i]->work.items[k];
+            if (work->ranks && work->kind == GW_SPEC_FUNCTION && work->told == TOLD_NOTHING &&
+                work->started > work->ended_well && client->jobs.items[i]->accepted)
+                return client->jobs.items[i];
+        }
+    return job;
+}
+
+/* Whoever pauses a job lives to have it go on: one that is detached would wait for ever. */
+static void pause_or_stop(struct sim *sim, struct client *client, struct sim_job *job)
+{
+    job = with_gang(client, job);
+    if (sim_chance(sim, 25)) {
+        sim_fault(sim, FAULT_STOP);
+        for (size_t i = 0; i < job->work.count; i++) {
+            job->work.items[i]->stop = true;
+            if (job->work.items[i]->twin_of)
+                job->work.items[i]->twin_of->stop = true;
+        }
+        ask_gangs(sim, client, job, GW_ASK_STOP);
+    } else if (!job->detached && !client->work) {
+        sim_fault(sim, FAULT_HOLD);
+        job->paused = !job->paused;
+        ask_gangs(sim, client, job,
+                  !job->paused          ? GW_ASK_RESUME
+                  : sim_chance(sim, 30) ? GW_ASK_PAUSE_NOW
+                                        : GW_ASK_PAUSE);
+    }
+}
+
 static void read_log(struct sim *sim, struct client *client, struct sim_job *job)
 {
     uint32_t row = (uint32_t)sim_below(sim, job->work.count);
@@ -250,6 +293,8 @@ static void act(struct sim *sim, struct client *client)
         cancel(sim, client, job, sim_chance(sim, 30));
     } else if (what < 73) {
         restart(sim, client, job);
+    } else if (what < 76) {
+        pause_or_stop(sim, client, job);
     } else if (what < 78) {
         ask(sim, client, job);
     } else if (what < 81) {
@@ -612,6 +657,9 @@ void sim_client_finish(struct sim *sim, struct client *client)
         struct sim_job *job = client->jobs.items[i];
         while (job->sent < job->work.count && !job->rejected)
             sim_job_send_chunk(sim, job);
+        if (job->paused)
+            ask_gangs(sim, client, job, GW_ASK_RESUME);
+        job->paused = false;
         for (size_t k = 0; job->range && k < job->work.count; k++)
             if (job->work.items[k]->held && job->work.items[k]->told != TOLD_NOTHING)
                 release(sim, client, job->work.items[k]);

@@ -47,6 +47,37 @@ uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt)
     return 0;
 }
 
+bool sim_gang_save(struct sim *sim, struct process *process)
+{
+    const struct row *row = &process->rows.items[0];
+    if (row->rank != 0 || !process->runner || process->collective == 0 || !sim_chance(sim, 50))
+        return true;
+    sim_gang_of(sim, row)->saved = true;
+    struct gw_message message = {
+        .type = GW_MESSAGE_checkpointed,
+        .checkpointed = {row->attempt, row->rank, (int64_t)process->collective}};
+    return sim_process_say(sim, process, &message);
+}
+
+void sim_gang_asked(struct sim *sim, const struct process *process,
+                    const struct gw_msg_control *control)
+{
+    const struct row *row = process->rows.count ? &process->rows.items[0] : NULL;
+    if (row && row->attempt == control->attempt)
+        sim_gang_of(sim, row)->asked = control->command;
+}
+
+bool sim_gang_pause(struct sim *sim, struct process *process)
+{
+    const struct row *row = &process->rows.items[0];
+    struct gw_message message = {.type = GW_MESSAGE_rank_paused,
+                                 .rank_paused = {row->attempt, row->rank}};
+    if (row->rank != 0)
+        return true;
+    sim_fault(sim, FAULT_PAUSED);
+    return sim_process_say(sim, process, &message);
+}
+
 /* The scheduler knows a checkpoint of the gang whose current attempt this is. */
 static bool knows_checkpoint(struct sim *sim, const struct row *row)
 {

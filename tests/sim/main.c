@@ -53,6 +53,7 @@ static const struct {
     [141] = {"backoff", "a failed task is tried again at once"},
     [190] = {"story-lies", "the story says of a task that ended well that it was cancelled"},
     [191] = {"restart-uncharged", "a gang that fails is started again for ever"},
+    [195] = {"pause-ends", "what a gang returns that was told to pause is its result"},
     [193] = {"checkpoint-lost", "an attempt does not go on from the current checkpoint"},
     [194] = {"hang-blame", "of ranks that hang the furthest is named, and not the one behind"},
     [192] = {"old-rank", "a rank of an earlier attempt counts for the one that has its place"},

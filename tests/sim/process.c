@@ -217,7 +217,9 @@ static void report_done(struct sim *sim, struct process *process)
 {
     struct row row = process->rows.items[0];
     uint32_t rank = row.rank == GW_RANK_NONE ? 0 : row.rank;
-    uint64_t value = sim_work_value(row.work, rank), run_ns = row.work->run_ns, token = 0;
+    const bool partial = process->answer == SIM_PAUSE;
+    uint64_t value = sim_work_value(row.work, rank) ^ (partial && !row.work->stop);
+    uint64_t run_ns = row.work->run_ns, token = 0;
     uint64_t bytes = row.work->bytes;
     uint32_t size = bytes <= GW_INLINE_BYTES_MAX ? (uint32_t)bytes : 0;
     uint8_t data[GW_INLINE_BYTES_MAX] = {0};
@@ -236,7 +238,8 @@ static void report_done(struct sim *sim, struct process *process)
     sim_nested_end(sim, process);
     sim_process_pop(process);
     process->epoch++;
-    row.work->ended_well++;
+    row.work->ended_well += !partial;
+    process->answer = 0;
     uint64_t pid = process->pid;
     struct host *host = process->host;
     if (row.rank != GW_RANK_NONE)
@@ -342,26 +345,18 @@ static bool hangs(struct sim *sim, struct process *process)
     return true;
 }
 
-/* Rank 0 of a function saves now and then, between collectives. */
-static bool save(struct sim *sim, struct process *process)
-{
-    const struct row *row = &process->rows.items[0];
-    if (row->rank != 0 || !process->runner || process->collective == 0 || !sim_chance(sim, 50))
-        return true;
-    sim_gang_of(sim, row)->saved = true;
-    struct gw_message message = {
-        .type = GW_MESSAGE_checkpointed,
-        .checkpointed = {row->attempt, row->rank, (int64_t)process->collective}};
-    return sim_process_say(sim, process, &message);
-}
-
 /* The next collective of a rank: complete when all are in it. */
 static void on_collective(struct sim *sim, struct process *process, const struct later *later)
 {
-    if (!save(sim, process) || sim_hang_stops(sim, process))
+    if (!sim_gang_save(sim, process) || sim_hang_stops(sim, process))
         return;
     struct row row = process->rows.items[0];
-    if (process->collective >= row.work->collectives) {
+    if (process->answer == SIM_PAUSE) {
+        if (sim_gang_pause(sim, process))
+            report_done(sim, process);
+        return;
+    }
+    if (process->collective >= row.work->collectives || process->answer == SIM_STOP) {
         end_execution(sim, process, later);
         return;
     }
@@ -380,6 +375,7 @@ static void on_collective(struct sim *sim, struct process *process, const struct
                   "ranks of attempt %llx are in different collectives",
                   (unsigned long long)gang->attempt);
         member->collective++;
+        member->answer = gang->asked;
         plan(sim, member, sim_below(sim, row.work->run_ns + 1),
              (struct later){.epoch = member->epoch, .number = later->number, .run = on_collective});
     }
@@ -469,7 +465,7 @@ void sim_process_execute(struct sim *sim, struct process *process)
     }
     if (process->rank_state == RANK_EXITED)
         gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_STARTING);
-    process->collective = 0;
+    process->collective = process->answer = 0;
     plan(sim, process, sim_below(sim, 20 * MS),
          (struct later){.epoch = ++process->epoch, .run = on_stand});
 }
@@ -576,6 +572,8 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
         sim_folder_told(process, &message.task_folder);
     else if (message.type == GW_MESSAGE_gang_go)
         take_go(sim, process, &message.gang_go);
+    else if (message.type == GW_MESSAGE_control)
+        sim_gang_asked(sim, process, &message.control);
     else if (message.type == GW_MESSAGE_task_taken)
         sim_nested_taken(sim, process);
     else if (message.type == GW_MESSAGE_actor_end)

@@ -118,6 +118,9 @@ enum {
     X(ACTOR_END, "actor let go of its state")                                                      \
     X(CALL_AGAIN, "call run again by its retries")                                                 \
     X(PREEMPT, "gang started again by its user")                                                   \
+    X(HOLD, "job paused")                                                                          \
+    X(PAUSED, "gang returned because it was told to pause")                                        \
+    X(STOP, "gang told to stop")                                                                   \
     X(STOPPED, "rank stopped")                                                                     \
     X(HANG_TOLD, "rank that hung named")                                                           \
     X(RESUMED, "gang went on from a checkpoint")                                                   \
@@ -189,6 +192,7 @@ struct work {
     uint64_t hang_ns;
     uint32_t blamed;      /* ranks that hung in some attempt, bits */
     uint32_t preempted;   /* times that somebody asked for it */
+    bool stop;            /* somebody asked it to stop */
     bool files;           /* it runs in a folder with some */
     bool talks;           /* writes all the time */
     uint64_t failed_ns;   /* when it last failed by itself, and told so on this connection; or 0 */
@@ -201,6 +205,7 @@ struct sim_job {
     uint64_t request, id;
     uint64_t promised; /* id, as soon as the scheduler has sent it */
     bool detached, accepted, rejected, infeasible, waited, cancelled, scattered, pure;
+    bool paused;             /* as far as its client knows */
     bool holds[CLIENTS_MAX]; /* of an actor: who knows that it has a handle */
     bool held_once;
     bool range, stop;         /* a range; which ends at its first failure */
@@ -287,6 +292,7 @@ struct process {
     uint64_t kill_ns;
     struct client *inside; /* of what it executes; NULL: none */
     bool stopped;
+    uint32_t answer;           /* what its last step told it; SIM_PAUSE: what it has is no result */
     bool blocked, woke;        /* what it executes waits for others; or did, and runs on */
     struct work *actor;        /* that it keeps */
     uint64_t began;            /* the attempt of the call that began last */
@@ -350,12 +356,15 @@ struct host {
 };
 
 /* A gang's attempt, as the ranks see it. */
+enum { SIM_PAUSE = 1, SIM_STOP = 2 }; /* gw_msg_control.command */
+
 struct gang {
     uint64_t attempt;
     struct work *work;
     uint32_t world, number; /* number: of attempts before it */
     bool reported[RANKS_MAX], went[RANKS_MAX];
     bool saved;                    /* rank 0 said so */
+    uint32_t asked;                /* what rank 0 was told to answer at its next step */
     struct process *in[RANKS_MAX]; /* the collective `at` */
     uint32_t at;
 };
@@ -565,6 +574,13 @@ void sim_gpu_faults(struct sim *sim);
 struct gang *sim_gang_of(struct sim *sim, const struct row *row);
 /* sim_gang_resume: an attempt is to go on from the checkpoint of another (0: from none). */
 void sim_gang_resume(struct sim *sim, const struct row *row, uint64_t checkpoint);
+/* sim_gang_save: rank 0 of a function saves now and then, between collectives. sim_gang_asked takes
+ * what rank 0 is to answer; sim_gang_pause says that a rank returns for that. false: the process is
+ * gone after it said something. */
+bool sim_gang_save(struct sim *sim, struct process *process);
+void sim_gang_asked(struct sim *sim, const struct process *process,
+                    const struct gw_msg_control *control);
+bool sim_gang_pause(struct sim *sim, struct process *process);
 void sim_gang_went(struct sim *sim, const struct row *row);
 void sim_gang_leave(struct sim *sim, const struct process *process);
 uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt);

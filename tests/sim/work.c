@@ -120,7 +120,7 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
     case GW_ETASK: /* one that waits where too many do fails with it, too */
         own = work->fails > work->retries || (work->children && sim->lent_max) ||
               (alone && work->fails && ends > work->retries) ||
-              (work->ranks && sim->some_did_not_start);
+              (work->ranks && sim->some_did_not_start) || (work->stop && work->fails);
         break;
     case GW_ECRASHED: /* a gang that did not stand in time is said to have crashed, too */
         own = (alone ? ends > work->retries : crashes >= 3) || work->ranks > 0;
@@ -135,8 +135,9 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
         own = cancelled || work->preempted > (work->preemptions_max ? work->preemptions_max : 100);
         break;
     case GW_ELOST:
-        own = sim->worker_losses >= 10 || work->losses_max; /* a cut may lose several */
-        for (uint32_t i = 0; i < work->dep_count; i++)      /* given up, and needed again */
+        own =
+            sim->worker_losses >= 10 || work->losses_max || work->stop; /* a cut may lose several */
+        for (uint32_t i = 0; i < work->dep_count; i++) /* given up, and needed again */
             own = own || (work->deps[i].on->job->scattered && !work->deps[i].on->held);
         break;
     case GW_EDEPENDENCY:

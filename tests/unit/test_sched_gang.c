@@ -52,10 +52,14 @@ static void fail_gang(struct world *w, int worker, uint64_t attempt)
                (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
 }
 
+static void ask_for(struct world *w, uint64_t job, uint32_t verb)
+{
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {77, job, verb}});
+}
+
 static void ask(struct world *w, uint64_t job)
 {
-    say(w, CLIENT,
-        (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {77, job, GW_ASK_RESTART}});
+    ask_for(w, job, GW_ASK_RESTART);
 }
 
 static void explained(struct world *w, uint64_t job, const char *words)
@@ -134,6 +138,117 @@ static void a_restart_that_is_asked_for_has_its_own_budget(void **state)
     const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
     assert_int_equal(failed->code, GW_ECANCELLED);
     assert_non_null(strstr(failed->text, "restarted by c"));
+    free_world(w);
+}
+
+/* Rank 0 says that it returns because it was told to; then both do. */
+static void pause_at_a_step(struct world *w, uint64_t attempt)
+{
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, 1);
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_rank_paused, .rank_paused = {attempt, 0}});
+    finish(w, 0, attempt, 0, 1);
+    finish(w, 0, attempt, 1, 1);
+}
+
+static void what_a_paused_gang_returns_is_no_result(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .preemptions_max = 1});
+    for (int i = 0; i < 3; i++) { /* nothing is charged */
+        uint64_t attempt = go(w, 0);
+        ask_for(w, 1, GW_ASK_PAUSE);
+        assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+        pause_at_a_step(w, attempt);
+        assert_null(sent(w, CLIENT, GW_MESSAGE_done, 0));
+        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+        explained(w, 1, "its job is paused, by c (user");
+        explained(w, 1, "gangway resume 1");
+        ask_for(w, 1, GW_ASK_RESUME);
+        assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+    }
+    uint64_t attempt = go(w, 0);
+    finish(w, 0, attempt, 0, 1);
+    finish(w, 0, attempt, 1, 1);
+    must(w, CLIENT, GW_MESSAGE_done);
+    ask_for(w, 1, GW_ASK_PAUSE);
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_EINVAL);
+    free_world(w);
+}
+
+static void a_gang_that_is_resumed_before_its_step_goes_on(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2});
+    uint64_t attempt = go(w, 0);
+    ask_for(w, 1, GW_ASK_PAUSE);
+    ask_for(w, 1, GW_ASK_RESUME);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, 0);
+    ask_for(w, 1, GW_ASK_RESUME);
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_EINVAL);
+    finish(w, 0, attempt, 0, 1);
+    finish(w, 0, attempt, 1, 1);
+    must(w, CLIENT, GW_MESSAGE_done);
+    free_world(w);
+}
+
+static void a_command_that_is_paused_is_ended_and_starts_again(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_gang(w, 1,
+                (struct gw_msg_spec){
+                    .kind = GW_SPEC_COMMAND, .ranks = 2, .grace_ns = 5 * SECOND, .signal = 10});
+    uint64_t attempt = go(w, 0);
+    ask_for(w, 1, GW_ASK_PAUSE);
+    const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
+    assert_int_equal(kill->grace_ns, 5 * SECOND);
+    assert_int_equal(kill->reason, GW_KILL_PREEMPT);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        rank_ended(
+            w, 0,
+            (struct gw_msg_ended){.attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    ask_for(w, 1, GW_ASK_RESUME);
+    (void)go(w, 0);
+    free_world(w);
+}
+
+static void a_gang_that_was_stopped_does_not_start_again(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .retries = 9});
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    ask_for(w, 1, GW_ASK_STOP); /* it does not go yet */
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_ENOENT);
+    ready(w, 0, attempt, 0);
+    ready(w, 0, attempt, 1);
+    ask_for(w, 1, GW_ASK_STOP);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, 2);
+    fail_gang(w, 0, attempt);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    must(w, CLIENT, GW_MESSAGE_failed);
+    free_world(w);
+}
+
+static void nothing_of_a_paused_job_starts(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST, true, 0});
+    ask_for(w, 1, GW_ASK_PAUSE);
+    add_worker(w, 0, 2, "a");
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    ask_for(w, 1, GW_ASK_RESUME);
+    must(w, WORKER, GW_MESSAGE_assign);
     free_world(w);
 }
 
@@ -281,6 +396,11 @@ int main(void)
         cmocka_unit_test(errors_of_its_own_take_its_restarts),
         cmocka_unit_test(what_an_earlier_attempt_says_is_no_news),
         cmocka_unit_test(a_restart_that_is_asked_for_has_its_own_budget),
+        cmocka_unit_test(what_a_paused_gang_returns_is_no_result),
+        cmocka_unit_test(a_gang_that_is_resumed_before_its_step_goes_on),
+        cmocka_unit_test(a_command_that_is_paused_is_ended_and_starts_again),
+        cmocka_unit_test(a_gang_that_was_stopped_does_not_start_again),
+        cmocka_unit_test(nothing_of_a_paused_job_starts),
         cmocka_unit_test(a_lost_worker_is_another_budget),
         cmocka_unit_test(a_worker_that_was_lost_cools_down),
         cmocka_unit_test(others_take_the_ranks_meanwhile),

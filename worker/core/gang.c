@@ -360,9 +360,18 @@ void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
     drop_listener(core, gang); /* rank 0 has it */
 }
 
+/* Rank 0 of a function answers at its next step; each rank of a command gets the signal, no more.
+ */
 void gw_gang_on_control(struct gw_node_core *core, const struct gw_msg_control *control)
 {
-    const struct gw_run *run = gw_run_find(core, control->attempt, 0);
-    if (run && run->process && run->process->link && run->state == GW_RUN_RUNNING)
-        gw_core_send(core, run->process->link, GW_MESSAGE_control)->message.control = *control;
+    const struct gw_gang *gang = find_gang(core, control->attempt);
+    for (size_t i = 0; gang && i < gang->ranks.count; i++) {
+        const struct gw_run *run = gang->ranks.items[i];
+        if (!run->process || run->state != GW_RUN_RUNNING)
+            continue;
+        if (run->spec->message.kind == GW_SPEC_COMMAND)
+            gw_process_signal(core, run->process);
+        else if (run->rank == 0 && run->process->link)
+            gw_core_send(core, run->process->link, GW_MESSAGE_control)->message.control = *control;
+    }
 }

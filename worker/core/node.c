@@ -593,6 +593,13 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
             gw_core_send(core, core->scheduler, GW_MESSAGE_checkpointed)->message.checkpointed =
                 message->checkpointed;
         return 0;
+    case GW_MESSAGE_rank_paused:
+        if (!run || !run->gang || run->attempt != message->rank_paused.attempt)
+            return GW_EPROTO;
+        if (core->registered)
+            gw_core_send(core, core->scheduler, GW_MESSAGE_rank_paused)->message.rank_paused =
+                message->rank_paused;
+        return 0;
     case GW_MESSAGE_metric:
         if (!run || run->attempt != message->metric.attempt)
             return GW_EPROTO;

@@ -246,12 +246,26 @@ static void leave_pool(struct gw_process *process)
         }
 }
 
+/* How it is told to end: 0: by SIGTERM. */
+static uint32_t signal_of(const struct gw_process *process)
+{
+    const struct gw_run *run = process->queue.first;
+    return run ? run->spec->message.signal : 0;
+}
+
+void gw_process_signal(struct gw_node_core *core, const struct gw_process *process)
+{
+    if (core->guardian && !process->burying)
+        gw_core_send(core, core->guardian, GW_MESSAGE_signal)->message.signal =
+            (struct gw_msg_signal){process->id, signal_of(process)};
+}
+
 void gw_process_hurry(struct gw_node_core *core, const struct gw_process *process,
                       uint64_t grace_ns)
 {
     if (core->guardian)
         gw_core_send(core, core->guardian, GW_MESSAGE_bury)->message.bury =
-            (struct gw_msg_bury){process->id, grace_ns};
+            (struct gw_msg_bury){process->id, grace_ns, signal_of(process)};
 }
 
 void gw_process_bury(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns)

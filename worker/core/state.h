@@ -559,6 +559,9 @@ void gw_process_unbind(struct gw_node_core *core, struct gw_process *process, st
 void gw_process_next(struct gw_node_core *core, struct gw_process *process);
 void gw_process_idle(struct gw_node_core *core, struct gw_process *process);
 void gw_process_bury(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns);
+/* gw_process_signal sends a command and its descendants the signal that its user named for its end,
+ * and no more. */
+void gw_process_signal(struct gw_node_core *core, const struct gw_process *process);
 /* gw_process_hurry has what an ended process left behind end within grace_ns. */
 void gw_process_hurry(struct gw_node_core *core, const struct gw_process *process,
                       uint64_t grace_ns);

@@ -267,9 +267,10 @@ static void on_spawn(struct guardian *guardian, const struct gw_message *message
     (void)flush(guardian, ward->channel, &ward->writing, ward);
 }
 
-static void on_bury(struct guardian *guardian, const struct gw_message *message)
+/* For the ward of a process. */
+static void pass_on(struct guardian *guardian, const struct gw_message *message, uint64_t process)
 {
-    struct ward *ward = ward_of(&guardian->by_process, message->bury.process);
+    struct ward *ward = ward_of(&guardian->by_process, process);
     if (!ward || !ward->channel)
         return; /* its end is on the way to the worker */
     GW_MUST(gw_channel_put(ward->channel, message, (struct gw_channel_fds){0}));
@@ -292,7 +293,9 @@ static void worker_receive(struct guardian *guardian)
             continue;
         }
         if (message.type == GW_MESSAGE_bury)
-            on_bury(guardian, &message);
+            pass_on(guardian, &message, message.bury.process);
+        else if (message.type == GW_MESSAGE_signal)
+            pass_on(guardian, &message, message.signal.process);
         for (uint8_t i = 0; i < fd_count; i++)
             close(fds[i]);
     }

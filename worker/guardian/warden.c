@@ -158,9 +158,25 @@ static void warden_sweep(struct warden *warden)
         warden->sweep_ns *= 2;
 }
 
-static void warden_on_bury(struct warden *warden, const struct gw_msg_bury *bury)
+/* To the process and all its descendants; 0: SIGTERM. */
+static void warden_signal(const struct warden *warden, uint32_t number)
 {
     size_t alive;
+    int signal = number ? (int)number : SIGTERM;
+    if (gw_subtree_signal(&(struct gw_subtree_options){.root = getpid(), .signal = signal},
+                          &alive) < 0)
+        kill(-warden->child, signal);
+}
+
+static void warden_on_signal(const struct warden *warden, const struct gw_msg_signal *signal)
+{
+    if (warden->state == WARDEN_RUNNING && warden->process == signal->process &&
+        !warden->sweep_at_ns)
+        warden_signal(warden, signal->signal);
+}
+
+static void warden_on_bury(struct warden *warden, const struct gw_msg_bury *bury)
+{
     if (warden->state == WARDEN_IDLE || warden->process != bury->process || warden->sweep_at_ns)
         return;
     uint64_t kill_at_ns = gw_clock_now_ns() + bury->grace_ns;
@@ -168,9 +184,7 @@ static void warden_on_bury(struct warden *warden, const struct gw_msg_bury *bury
         warden_kill(warden);
     } else if (warden->kill_at_ns == 0) {
         warden->kill_at_ns = kill_at_ns;
-        if (gw_subtree_signal(&(struct gw_subtree_options){.root = getpid(), .signal = SIGTERM},
-                              &alive) < 0)
-            kill(-warden->child, SIGTERM);
+        warden_signal(warden, bury->signal);
     } else if (kill_at_ns < warden->kill_at_ns) {
         warden->kill_at_ns = kill_at_ns;
     }
@@ -231,6 +245,8 @@ static void warden_receive(struct warden *warden)
             warden_on_spawn(warden, &message.spawn, message.spawn.runner && fd_count ? fds[0] : -1);
         else if (message.type == GW_MESSAGE_bury)
             warden_on_bury(warden, &message.bury);
+        else if (message.type == GW_MESSAGE_signal)
+            warden_on_signal(warden, &message.signal);
         for (uint8_t i = 0; i < fd_count; i++)
             close(fds[i]);
     }

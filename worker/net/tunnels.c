@@ -118,7 +118,7 @@ static void end(struct tunnel *tunnel)
     (void)gw_map_remove(&tunnels->map, tunnel->id);
     if (tunnel->process && tunnels->host->guardian) {
         struct gw_message bury = {.type = GW_MESSAGE_bury};
-        bury.bury = (struct gw_msg_bury){tunnel->process, BURY_GRACE_MS * GW_NS_PER_MS};
+        bury.bury = (struct gw_msg_bury){tunnel->process, BURY_GRACE_MS * GW_NS_PER_MS, 0};
         gw_host_send(tunnels->host->guardian, &bury, NULL, 0);
     }
     uv_close(&tunnel->handle, tunnel_on_closed);

@@ -76,6 +76,7 @@ struct runner {
     struct gw_join join;
     uint64_t control_attempt;
     int control;
+    bool paused; /* what rank 0 answered last */
 
     /* of the task's client */
     struct gw_task_link *linking; /* where the answer to a task_link goes; NULL: none is awaited */
@@ -419,9 +420,11 @@ static int runner_on_control(void *arg)
 {
     struct runner *runner = arg;
     listen_ready(runner);
+    int answer = runner->control_attempt == runner->attempt ? runner->control : GW_CONTINUE;
     if (told_to_end)
-        return GW_STOP;
-    return runner->control_attempt == runner->attempt ? runner->control : GW_CONTINUE;
+        answer = GW_STOP;
+    runner->paused = answer == GW_PAUSE;
+    return answer;
 }
 
 /* -- The task's client ---------------------------------------------------------------------------
@@ -579,6 +582,15 @@ static void end_failed(struct runner *runner, uint32_t outcome)
         gw_comm_abort(task->comm, task->error.code, (int)task->rank);
 }
 
+/* What it returns now is what it has, and no result. */
+static void say_paused(struct runner *runner)
+{
+    const struct gw_message message = {
+        .type = GW_MESSAGE_rank_paused,
+        .rank_paused = {.attempt = runner->attempt, .rank = runner->rank}};
+    say(runner, &message);
+}
+
 /* Later rows of the batch take it: as it would come from the worker. */
 static void keep_result(struct gw_batch *batch, const struct gw_result *result)
 {
@@ -640,6 +652,7 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     runner->progress.pending = false;
     runner->progress.sent_ns = 0;
     runner->silence_ns = spec->progress_ns;
+    runner->paused = false;
     if (gang)
         gw_output_redirect(&runner->output, &place);
     if (row->try_number > 0)
@@ -674,6 +687,8 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
         keep_actor(runner, row, spec);
         return;
     }
+    if (runner->paused)
+        say_paused(runner);
     const struct gw_report_row report = {.attempt = row->attempt,
                                          .rank = row->rank,
                                          .run_ns = ended_ns - started_ns,

@@ -65,6 +65,8 @@ struct gw_task_options {
                                   its gang's ranks on its host in the order of LOCAL_RANK */
     uint32_t losses_max;       /* further attempts after a worker was lost with it; 0: 9 */
     uint32_t preemptions_max;  /* the same after gw_job_restart; 0: 100, which is the most */
+    uint32_t signal;           /* that a command and its descendants get instead of SIGTERM when
+                                  they are to end, by number (SIGUSR1); 0: SIGTERM */
     uint64_t hang_ns;          /* of a gang: how long its ranks may stand still at different places,
                                   one in a collective and one not, or one stopped (SIGSTOP), before
                                   the attempt ends and the ranks behind are named; 0: 10 minutes;

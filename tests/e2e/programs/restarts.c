@@ -5,7 +5,8 @@
  * Every rank adds its rank + 1 to a sum in each of 8 steps, and all ranks add theirs up. In attempt
  * 0 all ranks, or with HANG_MS only rank 1, stay in step 4 for ever, after they wrote "RANK PID"
  * into FOLDER/pids. In attempt 1 the file of the checkpoint is cut short first where FOLDER/tear
- * exists. Prints the sum, and the step that the last attempt began with. */
+ * exists. Where there is a FIFO FOLDER/gate, ranks stay until it is opened for writing. Prints the
+ * sum, and the step that the last attempt began with. */
 #include <gangway/gangway.h>
 
 #include <dirent.h>
@@ -27,6 +28,17 @@ static void tell_pid(const char *folder, uint32_t rank)
     if (fd < 0 || write(fd, line, (size_t)length) != length)
         abort();
     close(fd);
+}
+
+/* Waits at the gate, if there is one. */
+static bool pass_gate(const char *folder)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/gate", folder);
+    int fd = open(path, O_RDONLY);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 /* Cuts the newest checkpoint short, as a disk that fails would. */
@@ -62,7 +74,9 @@ static int count(struct gw_task *task)
         int64_t mine = gw_task_rank(task) + 1;
         if (gw_task_try(task) == 0 && step == STAYS_IN)
             tell_pid(folder, gw_task_rank(task));
-        while (gw_task_try(task) == 0 && step == STAYS_IN && (!waits || gw_task_rank(task) == 1))
+        bool gate = gw_task_try(task) == 0 && step == STAYS_IN && pass_gate(folder);
+        while (!gate && gw_task_try(task) == 0 && step == STAYS_IN &&
+               (!waits || gw_task_rank(task) == 1))
             pause();
         rc =
             gw_comm_all_reduce(comm, GW_COMM_ARGS(.recv = &mine, .count = 1, .dtype = GW_DTYPE_I64),
