@@ -1,8 +1,9 @@
 /* Ageing.
  *
- * What always holds: the queues of gangs with rows in them are in one list, by the time when they
- * rise. All wait for periods of one length, so whatever is put at its end belongs there. What a
- * gang has gained goes when it is placed: the next of its queue waits by itself. */
+ * What always holds: the queues of gangs with rows in them (of jobs that are not paused) are in one
+ * list, by the time when they rise. All wait for periods of one length, so whatever is put at its
+ * end belongs there. What a gang has gained goes when it is placed: the next of its queue waits by
+ * itself. */
 #include "scheduler/core/ageing.h"
 
 #include "scheduler/core/queue.h"
@@ -96,7 +97,7 @@ void gw_sched_ageing_check(const struct gw_sched *sched)
     }
     for (const struct gw_job *job = sched->first_job; job; job = job->next)
         for (size_t i = 0; i < job->queues.count; i++)
-            waiting +=
-                job->queues.items[i]->shape->ranks > 0 && job->queues.items[i]->ready.count > 0;
+            waiting += !job->paused && job->queues.items[i]->shape->ranks > 0 &&
+                       job->queues.items[i]->ready.count > 0;
     assert(listed == waiting);
 }

@@ -124,7 +124,8 @@ static bool still_holds(struct gw_sched *sched)
 {
     struct gw_reservation *reservation = &sched->reservation;
     struct gw_job *job = gw_sched_job_find(sched, reservation->job);
-    if (!job || job->compacted || job->tasks.state[reservation->index] != GW_TASK_READY ||
+    if (!job || job->compacted || job->paused ||
+        job->tasks.state[reservation->index] != GW_TASK_READY ||
         reservation->workers_epoch != sched->workers_epoch)
         return false;
     reservation->queue = gw_sched_task_queue(sched, job, reservation->index);
