@@ -154,7 +154,6 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
     const struct gw_buffer *own = &submission->client->env; /* of the task that we are inside of */
     struct gw_buffer argv_bytes = {0}, env_bytes = {0};
     char cwd[PATH_MAX];
-
     uint8_t files[GW_HASH_BYTES];
     bool ships = options->files && options->files[0];
 

@@ -14,6 +14,7 @@ struct side {
     pid_t pid;
     struct gw_channel *channel;
     struct gw_msg_checkpointed checkpointed; /* the last that came; side_get passes over them */
+    bool paused;                             /* rank_paused came */
     struct gw_message message;               /* valid until the next side_get */
     int fds[SIDE_FDS];
     uint8_t fd_count, fd_at;

@@ -667,10 +667,13 @@ static void test_pause_reaches_all_at_one_step(void **state)
             break;
         if (message->type == GW_MESSAGE_checkpointed)
             gang[0].checkpointed = message->checkpointed;
+        else if (message->type == GW_MESSAGE_rank_paused)
+            gang[0].paused = message->rank_paused.attempt == 5;
         else
             last = message->metric.step;
     }
     assert_int_equal(gang[0].checkpointed.step, last + 1); /* it saved, and says so */
+    assert_true(gang[0].paused);
     steps[0] = i64_of(side_value(&gang[0], 0));
     for (uint32_t rank = 1; rank < RANKS; rank++) {
         (void)side_get(&gang[rank], GW_MESSAGE_finished);
