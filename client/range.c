@@ -197,6 +197,7 @@ static int make_spec(const struct gw_range *range, struct gw_graph_spec *spec,
         spec->argv = range->command->argv;
         spec->env = range->command->env;
         spec->cwd = range->command->cwd;
+        spec->epilog = range->command->epilog;
         spec->env_templates = range->command->env ? range->command->env_templates : 0;
     }
     if (range->options)

@@ -144,6 +144,18 @@ static void set_budgets(struct gw_msg_spec *spec, const struct gw_task_options *
         spec->hang_ns = options->hang_ns ? options->hang_ns : HANG_NS;
 }
 
+static const char *text(const char *given)
+{
+    return given ? given : "";
+}
+
+static void set_texts(struct gw_msg_spec *spec, const struct gw_task_options *options)
+{
+    spec->resources = text(options->resources);
+    spec->workers = text(options->workers);
+    spec->annotations = text(options->annotations);
+}
+
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                        const struct gw_graph_spec *spec, struct gw_error *error)
 {
@@ -152,7 +164,7 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
     bool function = spec->kind == GW_SPEC_FUNCTION, any_gpu = options->gpus_per_rank < 0;
     const char *const *env = spec->env ? spec->env : (const char *const *)environ;
     const struct gw_buffer *own = &submission->client->env; /* of the task that we are inside of */
-    struct gw_buffer argv_bytes = {0}, env_bytes = {0};
+    struct gw_buffer argv_bytes = {0}, env_bytes = {0}, epilog_bytes = {0};
     char cwd[PATH_MAX];
     uint8_t files[GW_HASH_BYTES];
     bool ships = options->files && options->files[0];
@@ -163,6 +175,8 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
     if (rc < 0)
         return rc;
     rc = encode_strings(spec->argv, false, &argv_bytes);
+    if (rc == 0 && spec->epilog)
+        rc = encode_strings(spec->epilog, false, &epilog_bytes);
     if (rc == 0)
         rc = spec->env || own->size == 0 ? encode_strings(env, !spec->env, &env_bytes)
                                          : gw_buffer_append(&env_bytes, own->data, own->size);
@@ -191,19 +205,18 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                                                                    : OUTPUT_BYTES_DEFAULT,
                      .gpu_memory_bytes = options->gpu_memory_bytes,
                      .progress_ns = options->progress_ns,
-                     .resources = options->resources ? options->resources : "",
-                     .workers = options->workers ? options->workers : "",
                      .workers_prefer = options->workers_prefer,
-                     .annotations = options->annotations ? options->annotations : "",
                      .pure = options->pure,
                      .actor = spec->actor,
-                     .actor_name = spec->actor_name ? spec->actor_name : "",
+                     .actor_name = text(spec->actor_name),
                      .gpu_share = (uint32_t)(options->gpu_share * 1000 + 0.5),
                      .gpu_isolate = options->isolate_gpus,
                      .env_templates = spec->env_templates,
-                     .signal = options->signal},
+                     .signal = options->signal,
+                     .epilog = {epilog_bytes.data, (uint32_t)epilog_bytes.size}},
         };
         set_budgets(&message.spec, options);
+        set_texts(&message.spec, options);
         if (ships)
             message.spec.files = (struct gw_bin){files, GW_HASH_BYTES};
         if (function)
@@ -212,6 +225,7 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
     }
     gw_buffer_deinit(&argv_bytes);
     gw_buffer_deinit(&env_bytes);
+    gw_buffer_deinit(&epilog_bytes);
     if (rc == GW_ELIMIT)
         return gw_error_set(error, rc, "arguments and environment of a command are over 1 MiB");
     if (rc == GW_ECLOSED)

@@ -84,7 +84,8 @@ static int submit_array(struct gw_bulk *bulk, const struct gw_bulk_after *after,
     const struct gw_command command = {.argv = options->command,
                                        .env = env,
                                        .cwd = options->cwd,
-                                       .env_templates = (uint32_t)options->env.count};
+                                       .env_templates = (uint32_t)options->env.count,
+                                       .epilog = options->wrap.epilog};
     struct gw_range range = {
         .command = &command,
         .options = &task,

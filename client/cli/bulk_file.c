@@ -70,7 +70,8 @@ static int add_lines(struct gw_bulk_file *file, const struct gw_launch_options *
                                            .cwd = options->cwd,
                                            .index = &index,
                                            .line = line,
-                                           .env_templates = (uint32_t)options->env.count};
+                                           .env_templates = (uint32_t)options->env.count,
+                                           .epilog = options->wrap.epilog};
         gw_node node = gw_graph_command(file->graph, &command, &options->task);
         if (grow(file, node) < 0)
             rc = no_memory(error);

@@ -41,7 +41,8 @@ static int submit_one(struct launch *launch, const struct gw_bulk_after *after,
     const struct gw_command command = {.argv = typed->pty ? holder : typed->command,
                                        .env = env,
                                        .cwd = typed->cwd,
-                                       .env_templates = (uint32_t)typed->env.count};
+                                       .env_templates = (uint32_t)typed->env.count,
+                                       .epilog = typed->wrap.epilog};
     const char *name = typed->name || !typed->pty ? typed->name : typed->command[0];
     const struct gw_submit_options options = {.name = name,
                                               .detached = typed->detached,

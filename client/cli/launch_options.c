@@ -93,6 +93,13 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
          "a file or folder that it finds in its\nworking folder, a fresh one of its own, as\nNAME; "
          "may be given many times"},
         {"cwd", 'C', GW_OPTION_TEXT, &launch->cwd, "DIR", "where it runs (default: here)"},
+        {"prolog", 0, GW_OPTION_TEXT, &launch->prolog, "WORDS",
+         "run by bash before it, in the same\nenvironment: 'module load cuda'"},
+        {"container", 0, GW_OPTION_TEXT, &launch->container, "IMAGE",
+         "run it in a container, with its folder,\nits checkpoints, GPUs, and this "
+         "host's\nnetwork"},
+        {"container-runtime", 0, GW_OPTION_TEXT, &launch->runtime, "NAME",
+         "docker, podman or apptainer (default: the\nfirst that the worker has)"},
         {"wall", 0, GW_OPTION_DURATION, &task->wall_ns, "TIME",
          "killed when it runs longer (exit code 124)"},
         {"progress-limit", 0, GW_OPTION_DURATION, &task->progress_ns, "TIME",
@@ -187,6 +194,51 @@ static bool read_signal(const char *text, uint32_t *number)
     return false;
 }
 
+/* A prolog and a container around the command; false, and a text was printed, when that is wrong.
+ */
+static bool wrap_up(struct gw_launch_options *launch, const char *command)
+{
+    if (launch->runtime && !launch->container) {
+        fprintf(stderr, "gangway %s: --container-runtime without --container IMAGE\n", command);
+        return false;
+    }
+    if (launch->runtime && !gw_wrap_runtime_is_known(launch->runtime)) {
+        fprintf(stderr,
+                "gangway %s: --container-runtime %s: there are docker, podman, apptainer and "
+                "singularity\n",
+                command, launch->runtime);
+        return false;
+    }
+    if (!launch->prolog && !launch->container)
+        return true;
+    if (launch->pty || launch->from_json) {
+        fprintf(stderr,
+                "gangway %s: --prolog and --container are for a command of this line: not with "
+                "--pty or --from-json\n",
+                command);
+        return false;
+    }
+    if (launch->container && (!*launch->container || *launch->container == '-')) {
+        fprintf(stderr, "gangway %s: --container \"%s\" is not an image's name\n", command,
+                launch->container);
+        return false;
+    }
+    const struct gw_wrap_options options = {.command = launch->command,
+                                            .prolog = launch->prolog,
+                                            .container = launch->container,
+                                            .runtime = launch->runtime,
+                                            .names = launch->env.items,
+                                            .name_count = launch->env.count};
+    if (gw_wrap_init(&launch->wrap, &options) < 0) {
+        fprintf(stderr, "gangway: out of memory\n");
+        return false;
+    }
+    if (!launch->name)
+        launch->name = launch->command[0];
+    launch->command = launch->wrap.argv;
+    return true;
+}
+
 /* What one option alone does not show; false, and a text was printed, when it is wrong. */
 static bool check(struct gw_launch_options *launch, const char *command)
 {
@@ -245,7 +297,7 @@ static bool check(struct gw_launch_options *launch, const char *command)
         return false;
     task->annotations = launch->annotated;
     task->files = launch->ship.items;
-    return true;
+    return wrap_up(launch, command);
 }
 
 bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int argc, char **argv,
@@ -288,6 +340,7 @@ void gw_launch_options_deinit(struct gw_launch_options *options)
     free(options->annotations.items);
     free(options->ship.items);
     free(options->annotated);
+    gw_wrap_deinit(&options->wrap);
 }
 
 int gw_launch_options_env(const struct gw_launch_options *options, const char ***env)

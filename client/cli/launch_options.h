@@ -6,6 +6,7 @@
 
 #include "client/cli/nodes.h"
 #include "client/cli/options.h"
+#include "client/cli/wrap.h"
 
 struct gw_launch_options {
     bool gang, detached, json, quiet;
@@ -19,9 +20,10 @@ struct gw_launch_options {
     const char *after, *after_any;             /* jobs that it comes after; one of them at most */
 
     /* As they were typed. */
-    const char *gpus, *prefer, *signal;
+    const char *gpus, *prefer, *signal, *prolog, *container, *runtime;
     struct gw_option_texts env, annotations, ship;
-    char *annotated; /* as one list; owned */
+    char *annotated;     /* as one list; owned */
+    struct gw_wrap wrap; /* what command is then; empty where nothing is around it */
 };
 
 /* gw_launch_options_init reads argv; gang: as `dispatch` does, else as `submit`. True: go on, and

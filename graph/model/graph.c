@@ -369,7 +369,8 @@ gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *comman
                                  .argv = command->argv,
                                  .env = command->env,
                                  .cwd = command->cwd,
-                                 .env_templates = command->env ? command->env_templates : 0};
+                                 .env_templates = command->env ? command->env_templates : 0,
+                                 .epilog = command->epilog};
     if (options)
         spec.options = *options;
     struct node node = {.args_at = graph->args.size};

@@ -20,6 +20,7 @@ struct gw_graph_spec {
     uint64_t actor;                 /* as in the message */
     const char *actor_name;         /* borrowed, never copied; NULL: none */
     uint32_t env_templates;         /* as in struct gw_command */
+    const char *const *epilog;      /* likewise */
 };
 
 /* A sealed graph, in rows (row = place in the order). All borrowed from the graph. Nodes with equal

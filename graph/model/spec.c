@@ -57,6 +57,7 @@ uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
     hash = hash_text(hash, spec->function ? spec->function->name : NULL);
     hash = hash_texts(hash, spec->argv);
     hash = hash_texts(hash, spec->env);
+    hash = hash_texts(hash, spec->epilog);
     hash = hash_texts(hash, o->files);
     hash = hash_text(hash, o->resources);
     hash = hash_text(hash, o->workers);
@@ -135,6 +136,7 @@ int gw_spec_copy(struct gw_arena *arena, const struct gw_graph_spec *spec,
     const struct gw_task_options *options = &spec->options;
     if (copy_texts(arena, spec->argv, &made.argv) < 0 ||
         copy_texts(arena, spec->env, &made.env) < 0 ||
+        copy_texts(arena, spec->epilog, &made.epilog) < 0 ||
         copy_texts(arena, options->files, &made.options.files) < 0 ||
         copy_text(arena, spec->cwd, &made.cwd) < 0 ||
         copy_text(arena, options->resources, &made.options.resources) < 0 ||

@@ -188,6 +188,7 @@ void gw_sched_apply_spec_added(struct gw_sched *sched, const struct gw_fact_spec
     spec.message.function = copy_text(job, spec.message.function);
     spec.message.argv = copy_bin(job, spec.message.argv);
     spec.message.env = copy_bin(job, spec.message.env);
+    spec.message.epilog = copy_bin(job, spec.message.epilog);
     spec.message.cwd = copy_text(job, spec.message.cwd);
     spec.message.resources = copy_text(job, spec.message.resources);
     spec.message.workers = copy_text(job, spec.message.workers);

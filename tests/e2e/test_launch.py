@@ -1,10 +1,21 @@
 #!/usr/bin/env python3
-"""How gangs of commands start: what other launchers tell their programs, words in braces."""
+"""How commands start: what other launchers tell their programs, words in braces, prologs and
+containers."""
 import os
+import shutil
 import sys
 
 import e2e
 
+# Writes what it is told, and runs what is behind the image.
+FALSE_RUNTIME = """#!/bin/sh
+echo "${{0##*/}} $*" >> {said}
+[ "$1" = run ] || exit 0
+while [ $# -gt 0 ]; do
+  case $1 in an/image:1|image) shift; exec "$@" ;; esac
+  shift
+done
+"""
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 
 
@@ -23,6 +34,64 @@ class Launch(e2e.Case):
                             env={"OMPI_COMM_WORLD_RANK": "5", "HOROVOD_RANK": "5"})
         said = sorted(line.split("] ", 1)[-1] for line in done.stdout.splitlines())
         self.assertEqual(said, ["0 0 0 2 {other} 0 2 r0 7", "1 1 0 2 {other} 1 2 r1 7"])
+
+
+    def test_prolog(self):
+        done = self.gangway("dispatch", "-n", "2", "--prolog", "export X=5{rank}; Y=6", "--", "sh",
+                            "-c", "echo $X$Y")
+        self.assertEqual(sorted(line.split("] ", 1)[-1] for line in done.stdout.splitlines()),
+                         ["50", "51"])
+        said = self.gangway("submit", "--prolog", "sh -c 'exit 3'", "--", "echo", "never", rc=3)
+        self.assertIn("the prolog failed (exit code 3): sh -c 'exit 3'", said.stderr)
+        self.assertEqual(said.stdout, "")
+        self.assertIn("not with --pty", self.gangway("submit", "--prolog", "true", "--from-json",
+                                                     "-", rc=2).stderr)
+
+    def runtimes(self, *names):
+        """A PATH with what scripts need and false runtimes of containers, and where they write what
+        they were told."""
+        folder, said = os.path.join(self.dir, "bin"), os.path.join(self.dir, "said")
+        os.makedirs(folder, exist_ok=True)
+        for tool in ("sh", "env", "sed", "id", "tr", "tail"):
+            os.symlink(shutil.which(tool), os.path.join(folder, tool))
+        for name in names:
+            self.write(os.path.join("bin", name), FALSE_RUNTIME.format(said=said))
+        return ["--env", "PATH=" + folder], said
+
+    def test_containers(self):
+        path, said = self.runtimes("podman", "docker")
+        done = self.gangway("dispatch", "-n", "2", "--container", "an/image:1", *path, "--env",
+                            "LEVEL=7", "--", "sh", "-c", "echo $RANK in $PWD")
+        self.assertEqual(sorted(line.split("] ", 1)[-1] for line in done.stdout.splitlines()),
+                         [f"0 in {self.dir}", f"1 in {self.dir}"])
+        with open(said, encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        runs = [line for line in lines if line.startswith("docker run")]
+        self.assertEqual(len(runs), 2, lines)
+        for run in runs:
+            for word in ("--env LEVEL", "--env RANK", "--env MASTER_PORT", "--env GANGWAY_JOB",
+                         f"-v {self.dir}:{self.dir}", "--network host", "--ipc host", "--init"):
+                self.assertIn(word + " ", run)
+            name = run.split("--name ")[1].split(" ")[0]
+            self.assertIn(f"docker rm -f {name}", lines)
+
+    def test_a_container_that_fails_is_removed(self):
+        path, said = self.runtimes("podman")
+        self.gangway("dispatch", "-n", "2", "--container", "image", *path, "--", "sh", "-c",
+                     "test $RANK = 1 && exit 9; tail -f /dev/null", rc=9)
+        with open(said, encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        self.assertEqual(len([line for line in lines if line.startswith("podman rm -f ")]), 2)
+
+    def test_no_runtime_of_containers(self):
+        path, _ = self.runtimes()
+        said = self.gangway("submit", "--container", "image", *path, "--", "true", rc=127).stderr
+        self.assertIn("none of these on PATH here: docker podman apptainer", said)
+        said = self.gangway("submit", "--container", "i", "--container-runtime", "lxc", "--",
+                            "true", rc=2).stderr
+        self.assertIn("there are docker, podman, apptainer", said)
+        self.assertIn("without --container", self.gangway("submit", "--container-runtime", "docker",
+                                                          "--", "true", rc=2).stderr)
 
 
 if __name__ == "__main__":

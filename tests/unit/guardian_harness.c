@@ -79,6 +79,9 @@ void harness_spawn(struct harness *harness, const struct harness_spawn *spawn)
     static const char *const env[] = {"PATH=/usr/bin:/bin", NULL};
     struct gw_buffer argv_bytes = encode_list(spawn->argv);
     struct gw_buffer env_bytes = encode_list(spawn->env ? spawn->env : env);
+    struct gw_buffer epilog_bytes = {0};
+    if (spawn->epilog)
+        epilog_bytes = encode_list(spawn->epilog);
     const struct gw_message message = {
         .type = GW_MESSAGE_spawn,
         .spawn = {.process = spawn->process,
@@ -89,12 +92,14 @@ void harness_spawn(struct harness *harness, const struct harness_spawn *spawn)
                   .out = spawn->out,
                   .err = spawn->err,
                   .output_bytes_max = spawn->output_bytes_max,
-                  .runner = spawn->runner_fd != 0}};
+                  .runner = spawn->runner_fd != 0,
+                  .epilog = {epilog_bytes.data, (uint32_t)epilog_bytes.size}}};
     const struct gw_channel_fds fds = {.fds = &spawn->runner_fd, .count = spawn->runner_fd != 0};
     assert_int_equal(gw_channel_put(harness->channel, &message, fds), 0);
     assert_int_equal(gw_channel_flush(harness->channel), 0);
     gw_buffer_deinit(&argv_bytes);
     gw_buffer_deinit(&env_bytes);
+    gw_buffer_deinit(&epilog_bytes);
 }
 
 void harness_bury(struct harness *harness, uint64_t process, uint64_t grace_ns)

@@ -34,6 +34,7 @@ struct harness_spawn {
     const char *cwd, *out, *err;
     uint64_t output_bytes_max;
     int runner_fd; /* 0: none */
+    const char *const *epilog;
 };
 
 /* harness_open starts this same program again with the one argument "guardian"; its main then calls

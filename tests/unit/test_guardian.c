@@ -419,6 +419,52 @@ static void test_many_at_once(void **state)
     }
 }
 
+/* What is to run at the end runs when none is left, in the same environment, before `buried`;
+ * burying the process again does not end it, and what it leaves behind is buried too. */
+static void test_an_epilog_runs_when_none_is_left(void **state)
+{
+    static const char *const env[] = {"PATH=/usr/bin:/bin", "NAME=value", NULL};
+    char path[128], script[512], line[64] = "";
+    (void)snprintf(path, sizeof path, "%s/epilog", harness.dir);
+    (void)snprintf(script, sizeof script,
+                   "read pid < %s/pid; kill -0 $pid 2>/dev/null && echo early > %s; "
+                   "(trap '' TERM; exec setsid sleep 1000) & echo $NAME >> %s",
+                   harness.dir, path, path);
+    char body[256];
+    (void)snprintf(body, sizeof body,
+                   "setsid sleep 1000 & echo $! > %s/pid; echo $$ > %s/pids; wait", harness.dir,
+                   harness.dir);
+    harness_spawn(&harness,
+                  &(struct harness_spawn){
+                      .process = 1, .argv = SHELL(body), .env = env, .epilog = SHELL(script)});
+    (void)harness_wait(&harness, GW_MESSAGE_spawned, 1);
+    (void)harness_pid(&harness);
+    harness_bury(&harness, 1, 0);
+    (void)wait_exited(1);
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_string_equal(line, "value\n");
+    fclose(file);
+    (void)unlink(path);
+    (void)snprintf(path, sizeof path, "%s/pid", harness.dir);
+    (void)unlink(path);
+}
+
+/* One that cannot start is no reason to keep the process. */
+static void test_an_epilog_that_cannot_start(void **state)
+{
+    harness_spawn(&harness, &(struct harness_spawn){.process = 1,
+                                                    .argv = ARGV("true"),
+                                                    .epilog = ARGV("/no/such/program")});
+    (void)wait_exited(1);
+    wait_buried(1);
+    start(2, ARGV("true"));
+    wait_buried(2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -448,6 +494,8 @@ int main(int argc, char **argv)
         TEST(test_output_is_cut),
         TEST(test_a_number_runs_once_at_a_time),
         TEST(test_many_at_once),
+        TEST(test_an_epilog_runs_when_none_is_left),
+        TEST(test_an_epilog_that_cannot_start),
         cmocka_unit_test(test_the_workers_death_buries_all),
         cmocka_unit_test(test_the_guardians_death_buries_all),
     };

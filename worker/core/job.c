@@ -124,9 +124,9 @@ static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw
 {
     struct gw_node_spec *spec = gw_core_alloc(sizeof *spec);
     size_t bytes = (size_t)message->program.size + message->argv.size + message->env.size +
-                   message->files.size + text_bytes(message->function) + text_bytes(message->cwd) +
-                   text_bytes(message->resources) + text_bytes(message->workers) +
-                   text_bytes(message->annotations);
+                   message->epilog.size + message->files.size + text_bytes(message->function) +
+                   text_bytes(message->cwd) + text_bytes(message->resources) +
+                   text_bytes(message->workers) + text_bytes(message->annotations);
     uint8_t *at = spec->block = gw_core_alloc(bytes);
     spec->job = message->key;
     spec->serial = ++core->serial;
@@ -135,6 +135,7 @@ static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw
     spec->message.program = move_bin(&at, message->program);
     spec->message.argv = move_bin(&at, message->argv);
     spec->message.env = move_bin(&at, message->env);
+    spec->message.epilog = move_bin(&at, message->epilog);
     spec->message.function = move_text(&at, message->function);
     spec->message.cwd = move_text(&at, message->cwd);
     spec->message.files = move_bin(&at, message->files);

@@ -71,6 +71,7 @@ static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const str
         .err = err,
         .output_bytes_max = run->spec->message.output_bytes_max,
         .checkpoints = gw_environment_checkpoints(core, run),
+        .epilog = run->spec->message.epilog,
     };
 }
 

@@ -28,7 +28,8 @@ enum step { STEP_NONE, STEP_SET_UP, STEP_CWD, STEP_EXEC };
 struct child {
     const struct gw_spawn_options *options;
     pid_t parent;
-    char **paths; /* to try in order, NULL-terminated */
+    const char *path; /* as it was named */
+    char **paths;     /* to try in order, NULL-terminated */
     char **argv, **env;
     /* the failure, written by the child */
     enum step step;
@@ -189,15 +190,15 @@ static int explain(const struct child *child, struct gw_error *error)
     }
     if (child->step == STEP_CWD)
         return gw_error_set(error, GW_ESTART, "cannot start %s: working directory %s: %s",
-                            message->path, message->cwd, text);
+                            child->path, message->cwd, text);
     int code = GW_ESTART;
     if (child->step == STEP_EXEC && child->errnum == ENOENT) {
-        if (message->path[0] != '/' || access(message->path, F_OK) < 0)
+        if (child->path[0] != '/' || access(child->path, F_OK) < 0)
             code = GW_ENOENT;
         else
             text = "its interpreter (the first line's, or the dynamic loader) is missing";
     }
-    return gw_error_set(error, code, "cannot start %s: %s", message->path, text);
+    return gw_error_set(error, code, "cannot start %s: %s", child->path, text);
 }
 
 static int start(struct child *child, pid_t *pid, struct gw_error *error)
@@ -206,8 +207,8 @@ static int start(struct child *child, pid_t *pid, struct gw_error *error)
     pid_t started =
         clone(child_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, child);
     if (started < 0)
-        return gw_error_set(error, GW_ESTART, "cannot start %s: fork: %s",
-                            child->options->message->path, strerror(errno));
+        return gw_error_set(error, GW_ESTART, "cannot start %s: fork: %s", child->path,
+                            strerror(errno));
     if (child->step != STEP_NONE) {
         waitpid(started, NULL, 0);
         return explain(child, error);
@@ -225,11 +226,13 @@ int gw_spawn(const struct gw_spawn_options *options, pid_t *pid, struct gw_error
         rc = strings_init(&env, options->message->env, error);
     if (rc == 0 && !argv.items[0])
         rc = gw_error_set(error, GW_ESTART, "cannot start %s: no argv[0]", options->message->path);
-    if (rc == 0 && !(paths = candidates_new(options->message->path, env.items)))
+    const char *path = *options->message->path || rc < 0 ? options->message->path : argv.items[0];
+    if (rc == 0 && !(paths = candidates_new(path, env.items)))
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc == 0) {
         struct child child = {.options = options,
                               .parent = getpid(),
+                              .path = path,
                               .paths = paths,
                               .argv = argv.items,
                               .env = env.items};

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 struct gw_spawn_options {
-    const struct gw_msg_spawn *message; /* borrowed */
+    const struct gw_msg_spawn *message; /* borrowed; an empty path: argv[0] */
     int in_fd, out_fd, err_fd;          /* become 0, 1, 2; borrowed */
     int runner_fd;                      /* becomes 3; -1: none; borrowed */
     const char *oom_score_adj;          /* written for the child; NULL: left as it is */

@@ -8,6 +8,7 @@
 
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
+#include "graph/base/log.h"
 #include "graph/base/sm.h"
 #include "graph/wire/channel.h"
 #include "graph/wire/frame.h"
@@ -20,6 +21,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -34,14 +37,18 @@
 #define OOM_BASE_NS (100 * GW_NS_PER_MS)
 #define SPAWNED_LATER_NS (4 * GW_NS_PER_MS)
 
-enum { WARDEN_IDLE, WARDEN_RUNNING, WARDEN_LEFT };
+#define EPILOG_NS (20 * GW_NS_PER_S)
+
+enum { WARDEN_IDLE, WARDEN_RUNNING, WARDEN_LEFT, WARDEN_EPILOG };
 
 static const struct gw_sm_state warden_states[] = {
     [WARDEN_IDLE] = {"idle", GW_SM_NEXT(WARDEN_RUNNING)},
     [WARDEN_RUNNING] = {"running", GW_SM_NEXT(WARDEN_LEFT)},
-    [WARDEN_LEFT] = {"left", GW_SM_NEXT(WARDEN_IDLE)}, /* the process ended; others may be left */
+    /* the process ended; others may be left */
+    [WARDEN_LEFT] = {"left", GW_SM_NEXT(WARDEN_IDLE) | GW_SM_NEXT(WARDEN_EPILOG)},
+    [WARDEN_EPILOG] = {"epilog", GW_SM_NEXT(WARDEN_IDLE)}, /* none was left; what it runs now is */
 };
-static const struct gw_sm warden_sm = {"warden", warden_states, 3, NULL};
+static const struct gw_sm warden_sm = {"warden", warden_states, 4, NULL};
 
 struct warden {
     struct gw_channel *channel;
@@ -60,6 +67,8 @@ struct warden {
     bool killed;            /* SIGKILL is ours */
     uint64_t oom_kills, oom_read_ns;
     bool closed;
+    struct gw_msg_spawn epilog; /* what to run when none is left; argv.size 0: nothing */
+    void *epilog_block;         /* what it points to; owned */
 };
 
 static void warden_send(struct warden *warden, const struct gw_message *message)
@@ -96,6 +105,24 @@ static int folder_make(const char *path, struct gw_error *error)
     return gw_dir_make(path, error);
 }
 
+/* A spawn of its own, with copies: the message goes. */
+static void keep_epilog(struct warden *warden, const struct gw_msg_spawn *spawn)
+{
+    if (!spawn->epilog.size)
+        return;
+    char *copy = malloc((size_t)spawn->epilog.size + spawn->env.size);
+    GW_MUST_PTR(copy);
+    memcpy(copy, spawn->epilog.data, spawn->epilog.size);
+    if (spawn->env.size)
+        memcpy(copy + spawn->epilog.size, spawn->env.data, spawn->env.size);
+    warden->epilog_block = copy;
+    warden->epilog = (struct gw_msg_spawn){.process = spawn->process,
+                                           .path = "", /* argv[0] */
+                                           .argv = {copy, spawn->epilog.size},
+                                           .env = {copy + spawn->epilog.size, spawn->env.size},
+                                           .cwd = "/"};
+}
+
 static void warden_on_spawn(struct warden *warden, const struct gw_msg_spawn *spawn, int fd)
 {
     struct gw_error error;
@@ -118,6 +145,7 @@ static void warden_on_spawn(struct warden *warden, const struct gw_msg_spawn *sp
     }
     gw_sm_move(&warden_sm, &warden->state, WARDEN_RUNNING);
     warden->process = spawn->process;
+    keep_epilog(warden, spawn);
     warden->kill_at_ns = warden->sweep_at_ns = 0;
     warden->killed = false;
     warden->capture_at_ns = spawn->output_bytes_max ? gw_clock_now_ns() + CAPTURE_SOON_NS : 0;
@@ -177,7 +205,8 @@ static void warden_on_signal(const struct warden *warden, const struct gw_msg_si
 
 static void warden_on_bury(struct warden *warden, const struct gw_msg_bury *bury)
 {
-    if (warden->state == WARDEN_IDLE || warden->process != bury->process || warden->sweep_at_ns)
+    if (warden->state == WARDEN_IDLE || warden->state == WARDEN_EPILOG ||
+        warden->process != bury->process || warden->sweep_at_ns)
         return;
     uint64_t kill_at_ns = gw_clock_now_ns() + bury->grace_ns;
     if (bury->grace_ns == 0) {
@@ -217,6 +246,27 @@ static void warden_on_buried(struct warden *warden)
     warden_send(warden, &message);
 }
 
+/* What it prints goes to where errors went. */
+static void warden_begin_epilog(struct warden *warden)
+{
+    struct gw_error error;
+    pid_t ignored;
+    const struct gw_spawn_options options = {.message = &warden->epilog,
+                                             .in_fd = warden->null_fd,
+                                             .out_fd = warden->err.fd,
+                                             .err_fd = warden->err.fd,
+                                             .runner_fd = -1,
+                                             .oom_score_adj = warden->oom_score_adj};
+    gw_sm_move(&warden_sm, &warden->state, WARDEN_EPILOG);
+    warden->sweep_at_ns = 0;
+    warden->kill_at_ns = gw_clock_now_ns() + EPILOG_NS;
+    if (gw_spawn(&options, &ignored, &error) < 0)
+        gw_log_warn("after process %llu: %s", (unsigned long long)warden->process, error.text);
+    free(warden->epilog_block);
+    warden->epilog_block = NULL;
+    warden->epilog = (struct gw_msg_spawn){0};
+}
+
 static void warden_reap(struct warden *warden)
 {
     int status;
@@ -224,12 +274,15 @@ static void warden_reap(struct warden *warden)
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         if (warden->state == WARDEN_RUNNING && pid == warden->child)
             warden_on_exit(warden, status);
-    if (warden->state != WARDEN_LEFT)
-        return;
-    if (pid < 0 && errno == ECHILD)
-        warden_on_buried(warden);
-    else if (!warden->sweep_at_ns)
+    bool none_left = pid < 0 && errno == ECHILD;
+    if (warden->state == WARDEN_LEFT && none_left && warden->epilog.argv.size) {
+        warden_begin_epilog(warden);
+        none_left = waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD; /* it did not start */
+    }
+    if (warden->state == WARDEN_LEFT && !none_left && !warden->sweep_at_ns)
         warden_kill(warden);
+    if ((warden->state == WARDEN_LEFT || warden->state == WARDEN_EPILOG) && none_left)
+        warden_on_buried(warden);
 }
 
 static void warden_receive(struct warden *warden)
@@ -321,7 +374,8 @@ void gw_warden_main(const struct gw_warden_options *options)
 
     while (!warden.closed || warden.state != WARDEN_IDLE) {
         warden_wait(&warden);
-        if (warden.closed && warden.state != WARDEN_IDLE && !warden.sweep_at_ns)
+        if (warden.closed && warden.state != WARDEN_IDLE && warden.state != WARDEN_EPILOG &&
+            !warden.sweep_at_ns)
             warden_kill(&warden);
         warden_tick(&warden);
         if (!warden.closed && gw_channel_flush(warden.channel) == GW_ECLOSED)

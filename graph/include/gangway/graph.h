@@ -146,15 +146,18 @@ GW_API gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *f
 
 /* A program with its arguments and surroundings; all copied. */
 struct gw_command {
-    const char *const *argv; /* NULL-terminated; argv[0] is searched on the environment's PATH */
-    const char *const *env;  /* "NAME=value", NULL-terminated; NULL: this process's own, less
-                                what names its devices and ranks: CUDA_VISIBLE_DEVICES, SLURM_*,
-                                RANK, WORLD_SIZE ..., GANGWAY_JOB ... */
-    const char *cwd;         /* NULL: this process's */
-    const int64_t *index;    /* not NULL: `{index}` in argv becomes this number, and
-                                GANGWAY_ARRAY_INDEX has it: one command for many tasks */
-    const char *line;        /* with index: the same for `{line}` and GANGWAY_LINE */
-    uint32_t env_templates;  /* so many of the last of env have words in braces filled in, too */
+    const char *const *argv;   /* NULL-terminated; argv[0] is searched on the environment's PATH */
+    const char *const *env;    /* "NAME=value", NULL-terminated; NULL: this process's own, less
+                                  what names its devices and ranks: CUDA_VISIBLE_DEVICES, SLURM_*,
+                                  RANK, WORLD_SIZE ..., GANGWAY_JOB ... */
+    const char *cwd;           /* NULL: this process's */
+    const int64_t *index;      /* not NULL: `{index}` in argv becomes this number, and
+                                  GANGWAY_ARRAY_INDEX has it: one command for many tasks */
+    const char *line;          /* with index: the same for `{line}` and GANGWAY_LINE */
+    uint32_t env_templates;    /* so many of the last of env have words in braces filled in, too */
+    const char *const *epilog; /* a command that is run when this one has ended and none of its
+                                  processes is left, in its environment, as often as it was
+                                  started; before its slots are free, 20 s at most; NULL: none */
 };
 
 /* Words in braces: in argv, `{index}` and `{line}` as above, and of a gang `{rank}`,

@@ -1,0 +1,156 @@
+/* Commands in a prolog's shell and in containers.
+ *
+ * Both are shell scripts that end in exec, so that nothing stands between the guardian and the
+ * program, or the container's runtime; which runtime there is, only the worker knows. The prolog
+ * runs outside of the container.
+ *
+ * A container of docker is no descendant of ours, and one of podman may leave something behind:
+ * each has a name that is its attempt's and rank's, and is removed by it at the end, whatever that
+ * was (struct gw_command, epilog). */
+#include "client/cli/wrap.h"
+
+#include <gangway/error.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* $1: the prolog, then the command. `module` is a function that login shells define. */
+static const char prolog_script[] =
+    "prolog=$1\n"
+    "shift\n"
+    "if ! command -v module >/dev/null 2>&1; then\n"
+    "  for file in /etc/profile.d/modules.sh /etc/profile.d/lmod.sh \"$MODULESHOME/init/bash\"; "
+    "do\n"
+    "    if [ -r \"$file\" ]; then . \"$file\"; break; fi\n"
+    "  done\n"
+    "fi\n"
+    "eval \"$prolog\"\n"
+    "code=$?\n"
+    "if [ $code -ne 0 ]; then\n"
+    "  echo \"gangway: the prolog failed (exit code $code): $prolog\" >&2\n"
+    "  exit $code\n"
+    "fi\n"
+    "exec \"$@\"\n";
+
+/* What both scripts of a container begin with. */
+#define CHOOSE                                                                                     \
+    "runtime=\n"                                                                                   \
+    "for name in $wanted; do\n"                                                                    \
+    "  if command -v \"$name\" >/dev/null 2>&1; then runtime=$name; break; fi\n"                   \
+    "done\n"                                                                                       \
+    "container=gangway-$GANGWAY_JOB-$GANGWAY_TASK-$GANGWAY_ATTEMPT-${GANGWAY_RANK:-0}\n"
+
+/* $1: runtimes, $2: the image, $3: names of variables, then the command. */
+static const char container_script[] =
+    "wanted=$1\n" CHOOSE "image=$2\n"
+    "names=$3\n"
+    "shift 3\n"
+    "if [ -z \"$runtime\" ]; then\n"
+    "  echo \"gangway: --container: there is none of these on PATH here: $wanted\" >&2\n"
+    "  exit 127\n"
+    "fi\n"
+    "if [ $runtime = apptainer ] || [ $runtime = singularity ]; then\n"
+    "  case $image in *://*|/*|./*|*.sif) ;; *) image=docker://$image ;; esac\n"
+    "  set -- \"$image\" \"$@\"\n"
+    "  [ -z \"$CUDA_VISIBLE_DEVICES\" ] || set -- --nv \"$@\"\n"
+    "  [ ! -d \"$GANGWAY_CHECKPOINT_DIR\" ] || set -- --bind \"$GANGWAY_CHECKPOINT_DIR\" \"$@\"\n"
+    "  exec $runtime exec --bind \"$PWD\" --pwd \"$PWD\" \"$@\"\n"
+    "fi\n"
+    "set -- \"$image\" \"$@\"\n"
+    "for name in $names $(env | sed -n 's/^\\([A-Z][A-Z0-9_]*\\)=.*/\\1/p'); do\n"
+    "  case \" $names \" in *\" $name \"*) set -- --env \"$name\" \"$@\"; continue ;; esac\n"
+    "  case $name in\n"
+    "  GANGWAY_RUNNER_FD) ;;\n"
+    "  GANGWAY_*|RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|GROUP_RANK|NODE_RANK|MASTER_*)\n"
+    "    set -- --env \"$name\" \"$@\" ;;\n"
+    "  TORCHELASTIC_*|OMPI_COMM_WORLD_*|HOROVOD_*|NCCL_*|GLOO_*|CUDA_VISIBLE_DEVICES|TF_CONFIG)\n"
+    "    set -- --env \"$name\" \"$@\" ;;\n"
+    "  OMP_NUM_THREADS|OPENBLAS_NUM_THREADS|PYTHONUNBUFFERED) set -- --env \"$name\" \"$@\" ;;\n"
+    "  esac\n"
+    "done\n"
+    "[ ! -d \"$GANGWAY_CHECKPOINT_DIR\" ] ||\n"
+    "  set -- -v \"$GANGWAY_CHECKPOINT_DIR:$GANGWAY_CHECKPOINT_DIR\" \"$@\"\n"
+    "if [ $runtime = docker ]; then\n"
+    "  [ -z \"$CUDA_VISIBLE_DEVICES\" ] ||\n"
+    "    set -- --gpus \"\\\"device=$CUDA_VISIBLE_DEVICES\\\"\" \"$@\"\n"
+    "  [ \"$(id -u)\" = 0 ] || set -- --user \"$(id -u):$(id -g)\" \"$@\"\n"
+    "else\n"
+    "  for gpu in $(echo \"$CUDA_VISIBLE_DEVICES\" | tr , ' '); do\n"
+    "    set -- --device \"nvidia.com/gpu=$gpu\" \"$@\"\n"
+    "  done\n"
+    "fi\n"
+    "exec $runtime run --rm --init --name $container --network host --ipc host \\\n"
+    "  -v \"$PWD:$PWD\" -w \"$PWD\" \"$@\"\n";
+
+/* $1: runtimes. */
+static const char removal_script[] =
+    "wanted=$1\n" CHOOSE
+    "case $runtime in docker|podman) $runtime rm -f $container >/dev/null 2>&1 ;; esac\n";
+
+static const char *const runtimes[] = {"docker", "podman", "apptainer", "singularity"};
+static const char all_runtimes[] = "docker podman apptainer singularity";
+
+int gw_wrap_runtime_is_known(const char *runtime)
+{
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
+        if (strcmp(runtimes[i], runtime) == 0)
+            return 1;
+    return 0;
+}
+
+/* "A B", of "A=1" and "B=2". */
+static char *join_names(const struct gw_wrap_options *options)
+{
+    size_t bytes = 1, used = 0;
+    for (size_t i = 0; i < options->name_count; i++)
+        bytes += strcspn(options->names[i], "=") + 1;
+    char *all = calloc(1, bytes);
+    for (size_t i = 0; all && i < options->name_count; i++) {
+        const size_t length = strcspn(options->names[i], "=");
+        if (used)
+            all[used++] = ' ';
+        memcpy(all + used, options->names[i], length);
+        used += length;
+    }
+    return all;
+}
+
+int gw_wrap_init(struct gw_wrap *wrap, const struct gw_wrap_options *options)
+{
+    enum { WORDS_MAX = 16, EPILOG_WORDS = 6 };
+    const char *wanted = options->runtime ? options->runtime : all_runtimes;
+    size_t count = 0, used = 0;
+    while (options->command[count])
+        count++;
+    *wrap = (struct gw_wrap){.argv = calloc(count + WORDS_MAX, sizeof *wrap->argv),
+                             .names = join_names(options)};
+    if (options->container)
+        wrap->epilog = calloc(EPILOG_WORDS, sizeof *wrap->epilog);
+    if (!wrap->argv || !wrap->names || (options->container && !wrap->epilog)) {
+        gw_wrap_deinit(wrap);
+        return GW_ENOMEM;
+    }
+    if (options->prolog) {
+        const char *const words[] = {"bash", "-c", prolog_script, "gangway", options->prolog};
+        memcpy(wrap->argv, words, sizeof words);
+        used = sizeof words / sizeof *words;
+    }
+    if (options->container) {
+        const char *const words[] = {
+            "/bin/sh", "-c", container_script, "gangway", wanted, options->container, wrap->names};
+        memcpy(wrap->argv + used, words, sizeof words);
+        used += sizeof words / sizeof *words;
+        const char *const epilog[] = {"/bin/sh", "-c", removal_script, "gangway", wanted};
+        memcpy(wrap->epilog, epilog, sizeof epilog);
+    }
+    memcpy(wrap->argv + used, options->command, count * sizeof *wrap->argv);
+    return 0;
+}
+
+void gw_wrap_deinit(struct gw_wrap *wrap)
+{
+    free(wrap->argv);
+    free(wrap->epilog);
+    free(wrap->names);
+    *wrap = (struct gw_wrap){0};
+}
