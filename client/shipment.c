@@ -2,9 +2,10 @@
  *
  * Always: the files of a shipment are sorted by name, no name is there twice, and none is a folder
  * of another; so equal files under equal names have one hash, in whichever order they were given.
- * Links are followed; folders without files are left out. */
+ * Links are followed; folders without files are left out, and so is what git ignores. */
 #include "client/shipment.h"
 
+#include "client/gitlist.h"
 #include "client/hashes.h"
 #include "graph/wire/frame.h"
 
@@ -29,6 +30,7 @@ struct walk {
         ino_t inode;
     } above[DEPTH_MAX];
     uint32_t depth;
+    bool plain; /* inside of a folder that git has no say in */
 };
 
 static int refuse(struct walk *walk, const char *path, int code, const char *why)
@@ -71,22 +73,65 @@ static int add_file(struct walk *walk, int fd, const char *path, const char *nam
 
 static int add(struct walk *walk, const char *path, const char *name);
 
-static int add_entries(struct walk *walk, DIR *listing, const char *path, const char *name)
+static int add_entry(struct walk *walk, const char *path, const char *name, const char *entry)
 {
     char inner[PATH_MAX], inner_name[GW_MANIFEST_NAME_MAX + 2];
+    size_t length = strlen(entry);
+    length -= length > 0 && entry[length - 1] == '/';
+    if (snprintf(inner, sizeof inner, "%s/%.*s", path, (int)length, entry) >= (int)sizeof inner ||
+        snprintf(inner_name, sizeof inner_name, "%s%s%.*s", name, *name ? "/" : "", (int)length,
+                 entry) >= (int)sizeof inner_name)
+        return refuse(walk, path, GW_ELIMIT, "a path in it is too long");
+    return add(walk, inner, inner_name);
+}
+
+static int add_entries(struct walk *walk, DIR *listing, const char *path, const char *name)
+{
     int rc = 0;
     errno = 0;
     for (const struct dirent *entry; rc == 0 && (entry = readdir(listing));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        if (snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) >= (int)sizeof inner ||
-            snprintf(inner_name, sizeof inner_name, "%s%s%s", name, *name ? "/" : "",
-                     entry->d_name) >= (int)sizeof inner_name)
-            return refuse(walk, path, GW_ELIMIT, "a path in it is too long");
-        rc = add(walk, inner, inner_name);
+        rc = add_entry(walk, path, name, entry->d_name);
         errno = 0;
     }
     return rc == 0 && errno ? refuse(walk, path, GW_EIO, strerror(errno)) : rc;
+}
+
+/* What git would have; what was removed, and is in its index still, is not there. */
+static int add_listed(struct walk *walk, const struct gw_gitlist *list, const char *path,
+                      const char *name)
+{
+    char inner[PATH_MAX];
+    struct stat info;
+    int rc = 0;
+    size_t at = 0;
+    for (const char *entry; rc == 0 && (entry = gw_gitlist_next(list, &at));) {
+        (void)snprintf(inner, sizeof inner, "%s/%s", path, entry);
+        if (lstat(inner, &info) == 0 || errno != ENOENT)
+            rc = add_entry(walk, path, name, entry);
+    }
+    return rc;
+}
+
+/* Inside of a work tree its .gitignore counts. Below the folder that git was asked about there is
+ * nothing more to ask, but for what is a work tree of its own. */
+static int add_all(struct walk *walk, DIR *listing, const char *path, const char *name)
+{
+    struct gw_gitlist list;
+    int rc = walk->plain ? 0 : gw_gitlist_init(&list, path, walk->error);
+    if (rc < 0)
+        return gw_error_prefix(walk->error, "cannot ship %s", path);
+    if (!walk->plain && list.decides) {
+        rc = add_listed(walk, &list, path, name);
+        gw_gitlist_deinit(&list);
+        return rc;
+    }
+    const bool before = walk->plain;
+    walk->plain = true;
+    rc = add_entries(walk, listing, path, name);
+    walk->plain = before;
+    return rc;
 }
 
 static int add_folder(struct walk *walk, int fd, const struct stat *info, const char *path,
@@ -109,7 +154,7 @@ static int add_folder(struct walk *walk, int fd, const struct stat *info, const 
     }
     walk->above[walk->depth].device = info->st_dev;
     walk->above[walk->depth++].inode = info->st_ino;
-    int rc = add_entries(walk, listing, path, name);
+    int rc = add_all(walk, listing, path, name);
     walk->depth--;
     closedir(listing);
     return rc;

@@ -64,6 +64,25 @@ class Files(e2e.Case):
         self.assertEqual(done.stdout, "leaf")
         self.no_folders()
 
+    def test_what_git_ignores_stays(self):
+        for folder in ("tree/.git/refs", "tree/.git/objects", "tree/deep", "tree/data"):
+            os.makedirs(os.path.join(self.dir, folder))
+        self.write("tree/.git/HEAD", "ref: refs/heads/main\n", 0o644)
+        self.write("tree/.gitignore", "*.o\n/data/\n!kept.o\n", 0o644)
+        for name in ("a.c", "a.o", "kept.o", "deep/b.o", "deep/b.c", "data/large", "data/c.o"):
+            self.write("tree/" + name, "", 0o644)
+        listing = ["--", "find", ".", "-type", "f"]
+        done = self.gangway("submit", "--ship", "tree:.", *listing, env={"GIT_DIR": "/nowhere"})
+        self.assertEqual(sorted(done.stdout.split()),
+                         ["./.gitignore", "./a.c", "./deep/b.c", "./kept.o"])
+        # What was named although it is ignored comes whole.
+        done = self.gangway("submit", "--ship", "tree/data", *listing)
+        self.assertEqual(sorted(done.stdout.split()), ["./data/c.o", "./data/large"])
+        self.write("tree/.git/HEAD", "nonsense\n", 0o644)
+        os.rmdir(os.path.join(self.dir, "tree/.git/refs"))
+        said = self.gangway("submit", "--ship", "tree", *listing, rc=1).stderr
+        self.assertIn("cannot ship tree: git, which knows", said)
+
     def test_functions(self):
         os.makedirs(os.path.join(self.dir, "tree", "deep"))
         self.write("tree/deep/leaf", "leaf")

@@ -99,11 +99,12 @@ struct gw_task_options {
  * permission bits. They are the task's own copies: what it writes there nobody else sees, and is
  * lost; it returns results. A call of an actor runs in its actor's folder. Content is sent to a
  * cluster and to a worker once, by hash, and kept for a while (gangway up --file-cache). Links are
- * followed, empty folders left out; at most 4096 files. A missing one is GW_ENOENT; GW_EINVAL: a
- * NAME that is absolute or holds "..", a folder that links to one around it, a command with a cwd;
- * GW_EEXIST: two of one name; GW_EAGAIN: written to while it was read; GW_ELIMIT: too many, too
- * large. A worker that has no room for them fails the task with GW_ESTART. Not with
- * GANGWAY_INLINE=1 (GW_ENOTSUP). */
+ * followed, empty folders left out; of a folder in a git work tree, what git ignores and .git, too,
+ * where there is a git and the folder itself is not ignored; at most 4096 files. A missing one is
+ * GW_ENOENT; GW_EINVAL: a NAME that is absolute or holds "..", a folder that links to one around
+ * it, a command with a cwd; GW_EEXIST: two of one name; GW_EAGAIN: written to while it was read;
+ * GW_ELIMIT: too many, too large. A worker that has no room for them fails the task with GW_ESTART.
+ * Not with GANGWAY_INLINE=1 (GW_ENOTSUP). */
 
 /* GW_OPTIONS(.retries = 2) and GW_GANG(.ranks = 4) make options on the spot, good until the end of
  * the call that they stand in. (C++ has the designators from C++20 on, in the order above.) */

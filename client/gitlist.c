@@ -1,0 +1,163 @@
+/* Lists by git.
+ *
+ * What .gitignore, .git/info/exclude and the user's own excludes mean together, only git knows: it
+ * is run where the folder lies in a work tree, and not at all elsewhere. A folder that is ignored
+ * itself was named all the same: then nothing in it is left out. */
+#include "client/gitlist.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { NO_GIT = 127 }; /* as shells have it */
+
+/* Whether the folder or one above it has a .git. */
+static bool is_in_work_tree(const char *folder)
+{
+    char path[PATH_MAX], probe[PATH_MAX + 8];
+    if (!realpath(folder, path))
+        return false;
+    for (;;) {
+        (void)snprintf(probe, sizeof probe, "%s/.git", path);
+        if (access(probe, F_OK) == 0)
+            return true;
+        char *slash = strrchr(path, '/');
+        if (!slash || !*path)
+            return false;
+        *slash = '\0';
+    }
+}
+
+/* This process's environment, but for which repository git should take. */
+static char **clean_environment(void)
+{
+    size_t count = 0, kept = 0;
+    while (environ[count])
+        count++;
+    char **clean = calloc(count + 1, sizeof *clean);
+    for (size_t i = 0; clean && i < count; i++)
+        if (strncmp(environ[i], "GIT_DIR=", 8) != 0 &&
+            strncmp(environ[i], "GIT_WORK_TREE=", 14) != 0 &&
+            strncmp(environ[i], "GIT_INDEX_FILE=", 15) != 0 &&
+            strncmp(environ[i], "GIT_PREFIX=", 11) != 0)
+            clean[kept++] = environ[i];
+    return clean;
+}
+
+static int read_all(int fd, struct gw_gitlist *list)
+{
+    size_t room = 0;
+    for (;;) {
+        if (list->bytes + 1 >= room) {
+            room = room ? 2 * room : 4096;
+            char *grown = realloc(list->text, room);
+            if (!grown)
+                return GW_ENOMEM;
+            list->text = grown;
+        }
+        ssize_t n = read(fd, list->text + list->bytes, room - 1 - list->bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return GW_EIO;
+        if (n == 0)
+            break;
+        list->bytes += (size_t)n;
+    }
+    list->text[list->bytes] = '\0';
+    return 0;
+}
+
+/* Runs git; what it prints is read into list where that is not NULL. *code: its exit code. */
+static int run(char *const *argv, struct gw_gitlist *list, int *code)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    pid_t pid;
+    int ends[2], status = 0;
+    char **clean = clean_environment();
+    if (!clean || pipe2(ends, O_CLOEXEC) < 0) {
+        free(clean);
+        return clean ? GW_EIO : GW_ENOMEM;
+    }
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    int rc = posix_spawnp(&pid, "git", &actions, &attributes, argv, clean);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    free(clean);
+    close(ends[1]);
+    *code = NO_GIT;
+    if (rc == 0) {
+        struct gw_gitlist ignored = {0};
+        rc = read_all(ends[0], list ? list : &ignored);
+        free(ignored.text);
+        pid_t ended;
+        while ((ended = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
+            ;
+        /* where SIGCHLD is ignored nobody can tell how it ended */
+        *code = ended < 0 ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    } else {
+        rc = rc == ENOENT ? 0 : GW_EIO;
+    }
+    close(ends[0]);
+    return rc;
+}
+
+int gw_gitlist_init(struct gw_gitlist *list, const char *folder, struct gw_error *error)
+{
+    char *at = (char *)(uintptr_t)folder;
+    char *ignored[] = {"git", "-C", at, "check-ignore", "-q", ".", NULL};
+    char *files[] = {
+        "git",           "-C", at, "ls-files", "-z", "--cached", "--others", "--exclude-standard",
+        "--deduplicate", NULL};
+    int code = 0;
+    *list = (struct gw_gitlist){0};
+    if (!is_in_work_tree(folder))
+        return 0;
+    int rc = run(ignored, NULL, &code);
+    if (rc == 0 && (code == 0 || code == NO_GIT))
+        return 0;
+    if (rc == 0)
+        rc = run(files, list, &code);
+    if (rc < 0 || code != 0) {
+        gw_gitlist_deinit(list);
+        if (rc == GW_ENOMEM)
+            return gw_error_set(error, rc, "out of memory");
+        return gw_error_set(error, GW_EIO,
+                            "git, which knows what the repository that it lies in leaves out, "
+                            "failed (exit code %d): `git -C %s ls-files` says why",
+                            code, folder);
+    }
+    list->decides = true;
+    return 0;
+}
+
+void gw_gitlist_deinit(struct gw_gitlist *list)
+{
+    free(list->text);
+    *list = (struct gw_gitlist){0};
+}
+
+const char *gw_gitlist_next(const struct gw_gitlist *list, size_t *at)
+{
+    if (*at >= list->bytes)
+        return NULL;
+    const char *name = list->text + *at;
+    *at += strlen(name) + 1;
+    return name;
+}

@@ -1,0 +1,25 @@
+/* Which files of a folder git would have: what --ship takes of a folder inside of a repository. */
+#ifndef GW_CLIENT_GITLIST_H
+#define GW_CLIENT_GITLIST_H
+
+#include <gangway/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct gw_gitlist {
+    bool decides; /* false: no repository, or it leaves this folder out as a whole, or there
+                     is no git: everything counts */
+    char *text;   /* owned: names below the folder, each ended by a NUL, "x/" for a folder
+                     that is a repository of its own */
+    size_t bytes;
+};
+
+/* gw_gitlist_init asks git, which is on PATH, for tracked files and those that are neither tracked
+ * nor ignored. GW_EIO (git fails: what it says goes to standard error), GW_ENOMEM, with text. */
+int gw_gitlist_init(struct gw_gitlist *list, const char *folder, struct gw_error *error);
+void gw_gitlist_deinit(struct gw_gitlist *list);
+
+/* gw_gitlist_next gives the name at *at and moves behind it; NULL: there are no more. */
+const char *gw_gitlist_next(const struct gw_gitlist *list, size_t *at);
+
+#endif
