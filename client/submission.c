@@ -131,19 +131,6 @@ static int ship(struct gw_client *client, const struct gw_graph_spec *spec,
 
 #define HANG_NS (600 * GW_NS_PER_S)
 
-/* How often it may be tried again, and after what, and where its ranks go. */
-static void set_budgets(struct gw_msg_spec *spec, const struct gw_task_options *options)
-{
-    spec->retries = options->retries;
-    spec->backoff_ns = options->backoff_ns;
-    spec->losses_max = options->losses_max;
-    spec->preemptions_max = options->preemptions_max;
-    spec->ranks_per_node = options->ranks_per_node;
-    spec->spread = options->spread;
-    if (options->ranks && options->hang_ns != UINT64_MAX)
-        spec->hang_ns = options->hang_ns ? options->hang_ns : HANG_NS;
-}
-
 static const char *text(const char *given)
 {
     return given ? given : "";
@@ -154,6 +141,20 @@ static void set_texts(struct gw_msg_spec *spec, const struct gw_task_options *op
     spec->resources = text(options->resources);
     spec->workers = text(options->workers);
     spec->annotations = text(options->annotations);
+}
+
+/* How often it may be tried again, and after what, and where its ranks go. */
+static void set_budgets(struct gw_msg_spec *spec, const struct gw_task_options *options)
+{
+    set_texts(spec, options);
+    spec->retries = options->retries;
+    spec->backoff_ns = options->backoff_ns;
+    spec->losses_max = options->losses_max;
+    spec->preemptions_max = options->preemptions_max;
+    spec->ranks_per_node = options->ranks_per_node;
+    spec->spread = options->spread;
+    if (options->ranks && options->hang_ns != UINT64_MAX)
+        spec->hang_ns = options->hang_ns ? options->hang_ns : HANG_NS;
 }
 
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,
@@ -216,7 +217,6 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .epilog = {epilog_bytes.data, (uint32_t)epilog_bytes.size}},
         };
         set_budgets(&message.spec, options);
-        set_texts(&message.spec, options);
         if (ships)
             message.spec.files = (struct gw_bin){files, GW_HASH_BYTES};
         if (function)

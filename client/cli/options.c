@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 40, LONG_ONLY = 256, HELP = 1000, WORD_MAX = 32 };
+enum { OPTIONS_MAX = 56, LONG_ONLY = 256, HELP = 1000, WORD_MAX = 32 };
 
 /* Edits (insert, delete, replace, swap of neighbours) from a to b. */
 static size_t distance(const char *a, const char *b)
