@@ -136,23 +136,19 @@ static const char *text(const char *given)
     return given ? given : "";
 }
 
-static void set_texts(struct gw_msg_spec *spec, const struct gw_task_options *options)
+/* What goes over as it stands. */
+static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *options)
 {
     spec->resources = text(options->resources);
     spec->workers = text(options->workers);
     spec->annotations = text(options->annotations);
-}
-
-/* How often it may be tried again, and after what, and where its ranks go. */
-static void set_budgets(struct gw_msg_spec *spec, const struct gw_task_options *options)
-{
-    set_texts(spec, options);
     spec->retries = options->retries;
     spec->backoff_ns = options->backoff_ns;
     spec->losses_max = options->losses_max;
     spec->preemptions_max = options->preemptions_max;
     spec->ranks_per_node = options->ranks_per_node;
     spec->spread = options->spread;
+    spec->signal = options->signal;
     if (options->ranks && options->hang_ns != UINT64_MAX)
         spec->hang_ns = options->hang_ns ? options->hang_ns : HANG_NS;
 }
@@ -213,10 +209,9 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .gpu_share = (uint32_t)(options->gpu_share * 1000 + 0.5),
                      .gpu_isolate = options->isolate_gpus,
                      .env_templates = spec->env_templates,
-                     .signal = options->signal,
                      .epilog = {epilog_bytes.data, (uint32_t)epilog_bytes.size}},
         };
-        set_budgets(&message.spec, options);
+        set_options(&message.spec, options);
         if (ships)
             message.spec.files = (struct gw_bin){files, GW_HASH_BYTES};
         if (function)

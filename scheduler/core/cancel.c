@@ -99,8 +99,7 @@ void gw_sched_abandon_job(struct gw_sched *sched, struct gw_job *job,
         cancelled = true;
         gw_sched_cancel_task(sched, job, row, cancel);
     }
-    if (job->paused &&
-        job->unfinished > 0) /* others wait for the rest, and nobody would resume it */
+    if (job->paused) /* others may need more of it, also what is lost, and nobody would resume it */
         GW_FACT(sched, job_paused, .at = job, .job = job->id, .by = "the end of its client");
 }
 

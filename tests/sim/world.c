@@ -393,6 +393,25 @@ static void say_unsettled(struct sim *sim)
     }
 }
 
+/* The jobs that have not ended, and why. */
+static void say_left(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->jobs.count; i++)
+        for (size_t k = 0; k < sim->jobs.items[i]->work.count; k++) {
+            struct gw_value *arguments = gw_dict(), *text = NULL;
+            const char *words = "";
+            GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)sim->jobs.items[i]->promised)));
+            GW_MUST(gw_dict_set(arguments, "index", gw_i64((int64_t)k)));
+            if (gw_sched_query(sim->sched, "explain", arguments, &text, NULL) == 0)
+                (void)gw_value_get_str(text, &words, NULL);
+            if (*words && !strstr(words, "it is done") && !strstr(words, "failed:") &&
+                !strstr(words, "cancelled"))
+                fprintf(stderr, "%s\n", words);
+            gw_value_unref(arguments);
+            gw_value_unref(text);
+        }
+}
+
 static void check_liveness(struct sim *sim)
 {
     uint64_t deadline_ns = UINT64_MAX;
@@ -407,8 +426,11 @@ static void check_liveness(struct sim *sim)
     for (uint32_t i = 0; i < sim->client_count; i++)
         sim_client_kill(sim, &sim->clients[i]);
     deadline_ns = sim->now_ns + 300 * SECOND;
-    while (gw_sched_idle_since_ns(sim->sched) == UINT64_MAX && next(sim))
+    while (gw_sched_idle_since_ns(sim->sched) == UINT64_MAX && next(sim)) {
+        if (sim->now_ns >= deadline_ns)
+            say_left(sim);
         SIM_CHECK(sim, sim->now_ns < deadline_ns, "jobs do not end after all clients left");
+    }
     for (uint32_t i = 0; i < sim->host_count; i++)
         while (sim->hosts[i].folders.count > 0 && next(sim))
             SIM_CHECK(sim, sim->now_ns < deadline_ns, "a folder of a task stays on host %u", i);
