@@ -1,11 +1,24 @@
 /* `gangway logs`: a task's output, of all ranks or one. */
 #include "client/cli/cli.h"
+#include "client/cli/log_files.h"
 #include "client/cli/options.h"
 #include "client/cli/selector.h"
 #include "client/cli/tail.h"
 
-/* How many ranks a task has; 0: it is no gang. */
-static int rank_count(struct gw_client *client, const struct gw_selected_task *task,
+#include <string.h>
+
+/* The first cause, above all that its ranks wrote: not the last lines, which follow anyway. */
+static void say_cause(const struct gw_value *task)
+{
+    const char *state, *text;
+    if (gw_value_get_str(gw_value_find(task, "state"), &state, NULL) == 0 &&
+        strcmp(state, "failed") == 0 &&
+        gw_value_get_str(gw_value_find(task, "text"), &text, NULL) == 0)
+        fprintf(stderr, "gangway: %.*s\n", (int)strcspn(text, "\n"), text);
+}
+
+/* How many ranks a task has; 0: it is no gang. told: why it failed is said, if it did. */
+static int rank_count(struct gw_client *client, const struct gw_selected_task *task, bool told,
                       uint32_t *ranks, struct gw_error *error)
 {
     struct gw_value *question = gw_selector_question(task), *answer;
@@ -15,6 +28,8 @@ static int rank_count(struct gw_client *client, const struct gw_selected_task *t
     if (rc < 0)
         return rc;
     rc = gw_value_get_i64(gw_value_find(gw_value_at(answer, 0), "ranks"), &number, error);
+    if (told)
+        say_cause(gw_value_at(answer, 0));
     gw_value_unref(answer);
     *ranks = (uint32_t)number;
     return rc;
@@ -64,7 +79,8 @@ static int resolve(struct gw_tail_options *options, const char *text, uint32_t a
     task.whole = false; /* of a job: its first task */
     options->job = task.job;
     options->index = task.index;
-    rc = rank_count(options->client, &task, &options->ranks, error);
+    bool told = options->err && !options->json && attempt == UINT32_MAX;
+    rc = rank_count(options->client, &task, told, &options->ranks, error);
     if (rc == 0)
         rc = check_rank(options->rank, options->ranks, error);
     if (rc == 0 && attempt != UINT32_MAX)
@@ -72,11 +88,19 @@ static int resolve(struct gw_tail_options *options, const char *text, uint32_t a
     return rc;
 }
 
+static int print(const struct gw_tail_options *options, struct gw_error *error)
+{
+    struct gw_tail *stream;
+    int rc = gw_tail_open(options, &stream);
+    return rc == 0 ? gw_tail_close(stream, error) : gw_error_set(error, rc, "out of memory");
+}
+
 int gw_cli_logs(int argc, char **argv)
 {
     struct gw_tail_options stream_options = {.rank = -1};
     bool follow = false, out = false, err = false, json = false;
     uint32_t attempt = UINT32_MAX;
+    const char *folder = NULL;
     int first, exit_code;
     const struct gw_option table[] = {
         {"follow", 'f', GW_OPTION_FLAG, &follow, NULL, "go on until the task has ended"},
@@ -86,6 +110,8 @@ int gw_cli_logs(int argc, char **argv)
          "latest)"},
         {"out", 0, GW_OPTION_FLAG, &out, NULL, "only its standard output"},
         {"err", 0, GW_OPTION_FLAG, &err, NULL, "only its standard error"},
+        {"output", 'o', GW_OPTION_TEXT, &folder, "DIR",
+         "write DIR/stdout and DIR/stderr, of a gang\nDIR/rank.000/stdout, ... instead"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print a line of JSON for each line"},
         {0},
     };
@@ -95,7 +121,8 @@ int gw_cli_logs(int argc, char **argv)
         .summary = "Print what a task wrote in an attempt; of a gang, each line with its rank\n"
                    "before it.",
         .details = "JOB is a number or last; TASK its name or its index (default: 0). Standard\n"
-                   "output goes to standard output, standard error to standard error.",
+                   "output goes to standard output, standard error to standard error; above them,\n"
+                   "on standard error, why it failed, if it did.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -105,22 +132,22 @@ int gw_cli_logs(int argc, char **argv)
         return exit_code;
     if (gw_selector_task_check(argv[first], &error) < 0)
         return gw_cli_error(&error);
+    if (folder && (follow || json)) {
+        fprintf(stderr,
+                "gangway logs: --output writes what there is: not with --follow or --json\n");
+        return GW_EXIT_USAGE;
+    }
     exit_code = gw_cli_open(&stream_options.client);
     if (exit_code)
         return exit_code;
+    stream_options.out = out || !err;
+    stream_options.err = err || !out;
+    stream_options.follow = follow;
+    stream_options.json = json;
     int rc = resolve(&stream_options, argv[first], attempt, &error);
-    if (rc == 0) {
-        struct gw_tail *stream;
-        stream_options.out = out || !err;
-        stream_options.err = err || !out;
-        stream_options.follow = follow;
-        stream_options.json = json;
-        rc = gw_tail_open(&stream_options, &stream);
-        if (rc == 0)
-            rc = gw_tail_close(stream, &error);
-        else
-            gw_error_set(&error, rc, "out of memory");
-    }
+    if (rc == 0)
+        rc = folder ? gw_log_files_write(&stream_options, folder, &error)
+                    : print(&stream_options, &error);
     gw_client_close(stream_options.client);
     return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
 }

@@ -91,7 +91,9 @@ class CommandLine(e2e.Case):
         done = self.gangway("wait", job, rc=5)
         self.assertIn("exit code 5", done.stderr)
         done = self.gangway("logs", job)
-        self.assertEqual((done.stdout, done.stderr), ("out\n", "err\n"))
+        self.assertEqual(done.stdout, "out\n")
+        self.assertRegex(done.stderr, r"^gangway: one \(task 0 of job \d+\), on .*: exit code 5\n"
+                                      r"err\n$")
         self.assertEqual(self.gangway("logs", "last", "--out").stderr, "")
         self.assertEqual(json.loads(self.gangway("logs", job + ".0", "--out", "--json").stdout),
                          {"rank": 0, "stream": "out", "text": "out"})
@@ -106,6 +108,16 @@ class CommandLine(e2e.Case):
                          ["[0] 0", "[1] 1"])
         self.assertEqual(self.gangway("logs", str(gang), "--rank", "1").stdout, "1\n")
         self.assertIn("0 to 1", self.gangway("logs", str(gang), "--rank", "2", rc=2).stderr)
+        folder = os.path.join(self.dir, "output")
+        self.gangway("logs", str(gang), "--output", folder)
+        self.assertEqual(sorted(os.listdir(folder)), ["rank.000", "rank.001"])
+        with open(os.path.join(folder, "rank.001", "stdout"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "1\n")
+        self.gangway("logs", job, "-o", folder)
+        with open(os.path.join(folder, "stderr"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "err\n")
+        self.gangway("logs", job, "-o", "/proc/none", rc=1)
+        self.gangway("logs", job, "-f", "-o", folder, rc=2)
         jobs = self.gangway_json("jobs")
         self.assertEqual({j["id"]: j["state"] for j in jobs}, {int(job): "failed", gang: "done"})
         table = self.gangway("jobs").stdout.splitlines()
