@@ -5,6 +5,7 @@
 #include "client/inline.h"
 
 #include "client/address.h"
+#include "client/inline_folder.h"
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
 #include "graph/wire/codec.h"
@@ -179,8 +180,11 @@ static int run_row(struct run *run, uint32_t row, struct gw_error *error)
             .actor = spec->actor ? run->client->inline_on : NULL,
             .makes_actor = spec->actor == GW_ACTOR_NEW,
         };
-        if (call_again(&call, &spec->options, outcome->values, &failed) < 0)
-            outcome->failure = gw_failure_new(failed.code, 0, 0, failed.text);
+        struct gw_inline_folder folder;
+        rc = gw_inline_folder_open(spec->options.files, &folder, error);
+        if (rc == 0 && call_again(&call, &spec->options, outcome->values, &failed) < 0)
+            outcome->failure = gw_failure_new(GW_ETASK, 0, 0, failed.text);
+        gw_inline_folder_close(&folder);
     }
     if (rc == 0 && outcome->failure) {
         free(outcome->values);
@@ -222,6 +226,13 @@ static void run_deinit(struct run *run)
     free(run->outcomes);
 }
 
+/* Files for more than one folder, or for longer than one call. */
+static bool has_folders(const struct gw_graph_spec *spec)
+{
+    return spec->options.files && spec->options.files[0] &&
+           (spec->options.ranks > 1 || spec->actor);
+}
+
 int gw_inline_submit(struct gw_client *client, const struct gw_graph_rows *rows,
                      const uint32_t *target_rows, uint32_t target_count, struct gw_bundle **out,
                      struct gw_error *error)
@@ -233,11 +244,12 @@ int gw_inline_submit(struct gw_client *client, const struct gw_graph_rows *rows,
             return gw_error_set(error, GW_ENOTSUP,
                                 "GANGWAY_INLINE=1 runs in this process, and on no worker called %s",
                                 rows->specs[i].options.workers);
-        else if (rows->specs[i].options.files && rows->specs[i].options.files[0])
-            return gw_error_set(error, GW_ENOTSUP,
-                                "GANGWAY_INLINE=1 runs in this process, in this folder: %s is not "
-                                "shipped",
-                                rows->specs[i].options.files[0]);
+        else if (has_folders(&rows->specs[i]))
+            return gw_error_set(
+                error, GW_ENOTSUP,
+                "GANGWAY_INLINE=1 runs in this process, which is in one folder at a "
+                "time: %s cannot be shipped to an actor, or a gang of %u ranks",
+                rows->specs[i].options.files[0], rows->specs[i].options.ranks);
     pthread_mutex_lock(&client->lock);
     uint64_t request = ++client->last_request;
     pthread_mutex_unlock(&client->lock);

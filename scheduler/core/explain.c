@@ -301,6 +301,9 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     if (gang && job->paused && gang->state == GW_GANG_GOING)
         say(text, "; it is to pause, at its next step");
     uint32_t slot = gang ? GW_NONE : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
+    if (slot != GW_NONE && gw_sched_attempt_waits(&sched->attempts.items[slot]) &&
+        job->specs.items[job->tasks.spec[row]].message.files.size)
+        say(text, "; it has not begun: its files are brought there first");
     if (slot != GW_NONE && sched->attempts.items[slot].blocked)
         say(text,
             "; it waits inside for others (gw_task_client), and its slots are lent meanwhile");

@@ -88,6 +88,11 @@ class Files(e2e.Case):
         self.write("tree/deep/leaf", "leaf")
         self.write("in.txt", "one")
         self.assertIn("ok", self.run_program(PROGRAM, self.dir).stdout)
+        inside = os.path.join(self.dir, "inside")
+        os.mkdir(inside)
+        done = self.run_program(PROGRAM, self.dir, env={"GANGWAY_INLINE": "1", "TMPDIR": inside})
+        self.assertIn("ok", done.stdout)
+        self.assertEqual(os.listdir(inside), [])
 
     def test_content_is_sent_once(self):
         self.up("--slots", "1")

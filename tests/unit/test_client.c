@@ -633,7 +633,7 @@ static void test_inline(void **state)
     assert_int_equal(gw_value_get_i64(value, &rank, NULL), 0);
     assert_int_equal(rank, 12);
     gw_value_unref(value);
-    assert_int_equal(gw_future_get(futures[3], 0, &value, &error), GW_EINVAL);
+    assert_int_equal(gw_future_get(futures[3], 0, &value, &error), GW_ETASK);
     assert_non_null(strstr(error.text, "argument 0"));
 
     graph = gw_graph_new();

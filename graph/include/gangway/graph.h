@@ -104,7 +104,8 @@ struct gw_task_options {
  * GW_ENOENT; GW_EINVAL: a NAME that is absolute or holds "..", a folder that links to one around
  * it, a command with a cwd; GW_EEXIST: two of one name; GW_EAGAIN: written to while it was read;
  * GW_ELIMIT: too many, too large. A worker that has no room for them fails the task with GW_ESTART.
- * Not with GANGWAY_INLINE=1 (GW_ENOTSUP). */
+ * With GANGWAY_INLINE=1 the whole process is in that folder while the task runs; not of actors, nor
+ * of gangs of several ranks (GW_ENOTSUP). */
 
 /* GW_OPTIONS(.retries = 2) and GW_GANG(.ranks = 4) make options on the spot, good until the end of
  * the call that they stand in. (C++ has the designators from C++20 on, in the order above.) */

@@ -154,6 +154,20 @@ static void test_wrong(const char *in)
     CHECK(strstr(error.text, "both be called in.txt"));
 }
 
+/* Inside this process there are no folders for several. */
+static void test_one_folder(const char *in)
+{
+    const char *const files[] = {in, NULL};
+    struct gw_graph *graph = gw_graph_new();
+    struct gw_future *future;
+    struct gw_actor *actor;
+    gw_node gang = gw_call(graph, look, GW_GANG(.ranks = 2, .files = files), gw_str("in.txt"));
+    CHECK(gw_client_submit(client, graph, gang, &future, &error) == GW_ENOTSUP);
+    gw_graph_free(graph);
+    CHECK(gw_actor_new(client, &actor, &error, keeper,
+                       GW_ACTOR(.task = GW_OPTIONS(.files = files))) == GW_ENOTSUP);
+}
+
 int main(int argc, char **argv)
 {
     char in[4096], tree[4096];
@@ -165,8 +179,12 @@ int main(int argc, char **argv)
     CHECK(gw_client_open(&(struct gw_client_options){.slots = 1}, &client, &error) == 0);
     test_runner(in, tree);
     test_wrong(in);
-    test_actor(in);
-    test_gang(in); /* last: the cluster grows for it */
+    if (getenv("GANGWAY_INLINE")) {
+        test_one_folder(in);
+    } else {
+        test_actor(in);
+        test_gang(in); /* last: the cluster grows for it */
+    }
     gw_client_close(client);
     printf("ok\n");
     return 0;

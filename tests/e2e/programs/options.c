@@ -154,7 +154,7 @@ static void subject_tries(void)
     gw_value_unref(value);
     gw_future_release(future);
     int rc = gw_submit(client, &future, &error, third_time, GW_OPTIONS(.files = files));
-    assert(rc == (getenv("GANGWAY_INLINE") ? GW_ENOTSUP : GW_ENOENT));
+    assert(rc == GW_ENOENT);
     assert(gw_submit(client, &future, &error, third_time, GW_OPTIONS(.resources = "a")) ==
            GW_EINVAL);
     rc = gw_submit(client, &future, &error, third_time, GW_OPTIONS(.workers = "nobody"));
