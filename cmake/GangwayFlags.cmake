@@ -59,6 +59,7 @@ function(gangway_script name file)
   if(GANGWAY_SANITIZE) # costs time, which tests of time must know
     list(APPEND environment GANGWAY_FLAVOUR=sanitize=${GANGWAY_SANITIZE})
   endif()
+  # Those that may take longest begin first, so that nothing waits for one of them at the end.
   set_tests_properties(${name} PROPERTIES TIMEOUT ${SCRIPT_TIMEOUT} LABELS "${SCRIPT_LABELS}"
-    SKIP_RETURN_CODE 77 ENVIRONMENT "${environment}")
+    COST ${SCRIPT_TIMEOUT} SKIP_RETURN_CODE 77 ENVIRONMENT "${environment}")
 endfunction()
