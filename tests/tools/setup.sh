@@ -30,6 +30,17 @@ make                           |test |cmd:make                  |builds a new pr
 valgrind                       |test |cmd:valgrind              |counts instructions a task
 clang-format-14                |tidy |format:                   |checks the format of the sources
 python3-torch                  |full |py:torch                  |a gang of PyTorch, in a test
+libtorch-dev                   |full |file:/usr/include/torch    |compiles Horovod, for a test
+pybind11-dev                   |full |file:/usr/include/pybind11 |the same
+python3-dev                    |full |pc:python3                |the same
+python3-venv                   |full |py:ensurepip              |the same
+python3-setuptools             |full |py:setuptools             |the same
+python3-wheel                  |full |py:wheel                  |the same
+python3-cffi                   |full |py:cffi                   |the same
+python3-cloudpickle            |full |py:cloudpickle            |a gang of Horovod, in a test
+python3-packaging              |full |py:packaging              |the same
+python3-psutil                 |full |py:psutil                 |the same
+python3-yaml                   |full |py:yaml                   |the same
 '
 
 gangway_probe()
