@@ -216,7 +216,9 @@ static int launch_start(struct launch *launch, struct gw_error *error)
     }
     char memory[GW_MEMORY_LINES_TEXT_BYTES];
     gw_memory_lines_format(&launch->options.memory, memory);
-    uint32_t worker_count = launch->options.workers ? launch->options.workers : 1;
+    uint32_t worker_count = launch->options.no_workers ? 0
+                            : launch->options.workers  ? launch->options.workers
+                                                       : 1;
     snprintf(slots, sizeof slots, "%u", launch->options.slots);
     snprintf(workers, sizeof workers, "%u", worker_count);
     snprintf(ready, sizeof ready, "%d", ready_pipe[1]);

@@ -15,6 +15,7 @@ struct gw_cluster;
 struct gw_cluster_options {
     uint32_t slots;        /* in all, split among the workers; 0: the cores of this machine */
     uint32_t workers;      /* 0: 1 */
+    bool no_workers;       /* none on this machine */
     const char *peers;     /* HOST where its workers reach each other by TLS; NULL: descriptors */
     const char *resources; /* what its first worker offers by name, "license=1"; NULL: none */
     struct gw_memory_lines memory; /* of the workers; see gw_memory_lines_init */

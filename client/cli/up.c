@@ -1,6 +1,7 @@
-/* `gangway up` starts this user's cluster on this machine. */
+/* `gangway up` starts this user's cluster on this machine, and workers of it on others. */
 #include "client/address.h"
 #include "client/cli/cli.h"
+#include "client/cli/fleet.h"
 #include "client/cli/options.h"
 #include "client/cli/units.h"
 #include "client/cluster.h"
@@ -9,8 +10,10 @@
 #include "graph/wire/token_file.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Refuses here what the workers would refuse in their logs. */
@@ -86,12 +89,52 @@ static int read_memory(struct memory *memory, struct gw_memory_lines *lines, str
     return gw_memory_lines_check(lines, error);
 }
 
+/* The other hosts. */
+struct far {
+    const char *text; /* NULL: none */
+    struct gw_hosts hosts;
+    char listen[GW_ENDPOINT_TEXT_MAX + 2], tokens[PATH_MAX];
+};
+
+/* Reads which hosts there are, and sees to it that the cluster listens, with a token for them.
+ * Their machines take the place of this one, unless it was given slots too. */
+static int check_hosts(struct gw_cluster_options *cluster, const struct memory *memory,
+                       struct far *far, struct gw_error *error)
+{
+    int rc = gw_hosts_init(&far->hosts, far->text, error);
+    if (rc < 0)
+        return rc;
+    cluster->no_workers = !cluster->slots && !cluster->workers;
+    bool said = cluster->resources || cluster->peers || memory->limit || memory->spill_dir;
+    for (int i = 0; i < 4; i++)
+        said = said || memory->lines[i];
+    if (cluster->no_workers && said)
+        return gw_error_set(error, GW_EINVAL,
+                            "--resources, --peers, --memory-... and --spill-dir are for workers on "
+                            "this machine: say by --slots that it is to have some");
+    if (!cluster->listen) {
+        rc = gw_fleet_address(&far->hosts, far->listen, sizeof far->listen, error);
+        cluster->listen = far->listen;
+    }
+    if (rc < 0 || strchr(cluster->listen, '/'))
+        return rc;
+    if (!cluster->tokens)
+        rc = gw_token_file_default(far->tokens, error);
+    else if (snprintf(far->tokens, PATH_MAX - 8, "%s", cluster->tokens) >= PATH_MAX - 8)
+        rc = gw_error_set(error, GW_EINVAL, "--tokens: too long a path");
+    return rc < 0 ? rc : gw_fleet_prepare(far->tokens, error);
+}
+
 /* Checks what was given, and fills in what was said of memory; *which begins the text. */
-static int check(struct gw_cluster_options *cluster, struct memory *memory, const char **which,
-                 struct gw_error *error)
+static int check(struct gw_cluster_options *cluster, struct memory *memory, struct far *far,
+                 const char **which, struct gw_error *error)
 {
     *which = "";
     int rc = gw_cluster_check_resources(cluster->resources, error);
+    if (rc == 0 && far->text) {
+        *which = "--hosts: ";
+        rc = check_hosts(cluster, memory, far, error);
+    }
     if (rc == 0 && cluster->peers) {
         *which = "--peers: ";
         rc = check_peers(cluster->peers, cluster->workers, error);
@@ -107,6 +150,25 @@ static int check(struct gw_cluster_options *cluster, struct memory *memory, cons
     *which = "";
     cluster->spill_dir = memory->spill_dir ? memory->spill_path : NULL;
     return read_memory(memory, &cluster->memory, error);
+}
+
+/* Workers on the other hosts; without all of them there is no cluster. */
+static int start_fleet(const struct gw_cluster_options *cluster, const struct far *far, pid_t pid,
+                       struct gw_error *error)
+{
+    char address[GW_ADDRESS_TCP_MAX];
+    int rc = gw_address_read_note(address, error);
+    if (rc == 0)
+        rc = gw_fleet_start(&(struct gw_fleet_options){&far->hosts, address, cluster->tokens},
+                            error);
+    if (rc == 0)
+        return 0;
+    kill(pid, SIGTERM);
+    if (!gw_cluster_wait_gone(pid, 20 * GW_NS_PER_S))
+        kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    return rc;
 }
 
 static void report(pid_t pid, bool listens, bool json)
@@ -126,11 +188,42 @@ static void report(pid_t pid, bool listens, bool json)
                 address);
 }
 
+static const char far_help[] =
+    "--hosts a:4,bob@b:2,c starts a worker with 4 slots on a, with 2 on b, with its\n"
+    "cores on c, and waits until all are there; this machine gives slots only where\n"
+    "--slots or --workers says so. If one does not start within a minute, what it\n"
+    "said is shown and everything is taken down again. Without --listen the cluster\n"
+    "listens at the address from which the first host is reached. GANGWAY_RSH is\n"
+    "the command that runs others there, as HOST COMMAND (ssh -o BatchMode=yes).\n"
+    "The binary there is GANGWAY_REMOTE_BINARY, else the path of this one, else\n"
+    "gangway on PATH. A worker's log is on its machine: at-HOST_PORT/worker.log in\n"
+    "$XDG_RUNTIME_DIR/gangway, or in /tmp/gangway-UID.";
+
+static int run(struct gw_cluster_options *cluster, struct memory *memory, struct far *far,
+               bool json)
+{
+    struct gw_error error;
+    const char *which;
+    pid_t pid;
+    int rc = check(cluster, memory, far, &which, &error);
+    if (rc < 0) {
+        fprintf(stderr, "gangway up: %s%s\n", which, error.text);
+        return GW_EXIT_USAGE;
+    }
+    rc = gw_cluster_up(cluster, &pid, &error);
+    if (rc == 0 && far->text)
+        rc = start_fleet(cluster, far, pid, &error);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    report(pid, cluster->listen != NULL, json);
+    return GW_EXIT_OK;
+}
+
 int gw_cli_up(int argc, char **argv)
 {
     struct gw_cluster_options cluster = {0};
     struct memory memory = {0};
-    const char *which;
+    struct far far = {0};
     uint64_t idle_stop_ns = 0, pure_keep_bytes = UINT64_MAX;
     bool json = false;
     int first, exit_code;
@@ -166,6 +259,8 @@ int gw_cli_up(int argc, char **argv)
          "other machines reach it at this address, by\nTLS, with tokens (`gangway token create`)"},
         {"tokens", 0, GW_OPTION_TEXT, &cluster.tokens, "FILE",
          "the token file (default:\n~/.config/gangway/tokens)"},
+        {"hosts", 0, GW_OPTION_TEXT, &far.text, "HOST:N,...",
+         "workers on other machines, with N slots each,\nstarted by ssh: see above"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };
@@ -174,23 +269,15 @@ int gw_cli_up(int argc, char **argv)
         .arguments = "",
         .summary = "Start a cluster on this machine, for this user. It goes on when the terminal\n"
                    "is closed; `gangway down` ends it.",
+        .details = far_help,
         .table = table,
     };
-    struct gw_error error;
-    pid_t pid;
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
-    int rc = check(&cluster, &memory, &which, &error);
-    if (rc < 0) {
-        fprintf(stderr, "gangway up: %s%s\n", which, error.text);
-        return GW_EXIT_USAGE;
-    }
     if (pure_keep_bytes != UINT64_MAX)
         cluster.pure_keep_bytes = pure_keep_bytes ? pure_keep_bytes : 1; /* nothing is so small */
     cluster.idle_stop_s = (idle_stop_ns + GW_NS_PER_S - 1) / GW_NS_PER_S;
-    rc = gw_cluster_up(&cluster, &pid, &error);
-    if (rc < 0)
-        return gw_cli_error(&error);
-    report(pid, cluster.listen != NULL, json);
-    return GW_EXIT_OK;
+    exit_code = run(&cluster, &memory, &far, json);
+    gw_hosts_deinit(&far.hosts);
+    return exit_code;
 }

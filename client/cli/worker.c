@@ -2,6 +2,7 @@
  * worker daemon itself, which schedulers start. */
 #include "worker/net/worker.h"
 #include "client/address.h"
+#include "client/cli/background.h"
 #include "client/cli/cli.h"
 #include "client/cli/listing.h"
 #include "client/cli/options.h"
@@ -11,12 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The daemon for a scheduler on another host, in a folder of this user's that is named by it. */
+/* The daemon for a scheduler on another host, in a folder of this user's that is named by it; in
+ * the background where that is asked for first. */
 static int run_connected(int argc, char **argv)
 {
     char dir[PATH_MAX], option[] = "--dir";
     const char *connect = NULL;
+    bool background = argc > 1 && strcmp(argv[1], "--background") == 0;
     struct gw_error error;
+    if (background) {
+        argv[1] = argv[0];
+        argv++;
+        argc--;
+    }
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--dir") == 0 || strncmp(argv[i], "--dir=", 6) == 0)
             return gw_worker_main(argc, argv);
@@ -48,7 +56,8 @@ static int run_connected(int argc, char **argv)
     all[1] = option;
     all[2] = dir;
     memcpy(all + 3, argv + 1, (size_t)(argc - 1) * sizeof *all);
-    int exit_code = gw_worker_main(argc + 2, all);
+    int exit_code =
+        background ? gw_background_run(argc + 2, all, dir) : gw_worker_main(argc + 2, all);
     free(all);
     return exit_code;
 }

@@ -2,6 +2,8 @@
 """Clusters over TCP: a scheduler, a worker and clients that share no folder, by tokens. Each "host"
 here has folders of its own; test_networks.py has networks of their own too."""
 import os
+import re
+import signal
 import socket
 import ssl
 
@@ -211,6 +213,77 @@ class Hosts(e2e.Case):
         self.address = f"127.0.0.1:{port}"  # free again: nobody listens there
         env = self.host("gangway-0123456789ab-" + "0" * 64)
         self.assertIn("no scheduler answers", self.gangway("status", env=env, rc=3).stderr)
+
+
+class UpHosts(e2e.Case):
+    """`gangway up --hosts`, where what stands for ssh runs the command here, as another machine."""
+
+    def setUp(self):
+        super().setUp()
+        self.env["GANGWAY_RSH"] = self.write("rsh", f"""#!/bin/sh
+            [ "$1" != gone ] || {{ echo "ssh: no way to $1" >&2; exit 255; }}
+            [ "$1" != slow ] || {{ echo there > "{self.dir}/fifo"; exec cat > /dev/null; }}
+            mkdir -p "{self.dir}/$1/run" && chmod 700 "{self.dir}/$1/run"
+            exec env -i HOME="{self.dir}/$1" XDG_RUNTIME_DIR="{self.dir}/$1/run" PATH="$PATH" \\
+                TMPDIR="$TMPDIR" {e2e.MARK}="${e2e.MARK}" ASAN_OPTIONS="$ASAN_OPTIONS" \\
+                UBSAN_OPTIONS="$UBSAN_OPTIONS" TSAN_OPTIONS="$TSAN_OPTIONS" sh -c "$2"
+            """) + " "
+
+    def assert_gone(self):
+        for pid in e2e.pids_marked(self.mark):
+            self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S), e2e.command_of(pid))
+
+    def test_work(self):
+        """Workers with the right slots, a gang on both, no secret in sight, and their end."""
+        self.up("--hosts", "127.0.0.1:2,b:1")
+        rows = self.gangway_json("worker", "list")
+        self.assertEqual(sorted((row["name"], row["slots"]) for row in rows),
+                         [("127.0.0.1", 2), ("b", 1)])
+        done = self.gangway("dispatch", "-n", "3", "--", "sh", "-c", "echo $RANK $GROUP_RANK")
+        ranks = sorted(line.split()[1:] for line in done.stdout.splitlines())
+        self.assertEqual([rank for rank, _ in ranks], ["0", "1", "2"])
+        self.assertEqual({group for _, group in ranks}, {"0", "1"})
+        path = os.path.join(self.env["HOME"], ".config/gangway/tokens")
+        with open(path, encoding="utf-8") as f:
+            tokens = f.read()
+        secrets = re.findall(r"[0-9a-f]{64}", tokens)
+        self.assertEqual(len(secrets), 1)
+        for pid in e2e.pids_marked(self.mark):
+            for name in ("cmdline", "environ"):
+                with open(f"/proc/{pid}/{name}", encoding="utf-8", errors="replace") as f:
+                    self.assertNotIn(secrets[0], f.read())
+        self.gangway("down")
+        self.assert_gone()
+        self.up("--hosts", "127.0.0.1:2", "--slots", "1")  # with the same token
+        self.assertEqual(self.gangway_json("status")["slots"], 3)
+        with open(path, encoding="utf-8") as f:
+            self.assertEqual(f.read(), tokens)
+
+    def test_a_host_fails(self):
+        """Its name, its last words, and nothing that stays; neither does a bad list start any."""
+        listen = ("up", "--listen", "127.0.0.1", "--hosts")
+        done = self.gangway(*listen, "a:1,gone:2", rc=1)
+        self.assertIn("no worker at gone: ssh: no way to gone", done.stderr)
+        self.assert_gone()
+        env = {"GANGWAY_REMOTE_BINARY": "/nowhere/gangway"}
+        self.assertIn("no worker at a: GANGWAY_REMOTE_BINARY: there is no /nowhere/gangway",
+                      self.gangway(*listen, "a:1", env=env, rc=1).stderr)
+        env = {"GANGWAY_RSH": "/nowhere/ssh"}
+        self.assertIn("a: cannot start /nowhere/ssh",
+                      self.gangway(*listen, "a:1", env=env, rc=1).stderr)
+        self.assertIn("a is there twice", self.gangway("up", "--hosts", "a:1,a:2", rc=2).stderr)
+        self.assertIn("--slots", self.gangway(*listen, "a:1", "--resources", "x=1", rc=2).stderr)
+        self.assert_gone()
+        self.gangway("status", rc=3)
+
+    def test_interrupted(self):
+        """What was begun is taken down again."""
+        fifo = self.fifo()
+        up = self.start(e2e.BINARY, "up", "--listen", "127.0.0.1", "--hosts", "a:1,slow:1")
+        self.read_fifo(fifo)
+        up.kill(signal.SIGINT)
+        self.assertEqual(up.wait(), 130)
+        self.assert_gone()
 
 
 if __name__ == "__main__":

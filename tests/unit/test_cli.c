@@ -1,6 +1,7 @@
 /* What the command line reads and writes: options, durations, sizes, selectors, tables, JSON. */
 #include "tests/unit/unit.h"
 
+#include "client/cli/hosts.h"
 #include "client/cli/options.h"
 #include "client/cli/table.h"
 #include "client/cli/units.h"
@@ -293,6 +294,60 @@ static void test_json(void **state)
     gw_value_unref(value);
 }
 
+static void test_hosts(void **state)
+{
+    static const struct {
+        const char *text, *wanted;
+    } bad[] = {
+        {"", "a host is missing"},
+        {"a:4,", "a host is missing"},
+        {",a", "a host is missing"},
+        {"a:0", "1 to 4096"},
+        {"a:4097", "1 to 4096"},
+        {"a:99999999999999999999", "1 to 4096"},
+        {"a:x", "1 to 4096"},
+        {"a:4x", "1 to 4096"},
+        {"a:", "1 to 4096"},
+        {"fe80::1", "1 to 4096"},
+        {":4", "is not a host"},
+        {"-oProxyCommand=x:4", "is not a host"},
+        {"bob@-x:4", "is not a host"},
+        {"@a:4", "is not a host"},
+        {"bob@:4", "is not a host"},
+        {"a@b@c:4", "is not a host"},
+        {"a b:4", "is not a host"},
+        {"$(x):4", "is not a host"},
+        {"[::1:4", "is not a host"},
+        {"[]:4", "is not a host"},
+        {"a:4,b:2,a:1", "a is there twice"},
+    };
+    struct gw_hosts hosts;
+    struct gw_error error;
+    assert_int_equal(gw_hosts_init(&hosts, "a:4,bob@b-2.example:4096,[::1]:2,c", &error), 0);
+    assert_int_equal(hosts.items.count, 4);
+    assert_string_equal(hosts.items.items[0].name, "a");
+    assert_int_equal(hosts.items.items[0].slots, 4);
+    assert_string_equal(hosts.items.items[1].name, "bob@b-2.example");
+    assert_string_equal(gw_hosts_address(&hosts.items.items[1]), "b-2.example");
+    assert_int_equal(hosts.items.items[1].slots, 4096);
+    assert_string_equal(gw_hosts_address(&hosts.items.items[2]), "::1");
+    assert_int_equal(hosts.items.items[3].slots, 0);
+    gw_hosts_deinit(&hosts);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(gw_hosts_init(&hosts, bad[i].text, &error), GW_EINVAL);
+        assert_non_null(strstr(error.text, bad[i].wanted));
+    }
+    char text[600];
+    memset(text, 'a', sizeof text - 1);
+    for (size_t length = 250; length < sizeof text; length++) { /* about the limits */
+        text[length] = '\0';
+        int rc = gw_hosts_init(&hosts, text, &error);
+        assert_int_equal(rc, length < GW_HOSTS_NAME_BYTES ? 0 : GW_EINVAL);
+        gw_hosts_deinit(&hosts);
+        text[length] = 'a';
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_tables_fit_the_terminal),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

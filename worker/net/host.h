@@ -36,6 +36,7 @@ struct gw_host_options {
     const struct gw_tls_key *key; /* to show there; borrowed */
     const char *interface;        /* by which others are reached; "": unknown */
     const char *spill_dir;        /* parent of the folder for results; NULL: see spillfile.h */
+    int ready_fd; /* gets a line when the scheduler has this worker first, and is closed; 0: none */
     bool private_cluster;
 };
 

@@ -21,6 +21,17 @@
 
 enum { HELLO_MS_MAX = 10000, RECONNECT_MS_FIRST = 200, RECONNECT_MS_MAX = 2000 };
 
+/* Tells whoever started us that the scheduler has this worker. */
+static void say_ready(struct gw_host *host)
+{
+    if (!host->options.ready_fd)
+        return;
+    if (write(host->options.ready_fd, "ready\n", 6) < 0)
+        gw_log_warn("nobody waits for this worker to be ready");
+    close(host->options.ready_fd);
+    host->options.ready_fd = 0;
+}
+
 static void link_on_message(struct gw_link *handle, const struct gw_message *message,
                             const int *fds, uint8_t fd_count, void *arg);
 static void link_on_close(struct gw_link *handle, const struct gw_error *error, void *arg);
@@ -294,6 +305,7 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
         gw_host_tidy_runner(host, buried);
     if (welcome && !host->exiting) {
         host->welcomed = true;
+        say_ready(host);
         gw_cache_reconnected(host->cache);
     }
 }

@@ -37,6 +37,7 @@ struct daemon {
     char scheduler[GW_ENDPOINT_TEXT_MAX], peers[GW_ENDPOINT_TEXT_MAX];
     char interface[GW_ENDPOINT_INTERFACE_BYTES];
     struct gw_tls_key key;
+    int token_fd; /* -1: the token is this machine's own */
     int dir_lock_fd;
     pid_t parent; /* the scheduler that started us, 0: none did */
 };
@@ -48,7 +49,8 @@ static int usage(void)
                   "%d), and may have "
                   "--of M (N or more), --private, --parent PID, --name NAME, --peers HOST[:PORT], "
                   "--file-cache BYTES, --resources NAME=AMOUNT,..., "
-                  "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE and --spill-dir DIR; `gangway up` "
+                  "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE, --spill-dir DIR, --token-fd FD "
+                  "(instead of this machine's token) and --ready-fd FD; `gangway up` "
                   "starts it with what it needs\n",
                   SLOTS_MAX);
     return GW_EINVAL;
@@ -87,6 +89,8 @@ static const struct option option_table[] = {
     {"spill-dir", required_argument, NULL, 'S'},
     {"file-cache", required_argument, NULL, 'f'},
     {"connect", required_argument, NULL, 'c'},
+    {"token-fd", required_argument, NULL, 't'},
+    {"ready-fd", required_argument, NULL, 'r'},
     {NULL, 0, NULL, 0},
 };
 
@@ -115,6 +119,15 @@ static void set_defaults(struct daemon *daemon, unsigned long *slots)
         daemon->options.name = short_name(daemon->host_name, sizeof daemon->host_name);
 }
 
+static int set_dir(struct daemon *daemon, const char *dir)
+{
+    daemon->options.dir = daemon->dir;
+    if (realpath(dir, daemon->dir))
+        return 0;
+    (void)fprintf(stderr, "gangway worker: %s: %s\n", dir, strerror(errno));
+    return GW_ENOENT;
+}
+
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
     const char *dir = NULL;
@@ -124,7 +137,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     int option;
     optind = 1;
     daemon->options.name = "worker";
-    daemon->dir_lock_fd = -1;
+    daemon->dir_lock_fd = daemon->token_fd = -1;
     gw_memory_lines_init(&daemon->options.memory);
     while ((option = getopt_long(argc, argv, "", option_table, NULL)) >= 0) {
         switch (option) {
@@ -164,6 +177,12 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 'c':
             daemon->connect = optarg;
             break;
+        case 't':
+            daemon->token_fd = (int)strtol(optarg, NULL, 10);
+            break;
+        case 'r':
+            daemon->options.ready_fd = (int)strtol(optarg, NULL, 10);
+            break;
         case 'P':
             daemon->parent = (pid_t)strtol(optarg, NULL, 10);
             break;
@@ -178,14 +197,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         return usage();
     if (check_texts(&daemon->options) < 0)
         return GW_EINVAL;
-    if (!realpath(dir, daemon->dir)) {
-        (void)fprintf(stderr, "gangway worker: %s: %s\n", dir, strerror(errno));
-        return GW_ENOENT;
-    }
-    daemon->options.dir = daemon->dir;
     daemon->options.slots = (uint32_t)slots;
     daemon->options.slots_in_all = (uint32_t)(all ? all : slots);
-    return 0;
+    return set_dir(daemon, dir);
 }
 
 /* -- A scheduler on another host -----------------------------------------------------------------
@@ -213,6 +227,22 @@ static int tidy_folder(struct daemon *daemon, struct gw_error *error)
     return rc;
 }
 
+/* The token that whoever started us wrote into a pipe. */
+static int read_token(int fd, struct gw_token *token, struct gw_error *error)
+{
+    char text[4 * GW_TOKEN_TEXT_BYTES];
+    size_t got = 0;
+    ssize_t bytes;
+    while (got < sizeof text - 1 && ((bytes = read(fd, text + got, sizeof text - 1 - got)) > 0 ||
+                                     (bytes < 0 && errno == EINTR)))
+        got += bytes > 0 ? (size_t)bytes : 0;
+    text[got] = '\0';
+    close(fd);
+    int rc = gw_token_parse(text, token, error);
+    explicit_bzero(text, sizeof text);
+    return rc < 0 ? gw_error_prefix(error, "--token-fd") : 0;
+}
+
 /* What it takes to reach the scheduler, and to be reached by the workers of other hosts: by the
  * address from which the way to the scheduler begins. */
 static int prepare(struct daemon *daemon, struct gw_error *error)
@@ -230,7 +260,8 @@ static int prepare(struct daemon *daemon, struct gw_error *error)
     }
     rc = tidy_folder(daemon, error);
     if (rc == 0)
-        rc = gw_token_mine(&token, error);
+        rc = daemon->token_fd >= 0 ? read_token(daemon->token_fd, &token, error)
+                                   : gw_token_mine(&token, error);
     if (rc < 0)
         return rc;
     strcpy(daemon->key.identity, token.id);

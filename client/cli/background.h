@@ -1,0 +1,11 @@
+/* The worker daemon in the background: what `gangway up --hosts` has ssh run. */
+#ifndef GW_CLI_BACKGROUND_H
+#define GW_CLI_BACKGROUND_H
+
+/* gw_background_run starts the daemon with these arguments (of gw_worker_main), in a session of its
+ * own, and returns when the scheduler has it: GW_EXIT_OK. Else it has ended again, the last line
+ * that it said is on stderr, and the exit code is GW_EXIT_FAILED: after 20 s too, and when stdin
+ * ends, of which the first line is the token. What it says goes to worker.log in `dir`. */
+int gw_background_run(int argc, char **argv, const char *dir);
+
+#endif

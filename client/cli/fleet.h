@@ -1,0 +1,31 @@
+/* Workers on other hosts, which `gangway up --hosts` starts by ssh. */
+#ifndef GW_CLI_FLEET_H
+#define GW_CLI_FLEET_H
+
+#include "client/cli/hosts.h"
+
+#include <limits.h>
+
+struct gw_fleet_options {
+    const struct gw_hosts *hosts;
+    const char *address; /* HOST:PORT of the scheduler */
+    const char *tokens;  /* its token file */
+};
+
+/* gw_fleet_prepare sees to it that the token file has a token for the workers that are started by
+ * ssh: the one that it has, or a new one. As gw_token_file_add. */
+int gw_fleet_prepare(const char *tokens, struct gw_error *error);
+
+/* gw_fleet_address gives the address (without a port) by which this host sends to the first of
+ * `hosts`. GW_EINVAL with a text that says what to do, GW_EIO. */
+int gw_fleet_address(const struct gw_hosts *hosts, char *address, size_t bytes,
+                     struct gw_error *error);
+
+/* gw_fleet_start starts a worker on each host, and returns when the scheduler has all of them: they
+ * outlive this process. Blocks for at most a minute, and some seconds more when it fails: then
+ * whatever it started and the scheduler has not has ended, or ends within seconds where the host
+ * cannot be reached any more. GW_ESTART with the host's name and the last line that came from
+ * there, GW_ECANCELLED (SIGINT, SIGTERM or SIGHUP), and as gw_token_file_read. */
+int gw_fleet_start(const struct gw_fleet_options *options, struct gw_error *error);
+
+#endif
