@@ -35,6 +35,8 @@ static void add_rows(struct gw_launch_options *launch, struct gw_option *rows)
          "ended when its ranks stand still for as\nlong, and not at one place, or one is\nstopped; "
          "names it (default: 10m)"},
         {"gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N", "the same as --gpus-per-rank"},
+        {"hosts", 'H', GW_OPTION_TEXT, &launch->nodes.hosts, "HOST:N,...",
+         "N ranks at each of these, like mpiexec"},
         {"nodes", 0, GW_OPTION_U32, &launch->nodes.nodes, "N", "hosts, with --per-node ranks each"},
         {"per-node", 0, GW_OPTION_U32, &launch->nodes.per_node, "N",
          "ranks at each host: no more, no fewer"},
@@ -83,7 +85,8 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
     struct gw_task_options *task = &launch->task;
     describe(table, launch->gang ? "each rank" : "it");
     const struct gw_option rows[] = {
-        {"ranks", 'n', GW_OPTION_U32, &task->ranks, "N", "processes of the gang (default: 1)"},
+        {"ranks", 'n', GW_OPTION_U32, &task->ranks, "N",
+         "processes of the gang (default: 1); -np N\nis the same"},
         {"detach", 'd', GW_OPTION_FLAG, &launch->detached, NULL,
          "print the job's number and leave it to\nthe cluster (`gangway up` first)"},
         {"name", 0, GW_OPTION_TEXT, &launch->name, "NAME", "of the job, for listings"},
@@ -341,6 +344,7 @@ void gw_launch_options_deinit(struct gw_launch_options *options)
     free(options->ship.items);
     free(options->annotated);
     gw_wrap_deinit(&options->wrap);
+    gw_nodes_deinit(&options->nodes);
 }
 
 int gw_launch_options_env(const struct gw_launch_options *options, const char ***env)

@@ -2,8 +2,14 @@
  * follows, and all three must agree. */
 #include "client/cli/nodes.h"
 
+#include "client/cli/hosts.h"
+
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static bool refuse(const char *format, ...) GW_PRINTF(1, 2);
 
@@ -46,8 +52,67 @@ static bool count_ranks(const struct gw_nodes *nodes, struct gw_task_options *ta
     return true;
 }
 
-bool gw_nodes_apply(const struct gw_nodes *typed, struct gw_task_options *task)
+/* "a,b": names as `--on` takes them. This machine is known by its own name. */
+static bool name_hosts(const struct gw_hosts *hosts, char **workers)
 {
+    char own[HOST_NAME_MAX + 1] = "";
+    size_t used = 0, size = 0;
+    (void)gethostname(own, sizeof own - 1);
+    for (size_t i = 0; i < hosts->items.count; i++)
+        size += strlen(hosts->items.items[i].name) + sizeof own + 1;
+    *workers = malloc(size + 1);
+    if (!*workers)
+        return refuse("out of memory");
+    for (size_t i = 0; i < hosts->items.count; i++) {
+        const char *name = gw_hosts_address(&hosts->items.items[i]);
+        used += (size_t)snprintf(*workers + used, size + 1 - used, "%s%s", i ? "," : "",
+                                 strcmp(name, "localhost") == 0 ? own : name);
+    }
+    return true;
+}
+
+static bool take_hosts(struct gw_nodes *nodes, const struct gw_hosts *hosts)
+{
+    uint32_t each = hosts->items.items[0].slots ? hosts->items.items[0].slots : 1;
+    for (size_t i = 1; i < hosts->items.count; i++)
+        if ((hosts->items.items[i].slots ? hosts->items.items[i].slots : 1) != each)
+            return refuse("-H %s: as many ranks at each host (--on says where ranks may go, "
+                          "however many)",
+                          nodes->hosts);
+    nodes->nodes = (uint32_t)hosts->items.count;
+    nodes->per_node = each;
+    return name_hosts(hosts, &nodes->workers);
+}
+
+/* -H a:2,b:2 is --on a,b --nodes 2 --per-node 2. */
+static bool read_hosts(struct gw_nodes *nodes, const struct gw_task_options *task)
+{
+    struct gw_hosts hosts;
+    struct gw_error error;
+    if (nodes->nodes != GW_NODES_UNSAID || nodes->per_node != GW_NODES_UNSAID || nodes->same_host ||
+        nodes->spread || task->workers)
+        return refuse(
+            "-H says where ranks go, and so do --on, --nodes, --per-node, --same-host and "
+            "--spread: one of them");
+    if (gw_hosts_init(&hosts, nodes->hosts, &error) < 0)
+        return refuse("-H %s: %s", nodes->hosts, error.text);
+    bool taken = take_hosts(nodes, &hosts);
+    gw_hosts_deinit(&hosts);
+    return taken;
+}
+
+void gw_nodes_deinit(struct gw_nodes *nodes)
+{
+    free(nodes->workers);
+    nodes->workers = NULL;
+}
+
+bool gw_nodes_apply(struct gw_nodes *typed, struct gw_task_options *task)
+{
+    if (typed->hosts && !read_hosts(typed, task))
+        return false;
+    if (typed->workers)
+        task->workers = typed->workers;
     struct gw_nodes said = *typed;
     const struct gw_nodes *nodes = &said;
     if (typed->nodes == 0 || typed->per_node == 0)

@@ -227,6 +227,8 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
             gw_options_help(options);
             return false;
         }
+        if (found == 'n' && strcmp(word, "-np") == 0 && optind < argc)
+            optarg = argv[optind++]; /* as mpiexec has it, and not -n with the value p */
         if (found == 1)
             argv[1 + arguments++] = optarg;
         else if (found == '?')

@@ -43,6 +43,10 @@ class Reservation(e2e.Case):
         refused("--spread is the opposite of --same-host", "--spread", "--same-host")
         refused("--same-host is one node, and --nodes 2 is more", "--same-host", "--nodes", "2")
         refused("--nodes 0: at least 1", "--nodes", "0")
+        refused("are 4 ranks, and -n says 3", "-np", "3", "-H", "a:2,b:2")
+        refused("as many ranks at each host", "-H", "a:2,b")
+        refused("-H says where ranks go", "-H", "a:2", "--same-host")
+        refused("-H a:x: ", "-H", "a:x")
         self.up("--slots", "2")
         self.assertIn("fits no worker of this cluster as a whole: the largest has 2 slots",
                       self.gangway("dispatch", "-n", "3", "--same-host", "--", "true",
@@ -50,6 +54,11 @@ class Reservation(e2e.Case):
         run = self.gangway("dispatch", "--nodes", "1", "--per-node", "2", "--", "sh", "-c",
                            "echo rank $LOCAL_RANK of $LOCAL_WORLD_SIZE")
         self.assertIn("rank 1 of 2", run.stdout)
+        run = self.gangway("dispatch", "-np", "2", "-H", "localhost:2", "--", "sh", "-c",
+                           "echo rank $RANK of $WORLD_SIZE")
+        self.assertIn("rank 1 of 2", run.stdout)
+        self.assertIn("nowhere", self.gangway("dispatch", "-H", "nowhere:2", "--", "true",
+                                              rc=2).stderr)
 
 
 if __name__ == "__main__":
