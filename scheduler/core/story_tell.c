@@ -119,7 +119,8 @@ static void tell_try_ended(const struct gw_story_fact *fact, struct gw_text *tex
     if (fact->detail == 0)
         gw_text_say(text, "given back by its worker before it began");
     else
-        gw_text_say(text, "attempt %u failed %s", fact->try_number,
+        gw_text_say(text, "attempt %u %s %s", fact->try_number,
+                    fact->detail == GW_OUTCOME_PREEMPTED ? "ended," : "failed",
                     fact->text ? fact->text : gw_sched_outcome_name(fact->detail));
 }
 
