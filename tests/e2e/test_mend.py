@@ -146,6 +146,7 @@ class Mend(e2e.Case):
         self.gangway("down", env=self.client)
         self.assertEqual((self.worker.wait(), self.scheduler.wait()), (0, 0))
 
+    @e2e.not_for_tsan  # its handshakes take so long there that a cut may hit the next one
     def test_cut(self):
         """Connections are reset under a gang, and under what is submitted meanwhile."""
         self.begin()
