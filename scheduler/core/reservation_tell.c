@@ -1,33 +1,13 @@
 /* What the reservation means for who waits, in words. */
 #include "scheduler/core/reservation.h"
 
+#include "graph/base/text.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/queue.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 enum { WORKERS_SAID = 4 };
-
-struct text {
-    char *to;
-    size_t size, used;
-};
-
-static void say(struct text *text, const char *format, ...) GW_PRINTF(2, 3);
-
-static void say(struct text *text, const char *format, ...)
-{
-    va_list args;
-    if (text->used >= text->size)
-        return;
-    va_start(args, format);
-    int n = vsnprintf(text->to + text->used, text->size - text->used, format, args);
-    va_end(args);
-    text->used += n > 0 ? (size_t)n : 0;
-}
 
 /* How many gangs come before a queue's first; it looks at all that wait. */
 static uint32_t gangs_before(const struct gw_sched *sched, const struct gw_queue *queue)
@@ -39,18 +19,18 @@ static uint32_t gangs_before(const struct gw_sched *sched, const struct gw_queue
     return before;
 }
 
-static void say_in(uint64_t ns, struct text *text)
+static void say_in(uint64_t ns, struct gw_text *text)
 {
     double seconds = (double)ns / 1e9;
     if (seconds < 90)
-        say(text, "%.0f s", seconds);
+        gw_text_say(text, "%.0f s", seconds);
     else if (seconds < 90 * 60)
-        say(text, "%.0f min", seconds / 60);
+        gw_text_say(text, "%.0f min", seconds / 60);
     else
-        say(text, "%.1f hours", seconds / 3600);
+        gw_text_say(text, "%.1f hours", seconds / 3600);
 }
 
-static void say_start(const struct gw_sched *sched, const char *who, struct text *text)
+static void say_start(const struct gw_sched *sched, const char *who, struct gw_text *text)
 {
     uint64_t attempt = 0, job = 0;
     uint64_t start_ns = gw_sched_reservation_start(sched, &attempt);
@@ -58,37 +38,39 @@ static void say_start(const struct gw_sched *sched, const char *who, struct text
     if (slot != GW_NONE)
         job = sched->attempts.items[slot].job->id;
     if (start_ns == UINT64_MAX) {
-        say(text, "; no estimate of when %s starts: ", who);
+        gw_text_say(text, "; no estimate of when %s starts: ", who);
         if (job)
-            say(text, "job %llu has no wall limit (--wall)", (unsigned long long)job);
+            gw_text_say(text, "job %llu has no wall limit (--wall)", (unsigned long long)job);
         else
-            say(text, "a worker is short of memory");
+            gw_text_say(text, "a worker is short of memory");
         return;
     }
-    say(text, "; %s starts in about ", who);
+    gw_text_say(text, "; %s starts in about ", who);
     say_in(start_ns > sched->now_ns ? start_ns - sched->now_ns : 0, text);
     if (job)
-        say(text, " at the latest, when job %llu reaches its wall limit", (unsigned long long)job);
+        gw_text_say(text, " at the latest, when job %llu reaches its wall limit",
+                    (unsigned long long)job);
 }
 
-static void tell_holder(const struct gw_sched *sched, struct text *text)
+static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
 {
     const struct gw_reservation *reservation = &sched->reservation;
     const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
     uint64_t free_ranks = 0;
-    say(text, "; it is the first gang that waits, and has room reserved for its ranks:");
+    gw_text_say(text, "; it is the first gang that waits, and has room reserved for its ranks:");
     for (size_t i = 0; i < reservation->berths.count; i++) {
         const struct gw_berth *berth = &reservation->berths.items[i];
         uint64_t now = gw_sched_ranks_at(sched, berth->worker, shape, false);
         free_ranks += now < berth->ranks ? now : berth->ranks;
         if (i < WORKERS_SAID)
-            say(text, "%s %u at worker %u on %s", i ? "," : "", berth->ranks, berth->worker->id,
-                berth->worker->host);
+            gw_text_say(text, "%s %u at worker %u on %s", i ? "," : "", berth->ranks,
+                        berth->worker->id, berth->worker->host);
     }
     if (reservation->berths.count > WORKERS_SAID)
-        say(text, " and at %zu more", reservation->berths.count - WORKERS_SAID);
-    say(text, "; for %llu of %u it is free by now", (unsigned long long)free_ranks, shape->ranks);
+        gw_text_say(text, " and at %zu more", reservation->berths.count - WORKERS_SAID);
+    gw_text_say(text, "; for %llu of %u it is free by now", (unsigned long long)free_ranks,
+                shape->ranks);
     say_start(sched, "it", text);
 }
 
@@ -97,7 +79,7 @@ void gw_sched_reservation_explain(const struct gw_sched *sched, const struct gw_
 {
     const struct gw_reservation *reservation = &sched->reservation;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[index]];
-    struct text text = {to, bytes, 0};
+    struct gw_text text = {to, bytes, 0};
     *to = '\0';
     if (reservation->job == job->id && reservation->index == index) {
         tell_holder(sched, &text);
@@ -106,9 +88,11 @@ void gw_sched_reservation_explain(const struct gw_sched *sched, const struct gw_
     if (spec->shape->ranks > 0 && spec->queue) {
         uint32_t before = gangs_before(sched, spec->queue);
         if (before)
-            say(&text, "; %u gang%s before it in the queue", before, before == 1 ? " is" : "s are");
+            gw_text_say(&text, "; %u gang%s before it in the queue", before,
+                        before == 1 ? " is" : "s are");
         else if (!reservation->job)
-            say(&text, "; it is the first gang in the queue, and tasks that come before it wait");
+            gw_text_say(&text,
+                        "; it is the first gang in the queue, and tasks that come before it wait");
     }
     if (!reservation->job || job->depth > 0)
         return;
@@ -116,9 +100,10 @@ void gw_sched_reservation_explain(const struct gw_sched *sched, const struct gw_
     uint32_t ranks = 0;
     for (size_t i = 0; i < reservation->berths.count; i++)
         ranks += reservation->berths.items[i].ranks;
-    say(&text, "; slots that come free are kept for job %llu (%s), a gang of %u that waits",
-        (unsigned long long)holder->id, holder->name ? holder->name : "", ranks);
+    gw_text_say(&text, "; slots that come free are kept for job %llu (%s), a gang of %u that waits",
+                (unsigned long long)holder->id, holder->name ? holder->name : "", ranks);
     if (spec->message.wall_ns == 0)
-        say(&text, "; with a wall limit (--wall) that ends before that starts it could run there");
+        gw_text_say(&text,
+                    "; with a wall limit (--wall) that ends before that starts it could run there");
     say_start(sched, "that gang", &text);
 }
