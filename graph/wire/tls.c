@@ -37,7 +37,8 @@ struct gw_tls {
     struct window in, out;
     bool ended; /* the socket gives no more */
     bool established;
-    int socket_errno;
+    int socket_errno;       /* of reading */
+    int send_errno;         /* the first; 0: none */
     bool connects, unknown; /* unknown: nobody has the key that was named */
     struct gw_tls_key key;
     bool (*find)(const char *identity, uint8_t secret[GW_TLS_SECRET_BYTES], void *arg);
@@ -72,8 +73,17 @@ static void fill(struct gw_tls *tls)
     }
 }
 
-/* Sends `out`: 0, GW_EAGAIN, GW_ECLOSED or GW_EIO. */
-static int drain(struct gw_tls *tls)
+/* The kernel tells why a connection failed once (refused, no route): that is kept. */
+static int fail_send(struct gw_tls *tls, int errnum, struct gw_error *error)
+{
+    if (!tls->send_errno)
+        tls->send_errno = errnum;
+    bool closed = tls->send_errno == EPIPE || tls->send_errno == ECONNRESET;
+    return gw_error_set(error, closed ? GW_ECLOSED : GW_EIO, "%s", strerror(tls->send_errno));
+}
+
+/* Sends `out`: 0, GW_EAGAIN (no text), GW_ECLOSED or GW_EIO. error may be NULL. */
+static int drain(struct gw_tls *tls, struct gw_error *error)
 {
     struct window *out = &tls->out;
     while (out->start < out->end) {
@@ -84,7 +94,7 @@ static int drain(struct gw_tls *tls)
         else if (errno == EAGAIN || errno == EWOULDBLOCK)
             return GW_EAGAIN;
         else if (errno != EINTR)
-            return errno == EPIPE || errno == ECONNRESET ? GW_ECLOSED : GW_EIO;
+            return fail_send(tls, errno, error);
     }
     out->start = out->end = 0;
     return 0;
@@ -115,7 +125,7 @@ static int bio_on_write(BIO *bio, const char *data, size_t bytes, size_t *wrote)
     struct gw_tls *tls = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     if (tls->out.end + bytes > WINDOW_BYTES)
-        (void)drain(tls); /* its failure shows in the next flush */
+        (void)drain(tls, NULL); /* its failure shows in the next flush */
     size_t room = WINDOW_BYTES - tls->out.end;
     *wrote = bytes < room ? bytes : room;
     if (*wrote == 0) {
@@ -249,7 +259,7 @@ static int explain(struct gw_tls *tls, int returned, struct gw_error *error)
     unsigned long why = ERR_peek_last_error();
     ERR_clear_error();
     if (!SSL_is_init_finished(tls->ssl) && (code == SSL_ERROR_SSL || !tls->socket_errno)) {
-        (void)drain(tls); /* the alert that says so */
+        (void)drain(tls, NULL); /* the alert that says so */
         if (tls->connects && code != SSL_ERROR_SSL)
             return gw_error_set(error, GW_ECLOSED, "closed before it had proven who it is");
         if (tls->connects && ERR_GET_REASON(why) < SSL_AD_REASON_OFFSET)
@@ -320,11 +330,8 @@ static int tls_write(struct gw_transport *transport, const void *data, size_t by
     int rc = shake(tls, error);
     if (rc < 0)
         return rc;
-    if (tls->out.end + RECORD_BYTES > WINDOW_BYTES && (rc = drain(tls)) < 0) {
-        if (rc != GW_EAGAIN)
-            (void)gw_error_set(error, rc, "%s", gw_error_text(rc));
+    if (tls->out.end + RECORD_BYTES > WINDOW_BYTES && (rc = drain(tls, error)) < 0)
         return rc;
-    }
     ERR_clear_error();
     int returned = SSL_write_ex(tls->ssl, data, bytes < CLEAR_BYTES ? bytes : CLEAR_BYTES, wrote);
     return returned == 1 ? 0 : explain(tls, returned, error);
@@ -336,9 +343,7 @@ static int tls_flush(struct gw_transport *transport, struct gw_error *error)
     int shaken = shake(tls, error);
     if (shaken < 0 && shaken != GW_EAGAIN)
         return shaken;
-    int rc = drain(tls);
-    if (rc < 0 && rc != GW_EAGAIN)
-        return gw_error_set(error, rc, "%s", gw_error_text(rc));
+    int rc = drain(tls, error);
     return rc < 0 ? rc : shaken;
 }
 
@@ -359,7 +364,7 @@ static void tls_free(struct gw_transport *transport)
     struct gw_tls *tls = tls_of(transport);
     if (tls->ssl && SSL_is_init_finished(tls->ssl)) {
         (void)SSL_shutdown(tls->ssl);
-        (void)drain(tls);
+        (void)drain(tls, NULL);
     }
     ERR_clear_error();
     SSL_free(tls->ssl);

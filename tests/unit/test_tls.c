@@ -3,6 +3,7 @@
 #include "tests/unit/fill.h"
 #include "tests/unit/unit.h"
 
+#include "graph/wire/endpoint.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/link.h"
 #include "graph/wire/tls.h"
@@ -304,6 +305,7 @@ struct end {
     struct gw_link *link;
     uint64_t got, values, wanted;
     int closes, code;
+    char text[GW_ERROR_TEXT_MAX];
 };
 
 enum { MESSAGES = 2000, EVERY = 100, VALUE_BYTES = 1 << 20 };
@@ -325,6 +327,7 @@ static void end_on_close(struct gw_link *link, const struct gw_error *error, voi
     (void)link;
     end->closes++;
     end->code = error->code;
+    (void)snprintf(end->text, sizeof end->text, "%s", error->text);
 }
 
 static void test_links_end_with_all_that_was_sent(void **state)
@@ -377,6 +380,30 @@ static void test_a_link_says_that_it_was_refused(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+/* A port that was free a moment ago, on an address of the loopback network that nobody uses. */
+static void test_a_link_says_why_nobody_answers(void **state)
+{
+    uv_loop_t loop;
+    struct gw_transport *transport;
+    struct end end = {0};
+    char endpoint[GW_ENDPOINT_TEXT_MAX];
+    int fd;
+    (void)state;
+    assert_int_equal(gw_endpoint_listen("127.45.67.89", &fd, endpoint, NULL), 0);
+    close(fd);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(gw_endpoint_connect(endpoint, &fd, NULL), 0);
+    assert_int_equal(gw_tls_connect(fd, &alice, &transport, NULL), 0);
+    struct gw_link_callbacks callbacks = {end_on_message, end_on_close, &end};
+    assert_int_equal(gw_link_open_over(&loop, transport, &callbacks, &end.link), 0);
+    struct gw_message message = forget(0);
+    assert_int_equal(gw_link_send(end.link, &message, (struct gw_channel_fds){0}), 0);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(end.closes, 1);
+    assert_string_equal(end.text, "Connection refused");
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 static void test_a_derived_secret_is_that_of_the_rfc(void **state)
 {
     /* HMAC-SHA256 twice, computed with Python's hmac. */
@@ -404,6 +431,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_garbage_is_no_handshake, setup, teardown),
         cmocka_unit_test_setup_teardown(test_links_end_with_all_that_was_sent, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_link_says_that_it_was_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_link_says_why_nobody_answers, setup, teardown),
         cmocka_unit_test(test_a_derived_secret_is_that_of_the_rfc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
