@@ -97,9 +97,6 @@ static int step(struct gw_server *server, struct gw_event *event)
     event->now_ns = gw_clock_now_ns();
     event->wall_ns = gw_clock_wall_ns();
     int rc = gw_sched_step(server->core, event, &server->effects);
-#ifdef GANGWAY_CHECK
-    gw_sched_check(server->core);
-#endif
     carry_out(server);
     if (!server->closing)
         set_tick(server);

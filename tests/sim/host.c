@@ -265,7 +265,9 @@ int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event)
     event->now_ns = event->wall_ns = sim->now_ns;
     struct gw_node_core *core = host->core;
     int rc = gw_node_core_step(core, event, &host->effects);
+#ifndef GANGWAY_CHECK /* else the core has done so itself */
     gw_node_core_check(core);
+#endif
     /* Carrying out may step this core again: its effects are taken away first. */
     struct gw_effects effects = host->effects;
     memset(&host->effects, 0, sizeof host->effects);
