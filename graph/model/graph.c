@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CYCLE_SHOWN_MAX = 8, LARGE_NODES = 1 << 15, HEAD_NODES = 1024 };
+enum { CYCLE_SHOWN_MAX = 8, LARGE_NODES = 1 << 15, HEAD_NODES = 1024, AHEAD = 8 };
 #define EXTERNAL UINT32_MAX /* as the spec of a node */
 #define NO_NODE ((gw_node){UINT32_MAX})
 
@@ -450,6 +450,25 @@ static size_t args_of(const struct gw_graph *graph, size_t count)
     return graph->args.size;
 }
 
+/* Without gw_graph_after: the edges lie as they came. */
+static void edges_copy(struct edges *edges, const struct gw_graph *graph, size_t count,
+                       bool external)
+{
+    const struct node *nodes = graph->nodes.items;
+    uint32_t edge = 0;
+    for (size_t i = 0; i < count; i++) {
+        edges->at[i] = edge;
+        for (uint32_t d = 0; d < nodes[i].dep_count; d++) {
+            const struct gw_codec_dep *dep = &graph->deps.items[nodes[i].deps_at + d];
+            if (!external && nodes[dep->index].spec == EXTERNAL)
+                continue;
+            edges->to[edge] = dep->index;
+            edges->rank[edge++] = dep->rank;
+        }
+    }
+    edges->at[count] = edge;
+}
+
 /* Lays out the edges of the first `count` nodes; those to external nodes only where `external` is
  * set. With fewer than all nodes there are none of gw_graph_after. */
 static int edges_init(struct edges *edges, const struct gw_graph *graph, size_t count,
@@ -461,6 +480,10 @@ static int edges_init(struct edges *edges, const struct gw_graph *graph, size_t 
                        malloc((room + 1) * sizeof(uint32_t))};
     if (!edges->at || !edges->to || !edges->rank || room > UINT32_MAX)
         return GW_ENOMEM;
+    if (graph->after.count == 0) {
+        edges_copy(edges, graph, count, external);
+        return 0;
+    }
 
     const struct node *nodes = graph->nodes.items;
     const struct after *after;
@@ -580,13 +603,31 @@ static int columns_alloc(struct columns *c, struct gw_graph *graph, size_t count
                : GW_ENOMEM;
 }
 
+/* What a row is written from lies anywhere in the graph: it is asked for some rows ahead. */
+static void prefetch(const struct gw_graph *graph, const struct edges *edges, const uint32_t *order,
+                     size_t left)
+{
+    if (left > 2 * AHEAD) {
+        __builtin_prefetch(&graph->nodes.items[order[2 * AHEAD]]);
+        __builtin_prefetch(&edges->at[order[2 * AHEAD]]);
+    }
+    if (left > AHEAD) {
+        const struct node *node = &graph->nodes.items[order[AHEAD]];
+        __builtin_prefetch(graph->args.data + node->args_at);
+        __builtin_prefetch(&edges->to[edges->at[order[AHEAD]]]);
+        __builtin_prefetch(&edges->rank[edges->at[order[AHEAD]]]);
+    }
+}
+
 /* Writes the rows of `count` nodes but external ones, in this order; gives how many. */
 static uint32_t columns_fill(struct columns *c, const struct gw_graph *graph,
                              const struct edges *edges, const uint32_t *order, size_t count)
 {
     uint32_t row = 0, args = 0, deps = 0;
+    const bool any_external = graph->external_count > 0;
     c->args_at[0] = c->deps_at[0] = 0;
     for (size_t i = 0; i < count; i++) {
+        prefetch(graph, edges, order + i, count - i);
         const struct node *node = &graph->nodes.items[order[i]];
         c->row_of_node[order[i]] = node->spec == EXTERNAL ? UINT32_MAX : row;
         if (node->spec == EXTERNAL)
@@ -597,7 +638,7 @@ static uint32_t columns_fill(struct columns *c, const struct gw_graph *graph,
         args += (uint32_t)node->args_bytes;
         for (uint32_t e = edges->at[order[i]]; e < edges->at[order[i] + 1]; e++, deps++) {
             const struct node *dep = &graph->nodes.items[edges->to[e]];
-            bool external = dep->spec == EXTERNAL;
+            bool external = any_external && dep->spec == EXTERNAL;
             c->dep_row[deps] = external ? dep->index : c->row_of_node[edges->to[e]];
             c->dep_job[deps] = external ? dep->job : 0;
             c->dep_rank[deps] = edges->rank[e];

@@ -1,4 +1,7 @@
-/* The order of a graph, in three passes, each linear but for sorting a node's needs:
+/* The order of a graph, in three passes, each linear but for sorting a node's needs. Where all
+ * nodes need earlier ones only, which is a look at each edge to see, there is no cycle, and nodes
+ * get their widths one after the other as they stand: memory is read in the order in which it lies.
+ * Else:
  *
  * 1. Kahn's algorithm finds whether there is a cycle, and gives every node its `width`: how many
  *    results are alive at most while it is worked towards, were it a tree (Sethi and Ullman).
@@ -6,7 +9,7 @@
  * 3. From every node that nobody needs, in the order in which they were made, a depth-first walk
  *    writes each node behind its needs.
  *
- * No recursion: a chain may have a million nodes. */
+ * In both cases 2 and 3 are the same. No recursion: a chain may have a million nodes. */
 #include "graph/model/order.h"
 
 #include <assert.h>
@@ -17,14 +20,22 @@
 
 enum { FEW_NEEDS = 16 }; /* sorted by insertion */
 
+/* A node that is walked through, and the next of its needs. */
+struct step {
+    uint32_t node, next;
+};
+
+enum { NEEDED = 1, DONE = 2 };
+
 struct work {
     const struct gw_order_graph *graph;
     uint32_t *users_at, *users; /* the edges turned round */
     uint32_t *needs;            /* the graph's, sorted */
-    uint32_t *open;             /* needs without a width; later: the next need to walk to */
+    uint32_t *open;             /* needs without a width */
     uint32_t *width;            /* 0: not known */
-    uint32_t *stack;
-    bool *done;
+    uint32_t *queue;
+    struct step *stack;
+    uint8_t *flags; /* NEEDED, DONE */
 };
 
 static int work_init(struct work *work, const struct gw_order_graph *graph)
@@ -32,19 +43,39 @@ static int work_init(struct work *work, const struct gw_order_graph *graph)
     size_t count = graph->count;
     size_t edges = graph->at[count];
     *work = (struct work){.graph = graph};
-    work->users_at = calloc(count + 2, sizeof(uint32_t));
-    work->users = malloc((edges + 1) * sizeof(uint32_t));
     work->needs = malloc((edges + 1) * sizeof(uint32_t));
-    work->open = malloc((count + 1) * sizeof(uint32_t));
     work->width = calloc(count + 1, sizeof(uint32_t));
-    work->stack = malloc((count + 1) * sizeof(uint32_t));
-    work->done = calloc(count + 1, sizeof(bool));
-    if (!work->users_at || !work->users || !work->needs || !work->open || !work->width ||
-        !work->stack || !work->done)
+    work->stack = malloc((count + 1) * sizeof(struct step));
+    work->flags = calloc(count + 1, sizeof(uint8_t));
+    if (!work->needs || !work->width || !work->stack || !work->flags)
         return GW_ENOMEM;
     if (edges)
         memcpy(work->needs, graph->needs, edges * sizeof(uint32_t));
+    return 0;
+}
 
+/* Whether all nodes need earlier ones only. */
+static bool goes_backwards(const struct gw_order_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->count; i++)
+        for (uint32_t e = graph->at[i]; e < graph->at[i + 1]; e++)
+            if (graph->needs[e] >= i)
+                return false;
+    return true;
+}
+
+/* Turns the edges round. */
+static int find_users(struct work *work)
+{
+    const struct gw_order_graph *graph = work->graph;
+    size_t count = graph->count;
+    size_t edges = graph->at[count];
+    work->users_at = calloc(count + 2, sizeof(uint32_t));
+    work->users = malloc((edges + 1) * sizeof(uint32_t));
+    work->open = malloc((count + 1) * sizeof(uint32_t));
+    work->queue = malloc((count + 1) * sizeof(uint32_t));
+    if (!work->users_at || !work->users || !work->open || !work->queue)
+        return GW_ENOMEM;
     uint32_t *at = work->users_at + 1; /* counted one behind, so that filling moves it into place */
     for (size_t e = 0; e < edges; e++)
         at[graph->needs[e] + 1]++;
@@ -63,8 +94,9 @@ static void work_deinit(struct work *work)
     free(work->needs);
     free(work->open);
     free(work->width);
+    free(work->queue);
     free(work->stack);
-    free(work->done);
+    free(work->flags);
 }
 
 /* The widest first, of equal ones the oldest: an order without ties, so qsort_r gives always the
@@ -101,6 +133,7 @@ static uint32_t measure(struct work *work, uint32_t node)
     sort_needs(work, work->needs + from, to - from);
     uint32_t width = 1;
     for (uint32_t e = from; e < to; e++) {
+        work->flags[work->needs[e]] |= NEEDED;
         uint32_t wanted = work->width[work->needs[e]] + (e - from); /* behind e - from results */
         width = wanted > width ? wanted : width;
     }
@@ -111,7 +144,7 @@ static uint32_t measure(struct work *work, uint32_t node)
 static uint32_t find_widths(struct work *work)
 {
     const struct gw_order_graph *graph = work->graph;
-    uint32_t *queue = work->stack;
+    uint32_t *queue = work->queue;
     uint32_t queued = 0;
     for (uint32_t i = 0; i < graph->count; i++) {
         work->open[i] = graph->at[i + 1] - graph->at[i];
@@ -135,9 +168,9 @@ static uint32_t find_cycle(struct work *work, uint32_t *cycle)
     uint32_t node = 0, walked = 0;
     while (work->width[node])
         node++;
-    while (!work->done[node]) {
-        work->done[node] = true;
-        work->stack[walked++] = node;
+    while (!(work->flags[node] & DONE)) {
+        work->flags[node] |= DONE;
+        work->queue[walked++] = node;
         uint32_t e = graph->at[node];
         while (work->width[graph->needs[e]])
             e++;
@@ -145,55 +178,70 @@ static uint32_t find_cycle(struct work *work, uint32_t *cycle)
         node = graph->needs[e];
     }
     uint32_t first = 0;
-    while (work->stack[first] != node)
+    while (work->queue[first] != node)
         first++;
     uint32_t length = walked - first, oldest = first;
     for (uint32_t i = first; i < walked; i++)
-        if (work->stack[i] < work->stack[oldest])
+        if (work->queue[i] < work->queue[oldest])
             oldest = i;
     for (uint32_t i = 0; i < length; i++) /* walked against the edges */
-        cycle[i] = work->stack[first + (oldest - first + length - i) % length];
+        cycle[i] = work->queue[first + (oldest - first + length - i) % length];
     return length;
 }
 
 /* Pass 3 from one node. */
 static void walk(struct work *work, uint32_t root, uint32_t *order, uint32_t *row)
 {
-    const struct gw_order_graph *graph = work->graph;
+    const uint32_t *at = work->graph->at;
     uint32_t depth = 0;
-    work->stack[depth++] = root;
+    work->stack[depth++] = (struct step){root, at[root]};
     while (depth) {
-        uint32_t node = work->stack[depth - 1];
-        uint32_t *next = &work->open[node];
-        while (*next < graph->at[node + 1] && work->done[work->needs[*next]])
-            ++*next;
-        if (*next < graph->at[node + 1]) {
-            work->stack[depth++] = work->needs[(*next)++];
+        struct step *step = &work->stack[depth - 1];
+        uint32_t end = at[step->node + 1];
+        while (step->next < end && (work->flags[work->needs[step->next]] & DONE))
+            step->next++;
+        if (step->next < end) {
+            uint32_t need = work->needs[step->next++];
+            work->stack[depth++] = (struct step){need, at[need]};
             continue;
         }
-        work->done[node] = true;
-        order[(*row)++] = node;
+        work->flags[step->node] |= DONE;
+        order[(*row)++] = step->node;
         depth--;
     }
+}
+
+/* Pass 1 and 2 of any graph: 0, GW_ENOMEM, or GW_ECYCLE. */
+static int measure_all(struct work *work, uint32_t *order, uint32_t *cycle)
+{
+    const struct gw_order_graph *graph = work->graph;
+    if (goes_backwards(graph)) {
+        for (uint32_t i = 0; i < graph->count; i++)
+            work->width[i] = measure(work, i);
+        return 0;
+    }
+    int rc = find_users(work);
+    if (rc == 0 && find_widths(work) < graph->count) {
+        *cycle = find_cycle(work, order);
+        rc = GW_ECYCLE;
+    }
+    return rc;
 }
 
 int gw_order_sort(const struct gw_order_graph *graph, uint32_t *order, uint32_t *cycle)
 {
     struct work work;
     int rc = work_init(&work, graph);
-    if (rc == 0 && find_widths(&work) < graph->count) {
-        *cycle = find_cycle(&work, order);
-        rc = GW_ECYCLE;
-    }
+    if (rc == 0)
+        rc = measure_all(&work, order, cycle);
     if (rc == 0) {
         uint32_t row = 0;
-        memcpy(work.open, graph->at, graph->count * sizeof(uint32_t));
         for (; row < graph->head; row++) {
-            work.done[row] = true;
+            work.flags[row] |= DONE;
             order[row] = row;
         }
         for (uint32_t i = graph->head; i < graph->count; i++)
-            if (work.users_at[i] == work.users_at[i + 1])
+            if (!(work.flags[i] & NEEDED))
                 walk(&work, i, order, &row);
         assert(row == graph->count);
     }
