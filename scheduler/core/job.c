@@ -193,7 +193,7 @@ void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_e
         sched->first_ended = job;
     sched->last_ended = job;
     sched->ended_jobs++;
-    job->weight = job->tasks.lazy_bytes ? 1 : job->tasks.count; /* its table shrinks by itself */
+    job->weight = job->tasks.forgets ? 1 : job->tasks.count; /* its table shrinks by itself */
     sched->ended_tasks += job->weight;
     gw_sched_gates_on_ended(sched, job);
     if (--sched->unended_jobs == 0)

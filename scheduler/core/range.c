@@ -385,7 +385,7 @@ void gw_sched_apply_range_retired(struct gw_sched *sched, const struct gw_fact_r
     (void)sched;
     for (uint32_t row = first; row < end; row++)
         retire_row(job, row);
-    if (job->tasks.lazy_bytes)
+    if (job->tasks.forgets)
         gw_sched_tasks_forget(&job->tasks, first, least(range->block, job->tasks.capacity - first));
     while (range->low * range->block < job->tasks.count &&
            job->tasks.state[range->low * range->block] == GW_TASK_RETIRED)

@@ -63,6 +63,8 @@ struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeo
     X(flags)                                                                                       \
     X(state)
 
+enum { LAZY_ROWS = 1 << 16, LAZY_FACTOR = 16 };
+
 static size_t row_bytes(const struct gw_tasks *tasks)
 {
 #define BYTES(name) +sizeof *tasks->name
@@ -83,32 +85,54 @@ static void tasks_point(struct gw_tasks *tasks, void *block, uint32_t capacity)
     tasks->capacity = capacity;
 }
 
-/* Lays the columns out in a new block and copies `count` rows of the old one. */
-static void tasks_lay_out(struct gw_tasks *tasks, uint32_t capacity)
+static void block_free(const struct gw_tasks *tasks)
 {
-    uint8_t *block = malloc(row_bytes(tasks) * capacity);
-    GW_MUST_PTR(block);
-    const struct gw_tasks old = *tasks;
-    tasks_point(tasks, block, capacity);
-#define COPY(name) memcpy(tasks->name, old.name, sizeof *old.name *old.count);
-    if (old.count) {
-        COLUMNS(COPY)
-    }
-#undef COPY
-    free(old.block);
+    if (tasks->lazy_bytes)
+        gw_lazy_free(tasks->block, tasks->lazy_bytes);
+    else
+        free(tasks->block);
 }
 
-bool gw_sched_tasks_map(struct gw_tasks *tasks, uint32_t rows)
+/* Points the columns into lazy memory; false where the system has none. */
+static bool tasks_point_lazy(struct gw_tasks *tasks, uint32_t rows)
 {
     uint32_t capacity = (rows + 4095) / 4096 * 4096; /* so each column begins with a page */
     size_t bytes = row_bytes(tasks) * capacity;
     void *block = gw_lazy_alloc(bytes);
     if (!block)
         return false;
-    assert(!tasks->block);
     tasks_point(tasks, block, capacity);
     tasks->lazy_bytes = bytes;
     return true;
+}
+
+/* Lays the columns out in a new block for `rows` rows at least, and copies those of the old one. A
+ * large one takes room for many times as many rows, which costs nothing until they come: a table
+ * that grows by doubling is copied, and its pages are touched first, twice. */
+static void tasks_lay_out(struct gw_tasks *tasks, uint32_t rows)
+{
+    const struct gw_tasks old = *tasks;
+    uint32_t ahead = rows > GW_TASKS_MAX / LAZY_FACTOR ? GW_TASKS_MAX : rows * LAZY_FACTOR;
+    if (rows < LAZY_ROWS || !tasks_point_lazy(tasks, ahead)) {
+        uint32_t capacity = (rows + 7) / 8 * 8;
+        uint8_t *block = malloc(row_bytes(tasks) * capacity);
+        GW_MUST_PTR(block);
+        tasks_point(tasks, block, capacity);
+        tasks->lazy_bytes = 0;
+    }
+#define COPY(name) memcpy(tasks->name, old.name, sizeof *old.name *old.count);
+    if (old.count) {
+        COLUMNS(COPY)
+    }
+#undef COPY
+    block_free(&old);
+}
+
+bool gw_sched_tasks_map(struct gw_tasks *tasks, uint32_t rows)
+{
+    assert(!tasks->block);
+    tasks->forgets = tasks_point_lazy(tasks, rows);
+    return tasks->forgets;
 }
 
 bool gw_sched_tasks_may_map(uint32_t rows)
@@ -121,7 +145,7 @@ bool gw_sched_tasks_may_map(uint32_t rows)
 
 void gw_sched_tasks_forget(struct gw_tasks *tasks, uint32_t first, uint32_t rows)
 {
-    assert(tasks->lazy_bytes && first + rows <= tasks->capacity);
+    assert(tasks->forgets && first + rows <= tasks->capacity);
 #define FORGET(name) gw_lazy_forget(tasks->name + first, sizeof *tasks->name * rows);
     COLUMNS(FORGET)
 #undef FORGET
@@ -133,7 +157,7 @@ void gw_sched_tasks_reserve(struct gw_tasks *tasks, uint32_t extra, uint32_t edg
         uint32_t capacity = tasks->count + extra;
         if (tasks->count && capacity < tasks->capacity * 2)
             capacity = tasks->capacity * 2;
-        tasks_lay_out(tasks, (capacity + 7) / 8 * 8);
+        tasks_lay_out(tasks, capacity);
     }
     gw_sched_edges_reserve(tasks, edges);
 }
@@ -141,17 +165,14 @@ void gw_sched_tasks_reserve(struct gw_tasks *tasks, uint32_t extra, uint32_t edg
 void gw_sched_tasks_deinit(struct gw_tasks *tasks)
 {
     gw_sched_edges_deinit(tasks);
-    if (tasks->lazy_bytes)
-        gw_lazy_free(tasks->block, tasks->lazy_bytes);
-    else
-        free(tasks->block);
+    block_free(tasks);
     *tasks = (struct gw_tasks){0};
 }
 
 void gw_sched_tasks_compact(struct gw_tasks *tasks)
 {
     gw_sched_edges_deinit(tasks);
-    for (uint32_t i = 0; i < tasks->count && !tasks->lazy_bytes; i++) {
+    for (uint32_t i = 0; i < tasks->count && !tasks->forgets; i++) {
         tasks->deps_at[i] = tasks->waiting[i] = 0;
         tasks->succ[i] = GW_NONE;
         tasks->args[i] = NULL;
