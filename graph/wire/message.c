@@ -88,8 +88,9 @@ static struct gw_bin field_bytes(const struct field *field, const char *body)
     switch ((enum kind)field->kind) {
     case KIND_STR:
         memcpy(&text, body + field->offset, sizeof text);
-        return (struct gw_bin){text,
-                               text ? (uint32_t)strnlen(text, GW_FRAME_BULK_BYTES_MAX + 1) : 0};
+        if (!text || !*text)
+            return bin;
+        return (struct gw_bin){text, (uint32_t)strnlen(text, GW_FRAME_BULK_BYTES_MAX + 1)};
     case KIND_BIN:
         memcpy(&bin, body + field->offset, sizeof bin);
         return bin;
@@ -125,26 +126,64 @@ static const uint8_t number_bytes[] = {
     [KIND_U32] = 4, [KIND_U64] = 8, [KIND_I32] = 4, [KIND_I64] = 8, [KIND_C64] = 0,
 };
 
-/* Most numbers are from 0 to 127, and one byte. */
+enum { EMPTY_STR = 0xa0, EMPTY_BIN = 0xc4 /* and a 0 */ };
+
+/* Most numbers are from 0 to 127, and one byte; most texts and bytes are empty. */
 static bool encode_small(const struct field *field, const char *body, struct gw_buffer *buffer)
 {
+    const char *at = body + field->offset, *text;
     size_t bytes = number_bytes[field->kind];
     uint64_t number = 0;
-    if (bytes == 0)
+    struct gw_bin bin;
+    if (bytes) {
+        memcpy(&number, at, bytes); /* a negative one is large */
+        if (number >= 0x80)
+            return false;
+        buffer->data[buffer->size++] = (uint8_t)number;
+        return true;
+    }
+    if (field->kind == KIND_STR) {
+        memcpy(&text, at, sizeof text);
+        if (text && *text)
+            return false;
+        buffer->data[buffer->size++] = EMPTY_STR;
+        return true;
+    }
+    if (field->kind < KIND_STR)
         return false;
-    memcpy(&number, body + field->offset, bytes); /* a negative one is large */
-    if (number >= 0x80)
+    memcpy(&bin, at, sizeof bin);
+    if (bin.size)
         return false;
-    buffer->data[buffer->size++] = (uint8_t)number;
+    buffer->data[buffer->size++] = EMPTY_BIN;
+    buffer->data[buffer->size++] = 0;
     return true;
 }
 
 static bool decode_small(const struct field *field, struct gw_reader *reader, char *body)
 {
+    static const char *const empty = "";
+    char *at = body + field->offset;
     size_t bytes = number_bytes[field->kind];
-    if (bytes == 0 || reader->at == reader->end || *reader->at >= 0x80)
+    if (reader->at == reader->end)
         return false;
-    memcpy(body + field->offset, &(uint64_t){*reader->at++}, bytes);
+    if (bytes) {
+        if (*reader->at >= 0x80)
+            return false;
+        memcpy(at, &(uint64_t){*reader->at++}, bytes);
+        return true;
+    }
+    if (field->kind == KIND_STR) {
+        if (*reader->at != EMPTY_STR)
+            return false;
+        reader->at++;
+        memcpy(at, &empty, sizeof empty);
+        return true;
+    }
+    if (field->kind < KIND_STR || *reader->at != EMPTY_BIN || reader->end - reader->at < 2 ||
+        reader->at[1])
+        return false;
+    reader->at += 2;
+    memcpy(at, &(struct gw_bin){reader->at, 0}, sizeof(struct gw_bin));
     return true;
 }
 

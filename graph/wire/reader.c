@@ -6,16 +6,31 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Reads `width` bytes, big-endian. */
+/* Reads `width` bytes (1, 2, 4 or 8), big-endian. */
 static bool read_number(struct gw_reader *reader, unsigned width, uint64_t *number)
 {
     if ((size_t)(reader->end - reader->at) < width)
         return false;
-    uint8_t bytes[8] = {0};
-    memcpy(bytes + 8 - width, reader->at, width);
-    uint64_t big;
-    memcpy(&big, bytes, 8);
-    *number = be64toh(big);
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+    switch (width) { /* each a load, where a copy of so many bytes were a call */
+    case 1:
+        *number = *reader->at;
+        break;
+    case 2:
+        memcpy(&u16, reader->at, 2);
+        *number = be16toh(u16);
+        break;
+    case 4:
+        memcpy(&u32, reader->at, 4);
+        *number = be32toh(u32);
+        break;
+    default:
+        memcpy(&u64, reader->at, 8);
+        *number = be64toh(u64);
+        break;
+    }
     reader->at += width;
     return true;
 }
