@@ -26,8 +26,8 @@ enum gw_event_type {
     GW_EVENT_LEASED,  /* worker, answers LEASE: `number` the attempt; code the port, text its
                          address,  tokens[0] the segment; or a negative code with its text. Where
                          the gang spans workers, for the one that leads: tokens[1] a socket that
-                         listens at port `rank`, and a key for it in `hash`. bytes: the port of the
-                         rendezvous, where one was asked for */
+                         listens at port `rank`. bytes: the port of the rendezvous, where one was
+                         asked for */
     GW_EVENT_SHUTDOWN, /* worker: end everything, then EXIT */
     GW_EVENT_MEASURED, /* worker, answers MEASURE: what process `number` has written, `bytes` */
     GW_EVENT_FOLDER,   /* worker, answers FOLDER: `number` lies at text (code 0), or why it does not

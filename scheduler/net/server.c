@@ -20,6 +20,7 @@
 #include "scheduler/net/door.h"
 #include "scheduler/net/local.h"
 #include "scheduler/net/programs.h"
+#include "scheduler/net/secrets.h"
 #include "scheduler/store/journal.h"
 
 #include <assert.h>
@@ -60,7 +61,7 @@ struct gw_server {
     uint32_t open_handles; /* close callbacks that are still to come */
     bool closing;
     char path[GW_LOCAL_PATH_BYTES];
-    uint8_t secret[GW_TLS_SECRET_BYTES]; /* of this life; every worker's is derived from it */
+    struct gw_secrets secrets; /* of this life */
 };
 
 static void carry_out(struct gw_server *server);
@@ -128,39 +129,6 @@ static void programs_send(uint64_t peer, const struct gw_message *message, int f
         gw_connection_send(connection, message, &fd, fd >= 0 ? 1 : 0);
 }
 
-/* The secret by which a worker's peers prove themselves: of its number in this scheduler's life. */
-static int worker_secret(const struct gw_server *server, uint32_t worker,
-                         uint8_t secret[GW_TLS_SECRET_BYTES])
-{
-    char label[32];
-    (void)snprintf(label, sizeof label, GW_TLS_WORKER_LABEL, worker);
-    return gw_tls_secret_derive(server->secret, label, secret);
-}
-
-/* Adds to messages for workers what only the I/O side knows: secrets. Where one cannot be made,
- * the message goes without, and that worker's peers are refused. */
-static void add_secret(struct gw_server *server, struct gw_connection *connection,
-                       struct gw_message *message, uint8_t secret[GW_TLS_SECRET_BYTES])
-{
-    char label[32];
-    int rc = 0;
-    if (message->type == GW_MESSAGE_welcome && message->welcome.worker) {
-        connection->worker = message->welcome.worker;
-        rc = worker_secret(server, connection->worker, secret);
-        if (rc == 0)
-            message->welcome.secret = (struct gw_bin){secret, GW_TLS_SECRET_BYTES};
-    } else if (message->type == GW_MESSAGE_neighbour) {
-        rc = worker_secret(server, message->neighbour.worker, secret);
-        (void)snprintf(label, sizeof label, GW_TLS_WORKER_LABEL, connection->worker);
-        if (rc == 0)
-            rc = gw_tls_secret_derive(secret, label, secret);
-        if (rc == 0)
-            message->neighbour.key = (struct gw_bin){secret, GW_TLS_SECRET_BYTES};
-    }
-    if (rc < 0)
-        gw_log_error("cannot derive a key for worker %u", connection->worker);
-}
-
 static bool programs_used(struct gw_bin hash, void *arg)
 {
     const struct gw_server *server = arg;
@@ -173,9 +141,30 @@ static void announce(struct gw_server *server, uint64_t worker, const struct gw_
     gw_programs_announce(server->programs, worker, spec->files);
 }
 
-static void effect_send(struct gw_server *server, const struct gw_effect *effect)
+/* Whether a message lacks what only the I/O side knows. */
+static bool is_filled_in(uint32_t type)
+{
+    return type == GW_MESSAGE_welcome || type == GW_MESSAGE_neighbour || type == GW_MESSAGE_gang ||
+           type == GW_MESSAGE_heartbeat;
+}
+
+static void send_filled_in(const struct gw_server *server, struct gw_connection *connection,
+                           const struct gw_effect *effect)
 {
     uint8_t secret[GW_TLS_SECRET_BYTES];
+    struct gw_message message = effect->message;
+    if (message.type == GW_MESSAGE_welcome && message.welcome.worker)
+        connection->worker = message.welcome.worker;
+    if (gw_secrets_add(&server->secrets, connection->worker, &message, secret) < 0)
+        gw_log_error("cannot derive a key for worker %u: it goes without", connection->worker);
+    if (message.type == GW_MESSAGE_heartbeat)
+        message.heartbeat.taken = connection->taken;
+    gw_connection_send(connection, &message, NULL, 0);
+    explicit_bzero(secret, sizeof secret);
+}
+
+static void effect_send(struct gw_server *server, const struct gw_effect *effect)
+{
     struct gw_connection *connection = connection_find(server, effect->peer.id);
     if (!connection || !gw_connection_reachable(connection))
         return; /* gone; the core hears of it by CLOSE */
@@ -193,20 +182,10 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
     assert(effect->token_count <= GW_FRAME_FDS_MAX);
     for (uint32_t i = 0; i < effect->token_count; i++)
         fds[i] = gw_tokens_fd(&server->tokens, effect->tokens[i]);
-    if (effect->message.type == GW_MESSAGE_welcome ||
-        effect->message.type == GW_MESSAGE_neighbour) {
-        struct gw_message message = effect->message;
-        add_secret(server, connection, &message, secret);
-        gw_connection_send(connection, &message, fds, 0);
-        return;
-    }
-    if (effect->message.type == GW_MESSAGE_heartbeat) {
-        struct gw_message message = effect->message;
-        message.heartbeat.taken = connection->taken;
-        gw_connection_send(connection, &message, fds, 0);
-        return;
-    }
-    gw_connection_send(connection, &effect->message, fds, (uint8_t)effect->token_count);
+    if (is_filled_in(effect->message.type))
+        send_filled_in(server, connection, effect);
+    else
+        gw_connection_send(connection, &effect->message, fds, (uint8_t)effect->token_count);
 }
 
 static void effect_close(struct gw_server *server, uint64_t peer)
@@ -266,6 +245,7 @@ static void handle_gone(struct gw_server *server)
         return;
     assert(server->closing);
     gw_map_deinit(&server->connections);
+    gw_secrets_deinit(&server->secrets);
     free(server);
 }
 
@@ -387,7 +367,8 @@ static struct gw_connection *find_broken(const struct gw_connection *fresh,
     uint8_t secret[GW_TLS_SECRET_BYTES];
     size_t at = 0;
     uint64_t id, value;
-    if (hello->secret.size != sizeof secret || worker_secret(server, hello->mends, secret) < 0 ||
+    if (hello->secret.size != sizeof secret ||
+        gw_secrets_of_worker(&server->secrets, hello->mends, secret) < 0 ||
         !gw_tls_secret_equals(secret, hello->secret.data))
         return NULL;
     while (gw_map_next(&server->connections, &at, &id, &value)) {
@@ -648,9 +629,10 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
     opened->options = *options;
     opened->options.dir = opened->options.listen = opened->options.tokens = NULL;
     opened->next_peer = FIRST_PEER;
-    if (gw_tls_secret_random(opened->secret) < 0) {
+    int rc = gw_secrets_init(&opened->secrets, error);
+    if (rc < 0) {
         free(opened);
-        return gw_error_set(error, GW_EIO, "no random numbers for keys");
+        return rc;
     }
 
     char programs_dir[PATH_MAX];
@@ -661,7 +643,7 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
         .callbacks = {programs_send, programs_used, opened},
     };
     struct gw_journal_callbacks journal = {server_on_committed, opened};
-    int rc = gw_local_listen(options->dir, opened->path, &opened->listen_fd, error);
+    rc = gw_local_listen(options->dir, opened->path, &opened->listen_fd, error);
     if (rc < 0)
         goto fail;
     rc = open_sockets(opened, options, error);

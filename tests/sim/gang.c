@@ -30,6 +30,13 @@ void sim_gangs_free(struct sim *sim)
     gw_array_deinit(&sim->gangs);
 }
 
+void sim_gang_told(struct process *process, const struct gw_msg_gang *told)
+{
+    process->gang = told->attempt;
+    process->checkpoint = told->checkpoint;
+    process->spans = told->groups > 1;
+}
+
 void sim_gang_leave(struct sim *sim, const struct process *process)
 {
     for (size_t i = 0; i < sim->gangs.count; i++)

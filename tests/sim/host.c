@@ -194,6 +194,7 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
 {
     switch (effect->type) {
     case GW_EFFECT_SEND:
+        sim_trust_told(sim, &effect->message);
         carry_send(sim, host, effect);
         break;
     case GW_EFFECT_CLOSE:

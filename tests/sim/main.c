@@ -68,6 +68,7 @@ static const struct {
     [220] = {"tunnel-left", "a client that goes leaves its tunnels at the workers"},
     [170] = {"stranger-acts", "a user acts on the jobs of another"},
     [180] = {"gpu-early", "a GPU is clear for the next task before the last one's memory is back"},
+    [270] = {"gang-keyless", "ranks of a gang are given an empty key"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
 enum { PLANTED_COUNT = sizeof planted / sizeof *planted };

@@ -548,6 +548,7 @@ static void take_go(struct sim *sim, struct process *process, const struct gw_ms
         process->rank_state != RANK_REPORTED)
         return;
     sim_gang_went(sim, &process->rows.items[0]);
+    sim_trust_go(sim, process, go);
     gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_JOINED);
     begin(sim, process);
 }
@@ -567,7 +568,7 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
     if (message.type == GW_MESSAGE_assign)
         take_assign(sim, process, &message.assign, effect);
     else if (message.type == GW_MESSAGE_gang)
-        process->gang = message.gang.attempt, process->checkpoint = message.gang.checkpoint;
+        sim_gang_told(process, &message.gang);
     else if (message.type == GW_MESSAGE_task_folder)
         sim_folder_told(process, &message.task_folder);
     else if (message.type == GW_MESSAGE_gang_go)

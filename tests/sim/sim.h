@@ -127,6 +127,7 @@ enum {
     X(LOSSES, "gang lost with its workers once too often")                                         \
     X(OVERTAKEN, "heartbeat passed other messages")                                                \
     X(MENDED, "connection mended by another")                                                      \
+    X(KEYED, "rank given its gang's key")                                                          \
     X(TRESPASS, "client reached for what is another user's")                                       \
     X(ADMIN, "admin cancelled what is another user's")                                             \
     X(GANG_WAITED, "gang waited for room")                                                         \
@@ -297,6 +298,7 @@ struct process {
     struct work *actor;        /* that it keeps */
     uint64_t began;            /* the attempt of the call that began last */
     uint64_t gang, checkpoint; /* as it was told of its gang last */
+    bool spans;                /* that gang stands at several workers */
     struct {
         uint64_t job;
         uint32_t row;
@@ -581,6 +583,7 @@ bool sim_gang_save(struct sim *sim, struct process *process);
 void sim_gang_asked(struct sim *sim, const struct process *process,
                     const struct gw_msg_control *control);
 bool sim_gang_pause(struct sim *sim, struct process *process);
+void sim_gang_told(struct process *process, const struct gw_msg_gang *told);
 void sim_gang_went(struct sim *sim, const struct row *row);
 void sim_gang_leave(struct sim *sim, const struct process *process);
 uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt);
@@ -679,6 +682,16 @@ void sim_trespass_act(struct sim *sim, struct client *client);
 /* sim_trespass_answered checks that a reply to that refuses it; other replies are none of its. */
 void sim_trespass_answered(struct sim *sim, struct client *client,
                            const struct gw_msg_reply *reply);
+
+/* -- trust.c: keys of gangs. sim_trust_add puts what the scheduler's I/O side would into an effect;
+ * sim_trust_told sees what a worker says; sim_trust_go: a rank of this process goes. */
+struct keyed {
+    struct gw_effect effect;
+    uint8_t key[32];
+};
+const struct gw_effect *sim_trust_add(const struct gw_effect *effect, struct keyed *keyed);
+void sim_trust_told(struct sim *sim, const struct gw_message *message);
+void sim_trust_go(struct sim *sim, const struct process *process, const struct gw_msg_gang_go *go);
 
 /* -- patience.c: one seed of a world where gangs wait in an endless stream of tasks */
 void sim_patience_run(uint64_t seed);

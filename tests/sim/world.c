@@ -185,6 +185,7 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
 {
     int end;
     struct conn *conn;
+    struct keyed keyed;
     switch (effect->type) {
     case GW_EFFECT_SEND:
         if (effect->message.type == GW_MESSAGE_assign)
@@ -204,7 +205,7 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
         if (conn && effect->type == GW_EFFECT_CLOSE && conn->ends[1].side == SIDE_CLIENT)
             sim_sync_end(sim, conn->ends[1].client); /* what it holds is others' from now on */
         if (conn && effect->type == GW_EFFECT_SEND)
-            sim_send(sim, conn, end, effect);
+            sim_send(sim, conn, end, sim_trust_add(effect, &keyed));
         else if (conn)
             sim_close(sim, conn, end);
         break;

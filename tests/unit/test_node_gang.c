@@ -207,7 +207,9 @@ static bool holds(struct gw_bin info, const char *key)
 }
 
 /* Ranks at several workers: each makes a segment of its own before its ranks stand; the first also
- * opens the door of the ring, which rank 0 gets, with a key that all get. */
+ * opens the door of the ring, which rank 0 gets. The key that the scheduler made goes to ranks
+ * only.
+ */
 static void test_gang_on_several_workers(void **state)
 {
     const uint8_t key[32] = {7};
@@ -217,7 +219,13 @@ static void test_gang_on_several_workers(void **state)
         function_spec(w, (struct gw_msg_spec){.ranks = 2});
         deliver(w, SCHEDULER,
                 (struct gw_message){.type = GW_MESSAGE_gang,
-                                    .gang = {1, 2, first_rank, 1, first_rank, 2, 0}});
+                                    .gang = {.attempt = 1,
+                                             .world = 2,
+                                             .first_rank = first_rank,
+                                             .local = 1,
+                                             .group_rank = first_rank,
+                                             .groups = 2,
+                                             .key = {key, sizeof key}}});
         assert_int_equal(w->leases, 1);
         must_assign(w, (struct task){.attempt = 1, .rank = first_rank + 1});
         hello(w, 1, GW_PROTOCOL);
@@ -225,22 +233,24 @@ static void test_gang_on_several_workers(void **state)
                                          .rank_ready = {1, first_rank, {0}}};
         deliver(w, RUNNER + 1, ready);
         assert_null(sent(w, GW_MESSAGE_rank_ready, 0)); /* no segment yet */
+        assert_int_equal(must_send(w, GW_MESSAGE_gang)->gang.key.size, 0);
         const uint64_t tokens[] = {60, 61};
         raise_event(w, (struct gw_event){.type = GW_EVENT_LEASED,
                                          .number = 1,
                                          .code = leads ? 4321 : 0,
                                          .text = "10.0.0.1",
                                          .rank = leads ? 777 : 0,
-                                         .hash = {key, leads ? sizeof key : 0},
                                          .tokens = tokens,
                                          .token_count = leads ? 2 : 1});
         const struct gw_msg_rank_ready told = must_send(w, GW_MESSAGE_rank_ready)->rank_ready;
         assert_int_equal(holds(told.info, "ring_port"), leads);
-        assert_int_equal(holds(told.info, "ring_key"), leads);
+        assert_false(holds(told.info, "ring_key")); /* the scheduler made it, and knows it */
         struct gw_message message = {.type = GW_MESSAGE_gang_go, .gang_go = {1, {0}}};
         message.gang_go.info = leads ? told.info : bin("\x81\xa9ring_port\x07", 12);
         deliver(w, SCHEDULER, message);
-        assert_true(holds(must_send(w, GW_MESSAGE_gang_go)->gang_go.info, "ring_port"));
+        const struct gw_bin info = must_send(w, GW_MESSAGE_gang_go)->gang_go.info;
+        assert_true(holds(info, "ring_port"));
+        assert_non_null(memmem(info.data, info.size, key, sizeof key));
         assert_int_equal(w->drops, leads); /* the door is rank 0's now */
         assert_int_equal(w->unbinds, leads);
         free_world(w);

@@ -35,6 +35,15 @@ static void keep_locals(struct gw_gang *gang, struct gw_col32 locals)
     gang->message.locals.data = (const void *)gang->locals;
 }
 
+/* The key stays as long as the attempt, and goes to nobody but its ranks. */
+static void keep_key(struct gw_gang *gang, struct gw_bin key)
+{
+    gang->message.key = (struct gw_bin){0};
+    gang->has_key = key.size == sizeof gang->ring_key;
+    if (gang->has_key && !GW_PLANTED(270))
+        memcpy(gang->ring_key, key.data, sizeof gang->ring_key);
+}
+
 void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *message)
 {
     if (find_gang(core, message->attempt))
@@ -43,6 +52,7 @@ void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *messag
     gang->attempt = message->attempt;
     gang->message = *message;
     keep_locals(gang, message->locals);
+    keep_key(gang, message->key);
     GW_MUST(gw_map_put(&core->gangs, gang->attempt, (uintptr_t)gang));
     const bool leads = message->first_rank == 0;
     if (leads || spans(gang)) {
@@ -83,6 +93,7 @@ void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang)
     free(gang->locals);
     free(gang->lease_text);
     free(gang->watch.seen);
+    explicit_bzero(gang->ring_key, sizeof gang->ring_key);
     free(gang);
 }
 
@@ -170,24 +181,29 @@ void gw_gang_prepare(struct gw_node_core *core, struct gw_process *process, stru
     gw_batch_send(core, process, &run, 1);
 }
 
-static struct gw_bin pack_info(struct gw_node_core *core, const struct gw_gang *gang)
+/* What is known of where the ranks meet: for the scheduler, and with the key for ranks. */
+static struct gw_bin pack_info(struct gw_node_core *core, const struct gw_gang *gang, bool with_key)
 {
     msgpack_sbuffer buffer;
     msgpack_packer packer;
     msgpack_sbuffer_init(&buffer);
     msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
-    msgpack_pack_map(&packer, 2 + (gang->listener ? 2 : 0) + (gang->rendezvous_port ? 1 : 0));
+    const char *address = gang->address ? gang->address : "";
+    msgpack_pack_map(&packer, 2 + (gang->ring_port ? 1 : 0) + (with_key ? 1 : 0) +
+                                  (gang->rendezvous_port ? 1 : 0));
     msgpack_pack_str_with_body(&packer, "master_addr", strlen("master_addr"));
-    msgpack_pack_str_with_body(&packer, gang->address, strlen(gang->address));
+    msgpack_pack_str_with_body(&packer, address, strlen(address));
     msgpack_pack_str_with_body(&packer, "master_port", strlen("master_port"));
     msgpack_pack_uint32(&packer, gang->port);
     if (gang->rendezvous_port) {
         msgpack_pack_str_with_body(&packer, "rendezvous_port", strlen("rendezvous_port"));
         msgpack_pack_uint32(&packer, gang->rendezvous_port);
     }
-    if (gang->listener) {
+    if (gang->ring_port) {
         msgpack_pack_str_with_body(&packer, "ring_port", strlen("ring_port"));
         msgpack_pack_uint32(&packer, gang->ring_port);
+    }
+    if (with_key) {
         msgpack_pack_str_with_body(&packer, "ring_key", strlen("ring_key"));
         msgpack_pack_bin_with_body(&packer, gang->ring_key, sizeof gang->ring_key);
     }
@@ -214,7 +230,7 @@ void gw_gang_stand(struct gw_node_core *core, struct gw_run *run)
     struct gw_bin info = {0};
     uint64_t *token = NULL;
     if (run->rank == 0) {
-        info = pack_info(core, gang);
+        info = pack_info(core, gang, false);
     }
     if (run->rank == 0 && !spans(gang)) {
         token = gw_core_scratch(core, sizeof *token);
@@ -260,8 +276,6 @@ void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event)
         gang->segment = event->token_count ? event->tokens[0] : 0;
         gang->listener = event->token_count > 1 ? event->tokens[1] : 0;
         gang->ring_port = event->rank;
-        if (event->hash.size == sizeof gang->ring_key)
-            memcpy(gang->ring_key, event->hash.data, sizeof gang->ring_key);
     }
     for (size_t i = 0; i < gang->ranks.count; i++) {
         struct gw_run *run = gang->ranks.items[i];
@@ -294,6 +308,8 @@ static void read_entry(struct gw_gang *gang, const msgpack_object_kv *entry)
     } else if (value->type == MSGPACK_OBJECT_POSITIVE_INTEGER) {
         if (is_key(&entry->key, "master_port"))
             gang->port = (uint32_t)value->via.u64;
+        else if (is_key(&entry->key, "ring_port"))
+            gang->ring_port = (uint32_t)value->via.u64;
         else if (is_key(&entry->key, "rendezvous_port"))
             gang->rendezvous_port = (uint32_t)value->via.u64;
     }
@@ -351,9 +367,7 @@ void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
     gang->watch.look_ns = gang->watch.since_ns = core->now_ns;
     read_info(gang, go->info);
     let_port_go(core, gang);
-    struct gw_bin info = {gw_core_scratch(core, go->info.size), go->info.size};
-    if (info.size)
-        memcpy((void *)(uintptr_t)info.data, go->info.data, info.size);
+    const struct gw_bin info = pack_info(core, gang, gang->has_key);
     for (size_t i = 0; i < gang->ranks.count; i++)
         if (gang->ranks.items[i]->state == GW_RUN_STANDING)
             start_rank(core, gang->ranks.items[i], info);

@@ -322,7 +322,8 @@ struct gw_gang {
     uint64_t segment;             /* token; 0: none yet */
     uint64_t listener; /* token, until rank 0 has it: where ranks of other workers come */
     uint32_t ring_port;
-    uint8_t ring_key[32];
+    uint8_t ring_key[32]; /* of functions at several workers */
+    bool has_key;
     char *address;
     uint32_t port;
     uint32_t rendezvous_port; /* of commands; 0: none */

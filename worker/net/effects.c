@@ -139,7 +139,6 @@ static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
         event.tokens = tokens;
         event.rank = leased.ring_port;
         event.bytes = leased.rendezvous_port;
-        event.hash = (struct gw_bin){leased.ring_key, sizeof leased.ring_key};
     }
     gw_host_later(host, &event);
 }

@@ -26,7 +26,6 @@ struct gw_leased {
     uint16_t port;            /* 0: this worker does not lead */
     int listener_fd;          /* the caller's; -1: the gang stands at one worker */
     uint16_t ring_port;       /* where that listens */
-    uint8_t ring_key[32];     /* for who comes there */
     uint16_t rendezvous_port; /* 0: none */
 };
 
