@@ -142,8 +142,10 @@ static void deliver(struct gw_link *link)
 static void link_on_poll(uv_poll_t *poll, int status, int events)
 {
     struct gw_link *link = poll->data;
-    if (status < 0) {
-        link_fail(link, GW_EIO, uv_strerror(status));
+    if (status < 0) { /* an error of the socket: reading tells which, after what came before it */
+        deliver(link);
+        if (!link->closing)
+            link_fail(link, GW_EIO, uv_strerror(status));
         return;
     }
     if (events & UV_WRITABLE) {

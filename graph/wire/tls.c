@@ -37,7 +37,7 @@ struct gw_tls {
     struct window in, out;
     bool ended; /* the socket gives no more */
     bool established;
-    int socket_errno;       /* of reading */
+    int socket_errno;       /* why reading broke; 0: the other side ended it */
     int send_errno;         /* the first; 0: none */
     bool connects, unknown; /* unknown: nobody has the key that was named */
     struct gw_tls_key key;
@@ -47,6 +47,13 @@ struct gw_tls {
 
 /* -- The socket ----------------------------------------------------------------------------------
  */
+
+/* Why the connection is no more, where a send was told: reading only finds the end of it then.
+ * EPIPE says that the other side had ended it before. */
+static int broke(const struct gw_tls *tls)
+{
+    return tls->send_errno == EPIPE ? 0 : tls->send_errno;
+}
 
 /* One recv into `in`, where that has room. */
 static void fill(struct gw_tls *tls)
@@ -69,7 +76,7 @@ static void fill(struct gw_tls *tls)
         in->end += (size_t)got;
     } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
         tls->ended = true;
-        tls->socket_errno = got == 0 ? 0 : errno;
+        tls->socket_errno = got < 0 ? errno : broke(tls);
     }
 }
 
@@ -142,8 +149,8 @@ static long bio_on_control(BIO *bio, int command, long number, void *pointer)
     const struct gw_tls *tls = BIO_get_data(bio);
     (void)number;
     (void)pointer;
-    if (command == BIO_CTRL_EOF)
-        return tls->ended && tls->in.start == tls->in.end;
+    if (command == BIO_CTRL_EOF) /* what broke has not ended: see gw_tls_ended */
+        return tls->ended && !tls->socket_errno && tls->in.start == tls->in.end;
     return command == BIO_CTRL_FLUSH;
 }
 
@@ -270,7 +277,9 @@ static int explain(struct gw_tls *tls, int returned, struct gw_error *error)
         return gw_error_set(error, GW_ECLOSED, "connection closed by the other side");
     }
     if (code == SSL_ERROR_ZERO_RETURN || (code == SSL_ERROR_SYSCALL && tls->ended))
-        return gw_error_set(error, GW_ECLOSED, "connection closed by the other side");
+        return gw_error_set(error, GW_ECLOSED, "%s",
+                            tls->socket_errno ? strerror(tls->socket_errno)
+                                              : "connection closed by the other side");
     if (code == SSL_ERROR_SSL)
         return gw_error_set(error, GW_EPROTO, "TLS: %s", ERR_reason_error_string(why));
     return gw_error_set(error, GW_EIO, "TLS: %s", strerror(tls->socket_errno));

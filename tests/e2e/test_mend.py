@@ -146,7 +146,7 @@ class Mend(e2e.Case):
         self.gangway("down", env=self.client)
         self.assertEqual((self.worker.wait(), self.scheduler.wait()), (0, 0))
 
-    @e2e.not_for_tsan  # one of six runs there saw no second mending in a minute; why is not known
+    @e2e.not_for_tsan
     def test_cut(self):
         """Connections are reset under a gang, and under what is submitted meanwhile."""
         self.begin()

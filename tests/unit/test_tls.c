@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -299,6 +300,69 @@ static void test_garbage_is_no_handshake(void **state)
     }
 }
 
+/* A connection that shook hands over TCP. */
+static void open_tcp_pair(struct gw_transport **a, struct gw_transport **b)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    struct gw_error error_a, error_b;
+    int rc_a, rc_b, to, from, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(to, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(fcntl(to, F_SETFL, O_NONBLOCK), 0);
+    from = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    assert_true(from >= 0);
+    close(listener);
+    assert_int_equal(gw_tls_connect(to, &alice, a, NULL), 0);
+    assert_int_equal(gw_tls_accept(from, find_alice, NULL, b, NULL), 0);
+    shake(*a, *b, &rc_a, &rc_b, &error_a, &error_b);
+    assert_int_equal(rc_a, 0);
+    assert_int_equal(rc_b, 0);
+}
+
+/* Closes the socket under a transport, by FIN or by RST, without a word of TLS. */
+static void pull(struct gw_transport *transport, bool resets)
+{
+    const struct linger linger = {.l_onoff = 1};
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    assert_true(null >= 0);
+    if (resets)
+        assert_int_equal(setsockopt(transport->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger),
+                         0);
+    assert_true(dup3(null, transport->fd, O_CLOEXEC) >= 0);
+    close(null);
+}
+
+/* What broke can be mended, what ended cannot, also where a send hears of it first: the kernel says
+ * why only once. */
+static void test_what_broke_has_not_ended(void **state)
+{
+    static const struct {
+        bool resets, sends_first;
+    } cases[] = {{false, false}, {false, true}, {true, false}, {true, true}};
+    struct gw_transport *a, *b;
+    struct gw_error error;
+    char byte = 0;
+    size_t count;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        open_tcp_pair(&a, &b);
+        pull(b, cases[i].resets);
+        if (cases[i].sends_first) {
+            assert_int_equal(a->write(a, &byte, 1, &count, &error), 0);
+            (void)a->flush(a, &error);
+        }
+        assert_int_equal(a->read(a, &byte, 1, &count, &error), GW_ECLOSED);
+        assert_true(*error.text);
+        assert_int_equal(gw_tls_ended(a), !cases[i].resets);
+        a->free(a);
+        b->free(b);
+    }
+}
+
 /* -- On a loop -- */
 
 struct end {
@@ -429,6 +493,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_value_cut_short_gives_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_is_there_is_proven, setup, teardown),
         cmocka_unit_test_setup_teardown(test_garbage_is_no_handshake, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_broke_has_not_ended, setup, teardown),
         cmocka_unit_test_setup_teardown(test_links_end_with_all_that_was_sent, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_link_says_that_it_was_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_link_says_why_nobody_answers, setup, teardown),
