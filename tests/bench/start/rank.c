@@ -1,0 +1,87 @@
+/* One rank of a gang of commands: the ranks sum a number by TCP, at MASTER_ADDR and MASTER_PORT,
+ * and rank 0 prints when it had the sum (seconds of the monotonic clock). Built by compare.py. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RANKS_MAX = 1024, TRIES_MAX = 10000 };
+
+static int fail(const char *what)
+{
+    perror(what);
+    return 1;
+}
+
+static int number(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? atoi(text) : 0;
+}
+
+/* Rank 0: takes a number of each, and gives all of them the sum. */
+static int lead(int door, int ranks, double *sum)
+{
+    int peers[RANKS_MAX];
+    for (int i = 1; i < ranks; i++) {
+        double value;
+        peers[i] = accept(door, NULL, NULL);
+        if (peers[i] < 0 || read(peers[i], &value, sizeof value) != sizeof value)
+            return fail("accept");
+        *sum += value;
+    }
+    for (int i = 1; i < ranks; i++)
+        if (write(peers[i], sum, sizeof *sum) != sizeof *sum)
+            return fail("write");
+    return 0;
+}
+
+static int follow(const struct sockaddr_in *address, double *sum)
+{
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        if (fd < 0)
+            return fail("socket");
+        if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0)
+            return write(fd, sum, sizeof *sum) != sizeof *sum ||
+                           read(fd, sum, sizeof *sum) != sizeof *sum
+                       ? fail("rank 0")
+                       : 0;
+        close(fd);
+        (void)poll(NULL, 0, 1); /* nobody tells when rank 0 listens */
+    }
+    return fail("connect");
+}
+
+int main(void)
+{
+    const int rank = number("RANK"), ranks = number("WORLD_SIZE");
+    const char *host = getenv("MASTER_ADDR");
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)number("MASTER_PORT"))};
+    double sum = rank + 1;
+    struct timespec now;
+    int one = 1, rc;
+    if (ranks < 1 || ranks > RANKS_MAX || !host || inet_pton(AF_INET, host, &address.sin_addr) != 1)
+        return fail("no gang");
+    if (rank == 0) {
+        int door = socket(AF_INET, SOCK_STREAM, 0);
+        if (setsockopt(door, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
+            bind(door, (const struct sockaddr *)&address, sizeof address) < 0 ||
+            listen(door, ranks) < 0)
+            return fail("MASTER_PORT");
+        rc = lead(door, ranks, &sum);
+    } else {
+        rc = follow(&address, &sum);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (rc == 0 && sum != ranks * (ranks + 1) / 2.)
+        rc = fail("the sum is wrong");
+    if (rc == 0 && rank == 0)
+        printf("reduced %.9f\n", (double)now.tv_sec + (double)now.tv_nsec / 1e9);
+    return rc;
+}
