@@ -49,7 +49,8 @@ enum gw_range_flag {
     X(GW_OUTCOME_LOST_INPUT, 7, "input lost")     /* no charge: recompute, run again */            \
     X(GW_OUTCOME_LOST, 8, "lost with its worker") /* loss budget; said by the scheduler itself */  \
     X(GW_OUTCOME_GPU, 9, "lost its GPU")          /* no charge: run again elsewhere */             \
-    X(GW_OUTCOME_PREEMPTED, 10, "preempted")      /* preemption budget; said as LOST is */
+    X(GW_OUTCOME_PREEMPTED, 10, "preempted")      /* preemption budget; said as LOST is */         \
+    X(GW_OUTCOME_PORT, 11, "found its port taken") /* no charge, thrice: another port; likewise */
 
 #define GW_OUTCOME_ENUM(name, number, text) name = number,
 enum gw_outcome { GW_OUTCOMES(GW_OUTCOME_ENUM) };

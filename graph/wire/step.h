@@ -27,7 +27,7 @@ enum gw_event_type {
                          address,  tokens[0] the segment; or a negative code with its text. Where
                          the gang spans workers, for the one that leads: tokens[1] a socket that
                          listens at port `rank`. bytes: the port of the rendezvous, where one was
-                         asked for */
+                         asked for. ports: one for each rank here, where they were asked for */
     GW_EVENT_SHUTDOWN, /* worker: end everything, then EXIT */
     GW_EVENT_MEASURED, /* worker, answers MEASURE: what process `number` has written, `bytes` */
     GW_EVENT_FOLDER,   /* worker, answers FOLDER: `number` lies at text (code 0), or why it does not
@@ -41,6 +41,8 @@ enum gw_event_type {
                           looked at closely, text says what was seen */
     GW_EVENT_USAGE,    /* worker: `number` the bytes of the worker itself, and those of processes */
     GW_EVENT_GPUS,     /* worker: how its GPUs were doing, all of them, from time `number` on */
+    GW_EVENT_LOOKED,   /* worker, answers LOOK: rank `rank` of attempt `number` can start here (code
+                          0), or its folder or program is missing, as text says */
 };
 
 /* The worker's peers. SCHEDULER is opened before `welcome`, which comes as a message. RUNNER:
@@ -98,6 +100,8 @@ struct gw_event {
     uint32_t gpu_count;
     const struct gw_stand *stands; /* SURVEYED; borrowed during the step */
     uint32_t stand_count;
+    const uint32_t *ports; /* LEASED; borrowed during the step */
+    uint32_t port_count;
 };
 
 enum gw_effect_type {
@@ -111,7 +115,7 @@ enum gw_effect_type {
     GW_EFFECT_LEASE,   /* worker: make a segment for the `count` ranks of attempt `number` that are
                           here, and where this worker leads the gang (`size` > 0: how many workers
                           it stands at) lease a port, and open a rendezvous where that is set;
-                          answered by LEASED */
+                          doors: and a port for each rank that is here; answered by LEASED */
     GW_EFFECT_UNLEASE, /* worker: the lease of attempt `number` is over */
     GW_EFFECT_ABORT,   /* worker: abort the collectives on segment tokens[0] */
     GW_EFFECT_LINK,    /* worker: open a connection to the scheduler for rank `count` of attempt
@@ -128,8 +132,10 @@ enum gw_effect_type {
     GW_EFFECT_SURVEY,   /* worker: where do `stands`, ranks of attempt `number` with the segment
                            tokens[0] (none: commands), stand? count 1: look closely. Answered by
                            SURVEYED */
-    GW_EFFECT_UNBIND,   /* worker: rank 0 of attempt `number` is about to start: let it bind the
-                           leased port, whose number is nobody else's until UNLEASE */
+    GW_EFFECT_UNBIND,   /* worker: the ranks of attempt `number` are about to start: let them bind
+                           the leased ports, whose numbers are nobody else's until UNLEASE */
+    GW_EFFECT_LOOK,     /* worker: are the folder and the program of `message`, a spawn, on this
+                           host? Of rank `count` of attempt `number`; answered by LOOKED */
 };
 
 /* Everything that an effect points to lies in the effects' arena, or in the core, and is valid
@@ -144,6 +150,7 @@ struct gw_effect {
     uint32_t count;
     uint64_t size;       /* SPILL, RESTORE, LEASE */
     bool rendezvous;     /* LEASE */
+    bool spans, doors;   /* LEASE: the gang stands at several workers; its ranks have doors */
     uint32_t checksum;   /* RESTORE */
     struct gw_bin bytes; /* COMMIT: the fact; PROGRAM, FOLDER: the hash; CONNECT: the address; SEND
                             of an `ended`: the file with its stderr, whose last lines the driver

@@ -48,8 +48,8 @@ static void put_STR(struct gw_buffer *out, const char *x)
 
 static void put_CHARGES(struct gw_buffer *out, struct gw_charges x)
 {
-    uint8_t bytes[7] = {x.tries & 0xff, x.tries >> 8, x.retries,    x.crashes,
-                        x.losses,       x.uncharged,  x.preemptions};
+    uint8_t bytes[8] = {x.tries & 0xff, x.tries >> 8, x.retries,     x.crashes,
+                        x.losses,       x.uncharged,  x.preemptions, x.ports};
     put(out, bytes, sizeof bytes);
 }
 
@@ -160,14 +160,15 @@ static void get_STR(struct reader *in, const char **x)
 
 static void get_CHARGES(struct reader *in, struct gw_charges *x)
 {
-    uint8_t bytes[7];
+    uint8_t bytes[8];
     get(in, bytes, sizeof bytes);
     *x = (struct gw_charges){.tries = (uint16_t)(bytes[0] | bytes[1] << 8),
                              .retries = bytes[2],
                              .crashes = bytes[3],
                              .losses = bytes[4],
                              .uncharged = bytes[5],
-                             .preemptions = bytes[6]};
+                             .preemptions = bytes[6],
+                             .ports = bytes[7]};
 }
 
 static void get_RESULTS(struct reader *in, struct gw_results *x)

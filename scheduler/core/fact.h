@@ -37,6 +37,7 @@ struct gw_charges {
     uint8_t losses;    /* workers lost under it */
     uint8_t uncharged; /* ends that nobody is charged for; bounded all the same */
     uint8_t preemptions;
+    uint8_t ports; /* attempts whose MASTER_PORT a stranger took */
 };
 
 /* A rank's value: bytes, and the value itself where it is small, or who has it. */

@@ -22,9 +22,12 @@
 #include "scheduler/core/worker.h"
 
 #include <assert.h>
+#include <msgpack.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { DOOR_BYTES_MAX = 80 };
 
 static const struct gw_sm_state gang_states[] = {
     [GW_GANG_PREPARING] = {"preparing", GW_SM_NEXT(GW_GANG_READY) | GW_SM_NEXT(GW_GANG_ENDING)},
@@ -35,6 +38,13 @@ static const struct gw_sm_state gang_states[] = {
 };
 struct gw_sm gw_sched_gang_sm = {"gang", gang_states, sizeof gang_states / sizeof *gang_states,
                                  NULL};
+
+static char *own_text(const char *text)
+{
+    char *copy = strdup(text ? text : "");
+    GW_MUST_PTR(copy);
+    return copy;
+}
 
 struct gw_gang_try *gw_sched_gang_of(const struct gw_sched *sched, const struct gw_job *job,
                                      uint32_t row)
@@ -166,12 +176,36 @@ uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker
 /* -- Standing, and going -------------------------------------------------------------------------
  */
 
+/* Where the ranks of a command listen, as a list in their order; nothing where some have no door.
+ */
+static struct gw_bin pack_doors(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    for (uint32_t i = 0; i < gang->count; i++)
+        if (!gang->ranks[i].door)
+            return (struct gw_bin){"", 0};
+    msgpack_sbuffer buffer;
+    msgpack_packer packer;
+    msgpack_sbuffer_init(&buffer);
+    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+    msgpack_pack_array(&packer, gang->count);
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const uint32_t of = GW_PLANTED(280) ? (i + 1) % gang->count : i;
+        const char *door = gang->ranks[of].door;
+        msgpack_pack_str_with_body(&packer, door, strlen(door));
+    }
+    GW_MUST_PTR(buffer.data);
+    struct gw_bin doors = gw_sched_bin(sched, (struct gw_bin){buffer.data, (uint32_t)buffer.size});
+    msgpack_sbuffer_destroy(&buffer);
+    return doors;
+}
+
 static void go(struct gw_sched *sched, struct gw_gang_try *gang)
 {
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_READY);
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_GOING);
     const struct gw_worker *last = NULL;
     struct gw_bin info = gw_sched_bin(sched, (struct gw_bin){gang->info, gang->info_size});
+    struct gw_bin doors = pack_doors(sched, gang);
     for (uint32_t i = 0; i < gang->count; i++) {
         const struct gw_worker *worker = sched->attempts.items[gang->ranks[i].slot].worker;
         if (worker == last)
@@ -182,6 +216,7 @@ static void go(struct gw_sched *sched, struct gw_gang_try *gang)
                         : gw_sched_send(sched, worker->remote, GW_MESSAGE_gang_go);
         message->gang_go.attempt = gang->id;
         message->gang_go.info = info;
+        message->gang_go.doors = doors;
     }
 }
 
@@ -190,6 +225,9 @@ int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
 {
     uint32_t slot = gw_sched_gang_slot(sched, worker, ready->attempt, ready->rank);
     struct gw_gang_try *gang = gw_sched_gang_find(sched, ready->attempt);
+    const char *door = ready->door ? ready->door : "";
+    if (strlen(door) > DOOR_BYTES_MAX)
+        return GW_EPROTO;
     if (slot == GW_NONE || gang->state != GW_GANG_PREPARING || gang->ranks[ready->rank].ready)
         return 0;
     uint64_t token = 0;
@@ -198,7 +236,7 @@ int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
         sched->tokens_kept = sched->event->token_count == 1;
     }
     GW_FACT(sched, rank_readied, .gang = gang, .rank = ready->rank, .info = ready->info,
-            .token = token);
+            .token = token, .door = door);
     if (gang->ready == gang->count || (GW_PLANTED(6) && gang->ready + 1 == gang->count))
         go(sched, gang);
     return 0;
@@ -210,6 +248,8 @@ void gw_sched_apply_rank_readied(struct gw_sched *sched, const struct gw_fact_ra
     (void)sched;
     gang->ranks[fact->rank].ready = true;
     gang->ready++;
+    if (*fact->door)
+        gang->ranks[fact->rank].door = own_text(fact->door);
     if (fact->rank != 0)
         return;
     gang->token = fact->token;
@@ -240,6 +280,8 @@ void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang
         leave_preparing(sched, gang);
     gw_sm_move(&gw_sched_gang_sm, &gang->state, fact->state);
     if (fact->state == GW_GANG_GOING)
+        gang->went_ns = sched->now_ns;
+    if (fact->state == GW_GANG_GOING)
         GW_STORY(sched, gang->job, .kind = GW_STORY_GANG_STARTED, .index = gang->index,
                  .count = gang->count, .try_number = gang->job->tasks.charges[gang->index].tries);
     if (fact->state != GW_GANG_ENDED)
@@ -251,18 +293,12 @@ void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang
 /* -- Ending --------------------------------------------------------------------------------------
  */
 
-static char *own_text(const char *text)
-{
-    char *copy = strdup(text ? text : "");
-    GW_MUST_PTR(copy);
-    return copy;
-}
-
 void gw_sched_apply_gang_ending(struct gw_sched *sched, const struct gw_fact_gang_ending *fact)
 {
     struct gw_gang_try *gang = fact->gang;
     if (gang->state == GW_GANG_PREPARING)
         leave_preparing(sched, gang);
+    gang->early = gang->state == GW_GANG_GOING && sched->now_ns - gang->went_ns <= GW_GANG_EARLY_NS;
     gw_sm_move(&gw_sched_gang_sm, &gang->state, GW_GANG_ENDING);
     gang->cause = *fact->cause;
     gang->cause.text = own_text(fact->cause->text);
@@ -292,6 +328,7 @@ void gw_sched_gang_free(struct gw_gang_try *gang)
         void *value;
         memcpy(&value, &gang->ranks[i].result.value, sizeof value);
         free(value);
+        free(gang->ranks[i].door);
     }
     char *texts[2];
     memcpy(&texts[0], &gang->cause.text, sizeof texts[0]);
@@ -354,6 +391,28 @@ static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *g
     gw_sched_task_done(sched, gang->job, gang->index, &(struct gw_results){results, gang->count});
 }
 
+/* The verdict over what ended the gang: its ranks' own doing, unless rank 0 could not listen where
+ * the others look for it. */
+static void judge(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    char where[320] = "", text[GW_ERROR_TEXT_MAX];
+    struct gw_end end = gang->cause;
+    const struct gw_worker *worker = gw_sched_worker_find(sched, gang->cause_worker);
+    if (gang->cause_rank != GW_NONE)
+        (void)snprintf(where, sizeof where, "rank %u on %s", gang->cause_rank,
+                       worker ? worker->host : "a lost worker");
+    if (gang->early && gang->port_taken &&
+        (end.outcome == GW_OUTCOME_FAILED || end.outcome == GW_OUTCOME_CRASHED)) {
+        (void)snprintf(text, sizeof text,
+                       "%s; another process, which is not of the gang, has taken its MASTER_PORT",
+                       end.text);
+        end.outcome = GW_OUTCOME_PORT;
+        end.text = text;
+    }
+    gw_sched_verdict(
+        sched, &(struct gw_verdict){gang->job, gang->index, gang->id, where, &end, gang->stopped});
+}
+
 /* The last rank has ended: the gang has all its results, or goes on later, or its first cause
  * decides. */
 static void gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
@@ -363,14 +422,8 @@ static void gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
     if (gang->token)
         gw_sched_drop_token(sched, gang->token);
     if (gang->state == GW_GANG_ENDING) {
-        char where[320] = "";
-        const struct gw_worker *worker = gw_sched_worker_find(sched, gang->cause_worker);
-        if (gang->cause_rank != GW_NONE)
-            (void)snprintf(where, sizeof where, "rank %u on %s", gang->cause_rank,
-                           worker ? worker->host : "a lost worker");
         release_results(sched, gang);
-        gw_sched_verdict(
-            sched, &(struct gw_verdict){job, row, gang->id, where, &gang->cause, gang->stopped});
+        judge(sched, gang);
     } else if (gang->paused && !gang->stopped) {
         struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED, .text = "it was told to pause"};
         release_results(sched, gang);
@@ -426,6 +479,8 @@ void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, 
     bool first = gang->state != GW_GANG_ENDING;
     if (first)
         GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = end);
+    if (rank == 0 && end->port_taken)
+        GW_FACT(sched, gang_port_taken, .gang = gang);
     if (first && end->outcome == GW_OUTCOME_LOST)
         gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
     gw_sched_attempt_end_badly(sched, gang->ranks[rank].slot);
@@ -478,6 +533,13 @@ void gw_sched_apply_gang_paused(struct gw_sched *sched, const struct gw_fact_gan
 {
     (void)sched;
     fact->gang->paused = !GW_PLANTED(195);
+}
+
+void gw_sched_apply_gang_port_taken(struct gw_sched *sched,
+                                    const struct gw_fact_gang_port_taken *fact)
+{
+    (void)sched;
+    fact->gang->port_taken = true;
 }
 
 void gw_sched_gangs_on_tick(struct gw_sched *sched)

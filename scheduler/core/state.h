@@ -34,6 +34,7 @@ enum {
     GW_WINDOWS_MAX = 1 << 20,       /* tasks of all windows together, but for one a slot */
     GW_SLOTS_MAX = 1 << 22,         /* of all workers: attempts have names for four times that */
     GW_UNCHARGED_MAX = 100,         /* attempts of a task that nobody is charged for */
+    GW_PORT_TRIES_MAX = 3,          /* of a gang, more than it has, because its port was taken */
     GW_PURE_KEEP_MAX = 10000,       /* results of pure tasks that are kept for who asks next */
     GW_HISTORY_JOBS_MAX = 10000,    /* ended jobs that stay listed */
     GW_HISTORY_TASKS_MAX = 4 << 20, /* tasks of ended jobs that stay listed */
@@ -60,6 +61,7 @@ enum {
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* work that may queue behind a slot */
 #define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)
+#define GW_GANG_EARLY_NS (60 * GW_NS_PER_S) /* after go: ranks may still find each other */
 #define GW_BACKOFF_NS_MAX (300 * GW_NS_PER_S)
 #define GW_GRACE_NS (10 * GW_NS_PER_S)
 #define GW_FAIL_GRACE_NS (200 * GW_NS_PER_MS)
@@ -573,7 +575,7 @@ struct gw_seat {
 struct gw_end {
     uint32_t outcome;
     int32_t code, exit_code, signal;
-    bool executing;
+    bool executing, port_taken;
     const char *text, *stderr_tail;
 };
 
@@ -585,6 +587,7 @@ struct gw_rank {
     uint64_t begun;          /* where it stands then: collectives that it has called ... */
     char operation[24];      /* ... and the one that it is in */
     struct gw_result result; /* value is owned */
+    char *door;              /* "host:port", of commands; owned; NULL: none */
 };
 
 /* One attempt of a gang. */
@@ -599,8 +602,11 @@ struct gw_gang_try {
     struct gw_gang_try *prev, *next; /* those that prepare, by deadline */
     void *info;
     uint32_t info_size;
-    bool stopped;        /* asked to stop: however it ends, it does not start again */
-    bool paused;         /* what its ranks return is no result: it goes on later */
+    bool stopped;    /* asked to stop: however it ends, it does not start again */
+    bool paused;     /* what its ranks return is no result: it goes on later */
+    bool early;      /* it ended badly soon after it went, ... */
+    bool port_taken; /* ... and somebody else has its MASTER_PORT */
+    uint64_t went_ns;
     uint64_t token;      /* of rank 0's segment; 0: none */
     uint32_t cause_rank; /* GW_NONE: no rank's */
     uint32_t cause_worker;

@@ -248,6 +248,11 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
         if (!end->executing)
             return true; /* taken back */
         break;
+    case GW_OUTCOME_PORT:
+        if (charges->ports >= GW_PORT_TRIES_MAX || GW_PLANTED(281))
+            return charge_retry(spec, charges);
+        charges->ports++;
+        return true;
     case GW_OUTCOME_LOST_INPUT:
     case GW_OUTCOME_GPU:
         break;
@@ -391,6 +396,7 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
         .exit_code = ended->exit_code,
         .signal = ended->signal,
         .executing = ended->executing != 0,
+        .port_taken = ended->port_taken != 0,
         .text = ended->text,
         .stderr_tail = ended->stderr_tail,
     };

@@ -40,6 +40,7 @@ struct answer {
     uint32_t type; /* GW_EVENT_PROGRAM, LEASED, MEASURED or FOLDER */
     uint8_t hash[32];
     bool leads; /* LEASED: a gang */
+    uint32_t doors;
 };
 
 static void on_answer(struct sim *sim, void *arg)
@@ -50,6 +51,7 @@ static void on_answer(struct sim *sim, void *arg)
         return;
     struct gw_event event = {.type = answer.type, .number = answer.number};
     uint64_t token;
+    uint32_t ports[RANKS_MAX];
     char text[FOLDER_TEXT];
     if (answer.type == GW_EVENT_FOLDER) {
         sim_folder_answer(sim, answer.host, &event, text);
@@ -70,7 +72,11 @@ static void on_answer(struct sim *sim, void *arg)
         event.tokens = &token;
         event.token_count = 1;
         GW_MUST(gw_array_push(&answer.host->tokens, token));
-        if (answer.leads)
+        for (uint32_t i = 0; i < answer.doors; i++)
+            ports[i] = sim_door_port(answer.host, i);
+        event.ports = ports;
+        event.port_count = answer.doors;
+        if (answer.leads || answer.doors)
             sim_lease_open(answer.host, answer.number);
     }
     int rc = sim_host_step(sim, answer.host, &event);
@@ -85,6 +91,7 @@ static void plan_answer(struct sim *sim, struct host *host, const struct gw_effe
                               .incarnation = host->incarnation,
                               .number = effect->number,
                               .leads = effect->size > 0,
+                              .doors = effect->doors ? effect->count : 0,
                               .type = effect->type == GW_EFFECT_PROGRAM  ? GW_EVENT_PROGRAM
                                       : effect->type == GW_EFFECT_LEASE  ? GW_EVENT_LEASED
                                       : effect->type == GW_EFFECT_FOLDER ? GW_EVENT_FOLDER
@@ -174,8 +181,11 @@ static void carry_send(struct sim *sim, struct host *host, const struct gw_effec
     sim_disk_told(sim, host, &effect->message);
     if (effect->message.type == GW_MESSAGE_kept)
         sim_replica_kept(sim, host, &effect->message.kept);
+    struct gw_effect sent = *effect;
+    if (sent.message.type == GW_MESSAGE_ended)
+        sim_door_ended(sim, &sent.message);
     if (conn)
-        sim_send(sim, conn, end, effect);
+        sim_send(sim, conn, end, &sent);
 }
 
 static void carry_close(struct sim *sim, struct host *host, uint64_t peer)
@@ -213,6 +223,9 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
     case GW_EFFECT_MEASURE:
     case GW_EFFECT_FOLDER:
         plan_answer(sim, host, effect);
+        break;
+    case GW_EFFECT_LOOK:
+        sim_door_look(sim, host, effect);
         break;
     case GW_EFFECT_UNBIND:
         sim_lease_unbind(sim, host, effect->number);

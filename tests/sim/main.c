@@ -69,6 +69,9 @@ static const struct {
     [170] = {"stranger-acts", "a user acts on the jobs of another"},
     [180] = {"gpu-early", "a GPU is clear for the next task before the last one's memory is back"},
     [270] = {"gang-keyless", "ranks of a gang are given an empty key"},
+    [280] = {"doors-shifted", "a gang's ranks are told each other's doors in another order"},
+    [281] = {"stranger-charged", "a gang whose port a stranger took is charged for it"},
+    [282] = {"look-ignored", "a rank stands although its program is not on its host"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
 enum { PLANTED_COUNT = sizeof planted / sizeof *planted };

@@ -308,6 +308,10 @@ static void end_execution(struct sim *sim, struct process *process, const struct
 {
     struct work *work = process->rows.items[0].work;
     uint32_t at = (uint32_t)later->number;
+    if (sim_door_taken(sim, process)) {
+        exit_now(sim, process, 98, 0, 0);
+        return;
+    }
     bool first_rank = process->rows.items[0].rank == GW_RANK_NONE ||
                       process->rows.items[0].rank == work->id % work->ranks;
     if (first_rank && at < work->crashes) {
@@ -402,12 +406,15 @@ static void begin(struct sim *sim, struct process *process)
     check_needs(sim, process);
     sim_folder_check(sim, process);
     check_backoff(sim, work, process->rows.items[0].attempt);
-    bool gang = row->rank != GW_RANK_NONE;
-    uint32_t at = gang ? sim_gang_of(sim, row)->number : work->started;
+    uint32_t at = row->rank != GW_RANK_NONE ? sim_gang_of(sim, row)->number : work->started;
     if (work->started++ == 0)
         sim_job_check_turn(sim, work->job);
     if (work->calls)
         sim_actor_begin(sim, process);
+    if (sim_door_taken(sim, process)) {
+        plan(sim, process, 1000, (struct later){.epoch = process->epoch, .run = end_execution});
+        return;
+    }
     if (hangs(sim, process))
         return;
     if (row->rank == 0 && process->runner)
@@ -720,10 +727,10 @@ static void on_up(struct sim *sim, struct process *process, const struct later *
     if (!host->core || !process || !process->alive)
         return;
     if (!process->runner) {
-        if (process->rows.items[0].rank != GW_RANK_NONE)
+        if (process->rows.items[0].rank != GW_RANK_NONE) {
             sim_gang_went(sim, &process->rows.items[0]);
-        if (process->rows.items[0].rank != GW_RANK_NONE)
             gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_JOINED);
+        }
         begin(sim, process);
         return;
     }
@@ -761,19 +768,6 @@ void sim_process_die(struct sim *sim, struct host *host)
     exit_now(sim, process, 0, 9, 0);
 }
 
-/* A command says what it is in its first argument: "w" and the number of the work. */
-static struct row row_of_command(struct sim *sim, struct host *host,
-                                 const struct gw_msg_spawn *spawn)
-{
-    struct gw_node_place place = {0};
-    bool known = gw_node_core_executing(host->core, spawn->process, &place);
-    SIM_CHECK(sim, known, "a command that runs nothing is started");
-    return (struct row){.attempt = place.attempt,
-                        .rank = place.rank,
-                        .folder = sim_folder_number(spawn->cwd),
-                        .work = sim_work_find(sim, strtoull(spawn->path + 1, NULL, 10))};
-}
-
 void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_spawn *spawn)
 {
     struct process *process = calloc(1, sizeof *process);
@@ -788,9 +782,11 @@ void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_s
     GW_MUST(gw_array_push(&host->processes, process));
     sim_gpu_spawned(sim, process, spawn);
     if (!process->runner) {
-        GW_MUST(gw_array_push(&process->rows, row_of_command(sim, host, spawn)));
-        if (process->rows.items[0].rank != GW_RANK_NONE)
+        GW_MUST(gw_array_push(&process->rows, sim_door_row(sim, host, spawn)));
+        if (process->rows.items[0].rank != GW_RANK_NONE) {
+            sim_door_started(sim, process, spawn);
             gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_STARTING);
+        }
     }
     bool fails = !sim->healed && sim_below(sim, 120) == 0;
     uint64_t in_ns = MS + sim_below(sim, sim_chance(sim, 10) ? 60 * MS : 5 * MS);

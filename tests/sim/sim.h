@@ -131,7 +131,9 @@ enum {
     X(TRESPASS, "client reached for what is another user's")                                       \
     X(ADMIN, "admin cancelled what is another user's")                                             \
     X(GANG_WAITED, "gang waited for room")                                                         \
-    X(LET_IN, "task placed while a gang waited for room")
+    X(LET_IN, "task placed while a gang waited for room")                                          \
+    X(NO_PROGRAM, "program of a rank not on its host")                                             \
+    X(STRANGER, "port of a gang taken by a stranger")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -179,6 +181,7 @@ struct work {
     bool leaves;       /* it does not wait for them */
     bool cancelled;    /* somebody asked for it, or for what it depends on */
     uint32_t started, ended_well, gangs, deaths;
+    uint32_t strangers; /* attempts whose port one of them took */
     enum told told;
     uint64_t released_ns; /* when its future was given up */
     bool retried;
@@ -366,6 +369,9 @@ struct gang {
     uint32_t world, number; /* number: of attempts before it */
     bool reported[RANKS_MAX], went[RANKS_MAX];
     bool saved;                    /* rank 0 said so */
+    bool missing;                  /* a rank's program, on its host */
+    bool asked_for_port, stranger; /* rank 0 was to bind it; somebody else has it */
+    uint32_t doors[RANKS_MAX];     /* as its ranks were told; 0: not yet */
     uint32_t asked;                /* what rank 0 was told to answer at its next step */
     struct process *in[RANKS_MAX]; /* the collective `at` */
     uint32_t at;
@@ -523,6 +529,20 @@ void sim_host_free(struct sim *sim, struct host *host);
 void sim_lease_open(struct host *host, uint64_t attempt);
 void sim_lease_unbind(struct sim *sim, struct host *host, uint64_t attempt);
 void sim_lease_close(struct host *host, uint64_t attempt);
+
+/* -- door.c */
+/* sim_door_look answers a look. sim_door_port is the port that a host keeps for the rank at a
+ * place. sim_door_started checks what a command's rank is started with. */
+void sim_door_look(struct sim *sim, struct host *host, const struct gw_effect *effect);
+/* sim_door_row is what a command that is started runs. */
+struct row sim_door_row(struct sim *sim, struct host *host, const struct gw_msg_spawn *spawn);
+uint32_t sim_door_port(const struct host *host, uint32_t place);
+void sim_door_started(struct sim *sim, const struct process *process,
+                      const struct gw_msg_spawn *spawn);
+/* sim_door_taken: a stranger has the port that a process, rank 0, is to bind, and it fails for
+ * that. sim_door_ended has its host say so with its end. */
+bool sim_door_taken(struct sim *sim, const struct process *process);
+void sim_door_ended(struct sim *sim, struct gw_message *message);
 
 /* -- folder.c */
 enum { FOLDER_TEXT = 48 };

@@ -120,7 +120,8 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
     case GW_ETASK: /* one that waits where too many do fails with it, too */
         own = work->fails > work->retries || (work->children && sim->lent_max) ||
               (alone && work->fails && ends > work->retries) ||
-              (work->ranks && sim->some_did_not_start) || (work->stop && work->fails);
+              (work->ranks && sim->some_did_not_start) || (work->stop && work->fails) ||
+              work->strangers > 3 || (work->stop && work->strangers);
         break;
     case GW_ECRASHED: /* a gang that did not stand in time is said to have crashed, too */
         own = (alone ? ends > work->retries : crashes >= 3) || work->ranks > 0;
@@ -211,7 +212,7 @@ static void shape(struct sim *sim, struct work *work)
     if (sim_chance(sim, 20) && !work->job->pure)
         work->kind = GW_SPEC_COMMAND;
     /* These bugs show in gangs alone. */
-    bool gangs = GW_PLANTED(191) || GW_PLANTED(194);
+    bool gangs = GW_PLANTED(191) || GW_PLANTED(194) || GW_PLANTED(281);
     if (sim_chance(sim, gangs ? 70 : 15))
         work->ranks = 2 + (uint32_t)sim_below(sim, 3);
     if (!work->ranks && sim_chance(sim, 10))

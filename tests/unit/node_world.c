@@ -24,6 +24,16 @@ static void keep(struct world *w, const struct gw_effect *effect)
     assert_int_equal(gw_array_push(&w->sent_to, effect->peer.id), 0);
 }
 
+static void looks(struct world *w, const struct gw_effect *effect)
+{
+    struct gw_event looked = {.type = GW_EVENT_LOOKED,
+                              .number = effect->number,
+                              .rank = effect->count,
+                              .code = w->look_code,
+                              .text = "it is not there"};
+    assert_int_equal(gw_array_push(&w->looked, looked), 0);
+}
+
 int step(struct world *w, struct gw_event event)
 {
     event.now_ns = w->now_ns;
@@ -66,6 +76,9 @@ int step(struct world *w, struct gw_event event)
         case GW_EFFECT_UNLINK:
             assert_int_equal(gw_array_push(&w->disk, *effect), 0);
             break;
+        case GW_EFFECT_LOOK:
+            looks(w, effect);
+            break;
         case GW_EFFECT_FOLDER:
             w->folder = effect->number;
             break;
@@ -78,11 +91,11 @@ int step(struct world *w, struct gw_event event)
         case GW_EFFECT_CLOSE:
             w->scheduler_closed |= effect->peer.id == SCHEDULER;
             break;
-        default:
-            break;
         }
     }
     gw_node_core_check(w->core);
+    while (w->looked.count)
+        raise_event(w, w->looked.items[--w->looked.count]);
     while (w->fresh.count) {
         uint64_t process = w->fresh.items[--w->fresh.count];
         assert_int_equal(gw_map_put(&w->open_runners, process, 1), 0);
@@ -196,6 +209,7 @@ void free_world(struct world *w)
     gw_array_deinit(&w->sent);
     gw_array_deinit(&w->sent_to);
     gw_array_deinit(&w->fresh);
+    gw_array_deinit(&w->looked);
     gw_array_deinit(&w->disk);
     gw_map_deinit(&w->open_runners);
     gw_array_deinit(&w->effects.list);

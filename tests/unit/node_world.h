@@ -29,6 +29,8 @@ struct world {
     uint64_t folders_gone, connects, programs, leases, unleases, unbinds, aborts, exits, drops;
     struct gw_map open_runners;       /* process -> 1 */
     GW_ARRAY(uint64_t) fresh;         /* runners spawned in this step */
+    GW_ARRAY(struct gw_event) looked; /* answers to looks of this step */
+    int32_t look_code;                /* of all of them */
     GW_ARRAY(struct gw_effect) disk;  /* SPILL, RESTORE and UNLINK; without their tokens */
     bool scheduler_closed;            /* the core asked for it */
     GW_ARRAY(struct gw_message) sent; /* since the last clear; borrowed memory copied to arena */

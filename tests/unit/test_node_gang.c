@@ -182,6 +182,85 @@ static void test_gang_of_commands_is_told_as_launchers_do(void **state)
     free_world(w);
 }
 
+/* Each rank has a door of its own, tells it when it stands, and hears of all. */
+static void test_doors_of_commands(void **state)
+{
+    const uint32_t ports[] = {71, 72};
+    struct world *w = new_world(2);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 3});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang,
+                                .gang = {.attempt = 1,
+                                         .world = 3,
+                                         .first_rank = 1,
+                                         .local = 2,
+                                         .group_rank = 1,
+                                         .groups = 2,
+                                         .commands = 1}});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    must_assign(w, (struct task){.attempt = 1, .rank = 3});
+    assert_null(sent(w, GW_MESSAGE_rank_ready, 0));
+    raise_event(
+        w,
+        (struct gw_event){
+            .type = GW_EVENT_LEASED, .number = 1, .text = "::2", .ports = ports, .port_count = 2});
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct gw_msg_rank_ready *ready = &sent(w, GW_MESSAGE_rank_ready, i)->rank_ready;
+        assert_string_equal(ready->door, ready->rank == 1 ? "[::2]:71" : "[::2]:72");
+    }
+    struct gw_message message = {.type = GW_MESSAGE_gang_go};
+    message.gang_go.attempt = 1;
+    message.gang_go.doors = bin("\x93\xa3"
+                                "h:1\xa3"
+                                "h:2\xa3"
+                                "h:3",
+                                13);
+    deliver(w, SCHEDULER, message);
+    assert_int_equal(w->unbinds, 1);
+    assert_true(has(&sent(w, GW_MESSAGE_spawn, 1)->spawn,
+                    "TF_CONFIG={\"cluster\": {\"worker\": [\"h:1\", \"h:2\", \"h:3\"]}, "
+                    "\"task\": {\"type\": \"worker\", \"index\": 2}}"));
+    free_world(w);
+}
+
+/* What would not be JSON, or is not of all ranks, is not told. */
+static void test_doors_that_are_none(void **state)
+{
+    static const struct {
+        const char *list;
+        uint32_t bytes;
+    } wrong[] = {{"\x91\xa3h\"1", 5}, {"\x92\xa1x\xa1y", 5}, {"\x91\x01", 2}, {"\x91", 1}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct world *w = new_world(2);
+        send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 1});
+        send_gang(w, 1, 1);
+        must_assign(w, (struct task){.attempt = 1, .rank = 1});
+        leased(w, 1);
+        struct gw_message message = {.type = GW_MESSAGE_gang_go};
+        message.gang_go.attempt = 1;
+        message.gang_go.doors = bin(wrong[i].list, wrong[i].bytes);
+        deliver(w, SCHEDULER, message);
+        assert_false(has(&must_send(w, GW_MESSAGE_spawn)->spawn, "TF_CONFIG"));
+        free_world(w);
+    }
+}
+
+static void test_a_program_that_is_not_there(void **state)
+{
+    struct world *w = new_world(2);
+    w->look_code = GW_ENOENT;
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 2});
+    send_gang(w, 1, 2);
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    leased(w, 1);
+    const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->outcome, GW_OUTCOME_CANNOT_START);
+    assert_int_equal(ended->exit_code, 127);
+    assert_string_equal(ended->text, "it is not there");
+    assert_null(sent(w, GW_MESSAGE_rank_ready, 0));
+    free_world(w);
+}
+
 static void test_gang_killed_while_forming(void **state)
 {
     struct world *w = new_world(2);
@@ -264,6 +343,9 @@ int main(void)
         cmocka_unit_test(test_gang_rank_dies),
         cmocka_unit_test(test_gang_of_commands),
         cmocka_unit_test(test_gang_of_commands_is_told_as_launchers_do),
+        cmocka_unit_test(test_doors_of_commands),
+        cmocka_unit_test(test_doors_that_are_none),
+        cmocka_unit_test(test_a_program_that_is_not_there),
         cmocka_unit_test(test_gang_killed_while_forming),
         cmocka_unit_test(test_gang_on_several_workers),
     };

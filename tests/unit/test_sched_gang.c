@@ -219,6 +219,48 @@ static void a_command_that_is_paused_is_ended_and_starts_again(void **state)
     free_world(w);
 }
 
+static void port_taken(struct world *w, uint64_t attempt)
+{
+    for (uint32_t rank = 0; rank < 2; rank++)
+        rank_ended(w, 0,
+                   (struct gw_msg_ended){.attempt = attempt,
+                                         .rank = rank,
+                                         .outcome = GW_OUTCOME_FAILED,
+                                         .exit_code = 98,
+                                         .executing = 1,
+                                         .port_taken = rank == 0});
+}
+
+static void a_port_that_was_taken_is_not_charged_three_times(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_gang(w, 1, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 2});
+    for (uint32_t i = 0; i < GW_PORT_TRIES_MAX; i++)
+        port_taken(w, go(w, 0));
+    uint64_t attempt = go(w, 0);
+    port_taken(w, attempt);
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_int_equal(failed->code, GW_ETASK);
+    assert_non_null(strstr(failed->text, "has taken its MASTER_PORT"));
+    free_world(w);
+}
+
+static void a_port_that_is_taken_late_is_no_excuse(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_gang(w, 1, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 2});
+    uint64_t attempt = go(w, 0);
+    w->now_ns += GW_GANG_EARLY_NS + SECOND;
+    port_taken(w, attempt);
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_null(strstr(failed->text, "MASTER_PORT"));
+    free_world(w);
+}
+
 static void a_gang_that_was_stopped_does_not_start_again(void **state)
 {
     struct world *w = new_world();
@@ -399,6 +441,8 @@ int main(void)
         cmocka_unit_test(what_a_paused_gang_returns_is_no_result),
         cmocka_unit_test(a_gang_that_is_resumed_before_its_step_goes_on),
         cmocka_unit_test(a_command_that_is_paused_is_ended_and_starts_again),
+        cmocka_unit_test(a_port_that_was_taken_is_not_charged_three_times),
+        cmocka_unit_test(a_port_that_is_taken_late_is_no_excuse),
         cmocka_unit_test(a_gang_that_was_stopped_does_not_start_again),
         cmocka_unit_test(nothing_of_a_paused_job_starts),
         cmocka_unit_test(a_lost_worker_is_another_budget),

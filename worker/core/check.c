@@ -155,7 +155,9 @@ void gw_node_core_check(const struct gw_node_core *core)
     size_t runs = core->waiting.count + core->alone.count + core->held.count, known;
     check_list(core, &core->waiting, GW_SM_NEXT(GW_RUN_WAITING));
     check_list(core, &core->alone, GW_SM_NEXT(GW_RUN_READY));
-    check_list(core, &core->held, GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_ENDING));
+    check_list(core, &core->held,
+               GW_SM_NEXT(GW_RUN_STARTING) | GW_SM_NEXT(GW_RUN_STANDING) |
+                   GW_SM_NEXT(GW_RUN_ENDING));
     gw_node_actors_check(core, &runs);
     for (const struct gw_run *run = core->held.first; run; run = run->next)
         bound += run->holds_slots ? run->spec->slots : 0;

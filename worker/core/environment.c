@@ -36,6 +36,13 @@ static void add(struct added *added, const char *format, ...)
     added->lines[added->count++] = line;
 }
 
+/* The same of a line of any length, in the scratch. */
+static void add_line(struct added *added, const char *line)
+{
+    if (line && added->count < ADDED_MAX)
+        added->lines[added->count++] = line;
+}
+
 static bool is_str(const msgpack_object *object)
 {
     return object->type == MSGPACK_OBJECT_STR;
@@ -329,6 +336,7 @@ static void add_rank(struct added *added, const struct gw_run *run)
         add(added, "NCCL_SOCKET_IFNAME=%s", interface);
         add(added, "GLOO_SOCKET_IFNAME=%s", interface);
     }
+    add_line(added, gw_door_tf_config(added->core, run));
     add_open_mpi(added, run);
     add_horovod(added, run, interface);
 }

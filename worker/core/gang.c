@@ -1,7 +1,8 @@
 /* Gangs: ranks that start together, seen from one of their workers.
  *
  * Always: no rank runs before go; the worker of rank 0 makes the segment and leases the port, and
- * tells of rank 0 only with them; the gang's record goes with its last live rank. Where a gang
+ * tells of rank 0 only with them; no rank of a command stands before its folder and its program
+ * were seen on this host; the gang's record goes with its last live rank. Where a gang
  * spans workers each of them makes a segment for its own ranks, none of which stands without it,
  * and rank 0's also opens the socket by which the others' ranks find each other. */
 #include "worker/core/state.h"
@@ -61,6 +62,8 @@ void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *messag
         effect->count = spans(gang) ? message->local : message->world;
         effect->size = leads ? message->groups : 0;
         effect->rendezvous = leads && message->commands;
+        effect->spans = spans(gang);
+        effect->doors = message->commands;
     } else {
         gang->leased = true;
     }
@@ -90,6 +93,8 @@ void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang)
         gw_core_drop_token(core, gang->segment);
     gw_array_deinit(&gang->ranks);
     free(gang->address);
+    free(gang->own_address);
+    free(gang->ports);
     free(gang->locals);
     free(gang->lease_text);
     free(gang->watch.seen);
@@ -156,13 +161,42 @@ static void fail_lease(struct gw_node_core *core, struct gw_run *run)
     gw_run_end(core, run, end, 0);
 }
 
+/* A command's slot is there: is the command? */
+static void look(struct gw_node_core *core, const struct gw_run *run)
+{
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_LOOK);
+    effect->number = run->attempt;
+    effect->count = run->rank;
+    effect->message = (struct gw_message){.type = GW_MESSAGE_spawn};
+    effect->message.spawn = (struct gw_msg_spawn){
+        .path = gw_environment_first(core, gw_environment_argv(core, run)),
+        .env = run->spec->message.env,
+        .cwd = gw_folder_of(run),
+    };
+}
+
+void gw_gang_on_looked(struct gw_node_core *core, const struct gw_event *event)
+{
+    struct gw_run *run = gw_run_find(core, event->number, event->rank);
+    if (!run || run->process || run->state != GW_RUN_STARTING)
+        return; /* it was killed meanwhile */
+    if (event->code < 0 && !GW_PLANTED(282)) {
+        struct gw_run_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+        end.exit_code = event->code == GW_ENOENT ? 127 : 126; /* as shells have it */
+        end.text = gw_core_strdup(event->text);
+        gw_run_end(core, run, end, 0);
+        return;
+    }
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STANDING);
+    gw_gang_stand(core, run);
+}
+
 /* A runner is told of its rank (process), or a command's slot is there (NULL). */
 void gw_gang_prepare(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
 {
     struct gw_gang *gang = run->gang;
     if (!process) {
-        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STANDING);
-        gw_gang_stand(core, run);
+        look(core, run);
         return;
     }
     if (process->state == GW_PROCESS_IDLE)
@@ -215,13 +249,18 @@ static struct gw_bin pack_info(struct gw_node_core *core, const struct gw_gang *
     return info;
 }
 
+/* Whether a rank stands only with what its worker keeps for the gang. */
+static bool needs_lease(const struct gw_run *run)
+{
+    return run->rank == 0 || spans(run->gang) || run->gang->message.commands;
+}
+
 void gw_gang_stand(struct gw_node_core *core, struct gw_run *run)
 {
     struct gw_gang *gang = run->gang;
-    const bool needs_lease = run->rank == 0 || spans(gang);
-    if (needs_lease && !gang->leased)
+    if (needs_lease(run) && !gang->leased)
         return; /* LEASED comes back to it */
-    if (needs_lease && gang->lease_failed) {
+    if (needs_lease(run) && gang->lease_failed) {
         fail_lease(core, run);
         return;
     }
@@ -237,7 +276,8 @@ void gw_gang_stand(struct gw_node_core *core, struct gw_run *run)
         *token = gang->segment;
     }
     struct gw_effect *effect = gw_core_send(core, core->scheduler, GW_MESSAGE_rank_ready);
-    effect->message.rank_ready = (struct gw_msg_rank_ready){run->attempt, run->rank, info};
+    effect->message.rank_ready =
+        (struct gw_msg_rank_ready){run->attempt, run->rank, info, gw_door_of(core, run)};
     effect->tokens = token;
     effect->token_count = token != NULL;
 }
@@ -252,6 +292,16 @@ int gw_gang_on_ready(struct gw_node_core *core, struct gw_process *process,
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STANDING);
     gw_gang_stand(core, run);
     return 0;
+}
+
+static void keep_ports(struct gw_gang *gang, const struct gw_event *event)
+{
+    gang->own_address = gw_core_strdup(event->text);
+    gang->port_count = event->port_count;
+    if (!event->port_count)
+        return;
+    gang->ports = gw_core_alloc(event->port_count * sizeof *gang->ports);
+    memcpy(gang->ports, event->ports, event->port_count * sizeof *gang->ports);
 }
 
 void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event)
@@ -269,17 +319,19 @@ void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event)
         gang->lease_code = event->code;
         gang->lease_text = gw_core_strdup(event->text);
     } else {
-        gang->holds_lease = gang->holds_port = gang->message.first_rank == 0;
+        gang->holds_lease = gang->holds_port =
+            gang->message.first_rank == 0 || gang->message.commands;
         gang->port = (uint32_t)event->code;
         gang->rendezvous_port = (uint32_t)event->bytes;
         gang->address = gw_core_strdup(event->text);
+        keep_ports(gang, event);
         gang->segment = event->token_count ? event->tokens[0] : 0;
         gang->listener = event->token_count > 1 ? event->tokens[1] : 0;
         gang->ring_port = event->rank;
     }
     for (size_t i = 0; i < gang->ranks.count; i++) {
         struct gw_run *run = gang->ranks.items[i];
-        if (run->state != GW_RUN_STANDING || (run->rank != 0 && !spans(gang)))
+        if (run->state != GW_RUN_STANDING || !needs_lease(run))
             continue;
         const bool ends = gang->lease_failed;
         gw_gang_stand(core, run);
@@ -341,7 +393,7 @@ static void start_rank(struct gw_node_core *core, struct gw_run *run, struct gw_
     if (!run->process->link)
         return; /* it is ending: its burial says how */
     struct gw_effect *effect = gw_core_send(core, run->process->link, GW_MESSAGE_gang_go);
-    effect->message.gang_go = (struct gw_msg_gang_go){gang->attempt, info};
+    effect->message.gang_go = (struct gw_msg_gang_go){gang->attempt, info, {0}};
     if (gang->segment) {
         uint64_t *tokens = gw_core_scratch(core, 2 * sizeof *tokens);
         tokens[0] = gang->segment;
@@ -368,10 +420,12 @@ void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
     read_info(gang, go->info);
     let_port_go(core, gang);
     const struct gw_bin info = pack_info(core, gang, gang->has_key);
+    gang->doors = go->doors;
     for (size_t i = 0; i < gang->ranks.count; i++)
         if (gang->ranks.items[i]->state == GW_RUN_STANDING)
             start_rank(core, gang->ranks.items[i], info);
-    drop_listener(core, gang); /* rank 0 has it */
+    gang->doors = (struct gw_bin){0}; /* the message goes */
+    drop_listener(core, gang);        /* rank 0 has it */
 }
 
 /* Rank 0 of a function answers at its next step; each rank of a command gets the signal, no more.

@@ -705,6 +705,9 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
     case GW_EVENT_LEASED:
         gw_gang_on_leased(core, event);
         break;
+    case GW_EVENT_LOOKED:
+        gw_gang_on_looked(core, event);
+        break;
     case GW_EVENT_MEASURED:
         gw_silence_on_measured(core, event);
         break;

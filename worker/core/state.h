@@ -327,7 +327,11 @@ struct gw_gang {
     char *address;
     uint32_t port;
     uint32_t rendezvous_port; /* of commands; 0: none */
-    uint32_t *locals;         /* what message.locals points to */
+    char *own_address;        /* of this worker, as of its lease */
+    uint32_t *ports;          /* of commands: a port of its own for each rank here */
+    uint32_t port_count;
+    struct gw_bin doors; /* while it goes: where all ranks of it listen */
+    uint32_t *locals;    /* what message.locals points to */
     char *lease_text;
     int32_t lease_code;
     struct gw_watch { /* for ranks that hang */
@@ -653,11 +657,19 @@ const char *gw_environment_checkpoints(struct gw_node_core *core, const struct g
 const char *gw_environment_first(struct gw_node_core *core, struct gw_bin list);
 struct gw_bin gw_environment_list1(struct gw_node_core *core, const char *text);
 
+/* -- door.c: ports of ranks of commands */
+/* gw_door_of is where a rank of this worker is found, "host:port"; empty: it has none.
+ * gw_door_tf_config is the line of its environment that tells TensorFlow of all, while the gang
+ * goes; NULL: there is none. */
+const char *gw_door_of(struct gw_node_core *core, const struct gw_run *run);
+const char *gw_door_tf_config(struct gw_node_core *core, const struct gw_run *run);
+
 /* -- gang.c */
 void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *message);
 /* gw_gang_on_scheduler: ranks that did not come over the last connection never will. */
 void gw_gang_on_scheduler(struct gw_node_core *core);
 void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event);
+void gw_gang_on_looked(struct gw_node_core *core, const struct gw_event *event);
 void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event);
 int gw_gang_on_ready(struct gw_node_core *core, struct gw_process *process,
                      const struct gw_msg_rank_ready *ready);

@@ -5,6 +5,7 @@
  * ends in exec or _exit; we are suspended until then. */
 #include "worker/guardian/spawn.h"
 
+#include "graph/base/search.h"
 #include "graph/wire/codec.h"
 
 #include <errno.h>
@@ -72,32 +73,7 @@ static const char *find_path(char *const *env)
     for (; *env; env++)
         if (strncmp(*env, "PATH=", 5) == 0)
             return *env + 5;
-    return "/usr/local/bin:/usr/bin:/bin";
-}
-
-/* All candidates in one allocation: the pointers, then their texts. */
-static char **candidates_new(const char *path, char *const *env)
-{
-    const char *search = strchr(path, '/') ? NULL : find_path(env);
-    size_t count = 1, length = strlen(path);
-    for (const char *c = search; c && *c; c++)
-        count += *c == ':';
-    size_t bytes = (search ? strlen(search) : 0) + count * (length + 3);
-    char **list = calloc(1, (count + 1) * sizeof *list + bytes);
-    if (!list)
-        return NULL;
-    char *out = (char *)(list + count + 1);
-    for (size_t i = 0; i < count; i++) {
-        size_t directory = search ? strcspn(search, ":") : 0;
-        list[i] = out;
-        if (search)
-            out +=
-                sprintf(out, "%.*s/", (int)(directory ? directory : 1), directory ? search : ".");
-        out += sprintf(out, "%s", path) + 1;
-        if (search)
-            search += directory + (search[directory] == ':');
-    }
-    return list;
+    return NULL;
 }
 
 /* -- In the child --------------------------------------------------------------------------------
@@ -227,7 +203,7 @@ int gw_spawn(const struct gw_spawn_options *options, pid_t *pid, struct gw_error
     if (rc == 0 && !argv.items[0])
         rc = gw_error_set(error, GW_ESTART, "cannot start %s: no argv[0]", options->message->path);
     const char *path = *options->message->path || rc < 0 ? options->message->path : argv.items[0];
-    if (rc == 0 && !(paths = candidates_new(path, env.items)))
+    if (rc == 0 && !(paths = gw_search_new(path, find_path(env.items))))
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc == 0) {
         struct child child = {.options = options,

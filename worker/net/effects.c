@@ -5,6 +5,7 @@
 #include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
+#include "worker/net/look.h"
 #include "worker/net/survey.h"
 #include "worker/store/logfile.h"
 
@@ -13,6 +14,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -104,6 +106,8 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
         char tail[GW_LOGFILE_TAIL_BYTES];
         struct gw_message message = effect->message;
         gw_logfile_tail(effect->bytes.data, tail);
+        message.ended.port_taken =
+            message.ended.rank == 0 && gw_lease_is_taken(&host->leases, message.ended.attempt);
         message.ended.stderr_tail = tail;
         gw_host_send(link, &message, NULL, 0);
         return;
@@ -121,13 +125,14 @@ static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
     uint64_t tokens[2];
     struct gw_event event = {.type = GW_EVENT_LEASED, .number = effect->number};
     char address[GW_ENDPOINT_TEXT_MAX] = "127.0.0.1";
-    if (effect->size > 1 && host->options.peers) /* where the other workers reach this one */
+    if (effect->spans && host->options.peers) /* where the other workers reach this one */
         gw_endpoint_host(host->peers_address, address);
     const struct gw_lease_what what = {.attempt = effect->number,
                                        .ranks = effect->count,
                                        .groups = (uint32_t)effect->size,
                                        .address = address,
-                                       .rendezvous = effect->rendezvous};
+                                       .rendezvous = effect->rendezvous,
+                                       .doors = effect->doors};
     event.code = gw_lease_open(&host->leases, &what, &leased, &error);
     event.text = error.text;
     if (event.code == 0) {
@@ -139,8 +144,12 @@ static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
         event.tokens = tokens;
         event.rank = leased.ring_port;
         event.bytes = leased.rendezvous_port;
+        event.ports = leased.doors;
+        event.port_count = leased.door_count;
     }
     gw_host_later(host, &event);
+    if (event.port_count)
+        free(leased.doors);
 }
 
 static void effect_abort(struct gw_host *host, const struct gw_effect *effect)
@@ -204,6 +213,9 @@ void gw_host_carry_out(struct gw_host *host)
             break;
         case GW_EFFECT_LEASE:
             effect_lease(host, effect);
+            break;
+        case GW_EFFECT_LOOK:
+            gw_look_start(host, effect);
             break;
         case GW_EFFECT_UNBIND:
             gw_lease_unbind(&host->leases, effect->number);

@@ -70,6 +70,7 @@ static void drain(struct gw_host *host)
         (void)step_once(host, &pending->event);
         free(pending->text);
         free(pending->stands);
+        free(pending->ports);
         free(pending);
     }
     gw_array_clear(&host->pending);
@@ -115,6 +116,12 @@ void gw_host_later(struct gw_host *host, const struct gw_event *event)
         GW_MUST_PTR(pending->stands);
         memcpy(pending->stands, event->stands, event->stand_count * sizeof *pending->stands);
         pending->event.stands = pending->stands;
+    }
+    if (event->port_count) {
+        pending->ports = calloc(event->port_count, sizeof *pending->ports);
+        GW_MUST_PTR(pending->ports);
+        memcpy(pending->ports, event->ports, event->port_count * sizeof *pending->ports);
+        pending->event.ports = pending->ports;
     }
     if (event->token_count) {
         assert(event->token_count <= sizeof pending->tokens / sizeof pending->tokens[0]);

@@ -63,6 +63,7 @@ struct gw_host_pending {
     struct gw_message message;
     char *text;              /* owned; event.text */
     struct gw_stand *stands; /* likewise */
+    uint32_t *ports;         /* likewise */
     uint64_t tokens[2];
     uint8_t hash[GW_HASH_BYTES];
 };

@@ -1,5 +1,5 @@
-/* What rank 0's worker makes for an attempt. The port's number and the rendezvous stay until the
- * attempt has ended there; the port's socket goes when rank 0 is about to bind it. */
+/* What workers make for an attempt. Numbers of ports and the rendezvous stay until the attempt has
+ * ended there; sockets of ports go when ranks are about to bind them. */
 #include "worker/net/lease.h"
 
 #include "graph/base/log.h"
@@ -23,6 +23,51 @@ static int door_open(const char *address, struct gw_leased *leased, struct gw_er
     return 0;
 }
 
+static void end(struct gw_lease *lease)
+{
+    if (lease->leads)
+        gw_port_close(&lease->port);
+    for (uint32_t i = 0; i < lease->door_count; i++)
+        gw_port_close(&lease->doors[i]);
+    free(lease->doors);
+    if (lease->rendezvous)
+        gw_rendezvous_close(lease->rendezvous);
+}
+
+static int doors_open(uint32_t count, struct gw_lease *lease, struct gw_leased *leased,
+                      struct gw_error *error)
+{
+    lease->doors = calloc(count, sizeof *lease->doors);
+    leased->doors = calloc(count, sizeof *leased->doors);
+    GW_MUST_PTR(lease->doors);
+    GW_MUST_PTR(leased->doors);
+    for (uint32_t i = 0; i < count; i++) {
+        int rc = gw_port_open(&lease->doors[i], error);
+        if (rc < 0)
+            return rc;
+        leased->doors[i] = lease->doors[i].number;
+        leased->door_count = ++lease->door_count;
+    }
+    return 0;
+}
+
+/* What the worker of rank 0 has beside that. */
+static int lead(struct gw_leases *leases, const struct gw_lease_what *what, struct gw_lease *lease,
+                struct gw_leased *made, struct gw_error *error)
+{
+    int rc = gw_port_open(&lease->port, error);
+    if (rc < 0)
+        return rc;
+    lease->leads = true;
+    made->port = lease->port.number;
+    if (what->groups > 1)
+        rc = door_open(what->address, made, error);
+    if (rc == 0 && what->rendezvous)
+        rc = gw_rendezvous_open(leases->loop, what->address, &lease->rendezvous,
+                                &made->rendezvous_port, error);
+    return rc;
+}
+
 int gw_lease_open(struct gw_leases *leases, const struct gw_lease_what *what,
                   struct gw_leased *leased, struct gw_error *error)
 {
@@ -32,30 +77,22 @@ int gw_lease_open(struct gw_leases *leases, const struct gw_lease_what *what,
                                     &made.segment_fd, error);
     if (rc < 0)
         return rc;
-    if (what->groups > 0) {
-        rc = gw_port_open(&lease.port, error);
-        if (rc < 0)
-            goto fail_segment;
-        made.port = lease.port.number;
-        if (what->groups > 1)
-            rc = door_open(what->address, &made, error);
-        if (rc == 0 && what->rendezvous)
-            rc = gw_rendezvous_open(leases->loop, what->address, &lease.rendezvous,
-                                    &made.rendezvous_port, error);
-        if (rc < 0)
-            goto fail;
-        GW_MUST(gw_array_push(&leases->list, lease));
+    if (what->groups > 0)
+        rc = lead(leases, what, &lease, &made, error);
+    if (rc == 0 && what->doors)
+        rc = doors_open(what->ranks, &lease, &made, error);
+    if (rc < 0) {
+        end(&lease);
+        free(made.doors);
+        if (made.listener_fd >= 0)
+            close(made.listener_fd);
+        close(made.segment_fd);
+        return rc;
     }
+    if (lease.leads || lease.door_count)
+        GW_MUST(gw_array_push(&leases->list, lease));
     *leased = made;
     return 0;
-
-fail:
-    gw_port_close(&lease.port);
-    if (made.listener_fd >= 0)
-        close(made.listener_fd);
-fail_segment:
-    close(made.segment_fd);
-    return rc;
 }
 
 static struct gw_lease *find(struct gw_leases *leases, uint64_t attempt)
@@ -69,15 +106,18 @@ static struct gw_lease *find(struct gw_leases *leases, uint64_t attempt)
 void gw_lease_unbind(struct gw_leases *leases, uint64_t attempt)
 {
     struct gw_lease *lease = find(leases, attempt);
-    if (lease)
+    if (!lease)
+        return;
+    if (lease->leads)
         gw_port_unbind(&lease->port);
+    for (uint32_t i = 0; i < lease->door_count; i++)
+        gw_port_unbind(&lease->doors[i]);
 }
 
-static void end(struct gw_lease *lease)
+bool gw_lease_is_taken(struct gw_leases *leases, uint64_t attempt)
 {
-    gw_port_close(&lease->port);
-    if (lease->rendezvous)
-        gw_rendezvous_close(lease->rendezvous);
+    const struct gw_lease *lease = find(leases, attempt);
+    return lease && lease->leads && lease->port.fd < 0 && gw_port_is_taken(&lease->port);
 }
 
 void gw_lease_close(struct gw_leases *leases, uint64_t attempt)

@@ -16,6 +16,9 @@ struct gw_leases {
         uint64_t attempt;
         struct gw_port port;
         struct gw_rendezvous *rendezvous; /* NULL: none */
+        struct gw_port *doors;            /* of the ranks here; owned */
+        uint32_t door_count;
+        bool leads; /* port is one */
     })
     list;
 };
@@ -27,26 +30,32 @@ struct gw_leased {
     int listener_fd;          /* the caller's; -1: the gang stands at one worker */
     uint16_t ring_port;       /* where that listens */
     uint16_t rendezvous_port; /* 0: none */
+    uint32_t *doors;          /* ports of the ranks here, the caller's; NULL: none */
+    uint32_t door_count;
 };
 
 /* gw_lease_open makes a segment for `ranks`. Where this worker leads (`groups` > 0) it keeps a port
  * for the attempt, a number that no other process is given meanwhile; for `groups` > 1 it also
  * listens at this address for ranks of other workers, and for a rendezvous where that is asked for.
+ * doors: it also keeps a port for each of `ranks`, leading or not.
  * GW_EIO, GW_EINVAL (too many ranks) with text. */
 struct gw_lease_what {
     uint64_t attempt;
     uint32_t ranks;
     uint32_t groups;
     const char *address; /* without a port, numeric */
-    bool rendezvous;
+    bool rendezvous, doors;
 };
 int gw_lease_open(struct gw_leases *leases, const struct gw_lease_what *what,
                   struct gw_leased *leased, struct gw_error *error);
 
-/* gw_lease_unbind lets the attempt's rank 0 bind the port; gw_lease_close ends the lease (nothing:
- * there is none); gw_lease_deinit all. */
+/* gw_lease_unbind lets the attempt's ranks bind their ports; gw_lease_close ends the lease
+ * (nothing: there is none); gw_lease_deinit all. */
 void gw_lease_unbind(struct gw_leases *leases, uint64_t attempt);
 void gw_lease_close(struct gw_leases *leases, uint64_t attempt);
 void gw_lease_deinit(struct gw_leases *leases);
+
+/* gw_lease_is_taken tells, of an attempt whose rank 0 has ended, whether somebody has its port. */
+bool gw_lease_is_taken(struct gw_leases *leases, uint64_t attempt);
 
 #endif

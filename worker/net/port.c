@@ -109,12 +109,41 @@ void gw_port_unbind(struct gw_port *port)
     port->fd = -1;
 }
 
+enum { LISTENS = 0x0a };
+
+/* What a table of the kernel has of the number: *listens, or some socket that does not. */
+static bool is_listed(const char *table, uint32_t number, bool *listens)
+{
+    char line[512];
+    bool found = false;
+    FILE *file = fopen(table, "re");
+    while (file && fgets(line, sizeof line, file)) {
+        const char *local = strchr(line, ':'); /* behind the line's number */
+        const char *port = local ? strchr(local + 1, ':') : NULL;
+        unsigned at, state;
+        if (!port || sscanf(port + 1, "%x %*s %x", &at, &state) != 2 || at != number)
+            continue;
+        found = true;
+        *listens = *listens || state == LISTENS;
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* Connections that have ended keep a number for a minute: those are listed, and nobody listens.
+ * What was bound and does not listen yet is not listed. */
 bool gw_port_is_taken(const struct gw_port *port)
 {
     int fd = bind_all(port->number);
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
-    return fd < 0;
+        return false;
+    }
+    bool listens = false;
+    bool four = is_listed("/proc/net/tcp", port->number, &listens);
+    bool six = is_listed("/proc/net/tcp6", port->number, &listens);
+    return listens || !(four || six);
 }
 
 void gw_port_close(struct gw_port *port)

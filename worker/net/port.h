@@ -20,7 +20,8 @@ int gw_port_open(struct gw_port *port, struct gw_error *error);
 void gw_port_unbind(struct gw_port *port);
 void gw_port_close(struct gw_port *port);
 
-/* gw_port_is_taken tells, of a port that was let go, whether somebody has bound it. */
+/* gw_port_is_taken tells, of a port that was let go, whether somebody has bound it; connections
+ * that have ended do not count. */
 bool gw_port_is_taken(const struct gw_port *port);
 
 #endif

@@ -1,0 +1,31 @@
+/* Candidates of a search on PATH, in one allocation: the pointers, then their texts. */
+#include "graph/base/search.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char **gw_search_new(const char *name, const char *path)
+{
+    const char *usual = "/usr/local/bin:/usr/bin:/bin";
+    const char *search = strchr(name, '/') ? NULL : path ? path : usual;
+    size_t count = 1, length = strlen(name);
+    for (const char *c = search; c && *c; c++)
+        count += *c == ':';
+    size_t bytes = (search ? strlen(search) : 0) + count * (length + 3);
+    char **list = calloc(1, (count + 1) * sizeof *list + bytes);
+    if (!list)
+        return NULL;
+    char *out = (char *)(list + count + 1);
+    for (size_t i = 0; i < count; i++) {
+        size_t directory = search ? strcspn(search, ":") : 0;
+        list[i] = out;
+        if (search)
+            out +=
+                sprintf(out, "%.*s/", (int)(directory ? directory : 1), directory ? search : ".");
+        out += sprintf(out, "%s", name) + 1;
+        if (search)
+            search += directory + (search[directory] == ':');
+    }
+    return list;
+}
