@@ -229,6 +229,15 @@ static int check_columns(const struct gw_msg_submit *chunk, struct gw_error *err
     return 0;
 }
 
+/* Whether no task of the job has ranks: then what an edge comes from has not to be looked up. */
+static bool without_gangs(const struct gw_job *job)
+{
+    for (size_t i = 0; i < job->specs.count; i++)
+        if (job->specs.items[i].message.ranks)
+            return false;
+    return true;
+}
+
 static uint32_t spec_of_row(const struct gw_chunk_check *check, uint32_t row)
 {
     uint32_t known = check->job->tasks.count;
@@ -284,7 +293,8 @@ static int check_edge(const struct gw_sched *sched, const struct gw_chunk_check 
         if (index >= row)
             return gw_error_set(error, GW_EINVAL,
                                 "task %u depends on task %u, which is not before it", row, index);
-        ranks = check->job->specs.items[spec_of_row(check, index)].message.ranks;
+        if (!check->plain)
+            ranks = check->job->specs.items[spec_of_row(check, index)].message.ranks;
     }
     if (rank != GW_DEP_ALL && rank != GW_DEP_AFTER && rank >= (ranks ? ranks : 1))
         return gw_error_set(error, GW_EINVAL,
@@ -299,6 +309,7 @@ static int check_rows(const struct gw_sched *sched, struct gw_chunk_check *check
 {
     uint32_t base = check->job->tasks.count + (uint32_t)check->specs.count;
     uint32_t edge = 0;
+    check->plain = without_gangs(check->job);
     GW_MUST(gw_array_reserve(&check->specs, chunk->spec.count));
     for (uint32_t i = 0; i < chunk->spec.count; i++) {
         uint32_t spec = gw_col32_at(chunk->spec, i), deps = gw_col32_at(chunk->dep_count, i);
@@ -391,6 +402,15 @@ static bool add_alias(struct gw_sched *sched, struct gw_job *job, const struct g
     return true;
 }
 
+/* Asks for the state of the row that an edge of a chunk comes from. */
+static void prefetch_dep(const struct gw_tasks *tasks, const struct gw_msg_submit *chunk,
+                         uint32_t edge)
+{
+    uint32_t row = edge < chunk->dep_index.count ? gw_col32_at(chunk->dep_index, edge) : 0;
+    if (row < tasks->count)
+        __builtin_prefetch(&tasks->state[row]);
+}
+
 static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_submit *chunk,
                      const uint8_t *args)
 {
@@ -415,6 +435,7 @@ static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw
             edge += deps;
         else
             for (uint32_t end = edge + deps; edge < end; edge++) {
+                prefetch_dep(tasks, chunk, edge + GW_EDGES_AHEAD);
                 const struct gw_edge from = {gw_col64_at(chunk->dep_job, edge),
                                              gw_col32_at(chunk->dep_index, edge),
                                              gw_col32_at(chunk->dep_rank, edge)};

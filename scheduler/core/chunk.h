@@ -14,6 +14,7 @@ struct gw_chunk_check {
     const struct gw_job *job;
     GW_ARRAY(uint32_t) specs;
     uint64_t edges; /* of those rows */
+    bool plain;     /* no task of the job has ranks */
 };
 
 /* gw_sched_chunk_check: GW_EINVAL, GW_ENOENT (an unknown job, a result that is gone), GW_EPERM,

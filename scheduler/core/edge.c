@@ -107,6 +107,8 @@ void gw_sched_edges_link(struct gw_sched *sched, struct gw_job *job, uint32_t fi
     for (uint32_t row = tasks->count; row-- > first;)
         for (uint32_t e = gw_sched_deps_end(tasks, row); e-- > tasks->deps_at[row];) {
             struct gw_row dep;
+            if (e >= 2 * GW_EDGES_AHEAD)
+                __builtin_prefetch(&tasks->succ[gw_sched_dep_ahead(tasks, e - 2 * GW_EDGES_AHEAD)]);
             (void)gw_sched_dep(sched, job, e, &dep);
             if (dep.job != job) {
                 gw_sched_later_add(dep.job, dep.index, job->id, row);

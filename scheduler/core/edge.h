@@ -58,6 +58,17 @@ static inline bool gw_sched_dep(const struct gw_sched *sched, struct gw_job *job
     return true;
 }
 
+/* gw_sched_dep_ahead is the row of the same job that an edge GW_EDGES_AHEAD further on comes from,
+ * and row 0 where there is none: what is read of one edge after the other lies anywhere in the
+ * columns, and is asked for that many ahead. */
+enum { GW_EDGES_AHEAD = 16 };
+static inline uint32_t gw_sched_dep_ahead(const struct gw_tasks *tasks, uint32_t edge)
+{
+    uint32_t ahead = edge + GW_EDGES_AHEAD;
+    uint32_t from = ahead < tasks->edges ? tasks->dep[ahead] : GW_EDGE_FAR;
+    return from & GW_EDGE_FAR ? 0 : from & ~GW_EDGE_AFTER;
+}
+
 /* gw_sched_edge_row is the row that an edge leads to; not for a range, whose rows share theirs. */
 uint32_t gw_sched_edge_row(const struct gw_tasks *tasks, uint32_t edge);
 

@@ -187,6 +187,7 @@ void gw_sched_task_use(struct gw_sched *sched, struct gw_job *job, uint32_t row)
     struct gw_tasks *tasks = &job->tasks;
     for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
         struct gw_row dep;
+        __builtin_prefetch(&tasks->users[gw_sched_dep_ahead(tasks, e)]);
         if (gw_sched_dep_rank(tasks, e) == GW_DEP_AFTER || !gw_sched_dep(sched, job, e, &dep))
             continue;
         dep.job->tasks.users[dep.index]++;
