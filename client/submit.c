@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MAP_CALLS_MAX = 1 << 30, EARLY_TARGETS_MAX = 1 << 16 };
+enum { MAP_CALLS_MAX = 1 << 30, EARLY_TARGETS_MAX = 1 << 16, BLOCK_ROWS = 1 << 14 };
 
 /* -- Graphs --------------------------------------------------------------------------------------
  */
@@ -114,6 +114,21 @@ struct wanted {
     size_t count;
 };
 
+/* Sends the rows of a sorted graph from `from` on, each block as soon as it is written. */
+static int write_and_send(struct gw_submission *submission, struct gw_graph *graph,
+                          const struct gw_graph_rows *rows, const struct gw_targets *targets,
+                          uint32_t from, struct gw_error *error)
+{
+    struct gw_graph_rows written = *rows;
+    int rc = 0;
+    for (; from < rows->count && rc == 0; from = written.count) {
+        written.count = rows->count - from > BLOCK_ROWS ? from + BLOCK_ROWS : rows->count;
+        gw_graph_write(graph, written.count);
+        rc = send_rows(submission, &written, targets, from, error);
+    }
+    return rc;
+}
+
 /* The first rows of a large graph leave, and may run, before the others are sorted. Until then the
  * bundle knows the rows of targets among the first only; those of others come behind them. */
 static int submit_head(struct gw_client *client, struct gw_graph *graph,
@@ -137,14 +152,14 @@ static int submit_head(struct gw_client *client, struct gw_graph *graph,
     if (rc == 0)
         rc = gw_submission_flush(&submission, error);
     if (rc == 0)
-        rc = gw_graph_seal(graph, &rows, error);
+        rc = gw_graph_sort(graph, &rows, error);
     gw_targets_deinit(targets);
     *targets = (struct gw_targets){0};
     if (rc == 0)
         rc = gw_targets_init(targets, &rows, wanted->nodes, wanted->count, error);
     if (rc == 0) {
         gw_bundle_set_rows(*bundle, targets->rows);
-        rc = send_rows(&submission, &rows, targets, head->count, error);
+        rc = write_and_send(&submission, graph, &rows, targets, head->count, error);
     }
     if (rc == 0)
         rc = gw_submission_finish(&submission, error);

@@ -39,6 +39,29 @@ struct after {
     uint32_t node, before;
 };
 
+/* The edges of a graph, by node: data dependencies first, then the others. */
+struct edges {
+    uint32_t *at;
+    uint32_t *to, *rank;
+};
+
+/* The columns of the rows, while they are written. */
+struct columns {
+    uint32_t *row_of_node, *spec, *args_at, *deps_at, *dep_row, *dep_rank;
+    const char **names;
+    uint8_t *args;
+    uint64_t *dep_job;
+};
+
+/* Rows that are written one after the other, of the first `nodes` nodes in this order. */
+struct writing {
+    struct columns columns;
+    struct edges edges;
+    uint32_t *order;
+    size_t nodes, at;         /* at: of `order`, the next */
+    uint32_t row, args, deps; /* written so far */
+};
+
 struct gw_graph {
     struct gw_error error; /* the first that stuck */
     bool sealed, headed;   /* headed: the first HEAD_NODES nodes are the first rows */
@@ -55,11 +78,27 @@ struct gw_graph {
     struct gw_codec_deps found; /* of the node that is being added */
     struct gw_arena arena;      /* texts; the rows */
     struct gw_graph_rows rows;
+    struct writing writing; /* of those rows */
 };
 
 struct gw_graph *gw_graph_new(void)
 {
     return calloc(1, sizeof(struct gw_graph));
+}
+
+static void edges_deinit(struct edges *edges)
+{
+    free(edges->at);
+    free(edges->to);
+    free(edges->rank);
+}
+
+static void writing_deinit(struct writing *writing)
+{
+    edges_deinit(&writing->edges);
+    free(writing->order);
+    writing->edges = (struct edges){0};
+    writing->order = NULL;
 }
 
 void gw_graph_free(struct gw_graph *graph)
@@ -75,6 +114,7 @@ void gw_graph_free(struct gw_graph *graph)
     gw_buffer_deinit(&graph->args);
     gw_codec_deps_deinit(&graph->found);
     gw_arena_deinit(&graph->arena);
+    writing_deinit(&graph->writing);
     free(graph);
 }
 
@@ -422,19 +462,6 @@ void gw_graph_after(struct gw_graph *graph, gw_node node, gw_node before)
 
 /* -- Checking and sealing -- */
 
-/* The edges of a graph, by node: data dependencies first, then the others. */
-struct edges {
-    uint32_t *at;
-    uint32_t *to, *rank;
-};
-
-static void edges_deinit(struct edges *edges)
-{
-    free(edges->at);
-    free(edges->to);
-    free(edges->rank);
-}
-
 /* The data dependencies of the first `count` nodes, and the bytes of their arguments: both lie in
  * the order of nodes. */
 static size_t deps_of(const struct gw_graph *graph, size_t count)
@@ -572,14 +599,6 @@ int gw_graph_check(struct gw_graph *graph, struct gw_error *error)
     return rc;
 }
 
-/* The columns of the rows, while they are written. */
-struct columns {
-    uint32_t *row_of_node, *spec, *args_at, *deps_at, *dep_row, *dep_rank;
-    const char **names;
-    uint8_t *args;
-    uint64_t *dep_job;
-};
-
 /* Room for the first `count` nodes. */
 static int columns_alloc(struct columns *c, struct gw_graph *graph, size_t count)
 {
@@ -619,24 +638,25 @@ static void prefetch(const struct gw_graph *graph, const struct edges *edges, co
     }
 }
 
-/* Writes the rows of `count` nodes but external ones, in this order; gives how many. */
-static uint32_t columns_fill(struct columns *c, const struct gw_graph *graph,
-                             const struct edges *edges, const uint32_t *order, size_t count)
+/* Writes rows until there are `rows` of them, or all; external nodes have none. */
+static void write_rows(struct writing *writing, const struct gw_graph *graph, uint32_t rows)
 {
-    uint32_t row = 0, args = 0, deps = 0;
+    struct columns *c = &writing->columns;
+    const struct edges *edges = &writing->edges;
     const bool any_external = graph->external_count > 0;
-    c->args_at[0] = c->deps_at[0] = 0;
-    for (size_t i = 0; i < count; i++) {
-        prefetch(graph, edges, order + i, count - i);
-        const struct node *node = &graph->nodes.items[order[i]];
-        c->row_of_node[order[i]] = node->spec == EXTERNAL ? UINT32_MAX : row;
-        if (node->spec == EXTERNAL)
+    uint32_t row = writing->row, args = writing->args, deps = writing->deps;
+    size_t at = writing->at;
+    for (; at < writing->nodes && row < rows; at++) {
+        uint32_t index = writing->order[at];
+        const struct node *node = &graph->nodes.items[index];
+        prefetch(graph, edges, writing->order + at, writing->nodes - at);
+        if (any_external && node->spec == EXTERNAL)
             continue;
         c->spec[row] = node->spec;
         c->names[row] = node->name;
         memcpy(c->args + args, graph->args.data + node->args_at, node->args_bytes);
         args += (uint32_t)node->args_bytes;
-        for (uint32_t e = edges->at[order[i]]; e < edges->at[order[i] + 1]; e++, deps++) {
+        for (uint32_t e = edges->at[index]; e < edges->at[index + 1]; e++, deps++) {
             const struct node *dep = &graph->nodes.items[edges->to[e]];
             bool external = any_external && dep->spec == EXTERNAL;
             c->dep_row[deps] = external ? dep->index : c->row_of_node[edges->to[e]];
@@ -648,15 +668,33 @@ static uint32_t columns_fill(struct columns *c, const struct gw_graph *graph,
         c->args_at[row] = args;
         c->deps_at[row] = deps;
     }
-    return row;
+    writing->at = at;
+    writing->row = row;
+    writing->args = args;
+    writing->deps = deps;
+    if (at == writing->nodes)
+        writing_deinit(writing);
 }
 
-static struct gw_graph_rows rows_of(const struct gw_graph *graph, const struct columns *columns,
-                                    uint32_t count, size_t nodes)
+/* Gives each node its row; gives how many rows there are. */
+static uint32_t number_rows(struct writing *writing, const struct gw_graph *graph)
 {
+    uint32_t *row_of_node = writing->columns.row_of_node, rows = 0;
+    for (size_t i = 0; i < writing->nodes; i++) {
+        uint32_t node = writing->order[i];
+        bool external = graph->external_count && graph->nodes.items[node].spec == EXTERNAL;
+        row_of_node[node] = external ? UINT32_MAX : rows++;
+    }
+    return rows;
+}
+
+static struct gw_graph_rows rows_of(const struct gw_graph *graph, const struct writing *writing,
+                                    uint32_t count)
+{
+    const struct columns *columns = &writing->columns;
     return (struct gw_graph_rows){
         .count = count,
-        .node_count = (uint32_t)nodes,
+        .node_count = (uint32_t)writing->nodes,
         .row_of_node = columns->row_of_node,
         .specs = graph->specs.items,
         .spec_count = (uint32_t)graph->specs.count,
@@ -671,64 +709,70 @@ static struct gw_graph_rows rows_of(const struct gw_graph *graph, const struct c
     };
 }
 
-static int seal(struct gw_graph *graph, struct gw_error *error)
+/* Finds the order of the first `nodes` nodes (of all: sorted; of fewer: as they are), and room for
+ * their rows, of which none is written. */
+static int writing_init(struct writing *writing, struct gw_graph *graph, size_t nodes,
+                        struct gw_graph_rows *rows, struct gw_error *error)
 {
-    struct columns columns = {0};
-    struct edges edges = {0};
-    uint32_t *order = malloc((graph->nodes.count + 1) * sizeof *order);
-    size_t nodes = graph->nodes.count;
     int rc = 0;
-    if (!order || edges_init(&edges, graph, nodes, true) < 0)
+    *writing = (struct writing){.nodes = nodes, .order = malloc((nodes + 1) * sizeof(uint32_t))};
+    if (!writing->order || edges_init(&writing->edges, graph, nodes, true) < 0)
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
-    if (rc == 0)
-        rc = sort(graph, &edges, order, error);
+    else if (nodes == graph->nodes.count)
+        rc = sort(graph, &writing->edges, writing->order, error);
+    else
+        for (uint32_t i = 0; i < nodes; i++)
+            writing->order[i] = i;
     if (rc == 0 && graph->args.size > UINT32_MAX)
         rc = gw_error_set(error, GW_ELIMIT, "4 GiB of arguments or more");
-    if (rc == 0 && columns_alloc(&columns, graph, nodes) < 0)
+    if (rc == 0 && columns_alloc(&writing->columns, graph, nodes) < 0)
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
-    if (rc == 0) {
-        uint32_t count = columns_fill(&columns, graph, &edges, order, nodes);
-        graph->rows = rows_of(graph, &columns, count, nodes);
-        graph->sealed = true;
+    if (rc < 0) {
+        writing_deinit(writing);
+        return rc;
     }
-    edges_deinit(&edges);
-    free(order);
-    return rc;
+    writing->columns.args_at[0] = writing->columns.deps_at[0] = 0;
+    *rows = rows_of(graph, writing, number_rows(writing, graph));
+    return 0;
 }
 
 int gw_graph_head(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error)
 {
-    struct columns columns = {0};
-    struct edges edges = {0};
-    uint32_t order[HEAD_NODES];
+    struct writing writing;
     int rc = stuck(graph, error);
     *rows = (struct gw_graph_rows){0};
     if (rc < 0 || graph->sealed || graph->headed || graph->after.count > 0 ||
         graph->nodes.count < LARGE_NODES)
         return rc;
-    for (uint32_t i = 0; i < HEAD_NODES; i++)
-        order[i] = i;
-    if (edges_init(&edges, graph, HEAD_NODES, true) < 0 ||
-        columns_alloc(&columns, graph, HEAD_NODES) < 0) {
-        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
-    } else {
-        uint32_t count = columns_fill(&columns, graph, &edges, order, HEAD_NODES);
-        *rows = rows_of(graph, &columns, count, HEAD_NODES);
+    rc = writing_init(&writing, graph, HEAD_NODES, rows, error);
+    if (rc == 0) {
+        write_rows(&writing, graph, UINT32_MAX);
         graph->headed = true;
     }
-    edges_deinit(&edges);
     return rc;
+}
+
+int gw_graph_sort(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error)
+{
+    int rc = graph && graph->sealed ? 0 : stuck(graph, error);
+    if (rc == 0 && !graph->sealed)
+        rc = writing_init(&graph->writing, graph, graph->nodes.count, &graph->rows, error);
+    if (rc < 0)
+        return rc;
+    graph->sealed = true;
+    *rows = graph->rows;
+    return 0;
+}
+
+void gw_graph_write(struct gw_graph *graph, uint32_t rows)
+{
+    write_rows(&graph->writing, graph, rows);
 }
 
 int gw_graph_seal(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error)
 {
-    if (!graph || !graph->sealed) {
-        int rc = stuck(graph, error);
-        if (rc == 0)
-            rc = seal(graph, error);
-        if (rc < 0)
-            return rc;
-    }
-    *rows = graph->rows;
-    return 0;
+    int rc = gw_graph_sort(graph, rows, error);
+    if (rc == 0)
+        gw_graph_write(graph, UINT32_MAX);
+    return rc;
 }

@@ -46,6 +46,13 @@ struct gw_graph_rows {
  * calls give the same). Errors as gw_graph_check. */
 int gw_graph_seal(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error);
 
+/* gw_graph_sort does as gw_graph_seal, but writes no row yet: only count, node_count, row_of_node
+ * and the specs are there. gw_graph_write writes rows until there are `rows` of them, or all; what
+ * lies before them can be read then. So a large graph's first rows can leave while later ones are
+ * written. */
+int gw_graph_sort(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error);
+void gw_graph_write(struct gw_graph *graph, uint32_t rows);
+
 /* gw_graph_head gives the rows of a large graph's first nodes, at once: they are the first rows of
  * gw_graph_seal, too. rows->count is 0 where there is no such head: of a small graph, a sealed one,
  * or one with gw_graph_after, whose order has to be found first. The graph takes no more nodes. */

@@ -202,6 +202,50 @@ static void test_a_large_graph_has_a_head(void **state)
     gw_graph_free(small);
 }
 
+static struct gw_graph *make_ladder(uint32_t count)
+{
+    struct gw_graph *graph = gw_graph_new();
+    gw_node earlier = gw_graph_external(graph, 7, 8), node = earlier;
+    for (uint32_t i = 0; i < count; i++) {
+        gw_node next = i % 3 ? gw_call(graph, add, NULL, gw_ref(node), gw_i64(i))
+                             : gw_call(graph, train, NULL, gw_ref(earlier), gw_ref(node));
+        earlier = i % 7 ? node : next;
+        node = i % 5 ? next : earlier;
+    }
+    return graph;
+}
+
+/* Rows that are written some at a time are those of a sealed graph, as far as they go. */
+static void test_rows_are_written_in_steps(void **state)
+{
+    enum { NODES = 2000, STEP = 77 };
+    struct gw_graph *graph = make_ladder(NODES), *whole = make_ladder(NODES);
+    struct gw_graph_rows rows, wanted = seal(whole);
+    (void)state;
+    assert_int_equal(gw_graph_sort(graph, &rows, NULL), 0);
+    assert_int_equal(rows.count, NODES);
+    assert_memory_equal(rows.row_of_node, wanted.row_of_node, (NODES + 1) * sizeof(uint32_t));
+    for (uint32_t to = STEP; to <= NODES / 2; to += STEP) {
+        gw_graph_write(graph, to);
+        uint32_t deps = wanted.deps_at[to];
+        assert_memory_equal(rows.spec, wanted.spec, to * sizeof(uint32_t));
+        assert_memory_equal(rows.args_at, wanted.args_at, (to + 1) * sizeof(uint32_t));
+        assert_memory_equal(rows.deps_at, wanted.deps_at, (to + 1) * sizeof(uint32_t));
+        assert_memory_equal(rows.args, wanted.args, wanted.args_at[to]);
+        assert_memory_equal(rows.dep_row, wanted.dep_row, deps * sizeof(uint32_t));
+        assert_memory_equal(rows.dep_job, wanted.dep_job, deps * sizeof(uint64_t));
+    }
+    rows = seal(graph); /* the rest */
+    assert_memory_equal(rows.dep_row, wanted.dep_row, wanted.deps_at[NODES] * sizeof(uint32_t));
+    gw_graph_free(graph);
+    gw_graph_free(whole);
+
+    graph = make_ladder(NODES);
+    assert_int_equal(gw_graph_sort(graph, &rows, NULL), 0);
+    gw_graph_write(graph, STEP); /* and no further */
+    gw_graph_free(graph);
+}
+
 static void test_cycles_are_named(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
@@ -465,6 +509,7 @@ int main(void)
         cmocka_unit_test(test_commands_share_specs),
         cmocka_unit_test(test_external_results),
         cmocka_unit_test(test_a_large_graph_has_a_head),
+        cmocka_unit_test(test_rows_are_written_in_steps),
         cmocka_unit_test(test_cycles_are_named),
         cmocka_unit_test(test_names_are_unique),
         cmocka_unit_test(test_wrong_references_are_refused),
