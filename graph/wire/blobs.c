@@ -1,5 +1,6 @@
 /* A content store in a folder. A blob appears by rename, whole and verified, or not at all; files
- * are executable, because a program's executable may be started straight from here. */
+ * are executable, because a program's executable may be started straight from here. One that is
+ * there is not put in place of: whoever is about to link it would find that it is gone. */
 #include "graph/wire/blobs.h"
 
 #include <dirent.h>
@@ -62,6 +63,19 @@ static int copy_file(int from, int to, const char *path, struct gw_error *error)
     }
 }
 
+/* Gives a file its name; where one of that name is there, it is the same, and stays. */
+static int name_it(const char *temporary, const char *path)
+{
+    if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno == EINVAL || errno == ENOSYS) /* not on this file system */
+        return rename(temporary, path);
+    if (errno != EEXIST)
+        return -1;
+    (void)utimensat(AT_FDCWD, path, NULL, 0); /* it was wanted now */
+    return unlink(temporary);
+}
+
 /* Lets a file in under its name, when that is what its content says; else it goes. Takes `to`. */
 static int admit(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], int to,
                  const char *temporary, struct gw_error *error)
@@ -77,7 +91,7 @@ static int admit(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES]
     if (rc >= 0 && (fchmod(to, 0500) < 0 || futimens(to, NULL) < 0))
         rc = gw_error_set(error, GW_EIO, "%s: %s", temporary, strerror(errno));
     close(to); /* before the rename: a file open for writing cannot be executed */
-    if (rc >= 0 && rename(temporary, path) < 0)
+    if (rc >= 0 && name_it(temporary, path) < 0)
         rc = gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
     if (rc < 0)
         (void)unlink(temporary);

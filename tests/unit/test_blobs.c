@@ -136,6 +136,37 @@ static void test_trims_what_was_used_first(void **state)
 }
 
 /* Between stores the file itself is shared; what anybody may write to is copied. */
+/* Several workers of a host put the same content at once, and one links what another one put: a
+ * file that gives way to another has no name any more, and cannot be linked. */
+static void test_what_is_there_stays(void **state)
+{
+    char dir[] = "/tmp/gangway-blobs-XXXXXX", path[PATH_MAX];
+    uint8_t hash[GW_HASH_BYTES];
+    struct gw_blobs blobs;
+    struct stat first, then;
+    uint64_t bytes;
+    int fd;
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(gw_blobs_init(&blobs, dir, NULL), 0);
+    put_at(&blobs, "twice", 1, hash);
+    gw_blobs_path(&blobs, hash, path);
+    assert_int_equal(stat(path, &first), 0);
+    fd = content_fd("twice");
+    assert_int_equal(gw_blobs_put(&blobs, hash, fd, NULL), 0);
+    close(fd);
+    assert_int_equal(stat(path, &then), 0);
+    assert_int_equal(then.st_ino, first.st_ino);
+    assert_int_equal(then.st_nlink, 1);
+    assert_true(then.st_mtim.tv_sec > first.st_mtim.tv_sec); /* it is used now */
+    assert_int_equal(gw_blobs_open(&blobs, hash, &fd, &bytes, NULL), 0);
+    assert_int_equal(gw_blobs_take(&blobs, hash, fd, NULL), 0);
+    close(fd);
+    assert_int_equal(stat(path, &then), 0);
+    assert_int_equal(then.st_nlink, 1);
+    remove_tree(dir);
+}
+
 static void test_takes_the_file_itself(void **state)
 {
     char dir[] = "/tmp/gangway-blobs-XXXXXX", here[64], there[64], path[PATH_MAX];
@@ -172,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trims_what_was_used_first),
+        cmocka_unit_test(test_what_is_there_stays),
         cmocka_unit_test(test_takes_the_file_itself),
         cmocka_unit_test(test_put_verifies_and_opens),
         cmocka_unit_test(test_unwritable_store_is_an_error),
