@@ -57,6 +57,13 @@ class Proxy:
             if one.fileno() in selector.get_map():
                 selector.unregister(one)
 
+    def halve(self, selector):
+        """Ends the scheduler's side of all connections; the other hears nothing of it."""
+        self.forget(selector)
+        for _, other in self.pairs:
+            other.close()
+        self.pairs = [(one,) for one, _ in self.pairs]
+
     def accept(self, selector):
         one, _ = self.listener.accept()
         other = socket.create_connection(self.to)
@@ -165,6 +172,18 @@ class Mend(e2e.Case):
         self.proxy.silence()
         self.worker.wait_output("mended by another")
         self.end()
+        self.stop()
+
+    @e2e.not_for_tsan
+    def test_half_gone(self):
+        """A worker that the scheduler has given up, and that did not hear of it, comes back."""
+        self.begin()
+        self.proxy.tell(self.proxy.halve)
+        self.worker.wait_output("no connection to mend")
+        self.lines.next(), self.lines.next()  # the gang begins again, there
+        self.assertEqual(self.gangway_json("status", env=self.client)["workers"], 1)
+        self.gangway("cancel", self.job, env=self.client)
+        self.gangway("wait", self.job, env=self.client, rc=130)
         self.stop()
 
     def test_gone(self):

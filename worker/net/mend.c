@@ -139,13 +139,15 @@ void gw_mend_on_second(struct gw_host *host, const struct gw_message *message)
         adopt(mend, message->mended.taken);
         return;
     }
+    const bool refused = message->type == GW_MESSAGE_refuse;
     gw_log_warn("the connection to the scheduler cannot be mended: %s",
-                message->type == GW_MESSAGE_refuse ? message->refuse.text
-                                                   : "too much of what was sent is lost");
+                refused ? message->refuse.text : "too much of what was sent is lost");
     gw_link_close(mend->second->link);
     mend->heard_ns = gw_clock_now_ns(); /* perhaps the first comes to itself */
     if (mend->broken)
         gw_mend_give_up(host);
+    else if (refused && message->refuse.code == GW_ENOENT) /* to the scheduler it is no more */
+        gw_link_close(host->scheduler->link);
 }
 
 void gw_mend_on_second_closed(struct gw_host *host, const struct gw_error *error)
