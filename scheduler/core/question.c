@@ -168,6 +168,8 @@ static bool try_fetch(struct gw_sched *sched, struct gw_remote *remote,
 /* -- Output --------------------------------------------------------------------------------------
  */
 
+#define LOST_OUTPUT "its worker was lost, and its output with it"
+
 static void answer_log(struct gw_sched *sched, struct gw_remote *remote,
                        const struct gw_question *question, const struct gw_error *error)
 {
@@ -244,13 +246,16 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
         bool final = gw_sched_task_final(job, question->index);
         if (!final && question->log.follow)
             return false; /* until it runs */
+        if (final && question->log.after &&
+            job->tasks.attempt[question->index] > question->log.after)
+            gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
         answer_log(sched, remote, question, &error);
         sched->effects->list.items[sched->effects->list.count - 1].message.log_data.end = final;
         return true;
     }
     struct gw_worker *worker = gw_sched_worker_find(sched, id);
     if (!worker || worker->state == GW_WORKER_LOST) {
-        gw_error_set(&error, GW_ELOST, "its worker was lost, and its output with it");
+        gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
         answer_log(sched, remote, question, &error);
         return true;
     }

@@ -415,6 +415,35 @@ static void a_shutdown_waits_for_those_that_were_there(void **state)
     free_world(w);
 }
 
+static const struct gw_msg_log_data *read_log(struct world *w, uint64_t after)
+{
+    say(w, CLIENT,
+        (struct gw_message){
+            .type = GW_MESSAGE_log_read,
+            .log_read = {.request = 9, .job = 1, .stream = 1, .follow = true, .after = after}});
+    return &must(w, CLIENT, GW_MESSAGE_log_data)->log_data;
+}
+
+/* Who follows a task's output from attempt to attempt hears that the last one's is lost. */
+static void lost_output_is_told(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    finish(w, 0, attempt, GW_RANK_NONE, 1);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}, .text = "gone"});
+    const struct gw_msg_log_data *data = read_log(w, 1);
+    assert_int_equal(data->code, GW_ELOST);
+    assert_non_null(strstr(data->text, "its output with it"));
+    data = read_log(w, attempt);
+    assert_int_equal(data->code, 0);
+    assert_true(data->end);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -425,6 +454,7 @@ int main(void)
         cmocka_unit_test(all_ranks_are_a_row_and_one_each),
         cmocka_unit_test(a_detached_job_is_told_after_its_commit),
         cmocka_unit_test(a_lost_result_is_made_again),
+        cmocka_unit_test(lost_output_is_told),
         cmocka_unit_test(a_failure_reaches_what_depends_on_it),
         cmocka_unit_test(a_paused_worker_gets_nothing),
         cmocka_unit_test(what_a_spec_took_is_expected_again),
