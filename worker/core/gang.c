@@ -7,6 +7,7 @@
  * and rank 0's also opens the socket by which the others' ranks find each other. */
 #include "worker/core/state.h"
 
+#include "graph/base/planted.h"
 #include "graph/wire/frame.h"
 
 #include <assert.h>
@@ -98,6 +99,7 @@ void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang)
     free(gang->locals);
     free(gang->lease_text);
     free(gang->watch.seen);
+    free((void *)(uintptr_t)gang->doors.data);
     explicit_bzero(gang->ring_key, sizeof gang->ring_key);
     free(gang);
 }
@@ -403,6 +405,35 @@ static void start_rank(struct gw_node_core *core, struct gw_run *run, struct gw_
     }
 }
 
+/* The message goes; a rank may start later. */
+static void keep_doors(struct gw_gang *gang, struct gw_bin doors)
+{
+    if (!doors.size)
+        return;
+    void *copy = gw_core_alloc(doors.size);
+    memcpy(copy, doors.data, doors.size);
+    gang->doors = (struct gw_bin){copy, doors.size};
+}
+
+/* A command's rank has no process before it goes: who shared a GPU with it when it was prepared may
+ * have left since, and memory of that may not be back. */
+static bool lacks_gpus(const struct gw_node_core *core, const struct gw_run *run)
+{
+    return !run->process && run->gpu_count > 0 && !GW_PLANTED(310) &&
+           !gw_gpu_lets(core, run->spec, run->gpus, run->gpu_count);
+}
+
+void gw_gang_pump(struct gw_node_core *core)
+{
+    for (struct gw_run *run = core->held.first, *next; run; run = next) {
+        next = run->next;
+        if (run->goes && run->state == GW_RUN_STANDING && !lacks_gpus(core, run)) {
+            run->goes = false;
+            start_rank(core, run, (struct gw_bin){0});
+        }
+    }
+}
+
 void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
 {
     const struct gw_msg_gang_go *go = &event->message->gang_go;
@@ -420,12 +451,14 @@ void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
     read_info(gang, go->info);
     let_port_go(core, gang);
     const struct gw_bin info = pack_info(core, gang, gang->has_key);
-    gang->doors = go->doors;
-    for (size_t i = 0; i < gang->ranks.count; i++)
-        if (gang->ranks.items[i]->state == GW_RUN_STANDING)
-            start_rank(core, gang->ranks.items[i], info);
-    gang->doors = (struct gw_bin){0}; /* the message goes */
-    drop_listener(core, gang);        /* rank 0 has it */
+    keep_doors(gang, go->doors);
+    for (size_t i = 0; i < gang->ranks.count; i++) {
+        struct gw_run *run = gang->ranks.items[i];
+        run->goes = run->state == GW_RUN_STANDING && lacks_gpus(core, run);
+        if (run->state == GW_RUN_STANDING && !run->goes)
+            start_rank(core, run, info);
+    }
+    drop_listener(core, gang); /* rank 0 has it */
 }
 
 /* Rank 0 of a function answers at its next step; each rank of a command gets the signal, no more.

@@ -432,8 +432,10 @@ void gw_pool_pump(struct gw_node_core *core)
     if (!core->guardian || core->exited || core->shutting_down)
         return;
     fail_programs(core);
-    if (core->options.gpu_count)
+    if (core->options.gpu_count) {
         gw_gpu_pump(core);
+        gw_gang_pump(core);
+    }
     gw_node_actor_pump(core);
     bool holds = gw_memory_holds(core);
     for (int round = 0; round < 2; round++) {

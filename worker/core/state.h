@@ -208,6 +208,7 @@ struct gw_run {
     bool pinned;       /* a runner was given its inputs */
     bool killing;      /* to be killed as soon as it is its runner's first */
     bool holds_slots;  /* a command's rank that is prepared */
+    bool goes;         /* the same, told to go: as soon as its GPUs let it */
     bool wants_folder; /* it is being made */
     uint64_t kill_grace_ns;
     uint64_t load_ns; /* its share of its runner's load */
@@ -330,7 +331,7 @@ struct gw_gang {
     char *own_address;        /* of this worker, as of its lease */
     uint32_t *ports;          /* of commands: a port of its own for each rank here */
     uint32_t port_count;
-    struct gw_bin doors; /* while it goes: where all ranks of it listen */
+    struct gw_bin doors; /* from go on: where all ranks of it listen; owned */
     uint32_t *locals;    /* what message.locals points to */
     char *lease_text;
     int32_t lease_code;
@@ -671,6 +672,7 @@ void gw_gang_on_scheduler(struct gw_node_core *core);
 void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event);
 void gw_gang_on_looked(struct gw_node_core *core, const struct gw_event *event);
 void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event);
+void gw_gang_pump(struct gw_node_core *core); /* start ranks that waited for their GPUs */
 int gw_gang_on_ready(struct gw_node_core *core, struct gw_process *process,
                      const struct gw_msg_rank_ready *ready);
 void gw_gang_on_control(struct gw_node_core *core, const struct gw_msg_control *control);
