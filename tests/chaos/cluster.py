@@ -1,0 +1,304 @@
+"""A cluster for trials: a scheduler and workers by TLS over links that can be broken, with GPUs
+that a fake NVML makes up; and what is counted in it when nothing runs."""
+import collections
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "e2e"))
+import e2e  # noqa: E402
+from links import Link, Network  # noqa: E402
+
+SLOTS = 3  # of a worker
+GPUS, GPU_BYTES = 4, 16 << 30  # of the machine: one of its workers has them
+QUIET_S = 30  # from the end of a trial until everything is free again
+FDS_MORE = 8  # than in the first quiet moments: connections that come and go
+RSS_BYTES_MORE, RSS_BYTES_TRIAL = 24 << 20, 100 << 10
+
+
+class Failed(Exception):
+    """Something that must hold does not."""
+
+
+def ppid_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+            return int(f.read().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
+
+
+def fds_of(pid):
+    try:
+        return os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return []
+
+
+def rss_of(pid):
+    try:
+        with open(f"/proc/{pid}/statm", encoding="utf-8") as f:
+            return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def listening_inodes():
+    found = set()
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError), open(f"/proc/net/{name}", encoding="utf-8") as f:
+            for line in f.readlines()[1:]:
+                words = line.split()
+                if words[3] == "0A":
+                    found.add(words[9])
+    return found
+
+
+class Daemon(e2e.Process):
+    """A process of the cluster; its output is its log."""
+
+    def drain(self):
+        while self._read(time.monotonic()):
+            pass
+
+    def end(self, timeout_s=60):
+        try:
+            return self.wait(timeout_s)
+        except AssertionError as late:
+            raise Failed(str(late)[:2000]) from None
+
+
+class Worker:
+    def __init__(self, cluster, name):
+        self.cluster, self.name, self.lives = cluster, name, 0
+        self.link = Link(cluster.network, cluster.address)
+        self.machine = os.path.join(cluster.dir, f"machine-{name}")
+        self.gpus_used(0)
+        self.start()
+
+    def gpus_used(self, used):
+        """What its NVML says of the memory of its GPUs."""
+        with open(self.machine + ".new", "w", encoding="utf-8") as f:
+            for i in range(GPUS):
+                f.write(f"gpu GPU-{i} memory={GPU_BYTES} used={used} nvlink=1\n")
+        os.rename(self.machine + ".new", self.machine)
+
+    def start(self):
+        self.lives += 1
+        self.process = Daemon(
+            [e2e.BINARY, "worker", "--dir", self.cluster.folder, "--connect", self.link.address,
+             "--name", self.name, "--slots", str(SLOTS)], cwd=self.cluster.dir,
+            env=dict(self.cluster.env, GANGWAY_TOKEN=self.cluster.worker_token,
+                     FAKE_NVML=self.machine))
+        self.process.wait_output("other workers reach this one")
+
+    def guardian(self):
+        """Its process; None: there is none now."""
+        for pid in self.cluster.pids():
+            if ppid_of(pid) == self.process.pid and " guardian" in e2e.command_of(pid):
+                return pid
+        return None
+
+    def restart(self):
+        """After its process was killed, or ended by itself for a reason that it had."""
+        code = self.process.end()
+        self.process.popen.stdout.close()
+        self.start()
+        return code
+
+
+class Cluster:
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix="gw-chaos-")
+        self.mark = uuid.uuid4().hex
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("GANGWAY_")}
+        for name, folder in (("HOME", "home"), ("XDG_RUNTIME_DIR", "run"), ("TMPDIR", "tmp"),
+                             ("XDG_CACHE_HOME", "cache")):
+            self.env[name] = os.path.join(self.dir, folder)
+            os.mkdir(self.env[name], 0o700)
+        self.folder = os.path.join(self.dir, "workers")
+        os.mkdir(self.folder, 0o700)
+        self.env.update({e2e.MARK: self.mark, "GANGWAY_BINARY": e2e.BINARY,
+                         "GANGWAY_NVML": os.path.join(e2e.BUILD, "lib", "libfake_nvml.so"),
+                         "PATH": f"{os.path.dirname(e2e.BINARY)}:{os.environ['PATH']}"})
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+            given = [self.env[name]] if name in self.env else []
+            self.env[name] = ":".join(given + [f"log_path={self.dir}/sanitizer"])
+        self.network, self.scheduler, self.workers = Network(), None, []
+        self.trials, self.base, self.rss, self.files = 0, {}, {}, None
+        self.client_env = dict(self.env)
+
+    def open(self, workers):
+        """For who calls close() whatever becomes of this."""
+        admin = self.token("root", "admin")
+        self.worker_token = self.token("w", "worker")
+        self.scheduler = Daemon([e2e.BINARY, "scheduler", "--listen", "127.0.0.1"], env=self.env,
+                                cwd=self.dir)
+        self.address = self.scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+        self.client_env.update(GANGWAY_ADDRESS=self.address, GANGWAY_TOKEN=admin)
+        for i in range(workers):
+            self.workers.append(Worker(self, f"w{i}"))
+        self.wait_quiet()
+
+    def token(self, user, role):
+        return json.loads(self.gangway("token", "create", "--user", user, "--role", role, "--json",
+                                       env=self.env).stdout)["token"]
+
+    def gangway(self, *words, env=None, timeout_s=60, well=True):
+        try:
+            done = subprocess.run([e2e.BINARY, *words], env=env or self.client_env, cwd=self.dir,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  errors="replace", timeout=timeout_s, check=False)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"gangway {' '.join(words)}: no answer in {timeout_s} s") from None
+        if well and done.returncode != 0:
+            raise Failed(f"gangway {' '.join(words)}: {done.returncode}: {done.stderr}")
+        return done
+
+    def ask(self, *words):
+        return json.loads(self.gangway(*words, "--json").stdout)
+
+    def pids(self):
+        return e2e.pids_marked(self.mark)
+
+    # -- What is counted when nothing runs ---------------------------------------------------------
+
+    def restart_gone(self):
+        """Workers that were killed, or ended, live again."""
+        return [(worker, worker.restart()) for worker in self.workers
+                if worker.process.popen.poll() is not None]
+
+    def not_quiet(self):
+        """What is still taken; None: nothing is."""
+        status = self.ask("status")
+        count = len(self.workers)
+        wanted = {"workers": count, "slots": count * SLOTS, "slots_free": count * SLOTS,
+                  "gpus": GPUS, "gpus_free": GPUS}
+        differs = {k: (status[k], v) for k, v in wanted.items() if status[k] != v}
+        running = {k: status["tasks"][k] for k in ("waiting", "running") if status["tasks"][k]}
+        if differs or running:
+            return f"status (is, should be): {differs} {running}"
+        taken = [gpu for gpu in self.ask("worker", "gpus") if gpu["used_by"]]
+        if taken:
+            return f"GPUs are used: {taken}"
+        ports = self.listening()
+        if ports != 1 + count:
+            return f"{ports} sockets listen, not {1 + count}"
+        return None
+
+    def listening(self):
+        inodes = listening_inodes()
+        found = set()
+        for pid in self.pids():
+            for fd in fds_of(pid):
+                with contextlib.suppress(OSError):
+                    target = os.readlink(f"/proc/{pid}/fd/{fd}")
+                    if target.startswith("socket:[") and target[8:-1] in inodes:
+                        found.add(target)
+        return len(found)
+
+    def wait_quiet(self, also=lambda: None):
+        """Until all is free, and `also` has nothing to say either."""
+        deadline = time.monotonic() + QUIET_S
+        while True:
+            self.restart_gone()
+            busy = self.not_quiet() or also() or self.grown()
+            if not busy:
+                return
+            if time.monotonic() > deadline:
+                raise Failed(f"{QUIET_S} s after it ended: {busy}")
+            self.scheduler.drain()
+            for worker in self.workers:
+                worker.process.drain()
+
+    def daemons(self):
+        found = {"scheduler": self.scheduler.pid}
+        for worker in self.workers:
+            found[worker.name] = worker.process.pid
+            guardian = worker.guardian()
+            if guardian:
+                found[worker.name + "'s guardian"] = guardian
+        return found
+
+    def grown(self):
+        """Descriptors and files beyond those of the first quiet moments."""
+        for name, pid in self.daemons().items():
+            fds, seen = len(fds_of(pid)), self.base.setdefault(pid, collections.Counter())
+            if seen["trials"] < 4:
+                seen["fds"] = max(seen["fds"], fds)
+                seen["trials"] += 1
+                self.rss[pid] = rss_of(pid)
+            elif fds > seen["fds"] + FDS_MORE:
+                return f"{name} has {fds} descriptors, and had {seen['fds']}"
+            more = rss_of(pid) - self.rss[pid]
+            if not e2e.SANITIZED and more > RSS_BYTES_MORE + RSS_BYTES_TRIAL * self.trials:
+                return f"{name} has {more >> 20} MiB more than in the beginning"
+        left = os.listdir(self.env["TMPDIR"])
+        if left:
+            return f"files in TMPDIR: {left}"
+        return None
+
+    # -- Its end -----------------------------------------------------------------------------------
+
+    def reports(self):
+        text = ""
+        for name in sorted(os.listdir(self.dir)):
+            if name.startswith("sanitizer."):
+                with open(os.path.join(self.dir, name), encoding="utf-8", errors="replace") as f:
+                    text += f.read()
+        return text
+
+    def down(self):
+        """Ends it as its user would; nothing may be left."""
+        self.gangway("down")
+        self.leave([("scheduler", self.scheduler)] + [(w.name, w.process) for w in self.workers])
+        left = [os.path.join(at, name) for at, _, names in os.walk(self.env["XDG_RUNTIME_DIR"])
+                for name in names if name.endswith(".sock")]
+        if left:
+            raise Failed(f"sockets are left: {left}")
+
+    def lose_scheduler(self):
+        """kill -9 of the scheduler: what ran ends, and workers end when they are told to."""
+        self.scheduler.kill()
+        self.scheduler.end()
+        for worker in self.workers:
+            worker.process.kill(signal.SIGTERM)
+        self.leave([(worker.name, worker.process) for worker in self.workers])
+
+    def leave(self, processes):
+        codes = {name: process.end() for name, process in processes}
+        if any(codes.values()):
+            raise Failed(f"exit codes at the end: {codes}")
+        deadline = time.monotonic() + 10
+        for pid in self.pids():
+            if not e2e.wait_gone(pid, max(0, deadline - time.monotonic())):
+                raise Failed(f"left at the end: {pid} {e2e.command_of(pid)}")
+
+    def logs(self):
+        """What its processes have said, for who looks into a failure."""
+        text = ""
+        for name, process in [("scheduler", self.scheduler)] + [(w.name, w.process)
+                                                                for w in self.workers]:
+            process.drain()
+            text += f"---- {name}\n{process.text[-20000:]}\n"
+        return text
+
+    def close(self):
+        for pid in self.pids():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for process in [self.scheduler] + [worker.process for worker in self.workers]:
+            if process:
+                process.popen.wait()
+                process.popen.stdout.close()
+        for worker in self.workers:
+            worker.link.close()
+        self.network.close()
+        shutil.rmtree(self.dir, ignore_errors=True)

@@ -1,0 +1,378 @@
+"""A trial: a gang beside ordinary tasks, and faults at random times; all of it follows from a seed.
+What became of it is judged by what was done to it: it ends well with the right result where its
+budgets allow for what happened, or fails and says what happened, and nothing of it is left."""
+import contextlib
+import os
+import random
+import re
+import select
+import shutil
+import signal
+import time
+
+import cluster
+import e2e
+from cluster import Daemon, Failed
+
+GANG = os.path.join(e2e.BUILD, "bin", "chaos_gang")
+END_S = 90  # of a job, beside what faults take: partitions of 15 s, cooled workers
+HANG_MS = 1500
+SLOW = 4 if e2e.SANITIZED else 1
+
+
+class Fault:
+    """Done at a time; what it charges the gang with, and what a failure by it may say."""
+
+    def __init__(self, name, at_s, trial):
+        self.name, self.at_s, self.trial = name, at_s, trial
+        self.random = trial.random
+        self.charges, self.causes, self.said = 0, [], "nothing to do it to"
+        self.until = None  # when it is over, and what ends it
+        self.over = lambda: None
+
+    def lasts(self, seconds, over):
+        self.until, self.over = time.monotonic() + seconds, over
+
+    def hit(self):
+        getattr(self, self.name)()
+
+    def rank(self):
+        """(rank, pid) of a rank that lives, or None."""
+        alive = [(rank, pid) for (rank, _), (pid, _) in self.trial.ranks().items()
+                 if "chaos_gang" in e2e.command_of(pid)]
+        return self.random.choice(sorted(alive)) if alive else None
+
+    def length(self):
+        """Of what is shorter than a partition, as a rule, or longer."""
+        if self.trial.long and self.random.random() < .5:
+            return self.random.uniform(11, 17)
+        return self.random.uniform(.05, 3)
+
+    def stop(self, pid, seconds):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+
+        def go_on():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        self.lasts(seconds, go_on)
+
+    # -- Ranks -------------------------------------------------------------------------------------
+
+    def rank_kill(self):
+        found = self.rank()
+        if found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(found[1], signal.SIGKILL)
+                self.charges, self.said = 1, f"rank {found[0]}"
+                self.causes = [rf"rank {found[0]}\b.*(signal 9|SIGKILL|killed)"]
+
+    def rank_stop(self):
+        found = self.rank()
+        if found:
+            self.charges, self.said = 1, f"rank {found[0]} for ever"
+            self.causes = [rf"rank {found[0]} hangs: it is stopped"]
+            self.stop(found[1], 3600)
+
+    def rank_pause(self):
+        found = self.rank()
+        if found:
+            self.said = f"rank {found[0]} for less than its hang limit"
+            self.stop(found[1], self.random.uniform(.05, HANG_MS / 3000))
+
+    # -- Daemons -----------------------------------------------------------------------------------
+
+    def worker(self):
+        worker = self.random.choice(self.trial.cluster.workers)
+        self.said = worker.name
+        return worker
+
+    def worker_kill(self):
+        self.worker().process.kill()
+
+    def worker_stop(self):
+        worker, seconds = self.worker(), self.length()
+        self.said += f" for {seconds:.1f} s"
+        self.stop(worker.process.pid, seconds)
+
+    def guardian_kill(self):
+        pid = self.worker().guardian()
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+
+    def guardian_stop(self):
+        worker, seconds = self.worker(), self.random.uniform(.05, 2)
+        pid = worker.guardian()
+        if pid:
+            self.said += f" for {seconds:.1f} s"
+            self.stop(pid, seconds)
+
+    def warden_kill(self):
+        """The process between the guardian and a rank."""
+        found = self.rank()
+        if found:
+            pid = cluster.ppid_of(found[1])
+            if " guardian" in e2e.command_of(pid):
+                os.kill(pid, signal.SIGKILL)
+                # Only the guardian can tell of its rank, and others may be before it.
+                self.charges, self.said = 1, f"rank {found[0]}"
+                self.causes = [rf"rank {found[0]}\b.*signal 9", "the others are gone"]
+
+    def scheduler_stop(self):
+        seconds = self.length()
+        self.said = f"for {seconds:.1f} s"
+        self.stop(self.trial.cluster.scheduler.pid, seconds)
+
+    # -- Links -------------------------------------------------------------------------------------
+
+    def link_cut(self):
+        self.worker().link.cut()
+
+    def link_silent(self):
+        self.worker().link.silence()
+
+    def link_stall(self):
+        worker, seconds = self.worker(), self.length()
+        self.said += f" for {seconds:.1f} s"
+        worker.link.stall()
+        self.lasts(seconds, worker.link.flow)
+
+    def link_slow(self):
+        worker, seconds = self.worker(), self.random.uniform(.5, 3)
+        rate = self.random.choice((4000, 20000, 100000))
+        self.said += f" for {seconds:.1f} s, {rate} bytes/s"
+        worker.link.slow(rate)
+        self.lasts(seconds, worker.link.flow)
+
+    # -- Users -------------------------------------------------------------------------------------
+
+    def client_kill(self):
+        if self.trial.client.popen.poll() is None:
+            self.said = "in time"
+            self.trial.client.kill()
+            self.causes = ["client", "cancelled", "went away", "session"]
+            self.trial.abandoned = not self.trial.detached
+
+    def client_stop(self):
+        if self.trial.client.popen.poll() is None:
+            seconds = self.random.uniform(.05, 2)
+            self.said = f"for {seconds:.1f} s"
+            self.stop(self.trial.client.pid, seconds)
+
+    def act(self, verb):
+        job = self.trial.job()
+        if job:
+            done = self.trial.cluster.gangway(verb, str(job["id"]), well=False)
+            self.said = (done.stdout + done.stderr).strip()
+            return done.returncode == 0
+        return False
+
+    def user_cancel(self):
+        if self.act("cancel"):
+            self.charges, self.causes = 100, ["cancelled"]
+
+    def user_restart(self):
+        self.act("restart")
+
+    def user_pause(self):
+        if self.act("pause"):
+            self.lasts(self.random.uniform(.05, 1), lambda: self.act("resume"))
+
+    def gpu_late(self):
+        """Memory that does not come back for a while."""
+        worker = self.worker()
+        worker.gpus_used(8 << 30)
+        self.lasts(self.random.uniform(.1, 2), lambda: worker.gpus_used(0))
+
+
+FAULTS = {"rank_kill": 20, "rank_stop": 8, "rank_pause": 4, "worker_kill": 12, "worker_stop": 6,
+          "guardian_kill": 6, "guardian_stop": 3, "warden_kill": 4, "scheduler_stop": 3,
+          "link_cut": 8, "link_silent": 3, "link_stall": 6, "link_slow": 6, "client_kill": 6,
+          "client_stop": 3, "user_cancel": 4, "user_restart": 4, "user_pause": 3, "gpu_late": 4}
+
+
+class Trial:
+    def __init__(self, of, seed, short=False):
+        self.cluster, self.seed, self.name = of, seed, f"trial-{seed}"
+        self.random = random.Random(seed)
+        self.long = not short and self.random.random() < .08
+        self.dir = os.path.join(of.dir, self.name)
+        self.draw()
+
+    def draw(self):
+        pick = self.random
+        self.function = pick.random() < .5
+        self.gpus = pick.choice(("0", "0", "0", "1", "0.5"))
+        self.ranks_count = pick.randint(1, 5 if self.gpus == "0" else cluster.SLOTS)
+        self.steps, self.step_ms = pick.randint(1, 12), pick.choice((5, 20, 60, 120))
+        self.restarts = pick.choice((0, 0, 1, 3))
+        # Children of a function are its runner's, which stays: those are none of the gang's.
+        kinds = "dcs" if self.function else "docs"
+        self.traits = "".join(c for c in kinds if pick.random() < .35) or "-"
+        self.detached = not self.function and pick.random() < .5
+        self.beside = pick.randint(0, 4)
+        names = pick.choices(list(FAULTS), list(FAULTS.values()), k=pick.choice((1, 1, 1, 2, 3)))
+        span = .15 * SLOW + 1.3 * self.steps * self.step_ms / 1000
+        self.faults = sorted((Fault(name, pick.uniform(0, span), self) for name in names),
+                             key=lambda fault: fault.at_s)
+
+    def describe(self):
+        faults = ", ".join(f"{fault.name} at {fault.at_s:.2f} s ({fault.said})"
+                           for fault in self.faults)
+        return (f"{'function' if self.function else 'command'} of {self.ranks_count}, "
+                f"{self.steps} steps of {self.step_ms} ms, traits {self.traits}, "
+                f"{self.gpus} GPUs, {self.restarts} restarts"
+                f"{', detached' if self.detached else ''}, {self.beside} tasks beside; {faults}")
+
+    # -- What runs ---------------------------------------------------------------------------------
+
+    def begin(self):
+        os.mkdir(self.dir)
+        env = dict(self.cluster.client_env, CHAOS_DIR=self.dir, CHAOS_NAME=self.name)
+        numbers = [str(self.steps), str(self.step_ms), self.traits]
+        if self.function:
+            words = [GANG, "function", *numbers, str(self.ranks_count), str(self.restarts),
+                     str(HANG_MS), self.gpus]
+        else:
+            words = [e2e.BINARY, "dispatch", *(["-d"] if self.detached else []), "-n",
+                     str(self.ranks_count), "--name", self.name, "--max-restarts",
+                     str(self.restarts), "--hang-timeout", f"{HANG_MS}ms", "--grace", "500ms",
+                     "--gpus-per-rank", self.gpus, "--", GANG, "rank", *numbers]
+        self.abandoned = False
+        self.client = Daemon(words, env=env, cwd=self.dir)
+        self.others = None
+        if self.beside:
+            self.others = self.cluster.gangway(
+                "submit", "-d", "--array", f"1-{self.beside}", "--", "sh", "-c",
+                "sleep 0.$(({index} * 7)); echo {index}", env=env).stdout.split()[-1]
+
+    def ranks(self):
+        """{(rank, try): (pid, port)} of the newest try that has said so."""
+        found = {}
+        for name in os.listdir(self.dir):
+            match = re.fullmatch(r"rank-(\d+)-(\d+)", name)
+            if match:
+                with open(os.path.join(self.dir, name), encoding="utf-8") as f:
+                    pid, port = f.read().split()
+                found[int(match.group(1)), int(match.group(2))] = (int(pid), int(port))
+        newest = max((attempt for _, attempt in found), default=0)
+        return {key: value for key, value in found.items() if key[1] == newest}
+
+    def job(self):
+        """The gang's row of `jobs`; None: it is not known yet."""
+        return next((job for job in self.cluster.ask("jobs") if job["name"] == self.name), None)
+
+    def ended(self):
+        """Whether the client has nothing more to say."""
+        return self.client.popen.poll() is not None
+
+    def run(self):
+        """Does all faults at their times, and ends them; gives back when all has ended."""
+        began = time.monotonic()
+        self.begin()
+        pending, running = list(self.faults), []
+        while pending or running:
+            now = time.monotonic()
+            if pending and now >= began + pending[0].at_s:
+                fault = pending.pop(0)
+                fault.hit()
+                running += [fault] if fault.until else []
+                continue
+            for fault in [fault for fault in running if now >= fault.until]:
+                running.remove(fault)
+                fault.over()
+            self.cluster.restart_gone()
+            # What lasts for ever lasts until the gang has ended.
+            if not pending and all(fault.until > now + 60 for fault in running):
+                break
+            next_s = min([began + fault.at_s for fault in pending[:1]] +
+                         [fault.until for fault in running], default=now) - now
+            # Until the next of them is due; its output is taken in meanwhile.
+            pipe = [] if self.ended() else [self.client.popen.stdout]
+            select.select(pipe, [], [], max(0, min(next_s, .05)))
+            self.client.drain()
+        self.finish(running)
+
+    def finish(self, running):
+        """Waits for the end; processes that die under it, workers that end, live again."""
+        deadline = time.monotonic() + END_S
+        while not self.ended():
+            self.client._read(time.monotonic() + .1)
+            self.cluster.restart_gone()
+            if time.monotonic() > deadline:
+                raise Failed(f"the gang has not ended within {END_S} s")
+        self.client.drain()
+        self.code, self.text = self.client.popen.wait(), self.client.text
+        job = self.job()
+        while job and job["state"] not in ("done", "failed", "cancelled"):
+            self.cluster.restart_gone()
+            job = self.job()
+            if time.monotonic() > deadline:
+                raise Failed(f"job {job['id']} has not ended within {END_S} s: {job['state']}")
+        self.row = job
+        for fault in running:
+            fault.over()
+        if job and (self.detached or self.abandoned):
+            logs = self.cluster.gangway("logs", str(job["id"]), well=False)
+            self.text = logs.stdout + logs.stderr
+        if self.others:
+            while True:
+                self.cluster.restart_gone()
+                done = self.cluster.gangway("wait", self.others, "--timeout", "1s", well=False)
+                if done.returncode != 124 or time.monotonic() > deadline + END_S:
+                    break
+            if done.returncode:
+                raise Failed(f"the tasks beside it: exit code {done.returncode}: {done.stderr}")
+
+    # -- What became of it -------------------------------------------------------------------------
+
+    def judge(self):
+        ranks, steps = self.ranks_count, self.steps
+        wanted = f"sum {steps * (steps + 1) // 2 * (ranks * (ranks + 1) // 2)} from"
+        if not self.row:
+            if re.search("does not fit this cluster: it has|no worker has any", self.text):
+                return "refused: a worker was away"
+            if self.abandoned or any(fault.name == "client_kill" for fault in self.faults):
+                return "never submitted"
+            raise Failed(f"there is no such job: {self.code} {self.text}")
+        why = self.row.get("text", "")
+        if self.row["state"] == "done":
+            if "its output with it" in self.text:
+                return "well, its output lost"
+            if wanted not in self.text and not self.abandoned and not self.client_gone():
+                raise Failed(f"no {wanted!r} in: {self.text} (exit code {self.code})")
+            return "well" if self.row["tries"] <= 1 else "well, again"
+        charges = sum(fault.charges for fault in self.faults)
+        if self.abandoned:
+            return "its client went"
+        if charges <= self.restarts:
+            raise Failed(f"it may start again: {why}")
+        causes = [cause for fault in self.faults for cause in fault.causes]
+        if not any(re.search(cause, why) for cause in causes):
+            raise Failed(f"not the cause: {why}")
+        if not self.detached and not self.client_gone() and self.code == 0:
+            raise Failed("its client ended with 0")
+        return "failed"
+
+    def client_gone(self):
+        return any(fault.name == "client_kill" and fault.said == "in time"
+                   for fault in self.faults)
+
+    def left(self):
+        """What is left of its processes: idle runners of functions may be, with no descendant."""
+        mark = f"CHAOS_NAME={self.name}".encode()
+        for pid in self.cluster.pids():
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{pid}/environ", "rb") as f:
+                    if mark not in f.read().split(b"\0"):
+                        continue
+                idle = self.function and " guardian" in e2e.command_of(cluster.ppid_of(pid))
+                if not idle and pid != self.client.pid:
+                    return f"process {pid}: {e2e.command_of(pid)}"
+        return None
+
+    def close(self):
+        self.client.popen.kill()
+        self.client.popen.wait()
+        self.client.popen.stdout.close()
+        shutil.rmtree(self.dir, ignore_errors=True)
