@@ -180,30 +180,37 @@ static void answer_log(struct gw_sched *sched, struct gw_remote *remote,
     data->offset = question->log.offset;
 }
 
-/* Where the first attempt after a given one ran whose output can still be had. */
+/* Whether this is where the rank ran that is asked about; an ordinary task has none. */
+static bool is_place(const struct gw_place *place, const struct gw_question *question, bool gang)
+{
+    return place->index == question->index && (!gang || place->rank == question->log.rank);
+}
+
+/* Where the first attempt after a given one (1: the first of all) ran whose output can still be
+ * had. Places are in the order of time; numbers of attempts are not, they are used again. */
 static uint32_t place_after(const struct gw_sched *sched, const struct gw_job *job,
                             const struct gw_question *question, uint64_t *attempt)
 {
     const struct gw_tasks *tasks = &job->tasks;
+    const struct gw_place own = {tasks->attempt[question->index], question->index, GW_RANK_NONE,
+                                 tasks->worker[question->index]};
     bool gang = job->specs.items[tasks->spec[question->index]].message.ranks > 0;
-    uint32_t id = 0;
-    *attempt = UINT64_MAX;
-    for (size_t i = 0; i <= job->places.count; i++) {
-        struct gw_place place = {tasks->attempt[question->index], question->index, GW_RANK_NONE,
-                                 tasks->worker[question->index]}; /* last: an ordinary task's own */
-        if (i < job->places.count)
-            place = job->places.items[i];
-        else if (gang)
-            break;
-        const struct gw_worker *worker = gw_sched_worker_find(sched, place.worker);
-        if (place.index == question->index && place.attempt > question->log.after &&
-            place.attempt < *attempt && (!gang || place.rank == question->log.rank) && worker &&
+    size_t count = job->places.count + !gang, from = count; /* last: an ordinary task's own */
+    if (question->log.after != own.attempt || gang)
+        while (from > 0 && !(from <= job->places.count &&
+                             is_place(&job->places.items[from - 1], question, gang) &&
+                             job->places.items[from - 1].attempt == question->log.after))
+            from--;
+    for (size_t i = from; i < count; i++) {
+        const struct gw_place *place = i < job->places.count ? &job->places.items[i] : &own;
+        const struct gw_worker *worker = gw_sched_worker_find(sched, place->worker);
+        if (place->attempt && is_place(place, question, gang) && worker &&
             worker->state != GW_WORKER_LOST) {
-            *attempt = place.attempt;
-            id = place.worker;
+            *attempt = place->attempt;
+            return place->worker;
         }
     }
-    return id;
+    return 0;
 }
 
 /* Where an attempt (0: the latest) of a rank ran: the worker's id, 0 when there is none. */
@@ -234,8 +241,9 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
     struct gw_job *job = gw_sched_job_find(sched, question->job);
     struct gw_error error = {0};
     uint64_t attempt;
-    uint32_t id = question->log.after ? place_after(sched, job, question, &attempt)
-                                      : place_of(job, question, &attempt);
+    const bool begins = question->log.after && !question->log.attempt; /* else it reads on */
+    uint32_t id =
+        begins ? place_after(sched, job, question, &attempt) : place_of(job, question, &attempt);
     if (id == 0 && question->log.attempt) {
         gw_error_set(&error, GW_ENOENT, "task %u of job %llu has no such attempt or rank",
                      question->index, (unsigned long long)job->id);
@@ -246,8 +254,8 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
         bool final = gw_sched_task_final(job, question->index);
         if (!final && question->log.follow)
             return false; /* until it runs */
-        if (final && question->log.after &&
-            job->tasks.attempt[question->index] > question->log.after)
+        uint64_t last = job->tasks.attempt[question->index];
+        if (final && begins && last && last != question->log.after)
             gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
         answer_log(sched, remote, question, &error);
         sched->effects->list.items[sched->effects->list.count - 1].message.log_data.end = final;
