@@ -35,6 +35,14 @@ def ppid_of(pid):
         return 0
 
 
+def is_stopped(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] == "T"
+    except OSError:
+        return False
+
+
 def fds_of(pid):
     try:
         return os.listdir(f"/proc/{pid}/fd")

@@ -160,6 +160,8 @@ class Fault:
             self.stop(self.trial.client.pid, seconds)
 
     def act(self, verb):
+        if cluster.is_stopped(self.trial.cluster.scheduler.pid):
+            return False  # it would wait for its end, and the end for it
         job = self.trial.job()
         if job:
             done = self.trial.cluster.gangway(verb, str(job["id"]), well=False)
@@ -348,6 +350,11 @@ class Trial:
         if charges <= self.restarts:
             raise Failed(f"it may start again: {why}")
         causes = [cause for fault in self.faults for cause in fault.causes]
+        # What a rank does because another one died may come before the news of that, where those
+        # come from a worker that something else was done to.
+        if causes and any(fault.name.startswith(("worker", "guardian", "link", "scheduler"))
+                          for fault in self.faults):
+            causes.append("the others are gone")
         if not any(re.search(cause, why) for cause in causes):
             raise Failed(f"not the cause: {why}")
         if not self.detached and not self.client_gone() and self.code == 0:
