@@ -36,7 +36,7 @@ struct gw_tls {
     SSL *ssl;
     struct window in, out;
     bool ended; /* the socket gives no more */
-    bool established;
+    bool established, abandoned;
     int socket_errno;       /* why reading broke; 0: the other side ended it */
     int send_errno;         /* the first; 0: none */
     bool connects, unknown; /* unknown: nobody has the key that was named */
@@ -371,7 +371,10 @@ static bool tls_pending(const struct gw_transport *transport)
 static void tls_free(struct gw_transport *transport)
 {
     struct gw_tls *tls = tls_of(transport);
-    if (tls->ssl && SSL_is_init_finished(tls->ssl)) {
+    const struct linger none = {.l_onoff = 1};
+    if (tls->abandoned) {
+        (void)setsockopt(tls->transport.fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    } else if (tls->ssl && SSL_is_init_finished(tls->ssl)) {
         (void)SSL_shutdown(tls->ssl);
         (void)drain(tls, NULL);
     }
@@ -458,6 +461,11 @@ bool gw_tls_ended(const struct gw_transport *transport)
 {
     const struct gw_tls *tls = (const struct gw_tls *)transport;
     return SSL_get_shutdown(tls->ssl) & SSL_RECEIVED_SHUTDOWN;
+}
+
+void gw_tls_abandon(struct gw_transport *transport)
+{
+    tls_of(transport)->abandoned = true;
 }
 
 bool gw_tls_secret_equals(const uint8_t a[GW_TLS_SECRET_BYTES],

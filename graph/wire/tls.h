@@ -48,6 +48,10 @@ bool gw_tls_has_secret(const struct gw_transport *transport,
  * false where something between the two broke it. */
 bool gw_tls_ended(const struct gw_transport *transport);
 
+/* gw_tls_abandon has the connection end without a farewell when it is freed, so that the other side
+ * does not take it for closed, but for broken. What was not sent yet may be lost. */
+void gw_tls_abandon(struct gw_transport *transport);
+
 /* gw_tls_secret_equals compares in a time that says nothing of where they differ. */
 bool gw_tls_secret_equals(const uint8_t a[GW_TLS_SECRET_BYTES],
                           const uint8_t b[GW_TLS_SECRET_BYTES]);

@@ -6,6 +6,7 @@
 
 #include "graph/base/log.h"
 #include "graph/wire/frame.h"
+#include "graph/wire/tls.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -127,24 +128,26 @@ int gw_connection_count(struct gw_connection *connection, const struct gw_messag
 }
 
 void gw_connection_mend(struct gw_connection *broken, const struct gw_connection *fresh,
-                        const struct gw_link_callbacks *callbacks, uint64_t taken)
+                        const struct gw_link_callbacks *callbacks, const struct gw_msg_hello *hello)
 {
     const struct gw_link_callbacks deaf = {deaf_on_message, deaf_on_close, NULL};
     const struct gw_backlog_item *item;
     if (!broken->link_closed) {
         gw_link_hand_over(broken->link, &deaf);
+        gw_tls_abandon(broken->transport); /* a farewell may overtake `mended` */
         gw_link_close(broken->link);
     }
     broken->link = fresh->link;
     broken->transport = fresh->transport;
     broken->link_closed = broken->broken = false;
+    broken->dialled = hello->dialled;
     gw_link_hand_over(broken->link, callbacks);
 
     struct gw_message mended = {.type = GW_MESSAGE_mended, .mended.taken = broken->taken};
     int rc = gw_link_send(broken->link, &mended, (struct gw_channel_fds){0});
-    (void)gw_backlog_took(broken->backlog, taken);
-    for (uint64_t number = taken + 1; rc == 0 && (item = gw_backlog_item(broken->backlog, number));
-         number++)
+    (void)gw_backlog_took(broken->backlog, hello->taken);
+    for (uint64_t number = hello->taken + 1;
+         rc == 0 && (item = gw_backlog_item(broken->backlog, number)); number++)
         rc = send_item(broken, item);
     if (rc < 0)
         gw_link_close(broken->link);

@@ -17,12 +17,13 @@ struct gw_connection {
     uint32_t role;                                        /* 0: hello has not come */
     pid_t pid;                                            /* for the log */
     uint32_t worker;                                      /* its number, once it was welcomed */
-    const struct gw_transport *transport;                 /* the link's; NULL: a unix socket */
+    struct gw_transport *transport;                       /* the link's; NULL: a unix socket */
     char who[GW_TOKEN_USER_MAX + GW_TOKEN_ID_BYTES + 16]; /* by TLS: for the log */
     bool link_closed;
     bool told_core;
     struct gw_backlog *backlog; /* of a worker's, by TLS; else NULL */
     uint64_t taken;             /* messages, since hello; heartbeats do not count */
+    uint64_t dialled;           /* by which of those that were to mend it it goes on; 0: none */
     bool broken;                /* the link is closed, and may be mended */
     uv_timer_cb on_broken;      /* of hello_timer then: it is over */
 };
@@ -45,9 +46,10 @@ void gw_connection_end(struct gw_connection *connection);
  * that what was never sent was taken. */
 int gw_connection_count(struct gw_connection *connection, const struct gw_message *message);
 
-/* gw_connection_mend goes on by the link of `fresh`, whose other side took so many messages, all
- * that it lacks being in the backlog. What the old link still brings is dropped. */
+/* gw_connection_mend goes on by the link of `fresh`, which said hello; all that its other side
+ * lacks is in the backlog. What the old link still brings is dropped. */
 void gw_connection_mend(struct gw_connection *broken, const struct gw_connection *fresh,
-                        const struct gw_link_callbacks *callbacks, uint64_t taken);
+                        const struct gw_link_callbacks *callbacks,
+                        const struct gw_msg_hello *hello);
 
 #endif

@@ -359,7 +359,7 @@ static int identify_token(struct gw_connection *connection, const struct gw_msg_
  */
 
 /* The worker's connection that `hello` wants to mend: of the same token and the same secret. NULL:
- * there is none, or what is lacking is not kept. */
+ * there is none, what is lacking is not kept, or it has dialled again since and that came first. */
 static struct gw_connection *find_broken(const struct gw_connection *fresh,
                                          const struct gw_msg_hello *hello)
 {
@@ -375,7 +375,10 @@ static struct gw_connection *find_broken(const struct gw_connection *fresh,
         struct gw_connection *connection = (struct gw_connection *)(uintptr_t)value;
         if (connection != fresh && connection->worker == hello->mends && connection->backlog &&
             gw_connection_reachable(connection) && strcmp(connection->who, fresh->who) == 0)
-            return gw_backlog_can_mend(connection->backlog, hello->taken) ? connection : NULL;
+            return hello->dialled > connection->dialled &&
+                           gw_backlog_can_mend(connection->backlog, hello->taken)
+                       ? connection
+                       : NULL;
     }
     return NULL;
 }
@@ -393,7 +396,7 @@ static int mend(struct gw_connection *fresh, const struct gw_msg_hello *hello,
     const struct gw_link_callbacks callbacks = {link_on_message, link_on_close, broken};
     gw_log_info("the connection of worker %u is mended by another", broken->worker);
     uv_timer_stop(&broken->hello_timer);
-    gw_connection_mend(broken, fresh, &callbacks, hello->taken);
+    gw_connection_mend(broken, fresh, &callbacks, hello);
     (void)gw_map_remove(&fresh->server->connections, fresh->id);
     uv_close((uv_handle_t *)&fresh->hello_timer, connection_on_timer_closed);
     return 0;

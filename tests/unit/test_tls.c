@@ -363,6 +363,25 @@ static void test_what_broke_has_not_ended(void **state)
     }
 }
 
+/* Who abandons a connection says no farewell: the other side waits for another. */
+static void test_what_is_abandoned_has_not_ended(void **state)
+{
+    struct gw_transport *a, *b;
+    struct gw_error error;
+    char byte;
+    size_t count;
+    (void)state;
+    for (int abandons = 0; abandons < 2; abandons++) {
+        open_tcp_pair(&a, &b);
+        if (abandons)
+            gw_tls_abandon(b);
+        b->free(b);
+        assert_int_equal(a->read(a, &byte, 1, &count, &error), GW_ECLOSED);
+        assert_int_equal(gw_tls_ended(a), !abandons);
+        a->free(a);
+    }
+}
+
 /* -- On a loop -- */
 
 struct end {
@@ -494,6 +513,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_who_is_there_is_proven, setup, teardown),
         cmocka_unit_test_setup_teardown(test_garbage_is_no_handshake, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_broke_has_not_ended, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_abandoned_has_not_ended, setup, teardown),
         cmocka_unit_test_setup_teardown(test_links_end_with_all_that_was_sent, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_link_says_that_it_was_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_link_says_why_nobody_answers, setup, teardown),

@@ -45,10 +45,10 @@ struct gw_host_link {
     struct gw_host *host;
     struct gw_link *link;
     uint64_t id, process, opened_ns;
-    const struct gw_transport *transport; /* the link's; NULL: a unix socket */
-    uint32_t role;  /* enum gw_role; 0: it connected to us and has not said hello */
-    bool told_core; /* OPEN was raised */
-    bool closed;    /* its link is; the scheduler's, while that may be mended, is not */
+    struct gw_transport *transport; /* the link's; NULL: a unix socket */
+    uint32_t role;                  /* enum gw_role; 0: it connected to us and has not said hello */
+    bool told_core;                 /* OPEN was raised */
+    bool closed; /* its link is; the scheduler's, while that may be mended, is not */
 };
 
 /* A runner whose files are still to be tidied: both must have come. */

@@ -6,7 +6,8 @@
  * first that comes through takes over.
  *
  * Always: what the core sent is in the backlog, in its order, before it goes anywhere; the second
- * link is not closed by us once it has said hello, since the scheduler may have moved to it. */
+ * link, once it has said hello, is never closed by us with a farewell, since the scheduler may have
+ * moved to it, but abandoned: then the scheduler waits for the next. */
 #include "worker/net/mend.h"
 
 #include "graph/base/clock.h"
@@ -22,7 +23,8 @@
 
 enum { LOOK_MS = 250 };
 #define SILENT_NS (4500 * GW_NS_PER_MS)  /* two heartbeats are missing */
-#define CONNECT_NS (1000 * GW_NS_PER_MS) /* then it is tried anew */
+#define CONNECT_NS (1000 * GW_NS_PER_MS) /* then it is tried anew, */
+#define ANSWER_NS (2500 * GW_NS_PER_MS)  /* also where it shook hands, and hears nothing more */
 #define BROKEN_NS (10 * GW_NS_PER_S)     /* of silence: then it is given up */
 
 void gw_mend_init(struct gw_host *host)
@@ -52,8 +54,15 @@ static void stop(struct gw_mend *mend)
     (void)uv_timer_stop(&mend->timer);
     gw_backlog_free(mend->backlog);
     mend->backlog = NULL;
-    if (mend->second && !mend->second->closed)
+    if (mend->second)
         gw_link_close(mend->second->link);
+}
+
+static void mend_on_look(uv_timer_t *timer);
+
+static void look(struct gw_mend *mend)
+{
+    (void)uv_timer_start(&mend->timer, mend_on_look, LOOK_MS, LOOK_MS);
 }
 
 static void mend_on_given_up(uv_timer_t *timer)
@@ -61,9 +70,11 @@ static void mend_on_given_up(uv_timer_t *timer)
     struct gw_host *host = timer->data;
     struct gw_mend *mend = &host->mend;
     const struct gw_error why = mend->why;
-    stop(mend);
-    if (!mend->broken)
+    if (!mend->broken) { /* mended in the same turn */
+        look(mend);
         return;
+    }
+    stop(mend);
     mend->broken = false;
     gw_host_link_gone(host->scheduler, &why);
 }
@@ -88,7 +99,8 @@ static void dial(struct gw_mend *mend)
         .name = host->options.name,
         .mends = mend->worker,
         .secret = {mend->secret, sizeof mend->secret},
-        .taken = mend->taken,
+        .taken = gw_intake_say(&mend->intake),
+        .dialled = ++mend->dialled,
     };
     mend->second = gw_host_dial_scheduler(host);
     if (mend->second)
@@ -105,9 +117,11 @@ static void mend_on_look(uv_timer_t *timer)
         gw_mend_give_up(host);
         return;
     }
-    if (second && !second->closed && now_ns - second->opened_ns >= CONNECT_NS &&
-        !gw_tls_identity(second->transport))
+    if (second && now_ns - second->opened_ns >=
+                      (gw_tls_identity(second->transport) ? ANSWER_NS : CONNECT_NS)) {
+        gw_tls_abandon(second->transport);
         gw_link_close(second->link);
+    }
     if (!second && (mend->broken || now_ns - mend->heard_ns >= SILENT_NS))
         dial(mend);
 }
@@ -122,6 +136,7 @@ static void adopt(struct gw_mend *mend, uint64_t taken)
     mend->second = NULL;
     mend->broken = false;
     mend->heard_ns = gw_clock_now_ns();
+    gw_intake_move(&mend->intake);
     (void)gw_backlog_took(mend->backlog, taken);
     int rc = 0;
     for (uint64_t number = taken + 1; rc == 0 && (item = gw_backlog_item(mend->backlog, number));
@@ -168,17 +183,17 @@ int gw_mend_on_message(struct gw_host *host, const struct gw_message *message)
         message->welcome.secret.size == sizeof mend->secret) {
         gw_mend_deinit(host);
         GW_MUST_PTR(mend->backlog = gw_backlog_new());
-        mend->taken = 0;
+        mend->intake = (struct gw_intake){0};
+        mend->dialled = 0;
         mend->worker = message->welcome.worker;
         memcpy(mend->secret, message->welcome.secret.data, sizeof mend->secret);
-        (void)uv_timer_start(&mend->timer, mend_on_look, LOOK_MS, LOOK_MS);
+        look(mend);
     }
     if (!mend->backlog)
         return 0;
     if (message->type == GW_MESSAGE_heartbeat)
         return gw_backlog_took(mend->backlog, message->heartbeat.taken);
-    mend->taken++;
-    return 0;
+    return gw_intake_take(&mend->intake, message) ? 0 : GW_EEXIST;
 }
 
 int gw_mend_send(struct gw_host *host, const struct gw_message *message, const int *fds,

@@ -4,6 +4,7 @@
 #define GW_NET_MEND_H
 
 #include "graph/wire/backlog.h"
+#include "graph/wire/intake.h"
 #include "graph/wire/tls.h"
 
 #include <uv.h>
@@ -14,7 +15,8 @@ struct gw_host_link;
 struct gw_mend {
     struct gw_host *host;
     struct gw_backlog *backlog;          /* NULL: there is nothing to mend */
-    uint64_t taken;                      /* messages, since the welcome, which is the first */
+    struct gw_intake intake;             /* since the welcome, which is the first */
+    uint64_t dialled;                    /* how often, since then */
     uint64_t heard_ns;                   /* when the scheduler last said anything */
     uint32_t worker;                     /* this one's number, ... */
     uint8_t secret[GW_TLS_SECRET_BYTES]; /* ... and its secret */
@@ -30,8 +32,8 @@ void gw_mend_init(struct gw_host *host);
 void gw_mend_close(struct gw_host *host);
 void gw_mend_deinit(struct gw_host *host);
 
-/* gw_mend_on_message sees what the scheduler says on its link, before anybody else. GW_EPROTO where
- * it has taken more than was sent. */
+/* gw_mend_on_message sees what the scheduler says on its link, before anybody else. GW_EEXIST: it
+ * was taken before, and is to be dropped; GW_EPROTO where it has taken more than was sent. */
 int gw_mend_on_message(struct gw_host *host, const struct gw_message *message);
 
 /* gw_mend_send sends what counts to the scheduler, now or later: 0 or as gw_backlog_add. */

@@ -276,7 +276,12 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
         gw_mend_on_second(host, message);
         return;
     }
-    if (link == host->scheduler && gw_mend_on_message(host, message) < 0) {
+    int seen = link == host->scheduler ? gw_mend_on_message(host, message) : 0;
+    if (seen < 0) {
+        for (uint8_t i = 0; i < fd_count; i++)
+            close(fds[i]);
+        if (seen == GW_EEXIST)
+            return;
         gw_log_warn("the scheduler took what was never sent");
         gw_link_close(link->link);
         return;

@@ -1,0 +1,30 @@
+/* What was taken, over several connections.
+ *
+ * Always: `again` messages that were taken already are the next that the connection brings, since
+ * the other side sends in order, from the first that it was told is lacking. */
+#include "graph/wire/intake.h"
+
+#include "graph/wire/backlog.h"
+
+uint64_t gw_intake_say(struct gw_intake *intake)
+{
+    intake->said = intake->taken;
+    return intake->said;
+}
+
+void gw_intake_move(struct gw_intake *intake)
+{
+    intake->again = intake->taken - intake->said;
+}
+
+bool gw_intake_take(struct gw_intake *intake, const struct gw_message *message)
+{
+    if (!gw_backlog_counts(message))
+        return true;
+    if (intake->again) {
+        intake->again--;
+        return false;
+    }
+    intake->taken++;
+    return true;
+}

@@ -1,0 +1,81 @@
+/* Intakes: each message counts once, whatever connection it comes by. */
+#include "tests/unit/unit.h"
+
+#include "graph/wire/intake.h"
+
+static const struct gw_message counts = {.type = GW_MESSAGE_forget};
+static const struct gw_message heartbeat = {.type = GW_MESSAGE_heartbeat};
+
+static void take(struct gw_intake *intake, int new, int again)
+{
+    for (int i = 0; i < again + new; i++) {
+        assert_int_equal(gw_intake_take(intake, &counts), i >= again);
+        assert_true(gw_intake_take(intake, &heartbeat));
+    }
+}
+
+static void test_one_connection_brings_everything_once(void **state)
+{
+    struct gw_intake intake = {0};
+    (void)state;
+    take(&intake, 5, 0);
+    assert_int_equal(intake.taken, 5);
+    assert_int_equal(gw_intake_say(&intake), 5);
+    gw_intake_move(&intake);
+    take(&intake, 2, 0);
+    assert_int_equal(gw_intake_say(&intake), 7);
+}
+
+static void test_what_the_first_still_brought_comes_again(void **state)
+{
+    struct gw_intake intake = {0};
+    (void)state;
+    take(&intake, 5, 0);
+    assert_int_equal(gw_intake_say(&intake), 5);
+    take(&intake, 3, 0); /* it came to itself before the answer */
+    gw_intake_move(&intake);
+    take(&intake, 2, 3);
+    assert_int_equal(intake.taken, 10);
+}
+
+static void test_the_second_breaks_before_all_came_again(void **state)
+{
+    struct gw_intake intake = {0};
+    (void)state;
+    take(&intake, 1, 0);
+    (void)gw_intake_say(&intake);
+    take(&intake, 4, 0);
+    gw_intake_move(&intake);
+    take(&intake, 0, 2); /* of 4 */
+    assert_int_equal(gw_intake_say(&intake), 5);
+    take(&intake, 0, 2);
+    take(&intake, 1, 0);
+    gw_intake_move(&intake);
+    take(&intake, 1, 1);
+    assert_int_equal(intake.taken, 7);
+}
+
+static void test_a_connection_that_was_dialled_in_vain_changes_nothing(void **state)
+{
+    struct gw_intake intake = {0};
+    (void)state;
+    take(&intake, 2, 0);
+    assert_int_equal(gw_intake_say(&intake), 2);
+    take(&intake, 2, 0);
+    assert_int_equal(gw_intake_say(&intake), 4);
+    take(&intake, 1, 0);
+    gw_intake_move(&intake);
+    take(&intake, 1, 1);
+    assert_int_equal(intake.taken, 6);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_connection_brings_everything_once),
+        cmocka_unit_test(test_what_the_first_still_brought_comes_again),
+        cmocka_unit_test(test_the_second_breaks_before_all_came_again),
+        cmocka_unit_test(test_a_connection_that_was_dialled_in_vain_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
