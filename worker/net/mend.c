@@ -122,8 +122,12 @@ static void mend_on_look(uv_timer_t *timer)
         gw_tls_abandon(second->transport);
         gw_link_close(second->link);
     }
-    if (!second && (mend->broken || now_ns - mend->heard_ns >= SILENT_NS))
-        dial(mend);
+    if (second || (!mend->broken && now_ns - mend->heard_ns < SILENT_NS))
+        return;
+    if (!mend->broken && !mend->silent)
+        gw_log_info("the scheduler is silent: another connection to it is tried");
+    mend->silent = true;
+    dial(mend);
 }
 
 /* The scheduler goes on at the second link. */
@@ -134,7 +138,7 @@ static void adopt(struct gw_mend *mend, uint64_t taken)
     gw_log_info("the connection to the scheduler is mended by another");
     gw_host_link_take_over(host->scheduler, mend->second, mend->broken);
     mend->second = NULL;
-    mend->broken = false;
+    mend->broken = mend->silent = false;
     mend->heard_ns = gw_clock_now_ns();
     gw_intake_move(&mend->intake);
     (void)gw_backlog_took(mend->backlog, taken);
@@ -179,6 +183,7 @@ int gw_mend_on_message(struct gw_host *host, const struct gw_message *message)
 {
     struct gw_mend *mend = &host->mend;
     mend->heard_ns = gw_clock_now_ns();
+    mend->silent = false;
     if (message->type == GW_MESSAGE_welcome && host->options.connect &&
         message->welcome.secret.size == sizeof mend->secret) {
         gw_mend_deinit(host);

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Hosts whose networks are their own: what finds its way, what slow and lossy links do, and what
+becomes of work on a host that nobody hears of any more, for a moment or for good."""
+import os
+import re
+
+import e2e
+import networks
+
+SPAN = os.path.join(e2e.BUILD, "bin", "span")
+
+# Rank 1 says hello to rank 0 where everybody was told, and all tell by which interface they talk.
+MEET = """
+import os, socket
+address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+if os.environ["RANK"] == "0":
+    with socket.create_server(address) as listener:
+        said = listener.accept()[0].makefile().readline()
+else:
+    while True:
+        try:
+            with socket.create_connection(address, timeout=30) as other:
+                other.sendall(b"hello\\n")
+            said = "hello\\n"
+            break
+        except ConnectionRefusedError:
+            pass
+print("rank", os.environ["RANK"], "at", os.environ["GROUP_RANK"], *address[:1],
+      os.environ["NCCL_SOCKET_IFNAME"], os.environ["GLOO_SOCKET_IFNAME"], said.strip())
+"""
+
+# Tells which attempt it is, where, and which process; then it stays until it is told to go.
+STAY = """#!/bin/sh
+echo "$GANGWAY_RESTART_COUNT $RANK $GANGWAY_LOG_DIR $$" > "$LINES"
+read word < "$GO-$RANK"
+echo "rank $RANK of attempt $GANGWAY_RESTART_COUNT: $word"
+"""
+
+
+class Networks(networks.Case):
+    def test_gangs(self):
+        """The route between the hosts counts, not the first interface; loss and delay only cost."""
+        self.open(hosts=2, interfaces=("front0", "fabric0"), wire=1)
+        workers = [self.worker(1, 2), self.worker(2, 2)]
+        self.wait_workers(2)
+        script = self.write("meet.py", MEET)
+        said = self.ask("dispatch", "-n", "2", "--spread", "--", "python3", script)
+        rows = sorted(line.split("rank ", 1)[1] for line in said.splitlines())
+        master = rows[0].split()[3]
+        self.assertIn(master, [self.network.address(host, 1) for host in (1, 2)])
+        self.assertEqual(rows, [f"{rank} at {rank} {master} fabric0 fabric0 hello"
+                                for rank in (0, 1)])
+        run = (*self.network.on(1), SPAN)
+        self.assertEqual(self.run_program(*run, env=self.client).stdout, "ok\n")
+        self.network.loss(20)
+        self.network.delay(15)  # 30 ms there and back
+        self.assertEqual(self.run_program(*run, env=self.client).stdout, "ok\n")
+        self.assertEqual(self.run_program(*run, "die", env=self.client).stdout, "ok\n")
+        self.down(*workers)
+
+    def listen(self):
+        self.lines = e2e.Lines(self.fifo("lines"))
+        self.addCleanup(self.lines.close)
+        self.client.update({"LINES": self.lines.path, "GO": os.path.join(self.dir, "go")})
+        self.gates = [os.open(self.fifo(f"go-{rank}"), os.O_RDWR) for rank in range(2)]
+        for gate in self.gates:
+            self.addCleanup(os.close, gate)
+        return self.write("stay", STAY)
+
+    def begun(self, count):
+        """What ranks tell: [attempt, rank, host, pid]."""
+        told = sorted(self.lines.next().split() for _ in range(count))
+        return [[attempt, rank, int(re.search(r"/host-(\d+)-", folder).group(1)), int(pid)]
+                for attempt, rank, folder, pid in told]
+
+    def go(self, job):
+        """Lets both ranks end, and sees that they do."""
+        for gate in self.gates:
+            os.write(gate, b"go\n")
+        self.ask("wait", job)
+        self.assertEqual(self.ask("logs", job).count(": go\n"), 2)
+
+    def test_short_silence(self):
+        """Nothing is heard of a host, for less than ten seconds: all of it goes on, once."""
+        self.open(hosts=2)
+        workers = [self.worker(1, 1), self.worker(2, 3)]
+        self.wait_workers(2)
+        script = self.listen()
+        job = self.ask("dispatch", "-d", "-n", "2", "--spread", "--", script).strip()
+        self.assertEqual([row[:2] for row in self.begun(2)], [["0", "0"], ["0", "1"]])
+        self.network.cut(2)
+        more = self.ask("submit", "-d", "--array", "0-3", "--on", "host-2", "--", "sh", "-c",
+                        f"echo {{index}} >> {self.dir}/done").strip()
+        workers[1].wait_output("the scheduler is silent")
+        self.network.heal(2)
+        self.ask("wait", more)
+        with open(os.path.join(self.dir, "done"), encoding="utf-8") as f:
+            self.assertEqual(sorted(f.read().split()), ["0", "1", "2", "3"])
+        self.go(job)
+        story = self.ask("story", job + "/0")
+        self.assertNotIn("lost", story)
+        self.down(*workers)
+
+    def test_a_host_vanishes(self):
+        """For good: its runners end by themselves, and only then the gang starts elsewhere."""
+        self.open(hosts=3)
+        workers = {f"host-{host}": self.worker(host, 2) for host in (2, 3)}
+        self.wait_workers(2)
+        script = self.listen()
+        job = self.ask("dispatch", "-d", "-n", "2", "--same-host", "--", script).strip()
+        first = self.begun(2)
+        place = first[0][2]
+        self.network.cut(place)
+        second = self.begun(2)
+        self.assertEqual([row[:2] for row in second], [["1", "0"], ["1", "1"]])
+        self.assertNotIn(place, [row[2] for row in second])
+        for row in first:
+            self.assertTrue(e2e.wait_gone(row[3], 0), f"{row} runs beside {second}")
+        self.assertIn("lost", self.ask("story", job + "/0"))
+        self.network.heal(place)
+        self.wait_workers(2)
+        self.go(job)
+        self.down(*workers.values())
+
+
+if __name__ == "__main__":
+    e2e.main()
