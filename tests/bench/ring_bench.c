@@ -1,0 +1,151 @@
+/* ring_bench [--plain] [--bytes N] [--times N] ENDPOINT RANK: all-reduce in place of two ranks on
+ * two hosts, one process each, by TLS unless --plain. Rank 0 listens at ENDPOINT (numeric
+ * HOST:PORT) and prints a line of JSON: the median of its times, and busbw, which for two ranks is
+ * bytes / time. `ring_bench` alone runs both ranks here, as a test. */
+#include "graph/wire/endpoint.h"
+
+#include <gangway/comm.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TIMES_MAX = 1000, HERE_BYTES = 1 << 20, HERE_TIMES = 3 };
+
+struct options {
+    bool plain;
+    size_t bytes;
+    int times, rank;
+    const char *endpoint;
+};
+
+static double now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void must(int rc, const struct gw_error *error)
+{
+    if (rc < 0) {
+        (void)fprintf(stderr, "ring_bench: %s\n", error->text);
+        _exit(1);
+    }
+}
+
+static double median_us(struct gw_comm *comm, const struct options *options)
+{
+    static double times[TIMES_MAX];
+    struct gw_error error;
+    float *data = calloc(1, options->bytes);
+    if (!data)
+        abort();
+    const struct gw_comm_args args = {
+        .recv = data, .count = options->bytes / sizeof *data, .dtype = GW_DTYPE_F32};
+    for (int i = -1; i < options->times; i++) { /* one to warm up */
+        must(gw_comm_barrier(comm, &error), &error);
+        const double start_us = now_us();
+        must(gw_comm_all_reduce(comm, &args, &error), &error);
+        if (i >= 0)
+            times[i] = now_us() - start_us;
+    }
+    free(data);
+    qsort(times, (size_t)options->times, sizeof times[0], by_value);
+    return times[options->times / 2];
+}
+
+/* listener: of rank 0. */
+static int rank_run(const struct options *options, int listener)
+{
+    static const uint8_t key[32] = "a key that everybody may know";
+    struct gw_comm *comm;
+    struct gw_error error;
+    int fd;
+    must(gw_comm_segment_create(1, &fd, &error), &error);
+    const struct gw_comm_hosts_options hosts = {.fd = fd,
+                                                .rank = options->rank,
+                                                .ranks = 2,
+                                                .first_rank = options->rank,
+                                                .local_ranks = 1,
+                                                .attempt = 1,
+                                                .endpoint = options->endpoint,
+                                                .listener = listener,
+                                                .key = options->plain ? NULL : key};
+    must(gw_comm_open_hosts(&hosts, &comm, &error), &error);
+    const double us = median_us(comm, options);
+    if (options->rank == 0)
+        (void)printf("{\"bytes\": %zu, \"tls\": %s, \"us\": %.1f, \"busbw_gbit\": %.3f}\n",
+                     options->bytes, options->plain ? "false" : "true", us,
+                     (double)options->bytes * 8e-3 / us);
+    (void)fflush(stdout);
+    gw_comm_close(comm);
+    close(fd);
+    return 0;
+}
+
+static int listen_at(const char *endpoint, char actual[GW_ENDPOINT_TEXT_MAX])
+{
+    struct gw_error error;
+    int listener;
+    must(gw_endpoint_listen(endpoint, &listener, actual, &error), &error);
+    return listener;
+}
+
+/* Both ranks, on loopback. */
+static int run_here(void)
+{
+    char endpoint[GW_ENDPOINT_TEXT_MAX];
+    const int listener = listen_at("127.0.0.1", endpoint);
+    struct options options = {.bytes = HERE_BYTES, .times = HERE_TIMES, .endpoint = endpoint};
+    int status = 0;
+    const pid_t pid = fork();
+    if (pid < 0)
+        return 1;
+    options.rank = pid == 0;
+    const int rc = rank_run(&options, listener);
+    close(listener);
+    if (pid == 0)
+        _exit(rc);
+    return waitpid(pid, &status, 0) < 0 || status ? 1 : rc;
+}
+
+static int usage(void)
+{
+    (void)fprintf(stderr, "usage: ring_bench [--plain] [--bytes N] [--times N] ENDPOINT 0|1\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.bytes = 105000000, .times = 10};
+    char actual[GW_ENDPOINT_TEXT_MAX];
+    int at = 1;
+    if (argc == 1)
+        return run_here();
+    for (; at < argc && argv[at][0] == '-'; at++) {
+        if (strcmp(argv[at], "--plain") == 0)
+            options.plain = true;
+        else if (strcmp(argv[at], "--bytes") == 0 && at + 1 < argc)
+            options.bytes = strtoull(argv[++at], NULL, 10);
+        else if (strcmp(argv[at], "--times") == 0 && at + 1 < argc)
+            options.times = atoi(argv[++at]);
+        else
+            return usage();
+    }
+    if (at + 2 != argc || options.times < 1 || options.times > TIMES_MAX || options.bytes < 4)
+        return usage();
+    options.endpoint = argv[at];
+    options.rank = atoi(argv[at + 1]) != 0;
+    return rank_run(&options, options.rank == 0 ? listen_at(options.endpoint, actual) : -1);
+}
