@@ -169,9 +169,9 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
     struct gw_worker *worker = attempt->worker;
     gw_sched_story_attempt_ended(sched, attempt, fact);
-    if (fact->well)
-        measure(&attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]], fact->run_ns,
-                fact->bytes);
+    struct gw_spec *spec = &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
+    if (fact->well || fact->run_ns) /* a failure says how long such tasks run, and no size */
+        measure(spec, fact->run_ns, fact->well ? fact->bytes : spec->mean_bytes);
     if (!attempt->handed)
         gw_sched_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
     gw_sched_handover_freed(sched, worker);

@@ -483,7 +483,7 @@ void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, 
         GW_FACT(sched, gang_port_taken, .gang = gang);
     if (first && end->outcome == GW_OUTCOME_LOST)
         gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
-    gw_sched_attempt_end_badly(sched, gang->ranks[rank].slot);
+    gw_sched_attempt_end_badly(sched, gang->ranks[rank].slot, 0);
     if (first) {
         const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
         uint64_t grace_ns = spec->message.fail_grace_ns;

@@ -577,6 +577,7 @@ struct gw_end {
     int32_t code, exit_code, signal;
     bool executing, port_taken;
     const char *text, *stderr_tail;
+    uint64_t run_ns; /* of a function that failed; else 0 */
 };
 
 struct gw_rank {

@@ -353,14 +353,14 @@ static void input_unfetched(struct gw_sched *sched, uint32_t at, void *arg)
 }
 
 /* Ends the attempt at a place, not well; rows of a gang's ranks, too. */
-void gw_sched_attempt_end_badly(struct gw_sched *sched, uint32_t slot)
+void gw_sched_attempt_end_badly(struct gw_sched *sched, uint32_t slot, uint64_t run_ns)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct unfetched unfetched = {attempt->worker};
     if (!attempt->handed)
         gw_sched_each_input(sched, attempt->job, attempt->index,
                             &(struct gw_input_visit){input_unfetched, &unfetched});
-    GW_FACT(sched, attempt_ended, .slot = slot);
+    GW_FACT(sched, attempt_ended, .slot = slot, .run_ns = run_ns);
 }
 
 void gw_sched_verdict_ended(struct gw_sched *sched, uint32_t slot, const struct gw_end *end)
@@ -372,7 +372,7 @@ void gw_sched_verdict_ended(struct gw_sched *sched, uint32_t slot, const struct 
     }
     char where[320];
     (void)snprintf(where, sizeof where, "on %s", attempt.worker->host);
-    gw_sched_attempt_end_badly(sched, slot);
+    gw_sched_attempt_end_badly(sched, slot, end->run_ns);
     gw_sched_verdict(
         sched, &(struct gw_verdict){attempt.job, attempt.index, attempt.id, where, end, false});
 }
@@ -399,6 +399,7 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
         .port_taken = ended->port_taken != 0,
         .text = ended->text,
         .stderr_tail = ended->stderr_tail,
+        .run_ns = ended->outcome == GW_OUTCOME_FAILED ? ended->run_ns : 0,
     };
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     char text[GW_ERROR_TEXT_MAX];

@@ -43,8 +43,9 @@ uint32_t gw_sched_attempt_slot(const struct gw_sched *sched, const struct gw_wor
                                uint64_t attempt, uint32_t rank);
 
 /* gw_sched_attempt_end_badly frees the place of an attempt that did not end well; what it was still
- * fetching is released at its worker. */
-void gw_sched_attempt_end_badly(struct gw_sched *sched, uint32_t slot);
+ * fetching is released at its worker. run_ns: how long it ran, where that tells how long others of
+ * its kind will; else 0. */
+void gw_sched_attempt_end_badly(struct gw_sched *sched, uint32_t slot, uint64_t run_ns);
 
 /* gw_sched_outcome_name returns what an outcome is called; static. */
 const char *gw_sched_outcome_name(uint32_t outcome);

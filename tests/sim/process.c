@@ -282,6 +282,7 @@ static void report_failed(struct sim *sim, struct process *process)
         .executing = 1,
         .text = "planned to fail",
         .stderr_tail = "",
+        .run_ns = row.work->run_ns,
     };
     sim_fault(sim, FAULT_FAIL);
     row.work->failed_ns = sim->now_ns;

@@ -241,28 +241,31 @@ static void test_batches_run_in_order(void **state)
     assert_true(messages < MANY / 4); /* they shared messages */
 }
 
-static void test_what_finished_does_not_wait_for_what_runs(void **state)
+static void test_what_ended_does_not_wait_for_what_runs(void **state)
 {
     char fifo[96];
     snprintf(fifo, sizeof fifo, "%s/fifo", dir);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     side_spec(&side, 0, "twice", 0);
     side_spec(&side, 1, "block", 0);
+    side_spec(&side, 2, "fail_aloud", 0);
     for (uint32_t round = 0; round < 2; round++) {
         const struct side_row rows[] = {
             {.index = 0, .args = list_of(gw_i64(1), NULL)},
-            {.index = 1, .spec = 1, .args = list_of(gw_str(fifo), NULL)},
+            {.index = 1, .spec = 2},
+            {.index = 2, .spec = 1, .args = list_of(gw_str(fifo), NULL)},
         };
-        side_assign(&side, rows, 2);
+        side_assign(&side, rows, 3);
         side_flush(&side);
         (void)side_get(&side, GW_MESSAGE_finished);
         assert_int_equal(i64_of(side_value(&side, 0)), 2);
+        assert_int_equal(side_get(&side, GW_MESSAGE_ended)->ended.attempt, 1001);
         int fd = open(fifo, O_WRONLY | O_CLOEXEC); /* waits until it blocks there */
         assert_true(side_is_silent(&side));
         assert_int_equal(write(fd, "x", 1), 1);
         close(fd);
         assert_int_equal(gw_col64_at(side_get(&side, GW_MESSAGE_finished)->finished.attempt, 0),
-                         1001);
+                         1002);
     }
 }
 
@@ -770,7 +773,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_hello_names_the_functions),
         TEST(test_batches_run_in_order),
-        TEST(test_what_finished_does_not_wait_for_what_runs),
+        TEST(test_what_ended_does_not_wait_for_what_runs),
         TEST(test_a_second_try_is_reported_by_itself),
         TEST(test_errors_are_told_and_do_not_stop_it),
         TEST(test_dependencies_arrive),

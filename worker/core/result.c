@@ -164,8 +164,11 @@ int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
         .executing = ended->executing,
         .code = ended->code,
         .exit_code = ended->exit_code,
+        .run_ns = ended->run_ns,
         .text = gw_core_strdup(ended->text),
     };
+    if (ended->outcome == GW_OUTCOME_FAILED && !run->actor)
+        learn_cost(run->spec, ended->run_ns);
     gw_run_tell(core, run);
     gw_heir_settle(core);
     gw_process_next(core, process);

@@ -357,6 +357,7 @@ void gw_run_tell(struct gw_node_core *core, struct gw_run *run)
         .executing = end->executing,
         .text = gw_core_text(core, end->text),
         .stderr_tail = "",
+        .run_ns = end->run_ns,
     };
     const char *copy = gw_core_text(core, path);
     gw_result_tell(core, &message, (struct gw_bin){copy, (uint32_t)strlen(copy) + 1});

@@ -191,6 +191,7 @@ struct gw_orphan {
 struct gw_run_end {
     uint32_t outcome, executing;
     int32_t code, exit_code, signal;
+    uint64_t run_ns;
     uint64_t capture; /* the process in whose capture its stderr lies; 0: in its own file */
     char *text;       /* owned */
 };

@@ -1,8 +1,11 @@
 /* Gathering and sending.
  *
- * Results leave when nothing is left to execute (gw_outbox_get), GATHER_NS after the first of them
- * as long as tasks are short, and otherwise by the watching thread, within two of its rounds. It
- * goes round only while there is something to watch, and otherwise waits to be woken. */
+ * Always: what ended earlier is told earlier; a failure puts the results before it into the
+ * channel.
+ *
+ * What is gathered leaves when nothing is left to execute (gw_outbox_get), GATHER_NS after the
+ * first of them as long as tasks are short, and otherwise by the watching thread, within two of its
+ * rounds. It goes round only while there is something to watch, and otherwise waits to be woken. */
 #include "worker/runner/outbox.h"
 
 #include "graph/base/clock.h"
@@ -24,18 +27,43 @@ int gw_outbox_init(struct gw_outbox *outbox, int fd)
 static int flush_locked(struct gw_outbox *outbox)
 {
     int rc = gw_report_put(&outbox->report, outbox->channel);
+    outbox->gathered = 0;
     return rc < 0 ? rc : gw_channel_flush(outbox->channel);
+}
+
+/* One more has gathered: sends them where that is enough, or the oldest has waited. */
+static int gather_locked(struct gw_outbox *outbox, uint64_t ended_ns)
+{
+    if (outbox->gathered++ == 0)
+        outbox->oldest_ns = ended_ns;
+    int rc = 0;
+    if (outbox->gathered >= GW_REPORT_ROWS_MAX || gw_report_is_full(&outbox->report) ||
+        ended_ns - outbox->oldest_ns >= GATHER_NS)
+        rc = flush_locked(outbox);
+    outbox->unwatched = outbox->gathered && (!outbox->watched || outbox->parked);
+    return rc;
 }
 
 int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
                   struct gw_result *result)
 {
     pthread_mutex_lock(&outbox->mutex);
-    struct gw_report *report = &outbox->report;
-    int rc = gw_report_add(report, row, result);
-    if (rc == 0 && (gw_report_is_full(report) || row->ended_ns - report->oldest_ns >= GATHER_NS))
-        rc = flush_locked(outbox);
-    outbox->unwatched = outbox->report.count && (!outbox->watched || outbox->parked);
+    int rc = gw_report_add(&outbox->report, row, result);
+    if (rc == 0)
+        rc = gather_locked(outbox, row->ended_ns);
+    pthread_mutex_unlock(&outbox->mutex);
+    return rc;
+}
+
+int gw_outbox_add_failed(struct gw_outbox *outbox, const struct gw_message *message,
+                         uint64_t ended_ns)
+{
+    pthread_mutex_lock(&outbox->mutex);
+    int rc = gw_report_put(&outbox->report, outbox->channel);
+    if (rc == 0)
+        rc = gw_channel_put(outbox->channel, message, (struct gw_channel_fds){0});
+    if (rc == 0)
+        rc = gather_locked(outbox, ended_ns);
     pthread_mutex_unlock(&outbox->mutex);
     return rc;
 }
@@ -53,7 +81,7 @@ int gw_outbox_say_with(struct gw_outbox *outbox, const struct gw_message *messag
     if (rc == 0)
         rc = gw_channel_put(outbox->channel, message, fds);
     if (rc == 0)
-        rc = gw_channel_flush(outbox->channel);
+        rc = flush_locked(outbox);
     pthread_mutex_unlock(&outbox->mutex);
     return rc;
 }
@@ -95,8 +123,8 @@ static void *watch_main(void *arg)
         pthread_mutex_unlock(&outbox->mutex);
         nanosleep(&(struct timespec){.tv_nsec = ROUND_NS}, NULL);
         pthread_mutex_lock(&outbox->mutex);
-        quiet = outbox->report.count ? 0 : quiet + 1;
-        if (outbox->report.count && gw_clock_now_ns() - outbox->report.oldest_ns >= ROUND_NS)
+        quiet = outbox->gathered ? 0 : quiet + 1;
+        if (outbox->gathered && gw_clock_now_ns() - outbox->oldest_ns >= ROUND_NS)
             (void)flush_locked(outbox);
     }
     return NULL;
@@ -122,7 +150,7 @@ void gw_outbox_watch(struct gw_outbox *outbox)
         return;
     outbox->unwatched = false;
     pthread_mutex_lock(&outbox->mutex);
-    if (outbox->report.count) {
+    if (outbox->gathered) {
         if (!outbox->watched && !(outbox->watched = start_thread(outbox)))
             (void)flush_locked(outbox);
         if (outbox->parked) {

@@ -1,8 +1,8 @@
 /* The runner's side of its socket: what it says, in order, and when that leaves.
  *
- * Results gather so that many short tasks share a message. gw_outbox_watch, called before a task
- * runs, makes sure that they do not wait for its end: after a moment a thread sends them.
- * Everything else is for the one thread that executes tasks. */
+ * Results and failures gather so that many short tasks share a message, or a system call.
+ * gw_outbox_watch, called before a task runs, makes sure that they do not wait for its end: after a
+ * moment a thread sends them. Everything else is for the one thread that executes tasks. */
 #ifndef GW_RUNNER_OUTBOX_H
 #define GW_RUNNER_OUTBOX_H
 
@@ -17,6 +17,8 @@ struct gw_outbox {
     pthread_cond_t wake;
     struct gw_channel *channel;
     struct gw_report report;
+    uint32_t gathered;  /* messages in the channel, and results of the report, that did not leave */
+    uint64_t oldest_ns; /* when the first of them ended */
     bool watched, parked; /* the thread exists; it waits for `wake` */
 };
 
@@ -27,6 +29,11 @@ int gw_outbox_init(struct gw_outbox *outbox, int fd);
  * what there is when that is enough, or the oldest has waited. 0, GW_ENOMEM, GW_ECLOSED. */
 int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
                   struct gw_result *result);
+
+/* gw_outbox_add_failed adds a task that failed at ended_ns, with the message that says so (its
+ * texts are copied). Sends as gw_outbox_add; errors as gw_outbox_say. */
+int gw_outbox_add_failed(struct gw_outbox *outbox, const struct gw_message *message,
+                         uint64_t ended_ns);
 
 /* gw_outbox_say sends results and then a message, at once (_with: and a descriptor, borrowed);
  * gw_outbox_flush sends results. Errors as gw_outbox_add, and GW_ELIMIT. */

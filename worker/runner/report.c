@@ -23,8 +23,6 @@ int gw_report_add(struct gw_report *report, const struct gw_report_row *row,
     report->bytes[i] = inlined ? value.size : result->bytes;
     report->value_size[i] = inlined ? value.size : 0;
     report->run_ns[i] = row->run_ns;
-    if (i == 0)
-        report->oldest_ns = row->ended_ns;
     report->count++;
     return 0;
 }

@@ -10,7 +10,6 @@ enum { GW_REPORT_ROWS_MAX = 256, GW_REPORT_FDS_MAX = 32 };
 
 struct gw_report {
     uint32_t count;
-    uint64_t oldest_ns; /* when the first of them ended */
     uint64_t attempt[GW_REPORT_ROWS_MAX], bytes[GW_REPORT_ROWS_MAX], run_ns[GW_REPORT_ROWS_MAX];
     uint32_t rank[GW_REPORT_ROWS_MAX], value_size[GW_REPORT_ROWS_MAX];
     struct gw_buffer values;

@@ -125,16 +125,17 @@ static void say_hello(struct runner *runner)
     gw_buffer_deinit(&names);
 }
 
-static void say_ended(struct runner *runner, uint32_t outcome, const struct gw_error *error)
+static struct gw_message ended(const struct runner *runner, uint32_t outcome, uint64_t run_ns)
 {
-    const struct gw_message message = {.type = GW_MESSAGE_ended,
-                                       .ended = {.attempt = runner->attempt,
-                                                 .rank = runner->rank,
-                                                 .outcome = outcome,
-                                                 .code = error->code,
-                                                 .executing = outcome == GW_OUTCOME_FAILED,
-                                                 .text = error->text}};
-    say(runner, &message);
+    const struct gw_error *error = &runner->task.error;
+    return (struct gw_message){.type = GW_MESSAGE_ended,
+                               .ended = {.attempt = runner->attempt,
+                                         .rank = runner->rank,
+                                         .outcome = outcome,
+                                         .code = error->code,
+                                         .executing = outcome == GW_OUTCOME_FAILED,
+                                         .text = error->text,
+                                         .run_ns = run_ns}};
 }
 
 /* -- Listening -----------------------------------------------------------------------------------
@@ -574,10 +575,10 @@ static int join_gang(struct runner *runner, struct gw_task *task)
 }
 
 /* The report of a failure goes first: it must be seen before those of the ranks it takes along. */
-static void end_failed(struct runner *runner, uint32_t outcome)
+static void end_failed(struct runner *runner, const struct gw_message *message)
 {
-    struct gw_task *task = &runner->task;
-    say_ended(runner, outcome, &task->error);
+    const struct gw_task *task = &runner->task;
+    say(runner, message);
     if (task->comm)
         gw_comm_abort(task->comm, task->error.code, (int)task->rank);
 }
@@ -676,9 +677,13 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     if (runner->progress.pending && runner->progress.fraction >= 0)
         progress_send(runner, ended_ns);
     if (rc < 0) {
+        const struct gw_message message = ended(runner, GW_OUTCOME_FAILED, ended_ns - started_ns);
         if (task->makes_actor)
             gw_actor_let_go(&runner->actor);
-        end_failed(runner, GW_OUTCOME_FAILED);
+        if (gang || row->try_number > 0)
+            end_failed(runner, &message);
+        else
+            must(gw_outbox_add_failed(&runner->outbox, &message, ended_ns));
         if (gang)
             yield_to_term(runner);
         return;
@@ -735,7 +740,8 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     if (rc == 0 && row->rank != GW_RANK_NONE)
         rc = join_gang(runner, task);
     if (rc < 0) {
-        end_failed(runner, GW_OUTCOME_CANNOT_START);
+        const struct gw_message message = ended(runner, GW_OUTCOME_CANNOT_START, 0);
+        end_failed(runner, &message);
     } else {
         task->function = spec.function;
         execute(runner, row, &spec);
