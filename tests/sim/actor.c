@@ -15,7 +15,7 @@ void sim_actor_make(struct sim *sim, struct client *client)
     work->retries = (uint32_t)sim_below(sim, 4);
     if (sim_chance(sim, 10))
         work->slots = 2;
-    if (sim_chance(sim, 8))
+    if (sim_chance(sim, 16))
         work->crashes = 1 + (uint32_t)sim_below(sim, 2);
     if (sim_chance(sim, 5))
         work->fails = 1;
@@ -123,7 +123,7 @@ void sim_actor_act(struct sim *sim, struct client *client)
     if (!held) {
         if (!actor->job->holds[client->number] && client->holding.count == 0)
             hold(sim, client, actor);
-    } else if (sim_chance(sim, 8)) {
+    } else if (sim_chance(sim, 10)) {
         give_up(sim, client, actor);
     } else {
         call_actor(sim, client, actor);
@@ -135,6 +135,21 @@ void sim_actor_finish(struct sim *sim, struct client *client)
     for (size_t i = 0; i < sim->jobs.count; i++)
         if (sim->jobs.items[i]->holds[client->number] && sim_chance(sim, 50))
             give_up(sim, client, sim->jobs.items[i]->work.items[0]);
+}
+
+/* An actor has its slot until nobody holds it. Where what its calls wait for needs that slot, too,
+ * nothing can end until somebody gives one of them up, and a client does. */
+bool sim_actor_blocked(const struct sim *sim, const struct sim_job *job)
+{
+    if (sim->now_ns < sim->healed_ns + 100 * SECOND)
+        return false;
+    for (size_t i = 0; i < job->work.count; i++) {
+        const struct work *call = job->work.items[i];
+        for (uint32_t k = 0; call->calls && call->told == TOLD_NOTHING && k < call->dep_count; k++)
+            if (call->deps[k].on->ended_well == 0)
+                return true;
+    }
+    return false;
 }
 
 /* -- What must hold ------------------------------------------------------------------------------

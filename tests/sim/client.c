@@ -217,7 +217,7 @@ static void range_over(struct sim *sim, struct sim_job *job, const struct gw_msg
 static void act_on_work(struct sim *sim, struct client *client, struct work *work)
 {
     if (work->told == TOLD_DONE && work->held && sim_chance(sim, 40)) {
-        if (work->bytes > GW_INLINE_BYTES_MAX && sim_chance(sim, 30))
+        if (work->bytes > GW_INLINE_BYTES_MAX && sim_chance(sim, 50))
             sim_replica_ask(sim, client, work); /* copies that nobody wants when they come */
         release(sim, client, work);
     } else if (work->told == TOLD_DONE && work->held) {
@@ -289,21 +289,21 @@ static void act(struct sim *sim, struct client *client)
         struct work *work = job->work.items[sim_below(sim, job->work.count)];
         if (work->target)
             act_on_work(sim, client, work);
-    } else if (what < 69) {
+    } else if (what < 70) {
         cancel(sim, client, job, sim_chance(sim, 30));
-    } else if (what < 73) {
+    } else if (what < 74) {
         restart(sim, client, job);
-    } else if (what < 76) {
+    } else if (what < 79) {
         pause_or_stop(sim, client, job);
-    } else if (what < 78) {
-        ask(sim, client, job);
     } else if (what < 81) {
+        ask(sim, client, job);
+    } else if (what < 83) {
         read_log(sim, client, job);
-    } else if (what < 84) {
+    } else if (what < 86) {
         sim_tunnel_act(sim, client, job);
-    } else if (what < 88 && !job->waited) {
+    } else if (what < 89 && !job->waited) {
         wait_for(sim, client, job);
-    } else if (what < 91) {
+    } else if (what < 92) {
         reach_over(sim, client);
     } else {
         sim_share_act(sim, client);
@@ -663,7 +663,7 @@ void sim_client_finish(struct sim *sim, struct client *client)
         for (size_t k = 0; job->range && k < job->work.count; k++)
             if (job->work.items[k]->held && job->work.items[k]->told != TOLD_NOTHING)
                 release(sim, client, job->work.items[k]);
-        bool endless = job->infeasible;
+        bool endless = job->infeasible || sim_actor_blocked(sim, job);
         for (size_t k = 0; k < job->work.count; k++)
             endless = endless || (job->work.items[k]->hangs && !job->work.items[k]->wall_ns);
         if (endless && !job->rejected && job->accepted)

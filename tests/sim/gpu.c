@@ -63,9 +63,12 @@ void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_m
     for (char *gpu = strtok_r(visible, ",", &save); gpu; gpu = strtok_r(NULL, ",", &save), at++)
         for (uint32_t i = 0; i < process->host->gpus; i++) {
             (void)snprintf(name, sizeof name, "GPU-%u", i);
-            /* A command's rank sees those of all ranks: its own is the one of its number. */
-            if (strcmp(gpu, name) != 0 || (*rank && atoi(rank) != at))
+            /* A command's rank sees those of all ranks: its own is the one of its number; with a
+             * part of one it sees that alone. */
+            if (strcmp(gpu, name) != 0 || (*rank && !process->shares_gpu && atoi(rank) != at))
                 continue;
+            if (*rank && process->shares_gpu)
+                sim_fault(sim, FAULT_GPU_RANKS);
             process->gpus |= 1u << i;
             check_alone(sim, process, i);
             sim_fault(sim, FAULT_GPU);

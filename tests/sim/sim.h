@@ -133,7 +133,8 @@ enum {
     X(GANG_WAITED, "gang waited for room")                                                         \
     X(LET_IN, "task placed while a gang waited for room")                                          \
     X(NO_PROGRAM, "program of a rank not on its host")                                             \
-    X(STRANGER, "port of a gang taken by a stranger")
+    X(STRANGER, "port of a gang taken by a stranger")                                              \
+    X(GPU_RANKS, "rank of a command given a part of a GPU")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -465,7 +466,8 @@ struct sim {
     bool some_did_not_start;
     uint64_t faults[FAULT_COUNT]; /* of this seed */
     uint32_t worker_losses;
-    uint64_t asked;      /* how often it was asked why a task may fail */
+    uint64_t asked; /* how often it was asked why a task may fail */
+    uint64_t healed_ns;
     uint64_t retried_ns; /* when a client last wanted a failed task, and what it needs, again */
 };
 
@@ -618,6 +620,8 @@ void sim_hang_told(struct sim *sim, const struct work *work, const char *text);
 void sim_actor_make(struct sim *sim, struct client *client);
 void sim_actor_act(struct sim *sim, struct client *client);
 void sim_actor_finish(struct sim *sim, struct client *client);
+/* sim_actor_blocked: a call of the job waits, long after all is well, for what has not ended. */
+bool sim_actor_blocked(const struct sim *sim, const struct sim_job *job);
 void sim_actor_accepted(struct sim *sim, struct sim_job *job);
 bool sim_actor_hold_answered(struct sim *sim, struct client *client, uint64_t request, bool well);
 bool sim_actor_may_fail(struct sim *sim, const struct work *call, int32_t code);

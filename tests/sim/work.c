@@ -212,7 +212,7 @@ static void shape(struct sim *sim, struct work *work)
     if (sim_chance(sim, 20) && !work->job->pure)
         work->kind = GW_SPEC_COMMAND;
     /* These bugs show in gangs alone. */
-    bool gangs = GW_PLANTED(191) || GW_PLANTED(194) || GW_PLANTED(281);
+    bool gangs = GW_PLANTED(191) || GW_PLANTED(194) || GW_PLANTED(281) || GW_PLANTED(310);
     if (sim_chance(sim, gangs ? 70 : 15))
         work->ranks = 2 + (uint32_t)sim_below(sim, 3);
     if (!work->ranks && sim_chance(sim, 10))
@@ -221,12 +221,14 @@ static void shape(struct sim *sim, struct work *work)
         work->gpus = WORK_GPU_IF_ANY;
     if (!work->ranks && sim->hosts[0].gpus && sim_chance(sim, 12))
         work->gpus = sim_chance(sim, 40) ? WORK_GPU : WORK_GPU_SHARE;
+    if (work->ranks && sim->hosts[0].gpus && sim_chance(sim, GW_PLANTED(310) ? 80 : 25))
+        work->gpus = WORK_GPU_SHARE;
     work->collectives = (uint32_t)sim_below(sim, 4);
-    if (work->ranks && sim_chance(sim, 40))
+    if (work->ranks && sim_chance(sim, 55))
         work->hang_ns = 5 * SECOND;
     if (work->hang_ns && work->wall_ns) /* so that it is not the first to end what hangs */
         work->wall_ns = 30 * SECOND;
-    if (work->ranks && sim_chance(sim, 50))
+    if (work->ranks && sim_chance(sim, 65))
         work->losses_max = work->preemptions_max = 1;
     work->files = sim_chance(sim, 12);
     work->run_ns = sim_chance(sim, 50) ? 200000 : sim_below(sim, 60 * MS);
@@ -513,6 +515,13 @@ static uint32_t spec_of(const struct sim_job *job, uint32_t row, bool *is_new)
     return number;
 }
 
+/* In thousandths. All ranks of a gang find room on one GPU: the others may break. */
+static uint32_t gpu_share(const struct work *work)
+{
+    uint32_t alone = 300 + 100 * (uint32_t)(work->id % 3);
+    return work->gpus != WORK_GPU_SHARE ? 0 : work->ranks ? 250 : alone;
+}
+
 static void send_spec(struct sim *sim, struct sim_job *job, const struct work *work,
                       uint32_t number)
 {
@@ -536,7 +545,7 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .slots = work->slots,
         .gpus = work->gpus > WORK_GPU_IF_ANY,
         .gpu_mode = work->gpus == WORK_GPU_IF_ANY ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,
-        .gpu_share = work->gpus == WORK_GPU_SHARE ? 300 + 100 * (uint32_t)(work->id % 3) : 0,
+        .gpu_share = gpu_share(work),
         .retries = work->retries,
         .wall_ns = work->wall_ns,
         .grace_ns = 50 * MS,
@@ -632,7 +641,7 @@ void sim_job_send_chunk(struct sim *sim, struct sim_job *job)
     }
     if (job->stream && !first) {
         sim_fault(sim, FAULT_STREAM);
-        job->bad = job->bad || sim_chance(sim, 10);
+        job->bad = job->bad || sim_chance(sim, 20);
     }
     if (job->bad)
         columns.spec.items[0] = 1000; /* no such spec */

@@ -253,7 +253,7 @@ static void on_faults(struct sim *sim, void *arg)
         sim_mend(sim);
     if (sim_chance(sim, 4))
         sim_host_kill(sim, &sim->hosts[sim_below(sim, sim->host_count)]);
-    if (sim_chance(sim, 10))
+    if (sim_chance(sim, 15))
         sim_process_die(sim, &sim->hosts[sim_below(sim, sim->host_count)]);
     if (sim_chance(sim, 1)) {
         struct client *client = &sim->clients[sim_below(sim, sim->client_count)];
@@ -280,6 +280,7 @@ static void on_heal(struct sim *sim, void *arg)
     (void)arg;
     sim_log(sim, "everything heals");
     sim->healed = true;
+    sim->healed_ns = sim->now_ns;
     on_finish(sim, NULL);
 }
 
