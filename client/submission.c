@@ -130,6 +130,7 @@ static int ship(struct gw_client *client, const struct gw_graph_spec *spec,
 }
 
 #define HANG_NS (600 * GW_NS_PER_S)
+#define FULL_WAIT_NS (30 * GW_NS_PER_S)
 
 static const char *text(const char *given)
 {
@@ -149,6 +150,9 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
     spec->ranks_per_node = options->ranks_per_node;
     spec->spread = options->spread;
     spec->signal = options->signal;
+    spec->min_ranks = options->min_ranks;
+    if (options->min_ranks)
+        spec->full_wait_ns = options->full_wait_ns ? options->full_wait_ns : FULL_WAIT_NS;
     if (options->ranks && options->hang_ns != UINT64_MAX)
         spec->hang_ns = options->hang_ns ? options->hang_ns : HANG_NS;
 }

@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 struct names {
@@ -53,8 +56,8 @@ static int write_all(int fd, const void *data, size_t bytes)
 }
 
 /* Writes everything to PATH.new and syncs it; returns -1 with errno. */
-static int new_write(const struct gw_checkpoint *checkpoint, const char *path, const void *front,
-                     size_t front_bytes)
+static int new_write_all(const struct gw_checkpoint *checkpoint, const char *path,
+                         const void *front, size_t front_bytes)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
@@ -76,6 +79,61 @@ static int new_write(const struct gw_checkpoint *checkpoint, const char *path, c
         (void)unlink(path);
     errno = saved;
     return rc;
+}
+
+/* The same. A file at its limit is an error, and no signal that ends a program which never thought
+ * of it. */
+static int new_write(const struct gw_checkpoint *checkpoint, const char *path, const void *front,
+                     size_t front_bytes)
+{
+    const struct timespec now = {0};
+    sigset_t too_large, before;
+    (void)sigemptyset(&too_large);
+    (void)sigaddset(&too_large, SIGXFSZ);
+    (void)pthread_sigmask(SIG_BLOCK, &too_large, &before);
+    int rc = new_write_all(checkpoint, path, front, front_bytes), saved = errno;
+    if (rc < 0 && saved == EFBIG && !sigismember(&before, SIGXFSZ))
+        (void)sigtimedwait(&too_large, NULL, &now);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return rc;
+}
+
+static const char *size_text(double bytes, char text[static 32])
+{
+    (void)snprintf(text, 32, bytes < 1 << 20 ? "%.0f bytes" : "%.1f MiB",
+                   bytes < 1 << 20 ? bytes : bytes / (1 << 20));
+    return text;
+}
+
+/* What to say of a file that could not be written, and what can be done. */
+static int new_error(const struct gw_checkpoint *checkpoint, const struct names *names,
+                     size_t front_bytes, struct gw_error *error)
+{
+    int reason = errno;
+    char size[32], room[32];
+    struct statvfs disk;
+    double bytes = (double)front_bytes, left = 0;
+    for (size_t i = 0; i < gw_checkpoint_sections(checkpoint); i++) {
+        size_t section;
+        (void)gw_checkpoint_section(checkpoint, i, &section);
+        bytes += (double)section;
+    }
+    if (statvfs(names->folder, &disk) == 0)
+        left = (double)disk.f_bavail * (double)disk.f_frsize;
+    if (reason == EFBIG)
+        return gw_error_set(error, GW_EIO,
+                            "checkpoint %s: %s: it has %s, more than a file may have here "
+                            "(ulimit -f); the one before it stays",
+                            names->new, strerror(reason), size_text(bytes, size));
+    if (reason == ENOSPC || reason == EDQUOT)
+        return gw_error_set(error, GW_EIO,
+                            "checkpoint %s: %s: it has %s, and %s are free there; make "
+                            "room for three of them (this one, the current one and the one before "
+                            "that); the current one stays",
+                            names->new, strerror(reason), size_text(bytes, size),
+                            size_text(left, room));
+    return gw_error_set(error, GW_EIO, "checkpoint %s: %s", names->new, strerror(reason));
 }
 
 static int folder_sync(const char *folder)
@@ -122,7 +180,7 @@ int gw_checkpoint_file_write(const struct gw_checkpoint *checkpoint, const char 
         return gw_error_set(error, GW_ENOMEM, "checkpoint %s: out of memory", path);
 
     if (new_write(checkpoint, names.new, front, front_bytes) < 0)
-        rc = gw_error_set(error, GW_EIO, "checkpoint %s: %s", names.new, strerror(errno));
+        rc = new_error(checkpoint, &names, front_bytes, error);
     else if (new_install(&names) < 0)
         rc = gw_error_set(error, GW_EIO, "checkpoint %s: %s", path, strerror(errno));
     free(front);

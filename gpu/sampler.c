@@ -8,7 +8,8 @@
 
 struct gw_sampler {
     struct gw_sampler_options options;
-    int64_t count; /* of one rank */
+    int64_t skipped; /* of the order, by all ranks: what was trained on before */
+    int64_t count;   /* of one rank, behind those */
     int64_t order[];
 };
 
@@ -29,7 +30,6 @@ int gw_sampler_new(const struct gw_sampler_options *options, struct gw_sampler *
     if (!self)
         return gw_error_set(error, GW_ENOMEM, "sampler: %lld samples", (long long)samples);
     self->options = *options;
-    self->count = samples / ranks + (!options->drop_last && samples % ranks != 0);
     gw_sampler_set_epoch(self, 0);
     *sampler = self;
     return 0;
@@ -44,6 +44,7 @@ void gw_sampler_set_epoch(struct gw_sampler *sampler, uint64_t epoch)
 {
     int64_t *order = sampler->order;
     int64_t samples = sampler->options.samples;
+    gw_sampler_skip(sampler, 0);
     for (int64_t i = 0; i < samples; i++)
         order[i] = i;
     if (sampler->options.in_order)
@@ -59,6 +60,15 @@ void gw_sampler_set_epoch(struct gw_sampler *sampler, uint64_t epoch)
     }
 }
 
+void gw_sampler_skip(struct gw_sampler *sampler, int64_t samples)
+{
+    const struct gw_sampler_options *options = &sampler->options;
+    assert(samples >= 0);
+    sampler->skipped = samples < options->samples ? samples : options->samples;
+    int64_t left = options->samples - sampler->skipped;
+    sampler->count = left / options->ranks + (!options->drop_last && left % options->ranks != 0);
+}
+
 int64_t gw_sampler_count(const struct gw_sampler *sampler)
 {
     return sampler->count;
@@ -67,7 +77,7 @@ int64_t gw_sampler_count(const struct gw_sampler *sampler)
 static int64_t position_of(const struct gw_sampler *sampler, int64_t i)
 {
     assert(i >= 0 && i < sampler->count);
-    return i * sampler->options.ranks + sampler->options.rank;
+    return sampler->skipped + i * sampler->options.ranks + sampler->options.rank;
 }
 
 int64_t gw_sampler_index(const struct gw_sampler *sampler, int64_t i)

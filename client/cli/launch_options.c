@@ -13,7 +13,7 @@
 
 extern char **environ;
 
-enum { TABLE_ROWS_MAX = 50, MORE_ROWS_MAX = 12 };
+enum { TABLE_ROWS_MAX = 50, MORE_ROWS_MAX = 14 };
 
 /* The table, with help that says whose the resources are; texts: where those parts of it lie. */
 struct table {
@@ -40,6 +40,10 @@ static void add_rows(struct gw_launch_options *launch, struct gw_option *rows)
         {"nodes", 0, GW_OPTION_U32, &launch->nodes.nodes, "N", "hosts, with --per-node ranks each"},
         {"per-node", 0, GW_OPTION_U32, &launch->nodes.per_node, "N",
          "ranks at each host: no more, no fewer"},
+        {"min-ranks", 0, GW_OPTION_U32, &task->min_ranks, "M",
+         "starts with as few as M when a host is\nlost, or --full-wait is over, and grows\nlater"},
+        {"full-wait", 0, GW_OPTION_DURATION, &task->full_wait_ns, "TIME",
+         "how long it waits for room for all ranks\nbefore it starts with fewer (default: 30s)"},
         {"same-host", 0, GW_OPTION_FLAG, &launch->nodes.same_host, NULL, "all ranks on one host"},
         {"spread", 0, GW_OPTION_FLAG, &launch->nodes.spread, NULL,
          "on as many hosts as can be, evenly"},

@@ -135,5 +135,12 @@ bool gw_nodes_apply(struct gw_nodes *typed, struct gw_task_options *task)
     if (nodes->same_host)
         task->ranks_per_node = task->ranks;
     task->spread = nodes->spread;
+    if (task->full_wait_ns && !task->min_ranks)
+        return refuse("--full-wait is of gangs that may start with fewer ranks: --min-ranks M");
+    if (task->min_ranks > task->ranks)
+        return refuse("--min-ranks %u: it has %u ranks (-n)", task->min_ranks, task->ranks);
+    if (by_number && task->ranks_per_node != task->ranks && task->min_ranks % task->ranks_per_node)
+        return refuse("--min-ranks %u: whole nodes, so a multiple of the %u ranks of each",
+                      task->min_ranks, task->ranks_per_node);
     return true;
 }

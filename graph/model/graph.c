@@ -233,6 +233,15 @@ static int check_options(const struct gw_task_options *options, const char *what
     if (options->ranks_per_node && options->ranks % options->ranks_per_node)
         return gw_error_set(error, GW_EINVAL, "%s: %u ranks are no multiple of %u a node", what,
                             options->ranks, options->ranks_per_node);
+    if (options->min_ranks > options->ranks)
+        return gw_error_set(error, GW_EINVAL, "%s: min_ranks is %u, and it has %u ranks", what,
+                            options->min_ranks, options->ranks);
+    if (options->ranks_per_node && options->ranks_per_node != options->ranks &&
+        options->min_ranks % options->ranks_per_node)
+        return gw_error_set(error, GW_EINVAL, "%s: min_ranks %u is no multiple of %u a node", what,
+                            options->min_ranks, options->ranks_per_node);
+    if (options->full_wait_ns && options->min_ranks == 0)
+        return gw_error_set(error, GW_EINVAL, "%s: full_wait_ns is of gangs with min_ranks", what);
     if (options->isolate_gpus && options->ranks == 0)
         return gw_error_set(error, GW_EINVAL, "%s: isolate_gpus is for gangs", what);
     if (options->signal > GW_SIGNAL_MAX)

@@ -50,6 +50,8 @@ uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
                           spec->env_templates,
                           o->ranks_per_node,
                           o->spread,
+                          o->min_ranks,
+                          o->full_wait_ns,
                           o->signal};
     uint64_t hash = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -94,6 +96,7 @@ bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)
            x->pure == y->pure && x->losses_max == y->losses_max &&
            x->preemptions_max == y->preemptions_max && x->hang_ns == y->hang_ns &&
            x->ranks_per_node == y->ranks_per_node && x->spread == y->spread &&
+           x->min_ranks == y->min_ranks && x->full_wait_ns == y->full_wait_ns &&
            x->signal == y->signal && a->env_templates == b->env_templates &&
            text_equal(x->resources, y->resources) && text_equal(x->workers, y->workers) &&
            text_equal(x->annotations, y->annotations) && texts_equal(x->files, y->files) &&

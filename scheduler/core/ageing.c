@@ -6,6 +6,7 @@
  * itself. */
 #include "scheduler/core/ageing.h"
 
+#include "scheduler/core/elastic.h"
 #include "scheduler/core/queue.h"
 
 #include <assert.h>
@@ -45,8 +46,10 @@ static void set_aged(struct gw_queue *queue, uint32_t aged)
 
 void gw_sched_ageing_begin(struct gw_sched *sched, struct gw_queue *queue)
 {
-    if (queue->shape->ranks > 0 && !queue->ages_ns)
-        append(sched, queue);
+    if (queue->shape->ranks == 0 || queue->ages_ns)
+        return;
+    append(sched, queue);
+    gw_sched_elastic_wait(sched, queue);
 }
 
 void gw_sched_ageing_end(struct gw_sched *sched, struct gw_queue *queue)
@@ -64,6 +67,7 @@ void gw_sched_ageing_again(struct gw_sched *sched, struct gw_queue *queue)
     leave(sched, queue);
     append(sched, queue);
     set_aged(queue, 0);
+    gw_sched_elastic_wait(sched, queue);
 }
 
 void gw_sched_ageing_on_tick(struct gw_sched *sched)

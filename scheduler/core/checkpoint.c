@@ -1,6 +1,7 @@
 /* Current checkpoints: a fact names the attempt that saved, and only one that still counts can. */
 #include "scheduler/core/checkpoint.h"
 
+#include "scheduler/core/elastic.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/job.h"
 
@@ -22,6 +23,7 @@ void gw_sched_on_checkpointed(struct gw_sched *sched, const struct gw_worker *wo
     GW_FACT(sched, checkpoint_made, .at = job, .job = job->id,
             .index = sched->attempts.items[slot].index, .attempt = message->attempt,
             .step = (uint64_t)message->step);
+    gw_sched_elastic_on_checkpoint(sched, gw_sched_gang_find(sched, message->attempt));
 }
 
 void gw_sched_apply_checkpoint_made(struct gw_sched *sched,

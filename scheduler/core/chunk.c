@@ -7,6 +7,7 @@
 
 #include "scheduler/core/actor.h"
 #include "scheduler/core/annotation.h"
+#include "scheduler/core/elastic.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/need.h"
@@ -53,6 +54,8 @@ int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shap
         .wall_class = wall_class(spec),
         .per_node = spec->ranks ? spec->ranks_per_node : 0,
         .spread = spec->ranks && spec->spread,
+        .min_ranks = spec->min_ranks < spec->ranks ? spec->min_ranks : 0,
+        .full_wait_ns = spec->min_ranks < spec->ranks && spec->min_ranks ? spec->full_wait_ns : 0,
     };
     if (spec->actor && spec->actor != GW_ACTOR_NEW) { /* it runs in room that its actor has */
         gw_sched_need_unref(shape->need);
@@ -96,9 +99,11 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
     if (rc < 0 || (shape->need && !shape->need->prefer &&
                    gw_sched_need_gone(sched, shape->need, need, sizeof need)))
         return rc; /* what is gone may come back */
-    uint64_t ranks = gw_sched_ranks_ever(sched, shape);
-    if (ranks >= (shape->ranks ? shape->ranks : 1))
+    if (gw_sched_elastic_could(sched, shape))
         return 0;
+    struct gw_shape least = gw_sched_elastic_shape(shape, gw_sched_elastic_least(shape));
+    shape = &least; /* what is said is of the smallest that it may start as */
+    uint64_t ranks = gw_sched_ranks_ever(sched, shape);
     rc = gw_sched_gpu_missing(sched, shape, error);
     if (rc < 0)
         return rc;
@@ -151,7 +156,9 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
         return gw_error_set(error, GW_EINVAL,
                             "a gang of %u ranks, %u at each node%s: whole nodes, and not spread",
                             spec->ranks, spec->ranks_per_node, spec->spread ? ", spread" : "");
-    int rc = gw_sched_annotation_check(spec, error);
+    int rc = gw_sched_elastic_check(spec, error);
+    if (rc == 0)
+        rc = gw_sched_annotation_check(spec, error);
     if (rc == 0)
         rc = gw_sched_actor_spec_check(sched, job, spec, error);
     if (rc < 0)

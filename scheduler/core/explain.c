@@ -7,6 +7,7 @@
 #include "scheduler/core/chunk.h"
 #include "scheduler/core/cooling.h"
 #include "scheduler/core/delay.h"
+#include "scheduler/core/elastic.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gate.h"
 #include "scheduler/core/gpu.h"
@@ -173,6 +174,14 @@ static void say_paused(const struct gw_sched *sched, const struct gw_job *job, s
     say(text, " (`gangway resume %llu` lets it go on)", (unsigned long long)job->id);
 }
 
+static void say_elastic(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                        struct text *text)
+{
+    char why[512];
+    gw_sched_elastic_explain(sched, job, row, why, sizeof why);
+    say(text, "%s", why);
+}
+
 static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           struct text *text)
 {
@@ -225,6 +234,7 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     if (shape->ranks > 0)
         say_cooling(sched, text);
     say_who_holds(sched, text);
+    say_elastic(sched, job, row, text);
     char kept[640];
     gw_sched_reservation_explain(sched, job, row, kept, sizeof kept);
     say(text, "%s", kept);
@@ -298,6 +308,8 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     else
         say(text, "it is at worker %u, attempt %u", job->tasks.worker[row],
             job->tasks.charges[row].tries);
+    if (gang)
+        say_elastic(sched, job, row, text);
     if (gang && job->paused && gang->state == GW_GANG_GOING)
         say(text, "; it is to pause, at its next step");
     uint32_t slot = gang ? GW_NONE : gw_sched_attempt_find(sched, job->tasks.attempt[row]);

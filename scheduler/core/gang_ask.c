@@ -11,8 +11,6 @@
 
 #include <stdio.h>
 
-enum { CONTROL_CONTINUE, CONTROL_PAUSE, CONTROL_STOP }; /* gw_msg_control.command */
-
 /* Its ranks may save what they have within the long grace; then all of them start again. charged:
  * it counts as a preemption. */
 static void end_gently(struct gw_sched *sched, struct gw_gang_try *gang, const char *by,
@@ -40,17 +38,17 @@ static void ask_gang(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t 
         break;
     case GW_ASK_PAUSE:
         if (steps)
-            gw_sched_gang_control(sched, gang, CONTROL_PAUSE);
+            gw_sched_gang_control(sched, gang, GW_CONTROL_PAUSE);
         else
             end_gently(sched, gang, by, false);
         break;
     case GW_ASK_RESUME:
         if (steps) /* it may not have come to a step yet */
-            gw_sched_gang_control(sched, gang, CONTROL_CONTINUE);
+            gw_sched_gang_control(sched, gang, GW_CONTROL_CONTINUE);
         break;
     default:
         GW_FACT(sched, gang_stopped, .gang = gang);
-        gw_sched_gang_control(sched, gang, CONTROL_STOP);
+        gw_sched_gang_control(sched, gang, GW_CONTROL_STOP);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/checkpoint.h"
 #include "scheduler/core/cooling.h"
+#include "scheduler/core/elastic.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
@@ -91,11 +92,13 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
     }
 }
 
-void gw_sched_gang_place(struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                         struct gw_shape *shape, const struct gw_seat *seats)
+void gw_sched_gang_place(struct gw_sched *sched, struct gw_queue *queue,
+                         const struct gw_seat *seats, uint32_t count)
 {
-    GW_FACT(sched, gang_placed, .job = job, .index = row, .shape = shape, .seats = seats,
-            .seat_count = shape->ranks);
+    struct gw_job *job = queue->job;
+    uint32_t row = gw_bits_first(&queue->ready);
+    GW_FACT(sched, gang_placed, .job = job, .index = row, .shape = queue->shape, .seats = seats,
+            .seat_count = count);
     struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
     tell_gang(sched, gang, seats);
     for (uint32_t i = 0; i < gang->count; i++)
@@ -283,7 +286,8 @@ void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang
         gang->went_ns = sched->now_ns;
     if (fact->state == GW_GANG_GOING)
         GW_STORY(sched, gang->job, .kind = GW_STORY_GANG_STARTED, .index = gang->index,
-                 .count = gang->count, .try_number = gang->job->tasks.charges[gang->index].tries);
+                 .count = gang->count, .number = gw_sched_elastic_all(gang),
+                 .try_number = gang->job->tasks.charges[gang->index].tries);
     if (fact->state != GW_GANG_ENDED)
         return;
     (void)gw_map_remove(&sched->gangs, gang->id);
@@ -364,13 +368,17 @@ static void warm_workers(struct gw_sched *sched, const struct gw_gang_try *gang)
     }
 }
 
-/* All ranks ended well; what they left at workers may be lost already. */
+/* All ranks ended well; what they left at workers may be lost already. Of a gang that may start
+ * smaller, the ranks that this attempt had not have nil. */
 static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *gang)
 {
-    struct gw_result *results =
-        gw_arena_alloc(&sched->effects->arena, gang->count * sizeof *results);
+    static const uint8_t nil = 0xc0;
+    uint32_t all = gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.ranks;
+    struct gw_result *results = gw_arena_alloc(&sched->effects->arena, all * sizeof *results);
     GW_MUST_PTR(results);
     bool lost = false;
+    for (uint32_t i = gang->count; i < all; i++)
+        results[i] = (struct gw_result){.value = &nil, .size = sizeof nil, .bytes = sizeof nil};
     for (uint32_t i = 0; i < gang->count; i++) {
         results[i] = gang->ranks[i].result;
         if (results[i].value)
@@ -388,7 +396,7 @@ static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *g
         return;
     }
     warm_workers(sched, gang);
-    gw_sched_task_done(sched, gang->job, gang->index, &(struct gw_results){results, gang->count});
+    gw_sched_task_done(sched, gang->job, gang->index, &(struct gw_results){results, all});
 }
 
 /* The verdict over what ended the gang: its ranks' own doing, unless rank 0 could not listen where
@@ -425,7 +433,9 @@ static void gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
         release_results(sched, gang);
         judge(sched, gang);
     } else if (gang->paused && !gang->stopped) {
-        struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED, .text = "it was told to pause"};
+        struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED,
+                             .text = gang->growing ? "there is room for more of its ranks"
+                                                   : "it was told to pause"};
         release_results(sched, gang);
         gw_sched_verdict(sched, &(struct gw_verdict){job, row, gang->id, "", &end, false});
     } else {

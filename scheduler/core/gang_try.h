@@ -4,10 +4,10 @@
 
 #include "scheduler/core/state.h"
 
-/* gw_sched_gang_place starts an attempt of the gang `row` with rank i at seats[i]; ranks of one
- * worker are next to each other. */
-void gw_sched_gang_place(struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                         struct gw_shape *shape, const struct gw_seat *seats);
+/* gw_sched_gang_place starts an attempt of the first gang of a queue with `count` ranks, rank i at
+ * seats[i]; ranks of one worker are next to each other. */
+void gw_sched_gang_place(struct gw_sched *sched, struct gw_queue *queue,
+                         const struct gw_seat *seats, uint32_t count);
 
 /* gw_sched_gang_find gives a running attempt by its id, or NULL. */
 struct gw_gang_try *gw_sched_gang_find(const struct gw_sched *sched, uint64_t id);
@@ -42,8 +42,9 @@ struct gw_gang_kill {
 void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
                         const struct gw_gang_kill *kill);
 
-/* gw_sched_gang_control tells a gang that goes what is asked of it: 0 continue, 1 pause, 2 stop.
+/* gw_sched_gang_control tells a gang that goes what is asked of it (gw_msg_control.command).
  * gw_sched_gang_on_paused: rank 0 of a function returned because it was told to pause. */
+enum { GW_CONTROL_CONTINUE, GW_CONTROL_PAUSE, GW_CONTROL_STOP };
 void gw_sched_gang_control(struct gw_sched *sched, const struct gw_gang_try *gang,
                            uint32_t command);
 int gw_sched_gang_on_paused(struct gw_sched *sched, const struct gw_worker *worker,

@@ -13,6 +13,7 @@
 
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/cooling.h"
+#include "scheduler/core/elastic.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/handover.h"
@@ -360,7 +361,7 @@ uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape
 
 /* Which workers a gang may use. */
 struct search {
-    const struct gw_shape *shape;
+    const struct gw_queue *queue;
     bool passes; /* what is reserved does not bind it */
     bool named;  /* only those that it asks for by name */
 };
@@ -368,7 +369,7 @@ struct search {
 /* Where a gang's ranks could go now: as many berths as are needed, 0 where they do not suffice. */
 static uint32_t find_berths(struct gw_sched *sched, struct search search, struct gw_pack *berths)
 {
-    const struct gw_shape *shape = search.shape;
+    const struct gw_shape *shape = search.queue->shape;
     uint32_t count = 0, gpus = gw_sched_shape_gpus(shape), most = gw_sched_pack_most(shape);
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
@@ -382,7 +383,11 @@ static uint32_t find_berths(struct gw_sched *sched, struct search search, struct
                 (struct gw_pack){worker, ranks > UINT32_MAX ? UINT32_MAX : (uint32_t)ranks,
                                  gpus && ranks >= most && gw_sched_gpu_near(worker, shape, most)};
     }
-    return gw_sched_pack(shape, berths, count);
+    if (search.named || !shape->min_ranks)
+        return gw_sched_pack(shape, berths, count);
+    struct gw_shape now =
+        gw_sched_elastic_shape(shape, gw_sched_elastic_ranks(sched, search.queue, berths, count));
+    return now.ranks ? gw_sched_pack(&now, berths, count) : 0;
 }
 
 static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
@@ -391,19 +396,18 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     const struct gw_spec *spec =
         &queue->job->specs.items[queue->job->tasks.spec[gw_bits_first(&queue->ready)]];
     bool passes = gw_sched_reservation_passes(sched, &(struct gw_claim){queue, spec});
-    uint64_t slots = (uint64_t)shape->ranks * shape->slots;
+    uint64_t least = gw_sched_elastic_least(shape), slots = least * shape->slots;
     if ((passes ? sched->slots_free : sched->slots_open) < slots ||
-        (!shape->gpu_share &&
-         sched->gpus_free < (uint64_t)shape->ranks * gw_sched_shape_gpus(shape)))
+        (!shape->gpu_share && sched->gpus_free < least * gw_sched_shape_gpus(shape)))
         return false; /* without a look at any worker */
     struct gw_pack *berths =
         gw_arena_alloc(&sched->effects->arena, (sched->workers.count + 1) * sizeof *berths);
     GW_MUST_PTR(berths);
     uint32_t taken = 0;
     if (shape->need && shape->need->prefer)
-        taken = find_berths(sched, (struct search){shape, passes, true}, berths);
+        taken = find_berths(sched, (struct search){queue, passes, true}, berths);
     if (taken == 0)
-        taken = find_berths(sched, (struct search){shape, passes, false}, berths);
+        taken = find_berths(sched, (struct search){queue, passes, false}, berths);
     if (taken == 0)
         return false;
     struct gw_seat *seats = gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *seats);
@@ -418,7 +422,7 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
         for (uint32_t k = 0; k < berths[i].ranks; k++, rank++)
             seats[rank] = (struct gw_seat){berths[i].worker, gpus ? numbers + rank * gpus : NULL};
     }
-    gw_sched_gang_place(sched, queue->job, gw_bits_first(&queue->ready), shape, seats);
+    gw_sched_gang_place(sched, queue, seats, rank);
     return true;
 }
 
@@ -474,7 +478,7 @@ static void block(struct gw_sched *sched, struct gw_queue *queue, const struct t
     shape->blocked = true;
     if (shape->could_epoch != sched->workers_epoch) {
         shape->could_epoch = sched->workers_epoch;
-        shape->could = gw_sched_ranks_ever(sched, shape) >= (shape->ranks ? shape->ranks : 1);
+        shape->could = gw_sched_elastic_could(sched, shape);
     }
     if (shape->could)
         gw_sched_reservation_on_blocked(sched, queue, turn->behind);

@@ -7,6 +7,7 @@
 #include "scheduler/core/actor.h"
 #include "scheduler/core/annotation.h"
 #include "scheduler/core/checkpoint.h"
+#include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
@@ -117,7 +118,8 @@ static struct gw_value *describe_job(const struct gw_sched *sched, const struct 
     return dict;
 }
 
-static struct gw_value *describe_task(const struct gw_job *job, uint32_t row)
+static struct gw_value *describe_task(const struct gw_sched *sched, const struct gw_job *job,
+                                      uint32_t row)
 {
     const struct gw_tasks *tasks = &job->tasks;
     struct gw_value *dict = gw_dict();
@@ -132,6 +134,9 @@ static struct gw_value *describe_task(const struct gw_job *job, uint32_t row)
     set_u64(dict, "attempt", tasks->attempt[row]);
     set_u64(dict, "worker", tasks->worker[row]);
     set_u64(dict, "ranks", job->specs.items[tasks->spec[row]].message.ranks);
+    const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    if (gang)
+        set_u64(dict, "world_size", gang->count);
     set(dict, "annotations", gw_sched_annotations(job, tasks->spec[row], 1));
     const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, row);
     if (saved)
@@ -270,7 +275,8 @@ static struct gw_value *query_actors(const struct gw_sched *sched)
     return list;
 }
 
-static struct gw_value *query_tasks(const struct gw_job *job, const char *state, int64_t only)
+static struct gw_value *query_tasks(const struct gw_sched *sched, const struct gw_job *job,
+                                    const char *state, int64_t only)
 {
     struct gw_value *list = gw_list();
     uint32_t rows = 0;
@@ -287,7 +293,7 @@ static struct gw_value *query_tasks(const struct gw_job *job, const char *state,
         if ((state && strcmp(state, gw_sm_name(&gw_sched_task_sm, at)) != 0) ||
             (only >= 0 && row != only))
             continue;
-        GW_MUST(gw_list_push(list, describe_task(job, row)));
+        GW_MUST(gw_list_push(list, describe_task(sched, job, row)));
         rows++;
     }
     return list;
@@ -486,7 +492,7 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
     } else if (story) {
         *answer = gw_sched_story_query(sched, job, row);
     } else if (tasks) {
-        *answer = query_tasks(job, state, row);
+        *answer = query_tasks(sched, job, state, row);
     } else if (attempts && job->range && !gw_sched_row_live(job, row < 0 ? 0 : (uint32_t)row)) {
         return gw_error_set(error, GW_ENOENT, "nothing is known of the attempts of task %lld",
                             (long long)(row < 0 ? 0 : row));

@@ -9,8 +9,8 @@
 #include "scheduler/core/queue.h"
 
 #include "scheduler/core/ageing.h"
+#include "scheduler/core/elastic.h"
 #include "scheduler/core/need.h"
-#include "scheduler/core/placement.h"
 #include "scheduler/core/task.h"
 
 #include <assert.h>
@@ -23,8 +23,8 @@ static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
     return a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
            a->gpu_share == b->gpu_share && a->gpu_if_any == b->gpu_if_any && a->alone == b->alone &&
            a->memory_bytes == b->memory_bytes && a->wall_class == b->wall_class &&
-           a->per_node == b->per_node && a->spread == b->spread &&
-           gw_sched_need_equal(a->need, b->need);
+           a->per_node == b->per_node && a->spread == b->spread && a->min_ranks == b->min_ranks &&
+           a->full_wait_ns == b->full_wait_ns && gw_sched_need_equal(a->need, b->need);
 }
 
 /* Shapes that nobody uses are kept for the next job that looks the same, but not without end. */
@@ -68,6 +68,8 @@ struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shap
         .wall_class = key->wall_class,
         .per_node = key->per_node,
         .spread = key->spread,
+        .min_ranks = key->min_ranks,
+        .full_wait_ns = key->full_wait_ns,
         .need = gw_sched_need_ref(key->need),
         .candidates_epoch = UINT64_MAX,
     };
@@ -107,7 +109,7 @@ static void update_any(const struct gw_sched *sched, struct gw_shape *shape)
     if (!shape->gpu_if_any)
         return;
     shape->any_gpus = 1;
-    if (gw_sched_ranks_ever(sched, shape) < (shape->ranks ? shape->ranks : 1))
+    if (!gw_sched_elastic_could(sched, shape))
         shape->any_gpus = 0;
 }
 

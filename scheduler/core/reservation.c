@@ -13,6 +13,7 @@
 
 #include "scheduler/core/balance.h"
 #include "scheduler/core/cooling.h"
+#include "scheduler/core/elastic.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/job.h"
@@ -217,6 +218,11 @@ static void make(struct gw_sched *sched, struct gw_queue *queue)
     struct gw_berth *berths = gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *berths);
     GW_MUST_PTR(berths);
     uint32_t count = choose(sched, shape, queue->job->id, berths);
+    uint32_t most = count == 0 && shape->min_ranks ? gw_sched_elastic_most(sched, shape) : 0;
+    if (most) {
+        struct gw_shape smaller = gw_sched_elastic_shape(shape, most);
+        count = choose(sched, &smaller, queue->job->id, berths);
+    }
     if (count == 0)
         return;
     if (sched->reservation.job)
@@ -400,7 +406,7 @@ void gw_sched_reservation_check(const struct gw_sched *sched)
     const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     assert(job && job->tasks.state[reservation->index] == GW_TASK_READY);
     const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
-    assert(shape->ranks > 0 && shape->ranks == ranks);
+    assert(shape->ranks > 0 && ranks <= shape->ranks && ranks >= gw_sched_elastic_least(shape));
     for (size_t i = 0; i < reservation->berths.count; i++)
         assert(reservation->berths.items[i].worker->reserved_slots ==
                reservation->berths.items[i].ranks * shape->slots);

@@ -15,6 +15,7 @@
 #include "scheduler/core/cooling.h"
 #include "scheduler/core/delay.h"
 #include "scheduler/core/durable.h"
+#include "scheduler/core/elastic.h"
 #include "scheduler/core/gang_ask.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
@@ -452,6 +453,7 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
         gw_sched_delays_on_tick(sched);
         gw_sched_coolings_on_tick(sched);
         gw_sched_ageing_on_tick(sched);
+        gw_sched_elastic_on_tick(sched);
         return 0;
     case GW_EVENT_COMMITTED:
         gw_sched_announce_committed(sched, event->number);
@@ -520,6 +522,8 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
         deadline_ns = gw_sched_coolings_deadline_ns(sched);
     if (gw_sched_ageing_deadline_ns(sched) < deadline_ns)
         deadline_ns = gw_sched_ageing_deadline_ns(sched);
+    if (gw_sched_elastic_deadline_ns(sched) < deadline_ns)
+        deadline_ns = gw_sched_elastic_deadline_ns(sched);
     if (gw_sync_deadline_ns(sched) < deadline_ns)
         deadline_ns = gw_sync_deadline_ns(sched);
     if (sched->shutting_down && !sched->exited && sched->shutdown_deadline_ns < deadline_ns)

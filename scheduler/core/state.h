@@ -388,6 +388,8 @@ struct gw_shape {
     uint32_t wall_class;                /* limits of about so long; 0: none */
     uint32_t per_node;                  /* of a gang: ranks at each worker; 0: any */
     bool spread;                        /* of a gang: at many workers, evenly */
+    uint32_t min_ranks;                 /* of a gang: it may start with fewer; 0: it may not */
+    uint64_t full_wait_ns;              /* how long such a gang waits for all; see elastic.h */
     struct gw_need *need;               /* what it needs besides; NULL: nothing */
     uint32_t queues, attempts;          /* that refer to it */
     GW_ARRAY(struct gw_queue *) heap;   /* by priority, then job */
@@ -418,6 +420,7 @@ struct gw_queue {
     bool parked;        /* not in the heap: no worker has memory for it, until something is freed */
     uint32_t aged;      /* periods that its first has waited; of gangs only; see ageing.h */
     uint64_t ages_ns;   /* when the next is over; 0: none waits */
+    uint64_t full_ns;   /* of gangs that may start smaller: until when they wait for all ranks */
     struct gw_queue *age_prev, *age_next;
 };
 
@@ -605,6 +608,7 @@ struct gw_gang_try {
     uint32_t info_size;
     bool stopped;    /* asked to stop: however it ends, it does not start again */
     bool paused;     /* what its ranks return is no result: it goes on later */
+    bool growing;    /* it was told to pause because there is room for more ranks */
     bool early;      /* it ended badly soon after it went, ... */
     bool port_taken; /* ... and somebody else has its MASTER_PORT */
     uint64_t went_ns;
@@ -717,6 +721,7 @@ struct gw_sched {
     struct gw_gang_try *preparing, *preparing_last;
     GW_ARRAY(struct gw_cooling) coolings;
     struct gw_queue *ageing, *ageing_last; /* of gangs that wait, by ages_ns */
+    uint64_t elastic_ns; /* one of them may have waited long enough for all its ranks; 0: none */
     struct gw_reservation reservation;
     GW_ARRAY(struct gw_object) objects;
     uint32_t free_object;

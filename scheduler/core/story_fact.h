@@ -34,7 +34,7 @@ enum gw_placed_why {
     X(PLACED, "placed")           /* worker, count: free slots, detail: why, number: near bytes */ \
     X(GANG_PLACED, "placed")      /* count: ranks, number: workers */                              \
     X(STARTED, "started")         /* worker */                                                     \
-    X(GANG_STARTED, "started")    /* count: ranks */                                               \
+    X(GANG_STARTED, "started")    /* count: ranks, number: of so many */                           \
     X(BLOCKED, "blocked")         /* detail: or not any more */                                    \
     X(RECALLED, "recalled")       /* worker */                                                     \
     X(KILLED, "killed")           /* worker, detail: hard */                                       \
@@ -48,9 +48,10 @@ enum gw_placed_why {
     X(LOST, "result lost") /* worker, detail: not with it */                                       \
     X(AGAIN, "again")      /* detail: as task_reopened.retry */                                    \
     X(UNNEEDED, "unneeded")                                                                        \
-    X(ACTOR, "actor")   /* detail: enum gw_actor_state */                                          \
-    X(OPENED, "opened") /* the jobs before its job have ended */                                   \
-    X(PAUSED, "paused") /* of the job; detail: or not any more, text: who */
+    X(ACTOR, "actor")      /* detail: enum gw_actor_state */                                       \
+    X(OPENED, "opened")    /* the jobs before its job have ended */                                \
+    X(PAUSED, "paused")    /* of the job; detail: or not any more, text: who */                    \
+    X(GROWS, "room again") /* count: ranks, number: that it can have */
 enum gw_story_kind {
 #define KIND(name, text) GW_STORY_##name,
     GW_STORY_KINDS(KIND)

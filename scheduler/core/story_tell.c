@@ -124,6 +124,22 @@ static void tell_try_ended(const struct gw_story_fact *fact, struct gw_text *tex
                     fact->text ? fact->text : gw_sched_outcome_name(fact->detail));
 }
 
+static void tell_gang(const struct gw_story_fact *fact, struct gw_text *text)
+{
+    unsigned long long number = fact->number;
+    if (fact->kind == GW_STORY_GANG_PLACED)
+        gw_text_say(text, "placed: %s", fact->text ? fact->text : "");
+    else if (fact->kind == GW_STORY_GROWS)
+        gw_text_say(text,
+                    "there is room for %llu ranks: attempt %u, which has %u, was told at its "
+                    "checkpoint to return at its next step",
+                    number, fact->try_number, fact->count);
+    else
+        gw_text_say(text, "attempt %u goes: all %u ranks stand", fact->try_number, fact->count);
+    if (fact->kind == GW_STORY_GANG_STARTED && fact->count < number)
+        gw_text_say(text, ", fewer than %llu (--min-ranks)", number);
+}
+
 static void tell_again(const struct gw_story_fact *fact, struct gw_text *text)
 {
     static const char *const whys[] = {
@@ -150,14 +166,13 @@ void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fac
     case GW_STORY_PLACED:
         tell_placed(sched, fact, &text);
         break;
-    case GW_STORY_GANG_PLACED:
-        gw_text_say(&text, "placed: %s", fact->text ? fact->text : "");
-        break;
     case GW_STORY_STARTED:
         gw_text_say(&text, "attempt %u started at worker %u", fact->try_number, fact->worker);
         break;
+    case GW_STORY_GANG_PLACED:
     case GW_STORY_GANG_STARTED:
-        gw_text_say(&text, "attempt %u goes: all %u ranks stand", fact->try_number, fact->count);
+    case GW_STORY_GROWS:
+        tell_gang(fact, &text);
         break;
     case GW_STORY_BLOCKED:
         gw_text_say(&text,

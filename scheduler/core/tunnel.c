@@ -143,7 +143,8 @@ static struct gw_worker *place_of(const struct gw_sched *sched, const struct gw_
     const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, open->index);
     uint32_t id = 0;
     *attempt = job->tasks.attempt[open->index];
-    if (gang && gang->state == GW_GANG_GOING && !gang->ranks[open->rank].finished)
+    if (gang && gang->state == GW_GANG_GOING && open->rank < gang->count &&
+        !gang->ranks[open->rank].finished)
         id = gang->ranks[open->rank].worker;
     else if (open->rank == GW_RANK_NONE && job->tasks.state[open->index] == GW_TASK_PLACED &&
              (job->tasks.flags[open->index] & GW_TASK_STARTED))

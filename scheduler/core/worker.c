@@ -232,6 +232,7 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
         sched->lost_worker_ns = sched->now_ns;
     }
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
+    sched->freed = true; /* a gang may start smaller because its room is gone */
     gw_sched_shapes_update(sched);
 }
 

@@ -70,6 +70,21 @@ class Restarts(e2e.Case):
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("sum 24 from step 3", program.text)
 
+    def test_full_disk(self):
+        self.up("--slots", "3")
+        self.write("full", "")
+        fifo = self.fifo("other")
+        other = self.gangway("submit", "-d", "--", "cat", fifo).stdout.strip()
+        program = self.start(os.path.join(os.path.dirname(e2e.BINARY), "restarts"), self.dir, "1")
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("sum 24 from step 4", program.text)
+        with open(fifo, "w", encoding="utf-8") as f:
+            f.write("undisturbed")
+        self.gangway("wait", other)
+        self.assertEqual(self.gangway("logs", other).stdout, "undisturbed")
+        self.assertRegex(self.gangway("story", "2").stdout,
+                         r"checkpoint /.*\.checkpoint\.new: File too large: it has \d+ bytes")
+
     def test_stopped_rank_is_named(self):
         program = self.function(0, hang_ms=["1500"], number=signal.SIGSTOP)
         self.assertEqual(program.wait(), 1, program.text)

@@ -15,7 +15,7 @@ struct gang *sim_gang_of(struct sim *sim, const struct row *row)
     GW_MUST_PTR(gang);
     gang->attempt = row->attempt;
     gang->work = row->work;
-    gang->world = row->work->ranks;
+    gang->world = sim_elastic_world(sim, row);
     gang->number = row->work->gangs++;
     SIM_CHECK(sim, gang->number < ATTEMPTS_MAX, "gang %llu is started again and again",
               (unsigned long long)row->work->id);
@@ -28,6 +28,7 @@ void sim_gangs_free(struct sim *sim)
     for (size_t i = 0; i < sim->gangs.count; i++)
         free(sim->gangs.items[i]);
     gw_array_deinit(&sim->gangs);
+    gw_map_deinit(&sim->worlds);
 }
 
 void sim_gang_told(struct process *process, const struct gw_msg_gang *told)
@@ -70,8 +71,12 @@ void sim_gang_asked(struct sim *sim, const struct process *process,
                     const struct gw_msg_control *control)
 {
     const struct row *row = process->rows.count ? &process->rows.items[0] : NULL;
-    if (row && row->attempt == control->attempt)
-        sim_gang_of(sim, row)->asked = control->command;
+    if (!row || row->attempt != control->attempt)
+        return;
+    struct gang *gang = sim_gang_of(sim, row);
+    gang->asked = control->command;
+    if (control->command == SIM_PAUSE && gang->world < row->work->ranks && !row->work->job->paused)
+        sim_fault(sim, FAULT_GROWS);
 }
 
 bool sim_gang_pause(struct sim *sim, struct process *process)

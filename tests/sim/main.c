@@ -65,6 +65,7 @@ static const struct {
     [240] = {"beat-counted", "what a heartbeat passed on its way is taken for old"},
     [230] = {"reservation-ignored", "what is reserved for a gang is given to whoever comes"},
     [231] = {"never-rises", "a gang that waits does not rise in the order"},
+    [260] = {"elastic-too-small", "a gang starts with fewer ranks than it must have"},
     [220] = {"tunnel-left", "a client that goes leaves its tunnels at the workers"},
     [170] = {"stranger-acts", "a user acts on the jobs of another"},
     [180] = {"gpu-early", "a GPU is clear for the next task before the last one's memory is back"},

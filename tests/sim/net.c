@@ -51,6 +51,8 @@ struct packet sim_pack(struct sim *sim, const struct gw_message *message, const 
                             .urgent = message->type == GW_MESSAGE_heartbeat};
     struct gw_buffer buffer = {0};
     int rc = gw_message_encode(message, (uint8_t)token_count, &buffer);
+    if (message->type == GW_MESSAGE_gang)
+        sim_elastic_told(sim, &message->gang);
     SIM_CHECK(sim, rc == 0, "message %s cannot be encoded: %d", gw_message_name(message->type), rc);
     SIM_CHECK(sim, token_count <= TOKENS_MAX, "%u descriptors in one message", token_count);
     packet.bytes = buffer.data;

@@ -194,7 +194,7 @@ static void check_start(struct sim *sim, const struct process *process)
     for (uint32_t i = 0; i < row->work->dep_count; i++) {
         const struct work *on = row->work->deps[i].on;
         on = on->twin_of ? on->twin_of : on;
-        SIM_CHECK(sim, on->ended_well >= (on->ranks ? on->ranks : 1),
+        SIM_CHECK(sim, on->ended_well >= sim_work_least(on),
                   "task %llu starts before task %llu ended", (unsigned long long)row->work->id,
                   (unsigned long long)on->id);
     }
@@ -314,7 +314,7 @@ static void end_execution(struct sim *sim, struct process *process, const struct
         return;
     }
     bool first_rank = process->rows.items[0].rank == GW_RANK_NONE ||
-                      process->rows.items[0].rank == work->id % work->ranks;
+                      process->rows.items[0].rank == work->id % sim_work_least(work);
     if (first_rank && at < work->crashes) {
         sim_fault(sim, work->oom ? FAULT_OOM : FAULT_CRASH);
         exit_now(sim, process, 0, work->oom ? 9 : 11, work->oom);

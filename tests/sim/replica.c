@@ -43,7 +43,7 @@ void sim_replica_promise(struct sim *sim, const struct client *client,
         }
     gw_value_unref(arguments);
     gw_value_unref(list);
-    SIM_CHECK(sim, holders >= (size_t)replicated->copies * (work->ranks ? work->ranks : 1),
+    SIM_CHECK(sim, holders >= (size_t)replicated->copies * sim_work_least(work),
               "%u copies of task %llu, and %zu holders of its results", replicated->copies,
               (unsigned long long)work->id, holders);
 }

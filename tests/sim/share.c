@@ -105,7 +105,7 @@ void sim_share_act(struct sim *sim, struct client *client)
         sim_replica_ask(sim, client, large ? large : work);
     else if (share && share->told == TOLD_DONE && !share->dropped)
         sim_client_fetch(sim, client, share->work,
-                         (uint32_t)sim_below(sim, share->work->ranks ? share->work->ranks : 1));
+                         (uint32_t)sim_below(sim, sim_work_least(share->work)));
 }
 
 /* -- Being told ----------------------------------------------------------------------------------

@@ -134,7 +134,10 @@ enum {
     X(LET_IN, "task placed while a gang waited for room")                                          \
     X(NO_PROGRAM, "program of a rank not on its host")                                             \
     X(STRANGER, "port of a gang taken by a stranger")                                              \
-    X(GPU_RANKS, "rank of a command given a part of a GPU")
+    X(GPU_RANKS, "rank of a command given a part of a GPU")                                        \
+    X(SHRUNK, "gang started with fewer ranks")                                                     \
+    X(GROWN, "gang started again with more ranks")                                                 \
+    X(GROWS, "gang told to return because there is room for more ranks")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -195,6 +198,8 @@ struct work {
     uint32_t losses_max, preemptions_max; /* 0: as usual */
     uint32_t resumed; /* the attempt from whose checkpoint its latest went on, counted from 1 */
     uint64_t hang_ns;
+    uint32_t min_ranks, world; /* 0: all of its ranks; how many its latest attempt has */
+    uint64_t full_wait_ns;
     uint32_t blamed;      /* ranks that hung in some attempt, bits */
     uint32_t preempted;   /* times that somebody asked for it */
     bool stop;            /* somebody asked it to stop */
@@ -460,6 +465,7 @@ struct sim {
     struct gw_map assigned; /* attempt -> when the scheduler gave it out */
     struct gw_map contents; /* token -> hash of what is behind it */
     struct gw_map sizes;    /* token -> bytes */
+    struct gw_map worlds;   /* attempt of a gang -> how many ranks it has */
     uint64_t next_token, next_pid;
     GW_ARRAY(struct gang *) gangs;
     GW_ARRAY(struct sched_tunnel) tunnels;
@@ -593,6 +599,16 @@ void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_m
 void sim_gpu_gone(struct sim *sim, const struct process *process);
 void sim_gpu_start(struct sim *sim, struct host *host); /* a life of the host: all are well */
 void sim_gpu_faults(struct sim *sim);
+
+/* -- elastic.c */
+/* sim_elastic_shape: perhaps attempts of a gang may have fewer ranks. sim_work_least: how many
+ * results of a task there are at the least; sim_elastic_lacks: it has none of this rank.
+ * sim_elastic_told: a worker is told of an attempt; sim_elastic_world: how many ranks it has. */
+void sim_elastic_shape(struct sim *sim, struct work *work);
+uint32_t sim_work_least(const struct work *work);
+bool sim_elastic_lacks(const struct work *work, uint32_t rank, uint32_t size);
+void sim_elastic_told(struct sim *sim, const struct gw_msg_gang *gang);
+uint32_t sim_elastic_world(struct sim *sim, const struct row *row);
 
 /* -- gang.c */
 struct gang *sim_gang_of(struct sim *sim, const struct row *row);

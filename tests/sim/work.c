@@ -300,6 +300,8 @@ void sim_work_depend(struct sim *sim, struct work *work)
             dep.rank = GW_DEP_AFTER;
         else if (on->ranks && sim_chance(sim, 60))
             dep.rank = sim_chance(sim, 50) ? GW_DEP_ALL : (uint32_t)sim_below(sim, on->ranks);
+        if (on->min_ranks && dep.rank != GW_DEP_AFTER) /* what is always there */
+            dep.rank = dep.rank == GW_DEP_ALL ? 0 : dep.rank % on->min_ranks;
         work->deps[work->dep_count++] = dep;
     }
 }
@@ -435,6 +437,7 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
             misbehave(sim, work);
             restrict_to(sim, work);
             nest(sim, work);
+            sim_elastic_shape(sim, work);
         }
         work->target = sim_chance(sim, 60) || i + 1 == rows;
         work->held = work->target;
@@ -443,7 +446,7 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
         struct work *large = job->work.items[rows - 1];
         large->infeasible = job->infeasible = true;
         if (large->ranks)
-            large->ranks = RANKS_MAX * 100;
+            large->ranks = RANKS_MAX * 100, large->min_ranks = 0;
         else
             large->slots = 1000;
     }
@@ -494,7 +497,8 @@ static bool same_spec(const struct work *a, const struct work *b)
            a->wall_ns == b->wall_ns && a->run_ns == b->run_ns && a->licenses == b->licenses &&
            a->tapes == b->tapes && strcmp(a->on, b->on) == 0 && a->prefers == b->prefers &&
            a->backoff_ns == b->backoff_ns && a->progress_ns == b->progress_ns &&
-           a->calls == b->calls && a->files == b->files;
+           a->calls == b->calls && a->files == b->files && a->min_ranks == b->min_ranks &&
+           a->full_wait_ns == b->full_wait_ns;
 }
 
 /* Rows that are alike share a spec: the number of the first such row's. */
@@ -560,6 +564,8 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .losses_max = work->losses_max,
         .preemptions_max = work->preemptions_max,
         .hang_ns = work->hang_ns,
+        .min_ranks = work->min_ranks,
+        .full_wait_ns = work->full_wait_ns,
     };
     if (work->files)
         message.spec.files = (struct gw_bin){hash, sizeof hash};

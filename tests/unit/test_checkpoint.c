@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <gangway/checkpoint.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -236,7 +238,6 @@ static void test_full_disk(void **state)
     const size_t bytes = load(path, whole, sizeof whole);
 
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
-    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     for (size_t room = 0; room < bytes; room += 7) {
         tight = (struct rlimit){.rlim_cur = room, .rlim_max = usual.rlim_max};
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
@@ -244,12 +245,40 @@ static void test_full_disk(void **state)
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
         assert_int_equal(rc, GW_EIO);
         assert_non_null(strstr(error.text, strerror(EFBIG)));
+        assert_non_null(strstr(error.text, "ulimit -f"));
         assert_false(is_there(new_path));
         assert_int_equal(read_step(&warned, &error), 2);
         assert_false(warned);
     }
     assert_int_equal(write_step(3, &error), 0);
     assert_int_equal(read_step(&warned, &error), 3);
+}
+
+/* The last test: the process is in a world of mounts of its own from then on. */
+static void test_full_file_system(void **state)
+{
+    enum { BYTES = 40000 };
+    static const char large[BYTES];
+    struct gw_checkpoint *checkpoint = gw_checkpoint_new(), *found;
+    struct gw_error error;
+    (void)state;
+    assert_int_equal(gw_checkpoint_set_bytes(checkpoint, "state", large, BYTES), 0);
+    if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("tmpfs", folder, "tmpfs", 0, "size=65536") < 0) {
+        gw_checkpoint_free(checkpoint);
+        print_message("mounting is not permitted: not tested\n");
+        skip();
+    }
+    assert_int_equal(gw_checkpoint_file_write(checkpoint, path, &error), 0);
+    assert_int_equal(gw_checkpoint_file_write(checkpoint, path, &error), GW_EIO);
+    assert_non_null(strstr(error.text, strerror(ENOSPC)));
+    assert_non_null(strstr(error.text, path));
+    assert_non_null(strstr(error.text, "bytes are free there; make room"));
+    assert_false(is_there(new_path));
+    assert_int_equal(gw_checkpoint_file_read(path, &found, &error), 0);
+    gw_checkpoint_free(found);
+    gw_checkpoint_free(checkpoint);
+    assert_int_equal(umount2(folder, MNT_DETACH), 0);
 }
 
 static void test_no_folder(void **state)
@@ -328,6 +357,7 @@ int main(void)
         IN_FOLDER(test_full_disk),
         IN_FOLDER(test_no_folder),
         IN_FOLDER(test_collective),
+        IN_FOLDER(test_full_file_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,45 @@ static void test_partition(void **state)
             }
 }
 
+/* An epoch that is begun by some ranks and ended by others: each sample once. */
+static void test_other_ranks_go_on(void **state)
+{
+    enum { SAMPLES = 53, EACH = 6 };
+    static const int worlds[][2] = {{4, 2}, {4, 3}, {2, 4}, {3, 5}, {1, 4}};
+    (void)state;
+    for (size_t w = 0; w < sizeof worlds / sizeof *worlds; w++) {
+        int seen[SAMPLES] = {0};
+        int64_t taken = 0;
+        for (int part = 0; part < 2; part++) {
+            int ranks = worlds[w][part];
+            int64_t now = 0;
+            for (int rank = 0; rank < ranks; rank++) {
+                struct gw_sampler *sampler = sampler_of(&(const struct gw_sampler_options){
+                    .samples = SAMPLES, .rank = rank, .ranks = ranks, .seed = 9});
+                gw_sampler_set_epoch(sampler, 2);
+                gw_sampler_skip(sampler, taken);
+                int64_t count = part == 0 ? EACH : gw_sampler_count(sampler);
+                for (int64_t i = 0; i < count; i++)
+                    if (!gw_sampler_is_padding(sampler, i)) {
+                        seen[gw_sampler_index(sampler, i)]++;
+                        now++;
+                    }
+                gw_sampler_free(sampler);
+            }
+            taken += now;
+        }
+        for (int i = 0; i < SAMPLES; i++)
+            assert_int_equal(seen[i], 1);
+    }
+    struct gw_sampler *sampler =
+        sampler_of(&(const struct gw_sampler_options){.samples = 4, .ranks = 2, .drop_last = true});
+    gw_sampler_skip(sampler, 3);
+    assert_int_equal(gw_sampler_count(sampler), 0);
+    gw_sampler_skip(sampler, 9);
+    assert_int_equal(gw_sampler_count(sampler), 0);
+    gw_sampler_free(sampler);
+}
+
 static void order_of(uint64_t seed, uint64_t epoch, int64_t order[50])
 {
     struct gw_sampler *sampler =
@@ -111,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_partition),
+        cmocka_unit_test(test_other_ranks_go_on),
         cmocka_unit_test(test_epochs),
         cmocka_unit_test(test_invalid),
     };

@@ -4,7 +4,11 @@
  *     ceil(N / R)          samples: the order is padded by starting again at its front, or
  *     floor(N / R)         with drop_last: up to R - 1 samples at the end are left out this epoch,
  * and rank r takes order[r], order[r + R], order[r + 2R] ... Padding counts a few samples twice; in
- * evaluation leave them out with gw_sampler_is_padding. */
+ * evaluation leave them out with gw_sampler_is_padding.
+ *
+ * The order does not depend on R. A gang that goes on from a checkpoint with another number of
+ * ranks (min_ranks) leaves none out and takes none twice: save how many samples all ranks together
+ * have taken of the epoch, and gw_sampler_skip them. */
 #ifndef GANGWAY_SAMPLER_H
 #define GANGWAY_SAMPLER_H
 
@@ -36,10 +40,15 @@ GW_API int gw_sampler_new(const struct gw_sampler_options *options, struct gw_sa
 GW_API void gw_sampler_free(struct gw_sampler *sampler);
 
 /* gw_sampler_set_epoch makes the order of an epoch: shuffled (Fisher-Yates) by a generator that
- * starts from seed + epoch. The same epoch gives the same order at any time. */
+ * starts from seed + epoch. The same epoch gives the same order at any time. Nothing is skipped. */
 GW_API void gw_sampler_set_epoch(struct gw_sampler *sampler, uint64_t epoch);
 
-/* gw_sampler_count returns how many samples this rank has in an epoch; the same on all ranks. */
+/* gw_sampler_skip leaves out the first samples of this epoch's order, so many of all ranks
+ * together: those that it was trained on before. What is left is dealt out as a whole epoch is. */
+GW_API void gw_sampler_skip(struct gw_sampler *sampler, int64_t samples);
+
+/* gw_sampler_count returns how many samples this rank has in an epoch, behind what is skipped; the
+ * same on all ranks. */
 GW_API int64_t gw_sampler_count(const struct gw_sampler *sampler);
 
 /* gw_sampler_index returns which sample of the data set (0 to samples - 1) is this rank's i-th;

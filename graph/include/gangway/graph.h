@@ -76,6 +76,11 @@ struct gw_task_options {
                                   few workers as can be, those with GPUs near each other first */
     bool spread;               /* of a gang: on as many workers as can be, evenly; not with
                                   ranks_per_node */
+    uint32_t min_ranks;        /* of a gang: an attempt of it may have fewer than `ranks`, so many
+                                  at the least; 0: all. See below */
+    uint64_t full_wait_ns;     /* with min_ranks: how long it waits for room for all before it
+                                  starts with fewer; 0: 30 s; UINT64_MAX: for ever, while room is
+                                  taken and not gone */
 };
 
 /* GPUs: a task has those that it was given for itself, until its process and all descendants have
@@ -91,6 +96,18 @@ struct gw_task_options {
  * for workers that are lost; preemptions_max. A wall limit and a program that cannot start are
  * final. A worker that was lost under a gang, or where a rank did not get ready, takes no ranks for
  * a second, doubled at each further time in a row up to 2 minutes. */
+
+/* Elastic gangs: with min_ranks, an attempt has as many ranks as there is room for, from min_ranks
+ * to `ranks`, and whole nodes where ranks_per_node is set (then min_ranks is a multiple of it, too,
+ * unless that is the same as ranks: then it is on one host, however many it has). World size, and
+ * what a rank finds in its environment, are the attempt's. It waits full_wait_ns for all ranks,
+ * with room reserved like any gang; but an attempt that follows another begins at once where room
+ * is gone, not taken: a host was lost, or takes no ranks for longer than that. When there is room
+ * for more again, a gang of a function is told to pause at the step after its next
+ * gw_checkpoint_save (GW_PAUSE on all ranks), and starts again from there with more, which nobody
+ * is charged for. A gang of a command gets more whenever it is started again: nobody knows when it
+ * has saved, so that is up to its user (gw_job_restart, `gangway restart`). A gang has the results
+ * of `ranks` ranks: nil of those that its last attempt did not have. */
 
 /* Files: what `files` names, files or folders with all that is in them, is read when the task is
  * submitted, and lies in the task's working directory when it starts: a fresh folder that is its

@@ -5,7 +5,8 @@
  * Every rank adds its rank + 1 to a sum in each of 8 steps, and all ranks add theirs up. In attempt
  * 0 all ranks, or with HANG_MS only rank 1, stay in step 4 for ever, after they wrote "RANK PID"
  * into FOLDER/pids. In attempt 1 the file of the checkpoint is cut short first where FOLDER/tear
- * exists. Where there is a FIFO FOLDER/gate, ranks stay until it is opened for writing. Prints the
+ * exists. Where FOLDER/full exists, attempt 0 does not stay, but has no room for the checkpoint of
+ * step 4. Where there is a FIFO FOLDER/gate, ranks stay until it is opened for writing. Prints the
  * sum, and the step that the last attempt began with. */
 #include <gangway/gangway.h>
 
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { STEPS = 8, STAYS_IN = 4 };
@@ -59,6 +61,29 @@ static void tear(struct gw_task *task, const char *folder)
         closedir(files);
 }
 
+/* Files of this process may have so many bytes, or as many as ever. */
+static void limit_files(uint64_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0)
+        abort();
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    if (setrlimit(RLIMIT_FSIZE, &limit) < 0)
+        abort();
+}
+
+/* No file of rank 0's process can grow any more, as on a disk that is full. */
+static bool fill_up(struct gw_task *task, const char *folder)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/full", folder);
+    if (access(path, F_OK) < 0)
+        return false;
+    if (gw_task_rank(task) == 0)
+        limit_files(1);
+    return true;
+}
+
 static int count(struct gw_task *task)
 {
     const char *folder;
@@ -67,16 +92,18 @@ static int count(struct gw_task *task)
     bool waits;
     if (gw_task_arg_str(task, 0, &folder) < 0 || gw_task_arg_bool(task, 1, &waits) < 0)
         return GW_EINVAL;
-    if (gw_task_try(task) == 1)
+    if (gw_task_try(task) == 1) {
+        limit_files(UINT64_MAX); /* it may be the same process */
         tear(task, folder);
+    }
     int rc = gw_checkpoint_load(task, &sum, sizeof sum, &step);
     for (began = step; rc == GW_CONTINUE && step < STEPS; step++) {
         int64_t mine = gw_task_rank(task) + 1;
-        if (gw_task_try(task) == 0 && step == STAYS_IN)
+        bool stays = gw_task_try(task) == 0 && step == STAYS_IN && !fill_up(task, folder);
+        if (stays)
             tell_pid(folder, gw_task_rank(task));
-        bool gate = gw_task_try(task) == 0 && step == STAYS_IN && pass_gate(folder);
-        while (!gate && gw_task_try(task) == 0 && step == STAYS_IN &&
-               (!waits || gw_task_rank(task) == 1))
+        bool gate = stays && pass_gate(folder);
+        while (!gate && stays && (!waits || gw_task_rank(task) == 1))
             pause();
         rc =
             gw_comm_all_reduce(comm, GW_COMM_ARGS(.recv = &mine, .count = 1, .dtype = GW_DTYPE_I64),

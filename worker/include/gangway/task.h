@@ -129,10 +129,11 @@ GW_API const char *gw_task_checkpoint_dir(struct gw_task *task);
 
 /* gw_checkpoint_save writes `bytes` of state and the step as the task's checkpoint, from rank 0,
  * atomically; collective. GW_EIO where it cannot be written, a full disk say, with the path and the
- * reason: the one before stays. gw_checkpoint_load gives the newest whole one to all ranks, one of
- * the attempt before this one too, or, where there is none yet, leaves state alone and sets *step
- * to 0; GW_EMISMATCH when its size is another. A file that is torn is told of on rank 0's stderr,
- * and the one before it is taken; GW_ECORRUPT where that is torn, too. */
+ * reason, and how much room it takes: the one before stays. gw_checkpoint_load gives the newest
+ * whole one to all ranks, one of the attempt before this one too, or, where there is none yet,
+ * leaves state alone and sets *step to 0; GW_EMISMATCH when its size is another. A file that is
+ * torn is told of on rank 0's stderr, and the one before it is taken; GW_ECORRUPT where that is
+ * torn, too. */
 GW_API int gw_checkpoint_save(struct gw_task *task, const void *state, size_t bytes, int64_t step);
 GW_API int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t *step);
 

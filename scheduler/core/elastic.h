@@ -1,0 +1,56 @@
+/* Gangs that may have fewer ranks (--min-ranks): with how many an attempt starts, and when one that
+ * has fewer is started again with more.
+ *
+ * All ranks if there is room. Where there is not, such a gang waits for it, full_wait_ns long, with
+ * a reservation like any; after that it starts with as many as fit, min_ranks at least. From its
+ * second attempt on it does so at once where room is gone and not just taken: the workers that are
+ * here (but for those that take no ranks for longer than it would wait) could not hold all if they
+ * were empty. With ranks_per_node it has whole nodes.
+ *
+ * An attempt with fewer is told to pause when its rank 0 has saved a checkpoint and it would start
+ * with more; what it is told is a pause of its job at a step, and is charged to nobody. Commands
+ * say nothing of checkpoints: they get more ranks when they are started again. */
+#ifndef GW_SCHEDULER_CORE_ELASTIC_H
+#define GW_SCHEDULER_CORE_ELASTIC_H
+
+#include "scheduler/core/packing.h"
+#include "scheduler/core/state.h"
+
+/* gw_sched_elastic_check refuses what makes no sense: GW_EINVAL. */
+int gw_sched_elastic_check(const struct gw_msg_spec *spec, struct gw_error *error);
+
+/* gw_sched_elastic_least is the fewest ranks that a shape starts with; 1 for an ordinary task.
+ * gw_sched_elastic_shape is what a shape is with `ranks` of its ranks; its need stays the shape's.
+ * gw_sched_elastic_could: the cluster, if empty, could hold the fewest. */
+uint32_t gw_sched_elastic_least(const struct gw_shape *shape);
+struct gw_shape gw_sched_elastic_shape(const struct gw_shape *shape, uint32_t ranks);
+bool gw_sched_elastic_could(const struct gw_sched *sched, const struct gw_shape *shape);
+
+/* gw_sched_elastic_most is the most ranks of a shape that the cluster could hold if it were empty;
+ * 0: not the fewest. */
+uint32_t gw_sched_elastic_most(const struct gw_sched *sched, const struct gw_shape *shape);
+
+/* gw_sched_elastic_ranks is how many ranks the first gang of a queue starts with now, where there
+ * is room as in `packs`; 0: it waits. */
+uint32_t gw_sched_elastic_ranks(const struct gw_sched *sched, const struct gw_queue *queue,
+                                const struct gw_pack *packs, uint32_t count);
+
+/* gw_sched_elastic_all is how many ranks a gang has when there is room for all. */
+uint32_t gw_sched_elastic_all(const struct gw_gang_try *gang);
+
+/* gw_sched_elastic_wait: the first of a queue waits for room from now on. For apply functions.
+ * gw_sched_elastic_on_tick lets those start smaller that waited long enough,
+ * gw_sched_elastic_deadline_ns is when that is next. */
+void gw_sched_elastic_wait(struct gw_sched *sched, struct gw_queue *queue);
+void gw_sched_elastic_on_tick(struct gw_sched *sched);
+uint64_t gw_sched_elastic_deadline_ns(const struct gw_sched *sched);
+
+/* gw_sched_elastic_on_checkpoint: a gang has saved; it grows if it can. */
+void gw_sched_elastic_on_checkpoint(struct gw_sched *sched, struct gw_gang_try *gang);
+
+/* gw_sched_elastic_explain writes why a gang has fewer ranks, or from when on it would start with
+ * fewer; an empty text: neither. */
+void gw_sched_elastic_explain(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                              char *to, size_t bytes);
+
+#endif

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""A host is lost: its gang goes on with fewer ranks, and with all when there is room again."""
+import os
+import signal
+
+import e2e
+
+
+class Elastic(e2e.Case):
+    def worker(self, name):
+        """A worker beside those of `up`, which nobody starts again."""
+        cluster = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default")
+        return self.start(e2e.BINARY, "worker", "--dir", cluster, "--name", name, "--slots", "2")
+
+    def wait_workers(self, count):
+        """Asks until so many have registered; each question waits for its answer."""
+        while self.gangway_json("status")["workers"] != count:
+            pass
+
+    def test_function_shrinks_and_grows(self):
+        self.up("--slots", "2")
+        worker = self.worker("second")
+        self.wait_workers(2)
+        told = e2e.Lines(self.fifo("told"))
+        self.addCleanup(told.close)
+        gate = self.fifo("gate")
+        program = self.start(os.path.join(os.path.dirname(e2e.BINARY), "elastic"), self.dir)
+        self.assertEqual(sorted(told.next() for _ in range(4)),
+                         [f"rank {rank}" for rank in range(4)])
+        worker.kill(signal.SIGKILL)
+        gate = open(gate, "w", encoding="utf-8")  # when the second attempt waits there
+        said = self.gangway("explain", "1").stdout
+        self.assertIn("runs with 2 of 4 ranks (--min-ranks 2)", said)
+        self.assertIn("was lost", said)
+        self.assertEqual(self.gangway_json("tasks", "1")[0]["world_size"], 2)
+        self.worker("third")
+        self.wait_workers(2)
+        gate.close()
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("sum 28680, ranks 4 2 4; rank 3: ", program.text)
+        story = self.gangway("story", "1").stdout
+        self.assertIn("attempt 2 goes: all 2 ranks stand, fewer than 4 (--min-ranks)", story)
+        self.assertIn("there is room for 4 ranks", story)
+        self.assert_idle()
+
+    def test_command_starts_smaller(self):
+        self.up("--slots", "2")
+        run = self.gangway("dispatch", "-n", "4", "--min-ranks", "1", "--full-wait", "100ms",
+                           "--", "sh", "-c", "echo rank $RANK of $WORLD_SIZE")
+        self.assertIn("rank 1 of 2", run.stdout)
+
+    def test_wrong_input(self):
+        def refused(words, *options):
+            run = self.gangway("dispatch", *options, "--", "true", rc=2)
+            self.assertIn(words, run.stderr)
+        refused("--min-ranks 3: it has 2 ranks", "-n", "2", "--min-ranks", "3")
+        refused("a multiple of the 2 ranks of each", "--nodes", "2", "--per-node", "2",
+                "--min-ranks", "3")
+        refused("--full-wait is of gangs that may start with fewer", "--full-wait", "1s")
+        self.up("--slots", "2")
+        refused("a gang of 3 ", "-n", "4", "--min-ranks", "3")
+
+
+if __name__ == "__main__":
+    e2e.main()

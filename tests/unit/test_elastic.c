@@ -1,0 +1,261 @@
+/* Gangs that may have fewer ranks: with how many they start, when they wait for all, and when those
+ * that have fewer start again with more. */
+#include "tests/unit/sched_world.h"
+
+#define SECOND (1000 * MS)
+
+enum { RANKS_MAX = 16, WORKERS = 4 };
+
+/* An attempt, as it was placed. */
+struct placed {
+    uint64_t attempt;
+    uint32_t count, world;
+    int worker[RANKS_MAX]; /* by rank */
+};
+
+/* What the last step placed; count 0: nothing. */
+static struct placed placed_now(const struct world *w)
+{
+    struct placed placed = {0};
+    for (int worker = 0; worker < WORKERS; worker++) {
+        const struct gw_message *assign = sent(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign, 0);
+        for (uint32_t i = 0; assign && i < assign->assign.attempt.count; i++, placed.count++) {
+            placed.attempt = attempt_in(assign, i);
+            placed.worker[gw_col32_at(assign->assign.rank, i)] = worker;
+            placed.world = must(w, WORKER + (uint64_t)worker, GW_MESSAGE_gang)->gang.world;
+        }
+    }
+    assert_int_equal(placed.count, placed.world);
+    return placed;
+}
+
+static struct placed submit_gang(struct world *w, struct gw_msg_spec spec)
+{
+    static uint64_t request;
+    spec.key = ++request;
+    send_spec(w, spec);
+    submit(w, (struct chunk){spec.key, 1, GW_SUBMIT_LAST, false, 0});
+    return placed_now(w);
+}
+
+/* All of its ranks stand, and go. */
+static void go(struct world *w, const struct placed *placed)
+{
+    for (uint32_t i = 0; i < placed->count; i++)
+        say(w, WORKER + (uint64_t)placed->worker[i],
+            (struct gw_message){.type = GW_MESSAGE_rank_ready,
+                                .rank_ready = {placed->attempt, i, {"", 0}}});
+    must(w, WORKER + (uint64_t)placed->worker[0], GW_MESSAGE_gang_go);
+}
+
+/* A worker is gone, and what else ran of the gang is ended. */
+static struct placed lose(struct world *w, int worker, const struct placed *placed)
+{
+    step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)worker}});
+    for (uint32_t i = 0; i < placed->count; i++)
+        if (placed->worker[i] != worker)
+            say(w, WORKER + (uint64_t)placed->worker[i],
+                (struct gw_message){.type = GW_MESSAGE_ended,
+                                    .ended = {.attempt = placed->attempt,
+                                              .rank = i,
+                                              .outcome = GW_OUTCOME_KILLED,
+                                              .text = "",
+                                              .stderr_tail = ""}});
+    return placed_now(w);
+}
+
+static struct placed pass(struct world *w, uint64_t ns)
+{
+    w->now_ns += ns;
+    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    return placed_now(w);
+}
+
+static void save(struct world *w, const struct placed *placed, int64_t at)
+{
+    say(w, WORKER + (uint64_t)placed->worker[0],
+        (struct gw_message){.type = GW_MESSAGE_checkpointed,
+                            .checkpointed = {placed->attempt, 0, at}});
+}
+
+static const char *explain(struct world *w)
+{
+    static char text[1024];
+    struct gw_value *arguments = gw_dict(), *body = NULL;
+    struct gw_error error;
+    const char *found = "";
+    gw_dict_set(arguments, "job", gw_i64(1));
+    gw_dict_set(arguments, "index", gw_i64(0));
+    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &body, &error), 0);
+    assert_int_equal(gw_value_get_str(body, &found, NULL), 0);
+    (void)snprintf(text, sizeof text, "%s", found);
+    gw_value_unref(arguments);
+    gw_value_unref(body);
+    return text;
+}
+
+static void a_gang_whose_host_is_lost_goes_on_smaller(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    struct placed first = submit_gang(
+        w, (struct gw_msg_spec){.ranks = 4, .min_ranks = 2, .full_wait_ns = 30 * SECOND});
+    assert_int_equal(first.count, 4);
+    go(w, &first);
+    struct placed second = lose(w, 1, &first);
+    assert_int_equal(second.count, 2);
+    go(w, &second);
+    assert_non_null(strstr(explain(w), "runs with 2 of 4 ranks (--min-ranks 2)"));
+    assert_non_null(strstr(explain(w), "on b was lost"));
+    finish(w, 0, second.attempt, 0, 1);
+    finish(w, 0, second.attempt, 1, 1);
+    const struct gw_msg_done *done = &must(w, CLIENT, GW_MESSAGE_done)->done;
+    assert_int_equal(done->rank.count, 4); /* nil of those that it had not */
+    assert_int_equal(gw_col64_at(done->bytes, 3), 1);
+    assert_int_equal(((const uint8_t *)done->values.data)[done->values.size - 1], 0xc0);
+    free_world(w);
+}
+
+static void a_gang_that_must_have_more_waits(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    struct placed first = submit_gang(w, (struct gw_msg_spec){.ranks = 4, .min_ranks = 3});
+    assert_int_equal(first.count, 4);
+    go(w, &first);
+    assert_int_equal(lose(w, 1, &first).count, 0);
+    assert_int_equal(pass(w, 11 * SECOND).count, 0);
+    add_worker(w, 2, 1, "c");
+    assert_int_equal(placed_now(w).count, 3);
+    free_world(w);
+}
+
+static void the_first_attempt_waits_for_all(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    assert_int_equal(
+        submit_gang(w,
+                    (struct gw_msg_spec){.ranks = 4, .min_ranks = 2, .full_wait_ns = 10 * SECOND})
+            .count,
+        0);
+    assert_non_null(strstr(explain(w), "it would start with 2 or more (--min-ranks) 10 s from"));
+    assert_int_equal(pass(w, 9 * SECOND).count, 0);
+    assert_int_equal(pass(w, 2 * SECOND).count, 2);
+    free_world(w);
+}
+
+/* Room that is taken comes back: it waits, with a reservation, but no longer than it would. */
+static void room_that_is_taken_is_waited_for(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    const struct gw_msg_spec spec = {.ranks = 4, .min_ranks = 1, .full_wait_ns = 10 * SECOND};
+    struct placed first = submit_gang(w, spec);
+    go(w, &first);
+    (void)submit_gang(w, (struct gw_msg_spec){.ranks = 2, .priority = 1});
+    assert_int_equal(lose(w, 1, &first).count, 2); /* the other one, which comes first */
+    add_worker(w, 2, 3, "c");                      /* 3 of 4 are free, and 4 would fit */
+    assert_int_equal(placed_now(w).count, 0);
+    assert_int_equal(pass(w, 11 * SECOND).count, 3);
+    free_world(w);
+}
+
+static void nodes_are_whole(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        add_worker(w, i, 3, (const char *[]){"a", "b", "c"}[i]);
+    struct placed first =
+        submit_gang(w, (struct gw_msg_spec){.ranks = 6, .ranks_per_node = 2, .min_ranks = 2});
+    assert_int_equal(first.count, 6);
+    go(w, &first);
+    struct placed second = lose(w, 2, &first);
+    assert_int_equal(second.count, 4); /* and not 6 of the 6 slots that are left */
+    free_world(w);
+
+    w = new_world();
+    add_worker(w, 0, 4, "a");
+    add_worker(w, 1, 3, "b");
+    first = submit_gang(w, (struct gw_msg_spec){.ranks = 4, .ranks_per_node = 4, .min_ranks = 2});
+    assert_int_equal(first.count, 4);
+    go(w, &first);
+    second = lose(w, 0, &first);
+    assert_int_equal(second.count, 3); /* all on one host, as many as it holds */
+    free_world(w);
+}
+
+/* It is told to return at the checkpoint after there is room again, and that costs nothing. */
+static void it_grows_at_a_checkpoint(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    struct placed first = submit_gang(w, (struct gw_msg_spec){.ranks = 4, .min_ranks = 2});
+    go(w, &first);
+    struct placed second = lose(w, 1, &first);
+    go(w, &second);
+    save(w, &second, 10);
+    assert_null(sent(w, WORKER, GW_MESSAGE_control, 0)); /* there is no room */
+    add_worker(w, 2, 2, "c");
+    assert_null(sent(w, WORKER, GW_MESSAGE_control, 0));
+    save(w, &second, 20);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, 1);
+    assert_non_null(strstr(explain(w), "there is room again"));
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_rank_paused, .rank_paused = {second.attempt, 0}});
+    finish(w, 0, second.attempt, 0, 1);
+    finish(w, 0, second.attempt, 1, 1);
+    struct placed third = placed_now(w);
+    assert_int_equal(third.count, 4);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.checkpoint, second.attempt);
+    go(w, &third);
+    save(w, &third, 30);
+    assert_null(sent(w, WORKER, GW_MESSAGE_control, 0));
+    free_world(w);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    static const struct {
+        struct gw_msg_spec spec;
+        const char *text;
+    } cases[] = {
+        {{.ranks = 2, .min_ranks = 3}, "at least 3 of them"},
+        {{.ranks = 4, .ranks_per_node = 2, .min_ranks = 3}, "a multiple of 2"},
+        {{.ranks = 8, .min_ranks = 3}, "a gang of 3"}, /* the fewest do not fit */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gw_msg_spec spec = cases[i].spec;
+        spec.key = 100 + i;
+        send_spec(w, spec);
+        assert_non_null(strstr(must(w, CLIENT, GW_MESSAGE_rejected)->rejected.text, cases[i].text));
+    }
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gang_whose_host_is_lost_goes_on_smaller),
+        cmocka_unit_test(a_gang_that_must_have_more_waits),
+        cmocka_unit_test(the_first_attempt_waits_for_all),
+        cmocka_unit_test(room_that_is_taken_is_waited_for),
+        cmocka_unit_test(nodes_are_whole),
+        cmocka_unit_test(it_grows_at_a_checkpoint),
+        cmocka_unit_test(what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
