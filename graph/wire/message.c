@@ -411,6 +411,10 @@ static int decode_envelope(struct gw_reader *reader, struct gw_message *message,
     return 0;
 }
 
+/* What a hello had in its first version: one of any version is understood, so that who speaks
+ * another than we do is told so. */
+enum { HELLO_FIELDS_MIN = 5 };
+
 int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,
                       struct gw_message *message, struct gw_error *error)
 {
@@ -426,9 +430,13 @@ int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,
     if (bytes > gw_message_bytes_max(decoded.type))
         return gw_error_set(error, GW_EPROTO, "message %s: %zu bytes, more than %zu", layout.name,
                             bytes, gw_message_bytes_max(decoded.type));
-    if (fields < layout.count)
-        return gw_error_set(error, GW_EPROTO, "message %s: %s is missing", layout.name,
-                            layout.fields[fields].name);
+    if (fields < layout.count) {
+        if (decoded.type != GW_MESSAGE_hello || fields < HELLO_FIELDS_MIN)
+            return gw_error_set(error, GW_EPROTO, "message %s: %s is missing", layout.name,
+                                layout.fields[fields].name);
+        memset((char *)&decoded + BODY, 0, layout.bytes);
+        layout.count = fields;
+    }
 
     for (uint32_t i = 0; i < layout.count; i++) {
         struct gw_item item;

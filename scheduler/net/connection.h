@@ -4,6 +4,7 @@
 #define GW_NET_CONNECTION_H
 
 #include "graph/wire/backlog.h"
+#include "graph/wire/greeting.h"
 #include "graph/wire/link.h"
 #include "graph/wire/token_file.h"
 
@@ -13,6 +14,7 @@ struct gw_connection {
     struct gw_server *server;
     struct gw_link *link;
     uv_timer_t hello_timer;
+    struct gw_greeting greeting; /* until hello */
     uint64_t id;
     uint32_t role;                                        /* 0: hello has not come */
     pid_t pid;                                            /* for the log */

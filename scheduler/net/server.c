@@ -35,9 +35,8 @@
 #include <unistd.h>
 
 enum {
-    HELLO_MS_MAX = 10000, /* from connecting to a whole hello */
-    MEND_MS_MAX = 3000,   /* from a broken connection to another */
-    SHUTDOWN_PEER = 1,    /* the peer in whose name signals end the cluster */
+    MEND_MS_MAX = 3000, /* from a broken connection to another */
+    SHUTDOWN_PEER = 1,  /* the peer in whose name signals end the cluster */
     FIRST_PEER = 2,
     NAME_BYTES = 160, /* what a client is called, with its user */
 };
@@ -52,6 +51,7 @@ struct gw_server {
     uint64_t job_ids_upto; /* told to on_job_ids */
     struct gw_tokens tokens;
     struct gw_map connections; /* id -> struct gw_connection * */
+    struct gw_greetings greetings;
     uint64_t next_peer;
     uint32_t workers;
     struct gw_acceptor *acceptor;
@@ -264,6 +264,7 @@ static void connection_lose(struct gw_connection *connection, const struct gw_er
     struct gw_server *server = connection->server;
     connection->broken = false;
     (void)gw_map_remove(&server->connections, connection->id);
+    gw_greetings_remove(&server->greetings, &connection->greeting);
     if (error->code == GW_EPROTO)
         gw_log_warn("a connection sent garbage and was closed: %s", error->text);
     else if (error->code == GW_EPERM)
@@ -398,6 +399,7 @@ static int mend(struct gw_connection *fresh, const struct gw_msg_hello *hello,
     uv_timer_stop(&broken->hello_timer);
     gw_connection_mend(broken, fresh, &callbacks, hello);
     (void)gw_map_remove(&fresh->server->connections, fresh->id);
+    gw_greetings_remove(&fresh->server->greetings, &fresh->greeting);
     uv_close((uv_handle_t *)&fresh->hello_timer, connection_on_timer_closed);
     return 0;
 }
@@ -438,6 +440,7 @@ static int on_hello(struct gw_connection *connection, const struct gw_message *m
     if (hello->mends)
         return mend(connection, hello, error);
     uv_timer_stop(&connection->hello_timer);
+    gw_greetings_remove(&connection->server->greetings, &connection->greeting);
     connection->role = hello->role;
     if (connection->transport && hello->role == GW_ROLE_WORKER)
         GW_MUST_PTR(connection->backlog = gw_backlog_new());
@@ -549,7 +552,12 @@ static void connection_open(struct gw_server *server, int fd, struct gw_transpor
     GW_MUST(gw_map_put(&server->connections, connection->id, (uintptr_t)connection));
     server->open_handles++;
     (void)uv_timer_init(server->loop, &connection->hello_timer);
-    (void)uv_timer_start(&connection->hello_timer, connection_on_hello_timeout, HELLO_MS_MAX, 0);
+    (void)uv_timer_start(&connection->hello_timer, connection_on_hello_timeout, GW_GREETING_MS_MAX,
+                         0);
+    const struct gw_greeting *oldest =
+        gw_greetings_add(&server->greetings, &connection->greeting, connection);
+    if (oldest)
+        gw_connection_end(oldest->arg);
 }
 
 static void server_on_accept(int fd, void *arg)

@@ -3,6 +3,7 @@
 here has folders of its own; test_networks.py has networks of their own too."""
 import os
 import re
+import resource
 import signal
 import socket
 import ssl
@@ -192,6 +193,32 @@ class Hosts(e2e.Case):
                 pass
         self.gangway("status", env=env)
         self.assertIn("showed no key", self.log())
+
+    def test_crowd(self):
+        """Hundreds that connect and say nothing, or half a handshake, are in nobody's way."""
+        self.up_listening("--slots", "1")
+        worker = self.worker("worker-2", 3, self.token("w", "worker")["token"])
+        self.wait_workers(2)
+        alice = self.host(self.token("alice", "user")["token"])
+        peers = re.search(r"reach this one at (\S+), by TLS", worker.text).group(1)
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, most[1]), most[1]))
+        for address in (self.address, peers):
+            host, port = address.rsplit(":", 1)
+            crowd = []
+            for i in range(400):
+                crowd.append(socket.create_connection((host, int(port)), timeout=30))
+                self.addCleanup(crowd[-1].close)
+                crowd[-1].sendall(b"\x16\x03\x01\x02\x00\x01" if i % 2 else b"")
+            try:
+                self.assertEqual(crowd[0].recv(1), b"")  # the oldest made room
+            except ConnectionResetError:
+                pass
+        self.assertEqual(self.run_program(os.path.join(PROGRAMS, "peers"), env=alice).stdout,
+                         "ok\n")
+        self.assertIn("have not said who they are", self.log())
+        worker.wait_output("have not said who they are")
 
     def test_wrong_input(self):
         self.assertIn("gangway token create",

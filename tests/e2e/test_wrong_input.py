@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Wrong input: a clear message, the right exit code, nothing lost for others."""
 
+import glob
 import os
 import shutil
 import socket
@@ -105,6 +106,30 @@ class WrongInput(e2e.Case):
             file.write("go\n")
         self.assertEqual(child.wait(), 0, child.text)
         self.gangway("dispatch", "-n", "2", "--", "true")
+
+    def test_other_versions(self):
+        """Whoever speaks another version is told both in the first frame, whatever it wants."""
+        self.up("--slots", "1")
+        folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default")
+        worker, = glob.glob(os.path.join(folder, "worker-*.sock"))
+        first = b"\xa30.0\xa1x"  # all that the first version had to say
+        mends = first + b"\x00\x00\x01\xc4\x20" + bytes(32) + b"\x00"
+        for path, role, rest in ((folder + "/scheduler.sock", 1, first),
+                                 (folder + "/scheduler.sock", 2, first),
+                                 (folder + "/scheduler.sock", 2, mends),
+                                 (worker, 3, first)):
+            for protocol in (1, 99):
+                hello = bytes((0x99 if rest is first else 0x9e, 1, 0, 0, 0, protocol, role, 7))
+                hello += rest
+                with self.subTest(path=path, role=role), socket.socket(socket.AF_UNIX) as peer:
+                    peer.settimeout(30)
+                    peer.connect(path)
+                    peer.sendall(struct.pack("<IBBH", len(hello), 0, 0, 0x5747) + hello)
+                    answer = b""
+                    while more := peer.recv(4096):
+                        answer += more
+                    self.assertRegex(answer, rb"is Gangway [^ ]+ \(protocol \d+\), you are 0\.0 "
+                                     rb"\(protocol %d\): install one version" % protocol)
 
     def test_command_line(self):
         for argv, words in (

@@ -170,6 +170,30 @@ static void assert_refused(const void *payload, size_t bytes, const char *wanted
     gw_arena_deinit(&arena);
 }
 
+/* A hello of the first version, and one of a later: understood, so that it can be refused. */
+static void test_a_hello_of_any_version(void **state)
+{
+    static const char *const hellos[] = {
+        "\x99\x01\x00\x00\x00\x01\x02\x07\xa3"
+        "0.0\xa1w",
+        "\x9f\x01\x00\x00\x00\x01\x02\x07\xa3"
+        "0.0\xa1w\x00\x00\x00\xc4\x00\x00\x2a",
+    };
+    for (size_t i = 0; i < sizeof hellos / sizeof *hellos; i++) {
+        struct gw_arena arena = {0};
+        struct gw_message message;
+        const size_t bytes = i == 0 ? 14 : 21;
+        assert_int_equal(gw_message_decode(hellos[i], bytes, &arena, &message, NULL), 0);
+        assert_int_equal(message.hello.protocol, 1);
+        assert_string_equal(message.hello.version, "0.0");
+        assert_string_equal(message.hello.name, "w");
+        assert_int_equal(message.hello.mends, 0);
+        assert_int_equal(message.hello.secret.size, 0);
+        gw_arena_deinit(&arena);
+    }
+    assert_refused("\x98\x01\x00\x00\x00\x01\x02\x07\xa0", 9, "message hello: name is missing");
+}
+
 static void test_wrong_messages_say_why(void **state)
 {
     assert_refused("\x94\x7f\x00\x00\x00", 5, "unknown message type 127");
@@ -375,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_empty_fields),
         cmocka_unit_test(test_cut_at_every_byte),
         cmocka_unit_test(test_every_bit_turned),
+        cmocka_unit_test(test_a_hello_of_any_version),
         cmocka_unit_test(test_wrong_messages_say_why),
         cmocka_unit_test(test_what_a_newer_peer_appends_is_skipped),
         cmocka_unit_test(test_columns_that_disagree_are_refused),

@@ -341,7 +341,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     host->next_peer = 1;
     host->leases.loop = loop;
     host->armed_ns = UINT64_MAX;
-    host->listen_fd = host->reserve_fd = host->gpu_lock_fd = host->spill_lock_fd = -1;
+    host->gpu_lock_fd = host->spill_lock_fd = -1;
     if (getrandom(&host->incarnation, sizeof host->incarnation, GRND_NONBLOCK) < 0)
         host->incarnation = gw_clock_wall_ns() ^ (uint64_t)getpid();
     host->incarnation >>= 1;
@@ -358,10 +358,6 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     if (rc < 0) {
         if (host->cache)
             gw_cache_close(host->cache);
-        if (host->listen_fd >= 0)
-            close(host->listen_fd);
-        if (host->reserve_fd >= 0)
-            close(host->reserve_fd);
         free(host);
         return rc;
     }
@@ -379,7 +375,6 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
         (void)uv_timer_init(loop, timers[i]);
         timers[i]->data = host;
     }
-    host->listener.data = host;
     gw_mend_init(host);
     *opened = host;
     (void)gw_host_step(host,
@@ -414,7 +409,7 @@ static void host_exit(struct gw_host *host)
     uv_close((uv_handle_t *)&host->tick, NULL);
     uv_close((uv_handle_t *)&host->reconnect, NULL);
     uv_close((uv_handle_t *)&host->hello_timer, NULL);
-    uv_close((uv_handle_t *)&host->listener, NULL);
+    gw_acceptor_close(host->acceptor);
     gw_mend_close(host);
     if (!host->options.peers)
         (void)unlink(host->peers_address);
@@ -447,10 +442,6 @@ void gw_host_free(struct gw_host *host)
         free(host->pending.items[i]);
     }
     gw_array_deinit(&host->pending);
-    if (host->listen_fd >= 0)
-        close(host->listen_fd);
-    if (host->reserve_fd >= 0)
-        close(host->reserve_fd);
     gw_devices_close(host->devices);
     if (host->gpu_lock_fd >= 0)
         close(host->gpu_lock_fd);

@@ -8,6 +8,8 @@
 #include "graph/base/array.h"
 #include "graph/base/map.h"
 #include "graph/base/memory_lines.h"
+#include "graph/wire/acceptor.h"
+#include "graph/wire/greeting.h"
 #include "graph/wire/hash.h"
 #include "graph/wire/link.h"
 #include "graph/wire/tokens.h"
@@ -45,6 +47,7 @@ struct gw_host_link {
     struct gw_host *host;
     struct gw_link *link;
     uint64_t id, process, opened_ns;
+    struct gw_greeting greeting;    /* of one that connected to us, until hello */
     struct gw_transport *transport; /* the link's; NULL: a unix socket */
     uint32_t role;                  /* enum gw_role; 0: it connected to us and has not said hello */
     bool told_core;                 /* OPEN was raised */
@@ -94,8 +97,9 @@ struct gw_host {
     uint64_t reconnect_ms;
     uv_process_t guardian_process;
     bool guardian_runs;
-    uv_poll_t listener;
-    int listen_fd, reserve_fd, gpu_lock_fd;
+    struct gw_acceptor *acceptor;
+    struct gw_greetings greetings;
+    int gpu_lock_fd;
     struct gw_devices *devices; /* NULL: this worker has none, */
     struct gw_gpus *gpus;       /* likewise */
     uv_timer_t hello_timer;

@@ -1,8 +1,6 @@
 /* Connections: the scheduler's, the guardian's, runners' and other workers', ours and theirs.
  *
- * Always: the core hears of a connection only after it is known who is on the other side. One
- * descriptor is kept in reserve, so that a full table of descriptors turns connections away instead
- * of spinning on them. */
+ * Always: the core hears of a connection only after it is known who is on the other side. */
 #include "worker/net/host.h"
 
 #include "graph/base/clock.h"
@@ -19,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HELLO_MS_MAX = 10000, RECONNECT_MS_FIRST = 200, RECONNECT_MS_MAX = 2000 };
+enum { RECONNECT_MS_FIRST = 200, RECONNECT_MS_MAX = 2000 };
 
 /* Tells whoever started us that the scheduler has this worker. */
 static void say_ready(struct gw_host *host)
@@ -127,6 +125,7 @@ void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error)
     struct gw_host *host = link->host;
     link->closed = true;
     gw_map_remove(&host->links, link->id);
+    gw_greetings_remove(&host->greetings, &link->greeting);
     if (error->code == GW_EPROTO)
         gw_log_warn("a connection sent garbage and was closed: %s", error->text);
     else if (link->transport && link != host->scheduler && error->code < 0 &&
@@ -137,8 +136,10 @@ void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error)
     if (link == host->guardian)
         host->guardian = NULL;
     if (!host->exiting && link->told_core) {
-        if (link->role == GW_ROLE_GUARDIAN)
+        if (link->role == GW_ROLE_GUARDIAN) {
             gw_log_error("the guardian is gone: this worker ends");
+            host->exit_code = EXIT_FAILURE;
+        }
         (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_CLOSE,
                                                     .peer = {link->id},
                                                     .code = error->code,
@@ -186,15 +187,22 @@ static bool is_ours(const struct gw_host_link *link)
 
 static void on_peer_hello(struct gw_host_link *link, const struct gw_message *message)
 {
+    struct gw_error error;
     if (message->type != GW_MESSAGE_hello || message->hello.role != GW_ROLE_PEER) {
         refuse(link, GW_EPROTO, "only workers connect here, and say hello first");
     } else if (message->hello.protocol != GW_PROTOCOL_LINK) {
-        refuse(link, GW_EVERSION, "this worker has another version of Gangway");
+        gw_error_set(&error, GW_EVERSION,
+                     "this worker is Gangway %s (protocol %d), you are %.64s (protocol %u): "
+                     "install one version on both sides",
+                     GANGWAY_VERSION, GW_PROTOCOL_LINK, message->hello.version,
+                     message->hello.protocol);
+        refuse(link, error.code, error.text);
     } else if (!is_ours(link)) {
         refuse(link, GW_EPERM, "this worker belongs to another user");
     } else {
         link->role = GW_ROLE_PEER;
         link->told_core = true;
+        gw_greetings_remove(&link->host->greetings, &link->greeting);
         (void)gw_host_step(link->host, &(struct gw_event){.type = GW_EVENT_OPEN,
                                                           .peer = {link->id},
                                                           .uid = geteuid(),
@@ -492,71 +500,49 @@ void gw_host_connect_peer(struct gw_host *host, uint32_t worker, const char *add
 static void hello_on_timer(uv_timer_t *timer)
 {
     struct gw_host *host = timer->data;
-    uint64_t now_ns = gw_clock_now_ns(), key, value;
-    bool waiting = false;
-    size_t at = 0;
-    while (gw_map_next(&host->links, &at, &key, &value)) {
-        struct gw_host_link *link = (struct gw_host_link *)(uintptr_t)value;
-        if (link->role || link->closed)
-            continue;
-        if (now_ns - link->opened_ns >= HELLO_MS_MAX * GW_NS_PER_MS)
+    const uint64_t now_ns = gw_clock_now_ns();
+    for (const struct gw_greeting *greeting = host->greetings.first; greeting;
+         greeting = greeting->next) {
+        struct gw_host_link *link = greeting->arg;
+        if (!link->closed && now_ns - link->opened_ns >= GW_GREETING_MS_MAX * GW_NS_PER_MS)
             gw_link_close(link->link);
-        else
-            waiting = true;
     }
-    if (waiting)
-        (void)uv_timer_start(timer, hello_on_timer, HELLO_MS_MAX / 4, 0);
+    if (host->greetings.count)
+        (void)uv_timer_start(timer, hello_on_timer, GW_GREETING_MS_MAX / 4, 0);
 }
 
-static bool accept_peer(struct gw_host *host, int fd)
+static void host_on_accept(int fd, void *arg)
 {
+    struct gw_host *host = arg;
     struct gw_transport *transport = NULL;
+    struct gw_error error;
     if (host->options.peers &&
-        gw_tls_accept(fd, gw_keyring_find, &host->keyring, &transport, NULL) < 0)
-        return false;
-    return link_new(host, fd, transport, 0) != NULL;
-}
-
-static void host_on_connect(uv_poll_t *poll, int status, int events)
-{
-    struct gw_host *host = poll->data;
-    (void)events;
-    if (status < 0)
-        return;
-    int fd = accept4(host->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-        gw_log_error("a worker is turned away: %s", strerror(errno));
-        close(host->reserve_fd);
-        fd = accept4(host->listen_fd, NULL, NULL, SOCK_CLOEXEC);
-        if (fd >= 0)
-            close(fd);
-        host->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        gw_tls_accept(fd, gw_keyring_find, &host->keyring, &transport, &error) < 0) {
+        gw_log_error("a worker is turned away: %s", error.text);
         return;
     }
-    if (fd < 0 || !accept_peer(host, fd))
+    struct gw_host_link *link = link_new(host, fd, transport, 0);
+    if (!link)
         return;
+    const struct gw_greeting *oldest = gw_greetings_add(&host->greetings, &link->greeting, link);
+    if (oldest)
+        gw_link_close(((struct gw_host_link *)oldest->arg)->link);
     if (!uv_is_active((uv_handle_t *)&host->hello_timer))
-        (void)uv_timer_start(&host->hello_timer, hello_on_timer, HELLO_MS_MAX, 0);
+        (void)uv_timer_start(&host->hello_timer, hello_on_timer, GW_GREETING_MS_MAX, 0);
 }
 
 int gw_host_listen(struct gw_host *host, struct gw_error *error)
 {
+    const struct gw_acceptor_callbacks callbacks = {.on_accept = host_on_accept, .arg = host};
     char actual[GW_ENDPOINT_TEXT_MAX];
-    host->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int rc = gw_endpoint_listen(host->peers_address, &host->listen_fd, actual, error);
+    int fd, rc = gw_endpoint_listen(host->peers_address, &fd, actual, error);
     if (rc < 0)
         return rc;
     if (host->options.peers) {
         (void)snprintf(host->peers_address, sizeof host->peers_address, "%s", actual);
         gw_log_info("other workers reach this one at %s, by TLS", actual);
     }
-    rc = uv_poll_init(host->loop, &host->listener, host->listen_fd);
-    if (rc == 0)
-        rc = uv_poll_start(&host->listener, UV_READABLE, host_on_connect);
-    if (rc < 0)
-        return gw_error_set(error, GW_EIO, "cannot listen at %s: %s", host->peers_address,
-                            uv_strerror(rc));
-    return 0;
+    return gw_acceptor_open(host->loop, fd, &callbacks, &host->acceptor, error);
 }
 
 /* -- The guardian --------------------------------------------------------------------------------
