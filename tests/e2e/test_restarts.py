@@ -18,7 +18,25 @@ echo "rank $RANK sees $seen"
 """
 
 
+# In gdb's place: the stacks of the ranks that it is to attach to, as it prints them.
+GDB = r"""#!/bin/sh
+for word; do
+    case "$word" in
+    "echo gangway rank "*) printf "$word" | sed 's/^echo //' ;;
+    "attach "*) pid=${word#attach }; kill -0 "$pid" || exit
+        printf '[New LWP 1]\nThread 1 (LWP %s "it"):\n' "$pid"
+        echo '#0  looks_for_data (...) at it.c:7' ;;
+    esac
+done
+"""
+
+
 class Restarts(e2e.Case):
+    def have_gdb(self, script):
+        """Have it on PATH."""
+        self.write("gdb", script)
+        self.env["PATH"] = f"{self.dir}:{self.env['PATH']}"
+
     def pids(self):
         """{rank: pid} of two ranks that have told."""
         told = [self.lines.next().split() for _ in range(2)]
@@ -86,16 +104,21 @@ class Restarts(e2e.Case):
                          r"checkpoint /.*\.checkpoint\.new: File too large: it has \d+ bytes")
 
     def test_stopped_rank_is_named(self):
+        self.have_gdb(GDB)
         program = self.function(0, hang_ms=["1500"], number=signal.SIGSTOP)
         self.assertEqual(program.wait(), 1, program.text)
         self.assertRegex(program.text, r"rank 1 hangs: it is stopped .*the other is in all_reduce")
-        self.assertRegex(program.text, r"rank 1, process \d+: state T")
+        self.assertRegex(program.text, r"rank 1, process (\d+): state T.*\n"
+                                       r"  Thread 1 \(LWP \1 \"it\"\):\n"
+                                       r"  #0  looks_for_data \(\.\.\.\) at it\.c:7\nrank 0, ")
 
     def test_rank_behind_is_named(self):
+        self.have_gdb("#!/bin/sh\nexit 1\n")  # as where it may not attach
         program = self.function(0, hang_ms=["1500"], number=signal.SIGCONT)
         self.assertEqual(program.wait(), 1, program.text)
         self.assertRegex(program.text, r"rank 1 hangs: it is in no collective, after \d+, "
                                        r"the other is in all_reduce \d+")
+        self.assertRegex(program.text, r"rank 1, process \d+: state")
 
     def test_stopped_command_is_named(self):
         self.listen("fifo")

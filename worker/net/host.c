@@ -10,6 +10,7 @@
 #include "graph/base/log.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
+#include "worker/net/survey.h"
 #include "worker/store/spillfile.h"
 
 #include <assert.h>
@@ -401,6 +402,7 @@ static void host_exit(struct gw_host *host)
     gw_cache_close(host->cache);
     gw_follow_close(host->follow);
     gw_tunnels_close(host->tunnels);
+    gw_host_surveys_close(host);
     gw_usage_close(host->usage);
     if (host->gpus)
         gw_gpus_close(host->gpus);

@@ -108,6 +108,7 @@ struct gw_host {
     struct gw_tunnels *tunnels;
     struct gw_disk *disk; /* NULL: results cannot go to disk */
     struct gw_usage *usage;
+    struct gw_survey *surveys; /* under way */
     int spill_lock_fd;
     struct gw_leases leases;
     struct gw_keyring keyring;

@@ -1,8 +1,14 @@
-/* Surveys: a few small files of /proc and a few words of shared memory a rank; nothing blocks. */
+/* Surveys: a few small files of /proc and a few words of shared memory a rank; nothing blocks.
+ *
+ * Who looks closely wants the stacks too: gdb's, where it is on PATH and may attach, else what the
+ * kernel tells. That takes a while: where the ranks stand is read again after it, so that one that
+ * has gone on meanwhile is not taken for one that hangs. Those that are behind come first: what
+ * does not fit is cut off at the end. */
 #include "worker/net/survey.h"
 
 #include "graph/base/must.h"
 #include "graph/base/text.h"
+#include "worker/net/debugger.h"
 #include "worker/net/usage.h"
 
 #include <gangway/comm.h>
@@ -13,7 +19,19 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TEXT_BYTES = 4096, STACK_BYTES = 600 };
+enum { TEXT_BYTES = 4096, STACK_BYTES = 600, CHILD_DEPTH = 4 };
+
+/* One that is under way; in the host's list while gdb runs. */
+struct gw_survey {
+    struct gw_host *host;
+    struct gw_survey *prev, *next;
+    struct gw_debugger *debugger;
+    uint64_t attempt;
+    int segment; /* a duplicate; -1: there is none */
+    bool closely;
+    struct gw_stand *stands; /* as they were asked for */
+    uint32_t count;
+};
 
 /* The text of /proc/PID/NAME, without its last line's end; empty where it cannot be read. */
 static void read_proc(pid_t pid, const char *name, char text[static STACK_BYTES])
@@ -38,6 +56,29 @@ static char state_of(pid_t pid)
     return name_end && name_end[1] == ' ' ? name_end[2] : '?';
 }
 
+/* The first child of a process; 0: it has none. */
+static pid_t child_of(pid_t pid)
+{
+    char children[STACK_BYTES], name[48];
+    (void)snprintf(name, sizeof name, "task/%d/children", (int)pid);
+    read_proc(pid, name, children);
+    return (pid_t)strtol(children, NULL, 10);
+}
+
+/* The process that does a rank's work: where it is a shell that waits for a program, that. */
+static pid_t program_of(pid_t pid)
+{
+    char wchan[STACK_BYTES];
+    for (int depth = 0; depth < CHILD_DEPTH; depth++) {
+        read_proc(pid, "wchan", wchan);
+        pid_t child = strcmp(wchan, "do_wait") == 0 ? child_of(pid) : 0;
+        if (child <= 0)
+            break;
+        pid = child;
+    }
+    return pid;
+}
+
 /* Whether it, or a child of it (a shell's, say), is stopped. */
 static bool is_stopped(pid_t pid)
 {
@@ -56,8 +97,9 @@ static bool is_stopped(pid_t pid)
     return false;
 }
 
-/* What the kernel tells of a process; its stack only to root. */
-static void say_process(struct gw_text *text, uint32_t rank, pid_t pid)
+/* What the kernel tells of a process, and its frames; empty: its stack in the kernel, which only
+ * root may see. */
+static void say_process(struct gw_text *text, uint32_t rank, pid_t pid, const char *frames)
 {
     char wchan[STACK_BYTES], syscall[STACK_BYTES], stack[STACK_BYTES];
     read_proc(pid, "wchan", wchan);
@@ -69,36 +111,143 @@ static void say_process(struct gw_text *text, uint32_t rank, pid_t pid)
         gw_text_say(text, ", waits in %s", wchan);
     if (isdigit((unsigned char)*syscall))
         gw_text_say(text, ", in system call %s", syscall);
-    for (char *line = strtok(stack, "\n"); line; line = strtok(NULL, "\n"))
-        gw_text_say(text, "\n  %s", line);
-    gw_text_say(text, "\n");
+    gw_text_say(text, "\n%s", frames);
+    for (char *line = strtok(stack, "\n"); line && !*frames; line = strtok(NULL, "\n"))
+        gw_text_say(text, "  %s\n", line);
+}
+
+/* Where all stand now. */
+static void look(const struct gw_survey *survey, struct gw_stand *stands)
+{
+    for (uint32_t i = 0; i < survey->count; i++) {
+        struct gw_comm_progress progress = {0};
+        pid_t pid = gw_usage_pid(survey->host->usage, survey->stands[i].process);
+        stands[i] = survey->stands[i];
+        stands[i].stopped = pid > 0 && is_stopped(pid);
+        if (survey->segment >= 0 &&
+            gw_comm_segment_progress(survey->segment, (int)stands[i].place, &progress, NULL) == 0) {
+            stands[i].begun = progress.begun;
+            stands[i].operation = progress.operation;
+        }
+    }
+}
+
+static struct gw_stand *stands_new(const struct gw_survey *survey)
+{
+    struct gw_stand *stands = calloc(survey->count + 1, sizeof *stands);
+    GW_MUST_PTR(stands);
+    look(survey, stands);
+    return stands;
+}
+
+/* Those that are stopped, then those that have come least far; else in their order. */
+static int compare(const void *a, const void *b)
+{
+    const struct gw_stand *x = a, *y = b;
+    if (x->stopped != y->stopped)
+        return x->stopped ? -1 : 1;
+    if (x->begun != y->begun)
+        return x->begun < y->begun ? -1 : 1;
+    if (!x->operation != !y->operation)
+        return x->operation ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static void survey_free(struct gw_survey *survey)
+{
+    if (survey->segment >= 0)
+        close(survey->segment);
+    free(survey->stands);
+    free(survey);
+}
+
+/* said: gdb's words, NULL: there are none. Frees the survey. */
+static void answer(struct gw_survey *survey, const char *said)
+{
+    struct gw_host *host = survey->host;
+    struct gw_stand *stands = stands_new(survey), *ordered = stands_new(survey);
+    char words[TEXT_BYTES] = "", frames[TEXT_BYTES];
+    struct gw_text text = {words, sizeof words, 0};
+    qsort(ordered, survey->count, sizeof *ordered, compare);
+    for (uint32_t i = 0; i < survey->count && survey->closely; i++) {
+        pid_t pid = gw_usage_pid(host->usage, ordered[i].process);
+        gw_debugger_frames(said ? said : "", ordered[i].rank, frames, sizeof frames);
+        if (pid > 0)
+            say_process(&text, ordered[i].rank, pid, frames);
+    }
+    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_SURVEYED,
+                                           .number = survey->attempt,
+                                           .code = survey->closely,
+                                           .text = words,
+                                           .stands = stands,
+                                           .stand_count = survey->count});
+    free(stands);
+    free(ordered);
+    survey_free(survey);
+}
+
+static void on_said(const char *said, void *arg)
+{
+    struct gw_survey *survey = arg;
+    if (survey->prev)
+        survey->prev->next = survey->next;
+    else
+        survey->host->surveys = survey->next;
+    if (survey->next)
+        survey->next->prev = survey->prev;
+    answer(survey, said);
+}
+
+/* Tells whether gdb was started. */
+static bool start_debugger(struct gw_survey *survey)
+{
+    struct gw_debugger_rank ranks[GW_DEBUGGER_RANKS_MAX];
+    struct gw_debugger_options options = {
+        .loop = survey->host->loop, .ranks = ranks, .on_done = on_said, .arg = survey};
+    struct gw_stand *stands = stands_new(survey);
+    qsort(stands, survey->count, sizeof *stands, compare);
+    for (uint32_t i = 0; i < survey->count && options.count < GW_DEBUGGER_RANKS_MAX; i++) {
+        pid_t pid = gw_usage_pid(survey->host->usage, stands[i].process);
+        if (pid > 0)
+            ranks[options.count++] =
+                (struct gw_debugger_rank){stands[i].rank, program_of(pid), stands[i].stopped};
+    }
+    free(stands);
+    survey->debugger = options.count ? gw_debugger_start(&options) : NULL;
+    if (!survey->debugger)
+        return false;
+    survey->next = survey->host->surveys;
+    if (survey->next)
+        survey->next->prev = survey;
+    survey->host->surveys = survey;
+    return true;
 }
 
 void gw_host_survey(struct gw_host *host, const struct gw_effect *effect)
 {
-    struct gw_stand *stands = calloc(effect->stand_count + 1, sizeof *stands);
-    GW_MUST_PTR(stands);
-    char words[TEXT_BYTES] = "";
-    struct gw_text text = {words, sizeof words, 0};
-    for (uint32_t i = 0; i < effect->stand_count; i++) {
-        struct gw_comm_progress progress = {0};
-        pid_t pid = gw_usage_pid(host->usage, effect->stands[i].process);
-        stands[i] = effect->stands[i];
-        stands[i].stopped = pid > 0 && is_stopped(pid);
-        if (effect->token_count &&
-            gw_comm_segment_progress(gw_tokens_fd(&host->tokens, effect->tokens[0]),
-                                     (int)stands[i].place, &progress, NULL) == 0) {
-            stands[i].begun = progress.begun;
-            stands[i].operation = progress.operation;
-        }
-        if (effect->count && pid > 0)
-            say_process(&text, stands[i].rank, pid);
+    struct gw_survey *survey = calloc(1, sizeof *survey);
+    GW_MUST_PTR(survey);
+    *survey = (struct gw_survey){.host = host,
+                                 .attempt = effect->number,
+                                 .segment = -1,
+                                 .closely = effect->count != 0,
+                                 .count = effect->stand_count};
+    if (effect->token_count)
+        survey->segment = fcntl(gw_tokens_fd(&host->tokens, effect->tokens[0]), F_DUPFD_CLOEXEC, 0);
+    survey->stands = calloc(survey->count + 1, sizeof *survey->stands);
+    GW_MUST_PTR(survey->stands);
+    if (survey->count)
+        memcpy(survey->stands, effect->stands, survey->count * sizeof *survey->stands);
+    if (!survey->closely || !start_debugger(survey))
+        answer(survey, NULL);
+}
+
+void gw_host_surveys_close(struct gw_host *host)
+{
+    for (struct gw_survey *survey = host->surveys, *next; survey; survey = next) {
+        next = survey->next;
+        gw_debugger_cancel(survey->debugger);
+        survey_free(survey);
     }
-    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_SURVEYED,
-                                           .number = effect->number,
-                                           .code = effect->count != 0,
-                                           .text = words,
-                                           .stands = stands,
-                                           .stand_count = effect->stand_count});
-    free(stands);
+    host->surveys = NULL;
 }
