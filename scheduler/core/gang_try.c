@@ -2,9 +2,10 @@
  *
  * All ranks are placed in one fact. They prepare; when all stand, they go, with rank 0's token and
  * info. The first rank that ends badly (or is lost, or does not stand in time) ends the attempt: it
- * is the cause that is kept, all others are killed, and what they say after that is no cause. A
- * rank's slot is free when its worker says that it ended; the attempt is over with its last rank.
- */
+ * is the cause that is kept, all others are killed, and what they say after that is no cause, with
+ * one exception: news of a death that no rank's error can bring about (see outranks) may come later
+ * than that of an error which that death brought about. A rank's slot is free when its worker says
+ * that it ended; the attempt is over with its last rank. */
 #include "scheduler/core/gang_try.h"
 
 #include "scheduler/core/ageing.h"
@@ -28,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DOOR_BYTES_MAX = 80 };
+enum { DOOR_BYTES_MAX = 80, KILL_SIGNAL = 9 /* on all of Linux */ };
 
 static const struct gw_sm_state gang_states[] = {
     [GW_GANG_PREPARING] = {"preparing", GW_SM_NEXT(GW_GANG_READY) | GW_SM_NEXT(GW_GANG_ENDING)},
@@ -297,6 +298,24 @@ void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang
 /* -- Ending --------------------------------------------------------------------------------------
  */
 
+static void keep_cause(struct gw_gang_try *gang, uint32_t rank, const struct gw_end *cause)
+{
+    gang->cause = *cause;
+    gang->cause.text = own_text(cause->text);
+    gang->cause.stderr_tail = own_text(cause->stderr_tail);
+    gang->cause_rank = rank;
+    gang->cause_worker = rank == GW_NONE ? 0 : gang->ranks[rank].worker;
+}
+
+static void free_cause(struct gw_gang_try *gang)
+{
+    char *texts[2];
+    memcpy(&texts[0], &gang->cause.text, sizeof texts[0]);
+    memcpy(&texts[1], &gang->cause.stderr_tail, sizeof texts[1]);
+    free(texts[0]);
+    free(texts[1]);
+}
+
 void gw_sched_apply_gang_ending(struct gw_sched *sched, const struct gw_fact_gang_ending *fact)
 {
     struct gw_gang_try *gang = fact->gang;
@@ -304,11 +323,14 @@ void gw_sched_apply_gang_ending(struct gw_sched *sched, const struct gw_fact_gan
         leave_preparing(sched, gang);
     gang->early = gang->state == GW_GANG_GOING && sched->now_ns - gang->went_ns <= GW_GANG_EARLY_NS;
     gw_sm_move(&gw_sched_gang_sm, &gang->state, GW_GANG_ENDING);
-    gang->cause = *fact->cause;
-    gang->cause.text = own_text(fact->cause->text);
-    gang->cause.stderr_tail = own_text(fact->cause->stderr_tail);
-    gang->cause_rank = fact->rank;
-    gang->cause_worker = fact->rank == GW_NONE ? 0 : gang->ranks[fact->rank].worker;
+    keep_cause(gang, fact->rank, fact->cause);
+}
+
+void gw_sched_apply_gang_cause(struct gw_sched *sched, const struct gw_fact_gang_cause *fact)
+{
+    (void)sched;
+    free_cause(fact->gang);
+    keep_cause(fact->gang, fact->rank, fact->cause);
 }
 
 void gw_sched_apply_rank_finished(struct gw_sched *sched, const struct gw_fact_rank_finished *fact)
@@ -334,11 +356,7 @@ void gw_sched_gang_free(struct gw_gang_try *gang)
         free(value);
         free(gang->ranks[i].door);
     }
-    char *texts[2];
-    memcpy(&texts[0], &gang->cause.text, sizeof texts[0]);
-    memcpy(&texts[1], &gang->cause.stderr_tail, sizeof texts[1]);
-    free(texts[0]);
-    free(texts[1]);
+    free_cause(gang);
     free(gang->ranks);
     free(gang->info);
     free(gang);
@@ -483,15 +501,38 @@ void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
     }
 }
 
+/* A rank's own error: an exit code, or what its function returned. Whoever loses its peers ends so,
+ * too. */
+static bool is_error(const struct gw_end *end)
+{
+    return end->outcome == GW_OUTCOME_FAILED ||
+           (end->outcome == GW_OUTCOME_CRASHED && !end->signal && end->exit_code);
+}
+
+/* Whether an end that is told after the cause is rather the cause itself: the rank was killed (by
+ * others than its worker, which says so), or its worker was lost, and the cause is an error of a
+ * rank at another worker, whose news needed not wait for this worker's. */
+static bool outranks(const struct gw_gang_try *gang, uint32_t rank, const struct gw_end *end)
+{
+    bool killed =
+        end->executing && (end->outcome == GW_OUTCOME_LOST || end->outcome == GW_OUTCOME_OOM ||
+                           (end->outcome == GW_OUTCOME_CRASHED && end->signal == KILL_SIGNAL));
+    return killed && gang->cause_rank != GW_NONE && is_error(&gang->cause) &&
+           gang->cause_worker != gang->ranks[rank].worker;
+}
+
 void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t rank,
                               const struct gw_end *end)
 {
     bool first = gang->state != GW_GANG_ENDING;
     if (first)
         GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = end);
+    bool corrects = !first && outranks(gang, rank, end);
+    if (corrects)
+        GW_FACT(sched, gang_cause, .gang = gang, .rank = rank, .cause = end);
     if (rank == 0 && end->port_taken)
         GW_FACT(sched, gang_port_taken, .gang = gang);
-    if (first && end->outcome == GW_OUTCOME_LOST)
+    if ((first || corrects) && end->outcome == GW_OUTCOME_LOST)
         gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
     gw_sched_attempt_end_badly(sched, gang->ranks[rank].slot, 0);
     if (first) {

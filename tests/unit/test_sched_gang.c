@@ -432,6 +432,97 @@ static void a_gang_that_hangs_is_ended(void **state)
     free_world(w);
 }
 
+/* Rank 0 at worker 0 and rank 1 at worker 1; gives the attempt, which runs. */
+static uint64_t go_apart(struct world *w, struct gw_msg_spec spec)
+{
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    submit_gang(w, 1, spec);
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    must(w, WORKER + 1, GW_MESSAGE_assign);
+    ready(w, 0, attempt, 0);
+    ready(w, 1, attempt, 1);
+    must(w, WORKER + 1, GW_MESSAGE_gang_go);
+    return attempt;
+}
+
+/* Rank 0 ends by an error, which is told first; rank 1 by something that the caller says (an
+ * outcome of 0: its worker is lost). The failure's text then, or that there is none. */
+static const char *told_first(struct world *w, struct gw_msg_ended error, struct gw_msg_ended other)
+{
+    error.attempt = other.attempt = go_apart(w, (struct gw_msg_spec){.ranks = 2});
+    error.executing = other.executing = 1;
+    other.rank = 1;
+    rank_ended(w, 0, error);
+    must(w, WORKER + 1, GW_MESSAGE_kill);
+    if (other.outcome)
+        rank_ended(w, 1, other);
+    else
+        (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}});
+    const struct gw_message *message = sent(w, CLIENT, GW_MESSAGE_failed, 0);
+    return message ? message->failed.text : "it may start again";
+}
+
+static void a_death_that_is_told_late_is_the_cause(void **state)
+{
+    const struct gw_msg_ended error = {
+        .outcome = GW_OUTCOME_CRASHED, .exit_code = 3, .text = "exit code 3"};
+    const struct gw_msg_ended returned = {
+        .outcome = GW_OUTCOME_FAILED, .code = GW_EABORTED, .text = "aborted"};
+    const struct gw_msg_ended crash = {
+        .outcome = GW_OUTCOME_CRASHED, .signal = 11, .text = "signal 11"};
+    const struct gw_msg_ended killed = {
+        .outcome = GW_OUTCOME_CRASHED, .signal = 9, .text = "signal 9"};
+    const struct {
+        struct gw_msg_ended first, second;
+        const char *cause;
+    } cases[] = {
+        {error, killed, "rank 1 on b: signal 9"},
+        {returned, killed, "rank 1 on b: signal 9"},
+        {error, {.outcome = GW_OUTCOME_OOM, .text = "out of memory"}, "rank 1 on b: out of memory"},
+        {error, {.outcome = 0}, "it may start again"}, /* of the budget for lost workers */
+        {error, {.outcome = GW_OUTCOME_KILLED, .text = "another rank ended"}, "rank 0 on a: exit"},
+        {error, crash, "rank 0 on a: exit code 3"}, /* a program's own way to end, too */
+        {error, error, "rank 0 on a: exit code 3"},
+        {crash, killed, "rank 0 on a: signal 11"}, /* nobody's death makes others crash */
+        {killed, killed, "rank 0 on a: signal 9"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world *w = new_world();
+        const char *text = told_first(w, cases[i].first, cases[i].second);
+        if (!strstr(text, cases[i].cause))
+            fail_msg("case %zu: %s", i, text);
+        free_world(w);
+    }
+}
+
+/* On one host, what came first is told first. */
+static void on_one_host_the_first_is_the_cause(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2});
+    uint64_t attempt = go(w, 0);
+    rank_ended(w, 0,
+               (struct gw_msg_ended){.attempt = attempt,
+                                     .outcome = GW_OUTCOME_CRASHED,
+                                     .exit_code = 3,
+                                     .executing = 1,
+                                     .text = "exit code 3"});
+    rank_ended(w, 0,
+               (struct gw_msg_ended){.attempt = attempt,
+                                     .rank = 1,
+                                     .outcome = GW_OUTCOME_CRASHED,
+                                     .signal = 9,
+                                     .executing = 1,
+                                     .text = "signal 9"});
+    const char *text = must(w, CLIENT, GW_MESSAGE_failed)->failed.text;
+    assert_non_null(strstr(text, "rank 0 on a: exit code 3"));
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -450,6 +541,8 @@ int main(void)
         cmocka_unit_test(others_take_the_ranks_meanwhile),
         cmocka_unit_test(who_hangs_is_named),
         cmocka_unit_test(a_gang_that_hangs_is_ended),
+        cmocka_unit_test(a_death_that_is_told_late_is_the_cause),
+        cmocka_unit_test(on_one_host_the_first_is_the_cause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
