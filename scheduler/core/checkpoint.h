@@ -13,4 +13,14 @@ void gw_sched_on_checkpointed(struct gw_sched *sched, const struct gw_worker *wo
 /* gw_sched_checkpoint_of gives the current one of a row; NULL: there is none. Borrowed. */
 const struct gw_checkpointed *gw_sched_checkpoint_of(const struct gw_job *job, uint32_t row);
 
+/* gw_sched_checkpoint_lost: the worker that saved it is lost. Where its folder is shared with other
+ * hosts the checkpoint is not.
+ * gw_sched_checkpoint_home is the worker where the next attempt of a gang finds what the last one
+ * left in its folder, though hosts do not share it: the one that saved the checkpoint, or one on
+ * its host, started since; of commands, which tell of none, where rank 0 was last. 0: none, or
+ * nobody knows. */
+bool gw_sched_checkpoint_lost(const struct gw_sched *sched, const struct gw_checkpointed *saved);
+uint32_t gw_sched_checkpoint_home(const struct gw_sched *sched, const struct gw_job *job,
+                                  uint32_t row);
+
 #endif

@@ -88,6 +88,7 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
         message->group_rank = group;
         message->groups = groups;
         message->checkpoint = saved && !GW_PLANTED(193) ? saved->attempt : 0;
+        message->checkpoint_lost = gw_sched_checkpoint_lost(sched, saved);
         message->commands = spec->message.kind == GW_SPEC_COMMAND;
         message->locals = (struct gw_col32){(const void *)locals, groups};
     }
@@ -153,6 +154,10 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
     tasks->attempt[fact->index] = gang->id;
     tasks->charges[fact->index].tries++;
     gw_sched_story_gang(sched, gang);
+    const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, fact->index);
+    if (gw_sched_checkpoint_lost(sched, saved))
+        GW_STORY(sched, job, .kind = GW_STORY_CHECKPOINT_LOST, .index = fact->index,
+                 .worker = saved->worker, .number = (uint64_t)saved->step);
     job->placed++;
 }
 

@@ -16,6 +16,13 @@ static int by_host(const void *a, const void *b)
     return hosts ? hosts : x->worker->id < y->worker->id ? -1 : 1;
 }
 
+/* As ranks are numbered: by host, but first where the checkpoint is. */
+static int by_rank(const void *a, const void *b)
+{
+    const struct gw_pack *x = a, *y = b;
+    return x->home != y->home ? (x->home ? -1 : 1) : by_host(a, b);
+}
+
 /* Most ranks first; so few workers are taken, and few hosts. */
 static int by_most(const void *a, const void *b)
 {
@@ -23,10 +30,19 @@ static int by_most(const void *a, const void *b)
     return x->ranks != y->ranks ? (x->ranks > y->ranks ? -1 : 1) : by_host(a, b);
 }
 
-/* GPUs that are near each other first, then what has least to spare. */
+/* The same, behind the one where the checkpoint is. */
+static int by_most_home(const void *a, const void *b)
+{
+    const struct gw_pack *x = a, *y = b;
+    return x->home != y->home ? (x->home ? -1 : 1) : by_most(a, b);
+}
+
+/* Where the checkpoint is, GPUs that are near each other, then what has least to spare. */
 static int by_least(const void *a, const void *b)
 {
     const struct gw_pack *x = a, *y = b;
+    if (x->home != y->home)
+        return x->home ? -1 : 1;
     if (x->near != y->near)
         return x->near ? -1 : 1;
     return x->ranks != y->ranks ? (x->ranks < y->ranks ? -1 : 1) : by_host(a, b);
@@ -53,7 +69,7 @@ static uint32_t pack_nodes(struct gw_pack *packs, uint32_t count, uint32_t nodes
 static uint32_t pack_few(struct gw_pack *packs, uint32_t count, uint32_t ranks)
 {
     uint32_t taken = 0;
-    qsort(packs, count, sizeof *packs, by_most);
+    qsort(packs, count, sizeof *packs, by_most_home);
     for (; taken < count && ranks > 0; taken++) {
         if (packs[taken].ranks > ranks)
             packs[taken].ranks = ranks;
@@ -70,7 +86,8 @@ static uint32_t pack_spread(struct gw_pack *packs, uint32_t count, uint32_t rank
         room += packs[i].ranks;
     if (room < ranks)
         return 0;
-    qsort(packs, count, sizeof *packs, by_most);
+    /* where not all are taken each has one rank, whatever room it has */
+    qsort(packs, count, sizeof *packs, count > ranks ? by_most_home : by_most);
     uint32_t level = 0, first_round = count < ranks ? count : ranks, left = ranks, extra = 0;
     while (left > 0) { /* those with room are the first ones: they are in that order */
         uint32_t with_room = 0;
@@ -88,6 +105,15 @@ static uint32_t pack_spread(struct gw_pack *packs, uint32_t count, uint32_t rank
     return first_round;
 }
 
+/* The checkpoint is where not all ranks have room: rank 0 goes there all the same. */
+static bool home_is_small(const struct gw_pack *packs, uint32_t count, uint32_t ranks)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (packs[i].home)
+            return packs[i].ranks < ranks;
+    return false;
+}
+
 uint32_t gw_sched_pack(const struct gw_shape *shape, struct gw_pack *packs, uint32_t count)
 {
     uint32_t taken = 0;
@@ -96,10 +122,11 @@ uint32_t gw_sched_pack(const struct gw_shape *shape, struct gw_pack *packs, uint
     else if (shape->spread)
         taken = pack_spread(packs, count, shape->ranks);
     if (!shape->per_node && !shape->spread) {
-        taken = pack_nodes(packs, count, 1, shape->ranks);
+        if (!home_is_small(packs, count, shape->ranks))
+            taken = pack_nodes(packs, count, 1, shape->ranks);
         if (taken == 0)
             taken = pack_few(packs, count, shape->ranks);
     }
-    qsort(packs, taken, sizeof *packs, by_host);
+    qsort(packs, taken, sizeof *packs, by_rank);
     return taken;
 }

@@ -9,6 +9,7 @@ struct gw_pack {
     struct gw_worker *worker;
     uint32_t ranks;
     bool near; /* GPUs that are linked by NVLink suffice for all of the gang that would be there */
+    bool home; /* the gang's checkpoint is there: rank 0 goes there; one of them at most */
 };
 
 /* gw_sched_pack puts those that get ranks in front, in the order of the ranks, each with as many as

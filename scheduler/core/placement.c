@@ -12,6 +12,7 @@
 #include "scheduler/core/placement.h"
 
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/checkpoint.h"
 #include "scheduler/core/cooling.h"
 #include "scheduler/core/elastic.h"
 #include "scheduler/core/gang_try.h"
@@ -371,6 +372,8 @@ static uint32_t find_berths(struct gw_sched *sched, struct search search, struct
 {
     const struct gw_shape *shape = search.queue->shape;
     uint32_t count = 0, gpus = gw_sched_shape_gpus(shape), most = gw_sched_pack_most(shape);
+    uint32_t home =
+        gw_sched_checkpoint_home(sched, search.queue->job, gw_bits_first(&search.queue->ready));
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
         uint64_t ranks = gw_sched_ranks_at(sched, worker, shape, false);
@@ -381,7 +384,8 @@ static uint32_t find_berths(struct gw_sched *sched, struct search search, struct
         if (ranks > 0 && (!search.named || gw_sched_need_names(shape->need, worker)))
             berths[count++] =
                 (struct gw_pack){worker, ranks > UINT32_MAX ? UINT32_MAX : (uint32_t)ranks,
-                                 gpus && ranks >= most && gw_sched_gpu_near(worker, shape, most)};
+                                 gpus && ranks >= most && gw_sched_gpu_near(worker, shape, most),
+                                 worker->id == home};
     }
     if (search.named || !shape->min_ranks)
         return gw_sched_pack(shape, berths, count);

@@ -300,6 +300,9 @@ struct gw_range {
 struct gw_checkpointed {
     uint64_t attempt;
     int64_t step;
+    uint32_t worker; /* of the rank 0 that saved it; 0: nobody knows any more */
+    uint64_t incarnation;
+    char host[256];
 };
 
 /* A job that starts when this one has ended. */

@@ -48,10 +48,11 @@ enum gw_placed_why {
     X(LOST, "result lost") /* worker, detail: not with it */                                       \
     X(AGAIN, "again")      /* detail: as task_reopened.retry */                                    \
     X(UNNEEDED, "unneeded")                                                                        \
-    X(ACTOR, "actor")      /* detail: enum gw_actor_state */                                       \
-    X(OPENED, "opened")    /* the jobs before its job have ended */                                \
-    X(PAUSED, "paused")    /* of the job; detail: or not any more, text: who */                    \
-    X(GROWS, "room again") /* count: ranks, number: that it can have */
+    X(ACTOR, "actor")                     /* detail: enum gw_actor_state */                        \
+    X(OPENED, "opened")                   /* the jobs before its job have ended */                 \
+    X(PAUSED, "paused")                   /* of the job; detail: or not any more, text: who */     \
+    X(GROWS, "room again")                /* count: ranks, number: that it can have */             \
+    X(CHECKPOINT_LOST, "checkpoint lost") /* worker, number: its step */
 enum gw_story_kind {
 #define KIND(name, text) GW_STORY_##name,
     GW_STORY_KINDS(KIND)

@@ -129,6 +129,12 @@ static void tell_gang(const struct gw_story_fact *fact, struct gw_text *text)
     unsigned long long number = fact->number;
     if (fact->kind == GW_STORY_GANG_PLACED)
         gw_text_say(text, "placed: %s", fact->text ? fact->text : "");
+    else if (fact->kind == GW_STORY_CHECKPOINT_LOST)
+        gw_text_say(
+            text,
+            "worker %u, which saved its checkpoint of step %llu, is lost: where hosts do not "
+            "share the folder of checkpoints it STARTS FROM STEP 0",
+            fact->worker, number);
     else if (fact->kind == GW_STORY_GROWS)
         gw_text_say(text,
                     "there is room for %llu ranks: attempt %u, which has %u, was told at its "
@@ -172,6 +178,7 @@ void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fac
     case GW_STORY_GANG_PLACED:
     case GW_STORY_GANG_STARTED:
     case GW_STORY_GROWS:
+    case GW_STORY_CHECKPOINT_LOST:
         tell_gang(fact, &text);
         break;
     case GW_STORY_BLOCKED:

@@ -93,6 +93,41 @@ class Hosts(e2e.Case):
         self.gangway("down", env=self.host(admin["token"]))
         self.assertEqual((worker.wait(), scheduler.wait()), (0, 0))
 
+    def counts(self, name, job, env):
+        """A gang of 2 that saves each step, in step 4, which the scheduler knows; its pids."""
+        folder = os.path.join(self.dir, name)
+        os.mkdir(folder)
+        lines = e2e.Lines(self.fifo(f"{name}/pids"))
+        self.addCleanup(lines.close)
+        program = self.start(os.path.join(PROGRAMS, "restarts"), folder, "1", env=env)
+        told = [lines.next().split() for _ in range(2)]
+        while self.gangway_json("tasks", job, env=env)[0].get("checkpoint_step") != 4:
+            self.assertIsNone(program.popen.poll(), program.text)
+        return program, {int(rank): int(pid) for rank, pid in told}
+
+    def test_checkpoints(self):
+        """Hosts do not share their folder: a gang goes on where it saved, though it would be
+        placed elsewhere, and from step 0 when that host is lost."""
+        self.up_listening("--slots", "1")
+        token = self.token("w", "worker")["token"]
+        alice = self.host(self.token("alice", "user")["token"])
+        self.worker("wide", 3, token)
+        self.wait_workers(2)
+        program, pids = self.counts("killed", "1", alice)
+        narrow = self.worker("narrow", 2, token)  # it fits better
+        self.wait_workers(3)
+        os.kill(pids[1], signal.SIGKILL)
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("sum 24 from step 4", program.text)
+        program, _ = self.counts("lost", "2", alice)
+        narrow.kill(signal.SIGKILL)
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("sum 24 from step 0", program.text)
+        self.assertIn("THE CHECKPOINT IS LOST", self.gangway("logs", "2", env=alice).stderr)
+        self.assertRegex(self.gangway("story", "2", env=alice).stdout,
+                         r"worker \d+, which saved its checkpoint of step 4, is lost: .* STARTS")
+        self.gangway("down", env=self.host(self.admin["token"]))
+
     def test_users(self):
         """A user acts on jobs of the user's own, an admin on all, a worker on none."""
         self.up_listening("--slots", "1")

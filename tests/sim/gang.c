@@ -35,6 +35,7 @@ void sim_gang_told(struct process *process, const struct gw_msg_gang *told)
 {
     process->gang = told->attempt;
     process->checkpoint = told->checkpoint;
+    process->checkpoint_lost = told->checkpoint_lost;
     process->spans = told->groups > 1;
 }
 
@@ -60,7 +61,10 @@ bool sim_gang_save(struct sim *sim, struct process *process)
     const struct row *row = &process->rows.items[0];
     if (row->rank != 0 || !process->runner || process->collective == 0 || !sim_chance(sim, 50))
         return true;
-    sim_gang_of(sim, row)->saved = true;
+    struct gang *gang = sim_gang_of(sim, row);
+    gang->saved = true;
+    gang->home = process->host;
+    gang->home_life = process->host->incarnation;
     struct gw_message message = {
         .type = GW_MESSAGE_checkpointed,
         .checkpointed = {row->attempt, row->rank, (int64_t)process->collective}};
@@ -107,15 +111,33 @@ static bool knows_checkpoint(struct sim *sim, const struct row *row)
     return known;
 }
 
+/* Nobody is told that a checkpoint is lost with its host who stands on that host. */
+static void check_home(struct sim *sim, const struct row *row, const struct process *process,
+                       const struct gang *saved)
+{
+    bool there = saved->home == process->host && saved->home_life == process->host->incarnation;
+    SIM_CHECK(sim, !there || !process->checkpoint_lost,
+              "rank %u of attempt %llx is where its checkpoint was saved, and told that it is lost",
+              row->rank, (unsigned long long)row->attempt);
+    if (process->checkpoint_lost)
+        sim_fault(sim, FAULT_HOMELESS);
+    else if (there && row->rank == 0)
+        sim_fault(sim, FAULT_HOME);
+}
+
 /* It is one that this gang's rank 0 has saved, and none before the one that the last attempt had.
  */
-void sim_gang_resume(struct sim *sim, const struct row *row, uint64_t checkpoint)
+void sim_gang_resume(struct sim *sim, const struct row *row, const struct process *process)
 {
     uint32_t from = 0;
-    for (size_t i = 0; i < sim->gangs.count && checkpoint; i++)
-        if (sim->gangs.items[i]->attempt == checkpoint && sim->gangs.items[i]->saved &&
-            sim->gangs.items[i]->work == row->work)
-            from = sim->gangs.items[i]->number + 1;
+    uint64_t checkpoint = process->checkpoint;
+    for (size_t i = 0; i < sim->gangs.count && checkpoint; i++) {
+        const struct gang *gang = sim->gangs.items[i];
+        if (gang->attempt != checkpoint || !gang->saved || gang->work != row->work)
+            continue;
+        from = gang->number + 1;
+        check_home(sim, row, process, gang);
+    }
     SIM_CHECK(sim, !checkpoint || from, "attempt %llx goes on from what nobody saved",
               (unsigned long long)row->attempt);
     if (row->work->job->pure) /* a twin that runs itself is a task of its own */

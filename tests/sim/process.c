@@ -531,7 +531,7 @@ static void take_assign(struct sim *sim, struct process *process,
                           .work = sim_work_find(sim, id)};
         row.folder = sim_folder_take(process, row.attempt);
         if (row.rank != GW_RANK_NONE && process->gang == row.attempt)
-            sim_gang_resume(sim, &row, process->checkpoint);
+            sim_gang_resume(sim, &row, process);
         uint32_t end = dep + gw_col32_at(assign->dep_count, i);
         while (dep < end) {
             uint32_t rank = gw_col32_at(assign->dep_rank, dep);

@@ -124,6 +124,8 @@ enum {
     X(STOPPED, "rank stopped")                                                                     \
     X(HANG_TOLD, "rank that hung named")                                                           \
     X(RESUMED, "gang went on from a checkpoint")                                                   \
+    X(HOME, "rank 0 started where its checkpoint was saved")                                       \
+    X(HOMELESS, "gang told that the host of its checkpoint is lost")                               \
     X(LOSSES, "gang lost with its workers once too often")                                         \
     X(OVERTAKEN, "heartbeat passed other messages")                                                \
     X(MENDED, "connection mended by another")                                                      \
@@ -308,6 +310,7 @@ struct process {
     uint64_t began;            /* the attempt of the call that began last */
     uint64_t gang, checkpoint; /* as it was told of its gang last */
     bool spans;                /* that gang stands at several workers */
+    bool checkpoint_lost;      /* its checkpoint's host is */
     struct {
         uint64_t job;
         uint32_t row;
@@ -374,7 +377,9 @@ struct gang {
     struct work *work;
     uint32_t world, number; /* number: of attempts before it */
     bool reported[RANKS_MAX], went[RANKS_MAX];
-    bool saved;                    /* rank 0 said so */
+    bool saved;              /* rank 0 said so */
+    const struct host *home; /* where it saved, in its life home_life */
+    uint64_t home_life;
     bool missing;                  /* a rank's program, on its host */
     bool asked_for_port, stranger; /* rank 0 was to bind it; somebody else has it */
     uint32_t doors[RANKS_MAX];     /* as its ranks were told; 0: not yet */
@@ -612,8 +617,8 @@ uint32_t sim_elastic_world(struct sim *sim, const struct row *row);
 
 /* -- gang.c */
 struct gang *sim_gang_of(struct sim *sim, const struct row *row);
-/* sim_gang_resume: an attempt is to go on from the checkpoint of another (0: from none). */
-void sim_gang_resume(struct sim *sim, const struct row *row, uint64_t checkpoint);
+/* sim_gang_resume: an attempt is to go on from the checkpoint that its process was told of. */
+void sim_gang_resume(struct sim *sim, const struct row *row, const struct process *process);
 /* sim_gang_save: rank 0 of a function saves now and then, between collectives. sim_gang_asked takes
  * what rank 0 is to answer; sim_gang_pause says that a rank returns for that. false: the process is
  * gone after it said something. */

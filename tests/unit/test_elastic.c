@@ -224,6 +224,79 @@ static void it_grows_at_a_checkpoint(void **state)
     free_world(w);
 }
 
+static void end_all(struct world *w, const struct placed *placed)
+{
+    for (uint32_t rank = 0; rank < placed->count; rank++)
+        say(w, WORKER + (uint64_t)placed->worker[rank],
+            (struct gw_message){.type = GW_MESSAGE_ended,
+                                .ended = {.attempt = placed->attempt,
+                                          .rank = rank,
+                                          .outcome = GW_OUTCOME_GPU,
+                                          .text = "",
+                                          .stderr_tail = ""}});
+}
+
+/* Rank 0 goes where the checkpoint is, and is told when that host is lost. */
+static void it_goes_where_its_checkpoint_is(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 1, 2, "b");
+    struct placed first = submit_gang(w, (struct gw_msg_spec){.ranks = 2, .min_ranks = 1});
+    assert_int_equal(first.worker[0], 1);
+    go(w, &first);
+    save(w, &first, 5);
+    add_worker(w, 0, 3, "a");
+    end_all(w, &first);
+    struct placed second = placed_now(w);
+    assert_int_equal(second.count, 2);
+    assert_int_equal(second.worker[0], 1);
+    const struct gw_msg_gang *told = &must(w, WORKER + 1, GW_MESSAGE_gang)->gang;
+    assert_true(told->checkpoint == first.attempt && !told->checkpoint_lost);
+    go(w, &second);
+    struct placed third = lose(w, 1, &second);
+    assert_int_equal(third.count, 2);
+    told = &must(w, WORKER, GW_MESSAGE_gang)->gang;
+    assert_true(told->checkpoint == first.attempt && told->checkpoint_lost);
+    free_world(w);
+}
+
+/* Whatever else a gang asks for: rank 0 is where it was, though others have more room and come
+ * first by name. other: where the last rank is then. crowded: half of home is taken meanwhile. */
+static void goes_home(struct gw_msg_spec spec, int other, bool crowded)
+{
+    struct world *w = new_world();
+    add_worker(w, 3, spec.ranks, "d");
+    struct placed first = submit_gang(w, spec);
+    assert_int_equal(first.count, spec.ranks);
+    go(w, &first);
+    if (spec.kind != GW_SPEC_COMMAND)
+        save(w, &first, 5);
+    if (crowded) {
+        assert_int_equal(submit_gang(w, (struct gw_msg_spec){.ranks = 2, .priority = 1}).count, 0);
+        end_all(w, &first);
+        add_worker(w, 0, spec.ranks, "a");
+    } else {
+        for (int i = 0; i < 3; i++)
+            add_worker(w, i, spec.ranks + 1, (const char *[]){"a", "b", "c"}[i]);
+        end_all(w, &first);
+    }
+    struct placed second = placed_now(w);
+    assert_int_equal(second.count, spec.ranks);
+    assert_int_equal(second.worker[0], 3);
+    assert_int_equal(second.worker[spec.ranks - 1], other);
+    free_world(w);
+}
+
+static void rank_0_goes_home_however_it_is_packed(void **state)
+{
+    (void)state;
+    goes_home((struct gw_msg_spec){.ranks = 2, .spread = 1}, 0, false);
+    goes_home((struct gw_msg_spec){.ranks = 2, .ranks_per_node = 2}, 3, false);
+    goes_home((struct gw_msg_spec){.ranks = 4, .kind = GW_SPEC_COMMAND}, 3, false);
+    goes_home((struct gw_msg_spec){.ranks = 4}, 0, true);
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     struct world *w = new_world();
@@ -255,6 +328,8 @@ int main(void)
         cmocka_unit_test(room_that_is_taken_is_waited_for),
         cmocka_unit_test(nodes_are_whole),
         cmocka_unit_test(it_grows_at_a_checkpoint),
+        cmocka_unit_test(it_goes_where_its_checkpoint_is),
+        cmocka_unit_test(rank_0_goes_home_however_it_is_packed),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

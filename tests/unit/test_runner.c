@@ -552,7 +552,7 @@ static void gang_close(void)
         side_close(&gang[rank]);
 }
 
-static uint64_t gang_checkpoint; /* the attempt whose checkpoint the next one is told of */
+static uint64_t gang_checkpoint, gang_checkpoint_lost; /* as the next attempt is told */
 
 /* Assigns one attempt, takes each rank_ready, and says go. argument below 0: none. */
 static void gang_start(const char *function, uint64_t attempt, int64_t argument)
@@ -565,7 +565,8 @@ static void gang_start(const char *function, uint64_t attempt, int64_t argument)
                                                     .world = RANKS,
                                                     .local = RANKS,
                                                     .groups = 1,
-                                                    .checkpoint = gang_checkpoint}};
+                                                    .checkpoint = gang_checkpoint,
+                                                    .checkpoint_lost = gang_checkpoint_lost != 0}};
         const struct side_row row = {.index = 6,
                                      .rank = rank + 1,
                                      .attempt = attempt,
@@ -717,15 +718,18 @@ static void test_the_next_attempt_goes_on(void **state)
         (void)side_get(&gang[rank], GW_MESSAGE_finished);
     const struct gw_msg_checkpointed *saved = &gang[0].checkpointed;
     assert_true(saved->attempt == 5 && saved->rank == 0 && saved->step == 4);
-    gang_checkpoint = 5;
-    gang_start("train", 6, 7);
-    gang_checkpoint = 0;
-    assert_int_equal(side_get(&gang[0], GW_MESSAGE_metric)->metric.step, 4);
-    while (side_get(&gang[0], GW_MESSAGE_metric)->metric.step < 6)
-        ;
-    for (uint32_t rank = 0; rank < RANKS; rank++) {
-        (void)side_get(&gang[rank], GW_MESSAGE_finished);
-        assert_int_equal(i64_of(side_value(&gang[rank], 0)), 70);
+    for (uint32_t lost = 0; lost < 2; lost++) { /* or not: its file is not here */
+        gang_checkpoint = lost ? 77 : 5;
+        gang_checkpoint_lost = lost;
+        gang_start("train", 6 + lost, 7);
+        gang_checkpoint = gang_checkpoint_lost = 0;
+        assert_int_equal(side_get(&gang[0], GW_MESSAGE_metric)->metric.step, lost ? 0 : 4);
+        while (side_get(&gang[0], GW_MESSAGE_metric)->metric.step < 6)
+            ;
+        for (uint32_t rank = 0; rank < RANKS; rank++) {
+            (void)side_get(&gang[rank], GW_MESSAGE_finished);
+            assert_int_equal(i64_of(side_value(&gang[rank], 0)), 70);
+        }
     }
     gang_close();
 }

@@ -127,6 +127,26 @@ int gw_checkpoint_save(struct gw_task *task, const void *state, size_t bytes, in
     return rc;
 }
 
+/* The current checkpoint is not where it must be: hosts do not share the folder, and rank 0 is on
+ * another one than the last attempt's. 0: there is none any more. */
+static int not_here(struct gw_task *task)
+{
+    if (!task->checkpoint_lost)
+        return gw_error_set(&task->error, GW_ENOENT,
+                            "the checkpoint that it goes on from is not in %s: another host saved "
+                            "it, and does not share that folder with this one; checkpoints must "
+                            "lie where all hosts see them (`gangway restart` tries again, there if "
+                            "it has room)",
+                            task->checkpoint_dir);
+    if (task->rank == 0)
+        fprintf(stderr,
+                "gangway: THE CHECKPOINT IS LOST with the host that saved it, which did not share "
+                "%s with this one: starting from step 0\n",
+                task->checkpoint_dir);
+    task->checkpoint_from = 0;
+    return 0;
+}
+
 int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t *step)
 {
     char path[PATH_MAX_BYTES];
@@ -144,6 +164,12 @@ int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t 
     if (rc == GW_ENOENT && !attempt && task->checkpoint_dir[0]) {
         *step = 0;
         return 0;
+    }
+    if (rc == GW_ENOENT && task->checkpoint_dir[0] && attempt == task->checkpoint_from) {
+        rc = not_here(task);
+        if (rc == 0)
+            *step = 0;
+        return rc;
     }
     if (rc < 0)
         return rc;

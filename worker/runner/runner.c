@@ -564,6 +564,7 @@ static int join_gang(struct runner *runner, struct gw_task *task)
     task->local_rank = runner->rank - runner->gang.first_rank;
     task->attempt = runner->attempt;
     task->checkpoint_from = runner->gang.checkpoint;
+    task->checkpoint_lost = runner->gang.checkpoint_lost != 0;
 
     const struct gw_message ready = {
         .type = GW_MESSAGE_rank_ready,

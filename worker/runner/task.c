@@ -39,7 +39,7 @@ void gw_task_reset(struct gw_task *task)
     task->error.text[0] = '\0';
     task->checkpoint_dir[0] = '\0';
     task->attempt = task->checkpoint_from = 0;
-    task->checkpoint_saved = false;
+    task->checkpoint_saved = task->checkpoint_lost = false;
     gw_result_clear(&task->result);
 }
 

@@ -55,6 +55,7 @@ struct gw_task {
      */
     uint64_t attempt, checkpoint_from;
     bool checkpoint_saved;
+    bool checkpoint_lost;                         /* the host that saved the current one is lost */
     char checkpoint_dir[4096];                    /* empty until asked */
     struct gw_client *client;                     /* NULL: not asked for */
     void (*client_end)(struct gw_client *client); /* closes it, when the task has ended */
