@@ -150,6 +150,7 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
     spec->ranks_per_node = options->ranks_per_node;
     spec->spread = options->spread;
     spec->signal = options->signal;
+    spec->unbound = options->unbound;
     spec->min_ranks = options->min_ranks;
     if (options->min_ranks)
         spec->full_wait_ns = options->full_wait_ns ? options->full_wait_ns : FULL_WAIT_NS;

@@ -132,6 +132,8 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
          table->gpus},
         {"gpu-memory", 0, GW_OPTION_SIZE, &task->gpu_memory_bytes, "SIZE",
          "that each of its GPUs has at least"},
+        {"bind", 0, GW_OPTION_TEXT, &launch->bind, "near|none",
+         "where it has GPUs: to the CPUs near them\n(that is the default), or to none"},
         {"resources", 0, GW_OPTION_TEXT, &task->resources, "NAME=N,...", table->resources},
         {"on", 0, GW_OPTION_TEXT, &task->workers, "WORKER,...",
          "names of workers or hosts: runs only there\n(`gangway worker list`)"},
@@ -181,6 +183,13 @@ static bool read_gpus(const char *text, struct gw_task_options *task)
     else
         task->gpu_share = number;
     return number < 1 || task->gpu_share == 0;
+}
+
+/* "near" or "none". */
+static bool read_bind(const char *text, struct gw_task_options *task)
+{
+    task->unbound = strcmp(text, "none") == 0;
+    return task->unbound || strcmp(text, "near") == 0;
 }
 
 /* "USR1", "SIGUSR1", "10". */
@@ -293,6 +302,11 @@ static bool check(struct gw_launch_options *launch, const char *command)
     if (launch->gpus && !read_gpus(launch->gpus, task)) {
         fprintf(stderr, "gangway %s: --%s %s: how many GPUs (2), a part of one (0.5), or `any`\n",
                 command, launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
+        return false;
+    }
+    if (launch->bind && !read_bind(launch->bind, task)) {
+        fprintf(stderr, "gangway %s: --bind %s: near (the CPUs near its GPUs) or none\n", command,
+                launch->bind);
         return false;
     }
     if (launch->signal && !read_signal(launch->signal, &task->signal)) {

@@ -20,7 +20,7 @@ struct gw_launch_options {
     const char *after, *after_any;             /* jobs that it comes after; one of them at most */
 
     /* As they were typed. */
-    const char *gpus, *prefer, *signal, *prolog, *container, *runtime;
+    const char *gpus, *prefer, *signal, *prolog, *container, *runtime, *bind;
     struct gw_option_texts env, annotations, ship;
     char *annotated;     /* as one list; owned */
     struct gw_wrap wrap; /* what command is then; empty where nothing is around it */

@@ -52,6 +52,7 @@ uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
                           o->spread,
                           o->min_ranks,
                           o->full_wait_ns,
+                          o->unbound,
                           o->signal};
     uint64_t hash = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -97,11 +98,11 @@ bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)
            x->preemptions_max == y->preemptions_max && x->hang_ns == y->hang_ns &&
            x->ranks_per_node == y->ranks_per_node && x->spread == y->spread &&
            x->min_ranks == y->min_ranks && x->full_wait_ns == y->full_wait_ns &&
-           x->signal == y->signal && a->env_templates == b->env_templates &&
-           text_equal(x->resources, y->resources) && text_equal(x->workers, y->workers) &&
-           text_equal(x->annotations, y->annotations) && texts_equal(x->files, y->files) &&
-           texts_equal(a->argv, b->argv) && texts_equal(a->env, b->env) &&
-           text_equal(a->cwd, b->cwd);
+           x->signal == y->signal && x->unbound == y->unbound &&
+           a->env_templates == b->env_templates && text_equal(x->resources, y->resources) &&
+           text_equal(x->workers, y->workers) && text_equal(x->annotations, y->annotations) &&
+           texts_equal(x->files, y->files) && texts_equal(a->argv, b->argv) &&
+           texts_equal(a->env, b->env) && text_equal(a->cwd, b->cwd);
 }
 
 static int copy_texts(struct gw_arena *arena, const char *const *texts, const char *const **copy)

@@ -12,10 +12,13 @@ SEES = 'echo "$1 $CUDA_VISIBLE_DEVICES" > "$SAID"; read -r line < "$2"'
 
 
 class Gpus(e2e.Case):
+    near = min(os.sched_getaffinity(0)) % 64  # the CPU near each GPU
+
     def machine(self, used=0, extra=""):
         """Two islands of two: a and c, b and d."""
         lines = [f"gpu {uuid} memory=17179869184 used={used if uuid == 'GPU-a' else 0} "
-                 f"nvlink={1 + i % 2} power=70000 busy=5" for i, uuid in enumerate(GPUS)]
+                 f"nvlink={1 + i % 2} power=70000 busy=5 cpus={1 << self.near:x}"
+                 for i, uuid in enumerate(GPUS)]
         path = self.write("machine.new", "\n".join(lines) + "\n" + extra)
         os.rename(path, os.path.join(self.dir, "machine"))
 
@@ -72,6 +75,21 @@ class Gpus(e2e.Case):
         self.assertIn("it wants 5 GPUs a rank; the largest worker has 4", refused)
         self.assertIn("a part of one (0.5)", self.gangway("submit", "--gpus", "1.5", "--", "true",
                                                           rc=2).stderr)
+
+    def bound(self, *words):
+        """The CPUs that a task with a GPU may run on."""
+        return self.gangway("submit", *words, "--", "python3", "-c",
+                            "import os; print(sorted(os.sched_getaffinity(0)))").stdout.strip()
+
+    def test_what_they_are_bound_to(self):
+        """The CPUs near their GPUs, where they have some, and unless they want to be free."""
+        all_cpus = sorted(os.sched_getaffinity(0))
+        near = [self.near] if self.near in all_cpus else all_cpus
+        self.assertEqual(self.bound("--gpus", "1"), str(near))
+        self.assertEqual(self.bound("--gpus", "1", "--bind", "none"), str(all_cpus))
+        self.assertEqual(self.bound(), str(all_cpus))
+        self.assertIn("near (the CPUs near its GPUs) or none",
+                      self.gangway("submit", "--bind", "far", "--", "true", rc=2).stderr)
 
     def test_what_functions_see(self):
         """Each rank of a gang of functions sees its own; a part of one says how much it is."""

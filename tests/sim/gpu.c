@@ -1,7 +1,7 @@
 /* GPUs of hosts: who is on which, memory that is not back at once, errors, and ones that break.
  *
  * Checked where a process starts: what it is given is its own, or shared by all there, and nothing
- * that was there before is left. */
+ * that was there before is left; and it is bound to the CPUs near them. */
 #include "tests/sim/sim.h"
 
 #include <msgpack.h>
@@ -44,6 +44,17 @@ static void check_alone(struct sim *sim, const struct process *process, uint32_t
               (unsigned long long)process->id, gpu, host->number);
 }
 
+/* GPU i of a host is near CPU i. */
+static void check_cpus(struct sim *sim, const struct process *process,
+                       const struct gw_msg_spawn *spawn)
+{
+    uint32_t near = 0;
+    for (const char *at = spawn->cpus; *at; at++)
+        near |= *at == ',' ? 0 : 1u << (*at - '0');
+    SIM_CHECK(sim, near == process->gpus, "process %llu has GPUs %#x and is bound to CPUs \"%s\"",
+              (unsigned long long)process->id, process->gpus, spawn->cpus);
+}
+
 void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_msg_spawn *spawn)
 {
     char visible[64], rank[16], part[32], name[16];
@@ -73,6 +84,7 @@ void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_m
             check_alone(sim, process, i);
             sim_fault(sim, FAULT_GPU);
         }
+    check_cpus(sim, process, spawn);
 }
 
 void sim_gpu_gone(struct sim *sim, const struct process *process)

@@ -74,6 +74,7 @@ static const struct {
     [280] = {"doors-shifted", "a gang's ranks are told each other's doors in another order"},
     [281] = {"stranger-charged", "a gang whose port a stranger took is charged for it"},
     [282] = {"look-ignored", "a rank stands although its program is not on its host"},
+    [283] = {"far-cpus", "a process is bound to the CPUs near another GPU"},
     [310] = {"rank-beside", "a rank starts on a GPU that another one has just left"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };

@@ -88,6 +88,7 @@ void harness_spawn(struct harness *harness, const struct harness_spawn *spawn)
                   .path = spawn->path ? spawn->path : spawn->argv[0],
                   .argv = {argv_bytes.data, (uint32_t)argv_bytes.size},
                   .env = {env_bytes.data, (uint32_t)env_bytes.size},
+                  .cpus = spawn->cpus,
                   .cwd = spawn->cwd ? spawn->cwd : harness->dir,
                   .out = spawn->out,
                   .err = spawn->err,

@@ -35,6 +35,7 @@ struct harness_spawn {
     uint64_t output_bytes_max;
     int runner_fd; /* 0: none */
     const char *const *epilog;
+    const char *cpus;
 };
 
 /* harness_open starts this same program again with the one argument "guardian"; its main then calls

@@ -176,8 +176,9 @@ struct world *new_world(uint32_t slots)
 struct world *new_world_limited(uint32_t slots, const struct gw_node_options *memory)
 {
     struct world *w = calloc(1, sizeof *w);
-    const struct gw_node_gpu gpus[] = {{.uuid = "GPU-a", .name = "X", .memory_bytes = 16000},
-                                       {.uuid = "GPU-b", .name = "X", .memory_bytes = 16000}};
+    const struct gw_node_gpu gpus[] = {
+        {.uuid = "GPU-a", .name = "X", .cpus = "0-3,8", .memory_bytes = 16000},
+        {.uuid = "GPU-b", .name = "X", .memory_bytes = 16000}};
     w->core = gw_node_core_new(&(struct gw_node_options){
         .slots = slots,
         .memory_bytes = memory->memory_bytes,

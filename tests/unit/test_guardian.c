@@ -7,6 +7,7 @@
 #include "worker/guardian/guardian.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,55 @@ static void test_what_cannot_start_says_why(void **state)
     start(100, ARGV("/bin/true")); /* and the next one does */
     wait_buried(100);
     assert_int_equal(harness.events.count, 1); /* its `exited`, and nothing of the others */
+}
+
+/* The mask that a process finds itself bound to when it is started with `cpus`. */
+static void assert_bound(uint64_t process, const char *cpus, const cpu_set_t *wanted)
+{
+    static const char *const argv[] = {"/bin/grep", "^Cpus_allowed_list:", "/proc/self/status",
+                                       NULL};
+    char out[96], text[4096] = "Cpus_allowed_list:\t";
+    size_t used = strlen(text);
+    for (int i = 0, end; i < CPU_SETSIZE; i = end + 1) { /* as the kernel writes it */
+        for (end = i; end < CPU_SETSIZE && CPU_ISSET(end, wanted);)
+            end++;
+        if (end == i)
+            continue;
+        const char *comma = text[used - 1] == '\t' ? "" : ",";
+        used += (size_t)(end - i == 1 ? snprintf(text + used, sizeof text - used, "%s%d", comma, i)
+                                      : snprintf(text + used, sizeof text - used, "%s%d-%d", comma,
+                                                 i, end - 1));
+    }
+    (void)snprintf(text + used, sizeof text - used, "\n");
+    (void)snprintf(out, sizeof out, "%s/cpus%llu", harness.dir, (unsigned long long)process);
+    harness_spawn(&harness, &(struct harness_spawn){
+                                .process = process, .argv = argv, .out = out, .cpus = cpus});
+    assert_int_equal(wait_exited(process).exit_code, 0);
+    wait_buried(process);
+    assert_string_equal(harness_read(out), text);
+}
+
+static void test_a_process_is_bound_to_what_we_may_use(void **state)
+{
+    cpu_set_t ours, one;
+    char list[64];
+    int last = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof ours, &ours), 0);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        last = CPU_ISSET(i, &ours) ? i : last;
+    CPU_ZERO(&one);
+    CPU_SET(last, &one);
+    (void)snprintf(list, sizeof list, "%d", last);
+    assert_bound(1, list, &one);
+    (void)snprintf(list, sizeof list, "%d,%d-4095", last, last); /* most of it is not there */
+    assert_bound(2, list, &one);
+    assert_bound(3, "4094-4095", &ours);
+    assert_bound(4, "0-4095", &ours);
+    assert_bound(5, "", &ours);
+    (void)snprintf(list, sizeof list, "%d,x", last); /* not a list */
+    assert_bound(6, list, &ours);
+    (void)snprintf(list, sizeof list, "%d-4096", last);
+    assert_bound(7, list, &ours);
 }
 
 static void test_a_process_starts_clean(void **state)
@@ -480,6 +530,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_ends_are_reported_as_they_were),
         TEST(test_what_cannot_start_says_why),
+        TEST(test_a_process_is_bound_to_what_we_may_use),
         TEST(test_a_process_starts_clean),
         TEST(test_a_runner_gets_its_socket),
         TEST(test_bury_asks_first),

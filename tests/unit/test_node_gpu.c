@@ -2,6 +2,8 @@
  * runners make room, what breaks is drained and ends what is on it, and what processes see. */
 #include "tests/unit/node_world.h"
 
+#include <signal.h>
+
 #define GIB (UINT64_C(1) << 30)
 enum { A = 1, B = 2 }; /* as struct task has them */
 
@@ -124,6 +126,49 @@ static void what_is_not_back_in_time_is_drained_until_it_is(void **state)
     assert_string_equal(must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained.why, "");
     must_assign(w, (struct task){.attempt = 3, .index = 1, .gpu = A});
     must_send(w, GW_MESSAGE_spawn);
+    free_world(w);
+}
+
+static const char *cpus_of_next(struct world *w, struct task task)
+{
+    forget_sent(w);
+    must_assign(w, task);
+    return must_send(w, GW_MESSAGE_spawn)->spawn.cpus;
+}
+
+static void processes_are_bound_near_their_gpus(void **state)
+{
+    struct world *w = watched_world(8);
+    (void)state;
+    command_spec(w, 0, (struct gw_msg_spec){.gpus = 1});
+    command_spec(w, 1, (struct gw_msg_spec){.gpus = 1, .unbound = 1});
+    command_spec(w, 2, (struct gw_msg_spec){0});
+    assert_string_equal(cpus_of_next(w, (struct task){.attempt = 1, .gpu = A}), "0-3,8");
+    /* what is near that one is not known */
+    assert_string_equal(cpus_of_next(w, (struct task){.attempt = 2, .index = 1, .gpu = B}), "");
+    assert_string_equal(cpus_of_next(w, (struct task){.attempt = 3, .index = 2, .spec = 2}), "");
+    free_world(w);
+    w = watched_world(8);
+    command_spec(w, 1, (struct gw_msg_spec){.gpus = 1, .unbound = 1});
+    assert_string_equal(cpus_of_next(w, (struct task){.attempt = 1, .spec = 1, .gpu = A}), "");
+    free_world(w);
+}
+
+static void a_runner_is_of_those_that_are_bound_alike(void **state)
+{
+    struct world *w = watched_world(4);
+    (void)state;
+    function_spec(w, (struct gw_msg_spec){.gpus = 1});
+    function_spec(w, (struct gw_msg_spec){.number = 1, .gpus = 1, .unbound = 1});
+    assert_string_equal(cpus_of_next(w, (struct task){.attempt = 1, .gpu = A}), "0-3,8");
+    hello(w, 1, GW_PROTOCOL);
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 2, .index = 1, .spec = 1, .gpu = A});
+    assert_null(sent(w, GW_MESSAGE_spawn, 0)); /* the warm one is bound: it goes */
+    dies(w, 1, 0, SIGTERM);
+    look(w, (struct gw_gpu_sample){0});
+    assert_string_equal(must_send(w, GW_MESSAGE_spawn)->spawn.cpus, "");
     free_world(w);
 }
 
@@ -290,6 +335,8 @@ int main(void)
         cmocka_unit_test(the_next_waits_until_memory_is_back),
         cmocka_unit_test(what_is_seen_before_a_burial_does_not_count),
         cmocka_unit_test(what_is_not_back_in_time_is_drained_until_it_is),
+        cmocka_unit_test(processes_are_bound_near_their_gpus),
+        cmocka_unit_test(a_runner_is_of_those_that_are_bound_alike),
         cmocka_unit_test(an_idle_runner_makes_room),
         cmocka_unit_test(one_that_breaks_ends_what_is_on_it),
         cmocka_unit_test(an_error_of_the_program_is_its_own),

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,6 +180,28 @@ void gw_gpu_leave(struct gw_node_core *core, struct gw_process *process)
     free(process->gpus);
     process->gpus = NULL;
     process->gpu_count = 0;
+}
+
+const char *gw_gpu_cpus(struct gw_node_core *core, const struct gw_process *process,
+                        const struct gw_node_spec *spec)
+{
+    size_t size = 1, used = 0;
+    if (spec->message.unbound)
+        return "";
+    for (uint32_t i = 0; i < process->gpu_count; i++) {
+        const char *cpus = core->options.gpus[process->gpus[i]].cpus;
+        if (!*cpus)
+            return "";
+        size += strlen(cpus) + 1;
+    }
+    char *all = gw_core_scratch(core, size);
+    *all = '\0';
+    for (uint32_t i = 0; i < process->gpu_count; i++) {
+        uint32_t gpu = GW_PLANTED(283) ? 0 : process->gpus[i];
+        used += (size_t)snprintf(all + used, size - used, "%s%s", i ? "," : "",
+                                 core->options.gpus[gpu].cpus);
+    }
+    return all;
 }
 
 /* Whether a process could be started that is given them: whole, or (share) beside others. */

@@ -34,6 +34,7 @@ static bool fits(const struct gw_pool *pool, const struct gw_node_spec *spec,
 {
     return pool->program == spec->program && pool->like->slots == spec->slots &&
            pool->like->message.gpu_share == spec->message.gpu_share &&
+           (pool->like->message.unbound == spec->message.unbound || !run->gpu_count) &&
            pool->gpu_count == run->gpu_count &&
            (!run->gpu_count ||
             memcmp(pool->gpus, run->gpus, run->gpu_count * sizeof *run->gpus) == 0) &&

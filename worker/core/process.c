@@ -48,6 +48,7 @@ static struct gw_msg_spawn spawn_of_runner(struct gw_node_core *core, const stru
         .output_bytes_max = pool->like->message.output_bytes_max,
         .runner = 1,
         .checkpoints = "",
+        .cpus = gw_gpu_cpus(core, process, pool->like),
     };
 }
 
@@ -72,6 +73,7 @@ static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const str
         .output_bytes_max = run->spec->message.output_bytes_max,
         .checkpoints = gw_environment_checkpoints(core, run),
         .epilog = run->spec->message.epilog,
+        .cpus = gw_gpu_cpus(core, process, run->spec),
     };
 }
 

@@ -637,6 +637,9 @@ void gw_gpus_deinit(struct gw_node_core *core);
 void gw_gpu_hold(struct gw_node_core *core, struct gw_process *process, const struct gw_pool *pool,
                  const struct gw_run *run);
 void gw_gpu_leave(struct gw_node_core *core, struct gw_process *process);
+/* gw_gpu_cpus is the CPUs near a process's GPUs, as `spawn` has them; empty: it is not bound. */
+const char *gw_gpu_cpus(struct gw_node_core *core, const struct gw_process *process,
+                        const struct gw_node_spec *spec);
 /* gw_gpu_lets tells whether a process of this spec could start on them now. */
 bool gw_gpu_lets(const struct gw_node_core *core, const struct gw_node_spec *spec,
                  const uint32_t *gpus, uint32_t count);

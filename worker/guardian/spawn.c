@@ -7,6 +7,7 @@
 
 #include "graph/base/search.h"
 #include "graph/wire/codec.h"
+#include "worker/guardian/cpus.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,7 @@ struct child {
     const char *path; /* as it was named */
     char **paths;     /* to try in order, NULL-terminated */
     char **argv, **env;
+    const struct gw_cpus *cpus; /* NULL: those that we have */
     /* the failure, written by the child */
     enum step step;
     int errnum;
@@ -108,6 +110,8 @@ GW_UNSANITIZED static bool child_set_up(const struct child *child)
             close(fd);
         }
     }
+    if (child->cpus) /* a courtesy, too */
+        (void)sched_setaffinity(0, sizeof child->cpus->sets, child->cpus->sets);
     return child_descriptors(child->options);
 }
 
@@ -206,12 +210,14 @@ int gw_spawn(const struct gw_spawn_options *options, pid_t *pid, struct gw_error
     if (rc == 0 && !(paths = gw_search_new(path, find_path(env.items))))
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc == 0) {
+        struct gw_cpus cpus;
         struct child child = {.options = options,
                               .parent = getpid(),
                               .path = path,
                               .paths = paths,
                               .argv = argv.items,
-                              .env = env.items};
+                              .env = env.items,
+                              .cpus = gw_cpus_read(&cpus, options->message->cpus) ? &cpus : NULL};
         rc = start(&child, pid, error);
     }
     free(paths);

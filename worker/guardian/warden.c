@@ -120,7 +120,8 @@ static void keep_epilog(struct warden *warden, const struct gw_msg_spawn *spawn)
                                            .path = "", /* argv[0] */
                                            .argv = {copy, spawn->epilog.size},
                                            .env = {copy + spawn->epilog.size, spawn->env.size},
-                                           .cwd = "/"};
+                                           .cwd = "/",
+                                           .cpus = ""};
 }
 
 static void warden_on_spawn(struct warden *warden, const struct gw_msg_spawn *spawn, int fd)

@@ -81,6 +81,8 @@ struct gw_task_options {
     uint64_t full_wait_ns;     /* with min_ranks: how long it waits for room for all before it
                                   starts with fewer; 0: 30 s; UINT64_MAX: for ever, while room is
                                   taken and not gone */
+    bool unbound;              /* of what has GPUs: its processes may run on all CPUs of their
+                                  worker, not only on those near their GPUs */
 };
 
 /* GPUs: a task has those that it was given for itself, until its process and all descendants have
@@ -88,7 +90,10 @@ struct gw_task_options {
  * UUIDs when its process starts (none: it is empty), unless its own environment says otherwise.
  * A gang's ranks are given GPUs that are linked with each other by NVLink where that can be, and
  * are in the order of nearness. What can never be is refused (GW_EINFEASIBLE) where there are
- * workers. A task whose GPU fails is run again elsewhere, uncharged. */
+ * workers. A task whose GPU fails is run again elsewhere, uncharged.
+ * Its process starts bound to the CPUs that are near its GPUs (sched_setaffinity), those that its
+ * worker may use: to all of them where the driver does not say what is near one of its GPUs, or the
+ * worker may use none of those, and with `unbound`. It may bind itself otherwise. */
 
 /* A gang that fails as a whole starts again as a whole, as a new attempt (gw_task_try) with a new
  * communicator, port and processes. Three budgets: `retries` (also --max-restarts) for errors of
