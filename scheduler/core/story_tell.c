@@ -116,12 +116,16 @@ static void tell_cancel(const struct gw_story_fact *fact, struct gw_text *text)
 
 static void tell_try_ended(const struct gw_story_fact *fact, struct gw_text *text)
 {
+    const char *why = fact->text ? fact->text : gw_sched_outcome_name(fact->detail);
+    bool here = strncmp(why, "on ", 3) == 0; /* "failed on a", but "failed: rank 0 on a" */
     if (fact->detail == 0)
         gw_text_say(text, "given back by its worker before it began");
     else
         gw_text_say(text, "attempt %u %s %s", fact->try_number,
-                    fact->detail == GW_OUTCOME_PREEMPTED ? "ended," : "failed",
-                    fact->text ? fact->text : gw_sched_outcome_name(fact->detail));
+                    fact->detail == GW_OUTCOME_PREEMPTED ? "ended,"
+                    : here                               ? "failed"
+                                                         : "failed:",
+                    why);
 }
 
 static void tell_gang(const struct gw_story_fact *fact, struct gw_text *text)

@@ -61,7 +61,7 @@ class Restarts(e2e.Case):
             self.assertIn(f"rank {rank} sees attempt 0 rank 0,attempt 0 rank 1,attempt 1 rank 0,"
                           "attempt 1 rank 1,", gang.text)
         story = self.gangway("story", "1").stdout
-        self.assertRegex(story, r"rank 1 on .*signal 9")
+        self.assertRegex(story, r"failed: rank 1 on .*signal 9")
         self.assertRegex(story, r"restarted by ")
         self.assertEqual(self.gangway_json("jobs")[0]["tries"], 3)
         self.assertIn("no gang of job 1 runs", self.gangway("restart", "1", rc=2).stderr)
