@@ -71,7 +71,8 @@ class Fault:
         found = self.rank()
         if found:
             self.charges, self.said = 1, f"rank {found[0]} for ever"
-            self.causes = [rf"rank {found[0]} hangs: it is stopped"]
+            self.causes = [rf"rank {found[0]} hangs: it is stopped",
+                           rf"rank [\d, ]*\b{found[0]}\b[\d, ]* hang: they are stopped"]
             self.stop(found[1], 3600)
 
     def rank_pause(self):
