@@ -36,7 +36,7 @@ static void add_rows(struct gw_launch_options *launch, struct gw_option *rows)
          "names it (default: 10m)"},
         {"gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N", "the same as --gpus-per-rank"},
         {"hosts", 'H', GW_OPTION_TEXT, &launch->nodes.hosts, "HOST:N,...",
-         "N ranks at each of these, like mpiexec"},
+         "N ranks at each of these, in this order,\nlike mpiexec"},
         {"nodes", 0, GW_OPTION_U32, &launch->nodes.nodes, "N", "hosts, with --per-node ranks each"},
         {"per-node", 0, GW_OPTION_U32, &launch->nodes.per_node, "N",
          "ranks at each host: no more, no fewer"},

@@ -52,40 +52,69 @@ static bool count_ranks(const struct gw_nodes *nodes, struct gw_task_options *ta
     return true;
 }
 
-/* "a,b": names as `--on` takes them. This machine is known by its own name. */
-static bool name_hosts(const struct gw_hosts *hosts, char **workers)
+static uint32_t slots_of(const struct gw_hosts_item *host)
+{
+    return host->slots ? host->slots : 1;
+}
+
+/* "a,b", or with counts "a:2,b:3", as `--on` takes them, of the first `ranks` ranks. This machine
+ * is known by its own name. */
+static bool name_hosts(const struct gw_hosts *hosts, uint64_t ranks, bool counted, char **workers)
 {
     char own[HOST_NAME_MAX + 1] = "";
     size_t used = 0, size = 0;
     (void)gethostname(own, sizeof own - 1);
     for (size_t i = 0; i < hosts->items.count; i++)
-        size += strlen(hosts->items.items[i].name) + sizeof own + 1;
+        size += strlen(hosts->items.items[i].name) + sizeof own + 16;
     *workers = malloc(size + 1);
     if (!*workers)
         return refuse("out of memory");
-    for (size_t i = 0; i < hosts->items.count; i++) {
+    for (size_t i = 0; i < hosts->items.count && ranks > 0; i++) {
         const char *name = gw_hosts_address(&hosts->items.items[i]);
+        uint64_t here = slots_of(&hosts->items.items[i]);
+        here = here < ranks ? here : ranks;
+        ranks -= here;
         used += (size_t)snprintf(*workers + used, size + 1 - used, "%s%s", i ? "," : "",
                                  strcmp(name, "localhost") == 0 ? own : name);
+        if (counted)
+            used += (size_t)snprintf(*workers + used, size + 1 - used, ":%u", (unsigned)here);
     }
     return true;
 }
 
-static bool take_hosts(struct gw_nodes *nodes, const struct gw_hosts *hosts)
+/* With --min-ranks: --on a,b --nodes 2 --per-node 2. */
+static bool take_elastic(struct gw_nodes *nodes, const struct gw_hosts *hosts)
 {
-    uint32_t each = hosts->items.items[0].slots ? hosts->items.items[0].slots : 1;
+    uint32_t each = slots_of(&hosts->items.items[0]);
     for (size_t i = 1; i < hosts->items.count; i++)
-        if ((hosts->items.items[i].slots ? hosts->items.items[i].slots : 1) != each)
-            return refuse("-H %s: as many ranks at each host (--on says where ranks may go, "
-                          "however many)",
+        if (slots_of(&hosts->items.items[i]) != each)
+            return refuse("-H %s --min-ranks: as many ranks at each host, of which whole ones may "
+                          "be gone (--on says where ranks may go, however many)",
                           nodes->hosts);
     nodes->nodes = (uint32_t)hosts->items.count;
     nodes->per_node = each;
-    return name_hosts(hosts, &nodes->workers);
+    return name_hosts(hosts, UINT64_MAX, false, &nodes->workers);
 }
 
-/* -H a:2,b:2 is --on a,b --nodes 2 --per-node 2. */
-static bool read_hosts(struct gw_nodes *nodes, const struct gw_task_options *task)
+/* As mpiexec has it: all that there is, or the first so many. */
+static bool take_hosts(struct gw_nodes *nodes, const struct gw_hosts *hosts,
+                       struct gw_task_options *task)
+{
+    uint64_t ranks = 0;
+    for (size_t i = 0; i < hosts->items.count; i++)
+        ranks += slots_of(&hosts->items.items[i]);
+    if (task->min_ranks)
+        return take_elastic(nodes, hosts);
+    if (task->ranks != GW_NODES_UNSAID && task->ranks > ranks)
+        return refuse("-H %s has room for %llu ranks, and -n says %u (a:2 is two ranks at a, a "
+                      "alone is one)",
+                      nodes->hosts, (unsigned long long)ranks, task->ranks);
+    if (task->ranks == GW_NODES_UNSAID)
+        task->ranks = (uint32_t)ranks;
+    return name_hosts(hosts, task->ranks, true, &nodes->workers);
+}
+
+static bool read_hosts(struct gw_nodes *nodes, struct gw_task_options *task)
 {
     struct gw_hosts hosts;
     struct gw_error error;
@@ -96,7 +125,7 @@ static bool read_hosts(struct gw_nodes *nodes, const struct gw_task_options *tas
             "--spread: one of them");
     if (gw_hosts_init(&hosts, nodes->hosts, &error) < 0)
         return refuse("-H %s: %s", nodes->hosts, error.text);
-    bool taken = take_hosts(nodes, &hosts);
+    bool taken = take_hosts(nodes, &hosts, task);
     gw_hosts_deinit(&hosts);
     return taken;
 }

@@ -1,5 +1,5 @@
 /* Where the ranks of a gang go, as it is typed: --nodes, --per-node, --same-host, --spread, --pack,
- * or as mpiexec has it, -H a:2,b:2. */
+ * or as mpiexec has it, -H a:2,b:3. */
 #ifndef GW_CLI_NODES_H
 #define GW_CLI_NODES_H
 

@@ -9,6 +9,7 @@
 #include "graph/base/array.h"
 #include "graph/base/map.h"
 #include "graph/model/order.h"
+#include "graph/model/places.h"
 #include "graph/model/resources.h"
 #include "graph/model/spec.h"
 #include "graph/model/value.h"
@@ -188,14 +189,21 @@ static int check_texts(const struct gw_task_options *options, const char *what,
         return 0;
     struct gw_arena arena = {0};
     struct gw_resources resources;
+    struct gw_places places;
     struct gw_pairs pairs;
     struct gw_error why;
     const char *option = "resources";
     int rc = gw_resources_parse(options->resources, &arena, &resources, &why);
     if (rc == 0) {
         option = "workers";
-        rc = gw_pairs_parse_names(options->workers, &arena, &pairs, &why);
+        rc = gw_places_parse(options->workers, &arena, &places, &pairs, &why);
     }
+    if (rc == 0)
+        rc = gw_places_check(&places,
+                             &(struct gw_places_of){options->ranks, options->ranks_per_node,
+                                                    options->min_ranks, options->spread,
+                                                    options->workers_prefer},
+                             &why);
     if (rc == 0) {
         option = "annotations";
         rc = gw_pairs_parse(options->annotations, &arena, &pairs, &why);

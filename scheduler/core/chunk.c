@@ -13,6 +13,7 @@
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/placement.h"
+#include "scheduler/core/places.h"
 #include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/task.h"
@@ -109,6 +110,8 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
         return rc;
     describe_need(sched, shape, need, sizeof need);
     describe_largest(sched, largest, sizeof largest);
+    if (gw_sched_places_of(shape) && (rc = gw_sched_places_missing(sched, shape, need, error)) < 0)
+        return rc;
     if (shape->per_node == shape->ranks && shape->ranks > 0)
         return gw_error_set(error, GW_EINFEASIBLE,
                             "a gang of %u (each rank %s) fits no worker of this cluster as a "

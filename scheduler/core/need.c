@@ -26,8 +26,14 @@ int gw_sched_need_new(const struct gw_msg_spec *spec, struct gw_need **out, stru
     int rc = gw_resources_parse(spec->resources, &read.arena, &read.resources, &why);
     if (rc == 0) {
         what = "workers";
-        rc = gw_pairs_parse_names(spec->workers, &read.arena, &read.workers, &why);
+        rc = gw_places_parse(spec->workers, &read.arena, &read.places, &read.workers, &why);
     }
+    if (rc == 0)
+        rc = gw_places_check(&read.places,
+                             &(struct gw_places_of){spec->ranks, spec->ranks_per_node,
+                                                    spec->min_ranks, spec->spread,
+                                                    spec->workers_prefer},
+                             &why);
     read.prefer = read.workers.count && spec->workers_prefer;
     if (rc < 0 || (!read.gpu_memory_bytes && !read.resources.count && !read.workers.count)) {
         gw_arena_deinit(&read.arena);
@@ -62,7 +68,7 @@ bool gw_sched_need_equal(const struct gw_need *a, const struct gw_need *b)
         return a == b;
     return a->gpu_memory_bytes == b->gpu_memory_bytes && a->prefer == b->prefer &&
            gw_resources_equal(&a->resources, &b->resources) &&
-           gw_pairs_equal(&a->workers, &b->workers);
+           gw_pairs_equal(&a->workers, &b->workers) && gw_places_equal(&a->places, &b->places);
 }
 
 /* -- Stock ---------------------------------------------------------------------------------------
@@ -236,7 +242,10 @@ void gw_sched_need_describe(const struct gw_need *need, char *to, size_t bytes)
         return;
     for (uint32_t i = 0; i < need->resources.count; i++)
         say(&text, ", %u of %s", need->resources.items[i].amount, need->resources.items[i].name);
-    for (uint32_t i = 0; i < need->workers.count; i++)
+    for (uint32_t i = 0; i < need->places.count; i++)
+        say(&text, "%s %u on %s", i ? " and" : ",", need->places.items[i].ranks,
+            need->places.items[i].name);
+    for (uint32_t i = 0; i < need->workers.count && !need->places.count; i++)
         say(&text, "%s %s",
             i              ? " or"
             : need->prefer ? ", preferably on"

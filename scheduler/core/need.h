@@ -3,6 +3,7 @@
 #ifndef GW_SCHEDULER_CORE_NEED_H
 #define GW_SCHEDULER_CORE_NEED_H
 
+#include "graph/model/places.h"
 #include "graph/model/resources.h"
 #include "scheduler/core/state.h"
 
@@ -11,6 +12,7 @@ struct gw_need {
     uint64_t gpu_memory_bytes; /* of each of its GPUs */
     struct gw_resources resources;
     struct gw_pairs workers; /* names of workers or hosts; none: any */
+    struct gw_places places; /* of a gang: how many ranks go to each, see places.h; or none */
     bool prefer;             /* others, too, when those have no room */
     struct gw_arena arena;
 };

@@ -1,11 +1,18 @@
 /* Packing. The same room gives the same ranks: all orders end with the worker's id. */
 #include "scheduler/core/packing.h"
 
+#include "scheduler/core/places.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t gw_sched_pack_most(const struct gw_shape *shape)
+uint32_t gw_sched_pack_most(const struct gw_shape *shape, const struct gw_worker *worker)
 {
+    const struct gw_places *places = gw_sched_places_of(shape);
+    if (places) {
+        uint32_t at = gw_sched_places_at(places, worker);
+        return at == GW_NONE ? 0 : places->items[at].ranks;
+    }
     return shape->per_node ? shape->per_node : shape->ranks;
 }
 
@@ -105,6 +112,28 @@ static uint32_t pack_spread(struct gw_pack *packs, uint32_t count, uint32_t rank
     return first_round;
 }
 
+/* One worker for each place, in the order of the places; of several that could take it, the one
+ * where the checkpoint is, or that has least to spare. */
+static uint32_t pack_places(const struct gw_places *places, struct gw_pack *packs, uint32_t count)
+{
+    struct gw_pack taken[GW_PAIRS_MAX] = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = gw_sched_places_at(places, packs[i].worker);
+        if (at != GW_NONE && packs[i].ranks >= places->items[at].ranks &&
+            (!taken[at].worker || by_least(&packs[i], &taken[at]) < 0))
+            taken[at] = packs[i];
+    }
+    for (uint32_t i = 0; i < places->count; i++) {
+        if (!taken[i].worker)
+            return 0;
+        taken[i].ranks = places->items[i].ranks;
+    }
+    memcpy(packs, taken, places->count * sizeof *packs);
+    if (GW_PLANTED(350))
+        qsort(packs, places->count, sizeof *packs, by_rank);
+    return places->count;
+}
+
 /* The checkpoint is where not all ranks have room: rank 0 goes there all the same. */
 static bool home_is_small(const struct gw_pack *packs, uint32_t count, uint32_t ranks)
 {
@@ -117,6 +146,8 @@ static bool home_is_small(const struct gw_pack *packs, uint32_t count, uint32_t 
 uint32_t gw_sched_pack(const struct gw_shape *shape, struct gw_pack *packs, uint32_t count)
 {
     uint32_t taken = 0;
+    if (gw_sched_places_of(shape))
+        return pack_places(gw_sched_places_of(shape), packs, count);
     if (shape->per_node)
         taken = pack_nodes(packs, count, shape->ranks / shape->per_node, shape->per_node);
     else if (shape->spread)

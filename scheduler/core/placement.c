@@ -24,6 +24,7 @@
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/packing.h"
+#include "scheduler/core/places.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
@@ -344,17 +345,11 @@ static uint64_t at_node(const struct gw_shape *shape, uint64_t ranks)
     return !shape->per_node ? ranks : ranks >= shape->per_node ? shape->per_node : 0;
 }
 
-uint64_t gw_sched_ranks_now(const struct gw_sched *sched, const struct gw_shape *shape)
-{
-    uint64_t ranks = 0;
-    for (size_t i = 0; i < sched->workers.count; i++)
-        ranks += at_node(shape, gw_sched_ranks_at(sched, sched->workers.items[i], shape, false));
-    return ranks;
-}
-
 uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape *shape)
 {
     uint64_t ranks = 0;
+    if (gw_sched_places_of(shape))
+        return gw_sched_places_ranks(sched, shape);
     for (size_t i = 0; i < sched->workers.count; i++)
         ranks += at_node(shape, gw_sched_ranks_at(sched, sched->workers.items[i], shape, true));
     return ranks;
@@ -371,12 +366,13 @@ struct search {
 static uint32_t find_berths(struct gw_sched *sched, struct search search, struct gw_pack *berths)
 {
     const struct gw_shape *shape = search.queue->shape;
-    uint32_t count = 0, gpus = gw_sched_shape_gpus(shape), most = gw_sched_pack_most(shape);
+    uint32_t count = 0, gpus = gw_sched_shape_gpus(shape);
     uint32_t home =
         gw_sched_checkpoint_home(sched, search.queue->job, gw_bits_first(&search.queue->ready));
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
         uint64_t ranks = gw_sched_ranks_at(sched, worker, shape, false);
+        uint32_t most = ranks > 0 ? gw_sched_pack_most(shape, worker) : 0;
         if (ranks > 0 && worker->reserved_ranks && !search.passes) {
             uint64_t left = gw_sched_reservation_leaves(worker, shape, sched->reservation.shape);
             ranks = left < ranks ? left : ranks;

@@ -16,9 +16,7 @@ uint32_t gw_sched_window(const struct gw_sched *sched, struct gw_spec *spec);
 uint64_t gw_sched_ranks_at(const struct gw_sched *sched, const struct gw_worker *worker,
                            const struct gw_shape *shape, bool ever);
 
-/* gw_sched_ranks_now is how many ranks of a shape could start now; gw_sched_ranks_ever: if all
- * workers were empty. */
-uint64_t gw_sched_ranks_now(const struct gw_sched *sched, const struct gw_shape *shape);
+/* gw_sched_ranks_ever is how many ranks of a shape could start if all workers were empty. */
 uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape *shape);
 
 /* gw_sched_most_free is the worker with most free slots that has room for one more of a shape,

@@ -23,6 +23,7 @@
 #include "scheduler/core/outlook.h"
 #include "scheduler/core/packing.h"
 #include "scheduler/core/placement.h"
+#include "scheduler/core/places.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
@@ -173,6 +174,35 @@ static int by_worker(const void *a, const void *b)
     return x->worker->slot < y->worker->slot ? -1 : x->worker->slot > y->worker->slot;
 }
 
+/* The worker of each place that has room for all of its ranks soonest; 0: one has none, ever. */
+static uint32_t choose_places(struct gw_sched *sched, const struct gw_shape *shape,
+                              struct gw_berth *berths)
+{
+    const struct gw_places *places = gw_sched_places_of(shape);
+    struct gw_opening best[GW_PAIRS_MAX] = {0};
+    struct gw_opening *openings =
+        gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *openings);
+    GW_MUST_PTR(openings);
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state != GW_WORKER_READY)
+            continue;
+        uint32_t at = gw_sched_places_at(places, worker);
+        uint32_t most = at == GW_NONE ? 0 : places->items[at].ranks;
+        if (most == 0 || gw_sched_outlook(sched, worker, shape, most, openings) < most)
+            continue;
+        if (!best[at].worker || by_opening(&openings[most - 1], &best[at]) < 0)
+            best[at] = openings[most - 1];
+    }
+    for (uint32_t i = 0; i < places->count; i++) {
+        if (!best[i].worker)
+            return 0;
+        berths[i] = (struct gw_berth){best[i].worker, places->items[i].ranks,
+                                      gw_sched_memory_lets(best[i].worker)};
+    }
+    return places->count;
+}
+
 /* The openings that come soonest, one a rank, or node, as berths; 0: not all ranks will ever have
  * one. A large cluster is not looked at as a whole: from some worker on, until there are several
  * for each; what comes free elsewhere is moved to. */
@@ -180,7 +210,10 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, siz
                        struct gw_berth *berths)
 {
     GW_ARRAY(struct gw_opening) openings = {0};
-    uint32_t most = gw_sched_pack_most(shape), each = shape->per_node ? shape->per_node : 1;
+    if (gw_sched_places_of(shape))
+        return choose_places(sched, shape, berths);
+    uint32_t each = shape->per_node ? shape->per_node : 1;
+    uint32_t most = shape->per_node ? shape->per_node : shape->ranks;
     uint32_t count = 0, wanted = shape->ranks / each;
     size_t enough = OPENINGS_MIN + OPENINGS_EACH * (size_t)wanted, workers = sched->workers.count;
     for (size_t i = 0; i < workers && openings.count < enough; i++) {
@@ -233,29 +266,34 @@ static void make(struct gw_sched *sched, struct gw_queue *queue)
             gw_sched_recall_queued(sched, berths[i].worker);
 }
 
-/* A berth that has less free than it needs, for one rank at least. */
-static struct gw_worker *wanting(const struct gw_sched *sched)
+/* A berth that has less free than it needs, for one rank at least; of one place where `of` can take
+ * that only. */
+static struct gw_worker *wanting(const struct gw_sched *sched, const struct gw_worker *of)
 {
     const struct gw_reservation *reservation = &sched->reservation;
+    const struct gw_places *places = gw_sched_places_of(reservation->shape);
     for (size_t i = 0; i < reservation->berths.count; i++) {
         const struct gw_berth *berth = &reservation->berths.items[i];
-        if (gw_sched_ranks_at(sched, berth->worker, reservation->shape, false) < berth->ranks)
+        if (gw_sched_ranks_at(sched, berth->worker, reservation->shape, false) < berth->ranks &&
+            (!places ||
+             gw_sched_places_at(places, berth->worker) == gw_sched_places_at(places, of)))
             return berth->worker;
     }
     return NULL;
 }
 
-/* Ranks go where room came free that nobody had reserved; a node goes as a whole, and then all of
- * them are chosen again. */
+/* Ranks go where room came free that nobody had reserved; those of a node, or of a place, go as a
+ * whole, and then all of them are chosen again. */
 static void move(struct gw_sched *sched, struct gw_queue *queue)
 {
     struct gw_shape *shape = queue->shape;
     struct gw_worker *from, *to;
-    while ((from = wanting(sched)) && (to = gw_sched_most_free(sched, shape))) {
+    bool whole = shape->per_node || gw_sched_places_of(shape);
+    while ((to = gw_sched_most_free(sched, shape)) && (from = wanting(sched, to))) {
         uint64_t ranks = gw_sched_ranks_at(sched, to, shape, false);
-        if (shape->per_node && ranks >= shape->per_node && !to->reserved_ranks)
+        if (whole && ranks >= gw_sched_pack_most(shape, to) && !to->reserved_ranks)
             make(sched, queue);
-        if (shape->per_node || ranks <= to->reserved_ranks)
+        if (whole || ranks <= to->reserved_ranks)
             return;
         GW_FACT(sched, reservation_moved, .from = from, .to = to);
     }

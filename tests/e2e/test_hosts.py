@@ -75,6 +75,14 @@ class Hosts(e2e.Case):
         self.assertEqual(len({row[1] for row in rows}), 2)
         self.assertEqual(len({tuple(row[2:]) for row in rows}), 1)
         self.assertEqual(rows[0][2], "127.0.0.1")
+        done = self.gangway("dispatch", "-np", "3", "-H", "worker-2:2,worker-1:1", "--", "sh", "-c",
+                            "echo $RANK $GROUP_RANK $LOCAL_RANK $LOCAL_WORLD_SIZE", env=alice)
+        self.assertEqual(sorted(line.split()[1:] for line in done.stdout.splitlines()),
+                         [["0", "0", "0", "2"], ["1", "0", "1", "2"], ["2", "1", "0", "1"]])
+        refused = self.gangway("dispatch", "-H", "worker-1:2,worker-2", "--", "true", env=alice,
+                               rc=2)
+        self.assertIn("2 of the gang's 3 ranks are to go to worker-1 (each rank 1 slot, 2 on "
+                      "worker-1 and 1 on worker-2), which has room for 1", refused.stderr)
         self.assertEqual(self.run_program(os.path.join(PROGRAMS, "peers"), env=alice).stdout,
                          "ok\n")
         self.gangway("down", env=self.host(self.admin["token"]))

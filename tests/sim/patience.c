@@ -40,6 +40,8 @@ struct party {
     uint64_t job, at_ns;
     uint64_t request; /* 0: not submitted yet */
     struct gw_msg_spec spec;
+    char places[HOSTS * 8]; /* spec.workers: how many ranks at which host, or empty */
+    uint32_t at[HOSTS * 8]; /* with places: the host of each rank */
     bool started;
 };
 
@@ -110,8 +112,14 @@ static void assigned(struct patience *patience, struct booth *booth,
                       !party->spec.ranks_per_node ||
                           assign->attempt.count >= party->spec.ranks_per_node,
                       "a gang of one node is placed in parts");
+            if (*party->places)
+                SIM_CHECK(sim, booth == &patience->booths[party->at[stint.rank]],
+                          "rank %u of a gang with places %s is at another", stint.rank,
+                          party->places);
             if (party->started)
                 continue;
+            if (*party->places)
+                sim_fault(sim, FAULT_PLACES);
             party->started = true;
             patience->started++;
             if (sim->now_ns > party->at_ns)
@@ -186,6 +194,8 @@ static void take_effects(struct patience *patience)
 
 static void booth_opens(struct patience *patience, struct booth *booth)
 {
+    char host[8];
+    (void)snprintf(host, sizeof host, "h%d", (int)(booth - patience->booths));
     booth->peer = patience->next_peer++;
     booth->back_ns = booth->used = 0;
     step(patience, (struct gw_event){.type = GW_EVENT_OPEN,
@@ -197,7 +207,7 @@ static void booth_opens(struct patience *patience, struct booth *booth)
                             .registration = {.incarnation = booth->peer,
                                              .slots = booth->slots,
                                              .memory_bytes = MEMORY,
-                                             .host = "h",
+                                             .host = host,
                                              .address = "h"}});
 }
 
@@ -340,6 +350,29 @@ static struct gw_msg_spec any_gang(const struct patience *patience)
     return spec;
 }
 
+/* Instead of any hosts: so many ranks at each of some, in an order of its own. */
+static void choose_places(const struct patience *patience, struct party *party)
+{
+    struct sim *sim = patience->sim;
+    uint32_t first = (uint32_t)sim_below(sim, patience->hosts), ranks = 0;
+    size_t used = 0;
+    for (uint32_t i = 0; i < patience->hosts; i++) {
+        uint32_t host = (first + patience->hosts - i) % patience->hosts;
+        uint32_t here = 1 + (uint32_t)sim_below(sim, patience->booths[host].slots);
+        if (i > 0 && sim_chance(sim, 30))
+            continue;
+        used += (size_t)snprintf(party->places + used, sizeof party->places - used, "%sh%u:%u",
+                                 used ? "," : "", host, here);
+        for (uint32_t k = 0; k < here; k++)
+            party->at[ranks++] = host;
+    }
+    party->spec = (struct gw_msg_spec){.slots = 1,
+                                       .priority = party->spec.priority,
+                                       .wall_ns = party->spec.wall_ns,
+                                       .ranks = ranks,
+                                       .workers = party->places};
+}
+
 static bool client_acts(struct patience *patience)
 {
     struct sim *sim = patience->sim;
@@ -423,6 +456,8 @@ static void make(struct patience *patience)
     for (uint32_t i = 0; i < patience->gangs; i++) {
         patience->parties[i].spec = any_gang(patience);
         patience->parties[i].at_ns = sim->now_ns + sim_below(sim, SECOND);
+        if (sim_chance(sim, 25))
+            choose_places(patience, &patience->parties[i]);
     }
     patience->losses = sim_chance(sim, 30) ? 1 + (uint32_t)sim_below(sim, 2) : 0;
     patience->loss_ns = sim->now_ns + sim_below(sim, 2 * SECOND);

@@ -132,6 +132,7 @@ enum {
     X(KEYED, "rank given its gang's key")                                                          \
     X(TRESPASS, "client reached for what is another user's")                                       \
     X(ADMIN, "admin cancelled what is another user's")                                             \
+    X(PLACES, "gang placed as it said, host by host")                                              \
     X(GANG_WAITED, "gang waited for room")                                                         \
     X(LET_IN, "task placed while a gang waited for room")                                          \
     X(NO_PROGRAM, "program of a rank not on its host")                                             \

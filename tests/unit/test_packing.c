@@ -67,6 +67,65 @@ static void nodes_have_so_many_each(void **state)
     placed((struct gw_msg_spec){.ranks = 5, .ranks_per_node = 5}, (uint32_t[]){0, 0, 0, 5});
 }
 
+/* Each place has its ranks, and they are numbered in the order of the places. */
+static void places_are_taken_in_their_order(void **state)
+{
+    (void)state;
+    placed((struct gw_msg_spec){.ranks = 5, .workers = "d:2,a:1,c:2"}, (uint32_t[]){1, 0, 2, 2});
+    placed((struct gw_msg_spec){.ranks = 6, .workers = "d:6"}, (uint32_t[]){0, 0, 0, 6});
+    struct world *w = cluster();
+    uint32_t ranks[HOSTS];
+    (void)place(w, (struct gw_msg_spec){.ranks = 5, .workers = "d:2,a:1,c:2"}, ranks);
+    static const uint32_t first[] = {2, 0, 3, 0}, local[] = {1, 0, 2, 2}, group[] = {1, 0, 2, 0};
+    for (int i = 0; i < HOSTS; i++) {
+        if (i == 1)
+            continue;
+        const struct gw_msg_gang *gang = &must(w, WORKER + (uint64_t)i, GW_MESSAGE_gang)->gang;
+        assert_int_equal(gang->first_rank, first[i]);
+        assert_int_equal(gang->local, local[i]);
+        assert_int_equal(gang->group_rank, group[i]);
+        assert_int_equal(gang->groups, 3);
+    }
+    free_world(w);
+}
+
+/* Of two workers on a host the one that has least to spare takes the place; another that is named
+ * itself never does. */
+static void one_worker_takes_a_place(void **state)
+{
+    struct world *w = new_world();
+    uint32_t ranks[HOSTS];
+    (void)state;
+    add_worker(w, 0, 4, "h");
+    add_worker(w, 1, 3, "h");
+    add_worker(w, 2, 2, "h");
+    add_worker(w, 3, 2, "k");
+    assert_int_equal(place(w, (struct gw_msg_spec){.ranks = 4, .workers = "h:3,k:1"}, ranks), 4);
+    assert_int_equal(ranks[1], 3);
+    assert_int_equal(ranks[3], 1);
+    assert_int_equal(place(w, (struct gw_msg_spec){.ranks = 5, .workers = "h:4,k:1"}, ranks), 5);
+    assert_int_equal(ranks[0], 4);
+    free_world(w);
+}
+
+/* What is short at one place is kept at the others, until all ranks fit. */
+static void places_wait_for_each_other(void **state)
+{
+    struct world *w = new_world();
+    uint32_t ranks[HOSTS];
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 2, "b");
+    assert_int_equal(place(w, (struct gw_msg_spec){.workers = "a"}, ranks), 1);
+    uint64_t first = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    assert_int_equal(place(w, (struct gw_msg_spec){.ranks = 3, .workers = "b:2,a:1"}, ranks), 0);
+    assert_int_equal(place(w, (struct gw_msg_spec){0}, ranks), 0); /* b is kept */
+    finish(w, 0, first, GW_RANK_NONE, 1);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_assign)->assign.attempt.count, 1);
+    assert_int_equal(must(w, WORKER + 1, GW_MESSAGE_assign)->assign.attempt.count, 2);
+    free_world(w);
+}
+
 static void refused(struct gw_msg_spec spec, const char *words)
 {
     struct world *w = cluster();
@@ -87,6 +146,17 @@ static void what_never_fits_is_refused(void **state)
             "3 of its 4 workers have room for that many");
     refused((struct gw_msg_spec){.ranks = 17}, "room for 16 ranks");
     refused((struct gw_msg_spec){.ranks = 5, .ranks_per_node = 2}, "whole nodes");
+    refused(
+        (struct gw_msg_spec){.ranks = 5, .workers = "d:2,a:3"},
+        "3 of the gang's 5 ranks are to go to a (each rank 1 slot, 2 on d and 3 on a), which has "
+        "room for 2: worker a there has 2 slots");
+    refused((struct gw_msg_spec){.ranks = 4, .workers = "d:2,a:1"}, "places for 3 ranks");
+    refused((struct gw_msg_spec){.workers = "d:2,a:1"}, "and the gang has 0");
+    refused((struct gw_msg_spec){.ranks = 2, .workers = "d:2", .spread = 1}, "no ranks_per_node");
+    refused((struct gw_msg_spec){.ranks = 2, .workers = "d:2", .min_ranks = 1}, "min_ranks");
+    refused((struct gw_msg_spec){.ranks = 3, .workers = "d:2,a"}, "\"a\" does not say how many");
+    refused((struct gw_msg_spec){.ranks = 3, .workers = "d:2,x:1"},
+            "no worker or host is called x");
     refused((struct gw_msg_spec){.ranks = 4, .ranks_per_node = 2, .spread = 1}, "not spread");
 }
 
@@ -118,6 +188,9 @@ int main(void)
         cmocka_unit_test(few_workers_are_taken),
         cmocka_unit_test(many_workers_are_taken_evenly),
         cmocka_unit_test(nodes_have_so_many_each),
+        cmocka_unit_test(places_are_taken_in_their_order),
+        cmocka_unit_test(one_worker_takes_a_place),
+        cmocka_unit_test(places_wait_for_each_other),
         cmocka_unit_test(what_never_fits_is_refused),
         cmocka_unit_test(nodes_wait_for_whole_nodes),
     };

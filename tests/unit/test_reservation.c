@@ -179,6 +179,29 @@ static void ranks_go_where_room_comes_free(void **state)
     free_world(w);
 }
 
+/* A place goes as a whole to the worker of its host that has room first; what comes free at another
+ * place is no reason. */
+static void places_go_where_room_comes_free(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "h");
+    add_worker(w, 1, 2, "h");
+    add_worker(w, 2, 1, "k");
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(add(w, &runs, (struct gw_msg_spec){.slots = 2}, 1), 1);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.workers = "k"}, 1), 1);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 3, .workers = "k:1,h:2"}, 1), 0);
+    int second = runs.worker[0] == 1 ? 0 : 1; /* what runs at worker 1; it is kept at worker 0 */
+    assert_int_equal(end(w, &runs, second), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 1), 0); /* it is kept there now */
+    assert_int_equal(end(w, &runs, 2), 3);
+    for (int i = 3; i < 6; i++)
+        assert_int_equal(runs.worker[i], runs.ranks[i] == 0 ? 2 : 1);
+    free_world(w);
+}
+
 static void it_goes_with_its_gang(void **state)
 {
     struct world *w = new_world();
@@ -313,6 +336,7 @@ int main(void)
         cmocka_unit_test(nobody_is_let_in_before_what_has_no_limit),
         cmocka_unit_test(two_gangs_never_have_half_each),
         cmocka_unit_test(ranks_go_where_room_comes_free),
+        cmocka_unit_test(places_go_where_room_comes_free),
         cmocka_unit_test(it_goes_with_its_gang),
         cmocka_unit_test(a_lost_worker_is_made_good),
         cmocka_unit_test(what_comes_first_does_not_wait),

@@ -1,8 +1,10 @@
 /* Lists in texts: resources, names, annotations. */
 #include "tests/unit/unit.h"
 
+#include "graph/model/places.h"
 #include "graph/model/resources.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,12 +79,56 @@ static void names_and_annotations(void **state)
     gw_arena_deinit(&arena);
 }
 
+static void places_have_counts_and_an_order(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"a:2,b", "\"b\" does not say how many"},
+        {"a:0", "how many"},
+        {"a:65536", "how many"},
+        {"a:99999999999999999999", "how many"},
+        {"a:2x", "how many"},
+        {"a:", "how many"},
+        {":2", "a name is missing"},
+        {"a:2,", "a name is missing"},
+        {"a:1,a:1", "there twice"},
+        {"a:b:1", "how many"},
+    };
+    struct gw_arena arena = {0};
+    struct gw_places places, other;
+    struct gw_pairs names;
+    struct gw_error error;
+    (void)state;
+    assert_int_equal(gw_places_parse("b:2,a:65535", &arena, &places, &names, &error), 0);
+    assert_int_equal(places.count, 2);
+    assert_string_equal(places.items[0].name, "b");
+    assert_int_equal(places.items[0].ranks, 2);
+    assert_string_equal(places.items[1].name, "a");
+    assert_int_equal(places.items[1].ranks, 65535);
+    assert_string_equal(names.items[0].name, "a");
+    assert_int_equal(gw_places_parse("a:65535,b:2", &arena, &other, &names, &error), 0);
+    assert_false(gw_places_equal(&places, &other));
+    assert_int_equal(gw_places_parse("a,b", &arena, &places, &names, &error), 0);
+    assert_int_equal(places.count, 0);
+    assert_int_equal(names.count, 2);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(gw_places_parse(wrong[i][0], &arena, &places, &names, &error), GW_EINVAL);
+        if (!strstr(error.text, wrong[i][1]))
+            fail_msg("%s: %s", wrong[i][0], error.text);
+    }
+    char many[GW_PAIRS_MAX * 8 + 8] = "";
+    for (int i = 0; i <= GW_PAIRS_MAX; i++)
+        (void)snprintf(many + strlen(many), 8, "%sh%d:1", i ? "," : "", i);
+    assert_int_equal(gw_places_parse(many, &arena, &places, &names, &error), GW_EINVAL);
+    gw_arena_deinit(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(amounts_are_read_and_sorted),
         cmocka_unit_test(what_is_no_amount_is_refused_in_words),
         cmocka_unit_test(names_and_annotations),
+        cmocka_unit_test(places_have_counts_and_an_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

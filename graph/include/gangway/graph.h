@@ -47,7 +47,10 @@ struct gw_task_options {
                                   it offers; copied */
     const char *workers;       /* names of workers or hosts, "a,b": runs on one of these; copied;
                                   waits for one that is gone; a name that no worker ever had is
-                                  refused (GW_ENOENT) where there are workers */
+                                  refused (GW_ENOENT) where there are workers. Of a gang also
+                                  "a:2,b:3": so many of its ranks on each, in this order (0 and 1
+                                  on a); `ranks` is their sum, and ranks_per_node, spread,
+                                  min_ranks and workers_prefer are not set */
     const char *annotations;   /* "key=value,...", shown to people; copied */
     const char *const *files;  /* "PATH" or "PATH:NAME", NULL-terminated; copied: see below */
     bool workers_prefer;       /* on other workers too, when those in `workers` have no room */

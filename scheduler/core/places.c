@@ -1,0 +1,85 @@
+/* Places. Each worker can take one place at most, so that no two ask for the same room. */
+#include "scheduler/core/places.h"
+
+#include "scheduler/core/need.h"
+#include "scheduler/core/placement.h"
+
+#include <string.h>
+
+const struct gw_places *gw_sched_places_of(const struct gw_shape *shape)
+{
+    return shape->need && shape->need->places.count ? &shape->need->places : NULL;
+}
+
+static uint32_t named(const struct gw_places *places, const char *name)
+{
+    for (uint32_t i = 0; i < places->count; i++)
+        if (strcmp(places->items[i].name, name) == 0)
+            return i;
+    return GW_NONE;
+}
+
+uint32_t gw_sched_places_at(const struct gw_places *places, const struct gw_worker *worker)
+{
+    uint32_t at = named(places, worker->remote->name);
+    return at == GW_NONE ? named(places, worker->host) : at;
+}
+
+/* The most ranks that a worker could have at each place, if it were empty; workers[i]: who. */
+static void find_most(const struct gw_sched *sched, const struct gw_shape *shape,
+                      uint64_t most[static GW_PAIRS_MAX],
+                      const struct gw_worker *workers[static GW_PAIRS_MAX])
+{
+    const struct gw_places *places = gw_sched_places_of(shape);
+    memset(most, 0, GW_PAIRS_MAX * sizeof *most);
+    memset(workers, 0, GW_PAIRS_MAX * sizeof *workers);
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state != GW_WORKER_READY)
+            continue;
+        uint32_t at = gw_sched_places_at(places, worker);
+        uint64_t ranks = at == GW_NONE ? 0 : gw_sched_ranks_at(sched, worker, shape, true);
+        if (at == GW_NONE || (workers[at] && ranks <= most[at]))
+            continue;
+        most[at] = ranks;
+        workers[at] = worker;
+    }
+}
+
+uint64_t gw_sched_places_ranks(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    const struct gw_places *places = gw_sched_places_of(shape);
+    const struct gw_worker *workers[GW_PAIRS_MAX];
+    uint64_t most[GW_PAIRS_MAX], ranks = 0;
+    find_most(sched, shape, most, workers);
+    for (uint32_t i = 0; i < places->count; i++)
+        ranks += most[i] >= places->items[i].ranks ? places->items[i].ranks : 0;
+    return ranks;
+}
+
+int gw_sched_places_missing(const struct gw_sched *sched, const struct gw_shape *shape,
+                            const char *need, struct gw_error *error)
+{
+    const struct gw_places *places = gw_sched_places_of(shape);
+    const struct gw_worker *workers[GW_PAIRS_MAX];
+    uint64_t most[GW_PAIRS_MAX];
+    find_most(sched, shape, most, workers);
+    for (uint32_t i = 0; i < places->count; i++) {
+        const struct gw_places_item *place = &places->items[i];
+        if (!workers[i])
+            return gw_error_set(error, GW_EINFEASIBLE,
+                                "%u of the gang's %u ranks are to go to %s, and its workers are "
+                                "asked for by their own names, too",
+                                place->ranks, shape->ranks, place->name);
+        if (most[i] < place->ranks)
+            return gw_error_set(error, GW_EINFEASIBLE,
+                                "%u of the gang's %u ranks are to go to %s (each rank %s), which "
+                                "has room for %llu: worker %s there has %u slots, %u GPUs, %.1f "
+                                "GiB of memory",
+                                place->ranks, shape->ranks, place->name, need,
+                                (unsigned long long)most[i], workers[i]->remote->name,
+                                workers[i]->slots, workers[i]->gpu_count,
+                                (double)workers[i]->memory_bytes / (1 << 30));
+    }
+    return 0;
+}
