@@ -515,15 +515,15 @@ static bool is_error(const struct gw_end *end)
 }
 
 /* Whether an end that is told after the cause is rather the cause itself: the rank was killed (by
- * others than its worker, which says so), or its worker was lost, and the cause is an error of a
- * rank at another worker, whose news needed not wait for this worker's. */
+ * others than its worker, which says so), or another worker was lost, and the cause is an error of
+ * a rank whose news needed not wait for this: a supervisor a rank, a connection a worker. */
 static bool outranks(const struct gw_gang_try *gang, uint32_t rank, const struct gw_end *end)
 {
-    bool killed =
-        end->executing && (end->outcome == GW_OUTCOME_LOST || end->outcome == GW_OUTCOME_OOM ||
-                           (end->outcome == GW_OUTCOME_CRASHED && end->signal == KILL_SIGNAL));
-    return killed && gang->cause_rank != GW_NONE && is_error(&gang->cause) &&
-           gang->cause_worker != gang->ranks[rank].worker;
+    bool killed = end->outcome == GW_OUTCOME_OOM ||
+                  (end->outcome == GW_OUTCOME_CRASHED && end->signal == KILL_SIGNAL);
+    bool lost = end->outcome == GW_OUTCOME_LOST && gang->cause_worker != gang->ranks[rank].worker;
+    return end->executing && (killed || lost) && gang->cause_rank != GW_NONE &&
+           is_error(&gang->cause);
 }
 
 void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t rank,
