@@ -1,7 +1,7 @@
 /* ring_bench [--plain] [--bytes N] [--times N] ENDPOINT RANK: all-reduce in place of two ranks on
  * two hosts, one process each, by TLS unless --plain. Rank 0 listens at ENDPOINT (numeric
- * HOST:PORT) and prints a line of JSON: the median of its times, and busbw, which for two ranks is
- * bytes / time. `ring_bench` alone runs both ranks here, as a test. */
+ * HOST:PORT) and says so, then prints a line of JSON: the median of its times, and busbw, which for
+ * two ranks is bytes / time. `ring_bench` alone runs both ranks here, as a test. */
 #include "graph/wire/endpoint.h"
 
 #include <gangway/comm.h>
@@ -99,6 +99,8 @@ static int listen_at(const char *endpoint, char actual[GW_ENDPOINT_TEXT_MAX])
     struct gw_error error;
     int listener;
     must(gw_endpoint_listen(endpoint, &listener, actual, &error), &error);
+    (void)printf("listening at %s\n", actual);
+    (void)fflush(stdout);
     return listener;
 }
 

@@ -66,8 +66,10 @@ def iperf(hosts, seconds, both):
 def ring(hosts, options, plain):
     words = [os.path.join(options.build, "bin", "ring_bench"), "--bytes", str(options.bytes)]
     words += (["--plain"] if plain else []) + [ADDRESSES[0] + ":7801"]
-    with subprocess.Popen(hosts[1].on(*words, "1")):
-        return json.loads(hosts[0].run(*words, "0"))["busbw_gbit"]
+    with subprocess.Popen(hosts[0].on(*words, "0"), stdout=subprocess.PIPE, text=True) as first:
+        first.stdout.readline()  # it listens
+        hosts[1].run(*words, "1")
+        return json.loads(first.stdout.read())["busbw_gbit"]
 
 
 def main():
