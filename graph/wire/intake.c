@@ -9,12 +9,24 @@
 uint64_t gw_intake_say(struct gw_intake *intake)
 {
     intake->said = intake->taken;
+    intake->dialling = true;
     return intake->said;
 }
 
 void gw_intake_move(struct gw_intake *intake)
 {
     intake->again = intake->taken - intake->said;
+    intake->dialling = false;
+}
+
+void gw_intake_stay(struct gw_intake *intake)
+{
+    intake->dialling = false;
+}
+
+uint64_t gw_intake_forgettable(const struct gw_intake *intake)
+{
+    return intake->dialling ? intake->said : intake->taken;
 }
 
 bool gw_intake_take(struct gw_intake *intake, const struct gw_message *message)

@@ -18,7 +18,8 @@ class Proxy:
         self.to = (host, int(port))
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
-        self.pairs, self.accepted, self.order = [], 0, []
+        self.pairs, self.held, self.accepted, self.order = [], [], 0, []
+        self.late = {}
         self.lock = threading.Condition()
         self.wake, self.woken = socket.socketpair()
         self.thread = threading.Thread(target=self.run)
@@ -39,23 +40,54 @@ class Proxy:
         """Takes nothing from the connections that are there any more, and closes none."""
         self.tell(self.forget)
 
+    def hold(self):
+        """The same, but when the scheduler resets one of them, what that held for the worker is
+        carried, and its end, before anything else is."""
+        self.tell(self.keep)
+
     def close(self):
         self.tell(self.reset)
         self.tell(None)
         self.thread.join()
 
     def reset(self, selector):
-        for one in [one for pair in self.pairs for one in pair]:
+        for one in [one for pair in self.pairs + self.held for one in pair]:
             if one.fileno() in selector.get_map():
                 selector.unregister(one)
             one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             one.close()
-        self.pairs = []
+        self.pairs, self.held = [], []
 
     def forget(self, selector):
         for one in [one for pair in self.pairs for one in pair]:
             if one.fileno() in selector.get_map():
                 selector.unregister(one)
+
+    def keep(self, selector):
+        self.forget(selector)
+        self.held, self.pairs = self.pairs, []
+
+    def let_go(self):
+        """A reset is passed on as an end, as what stands between hosts may do."""
+        for pair in list(self.held):
+            one, other = pair
+            carried = b""
+            try:
+                while (data := other.recv(1 << 20, socket.MSG_DONTWAIT)):
+                    carried += data
+            except BlockingIOError:
+                self.late[pair] = self.late.get(pair, b"") + carried
+                continue
+            except OSError:
+                pass
+            one.sendall(self.late.pop(pair, b"") + carried)
+            one.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionResetError):
+                while one.recv(1 << 20):  # until the worker has seen that end
+                    pass
+            one.close()
+            other.close()
+            self.held.remove(pair)
 
     def halve(self, selector):
         """Ends the scheduler's side of all connections; the other hears nothing of it."""
@@ -96,6 +128,7 @@ class Proxy:
                     if key.fileobj is self.listener:
                         self.accept(selector)
                     else:
+                        self.let_go()
                         self.carry(selector, key.fileobj, key.data)
 
     @staticmethod
@@ -121,7 +154,7 @@ class Mend(e2e.Case):
         self.addCleanup(self.proxy.close)
         self.client = {"GANGWAY_ADDRESS": address, "GANGWAY_TOKEN": admin["token"]}
         self.worker = self.start(
-            e2e.BINARY, "worker", "--connect", self.proxy.address, "--slots", "2",
+            e2e.BINARY, "worker", "--connect", self.proxy.address, "--slots", "3",
             env={"GANGWAY_TOKEN": token["token"]})
         self.worker.wait_output("other workers reach this one")
 
@@ -171,6 +204,21 @@ class Mend(e2e.Case):
         self.begin()
         self.proxy.silence()
         self.worker.wait_output("mended by another")
+        self.end()
+        self.stop()
+
+    @e2e.not_for_tsan
+    def test_comes_to_itself(self):
+        """What a silent connection brings after all, and its end, come before the answer on the
+        other: nothing is taken twice, and nobody is given up for it."""
+        self.begin()
+        self.proxy.hold()
+        self.gangway("submit", "-d", "--", "sh", "-c", f"echo late > {self.lines.path}",
+                     env=self.client)
+        self.worker.wait_output("mended by another")
+        self.assertEqual(self.lines.next(), "late")
+        self.proxy.cut()  # and both know where to go on
+        self.worker.wait_output("(?s)(mended by another.*){2}")
         self.end()
         self.stop()
 

@@ -69,6 +69,25 @@ static void test_a_connection_that_was_dialled_in_vain_changes_nothing(void **st
     assert_int_equal(intake.taken, 6);
 }
 
+/* Who hears on the first connection that more was taken than the second was told would forget what
+ * the second lacks. */
+static void test_nothing_more_is_forgettable_while_another_is_dialled(void **state)
+{
+    struct gw_intake intake = {0};
+    (void)state;
+    take(&intake, 2, 0);
+    assert_int_equal(gw_intake_forgettable(&intake), 2);
+    assert_int_equal(gw_intake_say(&intake), 2);
+    take(&intake, 3, 0);
+    assert_int_equal(gw_intake_forgettable(&intake), 2);
+    gw_intake_stay(&intake);
+    assert_int_equal(gw_intake_forgettable(&intake), 5);
+    assert_int_equal(gw_intake_say(&intake), 5);
+    take(&intake, 1, 0);
+    gw_intake_move(&intake);
+    assert_int_equal(gw_intake_forgettable(&intake), 6);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -76,6 +95,7 @@ int main(void)
         cmocka_unit_test(test_what_the_first_still_brought_comes_again),
         cmocka_unit_test(test_the_second_breaks_before_all_came_again),
         cmocka_unit_test(test_a_connection_that_was_dialled_in_vain_changes_nothing),
+        cmocka_unit_test(test_nothing_more_is_forgettable_while_another_is_dialled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,7 +98,7 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
                     effect->message.gpu_drained.why);
     if (effect->message.type == GW_MESSAGE_heartbeat) {
         struct gw_message message = effect->message;
-        message.heartbeat.taken = host->mend.intake.taken;
+        message.heartbeat.taken = gw_intake_forgettable(&host->mend.intake);
         gw_host_send(link, &message, fds, 0);
         return;
     }

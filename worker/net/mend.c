@@ -5,6 +5,10 @@
  * worker kills its runners. So after SILENT_NS another connection is tried, again and again; the
  * first that comes through takes over.
  *
+ * Where the scheduler has moved to the second link it resets the first. What stands between the two
+ * may pass that on as an end, and before the answer on the second: so an end of the first counts
+ * only when the second, where there is one, has come to nothing.
+ *
  * Always: what the core sent is in the backlog, in its order, before it goes anywhere; the second
  * link, once it has said hello, is never closed by us with a farewell, since the scheduler may have
  * moved to it, but abandoned: then the scheduler waits for the next. */
@@ -75,7 +79,7 @@ static void mend_on_given_up(uv_timer_t *timer)
         return;
     }
     stop(mend);
-    mend->broken = false;
+    mend->broken = mend->ended = false;
     gw_host_link_gone(host->scheduler, &why);
 }
 
@@ -103,6 +107,8 @@ static void dial(struct gw_mend *mend)
         .dialled = ++mend->dialled,
     };
     mend->second = gw_host_dial_scheduler(host);
+    if (!mend->second)
+        gw_intake_stay(&mend->intake);
     if (mend->second)
         (void)gw_link_send(mend->second->link, &hello, (struct gw_channel_fds){0});
 }
@@ -138,7 +144,7 @@ static void adopt(struct gw_mend *mend, uint64_t taken)
     gw_log_info("the connection to the scheduler is mended by another");
     gw_host_link_take_over(host->scheduler, mend->second, mend->broken);
     mend->second = NULL;
-    mend->broken = mend->silent = false;
+    mend->broken = mend->ended = mend->silent = false;
     mend->heard_ns = gw_clock_now_ns();
     gw_intake_move(&mend->intake);
     (void)gw_backlog_took(mend->backlog, taken);
@@ -172,7 +178,8 @@ void gw_mend_on_second(struct gw_host *host, const struct gw_message *message)
 void gw_mend_on_second_closed(struct gw_host *host, const struct gw_error *error)
 {
     host->mend.second = NULL;
-    if (error->code == GW_EPERM && host->mend.broken)
+    gw_intake_stay(&host->mend.intake);
+    if ((error->code == GW_EPERM || host->mend.ended) && host->mend.broken)
         gw_mend_give_up(host);
 }
 
@@ -213,15 +220,17 @@ int gw_mend_send(struct gw_host *host, const struct gw_message *message, const i
 bool gw_mend_on_broken(struct gw_host *host, const struct gw_error *error)
 {
     struct gw_mend *mend = &host->mend;
+    const bool ended = mend->backlog && gw_tls_ended(host->scheduler->transport);
     const bool mends = mend->backlog && !host->exiting && !host->shutting_down &&
                        (error->code == GW_ECLOSED || error->code == GW_EIO) &&
-                       !gw_tls_ended(host->scheduler->transport);
+                       (!ended || mend->second);
     if (!mends) {
         stop(mend);
         return false;
     }
     gw_log_info("the connection to the scheduler broke: %s", error->text);
     mend->broken = true;
+    mend->ended = ended;
     mend->why = *error;
     if (!mend->second)
         dial(mend);

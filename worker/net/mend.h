@@ -21,7 +21,8 @@ struct gw_mend {
     uint32_t worker;                     /* this one's number, ... */
     uint8_t secret[GW_TLS_SECRET_BYTES]; /* ... and its secret */
     struct gw_host_link *second;         /* that is to mend it; NULL: none is under way */
-    bool broken;                         /* the scheduler's link is closed */
+    bool broken;                         /* the scheduler's link is closed, ... */
+    bool ended;                          /* ... as if by the scheduler: the second knows better */
     bool silent;                         /* the log says that it is being mended */
     struct gw_error why;                 /* it closed */
     uv_timer_t timer;
