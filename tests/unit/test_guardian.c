@@ -408,6 +408,17 @@ static void test_a_killed_warden_is_no_way_out(void **state)
     assert_true(harness_is_gone(other_daemon));
 }
 
+/* Nor is it one that a program could not be started, where it had hardly begun. */
+static void test_a_warden_is_killed_before_it_said_anything(void **state)
+{
+    for (uint64_t i = 1; i <= 10; i++) {
+        harness_spawn(&harness, &(struct harness_spawn){
+                                    .process = i, .argv = SHELL("kill -KILL $PPID; sleep 1000")});
+        assert_int_equal(wait_exited(i).signal, SIGKILL);
+        wait_buried(i);
+    }
+}
+
 static void test_its_groups_signals_stay_its_own(void **state)
 {
     start(1, SHELL("trap '' TERM HUP INT; kill -TERM 0; kill -HUP $PPID; kill -TERM $PPID; "
@@ -541,6 +552,7 @@ int main(int argc, char **argv)
         TEST(test_bury_finds_daemons_and_only_its_own),
         TEST(test_a_mover_is_caught),
         TEST(test_a_killed_warden_is_no_way_out),
+        TEST(test_a_warden_is_killed_before_it_said_anything),
         TEST(test_its_groups_signals_stay_its_own),
         TEST(test_output_is_cut),
         TEST(test_a_number_runs_once_at_a_time),

@@ -93,7 +93,7 @@ static void test_cannot_start(void **state)
     } cases[] = {
         {.exit_code = 127, .text = "exit code 127"},
         {.exit_code = 0, .text = "gw_init"},
-        {.signal = 9, .text = "signal 9"},
+        {.signal = 11, .text = "signal 11"},
         {.spawn_code = GW_ENOENT, .text = "no such file"},
         {.protocol = 99, .text = "protocol 99"},
         {.function = "h", .protocol = GW_PROTOCOL, .text = "no function \"h\""},
@@ -124,6 +124,21 @@ static void test_cannot_start(void **state)
             fail_msg("%s lacks %s", ended->ended.text, cases[i].text);
         free_world(w);
     }
+}
+
+/* That says nothing about its program, but not for ever. */
+static void test_a_runner_is_killed_before_its_hello(void **state)
+{
+    struct world *w = new_world(2);
+    function_spec(w, (struct gw_msg_spec){0});
+    must_assign(w, (struct task){.attempt = 1});
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_null(sent(w, GW_MESSAGE_ended, 0));
+        assert_int_equal(w->processes, i);
+        dies(w, i, 0, 9);
+    }
+    assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.outcome, GW_OUTCOME_CANNOT_START);
+    free_world(w);
 }
 
 static void test_no_hello_in_time(void **state)
@@ -543,6 +558,7 @@ int main(void)
         cmocka_unit_test(test_short_tasks_are_sent_ahead),
         cmocka_unit_test(test_a_crash_charges_the_first_only),
         cmocka_unit_test(test_cannot_start),
+        cmocka_unit_test(test_a_runner_is_killed_before_its_hello),
         cmocka_unit_test(test_no_hello_in_time),
         cmocka_unit_test(test_commands),
         cmocka_unit_test(test_slots_are_kept_until_buried),

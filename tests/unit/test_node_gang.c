@@ -261,6 +261,21 @@ static void test_a_program_that_is_not_there(void **state)
     free_world(w);
 }
 
+/* Not that it could not start: its attempt is charged, and another follows. */
+static void test_a_rank_is_killed_before_its_hello(void **state)
+{
+    struct world *w = new_world(1);
+    function_spec(w, (struct gw_msg_spec){.ranks = 1});
+    send_gang(w, 1, 1);
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    leased(w, 1);
+    dies(w, 1, 0, 9);
+    const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->outcome, GW_OUTCOME_CRASHED);
+    assert_int_equal(ended->signal, 9);
+    free_world(w);
+}
+
 static void test_gang_killed_while_forming(void **state)
 {
     struct world *w = new_world(2);
@@ -346,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_doors_of_commands),
         cmocka_unit_test(test_doors_that_are_none),
         cmocka_unit_test(test_a_program_that_is_not_there),
+        cmocka_unit_test(test_a_rank_is_killed_before_its_hello),
         cmocka_unit_test(test_gang_killed_while_forming),
         cmocka_unit_test(test_gang_on_several_workers),
     };

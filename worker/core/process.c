@@ -18,6 +18,7 @@
 #define LINGER_LIMIT_NS (1000 * MS) /* between a runner's closed link and its exit */
 #define STARTED_AFTER_NS (20 * MS)
 #define IDLE_GRACE_NS (200 * MS)
+enum { KILL_SIGNAL = 9 /* on all of Linux */ };
 
 struct gw_process *gw_process_find(const struct gw_node_core *core, uint64_t id)
 {
@@ -321,6 +322,12 @@ char *gw_process_exit_text(const struct gw_process *process)
     return gw_run_text("exit code %d%s", process->exit_code, error);
 }
 
+/* From outside, or for memory: that says nothing about its program. */
+static bool was_killed(const struct gw_process *process)
+{
+    return process->exit_known && process->signal == KILL_SIGNAL && !process->trouble;
+}
+
 /* How the run that it executed ends, where nobody told the process to end. */
 static void charge(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
 {
@@ -333,7 +340,7 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
         .signal = process->signal,
         .text = gw_process_exit_text(process),
     };
-    if (!process->exit_known || (process->runner && !process->hello)) {
+    if (!process->exit_known || (process->runner && !process->hello && !was_killed(process))) {
         end.outcome = GW_OUTCOME_CANNOT_START;
         end.code = GW_ESTART;
         end.executing = 0;
@@ -388,7 +395,7 @@ static void start_failed(struct gw_node_core *core, struct gw_process *process)
                            "the first statement of its main?",
                            process->exit_code);
     }
-    if (++pool->start_failures >= (pool->proven ? TRIES : 1))
+    if (++pool->start_failures >= (pool->proven || was_killed(process) ? TRIES : 1))
         gw_pool_fail(core, pool, text, process);
     free(text);
 }

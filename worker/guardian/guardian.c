@@ -190,13 +190,10 @@ static void ward_on_end(struct guardian *guardian, struct ward *ward)
     for (size_t i = 0; i < guardian->idle.count; i++)
         if (guardian->idle.items[i] == ward)
             gw_array_remove_swap(&guardian->idle, i);
-    if (ward->state == WARD_STARTING) {
-        answer_refused(guardian, ward->process, "cannot start: its warden was killed");
-        gw_map_remove(&guardian->by_process, ward->process);
-    } else if (ward->state != WARD_IDLE) {
+    if (ward->state != WARD_IDLE) { /* one that was to start its process may have done so */
         const struct gw_message message = {.type = GW_MESSAGE_exited,
                                            .exited = {.process = ward->process, .signal = SIGKILL}};
-        if (ward->state == WARD_RUNNING)
+        if (ward->state != WARD_ENDED)
             answer(guardian, &message);
         gw_map_remove(&guardian->by_process, ward->process);
         GW_MUST(gw_array_push(&guardian->orphaned, ward->process));
