@@ -655,8 +655,9 @@ static void exit_now(struct sim *sim, struct process *process, int32_t code, int
         in_ns += sim_below(sim, 300 * MS);
     }
     plan(sim, process, in_ns, (struct later){.epoch = process->epoch, .run = on_buried});
-    struct gw_message message = {.type = GW_MESSAGE_exited,
-                                 .exited = {process->id, code, signal, oom, process->began}};
+    struct gw_message message = {
+        .type = GW_MESSAGE_exited,
+        .exited = {process->id, code, signal, oom, process->began, !process->kill_ns}};
     from_guardian(sim, process->host, &message);
 }
 

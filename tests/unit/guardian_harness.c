@@ -126,6 +126,7 @@ static void keep(struct harness *harness, const struct gw_message *message)
         event.exit_code = message->exited.exit_code;
         event.signal = message->exited.signal;
         event.oom = message->exited.oom;
+        event.unasked = message->exited.unasked;
         break;
     case GW_MESSAGE_buried:
         event.process = message->buried.process;

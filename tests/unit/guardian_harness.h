@@ -13,7 +13,7 @@ struct harness_event {
     uint64_t process;
     uint32_t pid;
     int32_t code, exit_code, signal;
-    uint32_t oom;
+    uint32_t oom, unasked;
     char text[512];
 };
 

@@ -276,6 +276,30 @@ static void test_a_rank_is_killed_before_its_hello(void **state)
     free_world(w);
 }
 
+/* A worker that was stopped hears of the kill first, and then that a rank had been killed before
+ * that: what is told is the cause. */
+static void test_a_rank_fell_before_the_kill_came(void **state)
+{
+    for (uint32_t unasked = 0; unasked < 2; unasked++) {
+        struct world *w = world_with_gang();
+        (void)state;
+        kill_attempt(w, 1, GW_KILL_GANG);
+        forget_sent(w);
+        deliver(w, GUARDIAN,
+                (struct gw_message){.type = GW_MESSAGE_exited,
+                                    .exited = {.process = 2, .signal = 9, .unasked = unasked}});
+        runner_closes(w, 2);
+        bury(w, 2);
+        const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+        assert_int_equal(ended->rank, 1);
+        assert_int_equal(ended->outcome, unasked ? GW_OUTCOME_CRASHED : GW_OUTCOME_KILLED);
+        assert_int_equal(ended->signal, unasked ? 9 : 0);
+        assert_int_equal(ended->executing, 1);
+        dies(w, 1, 0, 15);
+        free_world(w);
+    }
+}
+
 static void test_gang_killed_while_forming(void **state)
 {
     struct world *w = new_world(2);
@@ -362,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_doors_that_are_none),
         cmocka_unit_test(test_a_program_that_is_not_there),
         cmocka_unit_test(test_a_rank_is_killed_before_its_hello),
+        cmocka_unit_test(test_a_rank_fell_before_the_kill_came),
         cmocka_unit_test(test_gang_killed_while_forming),
         cmocka_unit_test(test_gang_on_several_workers),
     };

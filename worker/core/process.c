@@ -328,10 +328,18 @@ static bool was_killed(const struct gw_process *process)
     return process->exit_known && process->signal == KILL_SIGNAL && !process->trouble;
 }
 
+/* It failed by itself, and only then came the word that its run is to end: as where this worker was
+ * stopped for a while. */
+static bool fell_before(const struct gw_process *process, const struct gw_run *run)
+{
+    return process->unasked && (process->signal || process->exit_code) &&
+           run->end.outcome == GW_OUTCOME_KILLED;
+}
+
 /* How the run that it executed ends, where nobody told the process to end. */
 static void charge(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
 {
-    bool executing = gw_run_executes(run);
+    bool executing = run->state == GW_RUN_ENDING ? run->end.executing : gw_run_executes(run);
     struct gw_run_end end = {
         .outcome = GW_OUTCOME_CRASHED,
         .executing = executing,
@@ -356,6 +364,7 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
         free(end.text);
         end.text = gw_run_text("the function ended its process (exit code %d)", process->exit_code);
     }
+    free(run->end.text);
     run->end = end;
     gw_run_tell(core, run);
 }
@@ -410,7 +419,10 @@ static void judge(struct gw_node_core *core, struct gw_process *process)
     if (process->actor) {
         gw_node_actor_judge(core, process);
     } else if (run && run->state == GW_RUN_ENDING) {
-        gw_run_tell(core, run);
+        if (fell_before(process, run))
+            charge(core, process, run);
+        else
+            gw_run_tell(core, run);
     } else if (run && !process->burying) {
         if (!process->runner && process->exit_known && !process->signal && !process->exit_code)
             gw_result_of_command(core, run);
@@ -462,6 +474,7 @@ void gw_process_on_exited(struct gw_node_core *core, const struct gw_msg_exited 
     process->exit_code = exited->exit_code;
     process->signal = exited->signal;
     process->oom = exited->oom;
+    process->unasked = exited->unasked;
     process->began = exited->executing;
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_EXITED);
 }

@@ -282,6 +282,7 @@ struct gw_process {
     int32_t exit_code, signal, spawn_code;
     uint32_t oom;
     bool exit_known;
+    bool unasked;   /* it ended before anybody told it to */
     uint64_t began; /* the call of an actor that had begun last when it ended; 0: none */
     uint32_t gpu_count;
     uint32_t *gpus;             /* that it is on; owned */

@@ -225,11 +225,13 @@ static void warden_on_exit(struct warden *warden, int status)
     bool signalled = WIFSIGNALED(status);
     bool oom = signalled && WTERMSIG(status) == SIGKILL && !warden->killed &&
                gw_oom_kills() > warden->oom_kills;
-    const struct gw_message message = {.type = GW_MESSAGE_exited,
-                                       .exited = {.process = warden->process,
-                                                  .exit_code = signalled ? 0 : WEXITSTATUS(status),
-                                                  .signal = signalled ? WTERMSIG(status) : 0,
-                                                  .oom = oom}};
+    const struct gw_message message = {
+        .type = GW_MESSAGE_exited,
+        .exited = {.process = warden->process,
+                   .exit_code = signalled ? 0 : WEXITSTATUS(status),
+                   .signal = signalled ? WTERMSIG(status) : 0,
+                   .oom = oom,
+                   .unasked = !warden->killed && !warden->kill_at_ns}};
     warden_say_spawned(warden);
     warden_send(warden, &message);
     gw_sm_move(&warden_sm, &warden->state, WARDEN_LEFT);
