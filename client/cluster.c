@@ -238,6 +238,7 @@ static int launch_start(struct launch *launch, struct gw_error *error)
     add_text(argv, &argc, "--spill-dir", launch->options.spill_dir);
     add_text(argv, &argc, "--listen", launch->options.listen);
     add_text(argv, &argc, "--tokens", launch->options.tokens);
+    add_text(argv, &argc, "--state", launch->options.state);
     add_text(argv, &argc, "--peers", launch->options.peers);
     add_text(argv, &argc, "--resources", launch->options.resources);
     rc = spawn_daemon(argv, launch->log, (const int[]){ready_pipe[1], life_pipe[0]}, &launch->pid);

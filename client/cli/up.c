@@ -259,6 +259,10 @@ int gw_cli_up(int argc, char **argv)
          "other machines reach it at this address, by\nTLS, with tokens (`gangway token create`)"},
         {"tokens", 0, GW_OPTION_TEXT, &cluster.tokens, "FILE",
          "the token file (default:\n~/.config/gangway/tokens)"},
+        {"state", 0, GW_OPTION_TEXT, &cluster.state, "DIR",
+         "where detached jobs are kept, for the next `up`\n(default: in the cluster's folder, "
+         "which\n"
+         "a reboot may empty)"},
         {"hosts", 0, GW_OPTION_TEXT, &far.text, "HOST:N,...",
          "workers on other machines, with N slots each,\nstarted by ssh: see above"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},

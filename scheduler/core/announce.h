@@ -4,6 +4,13 @@
 
 #include "scheduler/core/state.h"
 
+/* An end that is shown once its fact is committed. */
+enum gw_announcement_kind { GW_ANNOUNCE_ACCEPTED, GW_ANNOUNCE_TASK, GW_ANNOUNCE_JOB };
+struct gw_announcement {
+    uint64_t number, job;
+    uint32_t index, kind;
+};
+
 /* gw_sched_tell tells one session how a task ended; gives the flags that say what it was told. */
 uint32_t gw_sched_tell(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
                        uint32_t row);

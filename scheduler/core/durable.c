@@ -225,6 +225,19 @@ static void restore_one(struct gw_sched *sched, uint16_t type, struct reader *in
     }
 }
 
+/* What follows from facts was decided in the life that they are of, and jobs that they are about
+ * may be gone since: what is left to follow is found when this life starts. */
+static void forget_notes(struct gw_sched *sched)
+{
+    gw_array_clear(&sched->doomed);
+    gw_array_clear(&sched->idle);
+    gw_array_clear(&sched->lost);
+    gw_array_clear(&sched->reopened);
+    gw_array_clear(&sched->unwanted);
+    gw_array_clear(&sched->retried);
+    gw_array_clear(&sched->ending);
+}
+
 int gw_sched_restore(struct gw_sched *sched, const void *bytes, size_t size)
 {
     const uint8_t *at = bytes;
@@ -250,6 +263,7 @@ int gw_sched_restore(struct gw_sched *sched, const void *bytes, size_t size)
         at += sizeof length + length;
         size -= sizeof length + length;
     }
+    forget_notes(sched);
     sched->restoring = false;
     return rc;
 }

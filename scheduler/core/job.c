@@ -407,7 +407,8 @@ void gw_sched_jobs_tidy(struct gw_sched *sched)
     struct gw_job *job = sched->first_ended;
     uint32_t looked = 0;
     while (job && looked++ < 16 &&
-           (sched->ended_jobs > GW_HISTORY_JOBS_MAX || sched->ended_tasks > GW_HISTORY_TASKS_MAX)) {
+           (sched->ended_jobs > sched->options.history_jobs ||
+            sched->ended_tasks > GW_HISTORY_TASKS_MAX)) {
         struct gw_job *next = job->ended_next;
         if (may_forget(job) && gw_sched_job_shown_ended(sched, job)) {
             for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
@@ -436,15 +437,33 @@ void gw_sched_jobs_settle(struct gw_sched *sched)
     gw_array_clear(&sched->ending);
 }
 
+bool gw_sched_knows(const struct gw_sched *sched, uint64_t job)
+{
+    return gw_sched_job_find(sched, job) != NULL;
+}
+
+static bool is_hash(struct gw_bin a, struct gw_bin b)
+{
+    return a.size && a.size == b.size && memcmp(a.data, b.data, b.size) == 0;
+}
+
+bool gw_sched_names_content(const struct gw_sched *sched, struct gw_bin hash)
+{
+    for (const struct gw_job *job = sched->first_job; job; job = job->next)
+        for (size_t i = 0; i < job->specs.count; i++)
+            if (is_hash(job->specs.items[i].message.program, hash) ||
+                is_hash(job->specs.items[i].message.files, hash))
+                return true;
+    return false;
+}
+
 bool gw_sched_uses_files(const struct gw_sched *sched, struct gw_bin hash)
 {
     for (const struct gw_job *job = sched->first_job; job; job = job->next)
         for (size_t i = 0; i < job->specs.count; i++) {
             if (job->state == GW_JOB_ENDED && !job->session)
                 break; /* nobody's result of it can be lost any more */
-            struct gw_bin files = job->specs.items[i].message.files;
-            if (files.size && files.size == hash.size &&
-                memcmp(files.data, hash.data, hash.size) == 0)
+            if (is_hash(job->specs.items[i].message.files, hash))
                 return true;
         }
     return false;

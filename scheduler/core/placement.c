@@ -226,9 +226,10 @@ void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_tas
     uint32_t row = fact->index;
     gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
     gw_sm_move(&gw_sched_task_sm, &tasks->state[row], GW_TASK_PLACED);
-    if (tasks->attempt[row])
-        GW_MUST(gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row,
-                                                               GW_RANK_NONE, tasks->worker[row]})));
+    if (tasks->attempt[row] && tasks->worker[row])
+        GW_MUST(gw_array_push(
+            &job->places,
+            ((struct gw_place){tasks->attempt[row], row, GW_RANK_NONE, tasks->worker[row], NULL})));
     uint32_t slot =
         gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
                                                              .index = row,
@@ -307,7 +308,6 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
 static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct placing *placing)
 {
     uint32_t row = gw_bits_first(&queue->ready);
-    gw_sched_inputs_ahead(sched, &queue->job->tasks, gw_bits_near(&queue->ready, row));
     if (place_row(sched, queue, row, placing))
         return true;
     return placing->unaffording && queue->fed.count && gw_bits_first(&queue->fed) != row &&

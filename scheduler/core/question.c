@@ -8,6 +8,7 @@
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/place.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/remote.h"
 #include "scheduler/core/replica.h"
@@ -193,7 +194,7 @@ static uint32_t place_after(const struct gw_sched *sched, const struct gw_job *j
 {
     const struct gw_tasks *tasks = &job->tasks;
     const struct gw_place own = {tasks->attempt[question->index], question->index, GW_RANK_NONE,
-                                 tasks->worker[question->index]};
+                                 tasks->worker[question->index], NULL};
     bool gang = job->specs.items[tasks->spec[question->index]].message.ranks > 0;
     size_t count = job->places.count + !gang, from = count; /* last: an ordinary task's own */
     if (question->log.after != own.attempt || gang)
@@ -203,19 +204,20 @@ static uint32_t place_after(const struct gw_sched *sched, const struct gw_job *j
             from--;
     for (size_t i = from; i < count; i++) {
         const struct gw_place *place = i < job->places.count ? &job->places.items[i] : &own;
-        const struct gw_worker *worker = gw_sched_worker_find(sched, place->worker);
+        const struct gw_worker *worker =
+            gw_sched_worker_find(sched, gw_sched_place_worker(sched, place));
         if (place->attempt && is_place(place, question, gang) && worker &&
             worker->state != GW_WORKER_LOST) {
             *attempt = place->attempt;
-            return place->worker;
+            return worker->id;
         }
     }
     return 0;
 }
 
 /* Where an attempt (0: the latest) of a rank ran: the worker's id, 0 when there is none. */
-static uint32_t place_of(const struct gw_job *job, const struct gw_question *question,
-                         uint64_t *attempt)
+static uint32_t place_of(const struct gw_sched *sched, const struct gw_job *job,
+                         const struct gw_question *question, uint64_t *attempt)
 {
     const struct gw_tasks *tasks = &job->tasks;
     uint64_t wanted =
@@ -224,13 +226,13 @@ static uint32_t place_of(const struct gw_job *job, const struct gw_question *que
     *attempt = wanted;
     if (wanted == 0)
         return 0;
-    if (!gang && wanted == tasks->attempt[question->index])
+    if (!gang && wanted == tasks->attempt[question->index] && tasks->worker[question->index])
         return tasks->worker[question->index];
     for (size_t i = job->places.count; i-- > 0;) {
         const struct gw_place *place = &job->places.items[i];
         if (place->index == question->index && place->attempt == wanted &&
             (!gang || place->rank == question->log.rank))
-            return place->worker;
+            return gw_sched_place_worker(sched, place);
     }
     return 0;
 }
@@ -242,8 +244,8 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
     struct gw_error error = {0};
     uint64_t attempt;
     const bool begins = question->log.after && !question->log.attempt; /* else it reads on */
-    uint32_t id =
-        begins ? place_after(sched, job, question, &attempt) : place_of(job, question, &attempt);
+    uint32_t id = begins ? place_after(sched, job, question, &attempt)
+                         : place_of(sched, job, question, &attempt);
     if (id == 0 && question->log.attempt) {
         gw_error_set(&error, GW_ENOENT, "task %u of job %llu has no such attempt or rank",
                      question->index, (unsigned long long)job->id);

@@ -44,6 +44,7 @@
 #include "scheduler/core/worker.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { CHECK_TASKS_MAX = 4096 }; /* of more tasks, only every so many steps are checked */
@@ -65,6 +66,8 @@ struct gw_sched *gw_sched_new(const struct gw_sched_options *options)
         sched->options.pure_keep_bytes = UINT64_C(64) << 20;
     if (!sched->options.ageing_ns)
         sched->options.ageing_ns = GW_AGEING_NS;
+    if (!sched->options.history_jobs)
+        sched->options.history_jobs = GW_HISTORY_JOBS_MAX;
     if (!sched->options.state_dir)
         sched->options.state_dir = "";
     sched->next_remote = sched->next_relay = 1;
@@ -137,6 +140,11 @@ void gw_sched_free(struct gw_sched *sched)
     free(sched);
 }
 
+uint64_t gw_sched_term(const struct gw_sched *sched)
+{
+    return sched->term;
+}
+
 void gw_sched_job_ids(const struct gw_sched *sched, uint64_t *next, uint64_t *upto)
 {
     *next = sched->next_job;
@@ -151,19 +159,32 @@ void gw_sched_apply_term(struct gw_sched *sched, const struct gw_fact_term *fact
     sched->term = fact->term;
 }
 
-/* What was restored may lack results that were at workers: they are looked at as if lost. */
+/* What was restored may lack results that were at workers: they are looked at as if lost. What may
+ * follow for the other rows is looked at, too: no note was taken of it. */
+static void note_restored(struct gw_sched *sched, struct gw_job *job)
+{
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1)) {
+        uint8_t state = job->tasks.state[row];
+        if (state == GW_TASK_DONE)
+            GW_MUST(gw_array_push(&sched->lost, ((struct gw_row){job, row})));
+        else if (state == GW_TASK_WAITING)
+            GW_MUST(gw_array_push(&sched->reopened, ((struct gw_row){job, row})));
+    }
+    if (job->state == GW_JOB_RUNNING && job->unfinished == 0)
+        GW_MUST(gw_array_push(&sched->ending, job));
+}
+
 static void start(struct gw_sched *sched, const struct gw_event *event)
 {
     GW_FACT(sched, term, .term = event->number);
     sched->start_ns = sched->idle_since_ns = event->now_ns;
     sched->beat_ns = event->now_ns + sched->options.heartbeat_ns;
-    if (sched->next_job < sched->job_ids_upto)
+    if (sched->next_job < sched->job_ids_upto && !GW_PLANTED(330))
         sched->next_job = sched->job_ids_upto;
+    GW_FACT(sched, job_ids, .upto = sched->next_job + GW_JOB_IDS_BLOCK);
     for (struct gw_job *job = sched->first_job; job; job = job->next)
-        for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
-             row = gw_sched_row_next(job, row + 1))
-            if (job->tasks.state[row] == GW_TASK_DONE)
-                GW_MUST(gw_array_push(&sched->lost, (struct gw_row){job, row}));
+        note_restored(sched, job);
 }
 
 void gw_sched_apply_shutting_down(struct gw_sched *sched, const struct gw_fact_shutting_down *fact)
@@ -219,6 +240,12 @@ static void shutdown_settle(struct gw_sched *sched)
         gw_sched_reply(sched, remote, sched->shutdown_request, &error);
     (void)gw_sched_effect(sched, GW_EFFECT_EXIT);
     sched->exited = true;
+    GW_FACT(sched, job_ids, .upto = sched->next_job); /* the next life leaves none out */
+}
+
+void gw_sched_apply_room_seen(struct gw_sched *sched, const struct gw_fact_room_seen *fact)
+{
+    (void)snprintf(sched->no_room, sizeof sched->no_room, "%s", fact->why);
 }
 
 /* -- Messages ------------------------------------------------------------------------------------
@@ -392,9 +419,8 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
         return 0;
     case GW_MESSAGE_gang_stuck:
         return gw_sched_on_gang_stuck(sched, worker, &message->gang_stuck);
-    case GW_MESSAGE_carried:
     case GW_MESSAGE_checkpointed:
-        gw_sched_checkpoint_on_message(sched, worker, message);
+        gw_sched_on_checkpointed(sched, worker, &message->checkpointed);
         return 0;
     case GW_MESSAGE_rank_paused:
         return gw_sched_gang_on_paused(sched, worker, &message->rank_paused);
@@ -455,6 +481,9 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
         gw_sched_coolings_on_tick(sched);
         gw_sched_ageing_on_tick(sched);
         gw_sched_elastic_on_tick(sched);
+        return 0;
+    case GW_EVENT_ROOM:
+        GW_FACT(sched, room_seen, .why = event->code < 0 ? event->text : "");
         return 0;
     case GW_EVENT_COMMITTED:
         gw_sched_announce_committed(sched, event->number);

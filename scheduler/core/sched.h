@@ -18,6 +18,7 @@ struct gw_sched_options {
     uint32_t range_block;     /* rows of a range that are given back together; 0: default */
     uint64_t first_job;       /* no job before had this id or a higher one; 0: 1 */
     uint64_t pure_keep_bytes; /* results of pure tasks that nobody needs now; 0: 64 MiB */
+    uint32_t history_jobs;    /* ended jobs that stay listed; 0: 10,000 */
     uint64_t ageing_ns;       /* after which a waiting gang rises in the order; 0: 10 min */
     const char *state_dir;    /* told to peers; borrowed */
 };
@@ -47,9 +48,22 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
  * still want its results: then they may have to be made again. */
 bool gw_sched_uses_files(const struct gw_sched *sched, struct gw_bin hash);
 
+/* gw_sched_names_content tells whether a job, ended ones included, names this program or these
+ * files; gw_sched_knows, whether there is a job of this id. */
+bool gw_sched_names_content(const struct gw_sched *sched, struct gw_bin hash);
+bool gw_sched_knows(const struct gw_sched *sched, uint64_t job);
+
+/* gw_sched_term is the number of this life; of a core that was restored and not started, of the
+ * life before; 0: there was none. */
+uint64_t gw_sched_term(const struct gw_sched *sched);
+
 /* gw_sched_restore applies durable facts, the bytes of COMMIT effects in their order, to a new
  * core; START follows. GW_ECORRUPT where the bytes are not facts. */
 int gw_sched_restore(struct gw_sched *sched, const void *bytes, size_t size);
+
+/* gw_sched_compact appends to `out` those of the facts that still say something: restored, they
+ * give the state that all of them give. GW_ECORRUPT where the bytes are not facts. */
+int gw_sched_compact(const struct gw_buffer *facts, struct gw_buffer *out);
 
 /* gw_sched_durable_dump appends the durable state in one form: equal bytes, equal states. */
 void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out);

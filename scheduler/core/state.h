@@ -58,11 +58,11 @@ enum {
     GW_GATES_MAX = 10000,          /* jobs that one comes after */
     GW_COOLINGS_MAX = 256,         /* workers that failed gangs, remembered */
     GW_TUNNELS_MAX = 1024,         /* at once */
+    GW_PLACES_KEPT_MAX = 65536,    /* tasks of a job whose places outlive the scheduler */
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* work that may queue behind a slot */
 #define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)
-#define GW_GANG_CARRY_NS (900 * GW_NS_PER_S) /* beside that, where its checkpoint is carried */
-#define GW_GANG_EARLY_NS (60 * GW_NS_PER_S)  /* after go: ranks may still find each other */
+#define GW_GANG_EARLY_NS (60 * GW_NS_PER_S) /* after go: ranks may still find each other */
 #define GW_BACKOFF_NS_MAX (300 * GW_NS_PER_S)
 #define GW_GRACE_NS (10 * GW_NS_PER_S)
 #define GW_FAIL_GRACE_NS (200 * GW_NS_PER_MS)
@@ -258,7 +258,8 @@ struct gw_progress {
 /* Where an attempt ran that is not a task's only one, or a rank of a gang. */
 struct gw_place {
     uint64_t attempt;
-    uint32_t index, rank, worker;
+    uint32_t index, rank, worker; /* its id; 0: of an earlier life, where */
+    const char *name;             /* it was called this; else NULL; in the job's arena */
 };
 
 /* Somebody who waits for a job's or a task's end, or for an answer of a worker. */
@@ -295,6 +296,15 @@ struct gw_range {
     bool ended;               /* no more rows will be made: the others are cancelled */
     bool failed;              /* a row has failed, and stop is set */
     bool hungry;              /* is on sched->hungry */
+};
+
+/* What a gang saved last. */
+struct gw_checkpointed {
+    uint64_t attempt;
+    int64_t step;
+    uint32_t worker; /* of the rank 0 that saved it; 0: nobody knows any more */
+    uint64_t incarnation;
+    char host[256];
 };
 
 /* A job that starts when this one has ended. */
@@ -607,9 +617,6 @@ struct gw_gang_try {
     bool early;      /* it ended badly soon after it went, ... */
     bool port_taken; /* ... and somebody else has its MASTER_PORT */
     uint64_t went_ns;
-    uint64_t from_attempt; /* whose checkpoint it goes on from; 0: none */
-    int64_t from_step;
-    bool from_lost;      /* there was one, and it is lost */
     uint64_t token;      /* of rank 0's segment; 0: none */
     uint32_t cause_rank; /* GW_NONE: no rank's */
     uint32_t cause_worker;
@@ -659,13 +666,6 @@ struct gw_holder {
 struct gw_stub {
     uint64_t job;
     uint32_t block;
-};
-
-/* An end that is shown once its fact is committed. */
-enum gw_announcement_kind { GW_ANNOUNCE_ACCEPTED, GW_ANNOUNCE_TASK, GW_ANNOUNCE_JOB };
-struct gw_announcement {
-    uint64_t number, job;
-    uint32_t index, kind;
 };
 
 /* Where ranks of the gang will go that holds the reservation; see reservation.h. */
@@ -771,6 +771,7 @@ struct gw_sched {
     GW_ARRAY(struct gw_announcement) announcements;
 
     struct gw_story story;
+    char no_room[400];     /* why no detached job can be taken; empty: it can */
     char lost_worker[240]; /* the last that was lost, and why */
     uint64_t lost_worker_ns;
 

@@ -156,6 +156,36 @@ int gw_sched_content_replay(struct gw_sched *sched, struct gw_job *job, struct g
     return each_frame(sched, content, frame_apply, job, NULL);
 }
 
+struct names {
+    void (*each)(uint64_t job, void *arg);
+    void *arg;
+};
+
+static int frame_names(struct gw_sched *sched, const struct gw_message *message, void *arg,
+                       struct gw_error *error)
+{
+    const struct names *names = arg;
+    struct gw_col64 jobs = {NULL, 0};
+    (void)sched;
+    (void)error;
+    if (message->type == GW_MESSAGE_submit)
+        jobs = message->submit.dep_job;
+    else if (message->type == GW_MESSAGE_range)
+        jobs = message->range.dep_job;
+    else if (message->type == GW_MESSAGE_after)
+        jobs = message->after.job;
+    for (uint32_t i = 0; i < jobs.count; i++)
+        names->each(gw_col64_at(jobs, i), names->arg);
+    return 0;
+}
+
+void gw_sched_content_jobs(struct gw_bin content, void (*each)(uint64_t job, void *arg), void *arg)
+{
+    struct gw_error error;
+    struct names names = {each, arg};
+    (void)each_frame(NULL, content, frame_names, &names, &error);
+}
+
 /* The specs of a detached job were applied as they came; they belong to its content, too. */
 static void keep_specs(struct gw_sched *sched, struct gw_job *job)
 {
@@ -172,6 +202,18 @@ static void keep(struct gw_sched *sched, struct gw_job *job, const struct gw_mes
     GW_FACT(sched, job_kept, .job = job, .message = message);
 }
 
+/* What its tasks are started from is wanted for as long as the job. */
+static void keep_content(struct gw_sched *sched, const struct gw_job *job)
+{
+    for (size_t i = 0; i < job->specs.count; i++) {
+        const struct gw_msg_spec *spec = &job->specs.items[i].message;
+        const struct gw_bin hashes[] = {spec->program, spec->files};
+        for (int k = 0; k < 2; k++)
+            if (hashes[k].size)
+                gw_sched_effect(sched, GW_EFFECT_KEEP)->bytes = gw_sched_bin(sched, hashes[k]);
+    }
+}
+
 /* Rows refer to rows of earlier chunks: check and apply go chunk by chunk, the first bad one drops
  * the job whole, before anything of it was placed. */
 static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw_error *error)
@@ -182,6 +224,7 @@ static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw
     gw_array_deinit(&check.specs);
     if (rc < 0)
         return rc;
+    keep_content(sched, job);
     GW_FACT(sched, job_accepted, .at = job, .job = job->id, .uid = job->uid,
             .wall_ns = sched->wall_ns, .user = job->user, .content = content);
     GW_FACT(sched, announced, .job = job, .kind = GW_ANNOUNCE_ACCEPTED, .number = sched->facts + 1);
@@ -301,6 +344,8 @@ int gw_sched_on_range(struct gw_sched *sched, struct gw_session *session,
         return GW_EPROTO;
     if (sched->shutting_down)
         gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down");
+    else if ((range->flags & GW_SUBMIT_DETACHED) && *sched->no_room)
+        gw_error_set(&error, GW_EIO, "%s", sched->no_room);
     else
         (void)add_range(sched, job, message, &error);
     if (error.code < 0)
@@ -346,6 +391,8 @@ int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
     }
     if (sched->shutting_down)
         gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down");
+    else if ((submit->flags & GW_SUBMIT_DETACHED) && *sched->no_room)
+        gw_error_set(&error, GW_EIO, "%s", sched->no_room);
     else if (submit->flags & GW_SUBMIT_DETACHED)
         (void)submit_detached(sched, job, message, &error);
     else

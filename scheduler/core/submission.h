@@ -22,6 +22,10 @@ int gw_sched_on_after(struct gw_sched *sched, struct gw_session *session,
 
 /* gw_sched_content_replay applies the messages of a detached job, as frames; for apply functions.
  */
+/* gw_sched_content_jobs calls `each` with the jobs that a content names, 0 among them for its own.
+ */
+void gw_sched_content_jobs(struct gw_bin content, void (*each)(uint64_t job, void *arg), void *arg);
+
 int gw_sched_content_replay(struct gw_sched *sched, struct gw_job *job, struct gw_bin content);
 
 #endif

@@ -14,6 +14,7 @@
 #include "scheduler/core/handover.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/place.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
 
@@ -51,6 +52,7 @@ uint32_t gw_sched_attempt_slot(const struct gw_sched *sched, const struct gw_wor
 void gw_sched_task_done(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                         const struct gw_results *results)
 {
+    gw_sched_places_keep(sched, job, row);
     GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_DONE,
             .attempt = job->tasks.attempt[row], .text = "", .results = *results);
     gw_sched_announce_task(sched, job, row);
@@ -63,6 +65,7 @@ static void task_cancelled(struct gw_sched *sched, struct gw_job *job, uint32_t 
         GW_FACT(sched, task_requeued, .job = job, .index = row);
         return;
     }
+    gw_sched_places_keep(sched, job, row);
     GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_CANCELLED,
             .code = GW_ECANCELLED, .attempt = job->tasks.attempt[row], .text = "cancelled");
     gw_sched_announce_task(sched, job, row);
@@ -140,7 +143,6 @@ int gw_sched_on_finished(struct gw_sched *sched, struct gw_worker *worker,
     const uint8_t *values = finished->values.data, *end = values + finished->values.size;
     int rc = 0;
     for (uint32_t i = 0; i < rows && rc == 0; i++) {
-        gw_sched_attempts_ahead(sched, &finished->attempt, i);
         uint32_t size = gw_col32_at(finished->value_size, i);
         uint64_t bytes = gw_col64_at(finished->bytes, i);
         if (size > (size_t)(end - values) || (size > 0 && size != bytes))
@@ -328,6 +330,7 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
     failure_text(verdict, text, sizeof text);
     const struct gw_end *end = verdict->end;
     int32_t exit_code = end->signal ? 128 + end->signal : end->exit_code;
+    gw_sched_places_keep(sched, job, row);
     GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_FAILED,
             .code = code_of(end->outcome), .exit_code = exit_code, .attempt = verdict->attempt,
             .text = text);

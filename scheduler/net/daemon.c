@@ -14,6 +14,7 @@
 #include "scheduler/net/server.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -36,7 +37,8 @@ struct daemon {
     uv_poll_t lifeline;
     uv_timer_t idle;
     uv_timer_t deadline;
-    const char *dir, *memory, *spill_dir;
+    const char *dir, *state, *memory, *spill_dir;
+    char state_path[PATH_MAX];   /* where nobody said another */
     const char *listen, *tokens; /* NULL: no TCP; the usual token file */
     char tokens_path[PATH_MAX], peers_host[GW_ENDPOINT_TEXT_MAX];
     const char *peers;     /* of all workers; NULL: none */
@@ -66,14 +68,23 @@ static int parse_number(const char *text, const char *option, uint64_t max, uint
 }
 
 static const struct option option_table[] = {
-    {"dir", required_argument, NULL, 'd'},        {"workers", required_argument, NULL, 'w'},
-    {"slots", required_argument, NULL, 's'},      {"private", no_argument, NULL, 'p'},
-    {"lifeline", required_argument, NULL, 'l'},   {"ready-fd", required_argument, NULL, 'r'},
-    {"idle-stop", required_argument, NULL, 'i'},  {"resources", required_argument, NULL, 'R'},
-    {"peers", required_argument, NULL, 'e'},      {"memory", required_argument, NULL, 'm'},
-    {"spill-dir", required_argument, NULL, 'S'},  {"pure-keep", required_argument, NULL, 'k'},
-    {"file-cache", required_argument, NULL, 'f'}, {"listen", required_argument, NULL, 'L'},
-    {"tokens", required_argument, NULL, 't'},     {NULL, 0, NULL, 0},
+    {"dir", required_argument, NULL, 'd'},
+    {"workers", required_argument, NULL, 'w'},
+    {"slots", required_argument, NULL, 's'},
+    {"private", no_argument, NULL, 'p'},
+    {"lifeline", required_argument, NULL, 'l'},
+    {"ready-fd", required_argument, NULL, 'r'},
+    {"idle-stop", required_argument, NULL, 'i'},
+    {"resources", required_argument, NULL, 'R'},
+    {"peers", required_argument, NULL, 'e'},
+    {"memory", required_argument, NULL, 'm'},
+    {"spill-dir", required_argument, NULL, 'S'},
+    {"pure-keep", required_argument, NULL, 'k'},
+    {"file-cache", required_argument, NULL, 'f'},
+    {"listen", required_argument, NULL, 'L'},
+    {"tokens", required_argument, NULL, 't'},
+    {"state", required_argument, NULL, 'D'},
+    {NULL, 0, NULL, 0},
 };
 
 static int parse(struct daemon *daemon, int argc, char **argv)
@@ -132,6 +143,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 't':
             daemon->tokens = optarg;
             break;
+        case 'D':
+            daemon->state = optarg;
+            break;
         default:
             rc = GW_EINVAL;
         }
@@ -144,61 +158,6 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     daemon->workers = (uint32_t)workers;
     daemon->slots = slots < workers ? (uint32_t)workers : (uint32_t)slots;
     return rc;
-}
-
-/* Reads the number that a file of the folder keeps; 0 where there is none. */
-static int read_number(const char *dir, const char *name, uint64_t *number, struct gw_error *error)
-{
-    char path[PATH_MAX];
-    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
-    unsigned long long kept = 0;
-    FILE *file = fopen(path, "re");
-    if (!file && errno != ENOENT)
-        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
-    int rc = !file || fscanf(file, "%llu", &kept) == 1
-                 ? 0
-                 : gw_error_set(error, GW_ECORRUPT,
-                                "%s does not hold a number: remove %s to start anew", path, dir);
-    if (file)
-        (void)fclose(file);
-    if (rc >= 0)
-        *number = kept;
-    return rc;
-}
-
-/* Keeps a number in a file of the folder; it is on disk when this returns. */
-static int keep_number(const char *dir, const char *name, uint64_t number, struct gw_error *error)
-{
-    char path[PATH_MAX], fresh[PATH_MAX];
-    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
-    (void)snprintf(fresh, sizeof fresh, "%s/%s.new", dir, name);
-    FILE *file = fopen(fresh, "we");
-    bool kept = file && fprintf(file, "%llu\n", (unsigned long long)number) > 0 &&
-                fflush(file) == 0 && fsync(fileno(file)) == 0;
-    if (file && fclose(file) != 0)
-        kept = false;
-    if (!kept || rename(fresh, path) < 0)
-        return gw_error_set(error, GW_EIO, "cannot write %s: %s", path, strerror(errno));
-    return 0;
-}
-
-/* The number of this life, grown by one and on disk before anybody connects; and the first job. */
-static int next_life(const char *dir, struct gw_server_options *server, struct gw_error *error)
-{
-    int rc = read_number(dir, "term", &server->term, error);
-    if (rc >= 0)
-        rc = keep_number(dir, "term", ++server->term, error);
-    return rc < 0 ? rc : read_number(dir, "jobs", &server->first_job, error);
-}
-
-/* Job ids are never used again, in later lives neither: folders of checkpoints are named by them.
- */
-static void daemon_on_job_ids(uint64_t upto, void *arg)
-{
-    const struct daemon *daemon = arg;
-    struct gw_error error;
-    if (!daemon->private_cluster && keep_number(daemon->dir, "jobs", upto, &error) < 0)
-        gw_log_error("%s", error.text);
 }
 
 /* -- The end -------------------------------------------------------------------------------------
@@ -320,18 +279,37 @@ static void watch(struct daemon *daemon)
     }
 }
 
-/* Jobs end with their scheduler and their numbers begin again, so what an earlier life left of its
- * own would pass for ours: a new job must not resume from the checkpoint of an old one. */
-static int remove_leftovers(const char *dir, struct gw_error *error)
+/* What lies in a folder by the number of a job that is there no more is removed; so is all else. */
+static int tidy_jobs(const struct daemon *daemon, const char *name, struct gw_error *error)
 {
-    static const char *const names[] = {"checkpoints", "logs", "address"};
+    char folder[PATH_MAX], path[PATH_MAX];
     int rc = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++) {
-        char path[PATH_MAX];
-        (void)snprintf(path, sizeof path, "%s/%s", dir, names[i]);
-        rc = gw_dir_remove(path, error);
+    (void)snprintf(folder, sizeof folder, "%.*s/%s", PATH_MAX - 16, daemon->dir, name);
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    while (dir && rc == 0 && (entry = readdir(dir))) {
+        char *end;
+        unsigned long long job = strtoull(entry->d_name, &end, 10);
+        bool named = end != entry->d_name && *end == '\0';
+        if (entry->d_name[0] == '.' || (named && gw_server_knows_job(daemon->server, job)))
+            continue;
+        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < PATH_MAX &&
+            unlink(path) < 0)
+            rc = gw_dir_remove(path, error);
     }
+    if (dir)
+        closedir(dir);
     return rc;
+}
+
+/* What an earlier life left of its own would pass for ours. */
+static int remove_leftovers(const struct daemon *daemon, struct gw_error *error)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%.*s/address", PATH_MAX - 16, daemon->dir);
+    (void)unlink(path);
+    int rc = tidy_jobs(daemon, "checkpoints", error);
+    return rc < 0 ? rc : tidy_jobs(daemon, "logs", error);
 }
 
 /* Tells who looks into the folder where this scheduler is reached, and our own workers by which
@@ -359,7 +337,6 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .files_bytes_max = daemon->file_cache_bytes,
         .on_worker = daemon_on_worker,
         .on_exit = daemon_on_exit,
-        .on_job_ids = daemon_on_job_ids,
         .arg = daemon,
         .listen = daemon->listen,
         .tokens = daemon->tokens,
@@ -369,14 +346,17 @@ static int start(struct daemon *daemon, struct gw_error *error)
         rc = gw_token_file_default(daemon->tokens_path, error);
         server.tokens = daemon->tokens_path;
     }
-    if (rc >= 0)
-        rc = next_life(daemon->dir, &server, error);
     if (rc < 0)
         return rc;
+    if (!daemon->private_cluster && !daemon->state) {
+        (void)snprintf(daemon->state_path, PATH_MAX, "%.*s/state", PATH_MAX - 8, daemon->dir);
+        daemon->state = daemon->state_path;
+    }
+    server.state = daemon->state;
     rc = gw_server_open(&daemon->loop, &server, &daemon->server, error);
     if (rc < 0)
         return rc;
-    rc = remove_leftovers(daemon->dir, error); /* the folder is ours now */
+    rc = remove_leftovers(daemon, error); /* the folder is ours now */
     if (rc >= 0 && daemon->listen)
         rc = note_address(daemon, gw_server_address(daemon->server), error);
     if (rc < 0) {

@@ -1,18 +1,24 @@
 /* Programs, and files of tasks, on their way from clients to workers.
  *
  * A program is ready when every file of its manifest lies, verified, in the blob store. Copies run
- * on libuv's threads; all else on the loop's. A client that asked for a program that another client
- * is sending waits for the same copies. Programs stay; files that no job names go, those first that
- * were asked for the longest time ago, when there are too many. */
+ * on libuv's threads; all else on the loop's. What a detached job names is kept: its manifest lies
+ * in programs/, a letter that tells files from programs before it. A client that asked for a
+ * program that another client is sending waits for the same copies. Programs stay; files that no
+ * job names go, those first that were asked for the longest time ago, when there are too many. */
 #include "scheduler/net/programs.h"
 
 #include "graph/base/array.h"
+#include "graph/base/dir.h"
 #include "graph/base/log.h"
 #include "graph/wire/manifest.h"
 
 #include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PROGRAMS_MAX = 4096, FILES_MAX = 4096, ASKED_MAX = 64 };
@@ -24,6 +30,7 @@ struct program {
     struct gw_manifest manifest;
     bool ready;
     bool files;           /* of tasks, not a program */
+    bool kept;            /* it lies in programs/ */
     uint64_t bytes_total; /* of its content */
     uint64_t used;        /* a number that grows: when it was asked for last */
     uint32_t asked;       /* files asked for, whose copies have not ended */
@@ -36,6 +43,7 @@ struct gw_programs {
     uv_loop_t *loop;
     struct gw_programs_callbacks callbacks;
     struct gw_blobs blobs;
+    char kept_dir[PATH_MAX - 128]; /* empty: nothing is kept */
     GW_ARRAY(struct program *) list;
     uint64_t files_bytes_max, uses;
     uint32_t copies; /* under way */
@@ -61,7 +69,13 @@ int gw_programs_open(uv_loop_t *loop, const struct gw_programs_options *options,
     opened->callbacks = options->callbacks;
     opened->files_bytes_max =
         options->files_bytes_max ? options->files_bytes_max : UINT64_C(4) << 30;
-    int rc = gw_blobs_init(&opened->blobs, options->dir, error);
+    char blobs[PATH_MAX];
+    (void)snprintf(blobs, sizeof blobs, "%s/blobs", options->dir);
+    int rc = gw_blobs_init(&opened->blobs, blobs, error);
+    if (rc == 0 && options->keeps) {
+        (void)snprintf(opened->kept_dir, sizeof opened->kept_dir, "%s/programs", options->dir);
+        rc = gw_dir_make(opened->kept_dir, error);
+    }
     if (rc < 0) {
         free(opened);
         return rc;
@@ -92,6 +106,9 @@ void gw_programs_close(struct gw_programs *programs)
     if (programs->copies == 0)
         programs_free(programs);
 }
+
+static void kept_path(const struct gw_programs *programs, const uint8_t hash[GW_HASH_BYTES],
+                      char path[PATH_MAX]);
 
 static struct program *find(const struct gw_programs *programs, struct gw_bin hash)
 {
@@ -201,6 +218,11 @@ static void drop(struct gw_programs *programs, size_t at)
         gw_blobs_path(&programs->blobs, program->manifest.files[i].hash, path);
         (void)unlink(path);
     }
+    if (program->kept) {
+        char path[PATH_MAX];
+        kept_path(programs, program->hash, path);
+        (void)unlink(path);
+    }
     gw_array_remove_swap(&programs->list, at);
     program_free(program);
 }
@@ -280,6 +302,109 @@ static int on_program(struct gw_programs *programs, uint64_t peer,
     if (!program->ready)
         want(programs, program, peer);
     return 0;
+}
+
+/* -- What outlives this process ------------------------------------------------------------------
+ */
+
+enum { KEPT_FILES = 'f', KEPT_PROGRAM = 'p' };
+
+static void kept_path(const struct gw_programs *programs, const uint8_t hash[GW_HASH_BYTES],
+                      char path[PATH_MAX])
+{
+    char text[GW_HASH_TEXT_BYTES];
+    gw_hash_format(hash, text);
+    (void)snprintf(path, PATH_MAX, "%s/%s", programs->kept_dir, text);
+}
+
+static bool write_kept(const struct program *program, const char *path)
+{
+    FILE *file = fopen(path, "we");
+    bool wrote = file && fputc(program->files ? KEPT_FILES : KEPT_PROGRAM, file) != EOF &&
+                 fwrite(program->bytes.data, 1, program->bytes.size, file) == program->bytes.size;
+    if (file && fclose(file) != 0)
+        wrote = false;
+    if (!wrote)
+        gw_log_error("%s: %s: its jobs will not run again after this life", path, strerror(errno));
+    return wrote;
+}
+
+void gw_programs_keep(struct gw_programs *programs, struct gw_bin hash,
+                      void (*keep)(const char *path, void *arg), void *arg)
+{
+    char path[PATH_MAX];
+    struct program *program = find(programs, hash);
+    if (!program || program->kept || !*programs->kept_dir)
+        return;
+    kept_path(programs, program->hash, path);
+    if (!write_kept(program, path))
+        return;
+    program->kept = true;
+    keep(path, arg);
+    for (uint32_t i = 0; i < program->manifest.count; i++) {
+        gw_blobs_path(&programs->blobs, program->manifest.files[i].hash, path);
+        keep(path, arg);
+    }
+}
+
+/* What a file of programs/ says; NULL where it is not what its name says, or content is lacking. */
+static struct program *read_kept(struct gw_programs *programs, const char *path,
+                                 const uint8_t hash[GW_HASH_BYTES])
+{
+    struct gw_error error;
+    struct program *program = NULL;
+    uint8_t found[GW_HASH_BYTES];
+    FILE *file = fopen(path, "re");
+    struct stat about;
+    size_t size = file && fstat(fileno(file), &about) == 0 ? (size_t)about.st_size : 0;
+    char *bytes = malloc(size + 1);
+    GW_MUST_PTR(bytes);
+    size = size ? fread(bytes, 1, size, file) : 0;
+    if (file)
+        (void)fclose(file);
+    if (size > 1)
+        gw_hash_bytes(bytes + 1, size - 1, found);
+    if (size > 1 && memcmp(found, hash, sizeof found) == 0 &&
+        program_new(&(struct gw_msg_program){.hash = {hash, GW_HASH_BYTES},
+                                             .manifest = {bytes + 1, (uint32_t)size - 1},
+                                             .files = bytes[0] == KEPT_FILES},
+                    &program, &error) == 0)
+        settle(programs, program, NULL);
+    free(bytes);
+    if (program && !program->ready) {
+        program_free(program);
+        program = NULL;
+    }
+    return program;
+}
+
+void gw_programs_restore(struct gw_programs *programs)
+{
+    DIR *dir = *programs->kept_dir ? opendir(programs->kept_dir) : NULL;
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        char path[PATH_MAX];
+        uint8_t hash[GW_HASH_BYTES];
+        if (!gw_hash_parse(entry->d_name, hash))
+            continue;
+        kept_path(programs, hash, path);
+        if (!programs->callbacks.named((struct gw_bin){hash, sizeof hash},
+                                       programs->callbacks.arg)) {
+            (void)unlink(path);
+            continue;
+        }
+        struct program *program = read_kept(programs, path, hash);
+        if (!program) {
+            gw_log_error("%s is damaged, or content of it is lost: jobs that need it cannot run",
+                         path);
+            continue;
+        }
+        program->kept = true;
+        program->used = ++programs->uses;
+        GW_MUST(gw_array_push(&programs->list, program));
+    }
+    if (dir)
+        closedir(dir);
 }
 
 /* -- Content -------------------------------------------------------------------------------------

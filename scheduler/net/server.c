@@ -20,6 +20,7 @@
 #include "scheduler/net/door.h"
 #include "scheduler/net/local.h"
 #include "scheduler/net/programs.h"
+#include "scheduler/net/recovery.h"
 #include "scheduler/net/secrets.h"
 #include "scheduler/store/journal.h"
 
@@ -48,7 +49,6 @@ struct gw_server {
     struct gw_effects effects;
     struct gw_programs *programs;
     struct gw_journal *journal;
-    uint64_t job_ids_upto; /* told to on_job_ids */
     struct gw_tokens tokens;
     struct gw_map connections; /* id -> struct gw_connection * */
     struct gw_greetings greetings;
@@ -114,6 +114,22 @@ static void server_on_committed(uint64_t number, void *arg)
 {
     struct gw_event event = {.type = GW_EVENT_COMMITTED, .number = number};
     (void)step(arg, &event);
+}
+
+static void server_on_room(const struct gw_error *why, void *arg)
+{
+    struct gw_event event = {.type = GW_EVENT_ROOM, .code = why ? why->code : 0};
+    event.text = why ? why->text : "there is room for jobs on disk again";
+    gw_log_warn("%s", event.text);
+    (void)step(arg, &event);
+}
+
+/* What the disk holds is not known any more: the next life reads it. Nobody is told anything. */
+static void server_on_disk_failed(const struct gw_error *error, void *arg)
+{
+    (void)arg;
+    gw_log_error("ending at once: %s", error->text);
+    _exit(EXIT_FAILURE);
 }
 
 static void close_fds(const int *fds, uint8_t count)
@@ -195,15 +211,6 @@ static void effect_close(struct gw_server *server, uint64_t peer)
         gw_connection_end(connection);
 }
 
-static void tell_job_ids(struct gw_server *server)
-{
-    uint64_t next, upto;
-    gw_sched_job_ids(server->core, &next, &upto);
-    if (upto != server->job_ids_upto)
-        server->options.on_job_ids(upto, server->options.arg);
-    server->job_ids_upto = upto;
-}
-
 static void carry_out(struct gw_server *server)
 {
     bool exits = false;
@@ -221,7 +228,9 @@ static void carry_out(struct gw_server *server)
             break;
         case GW_EFFECT_COMMIT:
             GW_MUST(gw_journal_append(server->journal, effect->number, effect->bytes));
-            tell_job_ids(server);
+            break;
+        case GW_EFFECT_KEEP:
+            gw_programs_keep(server->programs, effect->bytes, gw_journal_keep, server->journal);
             break;
         case GW_EFFECT_EXIT:
             exits = true;
@@ -610,8 +619,9 @@ static int open_sockets(struct gw_server *server, const struct gw_server_options
         .on_closed = server_on_closed,
         .arg = server,
     };
-    int rc =
-        gw_acceptor_open(server->loop, server->listen_fd, &callbacks, &server->acceptor, error);
+    int fd = server->listen_fd;
+    server->listen_fd = -1;
+    int rc = gw_acceptor_open(server->loop, fd, &callbacks, &server->acceptor, error);
     if (rc < 0)
         return rc;
     server->open_handles++;
@@ -623,12 +633,44 @@ static int open_sockets(struct gw_server *server, const struct gw_server_options
     return rc;
 }
 
-static void start_core(struct gw_server *server, uint64_t term)
+/* Facts of earlier lives become the core's state; this life's number is on disk when it returns. */
+static int recover(struct gw_server *server, struct gw_buffer *facts, struct gw_error *error)
 {
     uint64_t seed = 0;
     (void)getrandom(&seed, sizeof seed, GRND_NONBLOCK);
-    struct gw_event start = {.type = GW_EVENT_START, .number = term, .seed = seed};
+    int rc = gw_recovery_restore(server->core, server->journal, facts, error);
+    if (rc < 0)
+        return rc;
+    gw_programs_restore(server->programs);
+    struct gw_event start = {
+        .type = GW_EVENT_START, .number = gw_sched_term(server->core) + 1, .seed = seed};
     (void)step(server, &start);
+    return gw_journal_sync(server->journal, error);
+}
+
+static bool programs_named(struct gw_bin hash, void *arg)
+{
+    return gw_sched_names_content(((const struct gw_server *)arg)->core, hash);
+}
+
+/* What is kept in folders: programs and facts. */
+static int open_stores(struct gw_server *server, const struct gw_server_options *options,
+                       struct gw_buffer *facts, struct gw_error *error)
+{
+    const char *dir = options->state ? options->state : options->dir;
+    const struct gw_programs_options programs = {
+        .dir = dir,
+        .keeps = options->state != NULL,
+        .files_bytes_max = options->files_bytes_max,
+        .callbacks = {programs_send, programs_used, programs_named, server},
+    };
+    const struct gw_journal_callbacks journal = {server_on_committed, server_on_room,
+                                                 server_on_disk_failed, server};
+    int rc =
+        gw_journal_open(server->loop, options->state, &journal, facts, &server->journal, error);
+    if (rc == 0)
+        rc = gw_programs_open(server->loop, &programs, &server->programs, error);
+    return rc;
 }
 
 int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
@@ -638,7 +680,8 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
     GW_MUST_PTR(opened);
     opened->loop = loop;
     opened->options = *options;
-    opened->options.dir = opened->options.listen = opened->options.tokens = NULL;
+    opened->options.dir = opened->options.state = NULL;
+    opened->options.listen = opened->options.tokens = NULL;
     opened->next_peer = FIRST_PEER;
     int rc = gw_secrets_init(&opened->secrets, error);
     if (rc < 0) {
@@ -646,38 +689,36 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
         return rc;
     }
 
-    char programs_dir[PATH_MAX];
-    (void)snprintf(programs_dir, sizeof programs_dir, "%s/blobs", options->dir);
-    const struct gw_programs_options programs = {
-        .dir = programs_dir,
-        .files_bytes_max = options->files_bytes_max,
-        .callbacks = {programs_send, programs_used, opened},
-    };
-    struct gw_journal_callbacks journal = {server_on_committed, opened};
+    struct gw_buffer facts = {0};
     rc = gw_local_listen(options->dir, opened->path, &opened->listen_fd, error);
     if (rc < 0)
         goto fail;
-    rc = open_sockets(opened, options, error);
+    rc = open_stores(opened, options, &facts, error);
+    if (rc == 0)
+        rc = open_sockets(opened, options, error);
     if (rc < 0)
         goto fail_listening;
-    rc = gw_programs_open(loop, &programs, &opened->programs, error);
-    if (rc < 0)
-        goto fail_listening;
-    GW_MUST(gw_journal_open(loop, &journal, &opened->journal));
-    opened->core =
-        gw_sched_new(&(struct gw_sched_options){.first_job = options->first_job,
-                                                .pure_keep_bytes = options->pure_keep_bytes,
-                                                .state_dir = options->dir});
-
+    opened->core = gw_sched_new(&(struct gw_sched_options){
+        .pure_keep_bytes = options->pure_keep_bytes, .state_dir = options->dir});
     opened->open_handles++;
     opened->tick.data = opened;
     (void)uv_timer_init(loop, &opened->tick);
-    start_core(opened, options->term);
+    rc = recover(opened, &facts, error);
+    gw_buffer_deinit(&facts);
+    if (rc < 0) {
+        gw_server_close(opened);
+        return rc;
+    }
     *server = opened;
     return 0;
 
 fail_listening:
+    gw_buffer_deinit(&facts);
     (void)unlink(opened->path);
+    if (opened->programs)
+        gw_programs_close(opened->programs);
+    if (opened->journal)
+        gw_journal_close(opened->journal);
     opened->closing = true;
     if (opened->acceptor) { /* freed when that is closed */
         gw_acceptor_close(opened->acceptor);
@@ -685,9 +726,17 @@ fail_listening:
             gw_door_close(opened->door);
         return rc;
     }
+    if (opened->listen_fd >= 0)
+        close(opened->listen_fd);
 fail:
+    gw_secrets_deinit(&opened->secrets);
     free(opened);
     return rc;
+}
+
+bool gw_server_knows_job(const struct gw_server *server, uint64_t job)
+{
+    return gw_sched_knows(server->core, job);
 }
 
 void gw_server_shutdown(struct gw_server *server, const char *reason)
@@ -730,9 +779,6 @@ void gw_server_close(struct gw_server *server)
     gw_tokens_deinit(&server->tokens);
     gw_array_deinit(&server->effects.list);
     gw_arena_deinit(&server->effects.arena);
-    uint64_t next, upto;
-    gw_sched_job_ids(server->core, &next, &upto);
-    server->options.on_job_ids(next, server->options.arg);
     gw_sched_free(server->core);
     uv_close((uv_handle_t *)&server->tick, server_on_handle_closed);
 }

@@ -13,27 +13,27 @@ struct gw_server;
 
 struct gw_server_options {
     const char *dir;          /* borrowed during the call; scheduler.sock is made in it */
-    uint64_t term;            /* larger than any before in this folder */
+    const char *state;        /* likewise: the folder of what outlives it; NULL: nothing does */
     uint64_t files_bytes_max; /* of files that clients ship; 0: the default */
     uint64_t pure_keep_bytes; /* results of pure tasks that are kept for a while; 0: default */
-    uint64_t first_job;       /* above the ids of all jobs before in this folder; 0: 1 */
     const char *listen;       /* HOST:PORT, by TLS; NULL: the socket alone. As `dir`: */
     const char *tokens;       /* the token file, where it listens */
     /* Called on the loop's thread, each with arg: */
     void (*on_worker)(uint32_t workers, void *arg); /* so many workers have registered */
     void (*on_exit)(void *arg);                     /* the core has ended all work */
-    void (*on_job_ids)(uint64_t upto, void *arg);   /* only ids below may be given out from now on,
-                                                       or at the close: were given out */
     void *arg;
 };
 
-/* gw_server_open listens. GW_EEXIST when another scheduler serves this folder, GW_EIO; with
- * `listen`, what gw_door_open gives. */
+/* gw_server_open takes up what `state` holds, and listens. GW_EEXIST when another scheduler serves
+ * this folder, GW_EIO; what gw_journal_open gives; with `listen`, what gw_door_open gives. */
 int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
                    struct gw_server **server, struct gw_error *error);
 
 /* gw_server_address is where it listens by TLS, "HOST:PORT", numeric; NULL where it does not. */
 const char *gw_server_address(const struct gw_server *server);
+
+/* gw_server_knows_job tells whether there is a job of this id, also one that has ended. */
+bool gw_server_knows_job(const struct gw_server *server, uint64_t job);
 
 /* gw_server_shutdown asks the core to end all work; on_exit follows. */
 void gw_server_shutdown(struct gw_server *server, const char *reason);

@@ -1,64 +1,280 @@
-/* Durable facts, length-prefixed, one after the other. One commit covers all facts of a loop turn.
- */
+/* Group commit: while the thread commits one group, the next one gathers. What the two threads
+ * share is behind the mutex, and the database is the thread's alone while that runs.
+ *
+ * The loop is kept alive while a commit is awaited, and by nothing else of it. */
 #include "scheduler/store/journal.h"
 
-#include <assert.h>
-#include <stdlib.h>
+#include "graph/base/array.h"
+#include "graph/base/clock.h"
+#include "graph/base/must.h"
+#include "scheduler/store/database.h"
 
-struct gw_journal {
-    uv_timer_t commit;
-    struct gw_journal_callbacks callbacks;
-    struct gw_buffer facts;
-    uint64_t last; /* number of the last fact appended */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROOM_NS GW_NS_PER_S /* between looks for room on a full disk */
+
+struct paths {
+    GW_ARRAY(char *) list;
 };
 
-int gw_journal_open(uv_loop_t *loop, const struct gw_journal_callbacks *callbacks,
-                    struct gw_journal **journal)
+struct gw_journal {
+    uv_async_t wake;
+    struct gw_journal_callbacks callbacks;
+    uint64_t last, shown; /* numbers: appended; told as committed */
+    bool was_full, failure_shown, on_disk;
+    struct gw_database *database;
+    uv_thread_t thread;
+
+    uv_mutex_t mutex; /* what follows */
+    uv_cond_t changed;
+    struct gw_buffer pending;
+    struct paths keeping;
+    uint64_t pending_number, committed;
+    bool closing, full;
+    struct gw_error room, failure; /* code 0: none */
+};
+
+/* -- The thread ----------------------------------------------------------------------------------
+ */
+
+/* A file is on disk, and so is its name. */
+static int sync_file(const char *path, struct gw_error *error)
+{
+    char folder[PATH_MAX];
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    const char *const both[] = {path, folder};
+    int rc = 0;
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        int fd = open(both[i], O_RDONLY | O_CLOEXEC);
+        if (fd < 0 && errno == ENOENT)
+            return 0;
+        if (fd < 0 || fsync(fd) < 0)
+            rc = gw_error_set(error, GW_EIO, "%s: %s", both[i], strerror(errno));
+        if (fd >= 0)
+            close(fd);
+    }
+    return rc;
+}
+
+static int keep_files(struct paths *paths, struct gw_error *error)
+{
+    int rc = 0;
+    for (size_t i = 0; i < paths->list.count; i++) {
+        if (rc == 0)
+            rc = sync_file(paths->list.items[i], error);
+        free(paths->list.items[i]);
+    }
+    gw_array_deinit(&paths->list);
+    return rc;
+}
+
+/* Commits what has come; called, and returns, with the mutex held. */
+static void commit(struct gw_journal *journal)
+{
+    struct gw_buffer group = journal->pending;
+    struct paths paths = journal->keeping;
+    uint64_t number = journal->pending_number;
+    struct gw_error error = {0};
+    journal->pending = (struct gw_buffer){0};
+    journal->keeping = (struct paths){0};
+    uv_mutex_unlock(&journal->mutex);
+
+    int rc = keep_files(&paths, &error);
+    if (rc == 0)
+        rc = gw_database_append(journal->database, group.data, group.size, &error);
+    gw_buffer_deinit(&group);
+    struct gw_error room = {0};
+    bool full = rc == 0 && gw_database_full(journal->database, &room);
+
+    uv_mutex_lock(&journal->mutex);
+    if (rc == 0)
+        journal->committed = number;
+    else
+        journal->failure = error;
+    journal->full = full;
+    journal->room = room;
+    uv_cond_broadcast(&journal->changed);
+    (void)uv_async_send(&journal->wake);
+}
+
+/* Nothing to commit: whether there is room again. */
+static void look_for_room(struct gw_journal *journal)
+{
+    struct gw_error room = {0};
+    uv_mutex_unlock(&journal->mutex);
+    bool full = gw_database_full(journal->database, &room);
+    uv_mutex_lock(&journal->mutex);
+    journal->full = full;
+    if (!full)
+        (void)uv_async_send(&journal->wake);
+}
+
+static void run_thread(void *arg)
+{
+    struct gw_journal *journal = arg;
+    uv_mutex_lock(&journal->mutex);
+    while (journal->failure.code == 0) {
+        if (journal->pending.size > 0)
+            commit(journal);
+        else if (journal->closing)
+            break;
+        else if (!journal->full)
+            uv_cond_wait(&journal->changed, &journal->mutex);
+        else if (uv_cond_timedwait(&journal->changed, &journal->mutex, ROOM_NS) == UV_ETIMEDOUT)
+            look_for_room(journal);
+    }
+    uv_mutex_unlock(&journal->mutex);
+}
+
+/* -- The loop's side -----------------------------------------------------------------------------
+ */
+
+static void tell_room(struct gw_journal *journal, bool full, const struct gw_error *room)
+{
+    if (full == journal->was_full)
+        return;
+    journal->was_full = full;
+    journal->callbacks.on_room(full ? room : NULL, journal->callbacks.arg);
+}
+
+static void journal_on_wake(uv_async_t *async)
+{
+    struct gw_journal *journal = async->data;
+    uv_mutex_lock(&journal->mutex);
+    uint64_t committed = journal->on_disk ? journal->committed : journal->last;
+    bool full = journal->full;
+    struct gw_error room = journal->room, failure = journal->failure;
+    uv_mutex_unlock(&journal->mutex);
+
+    if (committed == journal->last || failure.code < 0)
+        uv_unref((uv_handle_t *)async);
+    if (committed > journal->shown) {
+        journal->shown = committed;
+        journal->callbacks.on_committed(committed, journal->callbacks.arg);
+    }
+    tell_room(journal, full, &room);
+    if (failure.code < 0 && !journal->failure_shown) {
+        journal->failure_shown = true;
+        journal->callbacks.on_failed(&failure, journal->callbacks.arg);
+    }
+}
+
+int gw_journal_open(uv_loop_t *loop, const char *dir, const struct gw_journal_callbacks *callbacks,
+                    struct gw_buffer *facts, struct gw_journal **journal, struct gw_error *error)
 {
     struct gw_journal *opened = calloc(1, sizeof *opened);
-    if (!opened)
-        return GW_ENOMEM;
+    GW_MUST_PTR(opened);
     opened->callbacks = *callbacks;
-    opened->commit.data = opened;
-    int rc = uv_timer_init(loop, &opened->commit);
+    opened->on_disk = dir != NULL;
+    int rc = dir ? gw_database_open(dir, &opened->database, error) : 0;
+    if (rc == 0 && dir)
+        rc = gw_database_read(opened->database, facts, error);
+    if (rc < 0) {
+        if (opened->database)
+            gw_database_close(opened->database);
+        free(opened);
+        return rc;
+    }
+    rc = uv_async_init(loop, &opened->wake, journal_on_wake);
     assert(rc == 0);
+    opened->wake.data = opened;
+    uv_unref((uv_handle_t *)&opened->wake);
+    GW_MUST(uv_mutex_init(&opened->mutex));
+    GW_MUST(uv_cond_init(&opened->changed));
     *journal = opened;
     return 0;
 }
 
-static void journal_on_commit(uv_timer_t *timer)
+int gw_journal_rewrite(struct gw_journal *journal, const struct gw_buffer *facts,
+                       struct gw_error *error)
 {
-    struct gw_journal *journal = timer->data;
-    journal->callbacks.on_committed(journal->last, journal->callbacks.arg);
+    assert(journal->last == 0);
+    return journal->on_disk
+               ? gw_database_rewrite(journal->database, facts->data, facts->size, error)
+               : 0;
+}
+
+/* The thread runs from the first fact on: before that the database is the loop's. */
+static void start(struct gw_journal *journal)
+{
+    if (journal->on_disk && journal->last == 0)
+        GW_MUST(uv_thread_create(&journal->thread, run_thread, journal));
 }
 
 int gw_journal_append(struct gw_journal *journal, uint64_t number, struct gw_bin fact)
 {
     assert(number > journal->last);
-    int rc = gw_buffer_reserve(&journal->facts, sizeof fact.size + fact.size);
-    if (rc < 0)
-        return rc;
-    (void)gw_buffer_append(&journal->facts, &fact.size, sizeof fact.size);
-    (void)gw_buffer_append(&journal->facts, fact.data, fact.size);
+    start(journal);
+    int rc = 0;
+    if (journal->on_disk) {
+        uv_mutex_lock(&journal->mutex);
+        rc = gw_buffer_append(&journal->pending, fact.data, fact.size);
+        if (rc == 0)
+            journal->pending_number = number;
+        uv_cond_broadcast(&journal->changed);
+        uv_mutex_unlock(&journal->mutex);
+    } else {
+        (void)uv_async_send(&journal->wake);
+    }
     journal->last = number;
-    if (!uv_is_active((uv_handle_t *)&journal->commit))
-        (void)uv_timer_start(&journal->commit, journal_on_commit, 0, 0);
-    return 0;
+    uv_ref((uv_handle_t *)&journal->wake);
+    return rc;
 }
 
-size_t gw_journal_bytes(const struct gw_journal *journal)
+void gw_journal_keep(const char *path, void *arg)
 {
-    return journal->facts.size;
+    struct gw_journal *journal = arg;
+    if (!journal->on_disk)
+        return;
+    char *copy = strdup(path);
+    GW_MUST_PTR(copy);
+    uv_mutex_lock(&journal->mutex);
+    GW_MUST(gw_array_push(&journal->keeping.list, copy));
+    uv_mutex_unlock(&journal->mutex);
+}
+
+int gw_journal_sync(struct gw_journal *journal, struct gw_error *error)
+{
+    if (!journal->on_disk || journal->last == 0)
+        return 0;
+    uv_mutex_lock(&journal->mutex);
+    while (journal->committed < journal->last && journal->failure.code == 0)
+        uv_cond_wait(&journal->changed, &journal->mutex);
+    struct gw_error failure = journal->failure;
+    uv_mutex_unlock(&journal->mutex);
+    if (failure.code < 0)
+        *error = failure;
+    return failure.code;
 }
 
 static void journal_on_close(uv_handle_t *handle)
 {
     struct gw_journal *journal = handle->data;
-    gw_buffer_deinit(&journal->facts);
+    struct gw_error ignored;
+    (void)keep_files(&journal->keeping, &ignored);
+    if (journal->database)
+        gw_database_close(journal->database);
+    gw_buffer_deinit(&journal->pending);
+    uv_mutex_destroy(&journal->mutex);
+    uv_cond_destroy(&journal->changed);
     free(journal);
 }
 
 void gw_journal_close(struct gw_journal *journal)
 {
-    uv_close((uv_handle_t *)&journal->commit, journal_on_close);
+    if (journal->on_disk && journal->last > 0) {
+        uv_mutex_lock(&journal->mutex);
+        journal->closing = true;
+        uv_cond_broadcast(&journal->changed);
+        uv_mutex_unlock(&journal->mutex);
+        (void)uv_thread_join(&journal->thread);
+    }
+    uv_close((uv_handle_t *)&journal->wake, journal_on_close);
 }

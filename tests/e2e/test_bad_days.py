@@ -34,6 +34,8 @@ class BadDays(e2e.Case):
         self.read_fifo(fifo)
         self.kill_scheduler()
         self.up("--slots", "2")
+        self.gangway("cancel", "last")  # it outlived them
+        self.gangway("wait", "last", rc=130)
         status = self.gangway_json("status")
         self.assertEqual((status["workers"], status["slots"], status["slots_free"]), (1, 2, 2))
 

@@ -98,7 +98,7 @@ class Files(e2e.Case):
         self.up("--slots", "1")
         self.large("first", b"same", 300 * KIB)
         self.gangway("submit", "--ship", "first", "--", "true")
-        stores = [self.cluster("blobs"), self.cluster("files")]
+        stores = [self.cluster("state", "blobs"), self.cluster("files")]
         before = [{name: os.stat(os.path.join(store, name)).st_ino for name in os.listdir(store)}
                   for store in stores]
         self.assertEqual([len(names) for names in before], [1, 1])
@@ -117,7 +117,7 @@ class Files(e2e.Case):
             self.large(name, bytes([letter]), 400 * KIB)
             done = self.gangway("submit", "--ship", name, "--", "head", "-c", "3", name)
             self.assertEqual(done.stdout, 3 * name)
-        for store in (self.cluster("blobs"), self.cluster("files")):
+        for store in (self.cluster("state", "blobs"), self.cluster("files")):
             sizes = [os.stat(os.path.join(store, name)).st_size for name in os.listdir(store)]
             self.assertLessEqual(sum(sizes), MIB)
             self.assertGreaterEqual(sum(sizes), 800 * KIB)  # and no more went than had to

@@ -34,7 +34,7 @@ static struct {
     char dir[64], tokens[80], socket[96];
     struct gw_tls_key keys[ROLES];
     bool open, ended;
-    uint64_t runs, term;
+    uint64_t runs;
 } world;
 
 /* -- The server ----------------------------------------------------------------------------------
@@ -52,21 +52,13 @@ static void server_on_exit(void *arg) /* an input may say so */
     world.ended = true;
 }
 
-static void server_on_job_ids(uint64_t upto, void *arg)
-{
-    (void)upto;
-    (void)arg;
-}
-
 static void open_server(void)
 {
     const struct gw_server_options options = {.dir = world.dir,
-                                              .term = ++world.term,
                                               .listen = "127.0.0.1",
                                               .tokens = world.tokens,
                                               .on_worker = server_on_worker,
-                                              .on_exit = server_on_exit,
-                                              .on_job_ids = server_on_job_ids};
+                                              .on_exit = server_on_exit};
     struct gw_error error;
     int rc = gw_server_open(&world.loop, &options, &world.server, &error);
     if (rc < 0)

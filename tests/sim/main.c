@@ -56,7 +56,6 @@ static const struct {
     [195] = {"pause-ends", "what a gang returns that was told to pause is its result"},
     [193] = {"checkpoint-lost", "an attempt does not go on from the current checkpoint"},
     [320] = {"checkpoint-homeless", "the host of a checkpoint is taken for lost while it lives"},
-    [340] = {"checkpoint-early", "a rank starts before its checkpoint is carried to its host"},
     [194] = {"hang-blame", "of ranks that hang the furthest is named, and not the one behind"},
     [192] = {"old-rank", "a rank of an earlier attempt counts for the one that has its place"},
     [150] = {"folder-early", "a task starts before its files are there"},
@@ -78,6 +77,7 @@ static const struct {
     [283] = {"far-cpus", "a process is bound to the CPUs near another GPU"},
     [350] = {"places-shuffled", "ranks are not numbered in the order of their gang's places"},
     [310] = {"rank-beside", "a rank starts on a GPU that another one has just left"},
+    [330] = {"ids-again", "a scheduler gives out ids of jobs of the life before"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
 enum { PLANTED_COUNT = sizeof planted / sizeof *planted };

@@ -238,7 +238,7 @@ static void report_done(struct sim *sim, struct process *process)
     sim_nested_end(sim, process);
     sim_process_pop(process);
     process->epoch++;
-    row.work->ended_well += !partial;
+    row.work->ended_well += !partial || row.work->stop;
     process->answer = 0;
     uint64_t pid = process->pid;
     struct host *host = process->host;
@@ -556,7 +556,6 @@ static void take_go(struct sim *sim, struct process *process, const struct gw_ms
         process->rank_state != RANK_REPORTED)
         return;
     sim_gang_went(sim, &process->rows.items[0]);
-    sim_carry_check(sim, process);
     sim_trust_go(sim, process, go);
     gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_JOINED);
     begin(sim, process);

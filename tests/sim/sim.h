@@ -21,7 +21,8 @@
 
 enum {
     HOSTS_MAX = 4,
-    CLIENTS_MAX = 3,
+    CLIENTS_MAX = 6,
+    CLIENTS_FIRST = 3, /* at most; others come after a scheduler died */
     DEPS_MAX = 8,
     RANKS_MAX = 6,
     TOKENS_MAX = 64,
@@ -126,11 +127,6 @@ enum {
     X(RESUMED, "gang went on from a checkpoint")                                                   \
     X(HOME, "rank 0 started where its checkpoint was saved")                                       \
     X(HOMELESS, "gang told that the host of its checkpoint is lost")                               \
-    X(CARRIED, "checkpoint carried to the next rank 0")                                            \
-    X(COPIED, "checkpoint copied to another host")                                                 \
-    X(FROM_COPY, "gang went on from a copy of its checkpoint")                                     \
-    X(CARRY_FAILED, "checkpoint that could not be carried")                                        \
-    X(FOLDER_CHANGED, "change of a command's folder seen")                                         \
     X(LOSSES, "gang lost with its workers once too often")                                         \
     X(OVERTAKEN, "heartbeat passed other messages")                                                \
     X(MENDED, "connection mended by another")                                                      \
@@ -145,7 +141,10 @@ enum {
     X(GPU_RANKS, "rank of a command given a part of a GPU")                                        \
     X(SHRUNK, "gang started with fewer ranks")                                                     \
     X(GROWN, "gang started again with more ranks")                                                 \
-    X(GROWS, "gang told to return because there is room for more ranks")
+    X(GROWS, "gang told to return because there is room for more ranks")                           \
+    X(SCHED_KILL, "scheduler killed")                                                              \
+    X(UNCOMMITTED, "facts lost with the scheduler")                                                \
+    X(OUTLIVED, "detached job outlived the scheduler")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -166,10 +165,6 @@ struct dep {
 
 /* What of GPUs a rank of it needs: as many as there are for it, one, or a part of one. */
 enum { WORK_GPU_IF_ANY = 1, WORK_GPU, WORK_GPU_SHARE };
-
-/* These bugs show in gangs alone. */
-#define SIM_PLANTED_IN_GANGS                                                                       \
-    (GW_PLANTED(191) || GW_PLANTED(194) || GW_PLANTED(281) || GW_PLANTED(310) || GW_PLANTED(340))
 
 /* How the client saw it end. */
 enum told { TOLD_NOTHING, TOLD_DONE, TOLD_FAILED };
@@ -321,7 +316,6 @@ struct process {
     uint64_t gang, checkpoint; /* as it was told of its gang last */
     bool spans;                /* that gang stands at several workers */
     bool checkpoint_lost;      /* its checkpoint's host is */
-    bool carried;              /* its checkpoint came from another host, or from a copy */
     struct {
         uint64_t job;
         uint32_t row;
@@ -355,14 +349,6 @@ struct sched_tunnel {
     uint64_t id, worker, client; /* connections */
 };
 
-/* A checkpoint on a disk: see carry.c. */
-struct sim_saved {
-    uint64_t job;
-    uint32_t index;
-    uint64_t attempt;
-    bool copy;
-};
-
 struct host {
     struct sim *sim;
     uint32_t number, slots, gpus;
@@ -379,12 +365,11 @@ struct host {
     GW_ARRAY(struct host_tunnel) tunnels;
     struct conn *scheduler;
     GW_ARRAY(struct process *) processes;
-    GW_ARRAY(uint64_t) tokens;        /* that the core has */
-    GW_ARRAY(struct sim_saved) saved; /* checkpoints on its disk */
-    GW_ARRAY(uint64_t) folders;       /* numbers of those that are there */
-    struct gw_map leases;             /* attempts, of gangs that this host leads */
-    GW_ARRAY(struct packet) old;      /* said to the scheduler, to be said again some time */
-    uint32_t licenses, tapes;         /* what it offers */
+    GW_ARRAY(uint64_t) tokens;   /* that the core has */
+    GW_ARRAY(uint64_t) folders;  /* numbers of those that are there */
+    struct gw_map leases;        /* attempts, of gangs that this host leads */
+    GW_ARRAY(struct packet) old; /* said to the scheduler, to be said again some time */
+    uint32_t licenses, tapes;    /* what it offers */
     struct sim_gpu gpu[SIM_GPUS];
     char name[16], address[16], worker_name[24];
 };
@@ -473,6 +458,7 @@ struct sim {
     struct gw_buffer facts;   /* all durable ones, as emitted */
     uint64_t facts_committed; /* bytes */
     uint64_t commit_ns;       /* of the last one under way */
+    uint64_t life;            /* of the scheduler */
     GW_ARRAY(struct conn *) conns;
     uint64_t next_conn;
 
@@ -529,6 +515,20 @@ int sim_sched_step(struct sim *sim, struct gw_event *event);
 /* sim_durable tells whether what a client was told of a detached job would survive the scheduler.
  */
 void sim_check_survives(struct sim *sim, const struct sim_job *job, const struct work *work);
+
+struct gw_sched *sim_sched_new(void);
+/* sim_sched_start begins a life: its first facts are on disk before anybody connects. */
+void sim_sched_start(struct sim *sim, uint64_t term);
+/* sim_sched_restore gives a scheduler what the first bytes of all facts say; moves of its machines
+ * are not counted. */
+void sim_sched_restore(struct sim *sim, struct gw_sched *sched, size_t bytes);
+
+/* -- crash.c */
+/* sim_crash_plan has the scheduler die at some time, in some seeds: another one goes on with what
+ * was committed, and other clients come. */
+void sim_crash_plan(struct sim *sim);
+/* sim_crash_check: a job that is accepted has a number that no other ever had. */
+void sim_crash_check(struct sim *sim, const struct sim_job *job);
 
 /* -- net.c */
 struct conn *sim_connect(struct sim *sim, struct end a, struct end b);
@@ -634,13 +634,6 @@ uint32_t sim_work_least(const struct work *work);
 bool sim_elastic_lacks(const struct work *work, uint32_t rank, uint32_t size);
 void sim_elastic_told(struct sim *sim, const struct gw_msg_gang *gang);
 uint32_t sim_elastic_world(struct sim *sim, const struct row *row);
-
-/* -- carry.c */
-/* sim_carry_saved: an attempt's rank 0 has saved. sim_carry_out takes CARRY, WATCH and UNWATCH;
- * sim_carry_check: a rank goes, and has what it goes on from. */
-void sim_carry_saved(struct process *process, uint64_t attempt);
-void sim_carry_out(struct sim *sim, struct host *host, const struct gw_effect *effect);
-void sim_carry_check(struct sim *sim, const struct process *process);
 
 /* -- gang.c */
 struct gang *sim_gang_of(struct sim *sim, const struct row *row);

@@ -9,8 +9,13 @@
 /* -- Durable state -------------------------------------------------------------------------------
  */
 
-/* A core of its own, whose moves are not counted. */
-static struct gw_sched *restored(struct sim *sim, size_t bytes)
+struct gw_sched *sim_sched_new(void)
+{
+    return gw_sched_new(&(struct gw_sched_options){
+        .state_dir = "/sim", .range_block = BLOCK, .ageing_ns = 300 * MS});
+}
+
+void sim_sched_restore(struct sim *sim, struct gw_sched *sched, size_t bytes)
 {
     uint64_t *taken[16];
     struct gw_sm *sm;
@@ -18,11 +23,16 @@ static struct gw_sched *restored(struct sim *sim, size_t bytes)
         taken[i] = sm->taken;
         sm->taken = NULL;
     }
-    struct gw_sched *sched = gw_sched_new(&(struct gw_sched_options){.range_block = BLOCK});
     int rc = gw_sched_restore(sched, sim->facts.data, bytes);
     for (size_t i = 0; (sm = gw_sched_machine(i)); i++)
         sm->taken = taken[i];
     SIM_CHECK(sim, rc == 0, "durable facts do not apply: %d", rc);
+}
+
+static struct gw_sched *restored(struct sim *sim, size_t bytes)
+{
+    struct gw_sched *sched = sim_sched_new();
+    sim_sched_restore(sim, sched, bytes);
     return sched;
 }
 
@@ -45,6 +55,22 @@ static void say_difference(const struct gw_sched *live, const struct gw_sched *r
     gw_value_unref(arguments);
 }
 
+/* And so has one that is rebuilt from those that still say something. */
+static void check_compact(struct sim *sim, const struct gw_buffer *rebuilt)
+{
+    struct gw_buffer less = {0}, dump = {0}, all = sim->facts;
+    SIM_CHECK(sim, gw_sched_compact(&all, &less) == 0, "the facts are none");
+    sim->facts = less;
+    struct gw_sched *sched = restored(sim, less.size);
+    sim->facts = all;
+    gw_sched_durable_dump(sched, &dump);
+    SIM_CHECK(sim, dump.size == rebuilt->size && memcmp(dump.data, rebuilt->data, dump.size) == 0,
+              "compacted facts give another state");
+    gw_sched_free(sched);
+    gw_buffer_deinit(&less);
+    gw_buffer_deinit(&dump);
+}
+
 /* A core rebuilt from the bytes of all facts has the durable state that the live one has. */
 static void check_restore(struct sim *sim)
 {
@@ -59,6 +85,7 @@ static void check_restore(struct sim *sim)
         if (sim->jobs.items[i]->detached)
             say_difference(sim->sched, sched, sim->jobs.items[i]->id);
     SIM_CHECK(sim, same, "the durable state does not follow from its facts");
+    check_compact(sim, &rebuilt);
     gw_buffer_deinit(&live);
     gw_buffer_deinit(&rebuilt);
     gw_sched_free(sched);
@@ -113,6 +140,7 @@ static void check_told(struct sim *sim, const struct client *client,
             return; /* a handle of an actor */
         struct sim_job *job = sim_client_job(sim, client, message->accepted.request);
         job->promised = message->accepted.job;
+        sim_crash_check(sim, job);
         check_survives(sim, job, job->promised, GW_INDEX_ALL);
     } else if (message->type == GW_MESSAGE_held) {
         sim_share_promise(sim, client, &message->held);
@@ -140,13 +168,15 @@ static void on_sched_tick(struct sim *sim, void *arg)
 }
 
 struct commit {
-    uint64_t number, bytes;
+    uint64_t number, bytes, life;
 };
 
 static void on_committed(struct sim *sim, void *arg)
 {
     struct commit commit = *(struct commit *)arg;
     free(arg);
+    if (commit.life != sim->life)
+        return; /* on disk or not: whoever asked is gone */
     sim->facts_committed = commit.bytes;
     (void)sim_sched_step(sim,
                          &(struct gw_event){.type = GW_EVENT_COMMITTED, .number = commit.number});
@@ -157,7 +187,7 @@ static void commit(struct sim *sim, const struct gw_effect *effect)
     GW_MUST(gw_buffer_append(&sim->facts, effect->bytes.data, effect->bytes.size));
     struct commit *commit = malloc(sizeof *commit);
     GW_MUST_PTR(commit);
-    *commit = (struct commit){effect->number, sim->facts.size};
+    *commit = (struct commit){effect->number, sim->facts.size, sim->life};
     uint64_t in_ns = 100000 + sim_below(sim, 2 * MS);
     if (!sim->healed && sim_chance(sim, 10)) {
         sim_fault(sim, FAULT_LATE_COMMIT);
@@ -215,6 +245,8 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
     case GW_EFFECT_COMMIT:
         commit(sim, effect);
         break;
+    case GW_EFFECT_KEEP: /* of content the cores know nothing but its hash */
+        break;
     default:
         sim_fail(sim, "the scheduler wants %u", effect->type);
     }
@@ -237,6 +269,12 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
         sim_plan(sim, sim->sched_tick_ns - sim->now_ns, on_sched_tick, NULL);
     }
     return rc;
+}
+
+void sim_sched_start(struct sim *sim, uint64_t term)
+{
+    (void)sim_sched_step(sim, &(struct gw_event){.type = GW_EVENT_START, .number = term});
+    sim->facts_committed = sim->facts.size;
 }
 
 /* -- Faults --------------------------------------------------------------------------------------
@@ -291,17 +329,14 @@ static void make_world(struct sim *sim)
 {
     sim->now_ns = SECOND;
     sim->sched_tick_ns = UINT64_MAX;
-    sim->sched = gw_sched_new(&(struct gw_sched_options){
-        .state_dir = "/sim", .range_block = BLOCK, .ageing_ns = 300 * MS});
-    (void)sim_sched_step(
-        sim, &(struct gw_event){.type = GW_EVENT_START, .number = 1 + sim_below(sim, 9)});
+    sim->sched = sim_sched_new();
+    sim_sched_start(sim, 1 + sim_below(sim, 9));
     sim->lent_max = sim_chance(sim, 15) ? 2 : 0;
     sim->host_count = 1 + (uint32_t)sim_below(sim, HOSTS_MAX);
     for (uint32_t i = 0; i < sim->host_count; i++) {
         struct host *host = &sim->hosts[i];
         host->sim = sim;
         host->number = i;
-        host->incarnation = 1000 * i; /* no two lives of any have the same */
         host->slots = 1 + (uint32_t)sim_below(sim, 4);
         if (i == 0)
             host->slots += 3; /* so that all work fits somewhere */
@@ -316,13 +351,14 @@ static void make_world(struct sim *sim)
         (void)snprintf(host->address, sizeof host->address, "/h/%u", i);
         sim_host_start(sim, host);
     }
-    sim->client_count = 1 + (uint32_t)sim_below(sim, CLIENTS_MAX);
+    sim->client_count = 1 + (uint32_t)sim_below(sim, CLIENTS_FIRST);
     for (uint32_t i = 0; i < sim->client_count; i++) {
         sim->clients[i].sim = sim;
         sim->clients[i].number = i;
         sim_client_start(sim, &sim->clients[i]);
     }
     sim_plan(sim, 100 * MS, on_faults, NULL);
+    sim_crash_plan(sim);
     sim_plan(sim, SECOND + sim_below(sim, 5 * SECOND), on_heal, NULL);
 }
 

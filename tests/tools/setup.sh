@@ -18,6 +18,7 @@ libuv1-dev                     |build|pc:libuv                  |event loop, tim
 libmsgpack-c-dev/libmsgpack-dev|build|pc:msgpack-c,msgpack      |values and messages
 libjansson-dev                 |build|pc:jansson                |JSON of the command line
 libmicrohttpd-dev              |build|pc:libmicrohttpd          |the rendezvous of Horovod scripts
+libsqlite3-dev                 |build|pc:sqlite3                |what outlives the scheduler
 libssl-dev                     |build|pc:libcrypto              |SHA-256 of shipped programs
 libcurl4-openssl-dev           |build|pc:libcurl                |the examples fetch data sets by URL
 ca-certificates                |build|file:/etc/ca-certificates.conf|certificates of https servers

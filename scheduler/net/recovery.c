@@ -1,0 +1,21 @@
+/* Restoring comes first: facts that the core does not take are not touched. */
+#include "scheduler/net/recovery.h"
+
+enum { COMPACT_BYTES = 4 << 20 /* fewer facts are left as they are */ };
+
+int gw_recovery_restore(struct gw_sched *core, struct gw_journal *journal,
+                        const struct gw_buffer *facts, struct gw_error *error)
+{
+    struct gw_buffer less = {0};
+    if (gw_sched_restore(core, facts->data, facts->size) < 0)
+        return gw_error_set(error, GW_EVERSION,
+                            "the state holds what Gangway %s does not know: start the version that "
+                            "wrote it, or give another folder by --state",
+                            GANGWAY_VERSION);
+    int rc = 0;
+    if (facts->size >= COMPACT_BYTES && gw_sched_compact(facts, &less) == 0 &&
+        less.size < facts->size / 2)
+        rc = gw_journal_rewrite(journal, &less, error);
+    gw_buffer_deinit(&less);
+    return rc;
+}

@@ -1,0 +1,13 @@
+/* Recovery: what earlier lives of the scheduler left becomes the state of this one. */
+#ifndef GW_SCHEDULER_NET_RECOVERY_H
+#define GW_SCHEDULER_NET_RECOVERY_H
+
+#include "scheduler/core/sched.h"
+#include "scheduler/store/journal.h"
+
+/* gw_recovery_restore applies facts to a new core, and has the journal hold less where much of them
+ * says nothing any more. GW_EVERSION where a fact is not known here, GW_EIO: with a text. */
+int gw_recovery_restore(struct gw_sched *core, struct gw_journal *journal,
+                        const struct gw_buffer *facts, struct gw_error *error);
+
+#endif

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""What outlives the scheduler: detached jobs, and what they need to run. It is killed, or ends, and
+another begins on the same state."""
+import os
+import shutil
+import signal
+import time
+
+import e2e
+
+
+
+class Durable(e2e.Case):
+    def process_of(self, words):
+        for pid in e2e.pids_marked(self.mark):
+            if words in e2e.command_of(pid):
+                return pid
+        raise AssertionError(f"no process runs {words}")
+
+    def state(self, *names):
+        return os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", "state", *names)
+
+    def kill_scheduler(self):
+        """Kills it, and waits until all that it had started is gone too."""
+        left = e2e.pids_marked(self.mark)
+        os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
+        for pid in left:
+            self.assertTrue(e2e.wait_gone(pid, 15), f"{pid} lives on: {e2e.command_of(pid)}")
+
+    def submit(self, *arguments):
+        return self.gangway(*arguments).stdout.strip()
+
+    def job(self, number):
+        return next(j for j in self.gangway_json("jobs") if j["id"] == int(number))
+
+    def begin(self, lines, go):
+        """Four tasks, of which two end, a gang that has saved, a job after both, and one with a
+        file of its own; gives back their numbers."""
+        array = self.submit("submit", "-d", "--array", "0-3", "--grace", "100ms", "--", "sh", "-c",
+                            f"echo task {{index}} > {lines.path}; [ {{index}} -lt 2 ] || "
+                            f"[ -e {go} ] || tail -f /dev/null; echo out {{index}}")
+        gang = self.submit("dispatch", "-d", "-n", "2", "--grace", "100ms", "--", "sh", "-c",
+                           f'f="$GANGWAY_CHECKPOINT_DIR/saved.$RANK"; echo rank $RANK $([ -e $f ] '
+                           f'&& echo again) > {lines.path}; [ -e {go} ] || {{ touch $f; '
+                           'tail -f /dev/null; }')
+        after = self.submit("submit", "-d", "--after", f"{array},{gang}", "--", "echo", "after")
+        data = self.write("data", "of a file\n")
+        ship = self.submit("submit", "-d", "--after", array, "--ship", data, "--", "cat", "data")
+        os.unlink(data)
+        return array, gang, after, ship
+
+    def test_jobs_outlive_a_killed_scheduler(self):
+        go, lines = os.path.join(self.dir, "go"), e2e.Lines(self.fifo())
+        self.up("--slots", "6")
+        early = self.submit("submit", "-d", "--", "sh", "-c", "echo early; exit 3")
+        self.gangway("wait", early, rc=3)
+        jobs, deadline = self.begin(lines, go), time.monotonic() + e2e.TIMEOUT_S
+        self.assertEqual(sorted(lines.next() for _ in range(6)),
+                         ["rank 0", "rank 1", "task 0", "task 1", "task 2", "task 3"])
+        while [t["state"] for t in self.gangway_json("tasks", jobs[0])[:2]] != ["done", "done"]:
+            self.assertLess(time.monotonic(), deadline)
+        self.kill_scheduler()
+        self.write("go", "")
+        self.up("--slots", "6")
+        self.gangway("wait", ",".join(jobs))
+        # What had ended did not run again, what had not began anew, the gang with what it saved.
+        self.assertEqual(sorted(lines.next() for _ in range(4)),
+                         ["rank 0 again", "rank 1 again", "task 2", "task 3"])
+        lines.close()
+        self.assertEqual(self.gangway("logs", jobs[2]).stdout, "after\n")
+        self.assertEqual(self.gangway("logs", jobs[3]).stdout, "of a file\n")
+        for index in range(4):
+            self.assertEqual(self.gangway("logs", f"{jobs[0]}/{index}").stdout, f"out {index}\n")
+        self.assertEqual(self.gangway("logs", early).stdout, "early\n")
+        self.gangway("wait", early, rc=3)
+        self.assertEqual([self.job(n)["state"] for n in (early,) + jobs],
+                         ["failed", "done", "done", "done", "done"])
+        self.assertIn("scheduler started again", self.gangway("story", early).stdout)
+        self.assertGreater(int(self.submit("submit", "-d", "--", "true")), int(jobs[3]))
+
+    def test_jobs_outlive_down(self):
+        """Another folder by --state, of which the cluster's own knows nothing."""
+        state, go, fifo = os.path.join(self.dir, "kept"), os.path.join(self.dir, "go"), self.fifo()
+        self.up("--slots", "1", "--state", state)
+        first = self.submit("submit", "-d", "--grace", "100ms", "--", "sh", "-c",
+                            f"[ -e {go} ] || {{ echo here > {fifo}; tail -f /dev/null; }}; "
+                            "echo later")
+        self.read_fifo(fifo)
+        self.gangway("down")
+        self.up("--slots", "1")
+        self.assertEqual(self.gangway_json("jobs"), [])
+        self.gangway("down")
+        self.write("go", "")
+        self.up("--slots", "1", "--state", state)
+        self.gangway("wait", first)
+        self.assertEqual(self.gangway("logs", first).stdout, "later\n")
+        self.assertEqual(int(self.submit("submit", "-d", "--", "true")), int(first) + 1)
+
+    def test_damaged_state_is_refused(self):
+        self.up("--slots", "1")
+        self.gangway("submit", "-d", "--", "true")
+        self.gangway("down")
+        with open(self.state("facts.db"), "r+b") as f:
+            f.truncate(5000)
+        refused = self.gangway("up", "--slots", "1", rc=3)
+        self.assertIn("damaged", refused.stderr)
+        self.assertIn("move it away", refused.stderr)
+        shutil.move(self.state(), self.state() + ".old")
+        self.up("--slots", "1")
+        self.assertEqual(self.gangway_json("jobs"), [])
+
+
+if __name__ == "__main__":
+    e2e.main()

@@ -1,0 +1,207 @@
+/* Durable facts over lives of the scheduler's core: what they give, and what is left of them once
+ * jobs are forgotten. */
+#include "tests/unit/sched_world.h"
+
+#include <stdlib.h>
+
+/* Facts as they are committed, and a world that begins with those so far. */
+struct lives {
+    struct gw_buffer facts;
+    struct world *w;
+};
+
+static void keep(struct lives *lives)
+{
+    const struct world *w = lives->w;
+    for (size_t i = 0; i < w->effects.list.count; i++)
+        if (w->effects.list.items[i].type == GW_EFFECT_COMMIT)
+            assert_int_equal(gw_buffer_append(&lives->facts, w->effects.list.items[i].bytes.data,
+                                              w->effects.list.items[i].bytes.size),
+                             0);
+}
+
+static void commit(struct lives *lives)
+{
+    keep(lives);
+    (void)step(lives->w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
+    keep(lives);
+}
+
+/* A life that lists one ended job at most. */
+static void begin(struct lives *lives)
+{
+    struct world *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->now_ns = MS;
+    w->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .history_jobs = 1});
+    assert_int_equal(gw_sched_restore(w->sched, lives->facts.data, lives->facts.size), 0);
+    lives->w = w;
+    (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = gw_sched_term(w->sched) + 1});
+    keep(lives);
+    (void)step(w,
+               (struct gw_event){
+                   .type = GW_EVENT_OPEN, .peer = {CLIENT}, .role = GW_ROLE_CLIENT, .text = "c"});
+    add_worker(w, 0, 1, "a");
+}
+
+static void end(struct lives *lives)
+{
+    free_world(lives->w);
+    lives->w = NULL;
+}
+
+static uint64_t attempt_now(const struct lives *lives)
+{
+    return attempt_in(must(lives->w, WORKER, GW_MESSAGE_assign), 0);
+}
+
+/* A detached job of one task; gives its number. Its attempt, where it is placed at once. */
+static uint64_t submit_one(struct lives *lives, uint64_t request, uint64_t *attempt)
+{
+    send_spec(lives->w, (struct gw_msg_spec){.key = request});
+    submit(lives->w, (struct chunk){request, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    if (attempt)
+        *attempt = attempt_now(lives);
+    commit(lives);
+    return must(lives->w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+}
+
+static void finish_one(struct lives *lives, uint64_t attempt)
+{
+    finish(lives->w, 0, attempt, GW_RANK_NONE, 3);
+    commit(lives);
+}
+
+static void what_was_under_way_runs_again(void **state)
+{
+    struct lives lives = {0};
+    uint64_t attempt;
+    (void)state;
+    begin(&lives);
+    uint64_t done = submit_one(&lives, 1, &attempt);
+    finish_one(&lives, attempt);
+    uint64_t job = submit_one(&lives, 2, &attempt);
+    end(&lives);
+
+    begin(&lives); /* adds the worker last: the job is placed there */
+    assert_int_equal(gw_col64_at(must(lives.w, WORKER, GW_MESSAGE_assign)->assign.job, 0), job);
+    uint64_t again = attempt_now(&lives);
+    assert_int_not_equal(again, attempt);
+    finish(lives.w, 0, attempt, GW_RANK_NONE, 3); /* of the life before: it counts for nothing */
+    assert_int_not_equal(gw_sched_idle_since_ns(lives.w->sched), 0);
+    finish_one(&lives, again);
+    assert_true(gw_sched_knows(lives.w->sched, done) || gw_sched_knows(lives.w->sched, job));
+    uint64_t next = submit_one(&lives, 1, &attempt);
+    assert_true(next > job);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+static void a_full_disk_refuses_detached_jobs(void **state)
+{
+    struct lives lives = {0};
+    uint64_t attempt;
+    (void)state;
+    begin(&lives);
+    (void)step(lives.w, (struct gw_event){
+                            .type = GW_EVENT_ROOM, .code = GW_EIO, .text = "no room on this disk"});
+    send_spec(lives.w, (struct gw_msg_spec){.key = 1});
+    submit(lives.w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    assert_string_equal(must(lives.w, CLIENT, GW_MESSAGE_rejected)->rejected.text,
+                        "no room on this disk");
+    send_spec(lives.w, (struct gw_msg_spec){.key = 2});
+    submit(lives.w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0}); /* attached: not on disk */
+    attempt = attempt_now(&lives);
+    finish(lives.w, 0, attempt, GW_RANK_NONE, 3);
+    (void)step(lives.w, (struct gw_event){.type = GW_EVENT_ROOM, .text = "room again"});
+    (void)submit_one(&lives, 3, &attempt);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+static void same_state(const struct gw_buffer *a, const struct gw_buffer *b)
+{
+    struct gw_buffer dumps[2] = {{0}};
+    const struct gw_buffer *both[] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        struct gw_sched *sched =
+            gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .history_jobs = 1});
+        assert_int_equal(gw_sched_restore(sched, both[i]->data, both[i]->size), 0);
+        gw_sched_durable_dump(sched, &dumps[i]);
+        gw_sched_free(sched);
+    }
+    assert_int_equal(dumps[0].size, dumps[1].size);
+    assert_memory_equal(dumps[0].data, dumps[1].data, dumps[0].size);
+    gw_buffer_deinit(&dumps[0]);
+    gw_buffer_deinit(&dumps[1]);
+}
+
+static void forgotten_jobs_leave_nothing(void **state)
+{
+    struct lives lives = {0};
+    struct gw_buffer less = {0}, again = {0};
+    uint64_t attempt, job = 0;
+    (void)state;
+    begin(&lives);
+    for (uint64_t i = 1; i <= 6; i++) {
+        job = submit_one(&lives, i, &attempt);
+        finish_one(&lives, attempt);
+    }
+    end(&lives);
+    begin(&lives);
+    assert_true(gw_sched_knows(lives.w->sched, job));
+    assert_false(gw_sched_knows(lives.w->sched, job - 2));
+    end(&lives);
+
+    assert_int_equal(gw_sched_compact(&lives.facts, &less), 0);
+    assert_true(less.size < lives.facts.size / 2);
+    same_state(&lives.facts, &less);
+    assert_int_equal(gw_sched_compact(&less, &again), 0);
+    assert_int_equal(again.size, less.size);
+    less.size--; /* the last fact is cut */
+    again.size = 0;
+    assert_int_equal(gw_sched_compact(&less, &again), GW_ECORRUPT);
+    gw_buffer_deinit(&less);
+    gw_buffer_deinit(&again);
+    gw_buffer_deinit(&lives.facts);
+}
+
+/* A job that another one's content names stays, forgotten or not: its rows are looked up when that
+ * is applied. */
+static void what_a_job_comes_after_stays(void **state)
+{
+    struct lives lives = {0};
+    struct gw_buffer less = {0};
+    uint64_t attempt;
+    uint32_t any = 1;
+    (void)state;
+    begin(&lives);
+    const uint64_t before = submit_one(&lives, 1, &attempt);
+    send_spec(lives.w, (struct gw_msg_spec){.key = 2});
+    say(lives.w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_after,
+                            .after = {2, GW_SUBMIT_DETACHED, {&before, 1}, {&any, 1}}});
+    submit(lives.w, (struct chunk){2, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    commit(&lives);
+    finish(lives.w, 0, attempt, GW_RANK_NONE, 3);
+    attempt = attempt_now(&lives);
+    commit(&lives);
+    finish_one(&lives, attempt); /* two have ended: the first is forgotten */
+    assert_false(gw_sched_knows(lives.w->sched, before));
+    end(&lives);
+    assert_int_equal(gw_sched_compact(&lives.facts, &less), 0);
+    same_state(&lives.facts, &less);
+    gw_buffer_deinit(&less);
+    gw_buffer_deinit(&lives.facts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_under_way_runs_again),
+        cmocka_unit_test(a_full_disk_refuses_detached_jobs),
+        cmocka_unit_test(forgotten_jobs_leave_nothing),
+        cmocka_unit_test(what_a_job_comes_after_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
