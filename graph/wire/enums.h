@@ -67,6 +67,18 @@ enum gw_kill_reason {
     GW_KILL_PREEMPT = 8,   /* a gang that is to go on later: its ranks may save what they have */
 };
 
+/* What a part of a folder that is carried is. Links come last, and lead nowhere before that. */
+enum gw_carry_kind {
+    GW_CARRY_FOLDER = 1,
+    GW_CARRY_FILE = 2, /* begins one */
+    GW_CARRY_MORE = 3, /* of the file that was begun last */
+    GW_CARRY_LINK = 4,
+    GW_CARRY_END = 5, /* of all */
+};
+
+/* How many parts may be on their way, and the bytes of each. */
+enum { GW_CARRY_WINDOW = 8, GW_CARRY_PART_BYTES = 512 << 10 };
+
 enum { GW_SIGNAL_MAX = 64 }; /* the largest number of a signal */
 
 /* What a user asks of a job's gangs, or (pause, resume) of the job. */

@@ -18,6 +18,8 @@
 
 #include <assert.h>
 
+enum { ATTEMPTS_AHEAD = 8, ROWS_AHEAD = 4 };
+
 static const struct gw_sm_state attempt_states[] = {
     [GW_ATTEMPT_FREE] = {"free", GW_SM_NEXT(GW_ATTEMPT_SENT)},
     [GW_ATTEMPT_SENT] = {"sent", GW_SM_NEXT(GW_ATTEMPT_RUNNING) | GW_SM_NEXT(GW_ATTEMPT_KILLED) |
@@ -53,6 +55,27 @@ uint64_t gw_sched_attempt_next(struct gw_sched *sched)
 {
     uint32_t slot = next_slot(sched);
     return attempt_id(sched, slot, sched->attempts.items[slot].generation);
+}
+
+void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64 *ids, uint32_t at)
+{
+    if (at + ATTEMPTS_AHEAD < ids->count) {
+        uint32_t slot = gw_sched_attempt_place(gw_col64_at(*ids, at + ATTEMPTS_AHEAD));
+        if (slot < sched->attempts.count)
+            __builtin_prefetch(&sched->attempts.items[slot], 1);
+    }
+    if (at + ROWS_AHEAD >= ids->count)
+        return;
+    uint32_t slot = gw_sched_attempt_find(sched, gw_col64_at(*ids, at + ROWS_AHEAD));
+    if (slot == GW_NONE)
+        return;
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    const struct gw_tasks *tasks = &attempt->job->tasks;
+    __builtin_prefetch(&tasks->succ[attempt->index]);
+    __builtin_prefetch(&tasks->deps_at[attempt->index]);
+    __builtin_prefetch(&tasks->users[attempt->index], 1);
+    __builtin_prefetch(&tasks->object[attempt->index], 1);
+    __builtin_prefetch(&tasks->attempt[attempt->index], 1);
 }
 
 uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id)

@@ -16,6 +16,10 @@ static inline uint32_t gw_sched_attempt_place(uint64_t id)
     return id & ((1u << GW_ATTEMPT_SLOT_BITS) - 1);
 }
 
+/* gw_sched_attempts_ahead asks for the memory of what the ends of a column are about to touch, some
+ * rows behind `at`: the attempts, and nearer to `at` what their tasks come before. */
+void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64 *ids, uint32_t at);
+
 /* gw_sched_attempt_find gives the place of a live attempt by its id; GW_NONE for any other. */
 uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id);
 

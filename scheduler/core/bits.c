@@ -94,3 +94,22 @@ uint32_t gw_bits_first(const struct gw_bits *bits)
         i = i * 64 + (uint32_t)__builtin_ctzll(bits->level[n][i]);
     return i;
 }
+
+static uint64_t above(uint64_t word, uint32_t i)
+{
+    return word & ~UINT64_C(1) << (i % 64);
+}
+
+uint32_t gw_bits_near(const struct gw_bits *bits, uint32_t i)
+{
+    uint32_t word = i / 64;
+    uint64_t behind = above(bits->level[0][word], i);
+    if (!behind && bits->levels > 1) {
+        uint64_t words = above(bits->level[1][word / 64], word);
+        if (!words)
+            return i;
+        word = word / 64 * 64 + (uint32_t)__builtin_ctzll(words);
+        behind = bits->level[0][word];
+    }
+    return behind ? word * 64 + (uint32_t)__builtin_ctzll(behind) : i;
+}

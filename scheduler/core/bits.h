@@ -32,4 +32,7 @@ bool gw_bits_test(const struct gw_bits *bits, uint32_t i);
 /* gw_bits_first gives the smallest member; the set must not be empty. */
 uint32_t gw_bits_first(const struct gw_bits *bits);
 
+/* gw_bits_near gives the next member behind i where it lies close by, else i: a hint. */
+uint32_t gw_bits_near(const struct gw_bits *bits, uint32_t i);
+
 #endif

@@ -1,10 +1,20 @@
-/* Current checkpoints: a fact names the attempt that saved, and only one that still counts can. */
+/* Current checkpoints: a fact names the attempt that saved, and only one that still counts can.
+ *
+ * What always holds: an attempt goes on from the newest that somebody alive has: home, whoever
+ * saved it, or else the copy. From go on that is current, and its rank 0's worker is home: what
+ * another host saved later, and nobody could reach, is over.
+ * Where one worker or other cannot be found any more (another life of the scheduler) nothing is
+ * carried, and nothing is said to be lost. */
 #include "scheduler/core/checkpoint.h"
 
 #include "graph/base/planted.h"
+#include "graph/base/text.h"
+#include "scheduler/core/assign.h"
 #include "scheduler/core/elastic.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/outbox.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/worker.h"
 
 #include <stdio.h>
@@ -18,55 +28,51 @@ const struct gw_checkpointed *gw_sched_checkpoint_of(const struct gw_job *job, u
                : NULL;
 }
 
-void gw_sched_on_checkpointed(struct gw_sched *sched, const struct gw_worker *worker,
-                              const struct gw_msg_checkpointed *message)
+static struct gw_checkpointed *record_of(struct gw_job *job, uint32_t row)
 {
-    uint32_t slot = gw_sched_gang_slot(sched, worker, message->attempt, message->rank);
-    if (slot == GW_NONE || message->rank != 0)
-        return;
-    struct gw_job *job = sched->attempts.items[slot].job;
-    GW_FACT(sched, checkpoint_made, .at = job, .job = job->id,
-            .index = sched->attempts.items[slot].index, .attempt = message->attempt,
-            .step = (uint64_t)message->step);
-    gw_sched_elastic_on_checkpoint(sched, gw_sched_gang_find(sched, message->attempt));
+    const struct gw_checkpointed *known = gw_sched_checkpoint_of(job, row);
+    struct gw_checkpointed *record = (struct gw_checkpointed *)(uintptr_t)known;
+    if (record)
+        return record;
+    record = gw_arena_alloc(&job->arena, sizeof *record);
+    GW_MUST_PTR(record);
+    *record = (struct gw_checkpointed){0};
+    GW_MUST(gw_map_put(&job->checkpoints, row, (uintptr_t)record));
+    return record;
 }
 
-void gw_sched_apply_checkpoint_made(struct gw_sched *sched,
-                                    const struct gw_fact_checkpoint_made *fact)
+static bool is_command(const struct gw_job *job, uint32_t row)
 {
-    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
-    const struct gw_checkpointed *known = gw_sched_checkpoint_of(job, fact->index);
-    struct gw_checkpointed *current = (struct gw_checkpointed *)(uintptr_t)known;
-    if (!current) {
-        current = gw_arena_alloc(&job->arena, sizeof *current);
-        GW_MUST_PTR(current);
-        GW_MUST(gw_map_put(&job->checkpoints, fact->index, (uintptr_t)current));
-    }
-    const struct gw_gang_try *gang = gw_sched_gang_find(sched, fact->attempt);
-    const struct gw_worker *worker =
-        gang ? gw_sched_worker_find(sched, gang->ranks[0].worker) : NULL;
-    *current = (struct gw_checkpointed){.attempt = fact->attempt, .step = (int64_t)fact->step};
-    if (worker) {
-        current->worker = worker->id;
-        current->incarnation = worker->incarnation;
-        (void)snprintf(current->host, sizeof current->host, "%s", worker->host);
-    }
+    return job->specs.items[job->tasks.spec[row]].message.kind == GW_SPEC_COMMAND;
 }
 
-/* The worker that saved it, though it was away and has another id now; NULL: lost. Best of the
+/* -- Who has it ----------------------------------------------------------------------------------
+ */
+
+static void set_place(struct gw_checkpoint_place *place, const struct gw_checkpointed *record,
+                      const struct gw_worker *worker)
+{
+    *place = (struct gw_checkpoint_place){.attempt = record->attempt,
+                                          .step = record->step,
+                                          .worker = worker->id,
+                                          .incarnation = worker->incarnation};
+    (void)snprintf(place->host, sizeof place->host, "%s", worker->host);
+}
+
+/* The worker that has it, though it was away and has another id now; NULL: lost. Best of the
  * others: one on the same host, which may have the same folder. */
-static const struct gw_worker *saver(const struct gw_sched *sched,
-                                     const struct gw_checkpointed *saved,
-                                     const struct gw_worker **beside)
+static struct gw_worker *holder(const struct gw_sched *sched,
+                                const struct gw_checkpoint_place *place,
+                                const struct gw_worker **beside)
 {
     *beside = NULL;
-    for (size_t i = 0; i < sched->workers.count; i++) {
-        const struct gw_worker *worker = sched->workers.items[i];
+    for (size_t i = 0; i < sched->workers.count && place->worker; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state == GW_WORKER_LOST)
             continue;
-        if (strcmp(worker->host, saved->host) != 0)
+        if (strcmp(worker->host, place->host) != 0)
             continue;
-        if (worker->incarnation == saved->incarnation && !GW_PLANTED(320))
+        if (worker->incarnation == place->incarnation && !GW_PLANTED(320))
             return worker;
         if (!*beside)
             *beside = worker;
@@ -74,25 +80,329 @@ static const struct gw_worker *saver(const struct gw_sched *sched,
     return NULL;
 }
 
-bool gw_sched_checkpoint_lost(const struct gw_sched *sched, const struct gw_checkpointed *saved)
+/* What an attempt would go on from now. worker NULL: nobody knows who has it, or it is lost. */
+struct source {
+    struct gw_worker *worker;
+    const struct gw_worker *beside;
+    const struct gw_checkpoint_place *place;
+    bool lost;
+};
+
+static struct source find_source(const struct gw_sched *sched, const struct gw_checkpointed *record)
 {
     const struct gw_worker *beside;
-    return saved && saved->worker && !saver(sched, saved, &beside);
+    struct source source = {.place = &record->home};
+    source.worker = holder(sched, &record->home, &source.beside);
+    if (source.worker || !record->home.worker || record->shared)
+        return source;
+    const struct gw_checkpoint_place *others[] = {&record->saver, &record->copy};
+    for (size_t i = 0; i < sizeof others / sizeof *others && !source.worker; i++) {
+        source.worker = holder(sched, others[i], &beside);
+        source.place = others[i];
+    }
+    if (source.worker)
+        return source;
+    source.place = &record->home;
+    source.lost = record->attempt != 0;
+    return source;
 }
 
 uint32_t gw_sched_checkpoint_home(const struct gw_sched *sched, const struct gw_job *job,
                                   uint32_t row)
 {
-    const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, row);
-    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
-    if (saved && saved->worker) {
-        const struct gw_worker *beside, *worker = saver(sched, saved, &beside);
-        return worker ? worker->id : beside ? beside->id : 0;
-    }
-    if (job->tasks.charges[row].tries == 0 || spec->message.kind != GW_SPEC_COMMAND)
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(job, row);
+    if (!record)
         return 0;
-    for (size_t i = job->places.count; i-- > 0;)
-        if (job->places.items[i].index == row && job->places.items[i].rank == 0)
-            return job->places.items[i].worker;
-    return 0;
+    const struct source source = find_source(sched, record);
+    return source.worker ? source.worker->id : source.beside ? source.beside->id : 0;
+}
+
+/* -- It was saved --------------------------------------------------------------------------------
+ */
+
+/* Another worker of the gang that could keep a copy: the one that has one, or else one on another
+ * host, or else one that may have another folder there. */
+static struct gw_worker *find_copier(const struct gw_sched *sched, const struct gw_gang_try *gang,
+                                     const struct gw_checkpointed *record)
+{
+    struct gw_worker *best = NULL;
+    bool apart = false;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        struct gw_worker *worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
+        if (!worker || worker->state != GW_WORKER_READY || worker->id == record->home.worker)
+            continue;
+        if (worker->id == record->copy.worker)
+            return worker;
+        bool other_host = strcmp(worker->host, record->home.host) != 0;
+        if (!best || (other_host && !apart))
+            best = worker;
+        apart = apart || other_host;
+    }
+    return best;
+}
+
+/* Whether it makes sense to carry the folder: of several commands of a job all have the same. */
+static bool may_carry(const struct gw_job *job, uint32_t row)
+{
+    return !is_command(job, row) || job->tasks.count == 1;
+}
+
+static void make_copy(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    struct gw_job *job = gang->job;
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(job, gang->index);
+    const struct gw_worker *beside;
+    struct gw_worker *home = holder(sched, &record->home, &beside);
+    const struct gw_worker *busy =
+        record->copier ? gw_sched_worker_find(sched, record->copier) : NULL;
+    if (!home || home->state != GW_WORKER_READY || record->shared || !record->attempt ||
+        gang->state != GW_GANG_GOING || !may_carry(job, gang->index) ||
+        (busy && busy->state == GW_WORKER_READY))
+        return;
+    struct gw_worker *copier = find_copier(sched, gang, record);
+    if (!copier || (record->copy.worker == copier->id && record->copy.attempt == record->attempt &&
+                    record->copy.step == record->step))
+        return;
+    GW_FACT(sched, checkpoint_copying, .job = job, .index = gang->index, .worker = copier);
+    gw_sched_tell_neighbour(sched, copier, home);
+    gw_sched_send(sched, copier->remote, GW_MESSAGE_carry)->carry = (struct gw_msg_carry){
+        job->id, gang->index, record->attempt, record->step, is_command(job, gang->index),
+        home->id};
+}
+
+void gw_sched_apply_checkpoint_copying(struct gw_sched *sched,
+                                       const struct gw_fact_checkpoint_copying *fact)
+{
+    (void)sched;
+    record_of(fact->job, fact->index)->copier = fact->worker->id;
+}
+
+static void on_checkpointed(struct gw_sched *sched, const struct gw_worker *worker,
+                            const struct gw_msg_checkpointed *message)
+{
+    uint32_t slot = gw_sched_gang_slot(sched, worker, message->attempt, message->rank);
+    if (slot == GW_NONE || message->rank != 0)
+        return;
+    struct gw_job *job = sched->attempts.items[slot].job;
+    uint32_t row = sched->attempts.items[slot].index;
+    GW_FACT(sched, checkpoint_made, .at = job, .job = job->id, .index = row,
+            .attempt = message->attempt, .step = (uint64_t)message->step);
+    struct gw_gang_try *gang = gw_sched_gang_find(sched, message->attempt);
+    make_copy(sched, gang);
+    gw_sched_elastic_on_checkpoint(sched, gang);
+}
+
+void gw_sched_apply_checkpoint_made(struct gw_sched *sched,
+                                    const struct gw_fact_checkpoint_made *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_checkpointed *record = record_of(job, fact->index);
+    const struct gw_gang_try *gang = gw_sched_gang_find(sched, fact->attempt);
+    const struct gw_worker *worker =
+        gang ? gw_sched_worker_find(sched, gang->ranks[0].worker) : NULL;
+    record->attempt = fact->attempt;
+    record->step = (int64_t)fact->step;
+    if (worker && worker->id != record->home.worker)
+        record->shared = false;
+    record->home = (struct gw_checkpoint_place){0};
+    if (worker)
+        set_place(&record->home, record, worker);
+    record->saver = record->home;
+    if (!record->attempt) /* a new beginning */
+        record->copy = record->home;
+}
+
+static void on_carried(struct gw_sched *sched, struct gw_worker *worker,
+                       const struct gw_msg_carried *message)
+{
+    struct gw_job *job = gw_sched_job_find(sched, message->job);
+    const struct gw_checkpointed *record = job && message->index < job->tasks.count
+                                               ? gw_sched_checkpoint_of(job, message->index)
+                                               : NULL;
+    if (!record || record->copier != worker->id)
+        return;
+    GW_FACT(sched, checkpoint_copied, .job = job, .index = message->index, .worker = worker,
+            .carried = message);
+    struct gw_gang_try *gang = gw_sched_gang_of(sched, job, message->index);
+    if (gang && message->code == 0)
+        make_copy(sched, gang);
+}
+
+void gw_sched_checkpoint_on_message(struct gw_sched *sched, struct gw_worker *worker,
+                                    const struct gw_message *message)
+{
+    if (message->type == GW_MESSAGE_carried)
+        on_carried(sched, worker, &message->carried);
+    else
+        on_checkpointed(sched, worker, &message->checkpointed);
+}
+
+void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
+                                      const struct gw_fact_checkpoint_copied *fact)
+{
+    struct gw_checkpointed *record = record_of(fact->job, fact->index);
+    const struct gw_msg_carried *carried = fact->carried;
+    char text[512];
+    record->copier = 0;
+    if (carried->code == GW_EEXIST) {
+        record->shared = true;
+        return;
+    }
+    if (carried->code == 0) {
+        bool first = record->copy.worker != fact->worker->id;
+        set_place(&record->copy, record, fact->worker);
+        record->copy.attempt = carried->attempt;
+        record->copy.step = carried->step;
+        record->copy.kept = true;
+        record->trouble[0] = '\0';
+        if (!first)
+            return;
+        (void)snprintf(text, sizeof text,
+                       "worker %u on %s keeps a copy of its checkpoints, from here on",
+                       fact->worker->id, fact->worker->host);
+    } else {
+        /* a folder that changed, or a worker that went, meanwhile: the next one will do */
+        bool passing = carried->code == GW_EAGAIN || carried->code == GW_ELOST;
+        if (passing || strncmp(record->trouble, carried->text, sizeof record->trouble - 1) == 0)
+            return;
+        (void)snprintf(record->trouble, sizeof record->trouble, "%s", carried->text);
+        (void)snprintf(text, sizeof text,
+                       "NO COPY of its checkpoints is kept at worker %u on %s: %.300s",
+                       fact->worker->id, fact->worker->host, carried->text);
+    }
+    GW_STORY(sched, fact->job, .kind = GW_STORY_CHECKPOINT, .index = fact->index, .text = text);
+}
+
+/* -- An attempt goes on --------------------------------------------------------------------------
+ */
+
+/* Where its rank 0 has it from; NULL: it is there, or nobody can say. */
+static struct gw_worker *carried_from(const struct gw_sched *sched, const struct gw_gang_try *gang,
+                                      bool *kept)
+{
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
+    if (!record || !may_carry(gang->job, gang->index))
+        return NULL;
+    const struct source source = find_source(sched, record);
+    *kept = source.place->kept;
+    return source.worker && (*kept || source.worker->id != gang->ranks[0].worker) ? source.worker
+                                                                                  : NULL;
+}
+
+void gw_sched_checkpoint_choose(const struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
+    if (!record)
+        return;
+    const struct source source = find_source(sched, record);
+    const bool copy = source.place == &record->copy;
+    gang->from_attempt = copy ? record->copy.attempt : record->attempt;
+    gang->from_step = copy ? record->copy.step : record->step;
+    gang->from_lost = source.lost;
+}
+
+bool gw_sched_checkpoint_carries(const struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    bool kept;
+    return carried_from(sched, gang, &kept) != NULL;
+}
+
+void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
+    bool kept;
+    char text[512], step[64] = "";
+    const struct gw_worker *from = carried_from(sched, gang, &kept);
+    if (gang->from_lost)
+        GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT_LOST, .index = gang->index,
+                 .worker = record->home.worker, .number = (uint64_t)record->step);
+    if (!from)
+        return;
+    if (!is_command(gang->job, gang->index))
+        (void)snprintf(step, sizeof step, " of step %lld", (long long)gang->from_step);
+    if (find_source(sched, record).place == &record->copy)
+        (void)snprintf(text, sizeof text,
+                       "worker %u, which saved its last checkpoint, is lost: it goes on from the "
+                       "copy%s that worker %u on %s kept",
+                       record->home.worker, step, from->id, from->host);
+    else
+        (void)snprintf(text, sizeof text,
+                       "its checkpoint%s is carried from worker %u on %s to worker %u, before any "
+                       "rank starts, unless they share the folder",
+                       step, from->id, from->host, gang->ranks[0].worker);
+    GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT, .index = gang->index, .text = text);
+}
+
+void gw_sched_checkpoint_ahead(struct gw_sched *sched, const struct gw_gang_try *gang,
+                               struct gw_worker *worker)
+{
+    bool kept;
+    struct gw_worker *from = carried_from(sched, gang, &kept);
+    if (from)
+        gw_sched_tell_neighbour(sched, worker, from);
+}
+
+void gw_sched_checkpoint_carry(struct gw_sched *sched, const struct gw_gang_try *gang,
+                               struct gw_msg_gang *message)
+{
+    bool kept;
+    const struct gw_worker *from = carried_from(sched, gang, &kept);
+    if (!from)
+        return;
+    message->carry_worker = from->id;
+    message->carry_copy = kept;
+    message->carry_job = gang->job->id;
+    message->carry_index = gang->index;
+}
+
+void gw_sched_checkpoint_on_go(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    struct gw_job *job = gang->job;
+    const struct gw_worker *worker = gw_sched_worker_find(sched, gang->ranks[0].worker);
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(job, gang->index);
+    const bool command = is_command(job, gang->index), known = record && record->home.worker;
+    if (command && gang->from_lost) /* they begin anew, in a folder that nobody else knows */
+        GW_FACT(sched, checkpoint_made, .at = job, .job = job->id, .index = gang->index);
+    else if (!gang->from_lost && record &&
+             (record->attempt != gang->from_attempt || record->step != gang->from_step))
+        GW_FACT(sched, checkpoint_made, .at = job, .job = job->id, .index = gang->index,
+                .attempt = gang->from_attempt, .step = (uint64_t)gang->from_step);
+    if (worker && (command || (known && gang->from_attempt && !gang->from_lost)))
+        GW_FACT(sched, checkpoint_at, .job = job, .index = gang->index, .worker = worker);
+}
+
+void gw_sched_apply_checkpoint_at(struct gw_sched *sched, const struct gw_fact_checkpoint_at *fact)
+{
+    struct gw_checkpointed *record = record_of(fact->job, fact->index);
+    if (!record->saver.worker)
+        record->saver = record->home;
+    if (record->home.worker != fact->worker->id)
+        record->shared = false;
+    set_place(&record->home, record, fact->worker);
+}
+
+/* -- In words ------------------------------------------------------------------------------------
+ */
+
+void gw_sched_checkpoint_explain(const struct gw_sched *sched, const struct gw_job *job,
+                                 uint32_t row, char *to, size_t bytes)
+{
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(job, row);
+    struct gw_text text = {to, bytes, 0};
+    const struct gw_worker *beside;
+    *to = '\0';
+    if (!record || !record->attempt)
+        return;
+    if (is_command(job, row))
+        gw_text_say(&text, "; its checkpoints were seen to change");
+    else
+        gw_text_say(&text, "; its last checkpoint is of step %lld", (long long)record->step);
+    const struct gw_worker *copier = holder(sched, &record->copy, &beside);
+    if (copier && copier->id != record->home.worker && !is_command(job, row))
+        gw_text_say(&text, ", and worker %u on %s has a copy of step %lld", copier->id,
+                    copier->host, (long long)record->copy.step);
+    else if (copier && copier->id != record->home.worker)
+        gw_text_say(&text, ", and worker %u on %s has a copy", copier->id, copier->host);
+    else if (record->trouble[0])
+        gw_text_say(&text, "; no other host has a copy: %.200s", record->trouble);
 }

@@ -319,9 +319,11 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     if (slot != GW_NONE && sched->attempts.items[slot].blocked)
         say(text,
             "; it waits inside for others (gw_task_client), and its slots are lent meanwhile");
-    if (gang && gw_sched_checkpoint_of(job, row))
-        say(text, "; its last checkpoint is of step %lld",
-            (long long)gw_sched_checkpoint_of(job, row)->step);
+    if (gang) {
+        char where[320];
+        gw_sched_checkpoint_explain(sched, job, row, where, sizeof where);
+        say(text, "%s", where);
+    }
     if (job->tasks.state[row] == GW_TASK_HANDED)
         say(text, ", behind %u task%s that it waits for", job->tasks.waiting[row],
             job->tasks.waiting[row] == 1 ? "" : "s");

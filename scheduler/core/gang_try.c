@@ -66,7 +66,6 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
                       const struct gw_seat *seats)
 {
     uint32_t groups = 0, group = 0;
-    const struct gw_checkpointed *saved = gw_sched_checkpoint_of(gang->job, gang->index);
     for (uint32_t i = 0; i < gang->count; i++)
         groups += i == 0 || seats[i].worker != seats[i - 1].worker;
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
@@ -87,8 +86,10 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
         message->local = end - first;
         message->group_rank = group;
         message->groups = groups;
-        message->checkpoint = saved && !GW_PLANTED(193) ? saved->attempt : 0;
-        message->checkpoint_lost = gw_sched_checkpoint_lost(sched, saved);
+        message->checkpoint = GW_PLANTED(193) ? 0 : gang->from_attempt;
+        message->checkpoint_lost = gang->from_lost;
+        if (first == 0)
+            gw_sched_checkpoint_carry(sched, gang, message);
         message->commands = spec->message.kind == GW_SPEC_COMMAND;
         message->locals = (struct gw_col32){(const void *)locals, groups};
     }
@@ -102,9 +103,30 @@ void gw_sched_gang_place(struct gw_sched *sched, struct gw_queue *queue,
     GW_FACT(sched, gang_placed, .job = job, .index = row, .shape = queue->shape, .seats = seats,
             .seat_count = count);
     struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    gw_sched_checkpoint_ahead(sched, gang, seats[0].worker);
     tell_gang(sched, gang, seats);
     for (uint32_t i = 0; i < gang->count; i++)
         gw_sched_send_assign(sched, gang->ranks[i].slot);
+}
+
+/* Those that prepare, by deadline. */
+static void enter_preparing(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    gang->deadline_ns = sched->now_ns + GW_GANG_PREPARE_NS;
+    if (gw_sched_checkpoint_carries(sched, gang))
+        gang->deadline_ns += GW_GANG_CARRY_NS;
+    gang->prev = sched->preparing_last;
+    while (gang->prev && gang->prev->deadline_ns > gang->deadline_ns)
+        gang->prev = gang->prev->prev;
+    gang->next = gang->prev ? gang->prev->next : sched->preparing;
+    if (gang->next)
+        gang->next->prev = gang;
+    else
+        sched->preparing_last = gang;
+    if (gang->prev)
+        gang->prev->next = gang;
+    else
+        sched->preparing = gang;
 }
 
 void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gang_placed *fact)
@@ -138,13 +160,8 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
     }
     gw_sched_questions_on_placed(sched, job);
     GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
-    gang->deadline_ns = sched->now_ns + GW_GANG_PREPARE_NS;
-    gang->prev = sched->preparing_last;
-    if (gang->prev)
-        gang->prev->next = gang;
-    else
-        sched->preparing = gang;
-    sched->preparing_last = gang;
+    gw_sched_checkpoint_choose(sched, gang);
+    enter_preparing(sched, gang);
 
     struct gw_queue *queue = gw_sched_task_queue(sched, job, fact->index);
     gw_sched_queue_remove(sched, queue, fact->index);
@@ -154,10 +171,7 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
     tasks->attempt[fact->index] = gang->id;
     tasks->charges[fact->index].tries++;
     gw_sched_story_gang(sched, gang);
-    const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, fact->index);
-    if (gw_sched_checkpoint_lost(sched, saved))
-        GW_STORY(sched, job, .kind = GW_STORY_CHECKPOINT_LOST, .index = fact->index,
-                 .worker = saved->worker, .number = (uint64_t)saved->step);
+    gw_sched_checkpoint_tell(sched, gang);
     job->placed++;
 }
 
@@ -212,6 +226,7 @@ static void go(struct gw_sched *sched, struct gw_gang_try *gang)
 {
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_READY);
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_GOING);
+    gw_sched_checkpoint_on_go(sched, gang);
     const struct gw_worker *last = NULL;
     struct gw_bin info = gw_sched_bin(sched, (struct gw_bin){gang->info, gang->info_size});
     struct gw_bin doors = pack_doors(sched, gang);
@@ -606,8 +621,11 @@ void gw_sched_gangs_on_tick(struct gw_sched *sched)
         while (rank + 1 < gang->count && gang->ranks[rank].ready)
             rank++;
         char text[128];
-        (void)snprintf(text, sizeof text, "it did not get ready in %u s",
-                       (unsigned)(GW_GANG_PREPARE_NS / GW_NS_PER_S));
+        (void)snprintf(
+            text, sizeof text, "it did not get ready in %u s",
+            (unsigned)((gw_sched_checkpoint_carries(sched, gang) ? GW_GANG_CARRY_NS : 0) /
+                           GW_NS_PER_S +
+                       GW_GANG_PREPARE_NS / GW_NS_PER_S));
         struct gw_end end = {.outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text};
         GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = &end);
         gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { INPUTS_AHEAD = 4 };
+
 /* -- Holders -------------------------------------------------------------------------------------
  */
 
@@ -140,6 +142,8 @@ static uint32_t object_add(struct gw_sched *sched, struct gw_job *job, const str
     uint32_t at = sched->free_object;
     if (at != GW_NONE) {
         sched->free_object = sched->objects.items[at].next;
+        if (sched->free_object != GW_NONE) /* which lies anywhere, and is next */
+            __builtin_prefetch(&sched->objects.items[sched->free_object], 1);
     } else {
         at = (uint32_t)sched->objects.count;
         GW_MUST(gw_array_push(&sched->objects, (struct gw_object){0}));
@@ -253,6 +257,22 @@ bool gw_sched_objects_whole(const struct gw_sched *sched, const struct gw_job *j
 
 /* -- Inputs of a row -----------------------------------------------------------------------------
  */
+
+void gw_sched_objects_ahead(const struct gw_sched *sched, const struct gw_tasks *tasks,
+                            uint32_t row)
+{
+    uint32_t at = tasks->object[row];
+    if (at != GW_NONE)
+        __builtin_prefetch(&sched->objects.items[at]);
+}
+
+void gw_sched_inputs_ahead(const struct gw_sched *sched, const struct gw_tasks *tasks, uint32_t row)
+{
+    uint32_t e = tasks->deps_at[row], end = gw_sched_deps_end(tasks, row);
+    for (uint32_t last = end - e > INPUTS_AHEAD ? e + INPUTS_AHEAD : end; e < last; e++)
+        if (!(tasks->dep[e] & (GW_EDGE_FAR | GW_EDGE_AFTER)))
+            gw_sched_objects_ahead(sched, tasks, tasks->dep[e]);
+}
 
 void gw_sched_each_input(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                          const struct gw_input_visit *visit)

@@ -42,6 +42,13 @@ void gw_sched_inputs_fetch(struct gw_sched *sched, struct gw_job *job, uint32_t 
 void gw_sched_inputs_fetched(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                              struct gw_worker *worker, bool well);
 
+/* gw_sched_objects_ahead and gw_sched_inputs_ahead ask for the memory of a row's objects, and of
+ * those of its inputs, of the same job: they lie anywhere and are about to be looked at. */
+void gw_sched_objects_ahead(const struct gw_sched *sched, const struct gw_tasks *tasks,
+                            uint32_t row);
+void gw_sched_inputs_ahead(const struct gw_sched *sched, const struct gw_tasks *tasks,
+                           uint32_t row);
+
 /* gw_sched_each_input calls visit for every object that a row takes, in the order of its
  * dependencies (GW_DEP_ALL: one call a rank). */
 struct gw_input_visit {

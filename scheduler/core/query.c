@@ -139,7 +139,7 @@ static struct gw_value *describe_task(const struct gw_sched *sched, const struct
         set_u64(dict, "world_size", gang->count);
     set(dict, "annotations", gw_sched_annotations(job, tasks->spec[row], 1));
     const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, row);
-    if (saved)
+    if (saved && saved->attempt)
         set(dict, "checkpoint_step", gw_i64(saved->step));
     const struct gw_failure *failure = gw_sched_failure_of(job, row);
     if (failure) {

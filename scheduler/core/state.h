@@ -62,7 +62,8 @@ enum {
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* work that may queue behind a slot */
 #define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)
-#define GW_GANG_EARLY_NS (60 * GW_NS_PER_S) /* after go: ranks may still find each other */
+#define GW_GANG_CARRY_NS (900 * GW_NS_PER_S) /* beside that, where its checkpoint is carried */
+#define GW_GANG_EARLY_NS (60 * GW_NS_PER_S)  /* after go: ranks may still find each other */
 #define GW_BACKOFF_NS_MAX (300 * GW_NS_PER_S)
 #define GW_GRACE_NS (10 * GW_NS_PER_S)
 #define GW_FAIL_GRACE_NS (200 * GW_NS_PER_MS)
@@ -296,15 +297,6 @@ struct gw_range {
     bool ended;               /* no more rows will be made: the others are cancelled */
     bool failed;              /* a row has failed, and stop is set */
     bool hungry;              /* is on sched->hungry */
-};
-
-/* What a gang saved last. */
-struct gw_checkpointed {
-    uint64_t attempt;
-    int64_t step;
-    uint32_t worker; /* of the rank 0 that saved it; 0: nobody knows any more */
-    uint64_t incarnation;
-    char host[256];
 };
 
 /* A job that starts when this one has ended. */
@@ -617,6 +609,9 @@ struct gw_gang_try {
     bool early;      /* it ended badly soon after it went, ... */
     bool port_taken; /* ... and somebody else has its MASTER_PORT */
     uint64_t went_ns;
+    uint64_t from_attempt; /* whose checkpoint it goes on from; 0: none */
+    int64_t from_step;
+    bool from_lost;      /* there was one, and it is lost */
     uint64_t token;      /* of rank 0's segment; 0: none */
     uint32_t cause_rank; /* GW_NONE: no rank's */
     uint32_t cause_worker;

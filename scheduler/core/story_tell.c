@@ -160,16 +160,19 @@ static void tell_again(const struct gw_story_fact *fact, struct gw_text *text)
     gw_text_say(text, "%s", whys[fact->detail < 3 ? fact->detail : 0]);
 }
 
+/* What needs no more words; NULL: its text says all. */
+static const char *const plain[] = {
+    [GW_STORY_READY] = "ready to run",
+    [GW_STORY_CANCELLED] = "cancelled",
+    [GW_STORY_RELEASED] = "its result was let go: nobody holds or needs it",
+    [GW_STORY_UNNEEDED] = "it need not run again: nobody needs it any more",
+    [GW_STORY_OPENED] = "the jobs before its job have ended",
+    [GW_STORY_CHECKPOINT] = NULL,
+};
+
 void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fact *fact, char *to,
                          size_t bytes)
 {
-    static const char *const plain[] = {
-        [GW_STORY_READY] = "ready to run",
-        [GW_STORY_CANCELLED] = "cancelled",
-        [GW_STORY_RELEASED] = "its result was let go: nobody holds or needs it",
-        [GW_STORY_UNNEEDED] = "it need not run again: nobody needs it any more",
-        [GW_STORY_OPENED] = "the jobs before its job have ended",
-    };
     struct gw_text text = {to, bytes, 0};
     *to = '\0';
     switch (fact->kind) {
@@ -231,7 +234,7 @@ void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fac
         gw_text_say(&text, "as an actor it is %s", gw_sm_name(&gw_sched_actor_sm, fact->detail));
         break;
     default:
-        gw_text_say(&text, "%s", plain[fact->kind]);
+        gw_text_say(&text, "%s", plain[fact->kind] ? plain[fact->kind] : fact->text);
     }
 }
 

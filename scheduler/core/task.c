@@ -196,6 +196,13 @@ void gw_sched_task_use(struct gw_sched *sched, struct gw_job *job, uint32_t row)
     }
 }
 
+/* It is looked at when the facts of this step are applied. */
+static void note_idle(struct gw_sched *sched, const struct gw_row *row)
+{
+    gw_sched_objects_ahead(sched, &row->job->tasks, row->index);
+    GW_MUST(gw_array_push(&sched->idle, *row));
+}
+
 void gw_sched_task_unuse(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     struct gw_tasks *tasks = &job->tasks;
@@ -209,7 +216,7 @@ void gw_sched_task_unuse(struct gw_sched *sched, struct gw_job *job, uint32_t ro
                 dep.job->needed--;
             bool last = --dep.job->tasks.users[dep.index] == 0 || GW_PLANTED(9);
             if (last && dep.job->tasks.state[dep.index] == GW_TASK_DONE)
-                GW_MUST(gw_array_push(&sched->idle, dep));
+                note_idle(sched, &dep);
         }
         uint8_t state = job->tasks.state[row];
         if ((state == GW_TASK_CANCELLED || state == GW_TASK_RELEASED) &&

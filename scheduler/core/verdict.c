@@ -143,6 +143,7 @@ int gw_sched_on_finished(struct gw_sched *sched, struct gw_worker *worker,
     const uint8_t *values = finished->values.data, *end = values + finished->values.size;
     int rc = 0;
     for (uint32_t i = 0; i < rows && rc == 0; i++) {
+        gw_sched_attempts_ahead(sched, &finished->attempt, i);
         uint32_t size = gw_col32_at(finished->value_size, i);
         uint64_t bytes = gw_col64_at(finished->bytes, i);
         if (size > (size_t)(end - values) || (size > 0 && size != bytes))

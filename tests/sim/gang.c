@@ -36,6 +36,7 @@ void sim_gang_told(struct process *process, const struct gw_msg_gang *told)
     process->gang = told->attempt;
     process->checkpoint = told->checkpoint;
     process->checkpoint_lost = told->checkpoint_lost;
+    process->carried = told->carry_worker != 0;
     process->spans = told->groups > 1;
 }
 
@@ -59,12 +60,14 @@ uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt)
 bool sim_gang_save(struct sim *sim, struct process *process)
 {
     const struct row *row = &process->rows.items[0];
-    if (row->rank != 0 || !process->runner || process->collective == 0 || !sim_chance(sim, 50))
+    if (row->rank != 0 || !process->runner || process->collective == 0 ||
+        !sim_chance(sim, row->work->id % 2 ? 90 : 50))
         return true;
     struct gang *gang = sim_gang_of(sim, row);
     gang->saved = true;
     gang->home = process->host;
     gang->home_life = process->host->incarnation;
+    sim_carry_saved(process, row->attempt);
     struct gw_message message = {
         .type = GW_MESSAGE_checkpointed,
         .checkpointed = {row->attempt, row->rank, (int64_t)process->collective}};
@@ -145,7 +148,9 @@ void sim_gang_resume(struct sim *sim, const struct row *row, const struct proces
     SIM_CHECK(sim, checkpoint || !knows_checkpoint(sim, row),
               "attempt %llx goes on from the start, and there is a checkpoint",
               (unsigned long long)row->attempt);
-    SIM_CHECK(sim, from >= row->work->resumed,
+    if (row->rank != 0) /* which alone is told whether it is carried */
+        return;
+    SIM_CHECK(sim, from >= row->work->resumed || process->carried,
               "attempt %llx goes on from attempt %u's checkpoint, and not from %u's",
               (unsigned long long)row->attempt, from, row->work->resumed);
     row->work->resumed = from;

@@ -227,6 +227,11 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
     case GW_EFFECT_LOOK:
         sim_door_look(sim, host, effect);
         break;
+    case GW_EFFECT_CARRY:
+    case GW_EFFECT_WATCH:
+    case GW_EFFECT_UNWATCH:
+        sim_carry_out(sim, host, effect);
+        break;
     case GW_EFFECT_UNBIND:
         sim_lease_unbind(sim, host, effect->number);
         break;
@@ -408,6 +413,7 @@ static void host_end(struct sim *sim, struct host *host)
         sim_token_drop(sim, host->tokens.items[i]);
     gw_array_clear(&host->tokens);
     gw_array_clear(&host->folders);
+    gw_array_clear(&host->saved);
     gw_map_deinit(&host->leases);
     gw_array_clear(&host->tunnels);
     gw_map_deinit(&host->files); /* its next life has a folder of its own */
@@ -441,6 +447,7 @@ void sim_host_free(struct sim *sim, struct host *host)
     gw_array_deinit(&host->keepings);
     gw_array_deinit(&host->tokens);
     gw_array_deinit(&host->folders);
+    gw_array_deinit(&host->saved);
     gw_array_deinit(&host->tunnels);
     gw_array_deinit(&host->processes);
     gw_array_deinit(&host->effects.list);

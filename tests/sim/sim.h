@@ -127,6 +127,11 @@ enum {
     X(RESUMED, "gang went on from a checkpoint")                                                   \
     X(HOME, "rank 0 started where its checkpoint was saved")                                       \
     X(HOMELESS, "gang told that the host of its checkpoint is lost")                               \
+    X(CARRIED, "checkpoint carried to the next rank 0")                                            \
+    X(COPIED, "checkpoint copied to another host")                                                 \
+    X(FROM_COPY, "gang went on from a copy of its checkpoint")                                     \
+    X(CARRY_FAILED, "checkpoint that could not be carried")                                        \
+    X(FOLDER_CHANGED, "change of a command's folder seen")                                         \
     X(LOSSES, "gang lost with its workers once too often")                                         \
     X(OVERTAKEN, "heartbeat passed other messages")                                                \
     X(MENDED, "connection mended by another")                                                      \
@@ -165,6 +170,10 @@ struct dep {
 
 /* What of GPUs a rank of it needs: as many as there are for it, one, or a part of one. */
 enum { WORK_GPU_IF_ANY = 1, WORK_GPU, WORK_GPU_SHARE };
+
+/* These bugs show in gangs alone. */
+#define SIM_PLANTED_IN_GANGS                                                                       \
+    (GW_PLANTED(191) || GW_PLANTED(194) || GW_PLANTED(281) || GW_PLANTED(310) || GW_PLANTED(340))
 
 /* How the client saw it end. */
 enum told { TOLD_NOTHING, TOLD_DONE, TOLD_FAILED };
@@ -316,6 +325,7 @@ struct process {
     uint64_t gang, checkpoint; /* as it was told of its gang last */
     bool spans;                /* that gang stands at several workers */
     bool checkpoint_lost;      /* its checkpoint's host is */
+    bool carried;              /* its checkpoint came from another host, or from a copy */
     struct {
         uint64_t job;
         uint32_t row;
@@ -349,6 +359,14 @@ struct sched_tunnel {
     uint64_t id, worker, client; /* connections */
 };
 
+/* A checkpoint on a disk: see carry.c. */
+struct sim_saved {
+    uint64_t job;
+    uint32_t index;
+    uint64_t attempt;
+    bool copy;
+};
+
 struct host {
     struct sim *sim;
     uint32_t number, slots, gpus;
@@ -365,11 +383,12 @@ struct host {
     GW_ARRAY(struct host_tunnel) tunnels;
     struct conn *scheduler;
     GW_ARRAY(struct process *) processes;
-    GW_ARRAY(uint64_t) tokens;   /* that the core has */
-    GW_ARRAY(uint64_t) folders;  /* numbers of those that are there */
-    struct gw_map leases;        /* attempts, of gangs that this host leads */
-    GW_ARRAY(struct packet) old; /* said to the scheduler, to be said again some time */
-    uint32_t licenses, tapes;    /* what it offers */
+    GW_ARRAY(uint64_t) tokens;        /* that the core has */
+    GW_ARRAY(struct sim_saved) saved; /* checkpoints on its disk */
+    GW_ARRAY(uint64_t) folders;       /* numbers of those that are there */
+    struct gw_map leases;             /* attempts, of gangs that this host leads */
+    GW_ARRAY(struct packet) old;      /* said to the scheduler, to be said again some time */
+    uint32_t licenses, tapes;         /* what it offers */
     struct sim_gpu gpu[SIM_GPUS];
     char name[16], address[16], worker_name[24];
 };
@@ -634,6 +653,13 @@ uint32_t sim_work_least(const struct work *work);
 bool sim_elastic_lacks(const struct work *work, uint32_t rank, uint32_t size);
 void sim_elastic_told(struct sim *sim, const struct gw_msg_gang *gang);
 uint32_t sim_elastic_world(struct sim *sim, const struct row *row);
+
+/* -- carry.c */
+/* sim_carry_saved: an attempt's rank 0 has saved. sim_carry_out takes CARRY, WATCH and UNWATCH;
+ * sim_carry_check: a rank goes, and has what it goes on from. */
+void sim_carry_saved(struct process *process, uint64_t attempt);
+void sim_carry_out(struct sim *sim, struct host *host, const struct gw_effect *effect);
+void sim_carry_check(struct sim *sim, const struct process *process);
 
 /* -- gang.c */
 struct gang *sim_gang_of(struct sim *sim, const struct row *row);

@@ -211,9 +211,7 @@ static void shape(struct sim *sim, struct work *work)
 {
     if (sim_chance(sim, 20) && !work->job->pure)
         work->kind = GW_SPEC_COMMAND;
-    /* These bugs show in gangs alone. */
-    bool gangs = GW_PLANTED(191) || GW_PLANTED(194) || GW_PLANTED(281) || GW_PLANTED(310);
-    if (sim_chance(sim, gangs ? 70 : 15))
+    if (sim_chance(sim, SIM_PLANTED_IN_GANGS ? 70 : 15))
         work->ranks = 2 + (uint32_t)sim_below(sim, 3);
     if (!work->ranks && sim_chance(sim, 10))
         work->slots = 2;
@@ -223,7 +221,7 @@ static void shape(struct sim *sim, struct work *work)
         work->gpus = sim_chance(sim, 40) ? WORK_GPU : WORK_GPU_SHARE;
     if (work->ranks && sim->hosts[0].gpus && sim_chance(sim, GW_PLANTED(310) ? 80 : 25))
         work->gpus = WORK_GPU_SHARE;
-    work->collectives = (uint32_t)sim_below(sim, 4);
+    work->collectives = (uint32_t)sim_below(sim, 4) + (work->id % 2 ? 6 : 0);
     if (work->ranks && sim_chance(sim, 55))
         work->hang_ns = 5 * SECOND;
     if (work->hang_ns && work->wall_ns) /* so that it is not the first to end what hangs */
@@ -564,6 +562,7 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .losses_max = work->losses_max,
         .preemptions_max = work->preemptions_max,
         .hang_ns = work->hang_ns,
+        .spread = work->ranks && work->id % 2, /* checkpoints are copied where hosts are several */
         .min_ranks = work->min_ranks,
         .full_wait_ns = work->full_wait_ns,
     };

@@ -337,6 +337,7 @@ static void make_world(struct sim *sim)
         struct host *host = &sim->hosts[i];
         host->sim = sim;
         host->number = i;
+        host->incarnation = 1000 * i; /* no two lives of any have the same */
         host->slots = 1 + (uint32_t)sim_below(sim, 4);
         if (i == 0)
             host->slots += 3; /* so that all work fits somewhere */

@@ -22,10 +22,21 @@ static uint32_t first_of(const bool *members, uint32_t count)
     return i;
 }
 
+/* What is near lies behind i and is the next member, or there is none that near. */
+static void check_near(const struct gw_bits *bits, const bool *members, uint32_t i)
+{
+    const uint32_t near = gw_bits_near(bits, i), count = (i / 64 + 1) * 64;
+    uint32_t next = i + 1;
+    while (next < (near == i ? count : near) && !members[next])
+        next++;
+    assert_int_equal(next, near == i ? count : near);
+    assert_true(near == i || members[near]);
+}
+
 static void bits_agree_with_an_array(void **state)
 {
     enum { NUMBERS = 70000 };
-    bool *members = calloc(NUMBERS, sizeof *members);
+    bool *members = calloc(NUMBERS + 64, sizeof *members);
     struct gw_bits bits = {0};
     uint32_t count = 0, capacity = 1;
     (void)state;
@@ -48,6 +59,7 @@ static void bits_agree_with_an_array(void **state)
         assert_int_equal(gw_bits_test(&bits, i), members[i]);
         if (count)
             assert_int_equal(gw_bits_first(&bits), first_of(members, NUMBERS));
+        check_near(&bits, members, i);
     }
     assert_false(gw_bits_test(&bits, UINT32_MAX));
     gw_bits_deinit(&bits);

@@ -26,6 +26,14 @@ static struct gw_neighbour *neighbour_of(struct gw_node_core *core, uint32_t wor
                                                          : NULL;
 }
 
+const char *gw_fetch_address(const struct gw_node_core *core, uint32_t worker)
+{
+    uint64_t value;
+    return gw_map_get(&core->neighbours, worker, &value)
+               ? ((struct gw_neighbour *)(uintptr_t)value)->address
+               : NULL;
+}
+
 static void unlink_fetch(struct gw_node_core *core, struct gw_fetch *fetch)
 {
     for (size_t i = 0; i < core->fetches.count; i++)

@@ -68,6 +68,7 @@ void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *messag
     } else {
         gang->leased = true;
     }
+    gw_node_carry_on_gang(core, gang);
 }
 
 static void drop_listener(struct gw_node_core *core, struct gw_gang *gang)
@@ -98,6 +99,7 @@ void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang)
     free(gang->ports);
     free(gang->locals);
     free(gang->lease_text);
+    free(gang->carry_text);
     free(gang->watch.seen);
     free((void *)(uintptr_t)gang->doors.data);
     explicit_bzero(gang->ring_key, sizeof gang->ring_key);
@@ -129,6 +131,8 @@ void gw_gang_on_scheduler(struct gw_node_core *core)
 void gw_gang_leave(struct gw_node_core *core, struct gw_run *run)
 {
     struct gw_gang *gang = run->gang;
+    if (run->rank == 0)
+        gw_node_carry_unwatch(core, gang);
     for (size_t i = 0; i < gang->ranks.count; i++)
         if (gang->ranks.items[i] == run) {
             gw_array_remove_swap(&gang->ranks, i);
@@ -177,7 +181,7 @@ static void look(struct gw_node_core *core, const struct gw_run *run)
     };
 }
 
-void gw_gang_on_looked(struct gw_node_core *core, const struct gw_event *event)
+static void on_looked(struct gw_node_core *core, const struct gw_event *event)
 {
     struct gw_run *run = gw_run_find(core, event->number, event->rank);
     if (!run || run->process || run->state != GW_RUN_STARTING)
@@ -260,8 +264,8 @@ static bool needs_lease(const struct gw_run *run)
 void gw_gang_stand(struct gw_node_core *core, struct gw_run *run)
 {
     struct gw_gang *gang = run->gang;
-    if (needs_lease(run) && !gang->leased)
-        return; /* LEASED comes back to it */
+    if (!gw_node_carry_lets(core, run) || (needs_lease(run) && !gang->leased))
+        return; /* CARRIED or LEASED comes back to it */
     if (needs_lease(run) && gang->lease_failed) {
         fail_lease(core, run);
         return;
@@ -306,7 +310,7 @@ static void keep_ports(struct gw_gang *gang, const struct gw_event *event)
     memcpy(gang->ports, event->ports, event->port_count * sizeof *gang->ports);
 }
 
-void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event)
+static void on_leased(struct gw_node_core *core, const struct gw_event *event)
 {
     struct gw_gang *gang = find_gang(core, event->number);
     if (!gang || gang->leased) {
@@ -340,6 +344,18 @@ void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event)
         if (ends)
             return; /* it has gone, and maybe the gang with it */
     }
+}
+
+void gw_gang_on_event(struct gw_node_core *core, const struct gw_event *event)
+{
+    if (event->type == GW_EVENT_LEASED)
+        on_leased(core, event);
+    else if (event->type == GW_EVENT_LOOKED)
+        on_looked(core, event);
+    else if (event->type == GW_EVENT_CARRIED)
+        gw_node_carry_on_carried(core, event);
+    else
+        gw_node_carry_on_saved(core, event);
 }
 
 /* -- Go ------------------------------------------------------------------------------------------
@@ -388,6 +404,7 @@ static void start_rank(struct gw_node_core *core, struct gw_run *run, struct gw_
     struct gw_gang *gang = run->gang;
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_RUNNING);
     if (!run->process) {
+        gw_node_carry_watch(core, run);
         gw_process_start(core, NULL, run);
         return;
     }

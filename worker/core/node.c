@@ -207,6 +207,7 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_map_deinit(&core->requests);
     gw_map_deinit(&core->folders);
     gw_array_deinit(&core->replaced);
+    gw_array_deinit(&core->carries);
     gw_memory_deinit(core);
     gw_array_deinit(&effects.list);
     gw_arena_deinit(&effects.arena);
@@ -533,6 +534,9 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
     case GW_MESSAGE_keep:
         gw_keep_on_keep(core, &message->keep);
         return 0;
+    case GW_MESSAGE_carry:
+        gw_node_carry_on_carry(core, &message->carry);
+        return 0;
     case GW_MESSAGE_release:
         gw_object_on_release(core, &message->release);
         return 0;
@@ -586,13 +590,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
     case GW_MESSAGE_task_blocked:
         return gw_nested_on_blocked(core, process, &message->task_blocked);
     case GW_MESSAGE_checkpointed:
-        if (!run || !run->gang || run->attempt != message->checkpointed.attempt)
-            return GW_EPROTO;
-        gw_silence_end(core, process);
-        if (core->registered)
-            gw_core_send(core, core->scheduler, GW_MESSAGE_checkpointed)->message.checkpointed =
-                message->checkpointed;
-        return 0;
+        return gw_node_carry_on_checkpointed(core, process, &message->checkpointed);
     case GW_MESSAGE_rank_paused:
         if (!run || !run->gang || run->attempt != message->rank_paused.attempt)
             return GW_EPROTO;
@@ -703,10 +701,10 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         gw_program_on_event(core, event);
         break;
     case GW_EVENT_LEASED:
-        gw_gang_on_leased(core, event);
-        break;
     case GW_EVENT_LOOKED:
-        gw_gang_on_looked(core, event);
+    case GW_EVENT_CARRIED:
+    case GW_EVENT_SAVED:
+        gw_gang_on_event(core, event);
         break;
     case GW_EVENT_MEASURED:
         gw_silence_on_measured(core, event);

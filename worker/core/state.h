@@ -327,6 +327,10 @@ struct gw_gang {
     uint32_t ring_port;
     uint8_t ring_key[32]; /* of functions at several workers */
     bool has_key;
+    bool carrying;    /* its checkpoint: rank 0 does not stand before that is here */
+    bool watches;     /* its folder of checkpoints is watched */
+    char *carry_text; /* why it does not come; owned */
+    int32_t carry_code;
     char *address;
     uint32_t port;
     uint32_t rendezvous_port; /* of commands; 0: none */
@@ -343,6 +347,12 @@ struct gw_gang {
         struct gw_stand *seen; /* where they stood at the last look; owned */
         uint32_t count;
     } watch;
+};
+
+/* A checkpoint on its way here. */
+struct gw_node_carry {
+    uint64_t number, attempt; /* of the gang that waits for it; 0: a copy to be kept */
+    struct gw_msg_carry what;
 };
 
 enum { HEARTBEATS_KEPT = 16 };
@@ -380,9 +390,11 @@ struct gw_node_core {
     uint64_t object_bytes;
     uint64_t runs; /* that ever came, calls apart */
     struct gw_memory memory;
-    struct gw_gpu *gpus;                   /* options.gpu_count */
-    bool gpus_told;                        /* how they do */
-    GW_ARRAY(struct gw_object *) replaced; /* in use, and another attempt's took their place */
+    struct gw_gpu *gpus;                    /* options.gpu_count */
+    bool gpus_told;                         /* how they do */
+    GW_ARRAY(struct gw_object *) replaced;  /* in use, and another attempt's took their place */
+    GW_ARRAY(struct gw_node_carry) carries; /* under way */
+    uint64_t carry;                         /* number of the last */
 };
 
 /* -- node.c */
@@ -512,6 +524,8 @@ void gw_spill_on_restored(struct gw_node_core *core, const struct gw_event *even
 /* -- fetch.c */
 void gw_fetch_for(struct gw_node_core *core, struct gw_run *run, uint32_t dep);
 void gw_fetch_on_object(struct gw_node_core *core, const struct gw_event *event);
+/* gw_fetch_address is where another worker is found; NULL: nobody said. */
+const char *gw_fetch_address(const struct gw_node_core *core, uint32_t worker);
 void gw_fetch_on_neighbour(struct gw_node_core *core, const struct gw_msg_neighbour *message);
 void gw_fetch_on_open(struct gw_node_core *core, struct gw_node_link *link, uint32_t worker);
 void gw_fetch_on_close(struct gw_node_core *core, struct gw_neighbour *neighbour);
@@ -674,8 +688,8 @@ const char *gw_door_tf_config(struct gw_node_core *core, const struct gw_run *ru
 void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *message);
 /* gw_gang_on_scheduler: ranks that did not come over the last connection never will. */
 void gw_gang_on_scheduler(struct gw_node_core *core);
-void gw_gang_on_leased(struct gw_node_core *core, const struct gw_event *event);
-void gw_gang_on_looked(struct gw_node_core *core, const struct gw_event *event);
+/* gw_gang_on_event takes LEASED, LOOKED, CARRIED and SAVED. */
+void gw_gang_on_event(struct gw_node_core *core, const struct gw_event *event);
 void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event);
 void gw_gang_pump(struct gw_node_core *core); /* start ranks that waited for their GPUs */
 int gw_gang_on_ready(struct gw_node_core *core, struct gw_process *process,
@@ -689,5 +703,20 @@ void gw_gang_leave(struct gw_node_core *core, struct gw_run *run);
 void gw_gang_abort(struct gw_node_core *core, struct gw_gang *gang);
 void gw_gang_tidy(struct gw_node_core *core, struct gw_gang *gang);
 void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang);
+
+/* -- carry.c: checkpoints that come here from other workers, and those of commands here */
+void gw_node_carry_on_gang(struct gw_node_core *core, struct gw_gang *gang);
+void gw_node_carry_on_carry(struct gw_node_core *core, const struct gw_msg_carry *carry);
+void gw_node_carry_on_carried(struct gw_node_core *core, const struct gw_event *event);
+/* gw_node_carry_lets tells whether a rank may stand as far as this goes; where it never may it is
+ * ended. */
+bool gw_node_carry_lets(struct gw_node_core *core, struct gw_run *run);
+/* gw_node_carry_watch has the folder of a command's rank 0 watched, until it ends. */
+void gw_node_carry_watch(struct gw_node_core *core, const struct gw_run *run);
+void gw_node_carry_unwatch(struct gw_node_core *core, struct gw_gang *gang);
+void gw_node_carry_on_saved(struct gw_node_core *core, const struct gw_event *event);
+/* gw_node_carry_on_checkpointed takes a runner's word that it has saved one. */
+int gw_node_carry_on_checkpointed(struct gw_node_core *core, struct gw_process *process,
+                                  const struct gw_msg_checkpointed *checkpointed);
 
 #endif

@@ -152,6 +152,24 @@ static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
         free(leased.doors);
 }
 
+static void effect_leases(struct gw_host *host, const struct gw_effect *effect)
+{
+    if (effect->type == GW_EFFECT_LEASE)
+        effect_lease(host, effect);
+    else if (effect->type == GW_EFFECT_UNBIND)
+        gw_lease_unbind(&host->leases, effect->number);
+    else
+        gw_lease_close(&host->leases, effect->number);
+}
+
+static void effect_checkpoints(struct gw_host *host, const struct gw_effect *effect)
+{
+    if (effect->type == GW_EFFECT_CARRY)
+        gw_carry_start(host->carries, effect);
+    else
+        gw_watch_carry_out(host->watches, effect);
+}
+
 static void effect_abort(struct gw_host *host, const struct gw_effect *effect)
 {
     struct gw_error error;
@@ -212,16 +230,17 @@ void gw_host_carry_out(struct gw_host *host)
             gw_host_connect_peer(host, (uint32_t)effect->number, effect->bytes.data);
             break;
         case GW_EFFECT_LEASE:
-            effect_lease(host, effect);
+        case GW_EFFECT_UNBIND:
+        case GW_EFFECT_UNLEASE:
+            effect_leases(host, effect);
             break;
         case GW_EFFECT_LOOK:
             gw_look_start(host, effect);
             break;
-        case GW_EFFECT_UNBIND:
-            gw_lease_unbind(&host->leases, effect->number);
-            break;
-        case GW_EFFECT_UNLEASE:
-            gw_lease_close(&host->leases, effect->number);
+        case GW_EFFECT_CARRY:
+        case GW_EFFECT_WATCH:
+        case GW_EFFECT_UNWATCH:
+            effect_checkpoints(host, effect);
             break;
         case GW_EFFECT_LINK:
             effect_link(host, effect);

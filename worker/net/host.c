@@ -371,6 +371,8 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     host->follow = gw_follow_new(&(struct gw_follow_options){
         loop, host->core, host->log_dir, host->incarnation, gw_host_tell_scheduler, host});
     host->tunnels = gw_tunnels_new(host);
+    host->carries = gw_carries_new(host);
+    host->watches = gw_watches_new(host);
     uv_timer_t *timers[] = {&host->tick, &host->reconnect, &host->hello_timer};
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
         (void)uv_timer_init(loop, timers[i]);
@@ -402,6 +404,8 @@ static void host_exit(struct gw_host *host)
     gw_cache_close(host->cache);
     gw_follow_close(host->follow);
     gw_tunnels_close(host->tunnels);
+    gw_carries_close(host->carries);
+    gw_watches_close(host->watches);
     gw_host_surveys_close(host);
     gw_usage_close(host->usage);
     if (host->gpus)

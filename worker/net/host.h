@@ -15,6 +15,7 @@
 #include "graph/wire/tokens.h"
 #include "worker/core/node.h"
 #include "worker/net/cache.h"
+#include "worker/net/carry.h"
 #include "worker/net/disk.h"
 #include "worker/net/follow.h"
 #include "worker/net/gpus.h"
@@ -24,6 +25,7 @@
 #include "worker/net/relay.h"
 #include "worker/net/tunnels.h"
 #include "worker/net/usage.h"
+#include "worker/net/watch.h"
 
 struct gw_host_options {
     const char *dir; /* borrowed; absolute */
@@ -31,6 +33,7 @@ struct gw_host_options {
     const char *resources; /* what it offers by name; NULL: nothing */
     const char *peers; /* where others reach it: HOST or HOST:PORT, by TLS; NULL: on this host */
     uint64_t files_bytes_max; /* of shipped files that no task needs now; 0: the default */
+    uint64_t carry_bytes_max; /* of a folder of checkpoints; 0: the default */
     uint32_t slots;
     uint32_t slots_in_all; /* of this host's workers, which share its cores and memory */
     struct gw_memory_lines memory;
@@ -51,6 +54,9 @@ struct gw_host_link {
     struct gw_transport *transport; /* the link's; NULL: a unix socket */
     uint32_t role;                  /* enum gw_role; 0: it connected to us and has not said hello */
     bool told_core;                 /* OPEN was raised */
+    bool carries;                   /* opened here for a carry: the core knows nothing of it, */
+    struct gw_carry *carry;         /* which is this one; NULL: it is over */
+    struct gw_serve *serve;         /* what the other side has asked for; NULL: nothing */
     bool closed; /* its link is; the scheduler's, while that may be mended, is not */
 };
 
@@ -106,6 +112,8 @@ struct gw_host {
     struct gw_cache *cache;
     struct gw_follow *follow;
     struct gw_tunnels *tunnels;
+    struct gw_carries *carries;
+    struct gw_watches *watches;
     struct gw_disk *disk; /* NULL: results cannot go to disk */
     struct gw_usage *usage;
     struct gw_survey *surveys; /* under way */
@@ -177,6 +185,9 @@ void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error);
 int gw_host_connect_task(struct gw_host *host, uint64_t attempt, uint32_t rank, int *fd,
                          struct gw_error *error);
 void gw_host_connect_peer(struct gw_host *host, uint32_t worker, const char *address);
+/* gw_host_dial_peer opens a connection to another worker for a carry; NULL, with a text. */
+struct gw_host_link *gw_host_dial_peer(struct gw_host *host, uint32_t worker, const char *address,
+                                       struct gw_error *error);
 int gw_host_start_guardian(struct gw_host *host, struct gw_error *error);
 void gw_host_close_links(struct gw_host *host);
 

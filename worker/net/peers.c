@@ -131,6 +131,8 @@ void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error)
     else if (link->transport && link != host->scheduler && error->code < 0 &&
              error->code != GW_ECLOSED)
         gw_log_warn("a connection to another worker was closed: %s", error->text);
+    if (link->role == GW_ROLE_PEER)
+        gw_carry_on_gone(link);
     if (link->role == GW_ROLE_RUNNER)
         gw_host_on_runner_closed(host, link->process);
     if (link == host->guardian)
@@ -243,6 +245,9 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
     case GW_MESSAGE_neighbour:
         gw_keyring_on_neighbour(&host->keyring, &message->neighbour);
         return false;
+    case GW_MESSAGE_forget:
+        gw_carry_forget(host->carries, message->forget.job);
+        return false;
     case GW_MESSAGE_log_read:
         gw_follow_read(host->follow, &message->log_read);
         break;
@@ -296,6 +301,11 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
     }
     if (link == host->scheduler && from_scheduler(host, message, fds, fd_count))
         return;
+    if (link->role == GW_ROLE_PEER && gw_carry_on_message(link, message)) {
+        for (uint8_t i = 0; i < fd_count; i++)
+            close(fds[i]);
+        return;
+    }
     struct gw_message filled;
     if (link == host->guardian && gw_tunnels_on_guardian(host->tunnels, message))
         return;
@@ -469,6 +479,17 @@ static struct gw_host_link *connect_peer(struct gw_host *host, uint32_t worker, 
     struct gw_host_link *link = link_new(host, fd, transport, GW_ROLE_PEER);
     if (!link)
         (void)gw_error_set(error, GW_EIO, "out of descriptors");
+    return link;
+}
+
+struct gw_host_link *gw_host_dial_peer(struct gw_host *host, uint32_t worker, const char *address,
+                                       struct gw_error *error)
+{
+    struct gw_host_link *link = connect_peer(host, worker, address, error);
+    if (!link)
+        return NULL;
+    link->carries = true;
+    say_hello(link, GW_ROLE_PEER);
     return link;
 }
 

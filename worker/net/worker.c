@@ -48,7 +48,7 @@ static int usage(void)
                   "gangway worker: wants --connect HOST:PORT, or --dir DIR and --slots N (1 to "
                   "%d), and may have "
                   "--of M (N or more), --private, --parent PID, --name NAME, --peers HOST[:PORT], "
-                  "--file-cache BYTES, --resources NAME=AMOUNT,..., "
+                  "--file-cache BYTES, --carry-max BYTES, --resources NAME=AMOUNT,..., "
                   "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE, --spill-dir DIR, --token-fd FD "
                   "(instead of this machine's token) and --ready-fd FD; `gangway up` "
                   "starts it with what it needs\n",
@@ -77,21 +77,14 @@ static int check_texts(const struct gw_host_options *options)
 }
 
 static const struct option option_table[] = {
-    {"dir", required_argument, NULL, 'd'},
-    {"slots", required_argument, NULL, 's'},
-    {"of", required_argument, NULL, 'o'},
-    {"name", required_argument, NULL, 'n'},
-    {"peers", required_argument, NULL, 'e'},
-    {"resources", required_argument, NULL, 'R'},
-    {"private", no_argument, NULL, 'p'},
-    {"parent", required_argument, NULL, 'P'},
-    {"memory", required_argument, NULL, 'm'},
-    {"spill-dir", required_argument, NULL, 'S'},
-    {"file-cache", required_argument, NULL, 'f'},
-    {"connect", required_argument, NULL, 'c'},
-    {"token-fd", required_argument, NULL, 't'},
-    {"ready-fd", required_argument, NULL, 'r'},
-    {NULL, 0, NULL, 0},
+    {"dir", required_argument, NULL, 'd'},        {"slots", required_argument, NULL, 's'},
+    {"of", required_argument, NULL, 'o'},         {"name", required_argument, NULL, 'n'},
+    {"peers", required_argument, NULL, 'e'},      {"resources", required_argument, NULL, 'R'},
+    {"private", no_argument, NULL, 'p'},          {"parent", required_argument, NULL, 'P'},
+    {"memory", required_argument, NULL, 'm'},     {"spill-dir", required_argument, NULL, 'S'},
+    {"file-cache", required_argument, NULL, 'f'}, {"carry-max", required_argument, NULL, 'C'},
+    {"connect", required_argument, NULL, 'c'},    {"token-fd", required_argument, NULL, 't'},
+    {"ready-fd", required_argument, NULL, 'r'},   {NULL, 0, NULL, 0},
 };
 
 static unsigned long cores(void)
@@ -128,12 +121,24 @@ static int set_dir(struct daemon *daemon, const char *dir)
     return GW_ENOENT;
 }
 
+/* What whoever starts this process gives it; false: it is none of that. */
+static bool parse_given(struct daemon *daemon, int option)
+{
+    if (option == 't')
+        daemon->token_fd = (int)strtol(optarg, NULL, 10);
+    else if (option == 'r')
+        daemon->options.ready_fd = (int)strtol(optarg, NULL, 10);
+    else if (option == 'P')
+        daemon->parent = (pid_t)strtol(optarg, NULL, 10);
+    return option == 't' || option == 'r' || option == 'P';
+}
+
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
     const char *dir = NULL;
     struct gw_error error;
     unsigned long slots = 0, all = 0;
-    char *end = "", *all_end = "", *cache_end = "";
+    char *end = "", *all_end = "", *cache_end = "", *carry_end = "";
     int option;
     optind = 1;
     daemon->options.name = "worker";
@@ -162,6 +167,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 'f':
             daemon->options.files_bytes_max = strtoull(optarg, &cache_end, 10);
             break;
+        case 'C':
+            daemon->options.carry_bytes_max = strtoull(optarg, &carry_end, 10);
+            break;
         case 'p':
             daemon->options.private_cluster = true;
             break;
@@ -177,22 +185,14 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 'c':
             daemon->connect = optarg;
             break;
-        case 't':
-            daemon->token_fd = (int)strtol(optarg, NULL, 10);
-            break;
-        case 'r':
-            daemon->options.ready_fd = (int)strtol(optarg, NULL, 10);
-            break;
-        case 'P':
-            daemon->parent = (pid_t)strtol(optarg, NULL, 10);
-            break;
         default:
-            return usage();
+            if (!parse_given(daemon, option))
+                return usage();
         }
     }
     if (daemon->connect)
         set_defaults(daemon, &slots);
-    if (!dir || *end || slots < 1 || slots > SLOTS_MAX || *all_end || *cache_end ||
+    if (!dir || *end || slots < 1 || slots > SLOTS_MAX || *all_end || *cache_end || *carry_end ||
         (all > 0 && all < slots) || all > UINT32_MAX || optind != argc)
         return usage();
     if (check_texts(&daemon->options) < 0)

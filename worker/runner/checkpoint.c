@@ -134,9 +134,8 @@ static int not_here(struct gw_task *task)
     if (!task->checkpoint_lost)
         return gw_error_set(&task->error, GW_ENOENT,
                             "the checkpoint that it goes on from is not in %s: another host saved "
-                            "it, and does not share that folder with this one; checkpoints must "
-                            "lie where all hosts see them (`gangway restart` tries again, there if "
-                            "it has room)",
+                            "it, and does not share that folder with this one, and which one that "
+                            "was is not known any more (`gangway restart` tries again)",
                             task->checkpoint_dir);
     if (task->rank == 0)
         fprintf(stderr,

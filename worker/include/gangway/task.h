@@ -133,9 +133,11 @@ GW_API const char *gw_task_checkpoint_dir(struct gw_task *task);
  * whole one to all ranks, one of the attempt before this one too, or, where there is none yet,
  * leaves state alone and sets *step to 0; GW_EMISMATCH when its size is another. A file that is
  * torn is told of on rank 0's stderr, and the one before it is taken; GW_ECORRUPT where that is
- * torn, too. Where hosts do not share the folder, a gang goes on from the checkpoint while the host
- * that saved it has room for rank 0; when that host is lost it starts from step 0, and says so on
- * rank 0's stderr and in `gangway story`; GW_ENOENT where it only has no room. */
+ * torn, too. Where hosts do not share the folder, the file is brought to rank 0's host before any
+ * rank starts, and another host of the gang keeps a copy of the newest: it may be some steps
+ * behind when the host that saved is lost, and step says so. Without one the gang starts from step
+ * 0 then, and says so on rank 0's stderr and in `gangway story`. GW_ENOENT where it is not there
+ * though nobody is known to be lost (another life of the scheduler). */
 GW_API int gw_checkpoint_save(struct gw_task *task, const void *state, size_t bytes, int64_t step);
 GW_API int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t *step);
 

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Checkpoints of hosts that do not share a folder: carried to the next rank 0, and kept as a copy
+at a second host. Each "host" here has folders of its own."""
+import os
+import re
+import signal
+
+import e2e
+
+PROGRAMS = os.path.join(e2e.BUILD, "bin")
+
+# Rank 0 saves once and stays; the next attempt shows what it finds.
+RANK = """
+[ "$GANGWAY_RESTART_COUNT" = 0 ] || [ $RANK != 0 ] ||
+    echo "attempt $GANGWAY_RESTART_COUNT finds $(cat "$GANGWAY_CHECKPOINT_DIR/deep/state")"
+[ "$GANGWAY_RESTART_COUNT" -lt $STAYS ] || exit 0
+if [ $RANK = 0 ]; then
+    mkdir -p "$GANGWAY_CHECKPOINT_DIR/deep"
+    echo "step $GANGWAY_RESTART_COUNT" > "$GANGWAY_CHECKPOINT_DIR/deep/new"
+    mv "$GANGWAY_CHECKPOINT_DIR/deep/new" "$GANGWAY_CHECKPOINT_DIR/deep/state"
+    echo $$ "$GANGWAY_CHECKPOINTS" > "$FIFO"
+fi
+exec tail -f /dev/null
+"""
+
+
+class Carry(e2e.Case):
+    """A scheduler, and workers whose environment (self.homes) is another machine's."""
+
+    def setUp(self):
+        super().setUp()
+        self.homes, self.workers = {}, {}
+        admin = self.gangway_json("token", "create", "--user", "root", "--role", "admin")
+        self.token = self.gangway_json("token", "create", "--user", "w", "--role", "worker")
+        scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
+        self.address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+        self.env.update(GANGWAY_ADDRESS=self.address, GANGWAY_TOKEN=admin["token"])
+
+    def tearDown(self):
+        self.gangway("down")
+        for worker in self.workers.values():
+            worker.wait()
+        super().tearDown()
+
+    def worker(self, name, slots, *arguments):
+        env = {"GANGWAY_TOKEN": self.token["token"]}
+        for folder in ("HOME", "XDG_RUNTIME_DIR"):
+            env[folder] = os.path.join(self.dir, f"{name}-{folder.lower()}")
+            os.mkdir(env[folder], 0o700)
+        self.homes[name] = env["XDG_RUNTIME_DIR"]
+        self.workers[name] = self.start(e2e.BINARY, "worker", "--connect", self.address, "--name",
+                                        name, "--slots", str(slots), *arguments, env=env)
+        self.workers[name].wait_output("other workers reach this one")
+
+    def wait_workers(self, count):
+        while self.gangway_json("status")["workers"] < count:
+            pass
+
+    def wait_explain(self, job, words):
+        while words not in (said := self.gangway("explain", job).stdout):
+            self.assertNotIn("failed", said)
+
+    def home_of(self, folder):
+        """The worker in whose folder of checkpoints something lies."""
+        return next(name for name, home in self.homes.items() if folder.startswith(home + "/"))
+
+    def test_function(self):
+        """Its host is lost: it goes on from the copy that the other host of the gang keeps."""
+        for name in ("one", "two", "three"):
+            self.worker(name, 1)
+        self.wait_workers(3)
+        folder = os.path.join(self.dir, "counts")
+        os.mkdir(folder)
+        lines = e2e.Lines(self.fifo("counts/pids"))
+        self.addCleanup(lines.close)
+        program = self.start(os.path.join(PROGRAMS, "restarts"), folder, "1")
+        pids = dict(map(int, lines.next().split()) for _ in range(2))
+        self.wait_explain("1/0", "has a copy of step 4")
+        with open(f"/proc/{pids[0]}/environ", "rb") as f:
+            home = re.search(rb"GANGWAY_CHECKPOINTS=([^\0]+)", f.read()).group(1).decode()
+        self.workers[self.home_of(home)].kill(signal.SIGKILL)
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("sum 24 from step 4", program.text)
+        self.assertNotIn("LOST", self.gangway("logs", "1").stderr)
+        self.assertRegex(self.gangway("story", "1").stdout,
+                         r"is lost: it goes on from the copy of step 4 that worker \d+ on")
+
+    def test_command(self):
+        """Its folder is carried to where there is room; then that host is lost."""
+        self.worker("one", 1)
+        self.worker("two", 1)
+        self.wait_workers(2)
+        fifo = e2e.Lines(self.fifo())
+        self.addCleanup(fifo.close)
+        program = self.start(e2e.BINARY, "dispatch", "-n", "2", "--max-restarts", "1", "--max-lost",
+                             "2", "--env", f"FIFO={self.dir}/fifo", "--env", "STAYS=2", "--",
+                             "sh", "-c", RANK)
+        pid, folder = fifo.next().split()
+        home = self.home_of(folder)
+        self.wait_explain("1/0", "has a copy")
+        self.worker("three", 2)
+        blocks = f"echo blocks now > {self.dir}/fifo; exec tail -f /dev/null"
+        blocker = self.start(e2e.BINARY, "submit", "--priority", "5", "--on", home, "--",
+                             "sh", "-c", blocks)
+        while self.gangway_json("status")["workers"] < 3 or \
+                "2" not in {str(row["id"]) for row in self.gangway_json("jobs")}:
+            pass
+        os.kill(int(pid), signal.SIGKILL)
+        told = sorted((fifo.next().split() for _ in range(2)), key=lambda row: row[0].isdigit())
+        self.assertEqual(told[0], ["blocks", "now"])
+        second = self.home_of(told[1][1])
+        self.assertNotEqual(second, home)
+        self.assertRegex(self.gangway("story", "1").stdout, r"is carried from worker \d+ on")
+        self.gangway("cancel", "2")
+        self.assertEqual(blocker.wait(), 130)
+        self.wait_explain("1/0", "has a copy")
+        self.workers[second].kill(signal.SIGKILL)
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("attempt 1 finds step 0", program.text)
+        self.assertRegex(program.text, r"attempt 2 finds step [01]")
+
+    def test_too_large(self):
+        """What a worker may not carry is said, with what to do."""
+        for name in ("one", "two"):
+            self.worker(name, 1, "--carry-max", "1")
+        self.wait_workers(2)
+        fifo = e2e.Lines(self.fifo())
+        self.addCleanup(fifo.close)
+        self.start(e2e.BINARY, "dispatch", "-n", "2", "--env", f"FIFO={self.dir}/fifo", "--env",
+                   "STAYS=1", "--", "sh", "-c", RANK)
+        fifo.next()
+        self.wait_explain("1/0", "(--carry-max of `gangway worker`)")
+        self.assertIn("NO COPY", self.gangway("story", "1").stdout)
+        self.gangway("cancel", "1")
+
+
+if __name__ == "__main__":
+    e2e.main()

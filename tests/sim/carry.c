@@ -1,0 +1,133 @@
+/* Checkpoints as they lie on the hosts' disks, which these do not share: saved there, carried
+ * there, or kept there as copies. A host's next life has nothing of them.
+ *
+ * No gang goes on from one that is not where its rank 0 is. */
+#include "tests/sim/sim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A file of an attempt, or (attempt 0) the folder of commands; copy: of those kept for others. */
+static struct sim_saved *find(struct host *host, const struct gw_msg_carry *what, bool copy)
+{
+    for (size_t i = 0; i < host->saved.count; i++) {
+        struct sim_saved *saved = &host->saved.items[i];
+        if (saved->copy != copy || (!copy && saved->attempt != what->attempt) ||
+            (copy && (saved->job != what->job || saved->index != what->index)))
+            continue;
+        return saved;
+    }
+    return NULL;
+}
+
+static void put(struct host *host, const struct gw_msg_carry *what, bool copy)
+{
+    struct sim_saved *saved = find(host, what, copy);
+    if (saved)
+        saved->attempt = what->attempt;
+    else
+        GW_MUST(gw_array_push(&host->saved,
+                              ((struct sim_saved){what->job, what->index, what->attempt, copy})));
+}
+
+void sim_carry_saved(struct process *process, uint64_t attempt)
+{
+    put(process->host, &(struct gw_msg_carry){.attempt = attempt}, false);
+}
+
+struct trip {
+    struct host *host;
+    uint64_t incarnation, number;
+    struct gw_msg_carry what;
+    char address[16]; /* of who has it; empty: this host itself */
+    bool copy, keep;
+};
+
+static struct host *source_of(struct sim *sim, const struct trip *trip)
+{
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        if (sim->hosts[i].core && strcmp(sim->hosts[i].address, trip->address) == 0)
+            return &sim->hosts[i];
+    return trip->address[0] ? NULL : trip->host;
+}
+
+static void on_trip(struct sim *sim, void *arg)
+{
+    struct trip trip = *(struct trip *)arg;
+    free(arg);
+    if (!trip.host->core || trip.host->incarnation != trip.incarnation)
+        return;
+    struct gw_event event = {.type = GW_EVENT_CARRIED, .number = trip.number, .text = ""};
+    struct host *source = source_of(sim, &trip);
+    const struct sim_saved *saved = source ? find(source, &trip.what, trip.copy) : NULL;
+    bool there = saved && saved->attempt == trip.what.attempt;
+    if (!source || (!there && (!trip.what.commands || trip.copy))) {
+        event.code = GW_ELOST;
+        event.text = "it is not there";
+    } else if (!sim->healed && sim_chance(sim, 6)) {
+        event.code = GW_EIO;
+        event.text = "no space left";
+        sim->some_did_not_start = true;
+    } else {
+        put(trip.host, &trip.what, trip.keep);
+        sim_fault(sim, trip.keep ? FAULT_COPIED : trip.copy ? FAULT_FROM_COPY : FAULT_CARRIED);
+    }
+    if (event.code < 0)
+        sim_fault(sim, FAULT_CARRY_FAILED);
+    int rc = sim_host_step(sim, trip.host, &event);
+    SIM_CHECK(sim, rc == 0, "a worker refuses what it had carried");
+}
+
+/* A command's folder changes a few times, and is still. */
+static void on_save(struct sim *sim, void *arg)
+{
+    struct trip *trip = arg;
+    struct host *host = trip->host;
+    if (!host->core || host->incarnation != trip->incarnation || trip->number > 3) {
+        free(trip);
+        return;
+    }
+    const struct gw_event event = {
+        .type = GW_EVENT_SAVED, .number = trip->what.attempt, .bytes = ++trip->number};
+    struct gw_event told = event;
+    sim_fault(sim, FAULT_FOLDER_CHANGED);
+    int rc = sim_host_step(sim, host, &told);
+    SIM_CHECK(sim, rc == 0, "a worker refuses what it watched");
+    sim_plan_own(sim, 10 * MS + sim_below(sim, SECOND), on_save, trip, sim_drop);
+}
+
+void sim_carry_out(struct sim *sim, struct host *host, const struct gw_effect *effect)
+{
+    if (effect->type == GW_EFFECT_UNWATCH)
+        return;
+    struct trip *trip = calloc(1, sizeof *trip);
+    GW_MUST_PTR(trip);
+    *trip = (struct trip){.host = host,
+                          .incarnation = host->incarnation,
+                          .what = effect->message.carry,
+                          .copy = effect->size != 0,
+                          .keep = effect->count != 0};
+    if (effect->type == GW_EFFECT_WATCH) {
+        trip->what.attempt = effect->number;
+        sim_plan_own(sim, 10 * MS + sim_below(sim, SECOND), on_save, trip, sim_drop);
+        return;
+    }
+    trip->number = effect->number;
+    (void)snprintf(trip->address, sizeof trip->address, "%s", (const char *)effect->bytes.data);
+    sim_plan_own(sim, MS + sim_below(sim, 20 * MS), on_trip, trip, sim_drop);
+}
+
+void sim_carry_check(struct sim *sim, const struct process *process)
+{
+    const struct row *row = &process->rows.items[0];
+    const struct gang *from = NULL;
+    for (size_t i = 0; i < sim->gangs.count; i++)
+        if (sim->gangs.items[i]->attempt == process->checkpoint)
+            from = sim->gangs.items[i];
+    if (row->rank != 0 || !from || process->checkpoint_lost)
+        return;
+    SIM_CHECK(sim,
+              find(process->host, &(struct gw_msg_carry){.attempt = process->checkpoint}, false),
+              "attempt %llx goes on from a checkpoint that is not on its host",
+              (unsigned long long)row->attempt);
+}

@@ -1,0 +1,243 @@
+/* Folders in parts: what comes out is what went in, or an error. */
+#include "worker/store/bundle.h"
+
+#include "graph/base/dir.h"
+#include "graph/wire/enums.h"
+#include "worker/store/unpack.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { LARGE = 2 * GW_CARRY_PART_BYTES + 17 };
+
+static char top[64], from[96], beside[96], to[96];
+static char *large;
+
+static const char *at(const char *folder, const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *path, const void *data, size_t bytes)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, data, bytes), bytes);
+    close(fd);
+}
+
+static void check_file(const char *path, const void *data, size_t bytes)
+{
+    char *got = malloc(bytes + 1);
+    int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0 && got);
+    assert_int_equal(read(fd, got, bytes + 1), bytes);
+    assert_memory_equal(got, data, bytes);
+    free(got);
+    close(fd);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(top, "/tmp/gw-bundle-XXXXXX");
+    assert_non_null(mkdtemp(top));
+    snprintf(from, sizeof from, "%s/from", top);
+    snprintf(beside, sizeof beside, "%s/beside", top);
+    snprintf(to, sizeof to, "%s/to", top);
+    assert_int_equal(mkdir(from, 0700), 0);
+    assert_int_equal(mkdir(at(from, "deep"), 0700), 0);
+    assert_int_equal(mkdir(at(from, "empty"), 0700), 0);
+    large = malloc(LARGE);
+    assert_non_null(large);
+    for (size_t i = 0; i < LARGE; i++)
+        large[i] = (char)(i * 7);
+    write_file(at(from, "deep/large"), large, LARGE);
+    write_file(at(from, "nothing"), "", 0);
+    write_file(at(from, "small"), "small", 5);
+    assert_int_equal(chmod(at(from, "small"), 0750), 0);
+    assert_int_equal(symlink("deep/large", at(from, "latest")), 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(large);
+    return gw_dir_remove(top, NULL);
+}
+
+/* Carries all; damage: the number of a part that changes on its way; 0: none. */
+static int carry(const char *name, int damage, struct gw_unpack **unpack)
+{
+    struct gw_bundle *bundle;
+    struct gw_msg_carry_part part;
+    struct gw_error error;
+    int rc = gw_bundle_open(from, name, &bundle, &error);
+    if (rc < 0)
+        return rc;
+    assert_int_equal(gw_unpack_open(beside, gw_bundle_bytes(bundle), unpack, &error), 0);
+    for (int number = 1; rc == 0; number++) {
+        assert_int_equal(gw_bundle_next(bundle, &part, &error), 0);
+        char byte = '?';
+        if (number == damage && part.data.size)
+            part.data = (struct gw_bin){&byte, 1};
+        else if (number == damage)
+            part.mode ^= 1;
+        rc = gw_unpack_take(*unpack, &part, &error);
+    }
+    gw_bundle_close(bundle);
+    return rc;
+}
+
+static void check_all(void)
+{
+    struct stat small, other;
+    char link[32] = "";
+    check_file(at(to, "deep/large"), large, LARGE);
+    check_file(at(to, "nothing"), "", 0);
+    assert_int_equal(stat(at(to, "small"), &small), 0);
+    assert_int_equal(stat(at(from, "small"), &other), 0);
+    assert_int_equal(small.st_mode, other.st_mode);
+    assert_int_equal(small.st_mtim.tv_sec, other.st_mtim.tv_sec);
+    assert_int_equal(small.st_mtim.tv_nsec, other.st_mtim.tv_nsec);
+    assert_int_equal(stat(at(to, "empty"), &other), 0);
+    assert_int_equal(readlink(at(to, "latest"), link, sizeof link), strlen("deep/large"));
+    assert_string_equal(link, "deep/large");
+}
+
+static void it_arrives_whole(void **state)
+{
+    struct gw_unpack *unpack;
+    struct gw_error error;
+    (void)state;
+    assert_int_equal(carry(NULL, 0, &unpack), 1);
+    assert_int_equal(mkdir(to, 0700), 0);
+    write_file(at(to, "small"), "older", 5);
+    write_file(at(to, "own"), "own", 3);
+    assert_int_equal(gw_unpack_lay(unpack, to, &error), 0);
+    gw_unpack_close(unpack);
+    check_all();
+    check_file(at(to, "small"), "small", 5);
+    check_file(at(to, "own"), "own", 3); /* what else is there stays */
+    assert_int_equal(access(beside, F_OK), -1);
+}
+
+static void it_replaces(void **state)
+{
+    struct gw_unpack *unpack;
+    struct gw_error error;
+    (void)state;
+    assert_int_equal(carry(NULL, 0, &unpack), 1);
+    assert_int_equal(mkdir(to, 0700), 0);
+    write_file(at(to, "own"), "own", 3);
+    assert_int_equal(gw_unpack_replace(unpack, to, &error), 0);
+    gw_unpack_close(unpack);
+    check_all();
+    assert_int_equal(access(at(to, "own"), F_OK), -1);
+}
+
+static void one_file_alone(void **state)
+{
+    struct gw_unpack *unpack;
+    struct gw_error error;
+    (void)state;
+    assert_int_equal(carry("absent", 0, &unpack), GW_ELOST);
+    assert_int_equal(carry("small", 0, &unpack), 1);
+    assert_int_equal(gw_unpack_lay(unpack, to, &error), 0);
+    gw_unpack_close(unpack);
+    check_file(at(to, "small"), "small", 5);
+    assert_int_equal(access(at(to, "nothing"), F_OK), -1);
+}
+
+/* Whichever part is damaged, and the hash itself. */
+static void damage_is_seen(void **state)
+{
+    (void)state;
+    for (int part = 1; part <= 9; part++) {
+        struct gw_unpack *unpack;
+        int rc = carry(NULL, part, &unpack);
+        assert_true(rc == GW_ECORRUPT);
+        gw_unpack_close(unpack);
+    }
+}
+
+static void it_changes_meanwhile(void **state)
+{
+    struct gw_bundle *bundle;
+    struct gw_msg_carry_part part;
+    struct gw_error error;
+    int rc = 0;
+    (void)state;
+    assert_int_equal(gw_bundle_open(from, NULL, &bundle, &error), 0);
+    assert_int_equal(gw_bundle_files(bundle), 3);
+    assert_int_equal(gw_bundle_bytes(bundle), LARGE + 5);
+    assert_int_equal(truncate(at(from, "deep/large"), 100), 0);
+    do {
+        rc = gw_bundle_next(bundle, &part, &error);
+    } while (rc == 0 && part.kind != GW_CARRY_END);
+    assert_int_equal(rc, GW_EAGAIN);
+    gw_bundle_close(bundle);
+}
+
+/* What a peer sends leads nowhere else, and comes in order. */
+static void hostile_parts_are_refused(void **state)
+{
+    static const struct gw_msg_carry_part bad[] = {
+        {.kind = GW_CARRY_FILE, .path = "../out"},   {.kind = GW_CARRY_FILE, .path = "/tmp/out"},
+        {.kind = GW_CARRY_FOLDER, .path = "a/../b"}, {.kind = GW_CARRY_FILE, .path = ""},
+        {.kind = GW_CARRY_LINK, .path = ".."},       {.kind = GW_CARRY_FILE, .path = "a//b"},
+        {.kind = GW_CARRY_MORE, .path = ""},         {.kind = 0, .path = "a"},
+        {.kind = GW_CARRY_END + 1, .path = "a"},     {.kind = GW_CARRY_FILE, .path = "a/"},
+    };
+    struct gw_unpack *unpack;
+    struct gw_error error;
+    (void)state;
+    assert_int_equal(gw_unpack_open(beside, 0, &unpack, &error), 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(gw_unpack_take(unpack, &bad[i], &error), GW_EPROTO);
+    const struct gw_msg_carry_part link = {.kind = GW_CARRY_LINK, .path = "way", .data = {"/", 1}},
+                                   through = {.kind = GW_CARRY_FILE, .path = "way/tmp/out"};
+    assert_int_equal(gw_unpack_take(unpack, &link, &error), 0);
+    assert_int_equal(gw_unpack_take(unpack, &through, &error), GW_EPROTO);
+    gw_unpack_close(unpack);
+    assert_int_equal(gw_unpack_open(beside, UINT64_C(1) << 60, &unpack, &error), GW_ELIMIT);
+    assert_non_null(strstr(error.text, "no room"));
+}
+
+static void changes_are_seen(void **state)
+{
+    (void)state;
+    uint64_t before = gw_bundle_stamp(from);
+    assert_true(before != 0 && gw_bundle_stamp(from) == before);
+    write_file(at(from, "deep/new"), "x", 1);
+    uint64_t after = gw_bundle_stamp(from);
+    assert_true(after != before);
+    write_file(at(from, "deep/new"), "longer", 6);
+    assert_true(gw_bundle_stamp(from) != after);
+    assert_true(gw_bundle_stamp(at(top, "absent")) == 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(it_arrives_whole), TEST(it_replaces),          TEST(one_file_alone),
+        TEST(damage_is_seen),   TEST(it_changes_meanwhile), TEST(hostile_parts_are_refused),
+        TEST(changes_are_seen),
+    };
+#undef TEST
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

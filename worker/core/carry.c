@@ -1,0 +1,158 @@
+/* Checkpoints that come here: to a gang that goes on here, whose rank 0 does not stand before they
+ * lie in its job's folder, or as a copy that is kept in case their host is lost.
+ *
+ * Always: each CARRY that was asked for is in core->carries until CARRIED; a gang that is gone by
+ * then is not missed. */
+#include "worker/core/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Asks for it; false: nobody said where that worker is. */
+static bool start(struct gw_node_core *core, const struct gw_node_carry *carry, bool copy)
+{
+    const bool own = carry->what.worker == core->worker;
+    const char *address = own ? "" : gw_fetch_address(core, carry->what.worker);
+    if (!address)
+        return false;
+    struct gw_node_carry asked = *carry;
+    asked.number = ++core->carry;
+    GW_MUST(gw_array_push(&core->carries, asked));
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_CARRY);
+    effect->number = asked.number;
+    effect->message = (struct gw_message){.type = GW_MESSAGE_carry, .carry = asked.what};
+    effect->bytes = (struct gw_bin){address, (uint32_t)strlen(address) + 1};
+    effect->size = copy;
+    effect->count = asked.attempt == 0;
+    return true;
+}
+
+static void cannot(struct gw_gang *gang, int code, const char *text)
+{
+    free(gang->carry_text);
+    gang->carry_code = code;
+    gang->carry_text = gw_core_strdup(text);
+}
+
+void gw_node_carry_on_gang(struct gw_node_core *core, struct gw_gang *gang)
+{
+    const struct gw_msg_gang *told = &gang->message;
+    if (!told->carry_worker || told->first_rank != 0)
+        return;
+    const struct gw_node_carry carry = {.attempt = gang->attempt,
+                                        .what = {.job = told->carry_job,
+                                                 .index = told->carry_index,
+                                                 .attempt = told->checkpoint,
+                                                 .commands = told->commands,
+                                                 .worker = told->carry_worker}};
+    gang->carrying = start(core, &carry, told->carry_copy != 0);
+    if (!gang->carrying)
+        cannot(gang, GW_ELOST, "nobody said where that worker is");
+    else if (GW_PLANTED(340))
+        gang->carrying = false;
+}
+
+bool gw_node_carry_lets(struct gw_node_core *core, struct gw_run *run)
+{
+    const struct gw_gang *gang = run->gang;
+    if (run->rank != 0 || (!gang->carrying && !gang->carry_text))
+        return true;
+    if (gang->carrying)
+        return false;
+    struct gw_run_end end = {.code = gang->carry_code};
+    end.outcome = gang->carry_code == GW_ELOST ? GW_OUTCOME_LOST_INPUT : GW_OUTCOME_FAILED;
+    end.text = gw_run_text("its checkpoint is not carried here from worker %u: %s",
+                           gang->message.carry_worker, gang->carry_text);
+    gw_run_end(core, run, end, 0);
+    return false;
+}
+
+static void tell_copied(struct gw_node_core *core, const struct gw_msg_carry *what, int code,
+                        const char *text)
+{
+    if (!core->registered)
+        return;
+    const char *copy = gw_core_text(core, text);
+    gw_core_send(core, core->scheduler, GW_MESSAGE_carried)->message.carried =
+        (struct gw_msg_carried){what->job,    what->index, what->attempt, what->step,
+                                what->worker, code,        copy};
+}
+
+void gw_node_carry_on_carry(struct gw_node_core *core, const struct gw_msg_carry *what)
+{
+    if (!start(core, &(struct gw_node_carry){.what = *what}, false))
+        tell_copied(core, what, GW_ELOST, "nobody said where that worker is");
+}
+
+void gw_node_carry_on_carried(struct gw_node_core *core, const struct gw_event *event)
+{
+    struct gw_node_carry carry = {0};
+    uint64_t value;
+    for (size_t i = 0; i < core->carries.count; i++)
+        if (core->carries.items[i].number == event->number) {
+            carry = core->carries.items[i];
+            gw_array_remove_swap(&core->carries, i);
+            break;
+        }
+    if (!carry.number)
+        return;
+    if (!carry.attempt) {
+        tell_copied(core, &carry.what, event->code, event->code < 0 ? event->text : "");
+        return;
+    }
+    if (!gw_map_get(&core->gangs, carry.attempt, &value))
+        return; /* it was killed meanwhile */
+    struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+    gang->carrying = false;
+    if (event->code < 0 && event->code != GW_EEXIST)
+        cannot(gang, event->code, event->text);
+    for (size_t i = 0; i < gang->ranks.count; i++) {
+        struct gw_run *run = gang->ranks.items[i];
+        if (run->rank != 0 || run->state != GW_RUN_STANDING)
+            continue;
+        gw_gang_stand(core, run);
+        return; /* it may have gone, and the gang with it */
+    }
+}
+
+/* -- Those that are made here --------------------------------------------------------------------
+ */
+
+int gw_node_carry_on_checkpointed(struct gw_node_core *core, struct gw_process *process,
+                                  const struct gw_msg_checkpointed *checkpointed)
+{
+    const struct gw_run *run = process->queue.first;
+    if (!run || !run->gang || run->attempt != checkpointed->attempt)
+        return GW_EPROTO;
+    gw_silence_end(core, process);
+    if (core->registered)
+        gw_core_send(core, core->scheduler, GW_MESSAGE_checkpointed)->message.checkpointed =
+            *checkpointed;
+    return 0;
+}
+
+void gw_node_carry_watch(struct gw_node_core *core, const struct gw_run *run)
+{
+    if (run->rank != 0)
+        return;
+    run->gang->watches = true;
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_WATCH);
+    effect->number = run->attempt;
+    effect->message = (struct gw_message){.type = GW_MESSAGE_carry};
+    effect->message.carry = (struct gw_msg_carry){.job = run->job, .index = run->index};
+}
+
+void gw_node_carry_unwatch(struct gw_node_core *core, struct gw_gang *gang)
+{
+    if (gang->watches)
+        gw_core_effect(core, GW_EFFECT_UNWATCH)->number = gang->attempt;
+    gang->watches = false;
+}
+
+void gw_node_carry_on_saved(struct gw_node_core *core, const struct gw_event *event)
+{
+    const struct gw_run *run = gw_run_find(core, event->number, 0);
+    if (run && run->gang && run->state == GW_RUN_RUNNING && core->registered)
+        gw_core_send(core, core->scheduler, GW_MESSAGE_checkpointed)->message.checkpointed =
+            (struct gw_msg_checkpointed){run->attempt, 0, (int64_t)event->bytes};
+}

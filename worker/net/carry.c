@@ -1,0 +1,490 @@
+/* Having a checkpoint of another worker: asked for on a connection of its own, written beside the
+ * place where it is to lie, and put there when all of it has come and is what was sent.
+ *
+ * Always: one piece of work at a time has a carry's files, on a thread. A connection that cannot be
+ * had, or breaks, is tried again for as long as the scheduler may need to see that a worker is
+ * lost: who is told sooner would only be told to ask there again. */
+#include "worker/net/carry.h"
+
+#include "graph/base/array.h"
+#include "graph/base/clock.h"
+#include "graph/base/dir.h"
+#include "graph/base/log.h"
+#include "graph/base/must.h"
+#include "graph/wire/enums.h"
+#include "worker/net/host.h"
+#include "worker/store/bundle.h"
+#include "worker/store/unpack.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RETRY_MS = 500, TICK_MS = 1000 };
+#define GIVE_UP_NS (20 * GW_NS_PER_S)
+
+enum carry_state { CARRY_ASKS, CARRY_OPENS, CARRY_TAKES, CARRY_LAYS, CARRY_OVER };
+
+struct part {
+    struct gw_msg_carry_part part; /* its texts and data lie behind it */
+};
+
+struct gw_carry {
+    uv_work_t work;
+    uv_timer_t timer;
+    struct gw_carries *carries;
+    struct gw_host_link *link; /* NULL: none at the moment */
+    struct gw_carry *next;
+    uint64_t number, moved_ns; /* when something last came of it */
+    struct gw_msg_carry what;
+    bool copy, keep; /* out of a copy; into one */
+    char *address;
+    uint8_t state; /* enum carry_state */
+    bool busy;
+    char marker[64];
+    uint64_t bytes;
+    struct gw_unpack *unpack;
+    GW_ARRAY(struct part *) parts;
+    int rc;
+    struct gw_error error;
+};
+
+struct gw_carries {
+    struct gw_host *host;
+    struct gw_carry *first;
+    uint32_t works; /* that remove copies, under way */
+    bool closed;
+};
+
+/* -- On a thread ---------------------------------------------------------------------------------
+ */
+
+static void folder_of(const struct gw_carry *carry, char *path, size_t bytes)
+{
+    const struct gw_host *host = carry->carries->host;
+    if (carry->keep)
+        gw_carry_copy_path(host, carry->what.job, carry->what.index, path, bytes);
+    else
+        (void)snprintf(path, bytes, "%s/%" PRIu64, host->checkpoint_dir, carry->what.job);
+}
+
+static int open_files(struct gw_carry *carry)
+{
+    const struct gw_host *host = carry->carries->host;
+    char path[PATH_MAX + 96];
+    struct gw_error *error = &carry->error;
+    (void)snprintf(path, sizeof path, "%s/%s", host->checkpoint_dir, carry->marker);
+    if (carry->marker[0] && access(path, F_OK) == 0)
+        return gw_error_set(error, GW_EEXIST, "both hosts see the same folder");
+    uint64_t most =
+        host->options.carry_bytes_max ? host->options.carry_bytes_max : GW_CARRY_BYTES_DEFAULT;
+    if (carry->bytes > most)
+        return gw_error_set(error, GW_ELIMIT,
+                            "it has %.1f MiB, and this worker carries up to %.1f MiB (--carry-max "
+                            "of `gangway worker`)",
+                            (double)carry->bytes / (1 << 20), (double)most / (1 << 20));
+    (void)snprintf(path, sizeof path, "%s/.carrying/%016" PRIx64 ".%" PRIu64, host->checkpoint_dir,
+                   host->incarnation, carry->number);
+    return gw_unpack_open(path, carry->bytes, &carry->unpack, error);
+}
+
+static int lay_files(struct gw_carry *carry)
+{
+    char path[PATH_MAX + 96], parent[PATH_MAX + 64];
+    folder_of(carry, path, sizeof path);
+    if (!carry->keep)
+        return gw_unpack_lay(carry->unpack, path, &carry->error);
+    gw_carry_copy_path(carry->carries->host, 0, 0, parent, sizeof parent);
+    int rc = gw_dir_make(parent, &carry->error);
+    return rc < 0 ? rc : gw_unpack_replace(carry->unpack, path, &carry->error);
+}
+
+/* The copy that this very worker keeps. */
+static int take_own(struct gw_carry *carry)
+{
+    struct gw_bundle *bundle = NULL;
+    struct gw_msg_carry_part part;
+    const struct gw_msg_carry_want want = {carry->what.job, carry->what.index, carry->what.attempt,
+                                           carry->what.commands, carry->copy};
+    int rc = gw_serve_open(carry->carries->host, &want, &bundle, &carry->error);
+    if (rc == 0) {
+        carry->bytes = gw_bundle_bytes(bundle);
+        rc = open_files(carry);
+    }
+    while (rc == 0)
+        if ((rc = gw_bundle_next(bundle, &part, &carry->error)) == 0)
+            rc = gw_unpack_take(carry->unpack, &part, &carry->error);
+    gw_bundle_close(bundle);
+    return rc == 1 ? lay_files(carry) : rc;
+}
+
+static void work_on_thread(uv_work_t *work)
+{
+    struct gw_carry *carry = work->data;
+    switch (carry->state) {
+    case CARRY_ASKS:
+        carry->rc = take_own(carry);
+        break;
+    case CARRY_OPENS:
+        carry->rc = open_files(carry);
+        break;
+    case CARRY_TAKES:
+        carry->rc = gw_unpack_take(carry->unpack, &carry->parts.items[0]->part, &carry->error);
+        break;
+    case CARRY_LAYS:
+        carry->rc = lay_files(carry);
+        break;
+    default:
+        gw_unpack_close(carry->unpack);
+        carry->unpack = NULL;
+    }
+}
+
+/* -- On the loop ---------------------------------------------------------------------------------
+ */
+
+static void work_on_done(uv_work_t *work, int status);
+
+static void start_work(struct gw_carry *carry)
+{
+    carry->busy = true;
+    GW_MUST(uv_queue_work(carry->carries->host->loop, &carry->work, work_on_thread, work_on_done));
+}
+
+static void let_link_go(struct gw_carry *carry)
+{
+    if (!carry->link)
+        return;
+    carry->link->carry = NULL;
+    if (!carry->link->closed)
+        gw_link_close(carry->link->link);
+    carry->link = NULL;
+}
+
+static void drop_parts(struct gw_carry *carry)
+{
+    for (size_t i = 0; i < carry->parts.count; i++)
+        free(carry->parts.items[i]);
+    gw_array_clear(&carry->parts);
+}
+
+static void carries_free_if_over(struct gw_carries *carries)
+{
+    if (carries->closed && !carries->first && !carries->works)
+        free(carries);
+}
+
+static void timer_on_closed(uv_handle_t *handle)
+{
+    struct gw_carry *carry = handle->data;
+    struct gw_carries *carries = carry->carries;
+    for (struct gw_carry **at = &carries->first; *at; at = &(*at)->next)
+        if (*at == carry) {
+            *at = carry->next;
+            break;
+        }
+    gw_array_deinit(&carry->parts);
+    free(carry->address);
+    free(carry);
+    carries_free_if_over(carries);
+}
+
+/* It is as it is; what lies beside goes, and then whoever wanted it is told. */
+static void end(struct gw_carry *carry)
+{
+    let_link_go(carry);
+    carry->state = CARRY_OVER;
+    if (!carry->busy) {
+        drop_parts(carry);
+        start_work(carry);
+    }
+}
+
+static void fail(struct gw_carry *carry, int code, const char *text)
+{
+    if (carry->state == CARRY_OVER)
+        return;
+    char copy[GW_ERROR_TEXT_MAX];
+    (void)snprintf(copy, sizeof copy, "%s", text);
+    carry->rc = gw_error_set(&carry->error, code, "%s", copy);
+    end(carry);
+}
+
+static void tell_over(struct gw_carry *carry)
+{
+    struct gw_host *host = carry->carries->host;
+    const struct gw_msg_carry *what = &carry->what;
+    if (carry->error.code < 0 && carry->error.code != GW_EEXIST)
+        gw_log_warn("the checkpoints of job %llu are not %s from worker %u: %s",
+                    (unsigned long long)what->job, carry->keep ? "copied" : "carried here",
+                    what->worker, carry->error.text);
+    else if (carry->error.code == 0)
+        gw_log_info("the checkpoints of job %llu were %s from worker %u (%.1f MiB)",
+                    (unsigned long long)what->job, carry->keep ? "copied" : "carried here",
+                    what->worker, (double)carry->bytes / (1 << 20));
+    if (!carry->carries->closed && !host->exiting)
+        (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_CARRIED,
+                                                    .number = carry->number,
+                                                    .code = carry->error.code,
+                                                    .text = carry->error.text});
+    uv_close((uv_handle_t *)&carry->timer, timer_on_closed);
+}
+
+static void want_more(struct gw_carry *carry, uint32_t parts)
+{
+    const struct gw_message message = {.type = GW_MESSAGE_carry_more, .carry_more = {parts}};
+    if (carry->link && !carry->link->closed)
+        gw_host_send(carry->link, &message, NULL, 0);
+}
+
+static void work_next(struct gw_carry *carry)
+{
+    if (!carry->busy && carry->state == CARRY_TAKES && carry->parts.count)
+        start_work(carry);
+}
+
+static void took_part(struct gw_carry *carry)
+{
+    free(carry->parts.items[0]);
+    memmove(carry->parts.items, carry->parts.items + 1,
+            --carry->parts.count * sizeof *carry->parts.items);
+    carry->moved_ns = gw_clock_now_ns();
+    if (carry->rc == 1) {
+        carry->state = CARRY_LAYS;
+        start_work(carry);
+    } else {
+        want_more(carry, 1);
+        work_next(carry);
+    }
+}
+
+static void work_on_done(uv_work_t *work, int status)
+{
+    struct gw_carry *carry = work->data;
+    const uint8_t did = carry->state;
+    (void)status;
+    carry->busy = false;
+    if (did == CARRY_OVER) {
+        if (carry->unpack || carry->parts.count)
+            end(carry); /* it ended while a part was written */
+        else
+            tell_over(carry);
+    } else if (carry->rc < 0 || did == CARRY_ASKS || did == CARRY_LAYS) {
+        if (carry->rc >= 0)
+            carry->error.code = 0;
+        end(carry);
+    } else if (did == CARRY_OPENS) {
+        carry->state = CARRY_TAKES;
+        want_more(carry, GW_CARRY_WINDOW);
+    } else {
+        took_part(carry);
+    }
+}
+
+/* -- Asking --------------------------------------------------------------------------------------
+ */
+
+static void ask(struct gw_carry *carry)
+{
+    struct gw_host *host = carry->carries->host;
+    struct gw_message message = {.type = GW_MESSAGE_carry_want};
+    carry->link = gw_host_dial_peer(host, carry->what.worker, carry->address, &carry->error);
+    if (!carry->link)
+        return; /* the timer comes back to it */
+    carry->link->carry = carry;
+    message.carry_want = (struct gw_msg_carry_want){
+        carry->what.job, carry->what.index, carry->what.attempt, carry->what.commands, carry->copy};
+    gw_host_send(carry->link, &message, NULL, 0);
+}
+
+static void carry_on_timer(uv_timer_t *timer)
+{
+    struct gw_carry *carry = timer->data;
+    char text[GW_ERROR_TEXT_MAX];
+    if (carry->state == CARRY_OVER || carry->busy)
+        return;
+    if (gw_clock_now_ns() - carry->moved_ns >= GIVE_UP_NS) {
+        (void)snprintf(text, sizeof text, "worker %u, which has it, cannot be reached: %.512s",
+                       carry->what.worker,
+                       carry->error.text[0] ? carry->error.text : "it does not answer");
+        fail(carry, GW_ELOST, text);
+    } else if (!carry->link && carry->state == CARRY_ASKS) {
+        ask(carry);
+    }
+}
+
+static void on_found(struct gw_carry *carry, const struct gw_msg_carry_found *found)
+{
+    if (carry->state != CARRY_ASKS || strchr(found->marker, '/')) {
+        fail(carry, GW_EPROTO, "it answers what nobody asked");
+    } else if (found->code < 0) {
+        fail(carry, found->code, found->text);
+    } else {
+        (void)snprintf(carry->marker, sizeof carry->marker, "%s", found->marker);
+        carry->bytes = found->bytes;
+        carry->state = CARRY_OPENS;
+        start_work(carry);
+    }
+}
+
+static void on_part(struct gw_carry *carry, const struct gw_msg_carry_part *part)
+{
+    if (part->code < 0) {
+        fail(carry, part->code, part->text);
+        return;
+    }
+    if (carry->state != CARRY_TAKES || carry->parts.count >= GW_CARRY_WINDOW) {
+        fail(carry, GW_EPROTO, "it sends what nobody asked for");
+        return;
+    }
+    size_t path = strlen(part->path) + 1;
+    struct part *copy = malloc(sizeof *copy + path + part->data.size);
+    GW_MUST_PTR(copy);
+    char *behind = (char *)(copy + 1);
+    copy->part = *part;
+    memcpy(behind, part->path, path);
+    if (part->data.size)
+        memcpy(behind + path, part->data.data, part->data.size);
+    copy->part.path = behind;
+    copy->part.data.data = behind + path;
+    GW_MUST(gw_array_push(&carry->parts, copy));
+    work_next(carry);
+}
+
+bool gw_carry_on_message(struct gw_host_link *link, const struct gw_message *message)
+{
+    switch (message->type) {
+    case GW_MESSAGE_carry_want:
+    case GW_MESSAGE_carry_more:
+        gw_serve_on_message(link, message);
+        return true;
+    case GW_MESSAGE_carry_found:
+        if (link->carry)
+            on_found(link->carry, &message->carry_found);
+        return true;
+    case GW_MESSAGE_carry_part:
+        if (link->carry)
+            on_part(link->carry, &message->carry_part);
+        return true;
+    default:
+        return link->carries; /* nothing else is taken there */
+    }
+}
+
+void gw_carry_on_gone(struct gw_host_link *link)
+{
+    struct gw_carry *carry = link->carry;
+    gw_serve_on_gone(link);
+    link->carry = NULL;
+    if (!carry)
+        return;
+    carry->link = NULL;
+    if (carry->state == CARRY_OPENS || carry->state == CARRY_TAKES)
+        fail(carry, GW_ELOST, "the connection to the worker that has it broke");
+}
+
+/* -- The table -----------------------------------------------------------------------------------
+ */
+
+struct gw_carries *gw_carries_new(struct gw_host *host)
+{
+    struct gw_carries *carries = calloc(1, sizeof *carries);
+    GW_MUST_PTR(carries);
+    carries->host = host;
+    return carries;
+}
+
+void gw_carry_start(struct gw_carries *carries, const struct gw_effect *effect)
+{
+    struct gw_carry *carry = calloc(1, sizeof *carry);
+    GW_MUST_PTR(carry);
+    carry->work.data = carry;
+    carry->carries = carries;
+    carry->number = effect->number;
+    carry->what = effect->message.carry;
+    carry->copy = effect->size != 0;
+    carry->keep = effect->count != 0;
+    carry->moved_ns = gw_clock_now_ns();
+    carry->next = carries->first;
+    carries->first = carry;
+    (void)uv_timer_init(carries->host->loop, &carry->timer);
+    carry->timer.data = carry;
+    if (carry->what.worker == carries->host->keyring.worker) {
+        start_work(carry);
+        return;
+    }
+    carry->address = strndup(effect->bytes.data, effect->bytes.size);
+    GW_MUST_PTR(carry->address);
+    (void)uv_timer_start(&carry->timer, carry_on_timer, RETRY_MS, TICK_MS);
+    ask(carry);
+}
+
+struct removal {
+    uv_work_t work;
+    struct gw_carries *carries;
+    char path[PATH_MAX + 64], prefix[32]; /* of what goes in it; empty: all */
+    char marker[PATH_MAX + 64];
+};
+
+static void removal_on_thread(uv_work_t *work)
+{
+    const struct removal *removal = work->data;
+    char path[2 * PATH_MAX];
+    if (!removal->prefix[0]) {
+        (void)gw_dir_remove(removal->path, NULL);
+        (void)unlink(removal->marker);
+        return;
+    }
+    DIR *folder = opendir(removal->path);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (strncmp(entry->d_name, removal->prefix, strlen(removal->prefix)) != 0)
+            continue;
+        (void)snprintf(path, sizeof path, "%s/%s", removal->path, entry->d_name);
+        (void)gw_dir_remove(path, NULL);
+    }
+    if (folder)
+        (void)closedir(folder);
+}
+
+static void removal_on_done(uv_work_t *work, int status)
+{
+    struct removal *removal = work->data;
+    (void)status;
+    removal->carries->works--;
+    carries_free_if_over(removal->carries);
+    free(removal);
+}
+
+static struct removal *removal_new(struct gw_carries *carries)
+{
+    struct removal *removal = calloc(1, sizeof *removal);
+    char name[64];
+    GW_MUST_PTR(removal);
+    removal->work.data = removal;
+    removal->carries = carries;
+    gw_carry_copy_path(carries->host, 0, 0, removal->path, sizeof removal->path);
+    gw_serve_marker(carries->host, name, sizeof name);
+    (void)snprintf(removal->marker, sizeof removal->marker, "%.*s/%s", PATH_MAX - 1,
+                   carries->host->checkpoint_dir, name);
+    carries->works++;
+    return removal;
+}
+
+void gw_carry_forget(struct gw_carries *carries, uint64_t job)
+{
+    struct removal *removal = removal_new(carries);
+    (void)snprintf(removal->prefix, sizeof removal->prefix, "%" PRIu64 ".", job);
+    GW_MUST(uv_queue_work(carries->host->loop, &removal->work, removal_on_thread, removal_on_done));
+}
+
+void gw_carries_close(struct gw_carries *carries)
+{
+    carries->closed = true;
+    for (struct gw_carry *carry = carries->first; carry; carry = carry->next)
+        fail(carry, GW_ECLOSED, "this worker ends");
+    struct removal *removal = removal_new(carries);
+    GW_MUST(uv_queue_work(carries->host->loop, &removal->work, removal_on_thread, removal_on_done));
+}

@@ -1,0 +1,54 @@
+/* Checkpoints from one worker to another: asked for here, and given to those who ask. See
+ * PROTOCOL.md, "Checkpoints that move". */
+#ifndef GW_NET_CARRY_H
+#define GW_NET_CARRY_H
+
+#include "graph/wire/step.h"
+
+#include <stdbool.h>
+
+struct gw_host;
+struct gw_host_link;
+struct gw_carries;
+
+/* What is carried where nothing else is said, at most, in bytes. */
+#define GW_CARRY_BYTES_DEFAULT (UINT64_C(8) << 30)
+
+/* gw_carries_new makes the table of a host, which it borrows; files lie below its folder of
+ * checkpoints. gw_carries_close has what is under way end, and frees it after that; the copies that
+ * this worker keeps are removed. */
+struct gw_carries *gw_carries_new(struct gw_host *host);
+void gw_carries_close(struct gw_carries *carries);
+
+/* gw_carry_start carries out a CARRY; CARRIED comes in a later turn. */
+void gw_carry_start(struct gw_carries *carries, const struct gw_effect *effect);
+
+/* gw_carry_on_message takes what another worker says of it; false: it is about something else.
+ * gw_carry_on_gone: a connection of another worker is over. */
+bool gw_carry_on_message(struct gw_host_link *link, const struct gw_message *message);
+void gw_carry_on_gone(struct gw_host_link *link);
+
+/* gw_carry_forget removes the copies of a job that is over. */
+void gw_carry_forget(struct gw_carries *carries, uint64_t job);
+
+/* -- serve.c: the other side */
+struct gw_serve;
+
+/* gw_serve_on_message takes a carry_want or carry_more; gw_serve_on_gone: nobody asks any more. */
+void gw_serve_on_message(struct gw_host_link *link, const struct gw_message *message);
+void gw_serve_on_gone(struct gw_host_link *link);
+
+/* gw_serve_open lists what a want names. It may block. */
+struct gw_bundle;
+int gw_serve_open(const struct gw_host *host, const struct gw_msg_carry_want *want,
+                  struct gw_bundle **bundle, struct gw_error *error);
+
+/* gw_serve_marker names the file by which others see that they have the same folder. */
+void gw_serve_marker(const struct gw_host *host, char *name, size_t bytes);
+
+/* gw_carry_copy_path writes where this worker keeps the copy of a job's task; of the folder of all
+ * its copies where job is 0. */
+void gw_carry_copy_path(const struct gw_host *host, uint64_t job, uint32_t index, char *path,
+                        size_t bytes);
+
+#endif

@@ -1,0 +1,288 @@
+/* Listing a folder, and reading it part by part.
+ *
+ * Always: what was listed is what is given, in that order, links last; a file that is not what it
+ * was when it was listed ends the bundle. */
+#include "worker/store/bundle.h"
+
+#include "graph/base/array.h"
+#include "graph/base/must.h"
+#include "graph/wire/enums.h"
+#include "worker/store/unpack.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct entry {
+    char *path; /* below the folder; owned */
+    uint32_t kind, mode;
+    uint64_t bytes, mtime_ns;
+    struct timespec changed;
+};
+
+struct gw_bundle {
+    char *folder;
+    bool whole; /* not one file alone */
+    GW_ARRAY(struct entry) entries;
+    size_t at;
+    int fd; /* of the file that is being read; -1: none */
+    uint64_t left;
+    uint32_t files;
+    uint64_t bytes;
+    struct gw_unpack_hash hash;
+    uint8_t digest[GW_HASH_BYTES];
+    char *buffer;
+};
+
+/* -- Listing -------------------------------------------------------------------------------------
+ */
+
+static uint64_t ns_of(struct timespec time)
+{
+    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
+static void add(struct gw_bundle *bundle, const char *path, uint32_t kind, const struct stat *info)
+{
+    struct entry entry = {.path = strdup(path),
+                          .kind = kind,
+                          .mode = info->st_mode & 0777,
+                          .bytes = kind == GW_CARRY_FILE ? (uint64_t)info->st_size : 0,
+                          .mtime_ns = ns_of(info->st_mtim),
+                          .changed = info->st_ctim};
+    GW_MUST_PTR(entry.path);
+    GW_MUST(gw_array_push(&bundle->entries, entry));
+    bundle->files += kind == GW_CARRY_FILE;
+    bundle->bytes += entry.bytes;
+}
+
+/* All of one kind, or, kind 0, what are no links. */
+static int list_tree(struct gw_bundle *bundle, bool links, struct gw_error *error)
+{
+    char *const roots[] = {bundle->folder, NULL};
+    size_t skip = strlen(bundle->folder) + 1;
+    int rc = 0;
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (!walk)
+        return gw_error_set(error, GW_EIO, "%s: %s", bundle->folder, strerror(errno));
+    for (const FTSENT *seen; rc == 0 && (seen = fts_read(walk));) {
+        const bool link = seen->fts_info == FTS_SL || seen->fts_info == FTS_SLNONE;
+        if (seen->fts_level == 0 && seen->fts_info == FTS_NS && seen->fts_errno == ENOENT)
+            continue; /* nothing was ever written there */
+        if (seen->fts_info == FTS_DNR || seen->fts_info == FTS_ERR || seen->fts_info == FTS_NS)
+            rc = gw_error_set(error, seen->fts_errno == ENOENT ? GW_EAGAIN : GW_EIO, "%s: %s",
+                              seen->fts_path, strerror(seen->fts_errno));
+        else if (seen->fts_level > 0 && bundle->entries.count == GW_BUNDLE_ENTRIES_MAX)
+            rc = gw_error_set(error, GW_ELIMIT, "%s: it has more than %d files", bundle->folder,
+                              GW_BUNDLE_ENTRIES_MAX);
+        else if (seen->fts_level > 0 && links && link)
+            add(bundle, seen->fts_path + skip, GW_CARRY_LINK, seen->fts_statp);
+        else if (seen->fts_level > 0 && !links && seen->fts_info == FTS_D)
+            add(bundle, seen->fts_path + skip, GW_CARRY_FOLDER, seen->fts_statp);
+        else if (seen->fts_level > 0 && !links && seen->fts_info == FTS_F)
+            add(bundle, seen->fts_path + skip, GW_CARRY_FILE, seen->fts_statp);
+    }
+    (void)fts_close(walk);
+    return rc;
+}
+
+static int open_at(struct gw_bundle *bundle, const struct entry *entry, struct stat *info,
+                   struct gw_error *error)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", bundle->folder, entry->path) >= (int)sizeof path)
+        return gw_error_set(error, GW_EIO, "%s: too long a path", entry->path);
+    bundle->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (bundle->fd < 0 || fstat(bundle->fd, info) < 0)
+        return gw_error_set(error, errno == ENOENT ? GW_EAGAIN : GW_EIO, "%s: %s", path,
+                            strerror(errno));
+    return 0;
+}
+
+/* One file, which is open from here on: whoever replaces it changes nothing. */
+static int list_file(struct gw_bundle *bundle, const char *name, struct gw_error *error)
+{
+    struct stat info;
+    const struct entry entry = {.path = (char *)(uintptr_t)name};
+    int rc = open_at(bundle, &entry, &info, error);
+    if (rc == GW_EAGAIN)
+        return gw_error_set(error, GW_ELOST, "%s/%s is not there any more", bundle->folder, name);
+    if (rc == 0)
+        add(bundle, name, GW_CARRY_FILE, &info);
+    return rc;
+}
+
+int gw_bundle_open(const char *folder, const char *name, struct gw_bundle **bundle,
+                   struct gw_error *error)
+{
+    struct gw_bundle *opened = calloc(1, sizeof *opened);
+    GW_MUST_PTR(opened);
+    opened->fd = -1;
+    opened->whole = !name;
+    opened->folder = strdup(folder);
+    opened->buffer = malloc(GW_CARRY_PART_BYTES);
+    GW_MUST_PTR(opened->folder);
+    GW_MUST_PTR(opened->buffer);
+    gw_unpack_hash_init(&opened->hash);
+    int rc = name ? list_file(opened, name, error) : list_tree(opened, false, error);
+    if (rc == 0 && !name)
+        rc = list_tree(opened, true, error);
+    if (rc < 0) {
+        gw_bundle_close(opened);
+        return rc;
+    }
+    *bundle = opened;
+    return 0;
+}
+
+void gw_bundle_close(struct gw_bundle *bundle)
+{
+    if (!bundle)
+        return;
+    for (size_t i = 0; i < bundle->entries.count; i++)
+        free(bundle->entries.items[i].path);
+    gw_array_deinit(&bundle->entries);
+    gw_unpack_hash_deinit(&bundle->hash);
+    if (bundle->fd >= 0)
+        close(bundle->fd);
+    free(bundle->folder);
+    free(bundle->buffer);
+    free(bundle);
+}
+
+uint32_t gw_bundle_files(const struct gw_bundle *bundle)
+{
+    return bundle->files;
+}
+
+uint64_t gw_bundle_bytes(const struct gw_bundle *bundle)
+{
+    return bundle->bytes;
+}
+
+/* -- Reading -------------------------------------------------------------------------------------
+ */
+
+static int changed(const struct gw_bundle *bundle, const struct entry *entry,
+                   struct gw_error *error)
+{
+    return gw_error_set(error, GW_EAGAIN, "%s/%s has changed while it was copied", bundle->folder,
+                        entry->path);
+}
+
+/* Whether it is still what was listed. */
+static bool is_same(const struct entry *entry, const struct stat *info)
+{
+    return S_ISREG(info->st_mode) && (uint64_t)info->st_size == entry->bytes &&
+           ns_of(info->st_mtim) == entry->mtime_ns;
+}
+
+static int begin_file(struct gw_bundle *bundle, const struct entry *entry, struct gw_error *error)
+{
+    struct stat info = {0};
+    int rc = bundle->fd < 0 ? open_at(bundle, entry, &info, error) : 0;
+    if (rc == 0 && bundle->whole && !is_same(entry, &info))
+        rc = changed(bundle, entry, error);
+    bundle->left = entry->bytes;
+    return rc;
+}
+
+static int read_file(struct gw_bundle *bundle, const struct entry *entry,
+                     struct gw_msg_carry_part *part, struct gw_error *error)
+{
+    struct stat info;
+    size_t most = bundle->left < GW_CARRY_PART_BYTES ? bundle->left : GW_CARRY_PART_BYTES, got = 0;
+    while (got < most) {
+        ssize_t bytes = read(bundle->fd, bundle->buffer + got, most - got);
+        if (bytes < 0 && errno == EINTR)
+            continue;
+        if (bytes < 0)
+            return gw_error_set(error, GW_EIO, "%s/%s: %s", bundle->folder, entry->path,
+                                strerror(errno));
+        if (bytes == 0)
+            return changed(bundle, entry, error);
+        got += (size_t)bytes;
+    }
+    part->data = (struct gw_bin){bundle->buffer, (uint32_t)got};
+    bundle->left -= got;
+    if (bundle->left > 0)
+        return 0;
+    if (bundle->whole && (fstat(bundle->fd, &info) < 0 || !is_same(entry, &info)))
+        return changed(bundle, entry, error);
+    close(bundle->fd);
+    bundle->fd = -1;
+    bundle->at++;
+    return 0;
+}
+
+static int read_link(struct gw_bundle *bundle, const struct entry *entry,
+                     struct gw_msg_carry_part *part, struct gw_error *error)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", bundle->folder, entry->path);
+    ssize_t length = readlink(path, bundle->buffer, PATH_MAX);
+    if (length < 0 || length == PATH_MAX)
+        return changed(bundle, entry, error);
+    part->data = (struct gw_bin){bundle->buffer, (uint32_t)length};
+    bundle->at++;
+    return 0;
+}
+
+int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_carry_part *part, struct gw_error *error)
+{
+    *part = (struct gw_msg_carry_part){.kind = GW_CARRY_END, .path = "", .text = ""};
+    if (bundle->at == bundle->entries.count) {
+        gw_unpack_hash_final(&bundle->hash, bundle->digest);
+        part->data = (struct gw_bin){bundle->digest, sizeof bundle->digest};
+        return 0;
+    }
+    const struct entry *entry = &bundle->entries.items[bundle->at];
+    int rc = 0;
+    part->kind = bundle->left ? GW_CARRY_MORE : entry->kind;
+    part->path = part->kind == GW_CARRY_MORE ? "" : entry->path;
+    part->mode = entry->mode;
+    part->mtime_ns = entry->mtime_ns;
+    if (part->kind == GW_CARRY_FILE)
+        rc = begin_file(bundle, entry, error);
+    if (rc == 0 && (part->kind == GW_CARRY_FILE || part->kind == GW_CARRY_MORE))
+        rc = read_file(bundle, entry, part, error);
+    else if (rc == 0 && part->kind == GW_CARRY_LINK)
+        rc = read_link(bundle, entry, part, error);
+    else if (rc == 0)
+        bundle->at++;
+    if (rc == 0)
+        gw_unpack_hash_add(&bundle->hash, part);
+    return rc;
+}
+
+/* -- At a glance ---------------------------------------------------------------------------------
+ */
+
+uint64_t gw_bundle_stamp(const char *folder)
+{
+    struct gw_bundle *bundle;
+    uint64_t stamp = 0;
+    if (gw_bundle_open(folder, NULL, &bundle, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < bundle->entries.count; i++) {
+        const struct entry *entry = &bundle->entries.items[i];
+        if (entry->kind == GW_CARRY_FOLDER)
+            continue;
+        /* the times of the inode, too: a file that is renamed over another may be as old */
+        uint64_t of = entry->bytes * 31 + entry->mtime_ns + 7 * ns_of(entry->changed);
+        for (const char *c = entry->path; *c; c++)
+            of = of * 131 + (unsigned char)*c;
+        stamp += of | 1;
+    }
+    if (stamp == 0 && bundle->files)
+        stamp = 1;
+    gw_bundle_close(bundle);
+    return stamp;
+}

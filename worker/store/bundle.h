@@ -1,0 +1,36 @@
+/* Bundles: a folder of checkpoints in parts, as it is carried from one host to another. All
+ * functions read or write files and may block; none is for two threads at once. */
+#ifndef GW_STORE_BUNDLE_H
+#define GW_STORE_BUNDLE_H
+
+#include "graph/wire/message.h"
+
+#include <gangway/error.h>
+
+enum { GW_BUNDLE_ENTRIES_MAX = 100000 };
+
+struct gw_bundle;
+
+/* gw_bundle_open lists what is to be carried: of `folder` the file `name`, or, where that is NULL,
+ * all files, folders and links below it (a folder that is not there is an empty one). Files that
+ * are neither are passed over. GW_ELOST: the file is not there; GW_ELIMIT: more than
+ * GW_BUNDLE_ENTRIES_MAX; GW_EIO. gw_bundle_close frees it. */
+int gw_bundle_open(const char *folder, const char *name, struct gw_bundle **bundle,
+                   struct gw_error *error);
+void gw_bundle_close(struct gw_bundle *bundle);
+
+/* gw_bundle_files and gw_bundle_bytes tell how much it is. */
+uint32_t gw_bundle_files(const struct gw_bundle *bundle);
+uint64_t gw_bundle_bytes(const struct gw_bundle *bundle);
+
+/* gw_bundle_next gives the next part, whose texts and data are the bundle's until the next call;
+ * the last one's kind is GW_CARRY_END, with the hash of all. GW_EAGAIN: the folder has changed
+ * since it was listed; GW_EIO. */
+int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_carry_part *part,
+                   struct gw_error *error);
+
+/* gw_bundle_stamp says in a number how a folder looks: other files, sizes or times give another
+ * one; 0: it is not there, or empty. */
+uint64_t gw_bundle_stamp(const char *folder);
+
+#endif

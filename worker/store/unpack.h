@@ -1,0 +1,40 @@
+/* Unpacking: the parts of a bundle become files, beside the place where they are to lie; they go
+ * there when all have come, and are what was sent. All functions write files and may block. */
+#ifndef GW_STORE_UNPACK_H
+#define GW_STORE_UNPACK_H
+
+#include "graph/wire/hash.h"
+#include "graph/wire/message.h"
+
+#include <gangway/error.h>
+
+/* The SHA-256 of parts, as both sides reckon it. */
+struct gw_unpack_hash {
+    struct evp_md_ctx_st *context;
+};
+void gw_unpack_hash_init(struct gw_unpack_hash *hash);
+void gw_unpack_hash_add(struct gw_unpack_hash *hash, const struct gw_msg_carry_part *part);
+void gw_unpack_hash_final(struct gw_unpack_hash *hash, uint8_t digest[GW_HASH_BYTES]);
+void gw_unpack_hash_deinit(struct gw_unpack_hash *hash);
+
+struct gw_unpack;
+
+/* gw_unpack_open makes the folder `path` (what is there goes), whose parent is there. GW_ELIMIT:
+ * its disk has less than `bytes` left; GW_EIO. gw_unpack_close frees it, and removes the folder. */
+int gw_unpack_open(const char *path, uint64_t bytes, struct gw_unpack **unpack,
+                   struct gw_error *error);
+void gw_unpack_close(struct gw_unpack *unpack);
+
+/* gw_unpack_take takes the next part: 0, or 1 with the last one, where all is as it was sent;
+ * GW_ECORRUPT where it is not; GW_EPROTO: a path that leads out of the folder, or parts in a wrong
+ * order; GW_EIO. */
+int gw_unpack_take(struct gw_unpack *unpack, const struct gw_msg_carry_part *part,
+                   struct gw_error *error);
+
+/* gw_unpack_lay puts all files into the folder `to`, each over the one that has its name there;
+ * what else is there stays. gw_unpack_replace makes them all that there is in `to`, in one step.
+ * GW_EIO. */
+int gw_unpack_lay(struct gw_unpack *unpack, const char *to, struct gw_error *error);
+int gw_unpack_replace(struct gw_unpack *unpack, const char *to, struct gw_error *error);
+
+#endif
