@@ -7,6 +7,7 @@
 
 #include "scheduler/core/actor.h"
 #include "scheduler/core/annotation.h"
+#include "scheduler/core/away.h"
 #include "scheduler/core/elastic.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"
@@ -100,7 +101,7 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
     if (rc < 0 || (shape->need && !shape->need->prefer &&
                    gw_sched_need_gone(sched, shape->need, need, sizeof need)))
         return rc; /* what is gone may come back */
-    if (gw_sched_elastic_could(sched, shape))
+    if (gw_sched_elastic_could(sched, shape) || gw_sched_away_could(sched, shape))
         return 0;
     struct gw_shape least = gw_sched_elastic_shape(shape, gw_sched_elastic_least(shape));
     shape = &least; /* what is said is of the smallest that it may start as */

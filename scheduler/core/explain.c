@@ -3,6 +3,7 @@
 
 #include "scheduler/core/actor.h"
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/away.h"
 #include "scheduler/core/checkpoint.h"
 #include "scheduler/core/chunk.h"
 #include "scheduler/core/cooling.h"
@@ -212,6 +213,8 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
         say(text, "%s, which it asks for, is gone, and may come back; ", need);
     if (explain_memory(sched, job, row, text))
         return;
+    char back[320];
+    gw_sched_away_explain(sched, shape, back, sizeof back);
     if (shape->ranks > 0)
         say(text, "a gang of %u needs %u free slots", shape->ranks, shape->ranks * shape->slots);
     else
@@ -230,6 +233,7 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
         sched->slots_free == 1 ? "is" : "are");
     if (gpus)
         say(text, ", %u of %u GPUs", sched->gpus_free, sched->gpus);
+    say(text, "%s", back);
     say_room(sched, shape, text);
     if (shape->ranks > 0)
         say_cooling(sched, text);

@@ -9,6 +9,7 @@
 #include "scheduler/core/ageing.h"
 #include "scheduler/core/announce.h"
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/away.h"
 #include "scheduler/core/balance.h"
 #include "scheduler/core/cancel.h"
 #include "scheduler/core/checkpoint.h"
@@ -94,6 +95,7 @@ void gw_sched_free(struct gw_sched *sched)
             sched->shapes.items[i]->rooms = 0;
             gw_sched_shape_free(sched, sched->shapes.items[i]);
         }
+    gw_sched_away_deinit(sched);
     gw_sched_replicas_deinit(sched);
     gw_sched_questions_deinit(sched);
     gw_sched_tunnels_deinit(sched);

@@ -769,6 +769,7 @@ struct gw_sched {
     char no_room[400];     /* why no detached job can be taken; empty: it can */
     char lost_worker[240]; /* the last that was lost, and why */
     uint64_t lost_worker_ns;
+    struct gw_away *away; /* who may come back; NULL: nobody */
 
     uint64_t beat_ns; /* when heartbeats are due */
     gw_peer shutdown_peer;

@@ -6,6 +6,7 @@
 #include "scheduler/core/worker.h"
 
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/away.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/lane.h"
@@ -147,6 +148,7 @@ void gw_sched_apply_worker_readied(struct gw_sched *sched,
     GW_MUST(gw_strmap_put(&sched->names, worker->remote->name, 1));
     GW_MUST(gw_strmap_put(&sched->names, worker->host, 1));
     gw_sched_worker_link(sched, worker);
+    gw_sched_away_on_ready(sched, worker);
     gw_sched_shapes_update(sched);
     sched->freed = true;
 }
@@ -231,6 +233,7 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
                        "worker %u on %s was lost: %s", worker->id, worker->host, fact->why);
         sched->lost_worker_ns = sched->now_ns;
     }
+    gw_sched_away_on_lost(sched, worker);
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
     sched->freed = true; /* a gang may start smaller because its room is gone */
     gw_sched_shapes_update(sched);

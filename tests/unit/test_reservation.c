@@ -327,6 +327,36 @@ static void who_waits_is_told_for_what(void **state)
     free_world(w);
 }
 
+/* A worker whose connection broke may be back in a moment: what fits with it is not refused. */
+static void who_is_away_for_a_moment_is_waited_for(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE,
+                                    .peer = {WORKER + 1},
+                                    .text = "the connection broke"});
+    w->now_ns += 3 * SECOND;
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1), 0);
+    explained(w, 1,
+              (const char *[]){"a gang of 4 needs 4 free slots", "does not fit what is here",
+                               "may fit when these are back: b on b, lost 3.0 s ago", NULL});
+    send_spec(w, (struct gw_msg_spec){.key = 1000, .ranks = 5});
+    assert_non_null(
+        strstr(must(w, CLIENT, GW_MESSAGE_rejected)->rejected.text, "room for 2 ranks"));
+    send_spec(w, (struct gw_msg_spec){.key = 1001, .ranks = 3, .ranks_per_node = 3});
+    must(w, CLIENT, GW_MESSAGE_rejected);
+    add_worker(w, 2, 2, "b");
+    assert_int_equal(note(w, &runs), 4);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 2}, .text = "gone"});
+    w->now_ns += 61 * SECOND;
+    send_spec(w, (struct gw_msg_spec){.key = 1002, .ranks = 4});
+    must(w, CLIENT, GW_MESSAGE_rejected);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +372,7 @@ int main(void)
         cmocka_unit_test(what_comes_first_does_not_wait),
         cmocka_unit_test(who_waits_rises),
         cmocka_unit_test(who_waits_is_told_for_what),
+        cmocka_unit_test(who_is_away_for_a_moment_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,8 @@ struct gw_task_options {
  * UUIDs when its process starts (none: it is empty), unless its own environment says otherwise.
  * A gang's ranks are given GPUs that are linked with each other by NVLink where that can be, and
  * are in the order of nearness. What can never be is refused (GW_EINFEASIBLE) where there are
- * workers. A task whose GPU fails is run again elsewhere, uncharged.
+ * workers, unless one that was lost in the last minute had room for it: then it waits. A task whose
+ * GPU fails is run again elsewhere, uncharged.
  * Its process starts bound to the CPUs that are near its GPUs (sched_setaffinity), those that its
  * worker may use: to all of them where the driver does not say what is near one of its GPUs, or the
  * worker may use none of those, and with `unbound`. It may bind itself otherwise. */
