@@ -442,6 +442,10 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_heartbeat:
         gw_sched_worker_on_heartbeat(sched, worker, &message->heartbeat);
         return 0;
+    case GW_MESSAGE_refuse: /* its last words */
+        gw_sched_worker_lose(sched, worker, message->refuse.text);
+        gw_sched_close(sched, worker->remote);
+        return 0;
     default:
         return GW_EPROTO;
     }

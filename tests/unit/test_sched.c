@@ -415,6 +415,30 @@ static void a_shutdown_waits_for_those_that_were_there(void **state)
     free_world(w);
 }
 
+/* A worker that ends by itself says why, and that is why it is lost. */
+static void a_workers_last_words_are_told(void **state)
+{
+    struct world *w = new_world();
+    struct gw_value *arguments = gw_dict(), *answer;
+    const char *text = "";
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    must(w, WORKER, GW_MESSAGE_assign);
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_refuse,
+                            .refuse = {GW_ELOST, "the worker's guardian is gone"}});
+    gw_dict_set(arguments, "job", gw_i64(1));
+    gw_dict_set(arguments, "index", gw_i64(0));
+    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
+    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
+    assert_non_null(strstr(text, "on a was lost: the worker's guardian is gone"));
+    gw_value_unref(answer);
+    gw_value_unref(arguments);
+    free_world(w);
+}
+
 static void read_log(struct world *w, uint64_t job, uint64_t after)
 {
     say(w, CLIENT,
@@ -478,6 +502,7 @@ int main(void)
         cmocka_unit_test(all_ranks_are_a_row_and_one_each),
         cmocka_unit_test(a_detached_job_is_told_after_its_commit),
         cmocka_unit_test(a_lost_result_is_made_again),
+        cmocka_unit_test(a_workers_last_words_are_told),
         cmocka_unit_test(lost_output_is_told),
         cmocka_unit_test(output_is_followed_to_a_smaller_attempt),
         cmocka_unit_test(a_failure_reaches_what_depends_on_it),
