@@ -150,8 +150,8 @@ enum gw_effect_type {
     GW_EFFECT_WATCH,    /* worker: tell by SAVED of changes in the folder of checkpoints of
                            `message`, a carry, for attempt `number`, until UNWATCH */
     GW_EFFECT_UNWATCH,
-    GW_EFFECT_KEEP,     /* scheduler: the program or the files `bytes`, a hash, are wanted for as
-                           long as what the next COMMIT says: have them on disk before it */
+    GW_EFFECT_KEEP, /* scheduler: the program or the files `bytes`, a hash, are wanted for as
+                       long as what the next COMMIT says: have them on disk before it */
 };
 
 /* Everything that an effect points to lies in the effects' arena, or in the core, and is valid

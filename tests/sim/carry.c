@@ -124,8 +124,8 @@ void sim_carry_check(struct sim *sim, const struct process *process)
     for (size_t i = 0; i < sim->gangs.count; i++)
         if (sim->gangs.items[i]->attempt == process->checkpoint)
             from = sim->gangs.items[i];
-    if (row->rank != 0 || !from || process->checkpoint_lost)
-        return;
+    if (row->rank != 0 || !from || process->checkpoint_lost || from->life != sim->life)
+        return; /* after another life of the scheduler nobody knows where it was saved */
     SIM_CHECK(sim,
               find(process->host, &(struct gw_msg_carry){.attempt = process->checkpoint}, false),
               "attempt %llx goes on from a checkpoint that is not on its host",

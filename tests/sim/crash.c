@@ -1,6 +1,6 @@
 /* The scheduler dies, and another begins with what was committed: what had been acknowledged is
  * there, what is detached ends, and nothing has a number that something else had. */
-#include "tests/sim/sim.h"
+#include "tests/sim/crash.h"
 
 #include "graph/base/planted.h"
 

@@ -400,6 +400,7 @@ struct gang {
     uint64_t attempt;
     struct work *work;
     uint32_t world, number; /* number: of attempts before it */
+    uint64_t life;          /* of the scheduler */
     bool reported[RANKS_MAX], went[RANKS_MAX];
     bool saved;              /* rank 0 said so */
     const struct host *home; /* where it saved, in its life home_life */
@@ -534,20 +535,6 @@ int sim_sched_step(struct sim *sim, struct gw_event *event);
 /* sim_durable tells whether what a client was told of a detached job would survive the scheduler.
  */
 void sim_check_survives(struct sim *sim, const struct sim_job *job, const struct work *work);
-
-struct gw_sched *sim_sched_new(void);
-/* sim_sched_start begins a life: its first facts are on disk before anybody connects. */
-void sim_sched_start(struct sim *sim, uint64_t term);
-/* sim_sched_restore gives a scheduler what the first bytes of all facts say; moves of its machines
- * are not counted. */
-void sim_sched_restore(struct sim *sim, struct gw_sched *sched, size_t bytes);
-
-/* -- crash.c */
-/* sim_crash_plan has the scheduler die at some time, in some seeds: another one goes on with what
- * was committed, and other clients come. */
-void sim_crash_plan(struct sim *sim);
-/* sim_crash_check: a job that is accepted has a number that no other ever had. */
-void sim_crash_check(struct sim *sim, const struct sim_job *job);
 
 /* -- net.c */
 struct conn *sim_connect(struct sim *sim, struct end a, struct end b);

@@ -1,6 +1,6 @@
 /* One seed: a world is made, things go wrong in it for a while, then it heals; everything must have
  * been safe at every step, and must end. */
-#include "tests/sim/sim.h"
+#include "tests/sim/crash.h"
 
 #include "graph/wire/codec.h"
 
