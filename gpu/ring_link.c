@@ -304,6 +304,7 @@ struct gw_ring_door {
     int listener;
     int self;
     const struct gw_ring_trust *trust;
+    bool full; /* no descriptor is left for who stands outside: another look in a moment */
     size_t guests_count;
     struct guest guests[GUESTS_MAX]; /* in the order in which they came */
 };
@@ -358,6 +359,8 @@ static void guests_come(struct gw_ring_door *door)
 {
     for (;;) {
         int fd = accept4(door->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        door->full =
+            fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
         if (fd < 0)
             return;
         keep_alive(fd);
@@ -415,7 +418,7 @@ static int door_pause(struct gw_ring_door *door, const struct gw_ring_wait *wait
 {
     struct pollfd fds[GUESTS_MAX + 1];
     size_t count = 0;
-    fds[count++] = (struct pollfd){.fd = door->listener, .events = POLLIN};
+    fds[count++] = (struct pollfd){.fd = door->full ? -1 : door->listener, .events = POLLIN};
     for (size_t i = 0; i < door->guests_count; i++) {
         struct guest *guest = &door->guests[i];
         if (guest->got == sizeof guest->hello)
