@@ -372,6 +372,32 @@ static void on_progress(struct gw_sched *sched, const struct gw_worker *worker,
                 .index = sched->attempts.items[slot].index, .progress = progress);
 }
 
+/* What a worker says of itself. */
+static int on_worker_state(struct gw_sched *sched, struct gw_worker *worker,
+                           const struct gw_message *message)
+{
+    switch (message->type) {
+    case GW_MESSAGE_gpu_drained:
+        return gw_sched_gpu_on_drained(sched, worker, &message->gpu_drained);
+    case GW_MESSAGE_gpu_usage:
+        return gw_sched_gpu_on_usage(sched, worker, &message->gpu_usage);
+    case GW_MESSAGE_memory:
+        gw_sched_memory_on_report(sched, worker, &message->memory);
+        return 0;
+    case GW_MESSAGE_measured:
+        return gw_sched_memory_on_measured(sched, worker, &message->measured);
+    case GW_MESSAGE_heartbeat:
+        gw_sched_worker_on_heartbeat(sched, worker, &message->heartbeat);
+        return 0;
+    case GW_MESSAGE_refuse: /* its last words */
+        gw_sched_worker_lose(sched, worker, message->refuse.text);
+        gw_sched_close(sched, worker->remote);
+        return 0;
+    default:
+        return GW_EPROTO;
+    }
+}
+
 static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
                              const struct gw_message *message)
 {
@@ -430,24 +456,8 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_progress:
         on_progress(sched, worker, &message->progress);
         return 0;
-    case GW_MESSAGE_gpu_drained:
-        return gw_sched_gpu_on_drained(sched, worker, &message->gpu_drained);
-    case GW_MESSAGE_gpu_usage:
-        return gw_sched_gpu_on_usage(sched, worker, &message->gpu_usage);
-    case GW_MESSAGE_memory:
-        gw_sched_memory_on_report(sched, worker, &message->memory);
-        return 0;
-    case GW_MESSAGE_measured:
-        return gw_sched_memory_on_measured(sched, worker, &message->measured);
-    case GW_MESSAGE_heartbeat:
-        gw_sched_worker_on_heartbeat(sched, worker, &message->heartbeat);
-        return 0;
-    case GW_MESSAGE_refuse: /* its last words */
-        gw_sched_worker_lose(sched, worker, message->refuse.text);
-        gw_sched_close(sched, worker->remote);
-        return 0;
     default:
-        return GW_EPROTO;
+        return on_worker_state(sched, worker, message);
     }
 }
 
