@@ -68,6 +68,7 @@ int gw_cli_worker(int argc, char **argv)
         {"id", "WORKER", GW_CELL_NUMBER},
         {"name", "NAME", GW_CELL_TEXT},
         {"host", "HOST", GW_CELL_TEXT},
+        {"address", "FROM", GW_CELL_TEXT},
         {"state", "STATE", GW_CELL_TEXT},
         {"slots", "SLOTS", GW_CELL_NUMBER},
         {"slots_free", "FREE", GW_CELL_NUMBER},

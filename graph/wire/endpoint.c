@@ -279,6 +279,16 @@ static int listen_tcp(const char *endpoint, int *fd, char actual[GW_ENDPOINT_TEX
     return rc;
 }
 
+void gw_endpoint_peer(int fd, char host[GW_ENDPOINT_TEXT_MAX])
+{
+    struct sockaddr_storage from;
+    socklen_t bytes = sizeof from;
+    if (getpeername(fd, (struct sockaddr *)&from, &bytes) < 0 ||
+        getnameinfo((struct sockaddr *)&from, bytes, host, GW_ENDPOINT_TEXT_MAX, NULL, 0,
+                    NI_NUMERICHOST) != 0)
+        *host = '\0';
+}
+
 int gw_endpoint_connect(const char *endpoint, int *fd, struct gw_error *error)
 {
     return gw_endpoint_is_tcp(endpoint) ? connect_tcp(endpoint, fd, error)

@@ -26,6 +26,10 @@ void gw_endpoint_host(const char *endpoint, char host[GW_ENDPOINT_TEXT_MAX]);
 int gw_endpoint_route(const char *endpoint, char address[GW_ENDPOINT_TEXT_MAX],
                       char interface[GW_ENDPOINT_INTERFACE_BYTES], struct gw_error *error);
 
+/* gw_endpoint_peer gives the numeric address, without a port, of the host at the other side of a
+ * TCP socket; "" where that cannot be told. */
+void gw_endpoint_peer(int fd, char host[GW_ENDPOINT_TEXT_MAX]);
+
 /* gw_endpoint_connect gives a socket that is connected, or (TCP) being connected: a failure shows
  * at the first read or write then. HOST must be numeric: nothing blocks. GW_ECLOSED where nobody
  * listens there (any more), GW_EAGAIN where the other side has no room at the moment, GW_EINVAL,

@@ -92,8 +92,9 @@ struct gw_event {
     uint64_t seed;
     uint32_t role; /* enum gw_role */
     uint32_t uid;
-    uint32_t rank; /* OPEN of a role task: of its attempt, which is `number` */
-    bool admin;    /* OPEN of a client: acts on the jobs of all users, and may end the cluster */
+    uint32_t rank;       /* OPEN of a role task: of its attempt, which is `number` */
+    const char *address; /* OPEN of a worker: the host it connected from; "": this one */
+    bool admin; /* OPEN of a client: acts on the jobs of all users, and may end the cluster */
     int32_t code;
     const char *text; /* borrowed during the step */
     struct gw_bin hash;

@@ -11,6 +11,10 @@
 #include "scheduler/core/placement.h"
 #include "scheduler/core/story.h"
 
+/* A gang of commands runs that many times as long as it waits for all ranks before it is ended to
+ * grow: 5 minutes, if nothing else is said. */
+enum { GROWS_AFTER_WAITS = 10 };
+
 uint32_t gw_sched_elastic_least(const struct gw_shape *shape)
 {
     if (shape->min_ranks)
@@ -200,20 +204,40 @@ static uint32_t size_again(const struct gw_sched *sched, const struct gw_gang_tr
     return size_now(sched, &sum, full_until(sched, shape), false);
 }
 
+/* A command knows of no steps: it is ended gently, and what it does not save in its grace it does
+ * again; so this is worth it only where it has run for many times what a start may wait. */
+static void end_to_grow(struct gw_sched *sched, struct gw_gang_try *gang,
+                        const struct gw_spec *spec)
+{
+    const struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED,
+                               .text = "there is room for more of its ranks"};
+    uint64_t grace_ns = spec->message.grace_ns ? spec->message.grace_ns : GW_GRACE_NS;
+    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){grace_ns, GW_KILL_PREEMPT, &end});
+}
+
+static bool ran_long(const struct gw_sched *sched, const struct gw_gang_try *gang,
+                     const struct gw_spec *spec)
+{
+    return sched->now_ns - gang->went_ns >= GROWS_AFTER_WAITS * spec->shape->full_wait_ns;
+}
+
 void gw_sched_elastic_on_checkpoint(struct gw_sched *sched, struct gw_gang_try *gang)
 {
     const struct gw_job *job = gang->job;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[gang->index]];
     if (gang->count == spec->message.ranks || gang->state != GW_GANG_GOING || gang->stopped ||
         job->paused || job->tasks.state[gang->index] != GW_TASK_PLACED ||
-        spec->message.kind != GW_SPEC_FUNCTION)
+        (spec->message.kind != GW_SPEC_FUNCTION && !ran_long(sched, gang, spec)))
         return;
     uint32_t size = size_again(sched, gang, spec->shape);
     if (size <= gang->count)
         return;
     if (!gang->growing)
         GW_FACT(sched, gang_growing, .gang = gang, .ranks = size);
-    gw_sched_gang_control(sched, gang, GW_CONTROL_PAUSE);
+    if (spec->message.kind == GW_SPEC_FUNCTION)
+        gw_sched_gang_control(sched, gang, GW_CONTROL_PAUSE);
+    else
+        end_to_grow(sched, gang, spec);
 }
 
 void gw_sched_apply_gang_growing(struct gw_sched *sched, const struct gw_fact_gang_growing *fact)
@@ -221,7 +245,10 @@ void gw_sched_apply_gang_growing(struct gw_sched *sched, const struct gw_fact_ga
     struct gw_gang_try *gang = fact->gang;
     gang->growing = true;
     GW_STORY(sched, gang->job, .kind = GW_STORY_GROWS, .index = gang->index, .count = gang->count,
-             .number = fact->ranks, .try_number = gang->job->tasks.charges[gang->index].tries);
+             .number = fact->ranks,
+             .detail = gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.kind ==
+                       GW_SPEC_COMMAND,
+             .try_number = gang->job->tasks.charges[gang->index].tries);
 }
 
 /* -- In words ------------------------------------------------------------------------------------
@@ -240,12 +267,17 @@ static void explain_fewer(const struct gw_sched *sched, const struct gw_gang_try
     else
         gw_text_say(text, "there was no room for more when it started");
     if (gang->growing)
-        gw_text_say(text, "; there is room again: it was told to return at its next step, and "
-                          "starts again with more");
+        gw_text_say(text,
+                    "; there is room again: it was told to %s, and "
+                    "starts again with more",
+                    message->kind == GW_SPEC_FUNCTION ? "return at its next step" : "end");
     else if (message->kind == GW_SPEC_FUNCTION)
         gw_text_say(text, "; it grows at its next checkpoint when there is room");
     else
-        gw_text_say(text, "; it grows when it is started again (`gangway restart %llu`)",
+        gw_text_say(text,
+                    "; it grows, when there is room and it has run for %.0f s, after its folder of "
+                    "checkpoints has changed, or when it is started again (`gangway restart %llu`)",
+                    (double)(GROWS_AFTER_WAITS * spec->shape->full_wait_ns) / 1e9,
                     (unsigned long long)gang->job->id);
 }
 

@@ -8,8 +8,9 @@
  * were empty. With ranks_per_node it has whole nodes.
  *
  * An attempt with fewer is told to pause when its rank 0 has saved a checkpoint and it would start
- * with more; what it is told is a pause of its job at a step, and is charged to nobody. Commands
- * say nothing of checkpoints: they get more ranks when they are started again. */
+ * with more; what it is told is a pause of its job at a step, and is charged to nobody. A gang of
+ * commands, whose checkpoints are seen from outside, is ended gently then, if it has run for 10
+ * times full_wait_ns, and starts again; that is charged to nobody, too. */
 #ifndef GW_SCHEDULER_CORE_ELASTIC_H
 #define GW_SCHEDULER_CORE_ELASTIC_H
 

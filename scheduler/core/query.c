@@ -360,6 +360,7 @@ static struct gw_value *query_workers(const struct gw_sched *sched)
         set(dict, "name", gw_str(worker->remote->name));
         set(dict, "resources", describe_stock(worker));
         set(dict, "host", gw_str(worker->host));
+        set(dict, "address", gw_str(*worker->remote->address ? worker->remote->address : "local"));
         set(dict, "state", gw_str(gw_sm_name(&gw_sched_worker_sm, worker->state)));
         set_u64(dict, "slots", worker->slots);
         set_u64(dict, "slots_free", worker->slots_free);

@@ -16,6 +16,7 @@
 #include "scheduler/core/tunnel.h"
 #include "scheduler/core/worker.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,8 @@ void gw_sched_apply_remote_opened(struct gw_sched *sched, const struct gw_fact_r
                                  .admin = event->admin && event->role == GW_ROLE_CLIENT};
     remote->name = strdup(event->text ? event->text : "");
     GW_MUST_PTR(remote->name);
+    (void)snprintf(remote->address, sizeof remote->address, "%s",
+                   event->address ? event->address : "");
     sched->next_remote = fact->id + 1;
     GW_MUST(gw_map_put(&sched->remotes, event->peer.id, (uintptr_t)remote));
     if (event->role == GW_ROLE_WORKER)

@@ -134,6 +134,7 @@ struct gw_remote {
     uint32_t role, uid;
     bool admin; /* acts on the jobs of all */
     char *name;
+    char address[64];    /* the host it connected from; empty: this one */
     uint64_t seen, sent; /* sequence numbers */
     struct gw_session *session;
     struct gw_worker *worker;

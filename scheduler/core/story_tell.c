@@ -142,8 +142,9 @@ static void tell_gang(const struct gw_story_fact *fact, struct gw_text *text)
     else if (fact->kind == GW_STORY_GROWS)
         gw_text_say(text,
                     "there is room for %llu ranks: attempt %u, which has %u, was told at its "
-                    "checkpoint to return at its next step",
-                    number, fact->try_number, fact->count);
+                    "checkpoint to %s",
+                    number, fact->try_number, fact->count,
+                    fact->detail ? "end, and starts again" : "return at its next step");
     else
         gw_text_say(text, "attempt %u goes: all %u ranks stand", fact->try_number, fact->count);
     if (fact->kind == GW_STORY_GANG_STARTED && fact->count < number)

@@ -12,6 +12,7 @@
 #include "graph/base/map.h"
 #include "graph/wire/acceptor.h"
 #include "graph/wire/backlog.h"
+#include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/tls.h"
@@ -441,7 +442,10 @@ static int on_hello(struct gw_connection *connection, const struct gw_message *m
         .number = hello->attempt,
         .rank = hello->rank,
     };
-    char name[NAME_BYTES];
+    char name[NAME_BYTES], address[GW_ENDPOINT_TEXT_MAX] = "";
+    if (connection->transport)
+        gw_endpoint_peer(connection->transport->fd, address);
+    event.address = address;
     int rc = connection->transport ? identify_token(connection, hello, &event, name, error)
                                    : identify_process(connection, &event, error);
     if (rc < 0)

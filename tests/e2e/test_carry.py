@@ -99,6 +99,8 @@ class Carry(e2e.Case):
         home = self.home_of(folder)
         self.wait_explain("1/0", "has a copy")
         self.worker("three", 2)
+        rows = self.gangway_json("worker", "list")
+        self.assertEqual({row["address"] for row in rows}, {"127.0.0.1"})
         blocks = f"echo blocks now > {self.dir}/fifo; exec tail -f /dev/null"
         blocker = self.start(e2e.BINARY, "submit", "--priority", "5", "--on", home, "--",
                              "sh", "-c", blocks)

@@ -49,6 +49,30 @@ class Elastic(e2e.Case):
                            "--", "sh", "-c", "echo rank $RANK of $WORLD_SIZE")
         self.assertIn("rank 1 of 2", run.stdout)
 
+    def test_command_grows(self):
+        """After a checkpoint, when there is room and it has run for a while, it starts again."""
+        self.up("--slots", "2")
+        self.assertEqual(self.gangway_json("worker", "list")[0]["address"], "local")
+        fifo = e2e.Lines(self.fifo())
+        self.addCleanup(fifo.close)
+        gate = self.fifo("gate")
+        rank = (f'[ $RANK != 0 ] || echo $WORLD_SIZE > {self.dir}/fifo; '
+                '[ $WORLD_SIZE = 2 ] || exit 0; '
+                f'[ $RANK != 0 ] || {{ read word < {gate}; '
+                'echo saved > "$GANGWAY_CHECKPOINT_DIR/state"; }; exec tail -f /dev/null')
+        run = self.start(e2e.BINARY, "dispatch", "-n", "3", "--min-ranks", "1", "--full-wait",
+                         "50ms", "--", "sh", "-c", rank)
+        self.assertEqual(fifo.next().strip(), "2")
+        self.assertIn("after its folder of checkpoints has changed",
+                      self.gangway("explain", "1").stdout)
+        self.worker("second")
+        self.wait_workers(2)
+        with open(gate, "w", encoding="utf-8") as f:
+            f.write("save\n")
+        self.assertEqual(fifo.next().strip(), "3")
+        self.assertEqual(run.wait(), 0, run.text)
+        self.assertIn("was told at its checkpoint to end", self.gangway("story", "1").stdout)
+
     def test_wrong_input(self):
         def refused(words, *options):
             run = self.gangway("dispatch", *options, "--", "true", rc=2)

@@ -64,18 +64,22 @@ static void on_trip(struct sim *sim, void *arg)
     if (!source || (!there && (!trip.what.commands || trip.copy))) {
         event.code = GW_ELOST;
         event.text = "it is not there";
-    } else if (!sim->healed && sim_chance(sim, 6)) {
+    } else if (!sim->healed && sim_chance(sim, 12)) {
         event.code = GW_EIO;
         event.text = "no space left";
         sim->some_did_not_start = true;
     } else {
         put(trip.host, &trip.what, trip.keep);
-        sim_fault(sim, trip.keep ? FAULT_COPIED : trip.copy ? FAULT_FROM_COPY : FAULT_CARRIED);
+        sim_fault(sim, trip.keep ? FAULT_COPIED : FAULT_CARRIED);
+        if (trip.copy)
+            sim_fault(sim, FAULT_FROM_COPY);
     }
     if (event.code < 0)
         sim_fault(sim, FAULT_CARRY_FAILED);
     int rc = sim_host_step(sim, trip.host, &event);
     SIM_CHECK(sim, rc == 0, "a worker refuses what it had carried");
+    if (trip.keep && event.code == 0 && !sim->healed && sim_chance(sim, 12))
+        sim_host_kill(sim, source); /* so that the copy is of use, sometimes */
 }
 
 /* A command's folder changes a few times, and is still. */
