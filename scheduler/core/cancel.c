@@ -45,6 +45,17 @@ static void kill_task(struct gw_sched *sched, struct gw_job *job, uint32_t row,
     GW_FACT(sched, attempt_killed, .slot = slot, .hard = cancel->hard);
 }
 
+/* Of use in later lives alone: this one knows by the state of the task. */
+void gw_sched_apply_cancel_wanted(struct gw_sched *sched, const struct gw_fact_cancel_wanted *fact)
+{
+    if (!sched->restoring)
+        return;
+    struct gw_job *job = gw_sched_job_find(sched, fact->job);
+    gw_sched_range_catch_up(sched, job, fact->index);
+    uint16_t *flags = &job->tasks.flags[fact->index];
+    *flags = (uint16_t)(fact->wanted ? *flags | GW_TASK_CANCELS : *flags & ~GW_TASK_CANCELS);
+}
+
 void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           const struct gw_cancel *cancel)
 {
@@ -57,12 +68,15 @@ void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
         break;
     case GW_TASK_PLACED:
     case GW_TASK_HANDED:
+        GW_FACT(sched, cancel_wanted, .at = job, .job = job->id, .index = row, .wanted = 1);
         GW_FACT(sched, task_cancelling, .job = job, .index = row);
         kill_task(sched, job, row, cancel);
         break;
     case GW_TASK_CANCELLING:
-        if (job->tasks.flags[row] & GW_TASK_RERUN)
+        if (job->tasks.flags[row] & GW_TASK_RERUN) {
+            GW_FACT(sched, cancel_wanted, .at = job, .job = job->id, .index = row, .wanted = 1);
             GW_FACT(sched, task_rerun, .job = job, .index = row, .wanted = false);
+        }
         if (cancel->hard)
             kill_task(sched, job, row, cancel);
         break;

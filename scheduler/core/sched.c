@@ -167,6 +167,8 @@ static void note_restored(struct gw_sched *sched, struct gw_job *job)
 {
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1)) {
+        if (job->tasks.flags[row] & GW_TASK_CANCELS)
+            gw_sched_cancel_task(sched, job, row, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
         uint8_t state = job->tasks.state[row];
         if (state == GW_TASK_DONE)
             GW_MUST(gw_array_push(&sched->lost, ((struct gw_row){job, row})));

@@ -199,6 +199,12 @@ static void settle_lost(struct gw_sched *sched)
     gw_array_clear(&sched->lost);
 }
 
+static void want_again(struct gw_sched *sched, struct gw_row row)
+{
+    GW_FACT(sched, cancel_wanted, .at = row.job, .job = row.job->id, .index = row.index);
+    GW_FACT(sched, task_rerun, .job = row.job, .index = row.index, .wanted = true);
+}
+
 static void settle_retried(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->retried.count; i++) {
@@ -207,7 +213,7 @@ static void settle_retried(struct gw_sched *sched)
         if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED)
             run_again(sched, row.job, row.index, 2);
         else if (state == GW_TASK_CANCELLING) /* when its worker says that it ended */
-            GW_FACT(sched, task_rerun, .job = row.job, .index = row.index, .wanted = true);
+            want_again(sched, row);
         else if (must_make_again(sched, row))
             make_again(sched, row, 2);
     }

@@ -207,6 +207,7 @@ enum gw_task_flag {
     GW_TASK_RERUN = 512,      /* cancelling, and wanted again by a task that is retried */
     GW_TASK_ALIAS = 8192,     /* its result is that of the one task that it depends on */
     GW_TASK_DELAYED = 1024,   /* waiting for its time before it is tried again */
+    GW_TASK_CANCELS = 16384,  /* of an earlier life: it was being cancelled when that ended */
     GW_TASK_CLOSED = 4096,    /* of a range: it ended, and nobody can ask for it any more */
 };
 

@@ -406,7 +406,7 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
         gw_sched_actor_row_wanted(sched, job, -1);
     gw_sm_move(&gw_sched_task_sm, &tasks->state[row], fact->state);
     gw_sched_actor_task_ended(sched, job);
-    tasks->flags[row] &= (uint16_t) ~(GW_TASK_STARTED | GW_TASK_DELAYED);
+    tasks->flags[row] &= (uint16_t) ~(GW_TASK_STARTED | GW_TASK_DELAYED | GW_TASK_CANCELS);
     job->unfinished--;
     if (fact->state == GW_TASK_DONE) {
         job->done++;

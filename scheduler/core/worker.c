@@ -193,7 +193,7 @@ static void lose_attempts(struct gw_sched *sched, struct gw_worker *worker, cons
             attempt->lane->may_run--;
         struct gw_end end = {.outcome = GW_OUTCOME_LOST,
                              .code = GW_ELOST,
-                             .executing = could_run,
+                             .executing = could_run && !sched->shutting_down,
                              .text = text,
                              .stderr_tail = ""};
         gw_sched_verdict_ended(sched, worker->first, &end);

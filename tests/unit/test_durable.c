@@ -97,6 +97,33 @@ static void what_was_under_way_runs_again(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
+/* Its end was not reported yet when the scheduler died: nobody who cancelled it sees it run again.
+ */
+static void what_was_cancelled_stays_cancelled(void **state)
+{
+    struct lives lives = {0};
+    uint64_t attempt;
+    (void)state;
+    begin(&lives);
+    uint64_t job = submit_one(&lives, 1, &attempt);
+    say(lives.w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {1, job, GW_INDEX_ALL, 0}});
+    must(lives.w, WORKER, GW_MESSAGE_kill);
+    commit(&lives);
+    end(&lives);
+    begin(&lives);
+    assert_null(sent(lives.w, WORKER, GW_MESSAGE_assign, 0));
+    say(lives.w, CLIENT, (struct gw_message){.type = GW_MESSAGE_wait, .wait = {2, job}});
+    commit(&lives);
+    commit(&lives);
+    end(&lives);
+    struct gw_sched *sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s"});
+    assert_int_equal(gw_sched_restore(sched, lives.facts.data, lives.facts.size), 0);
+    assert_int_equal(gw_sched_idle_since_ns(sched), 0); /* nothing is unfinished */
+    gw_sched_free(sched);
+    gw_buffer_deinit(&lives.facts);
+}
+
 static void a_full_disk_refuses_detached_jobs(void **state)
 {
     struct lives lives = {0};
@@ -199,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_under_way_runs_again),
+        cmocka_unit_test(what_was_cancelled_stays_cancelled),
         cmocka_unit_test(a_full_disk_refuses_detached_jobs),
         cmocka_unit_test(forgotten_jobs_leave_nothing),
         cmocka_unit_test(what_a_job_comes_after_stays),
