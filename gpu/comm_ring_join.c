@@ -40,6 +40,16 @@ static struct gw_ring_bytes bytes_of(void *data, size_t bytes)
     return (struct gw_ring_bytes){data, bytes};
 }
 
+/* Who did not come, or stopped on the way, has a number. */
+static int late(const struct join *join, int rc, int rank)
+{
+    const struct gw_comm_ring *self = join->self;
+    return rc == GW_ETIMEDOUT
+               ? gw_error_set(join->error, rc, "joining: rank %d waited %.3f s for rank %d",
+                              self->comm.rank, (double)self->comm.timeout_ns * 1e-9, rank)
+               : rc;
+}
+
 /* -- Addresses -----------------------------------------------------------------------------------
  */
 
@@ -106,7 +116,7 @@ static int arrive(struct join *join, struct gw_ring_guest *guest, bool seen[])
         taken = taken || seen[arrival.first_rank + i];
     if (rc == GW_ETIMEDOUT || rc == GW_EABORTED) {
         guest->link->free(guest->link);
-        return rc;
+        return late(join, rc, guest->from);
     }
     if (rc < 0 || !good || taken) { /* its own fault: nobody else is disturbed */
         gw_ring_refuse(guest->link, taken ? GW_EEXIST : GW_EPERM);
@@ -127,18 +137,12 @@ static int peer_compare(const void *a, const void *b)
     return ((const struct gw_ring_peer *)a)->rank - ((const struct gw_ring_peer *)b)->rank;
 }
 
-/* Who is missing at the deadline has a number. */
-static int fail_missing(struct join *join, int rc, const bool seen[])
+static int first_missing(const bool seen[], int ranks)
 {
-    struct gw_comm_ring *self = join->self;
     int missing = 0;
-    while (missing < self->comm.size - 1 && seen[missing])
+    while (missing < ranks - 1 && seen[missing])
         missing++;
-    return rc == GW_ETIMEDOUT ? gw_error_set(join->error, rc,
-                                             "joining: rank 0 waited %.3f s for "
-                                             "rank %d",
-                                             (double)self->comm.timeout_ns * 1e-9, missing)
-                              : rc;
+    return missing;
 }
 
 /* Rank 0 gathers all hosts, and tells each what it knows. */
@@ -153,10 +157,11 @@ static int gather(struct join *join)
     while (missing > 0) {
         struct gw_ring_guest guest = {.purpose = GW_RING_CONTROL, .from = -1};
         rc = gw_ring_door_take(self->door, &guest, &wait, join->error);
-        if (rc == 0)
-            rc = arrive(join, &guest, seen);
         if (rc < 0)
-            return fail_missing(join, rc, seen);
+            return late(join, rc, first_missing(seen, self->comm.size));
+        rc = arrive(join, &guest, seen);
+        if (rc < 0)
+            return rc;
         missing -= rc;
     }
     qsort(join->peers, (size_t)join->peers_count, sizeof join->peers[0], peer_compare);
@@ -175,7 +180,7 @@ static int gather(struct join *join)
         for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
             rc = gw_ring_send(join->peers[i].link, &parts[k], &wait, join->error);
             if (rc < 0)
-                return rc;
+                return late(join, rc, join->peers[i].rank);
         }
     return 0;
 }
@@ -212,7 +217,7 @@ static int introduce(struct join *join)
             answer == GW_EEXIST ? "rank 0 has others with these numbers" : "refused by rank 0");
     for (size_t i = 0; i < 3 && rc == 0; i++)
         rc = gw_ring_receive(link, &in[i], &wait, join->error);
-    return rc;
+    return late(join, rc, 0);
 }
 
 /* -- All ranks of a host -------------------------------------------------------------------------
@@ -239,7 +244,7 @@ static int host_find(struct join *join, char host[GW_ENDPOINT_TEXT_MAX])
         return own_host(join->options->listener, host, join->error);
     int rc = gw_ring_connect(&call, &wait, &join->peers[0].link, join->error);
     if (rc < 0)
-        return rc;
+        return late(join, rc, 0);
     join->peers_count = 1;
     return own_host(join->peers[0].link->fd, host, join->error);
 }
@@ -295,7 +300,7 @@ static int ring_links(struct join *join)
     int rc = 0;
     for (int turn = 0; turn < 2 && rc == 0; turn++) {
         if (turn == self->place % 2) {
-            rc = gw_ring_connect(&call, &wait, &self->ring.next, join->error);
+            rc = late(join, gw_ring_connect(&call, &wait, &self->ring.next, join->error), next);
             continue;
         }
         rc = gw_ring_door_take(self->door, &guest, &wait, join->error);
@@ -303,6 +308,7 @@ static int ring_links(struct join *join)
             self->ring.prev = guest.link;
             rc = gw_ring_welcome(guest.link, &wait, join->error);
         }
+        rc = late(join, rc, guest.from);
     }
     return rc;
 }

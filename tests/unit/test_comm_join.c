@@ -1,9 +1,12 @@
 /* Who may join a communicator of several hosts, and who is refused. Each rank is a thread, and a
  * host of its own where a test does not say otherwise. */
+#include "gpu/comm_ring.h"
+#include "gpu/ring_link.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/tls.h"
 
 #include <gangway/comm.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum { SEATS_MAX = 4, LONG_S = 60 };
+enum { SEATS_MAX = 4, LONG_S = 60, SHORT_NS = 200000000 };
 
 struct seat {
     int number;
@@ -187,17 +190,104 @@ static void test_strangers(void **state)
     }
 }
 
+/* The seat gave up at its deadline, and says whom it waited for. */
+static void stand_late(struct hall *hall, int seat, const char *text)
+{
+    stand(hall, seat, GW_ETIMEDOUT);
+    if (strcmp(hall->seats[seat].error.text, text) != 0)
+        fail_msg("seat %d: %s", seat, hall->seats[seat].error.text);
+}
+
+/* Somebody stands at rank 0's door. */
+static void await_knock(const struct hall *hall)
+{
+    struct pollfd one = {.fd = hall->listener, .events = POLLIN};
+    assert_int_equal(poll(&one, 1, LONG_S * 1000), 1);
+}
+
 static void test_missing_rank(void **state)
 {
     struct hall hall;
     hall_init(&hall, 3);
-    hall.seats[0].options.timeout_ns = 200000000;
+    hall.seats[0].options.key = hall.seats[2].options.key = NULL;
+    hall.seats[0].options.timeout_ns = SHORT_NS;
+    sit(&hall, 2);
+    await_knock(&hall);
     sit(&hall, 0);
-    sit(&hall, 1);
-    stand(&hall, 0, GW_ETIMEDOUT);
-    assert_non_null(strstr(hall.seats[0].error.text, "waited 0.200 s for rank"));
-    stand(&hall, 1, GW_ECLOSED); /* rank 0 gave up */
+    stand_late(&hall, 0, "joining: rank 0 waited 0.200 s for rank 1");
+    stand(&hall, 2, GW_ECLOSED); /* rank 0 gave up */
     hall_deinit(&hall);
+}
+
+/* Its socket is there, as its worker made it, but never its program. */
+static void test_missing_rank_zero(void **state)
+{
+    for (int keyed = 0; keyed < 2; keyed++) {
+        struct hall hall;
+        hall_init(&hall, 2);
+        if (!keyed)
+            hall.seats[1].options.key = NULL;
+        hall.seats[1].options.timeout_ns = SHORT_NS;
+        sit(&hall, 1);
+        stand_late(&hall, 1, "joining: rank 1 waited 0.200 s for rank 0");
+        hall_deinit(&hall);
+    }
+}
+
+/* On the same host as one that waits. */
+static void test_missing_neighbour(void **state)
+{
+    struct hall hall;
+    struct gw_comm_hosts_options *options;
+    hall_init(&hall, 3);
+    options = &hall.seats[0].options;
+    close(options->fd);
+    assert_int_equal(gw_comm_segment_create(2, &options->fd, NULL), 0);
+    options->local_ranks = 2;
+    options->timeout_ns = SHORT_NS;
+    sit(&hall, 0);
+    stand(&hall, 0, GW_ETIMEDOUT);
+    assert_non_null(strstr(hall.seats[0].error.text, "rank 0 waited 0.200 s for rank 1"));
+    hall_deinit(&hall);
+}
+
+/* Rank 1 as far as rank 0's door, and no word after `bytes` of what it is to say there. NULL: rank
+ * 0 had given up by then, on a slow machine. */
+static struct gw_transport *come_and_stop(struct hall *hall, size_t bytes)
+{
+    const struct gw_ring_trust trust = {.attempt = 40, .ranks = 2};
+    const struct gw_ring_call call = {hall->endpoint, &trust, GW_RING_CONTROL, 1, 0};
+    struct gw_segment *segment;
+    struct gw_transport *link = NULL;
+    struct {
+        int32_t first_rank, ranks;
+        struct gw_comm_ring_place place;
+    } words = {.first_rank = 1, .ranks = 1};
+    (void)snprintf(words.place.endpoint, sizeof words.place.endpoint, "%s", hall->endpoint);
+    assert_int_equal(gw_segment_ref(hall->seats[1].options.fd, &segment, NULL), 0);
+    const struct gw_ring_wait wait = {segment, gw_segment_now_ns() + 10ULL * SHORT_NS};
+    if (gw_ring_connect(&call, &wait, &link, NULL) == 0)
+        (void)gw_ring_send(link, &(struct gw_ring_bytes){&words, bytes}, &wait, NULL);
+    gw_segment_unref(segment);
+    return link;
+}
+
+/* Let in, it says nothing of itself; or all of it, and then nobody is where it said. */
+static void test_rank_that_stops_on_the_way(void **state)
+{
+    for (int said = 0; said < 2; said++) {
+        struct hall hall;
+        hall_init(&hall, 2);
+        hall.seats[0].options.key = NULL;
+        hall.seats[0].options.timeout_ns = 5 * SHORT_NS;
+        sit(&hall, 0);
+        struct gw_transport *link =
+            come_and_stop(&hall, said ? 8 + sizeof(struct gw_comm_ring_place) : 0);
+        stand_late(&hall, 0, "joining: rank 0 waited 1.000 s for rank 1");
+        if (link)
+            link->free(link);
+        hall_deinit(&hall);
+    }
 }
 
 static void test_wrong_options(void **state)
@@ -227,9 +317,15 @@ static void test_wrong_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other_key),         cmocka_unit_test(test_old_attempt),
-        cmocka_unit_test(test_two_of_one_number), cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_missing_rank),      cmocka_unit_test(test_wrong_options),
+        cmocka_unit_test(test_other_key),
+        cmocka_unit_test(test_old_attempt),
+        cmocka_unit_test(test_two_of_one_number),
+        cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_missing_rank),
+        cmocka_unit_test(test_wrong_options),
+        cmocka_unit_test(test_missing_rank_zero),
+        cmocka_unit_test(test_missing_neighbour),
+        cmocka_unit_test(test_rank_that_stops_on_the_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
