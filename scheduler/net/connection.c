@@ -9,6 +9,7 @@
 #include "graph/wire/tls.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 enum { QUEUED_BYTES_MAX = 64 << 20 }; /* to a peer that does not read: then it is disconnected */
@@ -73,6 +74,15 @@ void gw_connection_end(struct gw_connection *connection)
         gw_link_close(connection->link);
 }
 
+static void disconnect_deaf(struct gw_connection *connection)
+{
+    char process[32];
+    (void)snprintf(process, sizeof process, "process %d", (int)connection->pid);
+    gw_log_warn("%s does not read: disconnected with %d MiB unsent",
+                *connection->who ? connection->who : process, QUEUED_BYTES_MAX >> 20);
+    gw_link_close(connection->link);
+}
+
 void gw_connection_send(struct gw_connection *connection, const struct gw_message *message,
                         const int *fds, uint8_t count)
 {
@@ -95,9 +105,7 @@ void gw_connection_send(struct gw_connection *connection, const struct gw_messag
     } else if (connection->broken) {
         return;
     } else if (gw_link_queued_bytes(connection->link) > QUEUED_BYTES_MAX) {
-        gw_log_warn("a peer does not read: disconnected with %d MiB unsent",
-                    QUEUED_BYTES_MAX >> 20);
-        gw_link_close(connection->link);
+        disconnect_deaf(connection);
     }
 }
 

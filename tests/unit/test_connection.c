@@ -1,0 +1,162 @@
+/* What the scheduler does about a peer that does not read: it waits to a limit, says who it was and
+ * why it went, and nobody else notices. */
+#include "tests/unit/unit.h"
+
+#include "scheduler/net/connection.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LIMIT_BYTES = 64 << 20, VALUE_BYTES = 512 << 10, ROUNDS_MAX = 200 };
+
+/* A connection as the scheduler has it, and the peer's end. */
+struct side {
+    struct gw_connection connection;
+    struct gw_link *peer; /* NULL: the peer does not read */
+    int fd;               /* the peer's, where it does not */
+    int closes, code;     /* of the scheduler's link */
+    int sent, got;
+};
+
+static void on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
+                       uint8_t fd_count, void *arg)
+{
+    struct side *side = arg;
+    (void)link;
+    (void)fds;
+    assert_int_equal(fd_count, 0);
+    assert_int_equal(message->object.value.size, VALUE_BYTES);
+    assert_int_equal(message->object.request, side->got++);
+}
+
+static void on_close(struct gw_link *link, const struct gw_error *error, void *arg)
+{
+    struct side *side = arg;
+    (void)link;
+    side->connection.link_closed = true;
+    side->code = error->code;
+    side->closes++;
+}
+
+static void peer_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
+{
+    (void)link;
+    (void)error;
+    ((struct side *)arg)->peer = NULL;
+}
+
+static void side_open(uv_loop_t *loop, bool reads, struct side *side)
+{
+    const struct gw_link_callbacks callbacks = {on_message, on_close, side};
+    const struct gw_link_callbacks peer_callbacks = {on_message, peer_on_close, side};
+    int fds[2];
+    *side = (struct side){.connection.pid = reads ? 4711 : 4712, .fd = -1};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    assert_int_equal(gw_link_open(loop, fds[0], &callbacks, &side->connection.link), 0);
+    if (reads)
+        assert_int_equal(gw_link_open(loop, fds[1], &peer_callbacks, &side->peer), 0);
+    else
+        side->fd = fds[1];
+}
+
+static void side_send(struct side *side, const char *value)
+{
+    struct gw_message message = {.type = GW_MESSAGE_object};
+    message.object.request = (uint64_t)side->sent++;
+    message.object.value = (struct gw_bin){value, VALUE_BYTES};
+    gw_connection_send(&side->connection, &message, NULL, 0);
+}
+
+/* Standard error goes to a file of its own from here on; what was there comes back at the end. */
+struct heard {
+    int before, file;
+    char text[4096];
+};
+
+static void heard_init(struct heard *heard)
+{
+    (void)fflush(stderr);
+    heard->before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    heard->file = memfd_create("log", MFD_CLOEXEC);
+    assert_true(heard->before >= 0 && heard->file >= 0);
+    assert_int_equal(dup2(heard->file, STDERR_FILENO), STDERR_FILENO);
+}
+
+static void heard_deinit(struct heard *heard)
+{
+    assert_int_equal(dup2(heard->before, STDERR_FILENO), STDERR_FILENO);
+    const ssize_t bytes = pread(heard->file, heard->text, sizeof heard->text - 1, 0);
+    assert_true(bytes >= 0);
+    heard->text[bytes] = '\0';
+    close(heard->before);
+    close(heard->file);
+}
+
+/* What a peer finds that begins to read when it is too late: no more than its socket held, and then
+ * the end. */
+static void read_to_the_end(int fd)
+{
+    static char room[1 << 16];
+    size_t bytes = 0;
+    ssize_t some;
+    while ((some = recv(fd, room, sizeof room, MSG_DONTWAIT)) > 0)
+        bytes += (size_t)some;
+    assert_int_equal(some, 0);
+    assert_in_range(bytes, 1, LIMIT_BYTES / 2);
+}
+
+static void test_a_peer_that_does_not_read(void **state)
+{
+    uv_loop_t loop;
+    struct side reads, deaf;
+    struct heard heard;
+    char *value = calloc(1, VALUE_BYTES);
+    size_t queued_bytes = 0;
+    (void)state;
+    assert_non_null(value);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    side_open(&loop, true, &reads);
+    side_open(&loop, false, &deaf);
+    heard_init(&heard);
+    while (!deaf.closes && deaf.sent < ROUNDS_MAX) {
+        const size_t waiting_bytes = gw_link_queued_bytes(deaf.connection.link);
+        queued_bytes = waiting_bytes > queued_bytes ? waiting_bytes : queued_bytes;
+        side_send(&reads, value);
+        side_send(&deaf, value);
+        (void)uv_run(&loop, UV_RUN_NOWAIT);
+        assert_int_equal(reads.closes, 0);
+    }
+    heard_deinit(&heard);
+    assert_int_equal(deaf.closes, 1);
+    assert_int_equal(deaf.code, 0); /* we closed it */
+    assert_in_range(queued_bytes, LIMIT_BYTES - VALUE_BYTES, LIMIT_BYTES);
+    char *line = strstr(heard.text, "process 4712 does not read: disconnected with 64 MiB unsent");
+    assert_non_null(line);
+    assert_null(strstr(strchr(line, '\n'), "does not read")); /* said once */
+    read_to_the_end(deaf.fd);
+
+    for (int i = 0; i < 3; i++) { /* it goes on for the other */
+        side_send(&reads, value);
+        (void)uv_run(&loop, UV_RUN_NOWAIT);
+    }
+    while (reads.got < reads.sent)
+        (void)uv_run(&loop, UV_RUN_ONCE);
+    gw_link_close(reads.connection.link);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(reads.closes, 1);
+    assert_null(reads.peer);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    close(deaf.fd);
+    free(value);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_peer_that_does_not_read)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
