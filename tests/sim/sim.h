@@ -26,8 +26,8 @@ enum {
     DEPS_MAX = 8,
     RANKS_MAX = 6,
     TOKENS_MAX = 64,
-    STEPS_MAX = 400000,
-    BLOCK = 4, /* rows of a range that are given back together */
+    STEPS_MAX = 40000, /* 5,000 were seen in worlds that end */
+    BLOCK = 4,         /* rows of a range that are given back together */
 };
 #define MS GW_NS_PER_MS
 #define SECOND GW_NS_PER_S
