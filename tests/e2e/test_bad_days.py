@@ -3,6 +3,8 @@
 import os
 import shutil
 import signal
+import subprocess
+import tempfile
 
 import e2e
 
@@ -87,6 +89,41 @@ class BadDays(e2e.Case):
                                   rc=2)
         self.assertIn("working directory", failed.stderr)
         self.assertEqual(failed.stdout, "")
+
+    def small_disk(self, size):
+        """A file system of its own."""
+        disk = tempfile.mkdtemp(prefix="gw-e2e-disk-")
+        self.addCleanup(os.rmdir, disk)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs",
+                                  disk], capture_output=True, text=True, check=False)
+        if mounted.returncode:
+            self.skipTest(f"a small disk cannot be mounted: {mounted.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        return disk
+
+    def test_full_disk(self):
+        """Wherever the state is to be, `up` says that there is no room, and nothing stays."""
+        disk = self.small_disk("64k")
+        with open(os.path.join(disk, "ballast"), "wb") as ballast:
+            os.posix_fallocate(ballast.fileno(), 0, 64 << 10)
+        state = os.path.join(disk, "state")
+        for env, where in ({}, state), ({"XDG_RUNTIME_DIR": disk}, disk):
+            arguments = [] if env else ["--state", state]
+            up = self.gangway("up", "--slots", "1", *arguments, env=env, rc=3)
+            self.assertRegex(up.stderr, f"did not start: .*{where}.*disk is full")
+            for pid in e2e.pids_marked(self.mark):
+                self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S), e2e.command_of(pid))
+
+    def test_disk_too_small_for_jobs(self):
+        """Those that are to outlive the scheduler are refused; all others run."""
+        disk = self.small_disk("4m")
+        self.up("--slots", "1", "--state", os.path.join(disk, "state"))
+        refused = self.gangway("submit", "-d", "--", "true", rc=1)
+        self.assertIn(f"no room for another job in {disk}/state (No space left on device): free "
+                      "some", refused.stderr)
+        self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
+        self.gangway("down")
+        self.is_up = False
 
     def test_closed_standard_streams(self):
         self.up("--slots", "1")
