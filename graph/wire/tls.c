@@ -265,7 +265,8 @@ static int explain(struct gw_tls *tls, int returned, struct gw_error *error)
         return GW_EAGAIN;
     unsigned long why = ERR_peek_last_error();
     ERR_clear_error();
-    if (!SSL_is_init_finished(tls->ssl) && (code == SSL_ERROR_SSL || !tls->socket_errno)) {
+    /* Not SSL_is_init_finished: after a failure it says that nothing ever was. */
+    if (!tls->established && (code == SSL_ERROR_SSL || !tls->socket_errno)) {
         (void)drain(tls, NULL); /* the alert that says so */
         if (tls->connects && code != SSL_ERROR_SSL)
             return gw_error_set(error, GW_ECLOSED, "closed before it had proven who it is");

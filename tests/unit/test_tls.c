@@ -9,6 +9,7 @@
 #include "graph/wire/tls.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -382,6 +383,111 @@ static void test_what_is_abandoned_has_not_ended(void **state)
     }
 }
 
+/* -- Somebody in between -- */
+
+/* Two channels, and who carries their bytes: ends[i] talks to wires[i]. */
+struct carried {
+    struct gw_channel *ends[2];
+    int wires[2];
+};
+
+/* What has come from one end, up to now; *bytes: how much. */
+static void overhear(const struct carried *carried, int from, char room[4096], size_t *bytes)
+{
+    const ssize_t got = recv(carried->wires[from], room, 4096, MSG_DONTWAIT);
+    assert_true(got > 0 || (got < 0 && errno == EAGAIN));
+    *bytes = got > 0 ? (size_t)got : 0;
+}
+
+static void tell(const struct carried *carried, int to, const char *bytes, size_t count)
+{
+    assert_int_equal(send(carried->wires[to], bytes, count, MSG_NOSIGNAL), count);
+}
+
+/* Handshake and all that follows it by itself: in far more turns than it takes. */
+static void carried_init(struct carried *carried)
+{
+    struct gw_transport *transports[2];
+    struct gw_message message;
+    int fds[2][2], values[GW_FRAME_FDS_MAX];
+    uint8_t count;
+    char room[4096];
+    size_t bytes;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds[i]),
+                         0);
+        carried->wires[i] = fds[i][1];
+    }
+    assert_int_equal(gw_tls_connect(fds[0][0], &alice, &transports[0], NULL), 0);
+    assert_int_equal(gw_tls_accept(fds[1][0], find_alice, NULL, &transports[1], NULL), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(gw_channel_new_over(transports[i], &carried->ends[i]), 0);
+    for (int turn = 0; turn < 20; turn++) {
+        const int i = turn % 2;
+        (void)gw_channel_flush(carried->ends[i]);
+        assert_int_equal(gw_channel_get(carried->ends[i], true, &message, values, &count, NULL),
+                         GW_EAGAIN);
+        (void)gw_channel_flush(carried->ends[i]);
+        overhear(carried, i, room, &bytes);
+        tell(carried, !i, room, bytes);
+    }
+    for (int i = 0; i < 2; i++)
+        assert_non_null(gw_tls_identity(transports[i]));
+}
+
+static void carried_deinit(struct carried *carried)
+{
+    for (int i = 0; i < 2; i++) {
+        gw_channel_free(carried->ends[i]);
+        close(carried->wires[i]);
+    }
+}
+
+/* One message, as it goes over the wire. */
+static void record(struct carried *carried, int from, uint64_t job, char room[4096], size_t *bytes)
+{
+    const struct gw_message message = forget(job);
+    assert_int_equal(gw_channel_put(carried->ends[from], &message, (struct gw_channel_fds){0}), 0);
+    assert_int_equal(gw_channel_flush(carried->ends[from]), 0);
+    overhear(carried, from, room, bytes);
+    assert_true(*bytes > 0);
+}
+
+/* A record that is heard again, and one that comes without the one before it, end the connection;
+ * neither is taken, nor what follows. */
+static void test_what_is_said_again_is_not_taken(void **state)
+{
+    enum { AGAIN, SKIPPED, CASES };
+    (void)state;
+    for (int i = 0; i < 2 * CASES; i++) {
+        const int from = i % 2, to = !from;
+        struct carried carried;
+        struct gw_message message;
+        struct gw_error error;
+        char first[4096], second[4096];
+        size_t first_bytes, second_bytes;
+        int fds[GW_FRAME_FDS_MAX];
+        uint8_t count;
+        carried_init(&carried);
+        record(&carried, from, 41, first, &first_bytes);
+        record(&carried, from, 42, second, &second_bytes);
+        if (i / 2 == AGAIN) {
+            tell(&carried, to, first, first_bytes);
+            assert_int_equal(gw_channel_get(carried.ends[to], true, &message, fds, &count, &error),
+                             0);
+            assert_int_equal(message.forget.job, 41);
+            tell(&carried, to, first, first_bytes);
+        }
+        tell(&carried, to, second, second_bytes);
+        assert_int_equal(gw_channel_get(carried.ends[to], true, &message, fds, &count, &error),
+                         GW_EPROTO);
+        assert_non_null(strstr(error.text, "bad record mac"));
+        assert_int_equal(gw_channel_get(carried.ends[to], true, &message, fds, &count, &error),
+                         GW_EPROTO); /* and it stays so */
+        carried_deinit(&carried);
+    }
+}
+
 /* -- On a loop -- */
 
 struct end {
@@ -514,6 +620,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_garbage_is_no_handshake, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_broke_has_not_ended, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_abandoned_has_not_ended, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_said_again_is_not_taken, setup, teardown),
         cmocka_unit_test_setup_teardown(test_links_end_with_all_that_was_sent, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_link_says_that_it_was_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_link_says_why_nobody_answers, setup, teardown),
