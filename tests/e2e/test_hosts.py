@@ -2,11 +2,15 @@
 """Clusters over TCP: a scheduler, a worker and clients that share no folder, by tokens. Each "host"
 here has folders of its own; test_networks.py has networks of their own too."""
 import os
+import pwd
 import re
 import resource
+import shutil
 import signal
 import socket
 import ssl
+import subprocess
+import threading
 
 import e2e
 
@@ -354,6 +358,117 @@ class UpHosts(e2e.Case):
         up.kill(signal.SIGINT)
         self.assertEqual(up.wait(), 130)
         self.assert_gone()
+
+
+class Ssh(e2e.Case):
+    """`gangway up --hosts` by a real ssh to a real sshd on loopback, which has keys, a config
+    and a port of its own and serves the user who runs this."""
+
+    SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
+
+    def setUp(self):
+        if not self.SSHD or not shutil.which("ssh"):
+            self.skipTest("ssh and sshd are not installed")
+        super().setUp()
+        self.far = os.path.join(self.dir, "far")
+        os.mkdir(self.far, 0o700)
+        for key in "host", "user":
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f",
+                            self.path(key)], check=True, stdin=subprocess.DEVNULL)
+        shutil.copy(self.path("user.pub"), self.path("authorized"))
+        surroundings = {"HOME": self.far, "XDG_RUNTIME_DIR": self.far, e2e.MARK: self.mark}
+        for name in ("TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+            surroundings[name] = self.env[name]
+        variables = " ".join(f'"{name}={value}"' for name, value in surroundings.items())
+        self.write("sshd_config", f"""HostKey {self.path("host")}
+            AuthorizedKeysFile {self.path("authorized")}
+            PidFile none
+            StrictModes no
+            UsePAM no
+            PermitRootLogin prohibit-password
+            PasswordAuthentication no
+            KbdInteractiveAuthentication no
+            SetEnv {variables}
+            """)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.trust("host")
+        self.write("ssh_config", f"""Host *
+            Port {self.listener.getsockname()[1]}
+            User {pwd.getpwuid(os.getuid()).pw_name}
+            IdentityFile {self.path("user")}
+            IdentitiesOnly yes
+            IdentityAgent none
+            GlobalKnownHostsFile none
+            UserKnownHostsFile {self.path("known")}
+            StrictHostKeyChecking yes
+            BatchMode yes
+            LogLevel ERROR
+            """)
+        self.env["GANGWAY_RSH"] = f"ssh -F {self.path('ssh_config')}"
+        self.servers = []
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+        self.addCleanup(self.stop_serving)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def trust(self, key):
+        """What ssh takes for the key of this host."""
+        with open(self.path(f"{key}.pub"), encoding="utf-8") as f:
+            port = self.listener.getsockname()[1]
+            self.write("known", f"[127.0.0.1]:{port} {f.read()}")
+
+    def serve(self):
+        """An sshd for each connection, until the listener is shut down."""
+        argv = [self.SSHD, "-i", "-f", self.path("sshd_config")]
+        if os.getuid() == 0 and not os.path.isdir("/run/sshd"):  # it wants an empty folder there
+            argv = ["unshare", "-m", "sh", "-c",
+                    'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$@"',
+                    "sh"] + argv
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            with connection:
+                self.servers.append(subprocess.Popen(argv, stdin=connection, stdout=connection,
+                                                     stderr=subprocess.DEVNULL, env=self.env))
+
+    def stop_serving(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.listener.close()
+        for server in self.servers:
+            server.wait()
+
+    def test_work(self):
+        """A worker behind ssh does its part of a gang; it goes with the cluster. Where ssh does not
+        let us in, or the host is not who it was, its own words say so, and nothing stays."""
+        probe = subprocess.run(self.env["GANGWAY_RSH"].split() + ["127.0.0.1", "true"],
+                               env=self.env, capture_output=True, text=True, check=False,
+                               stdin=subprocess.DEVNULL, timeout=e2e.TIMEOUT_S)
+        if probe.returncode:
+            self.skipTest(f"sshd does not serve this user here: {probe.stderr.strip()}")
+        self.up("--hosts", "127.0.0.1:2")
+        rows = self.gangway_json("worker", "list")
+        self.assertEqual([(row["name"], row["slots"]) for row in rows], [("127.0.0.1", 2)])
+        self.assertIn("gangway", os.listdir(self.far))
+        done = self.gangway("dispatch", "-n", "2", "--", "sh", "-c", "echo $RANK $GROUP_RANK")
+        self.assertEqual(sorted(line.split()[1:] for line in done.stdout.splitlines()),
+                         [["0", "0"], ["1", "0"]])
+        self.gangway("down")
+        self.is_up = False
+        up = "up", "--hosts", "127.0.0.1:2"
+        self.trust("user")
+        self.assertIn("no worker at 127.0.0.1: Host key verification failed.",
+                      self.gangway(*up, rc=1).stderr)
+        self.trust("host")
+        self.write("authorized", "")
+        self.assertRegex(self.gangway(*up, rc=1).stderr,
+                         r"no worker at 127\.0\.0\.1: .*Permission denied \(publickey\)")
+        for pid in e2e.pids_marked(self.mark):
+            self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S), e2e.command_of(pid))
 
 
 if __name__ == "__main__":
