@@ -205,6 +205,7 @@ static int launch_start(struct launch *launch, struct gw_error *error)
 {
     char binary[PATH_MAX], slots[16], workers[16], ready[16], lifeline[16];
     char idle[NUMBER_TEXT], file_cache[NUMBER_TEXT], pure_keep[NUMBER_TEXT];
+    char keep_files[NUMBER_TEXT];
     int ready_pipe[2] = {-1, -1}, life_pipe[2] = {-1, -1};
     int rc = gw_cluster_find_binary(binary, error);
     if (rc < 0)
@@ -234,6 +235,7 @@ static int launch_start(struct launch *launch, struct gw_error *error)
     }
     add_number(argv, &argc, "--idle-stop", launch->options.idle_stop_s, idle);
     add_number(argv, &argc, "--file-cache", launch->options.file_cache_bytes, file_cache);
+    add_number(argv, &argc, "--keep-files", launch->options.keep_files_bytes, keep_files);
     add_number(argv, &argc, "--pure-keep", launch->options.pure_keep_bytes, pure_keep);
     add_text(argv, &argc, "--spill-dir", launch->options.spill_dir);
     add_text(argv, &argc, "--listen", launch->options.listen);

@@ -25,6 +25,7 @@ struct gw_cluster_options {
     const char *state;             /* folder of what outlives it; NULL: in the cluster's own */
     uint64_t idle_stop_s;          /* of a shared cluster; 0: never */
     uint64_t file_cache_bytes;     /* shipped files that are kept; 0: the default */
+    uint64_t keep_files_bytes;     /* what commands with files left, a worker; 0: the default */
     uint64_t pure_keep_bytes;      /* results of pure tasks that nobody needs now; 0: the default */
 };
 

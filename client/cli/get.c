@@ -93,8 +93,9 @@ int gw_cli_get(int argc, char **argv)
         .command = "get",
         .arguments = "JOB[/TASK] PATH...",
         .summary = "Fetch files or folders that a task has, or has left, on its host.",
-        .details = "PATH is seen from the task's working folder. What lies in the folder of its\n"
-                   "own that a task with --ship has is there while it runs.",
+        .details = "PATH is seen from the task's working folder. What a command left in the\n"
+                   "folder of its own that --ship gave it stays with its worker: the newest of\n"
+                   "detached jobs, as much as `gangway up --keep-files` says.",
         .table = table,
         .arguments_min = 2,
         .arguments_max = 1 << 20,

@@ -224,7 +224,7 @@ int gw_cli_up(int argc, char **argv)
     struct gw_cluster_options cluster = {0};
     struct memory memory = {0};
     struct far far = {0};
-    uint64_t idle_stop_ns = 0, pure_keep_bytes = UINT64_MAX;
+    uint64_t idle_stop_ns = 0, pure_keep_bytes = UINT64_MAX, keep_files_bytes = UINT64_MAX;
     bool json = false;
     int first, exit_code;
     const struct gw_option table[] = {
@@ -255,6 +255,8 @@ int gw_cli_up(int argc, char **argv)
          "results of pure tasks that are kept for who\nasks next (64M; 0: none)"},
         {"file-cache", 0, GW_OPTION_SIZE, &cluster.file_cache_bytes, "SIZE",
          "shipped files that are kept (4G): of all jobs,\nand on each host those used last"},
+        {"keep-files", 0, GW_OPTION_SIZE, &keep_files_bytes, "SIZE",
+         "what tasks with --ship left, kept on each host\nfor `gangway get` (4G; 0: nothing)"},
         {"listen", 0, GW_OPTION_TEXT, &cluster.listen, "HOST:PORT",
          "other machines reach it at this address, by\nTLS, with tokens (`gangway token create`)"},
         {"tokens", 0, GW_OPTION_TEXT, &cluster.tokens, "FILE",
@@ -278,6 +280,8 @@ int gw_cli_up(int argc, char **argv)
     };
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
+    if (keep_files_bytes != UINT64_MAX)
+        cluster.keep_files_bytes = keep_files_bytes ? keep_files_bytes : 1; /* likewise */
     if (pure_keep_bytes != UINT64_MAX)
         cluster.pure_keep_bytes = pure_keep_bytes ? pure_keep_bytes : 1; /* nothing is so small */
     cluster.idle_stop_s = (idle_stop_ns + GW_NS_PER_S - 1) / GW_NS_PER_S;

@@ -50,6 +50,8 @@ enum gw_event_type {
                           `bytes`th time, and is still */
     GW_EVENT_ROOM,     /* scheduler: there is no room on disk for another detached job, as text says
                           (code negative), or there is again (code 0) */
+    GW_EVENT_COUNTED,  /* worker, answers COUNT: folder `number` has `bytes`, and `free_bytes` are
+                          free on its disk */
 };
 
 /* The worker's peers. SCHEDULER is opened before `welcome`, which comes as a message. RUNNER:
@@ -110,6 +112,7 @@ struct gw_event {
     uint32_t stand_count;
     const uint32_t *ports; /* LEASED; borrowed during the step */
     uint32_t port_count;
+    uint64_t free_bytes; /* COUNTED */
 };
 
 enum gw_effect_type {
@@ -151,8 +154,10 @@ enum gw_effect_type {
     GW_EFFECT_WATCH,    /* worker: tell by SAVED of changes in the folder of checkpoints of
                            `message`, a carry, for attempt `number`, until UNWATCH */
     GW_EFFECT_UNWATCH,
-    GW_EFFECT_KEEP, /* scheduler: the program or the files `bytes`, a hash, are wanted for as
-                       long as what the next COMMIT says: have them on disk before it */
+    GW_EFFECT_KEEP,  /* scheduler: the program or the files `bytes`, a hash, are wanted for as
+                        long as what the next COMMIT says: have them on disk before it */
+    GW_EFFECT_COUNT, /* worker: how much is in folder `number`, of which FOLDER has told? Answered
+                        by COUNTED, unless UNFOLDER comes before that */
 };
 
 /* Everything that an effect points to lies in the effects' arena, or in the core, and is valid

@@ -152,7 +152,7 @@ static struct gw_worker *place_of(const struct gw_sched *sched, const struct gw_
     return id ? gw_sched_worker_find(sched, id) : NULL;
 }
 
-/* The worker at which its last attempt ran, in the folder that outlives it. */
+/* The worker at which its last attempt ran, in a folder that outlives it or that is kept there. */
 static struct gw_worker *left_at(struct gw_sched *sched, const struct gw_job *job,
                                  const struct gw_msg_tunnel_open *open, struct gw_error *error)
 {
@@ -162,19 +162,15 @@ static struct gw_worker *left_at(struct gw_sched *sched, const struct gw_job *jo
         if (job->places.items[i].index == open->index && job->places.items[i].rank == open->rank)
             id = job->places.items[i].worker;
     struct gw_worker *worker = id ? gw_sched_worker_find(sched, id) : NULL;
-    if (spec->kind != GW_SPEC_COMMAND || !*spec->cwd)
+    if (spec->kind != GW_SPEC_COMMAND || (!*spec->cwd && !spec->files.size))
         gw_error_set(error, GW_ENOENT, "task %u of job %llu has ended, and left no folder",
-                     open->index, (unsigned long long)open->job);
-    else if (spec->files.size)
-        gw_error_set(error, GW_ENOENT,
-                     "task %u of job %llu has ended, and its own folder with it: let it write "
-                     "elsewhere what is to stay",
                      open->index, (unsigned long long)open->job);
     else if (id == 0)
         gw_error_set(error, GW_ENOENT, "task %u of job %llu never ran", open->index,
                      (unsigned long long)open->job);
     else if (!worker || worker->state == GW_WORKER_LOST)
-        gw_error_set(error, GW_ELOST, "its worker was lost");
+        gw_error_set(error, GW_ELOST, "its worker was lost%s",
+                     spec->files.size ? ", and what it left in its own folder with it" : "");
     return error->code ? NULL : worker;
 }
 
@@ -213,7 +209,8 @@ static bool try_open(struct gw_sched *sched, struct gw_tunnel *tunnel)
     bool live = job && gw_sched_row_live(job, open->index);
     if (live && gw_sched_task_final(job, open->index) && open->left) {
         worker = left_at(sched, job, open, &error);
-        cwd = job->specs.items[job->tasks.spec[open->index]].message.cwd;
+        const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[open->index]].message;
+        cwd = spec->files.size ? "" : spec->cwd; /* of its own: the worker knows where */
         attempt = 0;
     } else if (!live || gw_sched_task_final(job, open->index)) {
         gw_error_set(&error, GW_ENOENT, "task %u of job %llu has ended", open->index,

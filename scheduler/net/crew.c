@@ -44,6 +44,16 @@ struct gw_crew {
     bool closing;
 };
 
+/* An option with a number of bytes, written to `text`; 0: none. */
+static void add_bytes(char **argv, int *argc, char *option, uint64_t bytes, char text[32])
+{
+    if (!bytes)
+        return;
+    (void)snprintf(text, 32, "%llu", (unsigned long long)bytes);
+    argv[(*argc)++] = option;
+    argv[(*argc)++] = text;
+}
+
 static int member_start(struct member *member, struct gw_error *error);
 static void member_restart_later(struct member *member);
 
@@ -126,7 +136,7 @@ static void add_text(char **argv, int *argc, char *option, const char *text, cha
 static int member_start(struct member *member, struct gw_error *error)
 {
     const struct gw_crew_options *options = &member->crew->options;
-    char slots[16], all[16], parent[16], name[32], files[32], log[PATH_MAX];
+    char slots[16], all[16], parent[16], name[32], files[32], kept[32], log[PATH_MAX];
     uint32_t each = options->slots / options->workers, more = options->slots % options->workers;
     (void)snprintf(slots, sizeof slots, "%u", member->number < more ? each + 1 : each);
     (void)snprintf(all, sizeof all, "%u", options->slots);
@@ -150,11 +160,8 @@ static int member_start(struct member *member, struct gw_error *error)
     add_text(argv, &argc, "--peers", options->peers, peers);
     add_text(argv, &argc, "--memory", options->memory, memory);
     add_text(argv, &argc, "--spill-dir", options->spill_dir, spill_dir);
-    (void)snprintf(files, sizeof files, "%llu", (unsigned long long)options->files_bytes_max);
-    if (options->files_bytes_max) {
-        argv[argc++] = "--file-cache";
-        argv[argc++] = files;
-    }
+    add_bytes(argv, &argc, "--file-cache", options->files_bytes_max, files);
+    add_bytes(argv, &argc, "--keep-files", options->kept_bytes_max, kept);
     if (member->number == 0 && *resources) { /* like the GPUs of this machine */
         argv[argc++] = "--resources";
         argv[argc++] = resources;

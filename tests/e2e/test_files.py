@@ -155,7 +155,7 @@ class Files(e2e.Case):
 
     def test_worker_dies(self):
         """What runs then runs again with its files; the folders of the dead go."""
-        self.up("--slots", "1")
+        self.up("--slots", "1", "--keep-files", "0")
         self.write("in.txt", "one")
         here, held = self.fifo("here"), self.fifo("held")
         job = self.gangway("submit", "-d", "--ship", "in.txt", "--", "sh", "-c",
@@ -169,6 +169,8 @@ class Files(e2e.Case):
             pass
         self.gangway("wait", job)
         self.no_folders()
+        self.assertIn("keeps none (`gangway worker --keep-files`)",
+                      self.gangway("get", job, "in.txt", rc=2).stderr)
 
     @e2e.not_for_tsan
     def test_wrong_input(self):

@@ -159,9 +159,27 @@ class Tunnels(e2e.Case):
             self.assertEqual(file.read(), "5\n")
         self.assertIn("no-such could not be had",
                       self.gangway("get", job, "no-such", rc=1).stderr)
-        shipped = self.gangway("submit", "-d", "--ship", "plain", "--", "true").stdout.strip()
-        self.gangway("wait", shipped)
-        self.assertIn("its own folder with it", self.gangway("get", shipped, "plain", rc=2).stderr)
+
+    def test_get_of_what_shipped_files_left(self):
+        """Of the last attempt that ended by itself, well or not, and of a rank of a gang."""
+        self.up("--slots", "2")
+        os.makedirs(os.path.join(self.dir, "here"))
+        with open(os.path.join(self.dir, "plain"), "w", encoding="utf-8") as file:
+            file.write("5\n")
+        for launch, rank, code in (("submit", "0", 3), ("dispatch -n 2", "1", 0)):
+            job = self.gangway(*launch.split(), "-d", "--ship", "plain", "--", "sh", "-c",
+                               "cat plain plain >left; echo ${RANK:-0} >>left; "
+                               f"exit {code}").stdout.strip()
+            self.gangway("wait", job, rc=code)
+            self.gangway("get", "-r", rank, job, "left", "-o", "here")
+            with open(os.path.join(self.dir, "here", "left"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), f"5\n5\n{rank}\n")
+        held = self.held("--ship", "plain")
+        self.gangway("exec", "--wait", held, "--", "true")
+        self.gangway("cancel", "--now", held)
+        self.gangway("wait", held, rc=130)
+        self.assertIn("none of what was killed",
+                      self.gangway("get", held, "plain", rc=2).stderr)
 
     def test_forward(self):
         self.up("--slots", "1")

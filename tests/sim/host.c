@@ -1,5 +1,5 @@
 /* A host: a production worker core, and a driver that stands in for worker/net. */
-#include "tests/sim/sim.h"
+#include "tests/sim/folder.h"
 
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ static void set_tick(struct sim *sim, struct host *host)
 struct answer {
     struct host *host;
     uint64_t incarnation, number;
-    uint32_t type; /* GW_EVENT_PROGRAM, LEASED, MEASURED or FOLDER */
+    uint32_t type; /* GW_EVENT_PROGRAM, LEASED, MEASURED, FOLDER or COUNTED */
     uint8_t hash[32];
     bool leads; /* LEASED: a gang */
     uint32_t doors;
@@ -55,6 +55,8 @@ static void on_answer(struct sim *sim, void *arg)
     char text[FOLDER_TEXT];
     if (answer.type == GW_EVENT_FOLDER) {
         sim_folder_answer(sim, answer.host, &event, text);
+    } else if (answer.type == GW_EVENT_COUNTED) {
+        sim_folder_count(answer.host, &event);
     } else if (answer.type == GW_EVENT_MEASURED) {
         event.bytes = sim_process_output(sim, answer.host, answer.number);
     } else if (answer.type == GW_EVENT_PROGRAM) {
@@ -81,6 +83,7 @@ static void on_answer(struct sim *sim, void *arg)
     }
     int rc = sim_host_step(sim, answer.host, &event);
     SIM_CHECK(sim, rc == 0, "a worker refuses what it asked for");
+    sim_folder_counted(sim, answer.host);
 }
 
 static void plan_answer(struct sim *sim, struct host *host, const struct gw_effect *effect)
@@ -95,6 +98,7 @@ static void plan_answer(struct sim *sim, struct host *host, const struct gw_effe
                               .type = effect->type == GW_EFFECT_PROGRAM  ? GW_EVENT_PROGRAM
                                       : effect->type == GW_EFFECT_LEASE  ? GW_EVENT_LEASED
                                       : effect->type == GW_EFFECT_FOLDER ? GW_EVENT_FOLDER
+                                      : effect->type == GW_EFFECT_COUNT  ? GW_EVENT_COUNTED
                                                                          : GW_EVENT_MEASURED};
     if (effect->type == GW_EFFECT_PROGRAM)
         memcpy(answer->hash, effect->bytes.data, sizeof answer->hash);
@@ -222,6 +226,10 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
     case GW_EFFECT_LEASE:
     case GW_EFFECT_MEASURE:
     case GW_EFFECT_FOLDER:
+        plan_answer(sim, host, effect);
+        break;
+    case GW_EFFECT_COUNT:
+        sim_folder_keep(sim, host, effect->number);
         plan_answer(sim, host, effect);
         break;
     case GW_EFFECT_LOOK:
@@ -376,6 +384,7 @@ void sim_host_start(struct sim *sim, struct host *host)
         .checkpoint_dir = "/checkpoint",
         .resources = resources,
         .lent_max = sim->lent_max,
+        .kept_bytes_max = SIM_KEPT_BYTES,
     };
     sim_disk_options(sim, &options);
     host->core = gw_node_core_new(&options);
@@ -413,6 +422,7 @@ static void host_end(struct sim *sim, struct host *host)
         sim_token_drop(sim, host->tokens.items[i]);
     gw_array_clear(&host->tokens);
     gw_array_clear(&host->folders);
+    gw_map_deinit(&host->kept);
     gw_array_clear(&host->saved);
     gw_map_deinit(&host->leases);
     gw_array_clear(&host->tunnels);
@@ -447,6 +457,7 @@ void sim_host_free(struct sim *sim, struct host *host)
     gw_array_deinit(&host->keepings);
     gw_array_deinit(&host->tokens);
     gw_array_deinit(&host->folders);
+    gw_map_deinit(&host->kept);
     gw_array_deinit(&host->saved);
     gw_array_deinit(&host->tunnels);
     gw_array_deinit(&host->processes);

@@ -60,6 +60,7 @@ static const struct {
     [194] = {"hang-blame", "of ranks that hang the furthest is named, and not the one behind"},
     [192] = {"old-rank", "a rank of an earlier attempt counts for the one that has its place"},
     [150] = {"folder-early", "a task starts before its files are there"},
+    [360] = {"kept-grows", "folders that commands left are kept, however much is in them"},
     [250] = {"lease-left", "the port of a gang that never went stays leased"},
     [161] = {"copy-early", "a worker says that it has a copy before it is there"},
     [162] = {"copy-goes-on", "a copy that is released while it is fetched is fetched all the same"},

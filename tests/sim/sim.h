@@ -56,6 +56,8 @@ enum {
     X(NO_LEASE, "no port for a gang")                                                              \
     X(FOLDER, "folder made for the files of a task")                                               \
     X(NO_FOLDER, "no folder for the files of a task")                                              \
+    X(KEPT, "folder kept for what a command left")                                                 \
+    X(KEPT_GOES, "kept folder goes for others, or with its job")                                   \
     X(LATE_COMMIT, "commit late")                                                                  \
     X(RESTORE, "durable state rebuilt")                                                            \
     X(CANCEL, "task or job cancelled")                                                             \
@@ -386,6 +388,7 @@ struct host {
     GW_ARRAY(uint64_t) tokens;        /* that the core has */
     GW_ARRAY(struct sim_saved) saved; /* checkpoints on its disk */
     GW_ARRAY(uint64_t) folders;       /* numbers of those that are there */
+    struct gw_map kept;               /* of them, what was left: number -> bytes, 0: not told */
     struct gw_map leases;             /* attempts, of gangs that this host leads */
     GW_ARRAY(struct packet) old;      /* said to the scheduler, to be said again some time */
     uint32_t licenses, tapes;         /* what it offers */
@@ -583,17 +586,6 @@ void sim_door_started(struct sim *sim, const struct process *process,
 bool sim_door_taken(struct sim *sim, const struct process *process);
 void sim_door_ended(struct sim *sim, struct gw_message *message);
 
-/* -- folder.c */
-enum { FOLDER_TEXT = 48 };
-/* sim_folder_answer makes the folder that an event tells of, or says why not, in `text`. */
-void sim_folder_answer(struct sim *sim, struct host *host, struct gw_event *event,
-                       char text[static FOLDER_TEXT]);
-void sim_folder_remove(struct sim *sim, struct host *host, uint64_t number);
-uint64_t sim_folder_number(const char *path); /* 0: it is none of these */
-void sim_folder_told(struct process *process, const struct gw_msg_task_folder *message);
-uint64_t sim_folder_take(struct process *process, uint64_t attempt);
-/* sim_folder_check: what a process begins with has its files. */
-void sim_folder_check(struct sim *sim, const struct process *process);
 /* -- disk.c: a host's disk and memory */
 void sim_disk_carry(struct sim *sim, struct host *host, const struct gw_effect *effect);
 void sim_disk_told(struct sim *sim, struct host *host, const struct gw_message *message);

@@ -228,7 +228,7 @@ static void shape(struct sim *sim, struct work *work)
         work->wall_ns = 30 * SECOND;
     if (work->ranks && sim_chance(sim, 65))
         work->losses_max = work->preemptions_max = 1;
-    work->files = sim_chance(sim, 12);
+    work->files = sim_chance(sim, GW_PLANTED(360) ? 70 : 12);
     work->run_ns = sim_chance(sim, 50) ? 200000 : sim_below(sim, 60 * MS);
     if (work->losses_max && sim_chance(sim, 50)) /* so that it is lost, sometimes */
         work->run_ns = 100 * MS + sim_below(sim, 400 * MS);

@@ -34,6 +34,16 @@ static void looks(struct world *w, const struct gw_effect *effect)
     assert_int_equal(gw_array_push(&w->looked, looked), 0);
 }
 
+static void folders(struct world *w, const struct gw_effect *effect)
+{
+    bool goes = effect->type == GW_EFFECT_UNFOLDER;
+    uint64_t *last = goes                               ? &w->folder_gone
+                     : effect->type == GW_EFFECT_FOLDER ? &w->folder
+                                                        : &w->counted;
+    *last = effect->number;
+    w->folders_gone += goes;
+}
+
 int step(struct world *w, struct gw_event event)
 {
     event.now_ns = w->now_ns;
@@ -80,10 +90,9 @@ int step(struct world *w, struct gw_event event)
             looks(w, effect);
             break;
         case GW_EFFECT_FOLDER:
-            w->folder = effect->number;
-            break;
         case GW_EFFECT_UNFOLDER:
-            w->folders_gone++;
+        case GW_EFFECT_COUNT:
+            folders(w, effect);
             break;
         case GW_EFFECT_EXIT:
             w->exits++;
@@ -195,6 +204,7 @@ struct world *new_world_limited(uint32_t slots, const struct gw_node_options *me
         .address = "/d/worker.sock",
         .log_dir = "/d/logs",
         .checkpoint_dir = "/d/checkpoints",
+        .kept_bytes_max = memory->kept_bytes_max,
     });
     w->now_ns = SECOND;
     raise_event(w, (struct gw_event){.type = GW_EVENT_START, .number = 77});

@@ -23,9 +23,10 @@ struct world {
     struct gw_node_core *core;
     struct gw_effects effects;
     uint64_t now_ns, sequence;
-    uint64_t processes;      /* spawned so far */
-    uint64_t leased_attempt; /* the last LEASE */
-    uint64_t folder;         /* the last FOLDER */
+    uint64_t processes;            /* spawned so far */
+    uint64_t leased_attempt;       /* the last LEASE */
+    uint64_t folder;               /* the last FOLDER */
+    uint64_t folder_gone, counted; /* the last UNFOLDER, the last COUNT */
     uint64_t folders_gone, connects, programs, leases, unleases, unbinds, aborts, exits, drops;
     struct gw_map open_runners;       /* process -> 1 */
     GW_ARRAY(uint64_t) fresh;         /* runners spawned in this step */
@@ -64,7 +65,8 @@ const struct gw_message *sent(const struct world *w, uint32_t type, size_t n);
 const struct gw_message *must_send(const struct world *w, uint32_t type);
 void open_scheduler(struct world *w);
 struct world *new_world(uint32_t slots);
-/* new_world_limited: memory_bytes, the lines, and gpus_watched of `memory` hold. */
+/* new_world_limited: memory_bytes, the lines, gpus_watched and kept_bytes_max of
+ * `memory` hold. */
 struct world *new_world_limited(uint32_t slots, const struct gw_node_options *memory);
 void free_world(struct world *w);
 void send_spec(struct world *w, struct gw_msg_spec spec);

@@ -93,6 +93,39 @@ static void test_lacks(void **state)
     assert_false(gw_program_find(dir, program, path)); /* nothing half stays */
 }
 
+/* What a task writes beside its files counts, and what a link leads to does not. */
+static void test_counts_what_is_left(void **state)
+{
+    enum { BYTES = 256 << 10 };
+    struct gw_manifest_file files[] = {{.name = "a/data", .mode = 0640}};
+    const struct gw_manifest manifest = {files, 1};
+    char folder[PATH_MAX], path[PATH_MAX + 16];
+    uint64_t before, after, free_bytes;
+    (void)state;
+    put("data of a task", &files[0]);
+    (void)snprintf(folder, sizeof folder, "%s/folder", dir);
+    assert_int_equal(gw_folder_lay(folder, &blobs, &manifest, NULL), 0);
+    gw_folder_count(folder, &before, &free_bytes);
+    assert_in_range(before, 0, BYTES - 1);
+    assert_true(free_bytes > 0);
+    char *data = malloc(BYTES);
+    assert_non_null(data);
+    memset(data, 'x', BYTES);
+    (void)snprintf(path, sizeof path, "%s/a/left", folder);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, data, BYTES), BYTES);
+    assert_int_equal(fsync(fd), 0); /* some file systems count only then */
+    close(fd);
+    free(data);
+    (void)snprintf(path, sizeof path, "%s/link", folder);
+    assert_int_equal(symlink("a/left", path), 0);
+    gw_folder_count(folder, &after, &free_bytes);
+    assert_in_range(after - before, BYTES, 2 * BYTES - 1);
+    assert_int_equal(gw_dir_remove(folder, NULL), 0);
+    gw_folder_count(folder, &after, &free_bytes);
+    assert_int_equal(after, 0);
+}
+
 static void test_lays_private_copies(void **state)
 {
     struct gw_manifest_file files[] = {{.name = "a/b/data", .mode = 0640},
@@ -146,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_builds),
         cmocka_unit_test(test_lacks),
         cmocka_unit_test(test_lays_private_copies),
+        cmocka_unit_test(test_counts_what_is_left),
         cmocka_unit_test(test_program_names_hold_no_folder),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -175,6 +175,7 @@ void gw_node_core_check(const struct gw_node_core *core)
     check_gangs(core);
     check_objects(core);
     gw_gpus_check(core);
+    gw_kept_check(core);
     known = core->attempts.count;
     size_t at = 0;
     uint64_t key, value;

@@ -1,8 +1,9 @@
 /* Folders: where tasks with files run, each in one of its own.
  *
  * Always: the folder of a run is asked for once, when the run comes; the run waits for it as it
- * waits for its inputs; once it is there it stays until the run is freed, and then it goes. Where
- * the run is given up while its process still lives, it goes with the process. */
+ * waits for its inputs; once it is there it stays until the run is freed, and then it goes, or is
+ * kept (kept.c). Where the run is given up while its process still lives, it goes with the process.
+ */
 #include "worker/core/state.h"
 
 #include "graph/base/planted.h"
@@ -32,6 +33,10 @@ static void remove_folder(struct gw_node_core *core, uint64_t number)
 void gw_folder_on_event(struct gw_node_core *core, const struct gw_event *event)
 {
     uint64_t value;
+    if (event->type == GW_EVENT_COUNTED) {
+        gw_kept_on_counted(core, event);
+        return;
+    }
     if (!gw_map_get(&core->folders, event->number, &value)) { /* the run ended meanwhile */
         if (event->code == 0)
             remove_folder(core, event->number);
@@ -53,10 +58,11 @@ void gw_folder_on_event(struct gw_node_core *core, const struct gw_event *event)
 
 void gw_folder_leave(struct gw_node_core *core, struct gw_run *run)
 {
-    if (run->folder)
-        remove_folder(core, run->serial);
     if (run->folder || run->wants_folder)
         gw_map_remove(&core->folders, run->serial);
+    if (!run->folder || gw_kept_take(core, run))
+        return;
+    remove_folder(core, run->serial);
     free(run->folder);
 }
 

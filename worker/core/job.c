@@ -70,6 +70,7 @@ static void tell_runners(struct gw_node_core *core, const struct gw_node_job *jo
 void gw_job_on_forget(struct gw_node_core *core, uint64_t id)
 {
     struct gw_node_job *job = gw_core_job(core, id, false);
+    gw_kept_on_forget(core, id);
     if (!job)
         return;
     tell_runners(core, job);

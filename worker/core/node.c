@@ -206,6 +206,7 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_map_deinit(&core->neighbours);
     gw_map_deinit(&core->requests);
     gw_map_deinit(&core->folders);
+    gw_kept_deinit(core);
     gw_array_deinit(&core->replaced);
     gw_array_deinit(&core->carries);
     gw_memory_deinit(core);
@@ -713,6 +714,7 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         gw_hang_on_surveyed(core, event);
         break;
     case GW_EVENT_FOLDER:
+    case GW_EVENT_COUNTED:
         gw_folder_on_event(core, event);
         break;
     case GW_EVENT_SHUTDOWN:
@@ -729,8 +731,6 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         break;
     case GW_EVENT_GPUS:
         gw_gpu_on_samples(core, event);
-        break;
-    default:
         break;
     }
     on_tick(core); /* whatever is due, whichever event brought the time */

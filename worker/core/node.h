@@ -12,7 +12,7 @@
 
 struct gw_node_core;
 
-enum { GW_NODE_PATH_MAX = 4096 };
+enum { GW_NODE_PATH_MAX = 4096, GW_NODE_KEPT_MAX = 64 };
 
 struct gw_node_options {
     uint32_t slots;
@@ -47,6 +47,7 @@ struct gw_node_options {
     uint64_t fence_ns;       /* silence of the scheduler after which runners are killed; 0: 10 s */
     uint64_t runner_idle_ns; /* pooled runners end after it; 0: 60 s */
     uint32_t lent_max; /* tasks that may wait for others at once and lend their slots; 0: 512 */
+    uint64_t kept_bytes_max; /* of folders that commands with files left; 0: none is kept */
 };
 
 /* gw_node_core_new makes a core (options are copied); aborts when out of memory, as all of the core
@@ -87,6 +88,11 @@ bool gw_node_core_executing(const struct gw_node_core *core, uint64_t process,
                             struct gw_node_place *place);
 bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank,
                        struct gw_node_place *place);
+
+/* gw_node_core_kept is the folder that a command with files left here (rank: GW_RANK_NONE where it
+ * is no gang), NULL where there is none, or none any more; valid until the next step. */
+const char *gw_node_core_kept(const struct gw_node_core *core, uint64_t job, uint32_t index,
+                              uint32_t rank);
 
 /* gw_node_core_holds tells whether an object is here, and was not released. */
 bool gw_node_core_holds(struct gw_node_core *core, uint64_t job, uint32_t index, uint32_t rank);

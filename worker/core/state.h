@@ -355,6 +355,14 @@ struct gw_node_carry {
     struct gw_msg_carry what;
 };
 
+/* What a command left in the folder of its own. */
+struct gw_kept {
+    uint64_t serial;     /* the number of the folder */
+    uint64_t job, bytes; /* 0: not counted yet */
+    uint32_t index, rank;
+    char *path; /* owned */
+};
+
 enum { HEARTBEATS_KEPT = 16 };
 
 struct gw_node_core {
@@ -395,6 +403,8 @@ struct gw_node_core {
     GW_ARRAY(struct gw_object *) replaced;  /* in use, and another attempt's took their place */
     GW_ARRAY(struct gw_node_carry) carries; /* under way */
     uint64_t carry;                         /* number of the last */
+    GW_ARRAY(struct gw_kept) kept;          /* in the order in which they were left */
+    uint64_t kept_bytes;
 };
 
 /* -- node.c */
@@ -463,6 +473,14 @@ void gw_folder_leave(struct gw_node_core *core, struct gw_run *run);
 void gw_folder_outlive(struct gw_node_core *core, struct gw_process *process);
 void gw_folder_end(struct gw_node_core *core, struct gw_process *process);
 const char *gw_folder_of(const struct gw_run *run);
+
+/* -- kept.c: folders that commands left */
+/* gw_kept_take keeps the folder of a run that ends, and its path with it; false: it goes. */
+bool gw_kept_take(struct gw_node_core *core, struct gw_run *run);
+void gw_kept_on_counted(struct gw_node_core *core, const struct gw_event *event);
+void gw_kept_on_forget(struct gw_node_core *core, uint64_t job);
+void gw_kept_deinit(struct gw_node_core *core);
+void gw_kept_check(const struct gw_node_core *core);
 
 /* -- result.c: what runners report */
 int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,

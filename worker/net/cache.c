@@ -58,8 +58,8 @@ struct gw_cache {
     bool closed;
 };
 
-/* A blob on its way into the stores, a program on its way to a folder, or a folder that comes or
- * goes. */
+/* A blob on its way into the stores, a program on its way to a folder, or a folder that comes, is
+ * counted, or goes. */
 struct work {
     uv_work_t work;
     struct gw_cache *cache;
@@ -71,6 +71,7 @@ struct work {
     char path[PATH_MAX];
     uint8_t *kept; /* hashes that must not be trimmed; owned */
     size_t kept_count;
+    uint64_t bytes, free_bytes; /* of a folder that is counted */
     int rc;
     struct gw_error error;
 };
@@ -379,6 +380,23 @@ static void on_remove_done(uv_work_t *request, int status)
     free(work);
 }
 
+static void on_count_run(uv_work_t *request)
+{
+    struct work *work = request->data;
+    gw_folder_count(work->path, &work->bytes, &work->free_bytes);
+}
+
+static void on_count_done(uv_work_t *request, int status)
+{
+    struct work *work = request->data;
+    struct gw_cache *cache = work->cache;
+    (void)status;
+    if (!ends_after_close(cache) && place_of(cache, work->number))
+        cache->callbacks.on_counted(work->number, work->bytes, work->free_bytes,
+                                    cache->callbacks.arg);
+    free(work);
+}
+
 /* -- On the loop ---------------------------------------------------------------------------------
  */
 
@@ -459,6 +477,16 @@ void gw_cache_unfold(struct gw_cache *cache, uint64_t number)
     work->cache = cache;
     folder_path(cache, number, work->path);
     start(work, on_remove_run, on_remove_done);
+}
+
+void gw_cache_count(struct gw_cache *cache, uint64_t number)
+{
+    struct work *work = calloc(1, sizeof *work);
+    GW_MUST_PTR(work);
+    work->cache = cache;
+    work->number = number;
+    folder_path(cache, number, work->path);
+    start(work, on_count_run, on_count_done);
 }
 
 int gw_cache_on_program(struct gw_cache *cache, const struct gw_msg_program *message,

@@ -15,6 +15,8 @@ struct gw_cache_callbacks {
     void (*on_ready)(struct gw_bin hash, int code, const char *text, void *arg);
     /* A folder that was asked for is there (code 0; text: its path) or never will be. */
     void (*on_folder)(uint64_t number, int code, const char *text, void *arg);
+    /* So much is in a folder that gw_cache_count was asked about, and so much is free beside it. */
+    void (*on_counted)(uint64_t number, uint64_t bytes, uint64_t free_bytes, void *arg);
     void *arg;
 };
 
@@ -39,9 +41,11 @@ void gw_cache_close(struct gw_cache *cache);
 void gw_cache_want(struct gw_cache *cache, struct gw_bin hash);
 
 /* gw_cache_fold makes a folder with the files of a manifest; on_folder follows, perhaps inside the
- * call. gw_cache_unfold removes one that on_folder told of. Numbers are never used again. */
+ * call. gw_cache_unfold removes one that on_folder told of; gw_cache_count has such a one counted.
+ * Numbers are never used again. */
 void gw_cache_fold(struct gw_cache *cache, uint64_t number, struct gw_bin hash);
 void gw_cache_unfold(struct gw_cache *cache, uint64_t number);
+void gw_cache_count(struct gw_cache *cache, uint64_t number);
 
 /* gw_cache_on_program takes a `program` message: GW_EPROTO with text when it is not what its hash
  * says. gw_cache_on_blob takes content (takes fd; -1: the scheduler has not got it). */

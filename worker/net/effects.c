@@ -206,6 +206,14 @@ static void effect_close(struct gw_host *host, uint64_t peer)
         gw_link_close(link->link);
 }
 
+static void effect_folder(struct gw_host *host, const struct gw_effect *effect)
+{
+    if (effect->type == GW_EFFECT_COUNT)
+        gw_cache_count(host->cache, effect->number);
+    else
+        gw_cache_unfold(host->cache, effect->number);
+}
+
 void gw_host_carry_out(struct gw_host *host)
 {
     struct gw_effect *effect;
@@ -224,7 +232,8 @@ void gw_host_carry_out(struct gw_host *host)
         case GW_EFFECT_FOLDER:
             break; /* below */
         case GW_EFFECT_UNFOLDER:
-            gw_cache_unfold(host->cache, effect->number);
+        case GW_EFFECT_COUNT:
+            effect_folder(host, effect);
             break;
         case GW_EFFECT_CONNECT:
             gw_host_connect_peer(host, (uint32_t)effect->number, effect->bytes.data);

@@ -181,6 +181,14 @@ static void cache_on_folder(uint64_t number, int code, const char *text, void *a
                             .type = GW_EVENT_FOLDER, .number = number, .code = code, .text = text});
 }
 
+static void cache_on_counted(uint64_t number, uint64_t bytes, uint64_t free_bytes, void *arg)
+{
+    gw_host_later(arg, &(struct gw_event){.type = GW_EVENT_COUNTED,
+                                          .number = number,
+                                          .bytes = bytes,
+                                          .free_bytes = free_bytes});
+}
+
 static void disk_on_event(const struct gw_event *event, int fd, void *arg)
 {
     struct gw_host *host = arg;
@@ -301,6 +309,7 @@ static void new_core(struct gw_host *host)
         .checkpoint_dir = host->checkpoint_dir,
         .binary_dir = *host->binary_dir ? host->binary_dir : NULL,
         .resources = host->options.resources,
+        .kept_bytes_max = host->options.kept_bytes_max,
     };
     host->core = gw_node_core_new(&options);
 }
@@ -350,7 +359,8 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     const struct gw_cache_options cache = {
         .dir = options->dir,
         .files_bytes_max = options->files_bytes_max,
-        .callbacks = {gw_host_tell_scheduler, cache_on_ready, cache_on_folder, host},
+        .callbacks = {gw_host_tell_scheduler, cache_on_ready, cache_on_folder, cache_on_counted,
+                      host},
     };
     if (rc == 0)
         rc = gw_cache_open(loop, &cache, &host->cache, error);

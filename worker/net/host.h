@@ -34,6 +34,7 @@ struct gw_host_options {
     const char *peers; /* where others reach it: HOST or HOST:PORT, by TLS; NULL: on this host */
     uint64_t files_bytes_max; /* of shipped files that no task needs now; 0: the default */
     uint64_t carry_bytes_max; /* of a folder of checkpoints; 0: the default */
+    uint64_t kept_bytes_max;  /* of folders that commands with files left; 0: none is kept */
     uint32_t slots;
     uint32_t slots_in_all; /* of this host's workers, which share its cores and memory */
     struct gw_memory_lines memory;

@@ -496,11 +496,42 @@ struct gw_tunnels *gw_tunnels_new(struct gw_host *host)
     return tunnels;
 }
 
-static void on_open(struct gw_tunnels *tunnels, const struct gw_msg_tunnel_open *open)
+/* Where a task that has ended was: in the folder that the scheduler names, or in one of its own. */
+static int find_left(const struct gw_tunnels *tunnels, struct gw_msg_tunnel_open *open,
+                     struct gw_error *error)
+{
+    uint64_t most = tunnels->host->options.kept_bytes_max;
+    const char *kept = gw_node_core_kept(tunnels->host->core, open->job, open->index, open->rank);
+    if (!*open->cwd && kept)
+        open->cwd = kept;
+    if (*open->cwd)
+        return 0;
+    if (most < 2) /* 1: what `gangway up --keep-files 0` says */
+        return gw_error_set(error, GW_ENOENT,
+                            "task %u of job %llu has ended, and its own folder with it: %s keeps "
+                            "none (`gangway worker --keep-files`)",
+                            open->index, (unsigned long long)open->job,
+                            tunnels->host->options.name);
+    return gw_error_set(error, GW_ENOENT,
+                        "task %u of job %llu has ended, and its own folder is gone: %s keeps the "
+                        "last %d of detached jobs, %.1f MiB in all and no more than are free "
+                        "(`gangway worker --keep-files`), and none of what was killed. Get files "
+                        "while it runs, or let it write elsewhere what is to stay",
+                        open->index, (unsigned long long)open->job, tunnels->host->options.name,
+                        GW_NODE_KEPT_MAX, (double)most / (1 << 20));
+}
+
+static void on_open(struct gw_tunnels *tunnels, const struct gw_msg_tunnel_open *asked)
 {
     struct gw_node_place place = {0};
     struct gw_error error;
-    bool left = open->left && *open->cwd;
+    struct gw_msg_tunnel_open given = *asked;
+    const struct gw_msg_tunnel_open *open = &given;
+    bool left = open->left && open->kind == GW_TUNNEL_PROCESS && open->attempt == 0;
+    if (left && find_left(tunnels, &given, &error) < 0) {
+        tell_opened(tunnels, open->request, &error);
+        return;
+    }
     if (!left && !gw_node_core_find(tunnels->host->core, open->attempt, open->rank, &place)) {
         gw_error_set(&error, GW_ENOENT, "task %u of job %llu has ended", open->index,
                      (unsigned long long)open->job);

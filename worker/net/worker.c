@@ -27,6 +27,8 @@
 
 enum { EXIT_USAGE = 2, SLOTS_MAX = 4096 };
 
+#define KEPT_BYTES_DEFAULT (UINT64_C(4) << 30)
+
 struct daemon {
     uv_loop_t loop;
     uv_signal_t signals[2];
@@ -44,15 +46,17 @@ struct daemon {
 
 static int usage(void)
 {
-    (void)fprintf(stderr,
-                  "gangway worker: wants --connect HOST:PORT, or --dir DIR and --slots N (1 to "
-                  "%d), and may have "
-                  "--of M (N or more), --private, --parent PID, --name NAME, --peers HOST[:PORT], "
-                  "--file-cache BYTES, --carry-max BYTES, --resources NAME=AMOUNT,..., "
-                  "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE, --spill-dir DIR, --token-fd FD "
-                  "(instead of this machine's token) and --ready-fd FD; `gangway up` "
-                  "starts it with what it needs\n",
-                  SLOTS_MAX);
+    (void)fprintf(
+        stderr,
+        "gangway worker: wants --connect HOST:PORT, or --dir DIR and --slots N (1 to "
+        "%d), and may have "
+        "--of M (N or more), --private, --parent PID, --name NAME, --peers HOST[:PORT], "
+        "--file-cache BYTES, --keep-files BYTES (what tasks with --ship left; 0: nothing), "
+        "--carry-max BYTES, --resources NAME=AMOUNT,..., "
+        "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE, --spill-dir DIR, --token-fd FD "
+        "(instead of this machine's token) and --ready-fd FD; `gangway up` "
+        "starts it with what it needs\n",
+        SLOTS_MAX);
     return GW_EINVAL;
 }
 
@@ -77,14 +81,23 @@ static int check_texts(const struct gw_host_options *options)
 }
 
 static const struct option option_table[] = {
-    {"dir", required_argument, NULL, 'd'},        {"slots", required_argument, NULL, 's'},
-    {"of", required_argument, NULL, 'o'},         {"name", required_argument, NULL, 'n'},
-    {"peers", required_argument, NULL, 'e'},      {"resources", required_argument, NULL, 'R'},
-    {"private", no_argument, NULL, 'p'},          {"parent", required_argument, NULL, 'P'},
-    {"memory", required_argument, NULL, 'm'},     {"spill-dir", required_argument, NULL, 'S'},
-    {"file-cache", required_argument, NULL, 'f'}, {"carry-max", required_argument, NULL, 'C'},
-    {"connect", required_argument, NULL, 'c'},    {"token-fd", required_argument, NULL, 't'},
-    {"ready-fd", required_argument, NULL, 'r'},   {NULL, 0, NULL, 0},
+    {"dir", required_argument, NULL, 'd'},
+    {"slots", required_argument, NULL, 's'},
+    {"of", required_argument, NULL, 'o'},
+    {"name", required_argument, NULL, 'n'},
+    {"peers", required_argument, NULL, 'e'},
+    {"resources", required_argument, NULL, 'R'},
+    {"private", no_argument, NULL, 'p'},
+    {"parent", required_argument, NULL, 'P'},
+    {"memory", required_argument, NULL, 'm'},
+    {"spill-dir", required_argument, NULL, 'S'},
+    {"file-cache", required_argument, NULL, 'f'},
+    {"carry-max", required_argument, NULL, 'C'},
+    {"connect", required_argument, NULL, 'c'},
+    {"token-fd", required_argument, NULL, 't'},
+    {"ready-fd", required_argument, NULL, 'r'},
+    {"keep-files", required_argument, NULL, 'k'},
+    {NULL, 0, NULL, 0},
 };
 
 static unsigned long cores(void)
@@ -138,10 +151,11 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     const char *dir = NULL;
     struct gw_error error;
     unsigned long slots = 0, all = 0;
-    char *end = "", *all_end = "", *cache_end = "", *carry_end = "";
+    char *end = "", *all_end = "", *cache_end = "", *carry_end = "", *kept_end = "";
     int option;
     optind = 1;
     daemon->options.name = "worker";
+    daemon->options.kept_bytes_max = KEPT_BYTES_DEFAULT;
     daemon->dir_lock_fd = daemon->token_fd = -1;
     gw_memory_lines_init(&daemon->options.memory);
     while ((option = getopt_long(argc, argv, "", option_table, NULL)) >= 0) {
@@ -166,6 +180,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             break;
         case 'f':
             daemon->options.files_bytes_max = strtoull(optarg, &cache_end, 10);
+            break;
+        case 'k':
+            daemon->options.kept_bytes_max = strtoull(optarg, &kept_end, 10);
             break;
         case 'C':
             daemon->options.carry_bytes_max = strtoull(optarg, &carry_end, 10);
@@ -193,7 +210,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     if (daemon->connect)
         set_defaults(daemon, &slots);
     if (!dir || *end || slots < 1 || slots > SLOTS_MAX || *all_end || *cache_end || *carry_end ||
-        (all > 0 && all < slots) || all > UINT32_MAX || optind != argc)
+        *kept_end || (all > 0 && all < slots) || all > UINT32_MAX || optind != argc)
         return usage();
     if (check_texts(&daemon->options) < 0)
         return GW_EINVAL;

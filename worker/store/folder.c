@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <linux/fs.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* Makes the folders that a name leads through. */
@@ -93,6 +95,20 @@ int gw_folder_lay(const char *path, const struct gw_blobs *blobs,
     if (rc < 0)
         (void)gw_dir_remove(path, NULL);
     return rc;
+}
+
+void gw_folder_count(const char *path, uint64_t *bytes, uint64_t *free_bytes)
+{
+    char *const paths[] = {(char *)(uintptr_t)path, NULL};
+    struct statvfs disk;
+    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+    *bytes = 0;
+    for (const FTSENT *entry; tree && (entry = fts_read(tree));)
+        if (entry->fts_info != FTS_DP && entry->fts_info != FTS_NS && entry->fts_info != FTS_ERR)
+            *bytes += (uint64_t)entry->fts_statp->st_blocks * 512;
+    if (tree)
+        fts_close(tree);
+    *free_bytes = statvfs(path, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : 0;
 }
 
 void gw_folder_sweep(const char *dir)

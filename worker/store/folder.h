@@ -14,6 +14,10 @@
 int gw_folder_lay(const char *path, const struct gw_blobs *blobs,
                   const struct gw_manifest *manifest, struct gw_error *error);
 
+/* gw_folder_count tells how many bytes of disk a folder takes, with all below it, and how many are
+ * free beside it. What cannot be looked at counts as nothing. */
+void gw_folder_count(const char *path, uint64_t *bytes, uint64_t *free_bytes);
+
 /* gw_folder_sweep removes what workers that are dead left in `dir`, a folder of folders that are
  * named by process. */
 void gw_folder_sweep(const char *dir);
