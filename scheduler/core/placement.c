@@ -315,6 +315,14 @@ static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct pl
            place_row(sched, queue, gw_bits_first(&queue->fed), placing);
 }
 
+/* What a running task waits for may have room that is reserved, though the first of its shape may
+ * not: the gang that has that room may wait for the running one. */
+static bool place_nested(struct gw_sched *sched, struct gw_shape *shape, struct placing *placing)
+{
+    struct gw_queue *queue = sched->reservation.job ? gw_sched_queue_nested(shape) : NULL;
+    return queue && place_row(sched, queue, gw_bits_first(&queue->ready), placing);
+}
+
 /* -- Gangs ---------------------------------------------------------------------------------------
  */
 
@@ -514,6 +522,8 @@ static void place_turn(struct gw_sched *sched, const struct turn *turn)
     for (struct gw_queue *queue; (queue = gw_sched_queue_top(shape));) {
         struct placing placing = {.may_queue = !turn->overtakes};
         bool placed = shape->ranks ? place_gang(sched, queue) : place_task(sched, queue, &placing);
+        if (!placed && shape->ranks == 0)
+            placed = place_nested(sched, shape, &(struct placing){false});
         if (!placed && !(placing.unaffording && gw_sched_queue_park(queue)))
             block(sched, queue, turn);
         if (!placed || !alone)

@@ -175,12 +175,14 @@ static void heap_down(struct gw_shape *shape, uint32_t at)
 static void heap_push(struct gw_queue *queue)
 {
     GW_MUST(gw_array_push(&queue->shape->heap, queue));
+    queue->shape->nested += queue->job->depth > 0;
     heap_up(queue->shape, (uint32_t)queue->shape->heap.count - 1);
 }
 
 static void heap_remove(struct gw_shape *shape, uint32_t at)
 {
     shape->heap.items[at]->heap_at = GW_NONE;
+    shape->nested -= shape->heap.items[at]->job->depth > 0;
     struct gw_queue *last = shape->heap.items[--shape->heap.count];
     if (at == shape->heap.count)
         return;
@@ -229,6 +231,8 @@ void gw_sched_queue_add(struct gw_sched *sched, struct gw_queue *queue, uint32_t
     if (queue->heap_at == GW_NONE && !queue->parked && !queue->job->paused &&
         queue->shape->slots > 0) /* calls: actor.h */
         heap_push(queue);
+    if (queue->job->depth > 0) /* it may pass what blocks the others: see gw_sched_queue_nested */
+        queue->shape->blocked = false;
     if (!queue->job->paused)
         gw_sched_ageing_begin(sched, queue);
 }
@@ -315,6 +319,17 @@ struct gw_queue *gw_sched_queue_top(struct gw_shape *shape)
         heap_remove(shape, 0);
     }
     return NULL;
+}
+
+struct gw_queue *gw_sched_queue_nested(struct gw_shape *shape)
+{
+    struct gw_queue *first = NULL;
+    for (size_t i = 0; shape->nested && i < shape->heap.count; i++) {
+        struct gw_queue *queue = shape->heap.items[i];
+        if (queue->job->depth > 0 && queue->ready.count && (!first || queue_less(queue, first)))
+            first = queue;
+    }
+    return first;
 }
 
 bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b)

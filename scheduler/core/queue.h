@@ -26,6 +26,10 @@ void gw_sched_queue_free(struct gw_sched *sched, struct gw_queue *queue);
 /* gw_sched_queue_resift finds its place in the heap again: it has another level (ageing.h). */
 void gw_sched_queue_resift(struct gw_queue *queue);
 
+/* gw_sched_queue_nested is the first queue with ready tasks of a job that a task submitted; NULL:
+ * there is none. Looks at all queues of a shape that has such a job. */
+struct gw_queue *gw_sched_queue_nested(struct gw_shape *shape);
+
 /* gw_sched_queue_park takes a queue, the top of its shape's heap, out of it: nobody has memory for
  * its first. false where GW_PARKED_MAX are out already: what comes behind them waits.
  * gw_sched_queue_unpark puts a shape's parked queues back. */

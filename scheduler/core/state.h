@@ -392,6 +392,7 @@ struct gw_shape {
     struct gw_need *need;               /* what it needs besides; NULL: nothing */
     uint32_t queues, attempts;          /* that refer to it */
     GW_ARRAY(struct gw_queue *) heap;   /* by priority, then job */
+    uint32_t nested;                    /* of the heap: queues of jobs that tasks submitted */
     GW_ARRAY(struct gw_queue *) parked; /* at most GW_PARKED_MAX */
     bool blocked;                       /* nothing of it can be placed until something is freed */
     bool could; /* the cluster, if empty, could hold it; as of could_epoch */

@@ -153,11 +153,23 @@ static struct sim_job *with_gang(struct client *client, struct sim_job *job)
     return job;
 }
 
+/* Who asks a gang to stop as it returns for a pause may have what that gave as its result. */
+static bool is_returning(const struct sim_job *job)
+{
+    for (size_t i = 0; i < job->work.count; i++)
+        if (job->work.items[i]->pausing ||
+            (job->work.items[i]->twin_of && job->work.items[i]->twin_of->pausing))
+            return true;
+    return false;
+}
+
 /* Whoever pauses a job lives to have it go on: one that is detached would wait for ever. */
 static void pause_or_stop(struct sim *sim, struct client *client, struct sim_job *job)
 {
     job = with_gang(client, job);
     if (sim_chance(sim, 25)) {
+        if (is_returning(job))
+            return;
         sim_fault(sim, FAULT_STOP);
         for (size_t i = 0; i < job->work.count; i++) {
             job->work.items[i]->stop = true;

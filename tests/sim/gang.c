@@ -17,6 +17,7 @@ struct gang *sim_gang_of(struct sim *sim, const struct row *row)
     gang->work = row->work;
     gang->world = sim_elastic_world(sim, row);
     gang->number = row->work->gangs++;
+    row->work->pausing = false;
     gang->life = sim->life;
     SIM_CHECK(sim, gang->number < ATTEMPTS_MAX, "gang %llu is started again and again",
               (unsigned long long)row->work->id);

@@ -239,6 +239,7 @@ static void report_done(struct sim *sim, struct process *process)
     sim_process_pop(process);
     process->epoch++;
     row.work->ended_well += !partial || row.work->stop;
+    row.work->pausing |= partial && !row.work->stop;
     process->answer = 0;
     uint64_t pid = process->pid;
     struct host *host = process->host;

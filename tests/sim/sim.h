@@ -220,7 +220,7 @@ struct work {
     uint64_t full_wait_ns;
     uint32_t blamed;      /* ranks that hung in some attempt, bits */
     uint32_t preempted;   /* times that somebody asked for it */
-    bool stop;            /* somebody asked it to stop */
+    bool stop, pausing;   /* somebody asked it to stop; a rank has returned for a pause */
     bool files;           /* it runs in a folder with some */
     bool talks;           /* writes all the time */
     uint64_t failed_ns;   /* when it last failed by itself, and told so on this connection; or 0 */
