@@ -41,24 +41,34 @@ struct trip {
     struct gw_msg_carry what;
     char address[16]; /* of who has it; empty: this host itself */
     bool copy, keep;
+    uint32_t tries; /* to reach who has it */
 };
 
+enum { TRIES = 40 }; /* one in 500 ms: for as long as the scheduler may need to see a loss */
+
+/* A worker's next life is another worker, with other keys. */
 static struct host *source_of(struct sim *sim, const struct trip *trip)
 {
     for (uint32_t i = 0; i < sim->host_count; i++)
-        if (sim->hosts[i].core && strcmp(sim->hosts[i].address, trip->address) == 0)
+        if (sim->hosts[i].core && sim->hosts[i].worker == trip->what.worker &&
+            strcmp(sim->hosts[i].address, trip->address) == 0)
             return &sim->hosts[i];
     return trip->address[0] ? NULL : trip->host;
 }
 
 static void on_trip(struct sim *sim, void *arg)
 {
-    struct trip trip = *(struct trip *)arg;
-    free(arg);
+    struct trip *under_way = arg;
+    struct host *source = source_of(sim, under_way);
+    if (!source && under_way->tries++ < TRIES) {
+        sim_plan_own(sim, 500 * MS, on_trip, under_way, sim_drop);
+        return;
+    }
+    struct trip trip = *under_way;
+    free(under_way);
     if (!trip.host->core || trip.host->incarnation != trip.incarnation)
         return;
     struct gw_event event = {.type = GW_EVENT_CARRIED, .number = trip.number, .text = ""};
-    struct host *source = source_of(sim, &trip);
     const struct sim_saved *saved = source ? find(source, &trip.what, trip.copy) : NULL;
     bool there = saved && saved->attempt == trip.what.attempt;
     if (!source || (!there && (!trip.what.commands || trip.copy))) {

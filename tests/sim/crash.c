@@ -24,6 +24,11 @@ static void leave(struct sim *sim)
         conn->ends[0].open = false;
         conn->held_until_ns = 0; /* connecting is refused: this is no partition */
     }
+    /* Leases end with it: who runs on with one may meet who has it by then, and a higher number. */
+    for (uint32_t i = 0; i < sim->client_count; i++)
+        sim->clients[i].leases = 0;
+    for (size_t i = 0; i < sim->insiders.count; i++)
+        sim->insiders.items[i]->leases = 0;
     for (size_t i = 0; i < sim->sched_tokens.count; i++)
         sim_token_drop(sim, sim->sched_tokens.items[i]);
     gw_array_clear(&sim->sched_tokens);

@@ -219,6 +219,8 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
             GW_MUST(gw_array_push(&end->host->tokens, packet->tokens[i]));
         const struct conn *link = end->host->scheduler;
         bool scheduler = link && (end == &link->ends[0] || end == &link->ends[1]);
+        if (scheduler && message.type == GW_MESSAGE_welcome)
+            end->host->worker = message.welcome.worker;
         if (scheduler)
             sim_replica_told(end->host, &message);
         rc = sim_host_step(sim, end->host, &event);

@@ -376,6 +376,7 @@ struct host {
     struct gw_effects effects;
     uint64_t incarnation, next_peer, guardian_peer, guardian_sent, tick_ns;
     uint64_t welcomed;                     /* the connection on which it was */
+    uint32_t worker;                       /* its number there */
     struct gw_map files;                   /* on its disk: number -> content */
     uint64_t full_until_ns;                /* the disk */
     uint32_t memory_state;                 /* as it told last */
