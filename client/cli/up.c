@@ -16,6 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define REGISTER_NS (5 * GW_NS_PER_S)
+enum { REGISTER_POLL_US = 2000 };
+
 /* Refuses here what the workers would refuse in their logs. */
 static int check_peers(const char *peers, uint32_t workers, struct gw_error *error)
 {
@@ -152,15 +155,47 @@ static int check(struct gw_cluster_options *cluster, struct memory *memory, stru
     return read_memory(memory, &cluster->memory, error);
 }
 
+/* How many workers are ready for tasks; -1: nobody says so. */
+static int64_t count_workers(struct gw_client *client)
+{
+    struct gw_value *status = NULL;
+    struct gw_error error;
+    int64_t count = -1;
+    if (client && gw_client_query(client, "status", NULL, &status, &error) == 0)
+        (void)gw_value_get_i64(gw_value_find(status, "workers"), &count, NULL);
+    gw_value_unref(status);
+    return count;
+}
+
+/* A worker knows that it was let in a moment before it has said what it has: whoever submits as
+ * soon as `up` is over would find less. One that is gone again meanwhile is not waited for long. */
+static void await_workers(struct gw_client *client, int64_t count)
+{
+    const uint64_t until_ns = gw_clock_now_ns() + REGISTER_NS;
+    for (int64_t have = count_workers(client); have >= 0 && have < count;
+         have = count_workers(client)) {
+        if (gw_clock_now_ns() > until_ns)
+            return;
+        (void)usleep(REGISTER_POLL_US);
+    }
+}
+
 /* Workers on the other hosts; without all of them there is no cluster. */
 static int start_fleet(const struct gw_cluster_options *cluster, const struct far *far, pid_t pid,
                        struct gw_error *error)
 {
     char address[GW_ADDRESS_TCP_MAX];
+    struct gw_client *client = NULL;
     int rc = gw_address_read_note(address, error);
+    if (rc == 0 && gw_cli_open(&client) != GW_EXIT_OK)
+        client = NULL;
+    const int64_t here = count_workers(client);
     if (rc == 0)
         rc = gw_fleet_start(&(struct gw_fleet_options){&far->hosts, address, cluster->tokens},
                             error);
+    if (rc == 0 && here >= 0)
+        await_workers(client, here + (int64_t)far->hosts.items.count);
+    gw_client_close(client);
     if (rc == 0)
         return 0;
     kill(pid, SIGTERM);
