@@ -3,6 +3,7 @@
  * What always holds: an attempt goes on from the newest that somebody alive has: home, whoever
  * saved it, or else the copy. From go on that is current, and its rank 0's worker is home: what
  * another host saved later, and nobody could reach, is over.
+ * A worker that has it no more (carry_absent) is not asked for it again: it is as good as lost.
  * Where one worker or other cannot be found any more (another life of the scheduler) nothing is
  * carried, and nothing is said to be lost. */
 #include "scheduler/core/checkpoint.h"
@@ -66,7 +67,7 @@ static struct gw_worker *holder(const struct gw_sched *sched,
                                 const struct gw_worker **beside)
 {
     *beside = NULL;
-    for (size_t i = 0; i < sched->workers.count && place->worker; i++) {
+    for (size_t i = 0; i < sched->workers.count && place->worker && !place->gone; i++) {
         struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state == GW_WORKER_LOST)
             continue;
@@ -93,7 +94,7 @@ static struct source find_source(const struct gw_sched *sched, const struct gw_c
     const struct gw_worker *beside;
     struct source source = {.place = &record->home};
     source.worker = holder(sched, &record->home, &source.beside);
-    if (source.worker || !record->home.worker || record->shared)
+    if (source.worker || !record->home.worker || (record->shared && !record->home.gone))
         return source;
     const struct gw_checkpoint_place *others[] = {&record->saver, &record->copy};
     for (size_t i = 0; i < sizeof others / sizeof *others && !source.worker; i++) {
@@ -161,7 +162,7 @@ static void make_copy(struct gw_sched *sched, const struct gw_gang_try *gang)
         return;
     struct gw_worker *copier = find_copier(sched, gang, record);
     if (!copier || (record->copy.worker == copier->id && record->copy.attempt == record->attempt &&
-                    record->copy.step == record->step))
+                    record->copy.step == record->step && !record->copy.gone))
         return;
     GW_FACT(sched, checkpoint_copying, .job = job, .index = gang->index, .worker = copier);
     gw_sched_tell_neighbour(sched, copier, home);
@@ -228,11 +229,47 @@ static void on_carried(struct gw_sched *sched, struct gw_worker *worker,
         make_copy(sched, gang);
 }
 
+static void on_absent(struct gw_sched *sched, const struct gw_worker *worker,
+                      const struct gw_msg_carry_absent *message)
+{
+    if (gw_sched_gang_slot(sched, worker, message->attempt, 0) == GW_NONE)
+        return;
+    const struct gw_gang_try *gang = gw_sched_gang_find(sched, message->attempt);
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
+    if (!record || gang->state != GW_GANG_PREPARING)
+        return;
+    const struct source source = find_source(sched, record);
+    if (source.worker && source.worker->id == message->worker &&
+        source.place->kept == (message->copy != 0))
+        GW_FACT(sched, checkpoint_absent, .job = gang->job, .index = gang->index,
+                .worker = source.worker, .kept = source.place->kept, .text = message->text);
+}
+
+void gw_sched_apply_checkpoint_absent(struct gw_sched *sched,
+                                      const struct gw_fact_checkpoint_absent *fact)
+{
+    struct gw_checkpointed *record = record_of(fact->job, fact->index);
+    const struct gw_worker *worker = fact->worker;
+    char text[512];
+    struct gw_checkpoint_place *places[] = {&record->home, &record->saver, &record->copy};
+    for (size_t i = 0; i < sizeof places / sizeof *places && !GW_PLANTED(380); i++)
+        if (places[i]->worker && places[i]->kept == fact->kept &&
+            places[i]->incarnation == worker->incarnation &&
+            strcmp(places[i]->host, worker->host) == 0)
+            places[i]->gone = true;
+    (void)snprintf(text, sizeof text, "worker %u on %s HAS %s NO MORE: %.300s", worker->id,
+                   worker->host, fact->kept ? "ITS COPY OF THE CHECKPOINT" : "ITS CHECKPOINT",
+                   fact->text);
+    GW_STORY(sched, fact->job, .kind = GW_STORY_CHECKPOINT, .index = fact->index, .text = text);
+}
+
 void gw_sched_checkpoint_on_message(struct gw_sched *sched, struct gw_worker *worker,
                                     const struct gw_message *message)
 {
     if (message->type == GW_MESSAGE_carried)
         on_carried(sched, worker, &message->carried);
+    else if (message->type == GW_MESSAGE_carry_absent)
+        on_absent(sched, worker, &message->carry_absent);
     else
         on_checkpointed(sched, worker, &message->checkpointed);
 }
@@ -262,7 +299,8 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
                        fact->worker->id, fact->worker->host);
     } else {
         /* a folder that changed, or a worker that went, meanwhile: the next one will do */
-        bool passing = carried->code == GW_EAGAIN || carried->code == GW_ELOST;
+        bool passing =
+            carried->code == GW_EAGAIN || carried->code == GW_ELOST || carried->code == GW_ENOENT;
         if (passing || strncmp(record->trouble, carried->text, sizeof record->trouble - 1) == 0)
             return;
         (void)snprintf(record->trouble, sizeof record->trouble, "%s", carried->text);
@@ -287,6 +325,18 @@ static struct gw_worker *carried_from(const struct gw_sched *sched, const struct
     *kept = source.place->kept;
     return source.worker && (*kept || source.worker->id != gang->ranks[0].worker) ? source.worker
                                                                                   : NULL;
+}
+
+/* Its rank 0 is where it lies, and looks whether it is still there; NULL: there is none, or it is
+ * elsewhere. */
+static const struct gw_worker *looked_at(const struct gw_sched *sched,
+                                         const struct gw_gang_try *gang)
+{
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
+    if (!record || !gang->from_attempt || gang->from_lost || !may_carry(gang->job, gang->index))
+        return NULL;
+    const struct source source = find_source(sched, record);
+    return source.worker && source.worker->id == gang->ranks[0].worker ? source.worker : NULL;
 }
 
 void gw_sched_checkpoint_choose(const struct gw_sched *sched, struct gw_gang_try *gang)
@@ -315,16 +365,18 @@ void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_try *
     const struct gw_worker *from = carried_from(sched, gang, &kept);
     if (gang->from_lost)
         GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT_LOST, .index = gang->index,
-                 .worker = record->home.worker, .number = (uint64_t)record->step);
+                 .worker = record->home.worker, .number = (uint64_t)record->step,
+                 .detail = record->home.gone);
     if (!from)
         return;
     if (!is_command(gang->job, gang->index))
         (void)snprintf(step, sizeof step, " of step %lld", (long long)gang->from_step);
     if (find_source(sched, record).place == &record->copy)
         (void)snprintf(text, sizeof text,
-                       "worker %u, which saved its last checkpoint, is lost: it goes on from the "
+                       "worker %u, which saved its last checkpoint, %s: it goes on from the "
                        "copy%s that worker %u on %s kept",
-                       record->home.worker, step, from->id, from->host);
+                       record->home.worker, record->home.gone ? "has it no more" : "is lost", step,
+                       from->id, from->host);
     else
         (void)snprintf(text, sizeof text,
                        "its checkpoint%s is carried from worker %u on %s to worker %u, before any "
@@ -347,6 +399,8 @@ void gw_sched_checkpoint_carry(struct gw_sched *sched, const struct gw_gang_try 
 {
     bool kept;
     const struct gw_worker *from = carried_from(sched, gang, &kept);
+    if (!from)
+        from = looked_at(sched, gang);
     if (!from)
         return;
     message->carry_worker = from->id;
@@ -397,6 +451,9 @@ void gw_sched_checkpoint_explain(const struct gw_sched *sched, const struct gw_j
         gw_text_say(&text, "; its checkpoints were seen to change");
     else
         gw_text_say(&text, "; its last checkpoint is of step %lld", (long long)record->step);
+    if (record->home.gone)
+        gw_text_say(&text, ", which worker %u on %s has no more", record->home.worker,
+                    record->home.host);
     const struct gw_worker *copier = holder(sched, &record->copy, &beside);
     if (copier && copier->id != record->home.worker && !is_command(job, row))
         gw_text_say(&text, ", and worker %u on %s has a copy of step %lld", copier->id,

@@ -15,6 +15,7 @@ struct gw_checkpoint_place {
     uint64_t incarnation;
     char host[256];
     bool kept; /* among the copies that the worker keeps, not in the job's folder */
+    bool gone; /* the worker was asked, and has it no more */
 };
 
 /* What a gang saved last, where that is, and what another host has of it, which may be older. */
@@ -30,8 +31,8 @@ struct gw_checkpointed {
 };
 
 /* gw_sched_checkpoint_on_message takes a worker's word that rank 0 of an attempt has saved one
- * (checkpointed; of an attempt that is over it is not taken), or that it has a copy, or why not
- * (carried). */
+ * (checkpointed; of an attempt that is over it is not taken), that it has a copy, or why not
+ * (carried), or, where rank 0 prepares, that a worker has nothing of it any more (carry_absent). */
 void gw_sched_checkpoint_on_message(struct gw_sched *sched, struct gw_worker *worker,
                                     const struct gw_message *message);
 

@@ -52,7 +52,7 @@ enum gw_placed_why {
     X(OPENED, "opened")                   /* the jobs before its job have ended */                 \
     X(PAUSED, "paused")                   /* of the job; detail: or not any more, text: who */     \
     X(GROWS, "room again")                /* count: ranks, number: that it can have */             \
-    X(CHECKPOINT_LOST, "checkpoint lost") /* worker, number: its step */                           \
+    X(CHECKPOINT_LOST, "checkpoint lost") /* worker, number: its step, detail: worker lives */     \
     X(CHECKPOINT, "checkpoint")           /* text: what became of it */
 enum gw_story_kind {
 #define KIND(name, text) GW_STORY_##name,

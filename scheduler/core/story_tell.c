@@ -134,11 +134,13 @@ static void tell_gang(const struct gw_story_fact *fact, struct gw_text *text)
     if (fact->kind == GW_STORY_GANG_PLACED)
         gw_text_say(text, "placed: %s", fact->text ? fact->text : "");
     else if (fact->kind == GW_STORY_CHECKPOINT_LOST)
-        gw_text_say(
-            text,
-            "worker %u, which saved its checkpoint of step %llu, is lost: where hosts do not "
-            "share the folder of checkpoints it STARTS FROM STEP 0",
-            fact->worker, number);
+        gw_text_say(text,
+                    fact->detail
+                        ? "worker %u, which saved its checkpoint of step %llu, has it no more, and "
+                          "no other has a copy: it STARTS FROM STEP 0"
+                        : "worker %u, which saved its checkpoint of step %llu, is lost: where "
+                          "hosts do not share the folder of checkpoints it STARTS FROM STEP 0",
+                    fact->worker, number);
     else if (fact->kind == GW_STORY_GROWS)
         gw_text_say(text,
                     "there is room for %llu ranks: attempt %u, which has %u, was told at its "

@@ -3,6 +3,7 @@
 at a second host. Each "host" here has folders of its own."""
 import os
 import re
+import shutil
 import signal
 
 import e2e
@@ -64,11 +65,12 @@ class Carry(e2e.Case):
         """The worker in whose folder of checkpoints something lies."""
         return next(name for name, home in self.homes.items() if folder.startswith(home + "/"))
 
-    def test_function(self):
-        """Its host is lost: it goes on from the copy that the other host of the gang keeps."""
-        for name in ("one", "two", "three"):
+    def start_function(self, *names):
+        """A gang of two functions that has saved, copy and all, on workers of these names: the
+        program, and of each rank its pid and its worker's folder of checkpoints."""
+        for name in names:
             self.worker(name, 1)
-        self.wait_workers(3)
+        self.wait_workers(len(names))
         folder = os.path.join(self.dir, "counts")
         os.mkdir(folder)
         lines = e2e.Lines(self.fifo("counts/pids"))
@@ -76,14 +78,36 @@ class Carry(e2e.Case):
         program = self.start(os.path.join(PROGRAMS, "restarts"), folder, "1")
         pids = dict(map(int, lines.next().split()) for _ in range(2))
         self.wait_explain("1/0", "has a copy of step 4")
-        with open(f"/proc/{pids[0]}/environ", "rb") as f:
-            home = re.search(rb"GANGWAY_CHECKPOINTS=([^\0]+)", f.read()).group(1).decode()
-        self.workers[self.home_of(home)].kill(signal.SIGKILL)
+        ranks = {}
+        for rank, pid in pids.items():
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                found = re.search(rb"GANGWAY_CHECKPOINTS=([^\0]+)", f.read()).group(1)
+            ranks[rank] = (pid, found.decode())
+        return program, ranks
+
+    def test_function(self):
+        """Its host is lost: it goes on from the copy that the other host of the gang keeps."""
+        program, ranks = self.start_function("one", "two", "three")
+        self.workers[self.home_of(ranks[0][1])].kill(signal.SIGKILL)
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("sum 24 from step 4", program.text)
         self.assertNotIn("LOST", self.gangway("logs", "1").stderr)
         self.assertRegex(self.gangway("story", "1").stdout,
                          r"is lost: it goes on from the copy of step 4 that worker \d+ on")
+
+    def test_nobody_has_it_any_more(self):
+        """Both workers live, and have lost their folders: asked once each, then from step 0."""
+        program, ranks = self.start_function("one", "two")
+        for _, checkpoints in ranks.values():
+            shutil.rmtree(checkpoints)
+        os.kill(ranks[0][0], signal.SIGKILL)
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("sum 24 from step 0", program.text)
+        self.assertIn("THE CHECKPOINT IS LOST", self.gangway("logs", "1").stderr)
+        story = self.gangway("story", "1").stdout
+        self.assertEqual(len(re.findall(r"HAS ITS CHECKPOINT NO MORE", story)), 1, story)
+        self.assertEqual(len(re.findall(r"HAS ITS COPY .* NO MORE", story)), 1, story)
+        self.assertIn("STARTS FROM STEP 0", story)
 
     def test_command(self):
         """Its folder is carried to where there is room; then that host is lost."""

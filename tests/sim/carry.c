@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { EMPTIED_PERCENT = 4 };
+
 /* A file of an attempt, or (attempt 0) the folder of commands; copy: of those kept for others. */
 static struct sim_saved *find(struct host *host, const struct gw_msg_carry *what, bool copy)
 {
@@ -44,6 +46,16 @@ struct trip {
     uint32_t tries; /* to reach who has it */
 };
 
+/* Somebody has removed its folder, and it does not know that before it is asked. */
+static void lose_folder(struct sim *sim, struct host *host)
+{
+    if (sim->healed || !host->saved.count || !sim_chance(sim, EMPTIED_PERCENT))
+        return;
+    gw_array_clear(&host->saved);
+    host->emptied = true;
+    sim_fault(sim, FAULT_EMPTIED);
+}
+
 enum { TRIES = 40 }; /* one in 500 ms: for as long as the scheduler may need to see a loss */
 
 /* A worker's next life is another worker, with other keys. */
@@ -68,12 +80,22 @@ static void on_trip(struct sim *sim, void *arg)
     free(under_way);
     if (!trip.host->core || trip.host->incarnation != trip.incarnation)
         return;
+    if (source)
+        lose_folder(sim, source);
     struct gw_event event = {.type = GW_EVENT_CARRIED, .number = trip.number, .text = ""};
     const struct sim_saved *saved = source ? find(source, &trip.what, trip.copy) : NULL;
     bool there = saved && saved->attempt == trip.what.attempt;
-    if (!source || (!there && (!trip.what.commands || trip.copy))) {
+    const bool looks = !trip.address[0] && !trip.copy;
+    if (!source) {
         event.code = GW_ELOST;
+        event.text = "it does not answer";
+    } else if (!there && (!trip.what.commands || trip.copy)) {
+        event.code = GW_ENOENT;
         event.text = "it is not there";
+        sim_fault(sim, FAULT_ABSENT);
+    } else if (looks) {
+        event.code = GW_EEXIST;
+        event.text = "it is where it is to be";
     } else if (!sim->healed && sim_chance(sim, 12)) {
         event.code = GW_EIO;
         event.text = "no space left";
@@ -84,7 +106,7 @@ static void on_trip(struct sim *sim, void *arg)
         if (trip.copy)
             sim_fault(sim, FAULT_FROM_COPY);
     }
-    if (event.code < 0)
+    if (event.code < 0 && event.code != GW_EEXIST)
         sim_fault(sim, FAULT_CARRY_FAILED);
     int rc = sim_host_step(sim, trip.host, &event);
     SIM_CHECK(sim, rc == 0, "a worker refuses what it had carried");

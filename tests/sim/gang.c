@@ -121,7 +121,7 @@ static void check_home(struct sim *sim, const struct row *row, const struct proc
                        const struct gang *saved)
 {
     bool there = saved->home == process->host && saved->home_life == process->host->incarnation;
-    SIM_CHECK(sim, !there || !process->checkpoint_lost,
+    SIM_CHECK(sim, !there || !process->checkpoint_lost || process->host->emptied,
               "rank %u of attempt %llx is where its checkpoint was saved, and told that it is lost",
               row->rank, (unsigned long long)row->attempt);
     if (process->checkpoint_lost)

@@ -133,6 +133,8 @@ enum {
     X(COPIED, "checkpoint copied to another host")                                                 \
     X(FROM_COPY, "gang went on from a copy of its checkpoint")                                     \
     X(CARRY_FAILED, "checkpoint that could not be carried")                                        \
+    X(EMPTIED, "worker lost its folder of checkpoints")                                            \
+    X(ABSENT, "checkpoint asked for where it is no more")                                          \
     X(FOLDER_CHANGED, "change of a command's folder seen")                                         \
     X(LOSSES, "gang lost with its workers once too often")                                         \
     X(OVERTAKEN, "heartbeat passed other messages")                                                \
@@ -377,6 +379,7 @@ struct host {
     uint64_t incarnation, next_peer, guardian_peer, guardian_sent, tick_ns;
     uint64_t welcomed;                     /* the connection on which it was */
     uint32_t worker;                       /* its number there */
+    bool emptied;                          /* it has lost checkpoints once */
     struct gw_map files;                   /* on its disk: number -> content */
     uint64_t full_until_ns;                /* the disk */
     uint32_t memory_state;                 /* as it told last */

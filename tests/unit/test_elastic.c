@@ -261,6 +261,69 @@ static void it_goes_where_its_checkpoint_is(void **state)
     free_world(w);
 }
 
+/* Its worker was asked, and has nothing (of its copies). */
+static void has_it_no_more(struct world *w, const struct placed *placed, int says, bool copy)
+{
+    const uint64_t rank_0 = WORKER + (uint64_t)placed->worker[0];
+    const uint32_t from = must(w, rank_0, GW_MESSAGE_gang)->gang.carry_worker;
+    say(w, WORKER + (uint64_t)says,
+        (struct gw_message){.type = GW_MESSAGE_carry_absent,
+                            .carry_absent = {placed->attempt, from, copy, "it is not there"}});
+    end_all(w, placed);
+}
+
+/* Whoever says that it is not there any more is not asked again: the copy's turn, then step 0. */
+static void who_has_it_no_more_is_not_asked_again(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 2});
+    const int home = at.worker[0], other = at.worker[1];
+    const uint64_t saved = at.attempt;
+    go(w, &at);
+    save(w, &at, 5);
+    const struct gw_msg_carry copied = must(w, WORKER + (uint64_t)other, GW_MESSAGE_carry)->carry;
+    say(w, WORKER + (uint64_t)other,
+        (struct gw_message){.type = GW_MESSAGE_carried,
+                            .carried = {copied.job, 0, saved, 5, copied.worker, 0, ""}});
+    end_all(w, &at);
+
+    at = placed_now(w);
+    assert_int_equal(at.worker[0], home);
+    const struct gw_msg_gang *told = &must(w, WORKER + (uint64_t)home, GW_MESSAGE_gang)->gang;
+    assert_true(told->checkpoint == saved && told->carry_worker == copied.worker);
+    assert_int_equal(told->carry_copy, 0); /* it only looks */
+    has_it_no_more(w, &at, other, false);  /* who has no rank 0 is not believed */
+    at = placed_now(w);
+    told = &must(w, WORKER + (uint64_t)home, GW_MESSAGE_gang)->gang;
+    assert_int_equal(told->carry_worker, copied.worker);
+    has_it_no_more(w, &at, home, true); /* nor what is said of another */
+    at = placed_now(w);
+    told = &must(w, WORKER + (uint64_t)home, GW_MESSAGE_gang)->gang;
+    assert_int_equal(told->carry_worker, copied.worker);
+
+    has_it_no_more(w, &at, home, false);
+    at = placed_now(w);
+    told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
+    assert_true(told->checkpoint == saved && told->carry_copy && !told->checkpoint_lost);
+    assert_int_not_equal(told->carry_worker, copied.worker);
+    assert_non_null(strstr(explain(w), "has no more, and worker"));
+
+    has_it_no_more(w, &at, at.worker[0], true);
+    at = placed_now(w);
+    told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
+    assert_true(told->checkpoint_lost && !told->carry_worker);
+    go(w, &at);
+    save(w, &at, 1); /* a new beginning is as good as any */
+    end_all(w, &at);
+    at = placed_now(w);
+    told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
+    assert_true(told->checkpoint != saved && told->carry_worker && !told->checkpoint_lost);
+    free_world(w);
+}
+
 /* Whatever else a gang asks for: rank 0 is where it was, though others have more room and come
  * first by name. other: where the last rank is then. crowded: half of home is taken meanwhile. */
 static void goes_home(struct gw_msg_spec spec, int other, bool crowded)
@@ -329,6 +392,7 @@ int main(void)
         cmocka_unit_test(nodes_are_whole),
         cmocka_unit_test(it_grows_at_a_checkpoint),
         cmocka_unit_test(it_goes_where_its_checkpoint_is),
+        cmocka_unit_test(who_has_it_no_more_is_not_asked_again),
         cmocka_unit_test(rank_0_goes_home_however_it_is_packed),
         cmocka_unit_test(what_cannot_be_is_refused),
     };

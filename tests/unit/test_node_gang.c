@@ -375,6 +375,47 @@ static void test_gang_on_several_workers(void **state)
     }
 }
 
+/* What rank 0 goes on from is looked for before it stands; where it is no more, the scheduler is
+ * told so before it is told that the rank has ended. */
+static void test_a_checkpoint_that_is_no_more(void **state)
+{
+    struct world *w = new_world(2);
+    (void)state;
+    function_spec(w, (struct gw_msg_spec){.ranks = 2});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_neighbour,
+                                .neighbour = {.worker = 7, .address = "elsewhere"}});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang,
+                                .gang = {.attempt = 1,
+                                         .world = 2,
+                                         .local = 2,
+                                         .groups = 1,
+                                         .checkpoint = 5,
+                                         .carry_worker = 7,
+                                         .carry_copy = 1,
+                                         .carry_job = 1}});
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    leased(w, 1);
+    hello(w, 1, GW_PROTOCOL);
+    deliver(w, RUNNER + 1,
+            (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {1, 0, {0}}});
+    assert_null(sent(w, GW_MESSAGE_rank_ready, 0)); /* it is not here yet */
+    forget_sent(w);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CARRIED,
+                                     .number = 1,
+                                     .code = GW_ENOENT,
+                                     .text = "it is not there"});
+    const struct gw_msg_carry_absent absent = must_send(w, GW_MESSAGE_carry_absent)->carry_absent;
+    assert_true(absent.attempt == 1 && absent.worker == 7 && absent.copy == 1);
+    dies(w, 1, 0, 9);
+    const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->outcome, GW_OUTCOME_LOST_INPUT);
+    assert_non_null(strstr(ended->text, "it is not there"));
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_a_rank_fell_before_the_kill_came),
         cmocka_unit_test(test_gang_killed_while_forming),
         cmocka_unit_test(test_gang_on_several_workers),
+        cmocka_unit_test(test_a_checkpoint_that_is_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,18 @@ static void cannot(struct gw_gang *gang, int code, const char *text)
     gang->carry_text = gw_core_strdup(text);
 }
 
+/* It has it no more: whoever decides where it comes from is to know that, before it decides again.
+ */
+static void tell_absent(struct gw_node_core *core, const struct gw_gang *gang, const char *text)
+{
+    if (!core->registered)
+        return;
+    const char *copy = gw_core_text(core, text);
+    gw_core_send(core, core->scheduler, GW_MESSAGE_carry_absent)->message.carry_absent =
+        (struct gw_msg_carry_absent){gang->attempt, gang->message.carry_worker,
+                                     gang->message.carry_copy, copy};
+}
+
 void gw_node_carry_on_gang(struct gw_node_core *core, struct gw_gang *gang)
 {
     const struct gw_msg_gang *told = &gang->message;
@@ -60,7 +72,9 @@ bool gw_node_carry_lets(struct gw_node_core *core, struct gw_run *run)
     if (gang->carrying)
         return false;
     struct gw_run_end end = {.code = gang->carry_code};
-    end.outcome = gang->carry_code == GW_ELOST ? GW_OUTCOME_LOST_INPUT : GW_OUTCOME_FAILED;
+    end.outcome = gang->carry_code == GW_ELOST || gang->carry_code == GW_ENOENT
+                      ? GW_OUTCOME_LOST_INPUT
+                      : GW_OUTCOME_FAILED;
     end.text = gw_run_text("its checkpoint is not carried here from worker %u: %s",
                            gang->message.carry_worker, gang->carry_text);
     gw_run_end(core, run, end, 0);
@@ -104,6 +118,8 @@ void gw_node_carry_on_carried(struct gw_node_core *core, const struct gw_event *
         return; /* it was killed meanwhile */
     struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
     gang->carrying = false;
+    if (event->code == GW_ENOENT)
+        tell_absent(core, gang, event->text);
     if (event->code < 0 && event->code != GW_EEXIST)
         cannot(gang, event->code, event->text);
     for (size_t i = 0; i < gang->ranks.count; i++) {

@@ -102,7 +102,7 @@ static int lay_files(struct gw_carry *carry)
     return rc < 0 ? rc : gw_unpack_replace(carry->unpack, path, &carry->error);
 }
 
-/* The copy that this very worker keeps. */
+/* The copy that this very worker keeps; what is to be in the job's folder is there, or is not. */
 static int take_own(struct gw_carry *carry)
 {
     struct gw_bundle *bundle = NULL;
@@ -110,6 +110,10 @@ static int take_own(struct gw_carry *carry)
     const struct gw_msg_carry_want want = {carry->what.job, carry->what.index, carry->what.attempt,
                                            carry->what.commands, carry->copy};
     int rc = gw_serve_open(carry->carries->host, &want, &bundle, &carry->error);
+    if (rc == 0 && !carry->copy) {
+        gw_bundle_close(bundle);
+        return gw_error_set(&carry->error, GW_EEXIST, "it is where it is to be");
+    }
     if (rc == 0) {
         carry->bytes = gw_bundle_bytes(bundle);
         rc = open_files(carry);

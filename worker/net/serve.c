@@ -66,9 +66,12 @@ int gw_serve_open(const struct gw_host *host, const struct gw_msg_carry_want *wa
     else
         (void)snprintf(folder, sizeof folder, "%s/%" PRIu64, host->checkpoint_dir, want->job);
     if (want->copy && access(folder, F_OK) < 0)
-        return gw_error_set(error, GW_ELOST, "it keeps no copy of that");
+        return gw_error_set(error, GW_ENOENT, "it keeps no copy of that");
     (void)snprintf(name, sizeof name, "%" PRIu32 ".%016" PRIx64 ".checkpoint", want->index,
                    want->attempt);
+    /* it may be there anew, for a rank of another attempt */
+    if (want->commands && want->attempt && gw_bundle_stamp(folder) == 0)
+        return gw_error_set(error, GW_ENOENT, "%s is empty, and was not", folder);
     return gw_bundle_open(folder, want->commands ? NULL : name, bundle, error);
 }
 

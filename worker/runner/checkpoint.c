@@ -139,8 +139,8 @@ static int not_here(struct gw_task *task)
                             task->checkpoint_dir);
     if (task->rank == 0)
         fprintf(stderr,
-                "gangway: THE CHECKPOINT IS LOST with the host that saved it, which did not share "
-                "%s with this one: starting from step 0\n",
+                "gangway: THE CHECKPOINT IS LOST: it is not in %s, and the worker that saved it is "
+                "lost, or has it no more, without a copy elsewhere: starting from step 0\n",
                 task->checkpoint_dir);
     task->checkpoint_from = 0;
     return 0;

@@ -113,7 +113,7 @@ static int list_file(struct gw_bundle *bundle, const char *name, struct gw_error
     const struct entry entry = {.path = (char *)(uintptr_t)name};
     int rc = open_at(bundle, &entry, &info, error);
     if (rc == GW_EAGAIN)
-        return gw_error_set(error, GW_ELOST, "%s/%s is not there any more", bundle->folder, name);
+        return gw_error_set(error, GW_ENOENT, "%s/%s is not there any more", bundle->folder, name);
     if (rc == 0)
         add(bundle, name, GW_CARRY_FILE, &info);
     return rc;

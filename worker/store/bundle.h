@@ -13,7 +13,7 @@ struct gw_bundle;
 
 /* gw_bundle_open lists what is to be carried: of `folder` the file `name`, or, where that is NULL,
  * all files, folders and links below it (a folder that is not there is an empty one). Files that
- * are neither are passed over. GW_ELOST: the file is not there; GW_ELIMIT: more than
+ * are neither are passed over. GW_ENOENT: the file is not there; GW_ELIMIT: more than
  * GW_BUNDLE_ENTRIES_MAX; GW_EIO. gw_bundle_close frees it. */
 int gw_bundle_open(const char *folder, const char *name, struct gw_bundle **bundle,
                    struct gw_error *error);
