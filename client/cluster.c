@@ -5,6 +5,7 @@
 #include "client/cluster.h"
 
 #include "client/address.h"
+#include "client/argv.h"
 #include "graph/base/array.h"
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
@@ -179,33 +180,44 @@ static int pipe_above_stdio(int fds[2])
     return fds[0] < 0 || fds[1] < 0 ? -1 : 0;
 }
 
-enum { NUMBER_TEXT = 24 };
-
-/* An option with a number, written into `text`; 0: none. */
-static void add_number(const char **argv, int *argc, const char *option, uint64_t number,
-                       char text[NUMBER_TEXT])
+/* An option with a number; 0: none. */
+static void add_given(struct gw_argv *argv, const char *option, uint64_t number)
 {
-    if (number == 0)
-        return;
-    snprintf(text, NUMBER_TEXT, "%llu", (unsigned long long)number);
-    argv[(*argc)++] = option;
-    argv[(*argc)++] = text;
+    if (number)
+        gw_argv_add_number(argv, option, number);
 }
 
-/* An option with a text; NULL or empty: none. */
-static void add_text(const char **argv, int *argc, const char *option, const char *value)
+/* All but what is this very process's. */
+static void fill(struct gw_argv *argv, const struct launch *launch, const char *binary,
+                 char memory[GW_MEMORY_LINES_TEXT_BYTES])
 {
-    if (!value || !*value)
-        return;
-    argv[(*argc)++] = option;
-    argv[(*argc)++] = value;
+    const struct gw_cluster_options *options = &launch->options;
+    gw_memory_lines_format(&options->memory, memory);
+    gw_argv_add(argv, binary);
+    gw_argv_add(argv, "scheduler");
+    gw_argv_add_text(argv, "--dir", launch->dir);
+    gw_argv_add_number(argv, "--slots", options->slots);
+    gw_argv_add_number(argv, "--workers",
+                       options->no_workers ? 0
+                       : options->workers  ? options->workers
+                                           : 1);
+    gw_argv_add_text(argv, "--memory", memory);
+    add_given(argv, "--idle-stop", options->idle_stop_s);
+    add_given(argv, "--file-cache", options->file_cache_bytes);
+    add_given(argv, "--keep-files", options->keep_files_bytes);
+    add_given(argv, "--pure-keep", options->pure_keep_bytes);
+    gw_argv_add_text(argv, "--spill-dir", options->spill_dir);
+    gw_argv_add_text(argv, "--listen", options->listen);
+    gw_argv_add_text(argv, "--tokens", options->tokens);
+    gw_argv_add_text(argv, "--state", options->state);
+    gw_argv_add_text(argv, "--peers", options->peers);
+    gw_argv_add_text(argv, "--resources", options->resources);
 }
 
 static int launch_start(struct launch *launch, struct gw_error *error)
 {
-    char binary[PATH_MAX], slots[16], workers[16], ready[16], lifeline[16];
-    char idle[NUMBER_TEXT], file_cache[NUMBER_TEXT], pure_keep[NUMBER_TEXT];
-    char keep_files[NUMBER_TEXT];
+    char binary[PATH_MAX], memory[GW_MEMORY_LINES_TEXT_BYTES];
+    struct gw_argv argv = {0};
     int ready_pipe[2] = {-1, -1}, life_pipe[2] = {-1, -1};
     int rc = gw_cluster_find_binary(binary, error);
     if (rc < 0)
@@ -215,35 +227,14 @@ static int launch_start(struct launch *launch, struct gw_error *error)
         rc = gw_error_set(error, GW_EIO, "pipe: %s", strerror(errno));
         goto fail;
     }
-    char memory[GW_MEMORY_LINES_TEXT_BYTES];
-    gw_memory_lines_format(&launch->options.memory, memory);
-    uint32_t worker_count = launch->options.no_workers ? 0
-                            : launch->options.workers  ? launch->options.workers
-                                                       : 1;
-    snprintf(slots, sizeof slots, "%u", launch->options.slots);
-    snprintf(workers, sizeof workers, "%u", worker_count);
-    snprintf(ready, sizeof ready, "%d", ready_pipe[1]);
-    snprintf(lifeline, sizeof lifeline, "%d", life_pipe[0]);
-    const char *argv[48] = {binary,       "scheduler", "--dir",     launch->dir,
-                            "--slots",    slots,       "--workers", workers,
-                            "--ready-fd", ready,       "--memory",  memory};
-    int argc = 12;
+    fill(&argv, launch, binary, memory);
+    gw_argv_add_number(&argv, "--ready-fd", (uint64_t)ready_pipe[1]);
     if (launch->is_private) {
-        argv[argc++] = "--private";
-        argv[argc++] = "--lifeline";
-        argv[argc++] = lifeline;
+        gw_argv_add(&argv, "--private");
+        gw_argv_add_number(&argv, "--lifeline", (uint64_t)life_pipe[0]);
     }
-    add_number(argv, &argc, "--idle-stop", launch->options.idle_stop_s, idle);
-    add_number(argv, &argc, "--file-cache", launch->options.file_cache_bytes, file_cache);
-    add_number(argv, &argc, "--keep-files", launch->options.keep_files_bytes, keep_files);
-    add_number(argv, &argc, "--pure-keep", launch->options.pure_keep_bytes, pure_keep);
-    add_text(argv, &argc, "--spill-dir", launch->options.spill_dir);
-    add_text(argv, &argc, "--listen", launch->options.listen);
-    add_text(argv, &argc, "--tokens", launch->options.tokens);
-    add_text(argv, &argc, "--state", launch->options.state);
-    add_text(argv, &argc, "--peers", launch->options.peers);
-    add_text(argv, &argc, "--resources", launch->options.resources);
-    rc = spawn_daemon(argv, launch->log, (const int[]){ready_pipe[1], life_pipe[0]}, &launch->pid);
+    rc = spawn_daemon(argv.words, launch->log, (const int[]){ready_pipe[1], life_pipe[0]},
+                      &launch->pid);
     if (rc != 0) {
         rc = gw_error_set(error, GW_ENOSCHEDULER, "cannot start %s: %s", binary, strerror(rc));
         goto fail;

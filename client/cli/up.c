@@ -2,8 +2,8 @@
 #include "client/address.h"
 #include "client/cli/cli.h"
 #include "client/cli/fleet.h"
+#include "client/cli/memory_options.h"
 #include "client/cli/options.h"
-#include "client/cli/units.h"
 #include "client/cluster.h"
 #include "graph/base/clock.h"
 #include "graph/wire/endpoint.h"
@@ -58,60 +58,24 @@ static int check_listen(const char *listen, const char **tokens, char path[PATH_
     return rc;
 }
 
-/* What was said of memory, as text. */
-struct memory {
-    const char *limit, *lines[4], *spill_dir;
-    char spill_path[PATH_MAX], tokens_path[PATH_MAX];
-};
-
-static int read_memory(struct memory *memory, struct gw_memory_lines *lines, struct gw_error *error)
-{
-    static const char *const names[] = {"target", "spill", "pause", "terminate"};
-    uint32_t *const values[] = {&lines->target, &lines->spill, &lines->pause, &lines->terminate};
-    gw_memory_lines_init(lines);
-    if (memory->limit && strcmp(memory->limit, "auto") != 0 &&
-        (gw_units_parse_size(memory->limit, &lines->limit_bytes) < 0 || !lines->limit_bytes))
-        return gw_error_set(error, GW_EINVAL, "--memory-limit %s is not a size, like 8G, or auto",
-                            memory->limit);
-    for (int i = 0; i < 4; i++) {
-        char *end;
-        if (!memory->lines[i])
-            continue;
-        double part = strtod(memory->lines[i], &end);
-        if (end == memory->lines[i] || *end || !(part >= 0 && part <= 1))
-            return gw_error_set(error, GW_EINVAL,
-                                "--memory-%s %s is not a part of the limit, from 0 (off) to 1",
-                                names[i], memory->lines[i]);
-        *values[i] = (uint32_t)(part * 1000 + 0.5);
-        if (part > 0 && !*values[i])
-            *values[i] = 1;
-    }
-    if (memory->spill_dir && !realpath(memory->spill_dir, memory->spill_path))
-        return gw_error_set(error, GW_ENOENT, "--spill-dir %s: %s", memory->spill_dir,
-                            strerror(errno));
-    return gw_memory_lines_check(lines, error);
-}
-
 /* The other hosts. */
 struct far {
     const char *text; /* NULL: none */
     struct gw_hosts hosts;
-    char listen[GW_ENDPOINT_TEXT_MAX + 2], tokens[PATH_MAX];
+    char listen[GW_ENDPOINT_TEXT_MAX + 2], tokens[PATH_MAX], tokens_path[PATH_MAX];
 };
 
 /* Reads which hosts there are, and sees to it that the cluster listens, with a token for them.
  * Their machines take the place of this one, unless it was given slots too. */
-static int check_hosts(struct gw_cluster_options *cluster, const struct memory *memory,
+static int check_hosts(struct gw_cluster_options *cluster, const struct gw_memory_options *memory,
                        struct far *far, struct gw_error *error)
 {
     int rc = gw_hosts_init(&far->hosts, far->text, error);
     if (rc < 0)
         return rc;
     cluster->no_workers = !cluster->slots && !cluster->workers;
-    bool said = cluster->resources || cluster->peers || memory->limit || memory->spill_dir;
-    for (int i = 0; i < 4; i++)
-        said = said || memory->lines[i];
-    if (cluster->no_workers && said)
+    if (cluster->no_workers &&
+        (cluster->resources || cluster->peers || gw_memory_options_given(memory)))
         return gw_error_set(error, GW_EINVAL,
                             "--resources, --peers, --memory-... and --spill-dir are for workers on "
                             "this machine: say by --slots that it is to have some");
@@ -129,8 +93,8 @@ static int check_hosts(struct gw_cluster_options *cluster, const struct memory *
 }
 
 /* Checks what was given, and fills in what was said of memory; *which begins the text. */
-static int check(struct gw_cluster_options *cluster, struct memory *memory, struct far *far,
-                 const char **which, struct gw_error *error)
+static int check(struct gw_cluster_options *cluster, struct gw_memory_options *memory,
+                 struct far *far, const char **which, struct gw_error *error)
 {
     *which = "";
     int rc = gw_cluster_check_resources(cluster->resources, error);
@@ -146,13 +110,12 @@ static int check(struct gw_cluster_options *cluster, struct memory *memory, stru
         return rc;
     if (cluster->listen) {
         *which = "--listen: ";
-        rc = check_listen(cluster->listen, &cluster->tokens, memory->tokens_path, error);
+        rc = check_listen(cluster->listen, &cluster->tokens, far->tokens_path, error);
     }
     if (rc < 0)
         return rc;
     *which = "";
-    cluster->spill_dir = memory->spill_dir ? memory->spill_path : NULL;
-    return read_memory(memory, &cluster->memory, error);
+    return gw_memory_options_read(memory, &cluster->memory, &cluster->spill_dir, error);
 }
 
 /* How many workers are ready for tasks; -1: nobody says so. */
@@ -234,8 +197,8 @@ static const char far_help[] =
     "gangway on PATH. A worker's log is on its machine: at-HOST_PORT/worker.log in\n"
     "$XDG_RUNTIME_DIR/gangway, or in /tmp/gangway-UID.";
 
-static int run(struct gw_cluster_options *cluster, struct memory *memory, struct far *far,
-               bool json)
+static int run(struct gw_cluster_options *cluster, struct gw_memory_options *memory,
+               struct far *far, bool json)
 {
     struct gw_error error;
     const char *which;
@@ -257,7 +220,7 @@ static int run(struct gw_cluster_options *cluster, struct memory *memory, struct
 int gw_cli_up(int argc, char **argv)
 {
     struct gw_cluster_options cluster = {0};
-    struct memory memory = {0};
+    struct gw_memory_options memory = {0};
     struct far far = {0};
     uint64_t idle_stop_ns = 0, pure_keep_bytes = UINT64_MAX, keep_files_bytes = UINT64_MAX;
     bool json = false;
@@ -272,18 +235,7 @@ int gw_cli_up(int argc, char **argv)
         {"peers", 0, GW_OPTION_TEXT, &cluster.peers, "HOST",
          "workers exchange results over TLS at this\naddress, as they would between "
          "hosts\n(default: as descriptors, which is faster)"},
-        {"memory-limit", 0, GW_OPTION_TEXT, &memory.limit, "SIZE",
-         "memory of all workers, like 8G, or auto: the\nmachine's, or its cgroup's (default)"},
-        {"memory-target", 0, GW_OPTION_TEXT, &memory.lines[0], "F",
-         "results above this part of it go to disk\n(default: 0.6; 0: never)"},
-        {"memory-spill", 0, GW_OPTION_TEXT, &memory.lines[1], "F",
-         "so they do when all that is used comes to\nthis part (default: 0.7; 0: never)"},
-        {"memory-pause", 0, GW_OPTION_TEXT, &memory.lines[2], "F",
-         "above this part nothing new starts\n(default: 0.8; 0: never)"},
-        {"memory-terminate", 0, GW_OPTION_TEXT, &memory.lines[3], "F",
-         "above this part who uses most is killed\n(default: 0.95; 0: never)"},
-        {"spill-dir", 0, GW_OPTION_TEXT, &memory.spill_dir, "DIR",
-         "where results on disk lie (default: the\ncluster's folder, or /var/tmp)"},
+        GW_MEMORY_OPTIONS(memory),
         {"idle-stop", 0, GW_OPTION_DURATION, &idle_stop_ns, "TIME",
          "end when unused for so long (30m)"},
         {"pure-keep", 0, GW_OPTION_SIZE, &pure_keep_bytes, "SIZE",

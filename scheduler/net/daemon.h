@@ -1,4 +1,4 @@
-/* The scheduler process: `gangway scheduler`, a hidden subcommand that `up` and clients start. */
+/* The scheduler process: `gangway scheduler`, which `up`, clients and service managers start. */
 #ifndef GW_SCHEDULER_NET_DAEMON_H
 #define GW_SCHEDULER_NET_DAEMON_H
 

@@ -187,7 +187,8 @@ class CommandLine(e2e.Case):
     def test_completion(self):
         script = self.gangway("completion", "bash").stdout
         for line, wanted in (("gangway di", ["dispatch"]),
-                             ("gangway s", ["status", "submit", "stop", "story", "sync"]),
+                             ("gangway s", ["status", "submit", "stop", "story", "sync",
+                                            "scheduler"]),
                              ("gangway up --id", ["--idle-stop"]),
                              ("gangway submit -- ls --a", [])):
             words = "".join(f" '{word}'" for word in line.split())

@@ -140,6 +140,11 @@ class WrongInput(e2e.Case):
             (["dispatch", "--no-such-option", "--", "true"], ["no-such-option"]),
             (["wait", "abc"], ["abc"]),
             (["up", "--idle-stop", "30parsecs"], ["30parsecs"]),
+            (["scheduler", "--listn", "127.0.0.1"], ["--listn", "--listen"]),
+            (["scheduler", "--memory-spill", "70"], ["--memory-spill 70"]),
+            (["worker", "--slots", "2"], ["--connect"]),
+            (["worker", "--connect", "127.0.0.1:1", "--keep-files", "much"], ["much"]),
+            (["worker", "--connect", "127.0.0.1:1", "--spill-dir", "/no/such"], ["/no/such"]),
         ):
             with self.subTest(argv=argv):
                 done = self.gangway(*argv, rc=2)

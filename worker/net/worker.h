@@ -2,7 +2,7 @@
 #ifndef GW_NET_WORKER_H
 #define GW_NET_WORKER_H
 
-/* gw_worker_main is the hidden subcommand
+/* gw_worker_main is what a scheduler starts as
  *     gangway worker --dir DIR --slots N [--of M] [--private] [--name NAME]
  * It serves the scheduler at DIR/scheduler.sock until that, or a signal, ends it, and returns its
  * exit code. Its guardian is this same binary, started as `gangway guardian`. --of: slots

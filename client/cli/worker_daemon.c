@@ -1,0 +1,124 @@
+/* The worker of a scheduler on another machine, in the foreground, or in the background where
+ * `gangway up --hosts` asks for that. Its folder is this user's, and is named by the scheduler. */
+#include "client/cli/worker_daemon.h"
+
+#include "client/address.h"
+#include "client/argv.h"
+#include "client/cli/background.h"
+#include "client/cli/cli.h"
+#include "client/cli/memory_options.h"
+#include "graph/base/dir.h"
+#include "worker/net/worker.h"
+
+#include <stdint.h>
+#include <string.h>
+
+struct typed {
+    const char *connect, *dir, *name, *peers, *resources;
+    uint32_t slots;
+    uint64_t file_cache_bytes, keep_files_bytes, carry_max_bytes;
+    struct gw_memory_options memory;
+    bool background;
+};
+
+/* What several schedulers' workers on this machine must not share. */
+static int make_dir(const char *connect, char dir[PATH_MAX], struct gw_error *error)
+{
+    int rc = gw_address_runtime_dir(dir, error);
+    if (rc < 0)
+        return rc;
+    size_t length = strlen(dir);
+    (void)snprintf(dir + length, PATH_MAX - length, "/at-%.100s", connect);
+    for (char *c = dir + length + 1; *c; c++)
+        if (!strchr("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-", *c))
+            *c = '_';
+    return gw_dir_make(dir, error);
+}
+
+static int start(struct typed *typed)
+{
+    char dir[PATH_MAX], memory[GW_MEMORY_LINES_TEXT_BYTES];
+    struct gw_argv argv = {0};
+    struct gw_memory_lines lines;
+    const char *spill_dir;
+    struct gw_error error;
+    if (!typed->connect || gw_memory_options_read(&typed->memory, &lines, &spill_dir, &error) < 0) {
+        fprintf(stderr, "gangway worker: %s\n",
+                typed->connect ? error.text
+                               : "--connect HOST:PORT is missing; `gangway worker list` lists "
+                                 "workers");
+        return GW_EXIT_USAGE;
+    }
+    if (!typed->dir && make_dir(typed->connect, dir, &error) < 0)
+        return gw_cli_error(&error);
+    if (!typed->dir)
+        typed->dir = dir;
+    gw_memory_lines_format(&lines, memory);
+    gw_argv_add(&argv, "worker");
+    gw_argv_add_text(&argv, "--dir", typed->dir);
+    gw_argv_add_text(&argv, "--connect", typed->connect);
+    gw_argv_add_text(&argv, "--name", typed->name);
+    gw_argv_add_text(&argv, "--peers", typed->peers);
+    gw_argv_add_text(&argv, "--resources", typed->resources);
+    gw_argv_add_text(&argv, "--memory", memory);
+    gw_argv_add_text(&argv, "--spill-dir", spill_dir);
+    if (typed->slots)
+        gw_argv_add_number(&argv, "--slots", typed->slots);
+    if (typed->file_cache_bytes)
+        gw_argv_add_number(&argv, "--file-cache", typed->file_cache_bytes);
+    if (typed->carry_max_bytes)
+        gw_argv_add_number(&argv, "--carry-max", typed->carry_max_bytes);
+    if (typed->keep_files_bytes != UINT64_MAX)
+        gw_argv_add_number(&argv, "--keep-files", typed->keep_files_bytes);
+    /* getopt may change the order of words, never the words */
+    char **words = (char **)(uintptr_t)argv.words;
+    return typed->background ? gw_background_run(argv.count, words, typed->dir)
+                             : gw_worker_main(argv.count, words);
+}
+
+int gw_worker_daemon_run(int argc, char **argv)
+{
+    struct typed typed = {.keep_files_bytes = UINT64_MAX};
+    int first, exit_code;
+    const struct gw_option table[] = {
+        {"connect", 0, GW_OPTION_TEXT, &typed.connect, "HOST:PORT",
+         "the scheduler (`gangway up --listen` prints it)"},
+        {"slots", 's', GW_OPTION_U32, &typed.slots, "N",
+         "tasks that run here at once\n(default: the cores)"},
+        {"name", 0, GW_OPTION_TEXT, &typed.name, "NAME",
+         "what it is called, for `--on` and in lists\n(default: the host's name)"},
+        {"resources", 0, GW_OPTION_TEXT, &typed.resources, "NAME=N,...",
+         "what tasks may ask for by name, like\nlicense=1,tape=2"},
+        {"peers", 0, GW_OPTION_TEXT, &typed.peers, "HOST[:PORT]",
+         "where other workers reach this one (default:\nthe address from which it reaches the "
+         "scheduler)"},
+        GW_MEMORY_OPTIONS(typed.memory),
+        {"file-cache", 0, GW_OPTION_SIZE, &typed.file_cache_bytes, "SIZE",
+         "shipped files that are kept (4G)"},
+        {"keep-files", 0, GW_OPTION_SIZE, &typed.keep_files_bytes, "SIZE",
+         "what tasks with --ship left, kept for\n`gangway get` (4G; 0: nothing)"},
+        {"carry-max", 0, GW_OPTION_SIZE, &typed.carry_max_bytes, "SIZE",
+         "checkpoints up to this are carried to, and\ncopied at, other hosts"},
+        {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
+         "its files (default: at-HOST_PORT in\n$XDG_RUNTIME_DIR/gangway, or in "
+         "/tmp/gangway-UID)"},
+        {"background", 0, GW_OPTION_FLAG, &typed.background, NULL,
+         "return when the scheduler has it; the token is\nthe first line of stdin, to stay open "
+         "till then"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "worker",
+        .arguments = "[list|gpus]",
+        .summary = "List this cluster's workers (`worker list`) or their GPUs (`worker gpus`), or\n"
+                   "have this machine work for a scheduler (`worker --connect`).",
+        .details =
+            "The token, of role worker, is $GANGWAY_TOKEN or what `gangway token store` has\n"
+            "stored. SIGTERM ends the worker and what it runs, as `gangway down` does.\n"
+            "While it cannot reach the scheduler it tries again.",
+        .table = table,
+    };
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    return start(&typed);
+}
