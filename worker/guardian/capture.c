@@ -4,6 +4,8 @@
  * the cap is enforced from beside it: between two checks a file may be longer than its limit. */
 #include "worker/guardian/capture.h"
 
+#include "graph/base/log.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,37 +14,113 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int gw_capture_open(struct gw_capture *capture, const char *path, uint64_t bytes_max,
+/* The folder of a path, as far as it goes. */
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) : 0;
+}
+
+/* Whether the spare can get this name: the folder is that of the last file, or beside it. */
+static bool spare_fits(const struct gw_capture *capture, const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat status;
+    size_t length = folder_length(path);
+    if (capture->spare < 0 || !length)
+        return false;
+    if (length == folder_length(capture->path) && memcmp(path, capture->path, length) == 0)
+        return true;
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+    return stat(folder, &status) == 0 && S_ISDIR(status.st_mode) &&
+           status.st_dev == capture->device;
+}
+
+/* As if it were new: who had it last may have left its flags and its place otherwise. */
+static int take_spare(struct gw_capture *capture)
+{
+    int fd = capture->spare;
+    capture->spare = -1;
+    if (fcntl(fd, F_SETFL, O_APPEND) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* -1: this file system has no files without names, or there is no such folder. */
+static int open_nameless(struct gw_capture *capture, const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat status;
+    if (spare_fits(capture, path))
+        return take_spare(capture);
+    size_t length = folder_length(path);
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+    int fd = length ? open(folder, O_RDWR | O_APPEND | O_TMPFILE | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0 && fstat(fd, &status) == 0) {
+        capture->device = status.st_dev;
+        return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int open_path(struct gw_capture *capture, const struct gw_capture_options *options)
+{
+    const char *path = options->path;
+    const int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+    if (!*path)
+        return open("/dev/null", O_RDWR | O_CLOEXEC);
+    /* readable: a runner moves what it captured to a file of each task */
+    int fd = options->named ? -1 : open(path, flags);
+    if (fd >= 0 || (!options->named && errno != ENOENT))
+        return fd;
+    if (!options->named && strlen(path) < sizeof capture->path)
+        fd = open_nameless(capture, path);
+    capture->nameless = fd >= 0;
+    return fd >= 0 ? fd : open(path, flags | O_CREAT, 0600);
+}
+
+int gw_capture_open(struct gw_capture *capture, const struct gw_capture_options *options,
                     struct gw_error *error)
 {
-    /* readable: a runner moves what it captured to a file of each task */
-    int fd = *path ? open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)
-                   : open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (fd < 0)
-        return gw_error_set(error, GW_ESTART, "cannot open output file %s: %s", path,
+    capture->nameless = false;
+    capture->fd = open_path(capture, options);
+    if (capture->fd < 0)
+        return gw_error_set(error, GW_ESTART, "cannot open output file %s: %s", options->path,
                             strerror(errno));
-    *capture = (struct gw_capture){.fd = fd, .bytes_max = *path ? bytes_max : 0};
+    capture->bytes_max = *options->path ? options->bytes_max : 0;
+    capture->bytes_last = 0;
+    (void)snprintf(capture->path, sizeof capture->path, "%s", options->path);
     return 0;
 }
 
-void gw_capture_close(struct gw_capture *capture)
+void gw_capture_name(struct gw_capture *capture)
 {
-    if (capture->fd >= 0)
-        close(capture->fd);
-    capture->fd = -1;
+    char link[64];
+    if (capture->fd < 0 || !capture->nameless)
+        return;
+    capture->nameless = false;
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", capture->fd);
+    if (linkat(AT_FDCWD, link, AT_FDCWD, capture->path, AT_SYMLINK_FOLLOW) < 0 && errno != ENOENT)
+        gw_log_warn("output file %s: %s", capture->path, strerror(errno)); /* else: its job went */
 }
 
-bool gw_capture_check(struct gw_capture *capture)
+/* As little as it takes to be as good as new. */
+static bool is_untouched(const struct stat *status)
 {
-    struct stat status;
-    if (capture->fd < 0 || capture->bytes_max == 0 || fstat(capture->fd, &status) < 0)
-        return false;
+    return status->st_size == 0 && status->st_nlink == 0 && status->st_mode == (S_IFREG | 0600);
+}
 
+/* Cuts it; false: it did not grow. */
+static bool cut(struct gw_capture *capture, const struct stat *status)
+{
     char note[96];
+    uint64_t bytes = (uint64_t)status->st_size;
+    bool grew = bytes != capture->bytes_last;
     int length =
         snprintf(note, sizeof note, "\n[output cut at %" PRIu64 " bytes]\n", capture->bytes_max);
-    uint64_t bytes = (uint64_t)status.st_size;
-    bool grew = bytes != capture->bytes_last;
     if (bytes > capture->bytes_max + (uint64_t)length) {
         if (ftruncate(capture->fd, (off_t)capture->bytes_max) == 0 &&
             write(capture->fd, note, (size_t)length) == length)
@@ -50,4 +128,29 @@ bool gw_capture_check(struct gw_capture *capture)
     }
     capture->bytes_last = bytes;
     return grew;
+}
+
+bool gw_capture_check(struct gw_capture *capture)
+{
+    struct stat status;
+    return capture->fd >= 0 && capture->bytes_max && fstat(capture->fd, &status) == 0 &&
+           cut(capture, &status);
+}
+
+void gw_capture_close(struct gw_capture *capture)
+{
+    struct stat status;
+    if (capture->fd < 0)
+        return;
+    bool known = (capture->nameless || capture->bytes_max) && fstat(capture->fd, &status) == 0;
+    if (known && capture->bytes_max && status.st_size)
+        (void)cut(capture, &status);
+    if (known && capture->nameless && status.st_size)
+        gw_capture_name(capture);
+    if (known && capture->nameless && capture->spare < 0 && is_untouched(&status))
+        capture->spare = capture->fd;
+    else
+        close(capture->fd);
+    capture->fd = -1;
+    capture->nameless = false;
 }

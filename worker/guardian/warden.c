@@ -124,12 +124,21 @@ static void keep_epilog(struct warden *warden, const struct gw_msg_spawn *spawn)
                                            .cpus = ""};
 }
 
+/* A runner's files are looked for by their names. */
+static int capture_open(struct gw_capture *capture, const char *path,
+                        const struct gw_msg_spawn *spawn, struct gw_error *error)
+{
+    const struct gw_capture_options options = {
+        .path = path, .bytes_max = spawn->output_bytes_max, .named = spawn->runner};
+    return gw_capture_open(capture, &options, error);
+}
+
 static void warden_on_spawn(struct warden *warden, const struct gw_msg_spawn *spawn, int fd)
 {
     struct gw_error error;
     if ((*spawn->checkpoints && folder_make(spawn->checkpoints, &error) < 0) ||
-        gw_capture_open(&warden->out, spawn->out, spawn->output_bytes_max, &error) < 0 ||
-        gw_capture_open(&warden->err, spawn->err, spawn->output_bytes_max, &error) < 0) {
+        capture_open(&warden->out, spawn->out, spawn, &error) < 0 ||
+        capture_open(&warden->err, spawn->err, spawn, &error) < 0) {
         warden_refuse(warden, spawn->process, &error);
         return;
     }
@@ -239,8 +248,6 @@ static void warden_on_exit(struct warden *warden, int status)
 
 static void warden_on_buried(struct warden *warden)
 {
-    (void)gw_capture_check(&warden->out);
-    (void)gw_capture_check(&warden->err);
     gw_capture_close(&warden->out);
     gw_capture_close(&warden->err);
     gw_sm_move(&warden_sm, &warden->state, WARDEN_IDLE);
@@ -261,6 +268,8 @@ static void warden_begin_epilog(struct warden *warden)
                                              .runner_fd = -1,
                                              .oom_score_adj = warden->oom_score_adj};
     gw_sm_move(&warden_sm, &warden->state, WARDEN_EPILOG);
+    gw_capture_name(&warden->out);
+    gw_capture_name(&warden->err);
     warden->sweep_at_ns = 0;
     warden->kill_at_ns = gw_clock_now_ns() + EPILOG_NS;
     if (gw_spawn(&options, &ignored, &error) < 0)
@@ -315,8 +324,11 @@ static void warden_tick(struct warden *warden)
     if (warden->state == WARDEN_IDLE)
         return;
     uint64_t now_ns = gw_clock_now_ns();
-    if (warden->spawned_at_ns && now_ns >= warden->spawned_at_ns)
+    if (warden->spawned_at_ns && now_ns >= warden->spawned_at_ns) {
+        gw_capture_name(&warden->out); /* from now on others may look into them */
+        gw_capture_name(&warden->err);
         warden_say_spawned(warden);
+    }
     if (warden->kill_at_ns && now_ns >= warden->kill_at_ns && !warden->sweep_at_ns)
         warden_kill(warden);
     if (warden->sweep_at_ns && now_ns >= warden->sweep_at_ns)
@@ -358,7 +370,7 @@ static void warden_wait(struct warden *warden)
 
 void gw_warden_main(const struct gw_warden_options *options)
 {
-    struct warden warden = {.out = {.fd = -1}, .err = {.fd = -1}};
+    struct warden warden = {.out = GW_CAPTURE_CLOSED, .err = GW_CAPTURE_CLOSED};
     warden.oom_score_adj = options->oom_score_adj;
     sigset_t chld;
     sigemptyset(&chld);

@@ -1,0 +1,189 @@
+/* Files for output: made late, handed on while they are as good as new, cut at their limit. */
+#include "tests/unit/unit.h"
+
+#include "graph/base/dir.h"
+#include "worker/guardian/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[64];
+static struct gw_capture capture;
+
+static int set_up(void **state)
+{
+    strcpy(dir, "/tmp/gw-capture-XXXXXX");
+    capture = GW_CAPTURE_CLOSED;
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    gw_capture_close(&capture);
+    if (capture.spare >= 0)
+        close(capture.spare);
+    return gw_dir_remove(dir, NULL);
+}
+
+static const char *in_dir(const char *name)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static bool exists(const char *name)
+{
+    return access(in_dir(name), F_OK) == 0;
+}
+
+static void open_at(const char *name, uint64_t bytes_max)
+{
+    const struct gw_capture_options options = {.path = in_dir(name), .bytes_max = bytes_max};
+    struct gw_error error;
+    if (gw_capture_open(&capture, &options, &error) < 0)
+        fail_msg("%s", error.text);
+}
+
+static void put(const char *text)
+{
+    assert_int_equal(write(capture.fd, text, strlen(text)), strlen(text));
+}
+
+static void assert_holds(const char *name, const char *wanted)
+{
+    char text[128] = "";
+    int fd = open(in_dir(name), O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_true(read(fd, text, sizeof text - 1) >= 0);
+    close(fd);
+    assert_string_equal(text, wanted);
+}
+
+static ino_t inode(void)
+{
+    struct stat status;
+    assert_int_equal(fstat(capture.fd, &status), 0);
+    assert_int_equal(status.st_size, 0);
+    assert_int_equal(lseek(capture.fd, 0, SEEK_CUR), 0);
+    assert_int_equal(fcntl(capture.fd, F_GETFL) & (O_APPEND | O_NONBLOCK), O_APPEND);
+    return status.st_ino;
+}
+
+/* Where there are no files without names, they are made at once, as before there were any. */
+static void need_nameless(void)
+{
+    int fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    if (fd < 0)
+        skip();
+    close(fd);
+}
+
+static void test_who_writes_nothing_leaves_no_file(void **state)
+{
+    need_nameless();
+    open_at("a", 0);
+    ino_t first = inode();
+    assert_int_equal(fcntl(capture.fd, F_SETFL, O_NONBLOCK), 0); /* as a program may */
+    assert_int_equal(lseek(capture.fd, 100, SEEK_SET), 100);
+    gw_capture_close(&capture);
+    assert_false(exists("a"));
+
+    assert_int_equal(mkdir(in_dir("next"), 0700), 0);
+    open_at("next/b", 0);
+    assert_int_equal(inode(), first);
+    put("said");
+    gw_capture_close(&capture);
+    assert_false(exists("a"));
+    assert_holds("next/b", "said");
+
+    open_at("c", 0);
+    assert_int_not_equal(inode(), first);
+    gw_capture_close(&capture);
+    assert_holds("next/b", "said");
+}
+
+static void test_what_is_not_as_new_is_not_handed_on(void **state)
+{
+    need_nameless();
+    open_at("a", 0);
+    assert_int_equal(fchmod(capture.fd, 0400), 0);
+    gw_capture_close(&capture);
+    assert_int_equal(capture.spare, -1);
+    open_at("b", 0);
+    gw_capture_name(&capture); /* others may look into it now */
+    assert_holds("b", "");
+    gw_capture_close(&capture);
+    assert_int_equal(capture.spare, -1);
+    assert_true(exists("b"));
+}
+
+static void test_what_is_there_is_appended_to(void **state)
+{
+    for (int round = 0; round < 2; round++) {
+        open_at("a", 0);
+        put(round ? "second" : "first ");
+        gw_capture_close(&capture);
+    }
+    assert_holds("a", "first second");
+}
+
+static void test_a_folder_that_is_not_there_is_said_at_once(void **state)
+{
+    struct gw_error error;
+    open_at("a", 0);
+    gw_capture_close(&capture); /* a spare file makes no difference */
+    const struct gw_capture_options options = {.path = in_dir("none/b")};
+    assert_int_equal(gw_capture_open(&capture, &options, &error), GW_ESTART);
+    assert_non_null(strstr(error.text, "none/b: No such file"));
+    assert_int_equal(capture.fd, -1);
+}
+
+static void test_a_runner_finds_its_file(void **state)
+{
+    struct gw_error error;
+    const struct gw_capture_options options = {.path = in_dir("a"), .named = true};
+    assert_int_equal(gw_capture_open(&capture, &options, &error), 0);
+    assert_true(exists("a"));
+}
+
+static void test_it_is_cut_at_its_limit(void **state)
+{
+    char long_text[101];
+    memset(long_text, 'x', 100);
+    long_text[100] = '\0';
+    for (int round = 0; round < 2; round++) {
+        open_at(round ? "b" : "a", 4);
+        put(long_text);
+        if (round == 0)
+            assert_true(gw_capture_check(&capture));
+        gw_capture_close(&capture);
+        assert_holds(round ? "b" : "a", "xxxx\n[output cut at 4 bytes]\n");
+    }
+    open_at("c", 4);
+    put("xxx");
+    assert_true(gw_capture_check(&capture));
+    assert_false(gw_capture_check(&capture));
+    gw_capture_close(&capture);
+    assert_holds("c", "xxx");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_who_writes_nothing_leaves_no_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_not_as_new_is_not_handed_on, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_there_is_appended_to, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_folder_that_is_not_there_is_said_at_once, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_runner_finds_its_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_it_is_cut_at_its_limit, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
