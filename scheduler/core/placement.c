@@ -41,9 +41,9 @@
  * debited for that. */
 static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *spec)
 {
-    if (spec->message.kind != GW_SPEC_FUNCTION || spec->message.ranks > 0 || spec->message.actor ||
-        spec->message.gpus > 0 || spec->message.gpu_mode == GW_GPU_MODE_IF_ANY ||
-        spec->samples == 0 || (spec->message.resources && *spec->message.resources))
+    if (spec->message.ranks > 0 || spec->message.actor || spec->message.gpus > 0 ||
+        spec->message.gpu_mode == GW_GPU_MODE_IF_ANY || spec->samples == 0 ||
+        (spec->message.resources && *spec->message.resources))
         return 1;
     if (spec->shape->need && spec->shape->need->resources.count > 0)
         return 1; /* a worker runs what is queued wherever it has a slot: each needs its own */

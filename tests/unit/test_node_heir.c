@@ -172,6 +172,32 @@ static void test_take_back(void **state)
     free_world(w);
 }
 
+/* A command is waited for, and waits, as functions do; each has a process of its own. */
+static void test_commands(void **state)
+{
+    (void)state;
+    for (int exit_code = 0; exit_code < 2; exit_code++) {
+        struct world *w = new_world(1);
+        send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
+        must_assign(w, (struct task){.attempt = 1, .index = 1});
+        assign_heir(w, 2, 1);
+        spawned(w, 1, 0, "");
+        assert_int_equal(w->processes, 1);
+        forget_sent(w);
+        dies(w, 1, exit_code, 0);
+        assert_int_equal(w->processes, exit_code ? 1 : 2);
+        if (exit_code) {
+            must_end(w, 0, 1, GW_OUTCOME_FAILED, 1);
+            must_end(w, 1, 2, GW_OUTCOME_KILLED, 0);
+        } else {
+            assert_string_equal(must_send(w, GW_MESSAGE_spawn)->spawn.out, "/d/logs/1/2.2.out");
+            dies(w, 2, 0, 0);
+            assert_non_null(sent(w, GW_MESSAGE_finished, 1));
+        }
+        free_world(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +205,7 @@ int main(void)
         cmocka_unit_test(test_large_value), cmocka_unit_test(test_ended_before),
         cmocka_unit_test(test_failure),     cmocka_unit_test(test_crash),
         cmocka_unit_test(test_next_runner), cmocka_unit_test(test_take_back),
+        cmocka_unit_test(test_commands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -247,19 +247,18 @@ static void end_well(struct world *w, uint64_t attempt, uint64_t run_ns)
 
 /* Short tasks queue behind each other at a worker, for a window's time. What is more urgent and
  * comes later waits for those that are there already, and for no other. */
-static void what_is_urgent_overtakes_all_but_the_window(void **state)
+static void overtakes_all_but_the_window(uint32_t kind)
 {
     enum { WINDOW = 4 }; /* 20 ms of tasks of 5 ms */
     struct world *w = new_world();
     uint64_t queued[64] = {0};
-    size_t first = 0, count = 0, ended = 0;
-    (void)state;
+    size_t first = 0, count = 0, ended = 0, most = 0;
     offer(w, 0, (struct offer){"a", NULL, NULL, 1, NULL});
     for (uint64_t request = 1; request <= 4; request++) {
         if (request == 1)
-            send_spec(w, (struct gw_msg_spec){.key = request});
+            send_spec(w, (struct gw_msg_spec){.key = request, .kind = kind});
         else
-            send_spec(w, (struct gw_msg_spec){.key = request, .priority = -1});
+            send_spec(w, (struct gw_msg_spec){.key = request, .kind = kind, .priority = -1});
         submit(w, (struct chunk){request, 8, GW_SUBMIT_LAST, false, 0});
         const struct gw_message *assign = sent(w, WORKER, GW_MESSAGE_assign, 0);
         for (uint32_t i = 0; assign && i < assign->assign.attempt.count; i++)
@@ -272,6 +271,7 @@ static void what_is_urgent_overtakes_all_but_the_window(void **state)
             assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
         }
         assert_true(count - first >= 1 && count - first <= WINDOW);
+        most = count - first > most ? count - first : most;
         end_well(w, queued[first++], 5 * MS);
         ended++;
         const struct gw_message *assign = sent(w, WORKER, GW_MESSAGE_assign, 0);
@@ -282,7 +282,15 @@ static void what_is_urgent_overtakes_all_but_the_window(void **state)
         }
     }
     assert_true(urgent && ended <= 6 + WINDOW);
+    assert_int_equal(most, WINDOW - 1); /* a run is a little longer than 5 ms */
     free_world(w);
+}
+
+static void what_is_urgent_overtakes_all_but_the_window(void **state)
+{
+    (void)state;
+    overtakes_all_but_the_window(GW_SPEC_FUNCTION);
+    overtakes_all_but_the_window(GW_SPEC_COMMAND);
 }
 
 static void within_a_job_the_more_urgent_goes_first(void **state)

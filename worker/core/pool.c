@@ -5,6 +5,7 @@
  * wait: then idle runners beyond that get no work. Work starts in the order in which it came, pool
  * by pool: what is older and has no room stops what is younger from being handed out, until an idle
  * runner could be ended for it. */
+#include "graph/base/planted.h"
 #include "worker/core/state.h"
 
 #include "graph/wire/frame.h"
@@ -393,6 +394,8 @@ static bool serve(struct gw_node_core *core)
     while (oldest_claim(core, &claim)) {
         bool room = core->slots_used + claim.slots <= core->options.slots;
         bool warm = claim.run && claim.pool && idle_runner(core, claim.pool);
+        if (GW_PLANTED(390) && claim.run && !claim.pool && core->slots_used)
+            room = true;
         if (claim.slots > core->options.slots) {
             char *text = gw_run_text("it needs %u slots, this worker has %u", claim.slots,
                                      core->options.slots);

@@ -134,6 +134,7 @@ void gw_result_of_command(struct gw_node_core *core, struct gw_run *run)
         .values = {&row->value, 1},
         .run_ns = {&row->run_ns, 1},
     };
+    gw_heir_give(core, run, (struct gw_bin){&row->value, 1}, NULL);
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
     gw_result_tell(core, &out, (struct gw_bin){0});
     gw_run_free(core, run);
