@@ -14,7 +14,7 @@ import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "e2e"))
 import e2e  # noqa: E402
-from links import Link, Network  # noqa: E402
+from links import Link, Network, hold  # noqa: E402
 
 SLOTS = 3  # of a worker
 GPUS, GPU_BYTES = 4, 16 << 30  # of the machine: one of its workers has them
@@ -141,19 +141,44 @@ class Cluster:
             self.env[name] = ":".join(given + [f"log_path={self.dir}/sanitizer"])
         self.network, self.scheduler, self.workers = Network(), None, []
         self.trials, self.base, self.rss, self.files = 0, {}, {}, None
+        self.holder = None  # of the port of a scheduler that is gone
         self.client_env = dict(self.env)
 
     def open(self, workers):
         """For who calls close() whatever becomes of this."""
         admin = self.token("root", "admin")
         self.worker_token = self.token("w", "worker")
-        self.scheduler = Daemon([e2e.BINARY, "scheduler", "--listen", "127.0.0.1"], env=self.env,
-                                cwd=self.dir)
-        self.address = self.scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+        self.start_scheduler("127.0.0.1")
         self.client_env.update(GANGWAY_ADDRESS=self.address, GANGWAY_TOKEN=admin)
         for i in range(workers):
             self.workers.append(Worker(self, f"w{i}"))
         self.wait_quiet()
+
+    def start_scheduler(self, listen):
+        self.scheduler = Daemon([e2e.BINARY, "scheduler", "--listen", listen], env=self.env,
+                                cwd=self.dir)
+        self.address = self.scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+
+    def kill_scheduler(self):
+        """Its port refuses connections until revive_scheduler()."""
+        self.scheduler.kill()
+        self.scheduler.end()
+        self.scheduler.popen.stdout.close()
+        self.holder = hold(self.address)
+        for worker in self.workers:
+            worker.link.refuse()
+
+    def revive_scheduler(self):
+        """Another life of it, at the same port, with what it has on disk."""
+        self.start_scheduler(self.address)
+        self.holder.close()
+        self.holder = None
+        for worker in self.workers:
+            worker.link.accept_again()
+
+    def is_headless(self):
+        """Whether nothing can be asked now."""
+        return self.holder is not None or is_stopped(self.scheduler.pid)
 
     def token(self, user, role):
         return json.loads(self.gangway("token", "create", "--user", user, "--role", role, "--json",
@@ -179,8 +204,8 @@ class Cluster:
     # -- What is counted when nothing runs ---------------------------------------------------------
 
     def restart_gone(self):
-        """Workers that were killed, or ended, live again."""
-        return [(worker, worker.restart()) for worker in self.workers
+        """Workers that were killed, or ended, live again, where there is a scheduler for them."""
+        return [] if self.holder else [(worker, worker.restart()) for worker in self.workers
                 if worker.process.popen.poll() is not None]
 
     def not_quiet(self):

@@ -8,6 +8,15 @@ import threading
 CHUNK = 65536
 
 
+def hold(address):
+    """A socket that keeps a port from others and refuses connections, until it is closed."""
+    host, port = address.rsplit(":", 1)
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind((host, int(port)))
+    return holder
+
+
 class Network:
     """The thread that carries the bytes of all links of a cluster."""
 
@@ -35,11 +44,22 @@ class Link:
         self.pairs, self.pumps, self.bytes_per_s = set(), set(), None
         self.opened = network.do(self._open())
         self.address = "127.0.0.1:%d" % self.opened.sockets[0].getsockname()[1]
+        self.holder = None
 
     async def _open(self):
         self.flows, self.over = asyncio.Event(), asyncio.Event()
         self.flows.set()
         return await asyncio.start_server(self._accept, "127.0.0.1", 0)
+
+    async def _refuse(self):
+        self.opened.close()
+        self.holder = hold(self.address)
+        await self._cut()
+
+    async def _accept_again(self):
+        host, port = self.address.rsplit(":", 1)
+        self.opened = await asyncio.start_server(self._accept, host, int(port))
+        self.holder.close()
 
     async def _accept(self, reader, writer):
         try:
@@ -108,6 +128,13 @@ class Link:
     def cut(self):
         """Resets all connections."""
         self.network.do(self._cut())
+
+    def refuse(self):
+        """Resets all connections, and refuses others until accept_again()."""
+        self.network.do(self._refuse())
+
+    def accept_again(self):
+        self.network.do(self._accept_again())
 
     def silence(self):
         """Takes nothing from the connections that are there any more, and closes none."""

@@ -125,6 +125,17 @@ class Fault:
         self.said = f"for {seconds:.1f} s"
         self.stop(self.trial.cluster.scheduler.pid, seconds)
 
+    def scheduler_kill(self):
+        """Detached jobs go on; what is attached ends with it."""
+        if self.trial.cluster.is_headless():
+            return
+        seconds = self.length()
+        self.said = f"for {seconds:.1f} s"
+        self.trial.abandoned = not self.trial.detached
+        self.causes = ["scheduler"]
+        self.trial.cluster.kill_scheduler()
+        self.lasts(seconds, self.trial.cluster.revive_scheduler)
+
     # -- Links -------------------------------------------------------------------------------------
 
     def link_cut(self):
@@ -162,7 +173,7 @@ class Fault:
             self.stop(self.trial.client.pid, seconds)
 
     def act(self, verb):
-        if cluster.is_stopped(self.trial.cluster.scheduler.pid):
+        if self.trial.cluster.is_headless():
             return False  # it would wait for its end, and the end for it
         job = self.trial.job()
         if job:
@@ -191,8 +202,9 @@ class Fault:
 
 FAULTS = {"rank_kill": 20, "rank_stop": 8, "rank_pause": 4, "worker_kill": 12, "worker_stop": 6,
           "guardian_kill": 6, "guardian_stop": 3, "warden_kill": 4, "scheduler_stop": 3,
-          "link_cut": 8, "link_silent": 3, "link_stall": 6, "link_slow": 6, "client_kill": 6,
-          "client_stop": 3, "user_cancel": 4, "user_restart": 4, "user_pause": 3, "gpu_late": 4}
+          "scheduler_kill": 4, "link_cut": 8, "link_silent": 3, "link_stall": 6, "link_slow": 6,
+          "client_kill": 6, "client_stop": 3, "user_cancel": 4, "user_restart": 4, "user_pause": 3,
+          "gpu_late": 4}
 
 
 class Trial:
@@ -338,6 +350,8 @@ class Trial:
                 return "refused: a worker was away"
             if self.abandoned or any(fault.name == "client_kill" for fault in self.faults):
                 return "never submitted"
+            if self.code == 3 and any(fault.name == "scheduler_kill" for fault in self.faults):
+                return "never submitted, and its client said so"
             raise Failed(f"there is no such job: {self.code} {self.text}")
         why = self.row.get("text", "")
         if self.row["state"] == "done":
