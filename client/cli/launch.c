@@ -259,7 +259,8 @@ int gw_launch_main(bool gang, int argc, char **argv)
     if (!typed->detached)
         take_signals(&launch);
     int rc = gw_client_open(&options, &launch.client, &error);
-    if (rc == GW_ENOSCHEDULER && typed->detached)
+    const char *address = getenv("GANGWAY_ADDRESS");
+    if (rc == GW_ENOSCHEDULER && typed->detached && !(address && *address))
         gw_error_set(&error, rc,
                      "no cluster is running to leave the job to: `gangway up` starts one");
     if (rc == 0)

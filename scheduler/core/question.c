@@ -257,7 +257,7 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
         if (!final && question->log.follow)
             return false; /* until it runs */
         uint64_t last = job->tasks.attempt[question->index];
-        if (final && begins && last && last != question->log.after)
+        if (final && last && !(begins && last == question->log.after))
             gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
         answer_log(sched, remote, question, &error);
         sched->effects->list.items[sched->effects->list.count - 1].message.log_data.end = final;

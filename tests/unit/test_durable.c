@@ -222,9 +222,34 @@ static void what_a_job_comes_after_stays(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
+/* Who asks for output that lies at a worker that is not here hears of that. */
+static void output_of_who_is_gone_is_lost(void **state)
+{
+    struct lives lives = {0};
+    uint64_t attempt;
+    (void)state;
+    begin(&lives);
+    uint64_t job = submit_one(&lives, 1, &attempt);
+    finish_one(&lives, attempt);
+    end(&lives);
+    begin(&lives);
+    const struct gw_message ask = {.type = GW_MESSAGE_log_read,
+                                   .log_read = {.request = 9, .job = job, .stream = 1}};
+    say(lives.w, CLIENT, ask);
+    assert_int_equal(must(lives.w, WORKER, GW_MESSAGE_log_read)->log_read.attempt, attempt);
+    (void)step(lives.w,
+               (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}, .text = "gone"});
+    assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_log_data)->log_data.code, GW_ELOST);
+    say(lives.w, CLIENT, ask);
+    assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_log_data)->log_data.code, GW_ELOST);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(output_of_who_is_gone_is_lost),
         cmocka_unit_test(what_was_under_way_runs_again),
         cmocka_unit_test(what_was_cancelled_stays_cancelled),
         cmocka_unit_test(a_full_disk_refuses_detached_jobs),
