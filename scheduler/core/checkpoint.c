@@ -2,10 +2,9 @@
  *
  * What always holds: an attempt goes on from the newest that somebody alive has: home, whoever
  * saved it, or else the copy. From go on that is current, and its rank 0's worker is home: what
- * another host saved later, and nobody could reach, is over.
- * A worker that has it no more (carry_absent) is not asked for it again: it is as good as lost.
- * Where one worker or other cannot be found any more (another life of the scheduler) nothing is
- * carried, and nothing is said to be lost. */
+ * another host saved later, and nobody could reach, is over. Where nobody of these is there any
+ * more, home's next life is asked: it may have the same folder.
+ * A worker that has it no more (carry_absent) is not asked for it again: it is as good as lost. */
 #include "scheduler/core/checkpoint.h"
 
 #include "graph/base/planted.h"
@@ -50,21 +49,63 @@ static bool is_command(const struct gw_job *job, uint32_t row)
 /* -- Who has it ----------------------------------------------------------------------------------
  */
 
-static void set_place(struct gw_checkpoint_place *place, const struct gw_checkpointed *record,
-                      const struct gw_worker *worker)
+static bool is_at(const struct gw_checkpoint_place *place, const struct gw_worker *worker)
 {
-    *place = (struct gw_checkpoint_place){.attempt = record->attempt,
-                                          .step = record->step,
-                                          .worker = worker->id,
-                                          .incarnation = worker->incarnation};
-    (void)snprintf(place->host, sizeof place->host, "%s", worker->host);
+    return place->worker && place->incarnation == worker->incarnation &&
+           strcmp(place->host, worker->host) == 0;
+}
+
+/* What of it is there; of which step, of home, is the record's. */
+struct lies {
+    uint32_t which;
+    uint64_t attempt;
+    int64_t step;
+};
+
+static void put_at(struct gw_sched *sched, struct gw_job *job, uint32_t row, struct lies lies,
+                   const struct gw_worker *worker)
+{
+    GW_FACT(sched, checkpoint_lies, .at = job, .job = job->id, .index = row, .which = lies.which,
+            .attempt = lies.attempt, .step = (uint64_t)lies.step, .worker = worker->id,
+            .incarnation = worker->incarnation, .host = worker->host, .name = worker->remote->name);
+}
+
+void gw_sched_apply_checkpoint_lies(struct gw_sched *sched,
+                                    const struct gw_fact_checkpoint_lies *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_checkpointed *record = record_of(job, fact->index);
+    struct gw_checkpoint_place place = {.attempt = fact->attempt,
+                                        .step = (int64_t)fact->step,
+                                        .worker = fact->worker,
+                                        .incarnation = fact->incarnation,
+                                        .kept = fact->which == GW_CHECKPOINT_COPY};
+    (void)snprintf(place.host, sizeof place.host, "%s", fact->host);
+    (void)snprintf(place.name, sizeof place.name, "%s", fact->name);
+    if (fact->which == GW_CHECKPOINT_COPY) {
+        record->copy = place;
+        return;
+    }
+    if (record->home.incarnation != place.incarnation || strcmp(record->home.host, place.host) != 0)
+        record->shared = false;
+    if (fact->which == GW_CHECKPOINT_SAVED)
+        record->saver = place;
+    else if (!record->saver.worker)
+        record->saver = record->home;
+    record->home = place;
+}
+
+void gw_sched_apply_checkpoint_shared(struct gw_sched *sched,
+                                      const struct gw_fact_checkpoint_shared *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    record_of(job, fact->index)->shared = true;
 }
 
 /* The worker that has it, though it was away and has another id now; NULL: lost. Best of the
- * others: one on the same host, which may have the same folder. */
+ * others: its next life, which may have the same folder. */
 static struct gw_worker *holder(const struct gw_sched *sched,
-                                const struct gw_checkpoint_place *place,
-                                const struct gw_worker **beside)
+                                const struct gw_checkpoint_place *place, struct gw_worker **beside)
 {
     *beside = NULL;
     for (size_t i = 0; i < sched->workers.count && place->worker && !place->gone; i++) {
@@ -73,25 +114,26 @@ static struct gw_worker *holder(const struct gw_sched *sched,
             continue;
         if (strcmp(worker->host, place->host) != 0)
             continue;
-        if (worker->incarnation == place->incarnation && !GW_PLANTED(320))
+        if (worker->incarnation == place->incarnation && GW_PLANTED(320))
+            continue;
+        if (worker->incarnation == place->incarnation)
             return worker;
-        if (!*beside)
+        if (!*beside && strncmp(worker->remote->name, place->name, sizeof place->name - 1) == 0)
             *beside = worker;
     }
     return NULL;
 }
 
-/* What an attempt would go on from now. worker NULL: nobody knows who has it, or it is lost. */
+/* What an attempt would go on from now. worker NULL: nobody is known to have it, or it is lost. */
 struct source {
-    struct gw_worker *worker;
-    const struct gw_worker *beside;
+    struct gw_worker *worker, *beside;
     const struct gw_checkpoint_place *place;
     bool lost;
 };
 
 static struct source find_source(const struct gw_sched *sched, const struct gw_checkpointed *record)
 {
-    const struct gw_worker *beside;
+    struct gw_worker *beside;
     struct source source = {.place = &record->home};
     source.worker = holder(sched, &record->home, &source.beside);
     if (source.worker || !record->home.worker || (record->shared && !record->home.gone))
@@ -103,8 +145,9 @@ static struct source find_source(const struct gw_sched *sched, const struct gw_c
     }
     if (source.worker)
         return source;
+    source.worker = source.beside;
     source.place = &record->home;
-    source.lost = record->attempt != 0;
+    source.lost = !source.worker && record->attempt != 0;
     return source;
 }
 
@@ -130,9 +173,9 @@ static struct gw_worker *find_copier(const struct gw_sched *sched, const struct 
     bool apart = false;
     for (uint32_t i = 0; i < gang->count; i++) {
         struct gw_worker *worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
-        if (!worker || worker->state != GW_WORKER_READY || worker->id == record->home.worker)
+        if (!worker || worker->state != GW_WORKER_READY || is_at(&record->home, worker))
             continue;
-        if (worker->id == record->copy.worker)
+        if (is_at(&record->copy, worker))
             return worker;
         bool other_host = strcmp(worker->host, record->home.host) != 0;
         if (!best || (other_host && !apart))
@@ -152,7 +195,7 @@ static void make_copy(struct gw_sched *sched, const struct gw_gang_try *gang)
 {
     struct gw_job *job = gang->job;
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(job, gang->index);
-    const struct gw_worker *beside;
+    struct gw_worker *beside;
     struct gw_worker *home = holder(sched, &record->home, &beside);
     const struct gw_worker *busy =
         record->copier ? gw_sched_worker_find(sched, record->copier) : NULL;
@@ -161,7 +204,7 @@ static void make_copy(struct gw_sched *sched, const struct gw_gang_try *gang)
         (busy && busy->state == GW_WORKER_READY))
         return;
     struct gw_worker *copier = find_copier(sched, gang, record);
-    if (!copier || (record->copy.worker == copier->id && record->copy.attempt == record->attempt &&
+    if (!copier || (is_at(&record->copy, copier) && record->copy.attempt == record->attempt &&
                     record->copy.step == record->step && !record->copy.gone))
         return;
     GW_FACT(sched, checkpoint_copying, .job = job, .index = gang->index, .worker = copier);
@@ -186,8 +229,13 @@ static void on_checkpointed(struct gw_sched *sched, const struct gw_worker *work
         return;
     struct gw_job *job = sched->attempts.items[slot].job;
     uint32_t row = sched->attempts.items[slot].index;
+    const struct gw_checkpointed *before = gw_sched_checkpoint_of(job, row);
+    const bool moved = !before || !is_at(&before->home, worker) || before->home.gone;
     GW_FACT(sched, checkpoint_made, .at = job, .job = job->id, .index = row,
             .attempt = message->attempt, .step = (uint64_t)message->step);
+    if (moved)
+        put_at(sched, job, row, (struct lies){GW_CHECKPOINT_SAVED, message->attempt, message->step},
+               worker);
     struct gw_gang_try *gang = gw_sched_gang_find(sched, message->attempt);
     make_copy(sched, gang);
     gw_sched_elastic_on_checkpoint(sched, gang);
@@ -198,19 +246,13 @@ void gw_sched_apply_checkpoint_made(struct gw_sched *sched,
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     struct gw_checkpointed *record = record_of(job, fact->index);
-    const struct gw_gang_try *gang = gw_sched_gang_find(sched, fact->attempt);
-    const struct gw_worker *worker =
-        gang ? gw_sched_worker_find(sched, gang->ranks[0].worker) : NULL;
-    record->attempt = fact->attempt;
-    record->step = (int64_t)fact->step;
-    if (worker && worker->id != record->home.worker)
-        record->shared = false;
-    record->home = (struct gw_checkpoint_place){0};
-    if (worker)
-        set_place(&record->home, record, worker);
+    record->attempt = record->home.attempt = fact->attempt;
+    record->step = record->home.step = (int64_t)fact->step;
     record->saver = record->home;
-    if (!record->attempt) /* a new beginning */
-        record->copy = record->home;
+    if (!fact->attempt) { /* a new beginning, in a folder that nobody knows yet */
+        record->home = record->saver = record->copy = (struct gw_checkpoint_place){0};
+        record->shared = false;
+    }
 }
 
 static void on_carried(struct gw_sched *sched, struct gw_worker *worker,
@@ -224,6 +266,11 @@ static void on_carried(struct gw_sched *sched, struct gw_worker *worker,
         return;
     GW_FACT(sched, checkpoint_copied, .job = job, .index = message->index, .worker = worker,
             .carried = message);
+    if (message->code == GW_EEXIST)
+        GW_FACT(sched, checkpoint_shared, .at = job, .job = job->id, .index = message->index);
+    else if (message->code == 0)
+        put_at(sched, job, message->index,
+               (struct lies){GW_CHECKPOINT_COPY, message->attempt, message->step}, worker);
     struct gw_gang_try *gang = gw_sched_gang_of(sched, job, message->index);
     if (gang && message->code == 0)
         make_copy(sched, gang);
@@ -239,28 +286,37 @@ static void on_absent(struct gw_sched *sched, const struct gw_worker *worker,
     if (!record || gang->state != GW_GANG_PREPARING)
         return;
     const struct source source = find_source(sched, record);
-    if (source.worker && source.worker->id == message->worker &&
-        source.place->kept == (message->copy != 0))
-        GW_FACT(sched, checkpoint_absent, .job = gang->job, .index = gang->index,
-                .worker = source.worker, .kept = source.place->kept, .text = message->text);
+    const struct gw_worker *asked = source.worker;
+    const bool kept = message->copy != 0;
+    if (!asked || asked->id != message->worker || source.place->kept != kept)
+        return;
+    const bool other = !is_at(source.place, asked); /* which may have had the same folder */
+    uint32_t places = kept ? 1U << GW_CHECKPOINT_COPY : 0;
+    if (!kept && (other || is_at(&record->home, asked)))
+        places |= 1U << GW_CHECKPOINT_HOME;
+    if (!kept && (other || is_at(&record->saver, asked)))
+        places |= 1U << GW_CHECKPOINT_SAVED;
+    GW_FACT(sched, checkpoint_absent, .at = gang->job, .job = gang->job->id, .index = gang->index,
+            .places = places, .worker = asked->id, .host = asked->host, .text = message->text);
 }
 
 void gw_sched_apply_checkpoint_absent(struct gw_sched *sched,
                                       const struct gw_fact_checkpoint_absent *fact)
 {
-    struct gw_checkpointed *record = record_of(fact->job, fact->index);
-    const struct gw_worker *worker = fact->worker;
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_checkpointed *record = record_of(job, fact->index);
     char text[512];
-    struct gw_checkpoint_place *places[] = {&record->home, &record->saver, &record->copy};
+    struct gw_checkpoint_place *places[] = {[GW_CHECKPOINT_SAVED] = &record->saver,
+                                            [GW_CHECKPOINT_HOME] = &record->home,
+                                            [GW_CHECKPOINT_COPY] = &record->copy};
     for (size_t i = 0; i < sizeof places / sizeof *places && !GW_PLANTED(380); i++)
-        if (places[i]->worker && places[i]->kept == fact->kept &&
-            places[i]->incarnation == worker->incarnation &&
-            strcmp(places[i]->host, worker->host) == 0)
+        if (fact->places >> i & 1)
             places[i]->gone = true;
-    (void)snprintf(text, sizeof text, "worker %u on %s HAS %s NO MORE: %.300s", worker->id,
-                   worker->host, fact->kept ? "ITS COPY OF THE CHECKPOINT" : "ITS CHECKPOINT",
-                   fact->text);
-    GW_STORY(sched, fact->job, .kind = GW_STORY_CHECKPOINT, .index = fact->index, .text = text);
+    (void)snprintf(
+        text, sizeof text, "worker %u on %s HAS %s NO MORE: %.300s", fact->worker, fact->host,
+        fact->places >> GW_CHECKPOINT_COPY & 1 ? "ITS COPY OF THE CHECKPOINT" : "ITS CHECKPOINT",
+        fact->text);
+    GW_STORY(sched, job, .kind = GW_STORY_CHECKPOINT, .index = fact->index, .text = text);
 }
 
 void gw_sched_checkpoint_on_message(struct gw_sched *sched, struct gw_worker *worker,
@@ -281,18 +337,11 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
     const struct gw_msg_carried *carried = fact->carried;
     char text[512];
     record->copier = 0;
-    if (carried->code == GW_EEXIST) {
-        record->shared = true;
+    if (carried->code == GW_EEXIST)
         return;
-    }
     if (carried->code == 0) {
-        bool first = record->copy.worker != fact->worker->id;
-        set_place(&record->copy, record, fact->worker);
-        record->copy.attempt = carried->attempt;
-        record->copy.step = carried->step;
-        record->copy.kept = true;
         record->trouble[0] = '\0';
-        if (!first)
+        if (is_at(&record->copy, fact->worker))
             return;
         (void)snprintf(text, sizeof text,
                        "worker %u on %s keeps a copy of its checkpoints, from here on",
@@ -415,24 +464,21 @@ void gw_sched_checkpoint_on_go(struct gw_sched *sched, const struct gw_gang_try 
     const struct gw_worker *worker = gw_sched_worker_find(sched, gang->ranks[0].worker);
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(job, gang->index);
     const bool command = is_command(job, gang->index), known = record && record->home.worker;
-    if (command && gang->from_lost) /* they begin anew, in a folder that nobody else knows */
+    struct lies lies = {GW_CHECKPOINT_HOME, gang->from_attempt, gang->from_step};
+    if (command && gang->from_lost) { /* they begin anew, in a folder that nobody else knows */
+        lies = (struct lies){.which = GW_CHECKPOINT_HOME};
         GW_FACT(sched, checkpoint_made, .at = job, .job = job->id, .index = gang->index);
-    else if (!gang->from_lost && record &&
-             (record->attempt != gang->from_attempt || record->step != gang->from_step))
+    } else if (!gang->from_lost && record &&
+               (record->attempt != gang->from_attempt || record->step != gang->from_step)) {
+        lies.which = GW_CHECKPOINT_SAVED;
         GW_FACT(sched, checkpoint_made, .at = job, .job = job->id, .index = gang->index,
                 .attempt = gang->from_attempt, .step = (uint64_t)gang->from_step);
-    if (worker && (command || (known && gang->from_attempt && !gang->from_lost)))
-        GW_FACT(sched, checkpoint_at, .job = job, .index = gang->index, .worker = worker);
-}
-
-void gw_sched_apply_checkpoint_at(struct gw_sched *sched, const struct gw_fact_checkpoint_at *fact)
-{
-    struct gw_checkpointed *record = record_of(fact->job, fact->index);
-    if (!record->saver.worker)
-        record->saver = record->home;
-    if (record->home.worker != fact->worker->id)
-        record->shared = false;
-    set_place(&record->home, record, fact->worker);
+    }
+    if (!worker || (!command && (!known || !gang->from_attempt || gang->from_lost)))
+        return;
+    record = gw_sched_checkpoint_of(job, gang->index);
+    if (lies.which == GW_CHECKPOINT_SAVED || !record || !is_at(&record->home, worker))
+        put_at(sched, job, gang->index, lies, worker);
 }
 
 /* -- In words ------------------------------------------------------------------------------------
@@ -443,7 +489,7 @@ void gw_sched_checkpoint_explain(const struct gw_sched *sched, const struct gw_j
 {
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(job, row);
     struct gw_text text = {to, bytes, 0};
-    const struct gw_worker *beside;
+    struct gw_worker *beside;
     *to = '\0';
     if (!record || !record->attempt)
         return;
@@ -455,10 +501,10 @@ void gw_sched_checkpoint_explain(const struct gw_sched *sched, const struct gw_j
         gw_text_say(&text, ", which worker %u on %s has no more", record->home.worker,
                     record->home.host);
     const struct gw_worker *copier = holder(sched, &record->copy, &beside);
-    if (copier && copier->id != record->home.worker && !is_command(job, row))
+    if (copier && !is_at(&record->home, copier) && !is_command(job, row))
         gw_text_say(&text, ", and worker %u on %s has a copy of step %lld", copier->id,
                     copier->host, (long long)record->copy.step);
-    else if (copier && copier->id != record->home.worker)
+    else if (copier && !is_at(&record->home, copier))
         gw_text_say(&text, ", and worker %u on %s has a copy", copier->id, copier->host);
     else if (record->trouble[0])
         gw_text_say(&text, "; no other host has a copy: %.200s", record->trouble);

@@ -1,19 +1,22 @@
 /* Which attempt's checkpoint of a gang is current: the next attempt goes on from there, whatever
  * other attempts, dead or cut off, have left or still write beside it. And where it lies: where
  * hosts do not share their folder it is carried to the next rank 0, and another host of the gang
- * keeps a copy. */
+ * keeps a copy. All of that is durable. */
 #ifndef GW_SCHEDULER_CORE_CHECKPOINT_H
 #define GW_SCHEDULER_CORE_CHECKPOINT_H
 
 #include "scheduler/core/state.h"
 
-/* A checkpoint at a worker. */
+/* Who has it: of home and saver the two, home alone, or the copy. */
+enum gw_checkpoint_which { GW_CHECKPOINT_SAVED, GW_CHECKPOINT_HOME, GW_CHECKPOINT_COPY };
+
+/* A checkpoint at a worker, which is known by its incarnation, its next life by host and name. */
 struct gw_checkpoint_place {
     uint64_t attempt; /* that saved it; of commands, 0 is their folder before anything was seen */
     int64_t step;
-    uint32_t worker; /* 0: nobody has it, or nobody knows any more */
+    uint32_t worker; /* for people: it may have another number by now; 0: nobody has it */
     uint64_t incarnation;
-    char host[256];
+    char host[256], name[128];
     bool kept; /* among the copies that the worker keeps, not in the job's folder */
     bool gone; /* the worker was asked, and has it no more */
 };
@@ -41,8 +44,8 @@ const struct gw_checkpointed *gw_sched_checkpoint_of(const struct gw_job *job, u
 
 /* gw_sched_checkpoint_home is the worker where the next attempt of a gang finds what the last one
  * left in its folder, though hosts do not share it: the one that saved the checkpoint, or where
- * that is lost one that has a copy, or one on its host, started since; of commands, which may tell
- * of none, where rank 0 was last. 0: none, or nobody knows. */
+ * that is lost one that has a copy, or one of its name on its host, started since; of commands,
+ * which may tell of none, where rank 0 was last. 0: none. */
 uint32_t gw_sched_checkpoint_home(const struct gw_sched *sched, const struct gw_job *job,
                                   uint32_t row);
 

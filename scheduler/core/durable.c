@@ -271,6 +271,17 @@ int gw_sched_restore(struct gw_sched *sched, const void *bytes, size_t size)
 /* -- Comparing -----------------------------------------------------------------------------------
  */
 
+static void dump_place(const struct gw_checkpoint_place *place, struct gw_buffer *out)
+{
+    put_U64(out, place->attempt);
+    put_U64(out, (uint64_t)place->step);
+    put_U32(out, place->worker);
+    put_U64(out, place->incarnation);
+    put_STR(out, place->host);
+    put_STR(out, place->name);
+    put_U32(out, (uint32_t)place->kept << 1 | place->gone);
+}
+
 static void dump_task(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                       struct gw_buffer *out)
 {
@@ -285,6 +296,9 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
     const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, row);
     put_U64(out, saved ? saved->attempt : 0);
     put_U64(out, saved ? (uint64_t)saved->step : 0);
+    for (int i = 0; saved && i < 3; i++)
+        dump_place(i == 0 ? &saved->home : i == 1 ? &saved->saver : &saved->copy, out);
+    put_U32(out, saved && saved->shared);
     const struct gw_failure *failure = gw_sched_failure_of(job, row);
     if (failure) {
         put_I32(out, failure->code);

@@ -33,9 +33,12 @@ class Carry(e2e.Case):
         self.homes, self.workers = {}, {}
         admin = self.gangway_json("token", "create", "--user", "root", "--role", "admin")
         self.token = self.gangway_json("token", "create", "--user", "w", "--role", "worker")
-        scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
-        self.address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+        self.start_scheduler("127.0.0.1")
         self.env.update(GANGWAY_ADDRESS=self.address, GANGWAY_TOKEN=admin["token"])
+
+    def start_scheduler(self, address):
+        self.scheduler = self.start(e2e.BINARY, "scheduler", "--listen", address)
+        self.address = self.scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
 
     def tearDown(self):
         self.gangway("down")
@@ -144,6 +147,39 @@ class Carry(e2e.Case):
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("attempt 1 finds step 0", program.text)
         self.assertRegex(program.text, r"attempt 2 finds step [01]")
+
+    def test_another_scheduler(self):
+        """It knows where a detached job's checkpoint lies, and who has a copy when that is gone."""
+        for name in ("one", "two"):
+            self.worker(name, 1)
+        self.wait_workers(2)
+        go, fifo = os.path.join(self.dir, "go"), e2e.Lines(self.fifo())
+        self.addCleanup(fifo.close)
+        self.gangway("dispatch", "-d", "-n", "2", "--max-restarts", "1", "--", "sh", "-c", f"""
+            if [ -e {go} ]; then
+                [ $RANK != 0 ] || echo "finds $(cat "$GANGWAY_CHECKPOINT_DIR/state")"
+                exit 0
+            fi
+            if [ $RANK = 0 ]; then
+                echo step 7 > "$GANGWAY_CHECKPOINT_DIR/state"
+                echo $$ "$GANGWAY_CHECKPOINTS" > {fifo.path}
+            fi
+            exec tail -f /dev/null""")
+        pid, folder = fifo.next().split()
+        self.wait_explain("1/0", "has a copy")
+        self.scheduler.kill(signal.SIGKILL)
+        self.scheduler.wait()
+        self.write("go", "")
+        shutil.rmtree(os.path.join(folder, "1"))
+        try:
+            os.kill(int(pid), signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # its worker was faster
+        self.start_scheduler(self.address)
+        self.gangway("wait", "1")
+        self.assertIn("finds step 7", self.gangway("logs", "1").stdout)
+        self.assertRegex(self.gangway("story", "1").stdout,
+                         r"HAS ITS CHECKPOINT NO MORE(.|\n)*it goes on from the copy")
 
     def test_too_large(self):
         """What a worker may not carry is said, with what to do."""

@@ -160,8 +160,10 @@ void sim_carry_check(struct sim *sim, const struct process *process)
     for (size_t i = 0; i < sim->gangs.count; i++)
         if (sim->gangs.items[i]->attempt == process->checkpoint)
             from = sim->gangs.items[i];
-    if (row->rank != 0 || !from || process->checkpoint_lost || from->life != sim->life)
-        return; /* after another life of the scheduler nobody knows where it was saved */
+    if (row->rank != 0 || !from || process->checkpoint_lost)
+        return;
+    if (from->life != sim->life)
+        sim_fault(sim, FAULT_REMEMBERED);
     SIM_CHECK(sim,
               find(process->host, &(struct gw_msg_carry){.attempt = process->checkpoint}, false),
               "attempt %llx goes on from a checkpoint that is not on its host",

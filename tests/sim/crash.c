@@ -4,7 +4,7 @@
 
 #include "graph/base/planted.h"
 
-enum { CRASHES_PERCENT = 25, AGAIN_PERCENT = 30 };
+enum { CRASHES_PERCENT = 25, AGAIN_PERCENT = 30, SAVED_PERCENT = 80 };
 
 void sim_crash_check(struct sim *sim, const struct sim_job *job)
 {
@@ -95,4 +95,13 @@ void sim_crash_plan(struct sim *sim)
     uint64_t chance = sim_hash(sim->seed, 330);
     if (chance % 100 < CRASHES_PERCENT || GW_PLANTED(330))
         sim_plan(sim, 100 * MS + sim_hash(chance, 1) % (2 * SECOND), on_crash, NULL);
+}
+
+void sim_crash_on_saved(struct sim *sim)
+{
+    uint64_t chance = sim_hash(sim->seed, 331);
+    if (sim->crashed_on_saved || chance % 100 >= SAVED_PERCENT)
+        return;
+    sim->crashed_on_saved = true;
+    sim_plan(sim, sim_hash(chance, 1) % (20 * MS), on_crash, NULL);
 }

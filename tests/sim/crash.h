@@ -16,6 +16,8 @@ void sim_sched_restore(struct sim *sim, struct gw_sched *sched, size_t bytes);
 /* sim_crash_plan has the scheduler die at some time, in some seeds: another one goes on with what
  * was committed, and other clients come. */
 void sim_crash_plan(struct sim *sim);
+/* sim_crash_on_saved: a gang of a detached job has saved; the scheduler may die just then. */
+void sim_crash_on_saved(struct sim *sim);
 /* sim_crash_check: a job that is accepted has a number that no other ever had. */
 void sim_crash_check(struct sim *sim, const struct sim_job *job);
 

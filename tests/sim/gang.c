@@ -2,7 +2,7 @@
  *
  * No rank goes before all stand, nor twice in one attempt. A rank that ended is in no collective.
  */
-#include "tests/sim/sim.h"
+#include "tests/sim/crash.h"
 
 enum { ATTEMPTS_MAX = 500 }; /* more than all budgets together, given twice */
 
@@ -73,6 +73,8 @@ bool sim_gang_save(struct sim *sim, struct process *process)
     struct gw_message message = {
         .type = GW_MESSAGE_checkpointed,
         .checkpointed = {row->attempt, row->rank, (int64_t)process->collective}};
+    if (row->work->job->detached)
+        sim_crash_on_saved(sim);
     return sim_process_say(sim, process, &message);
 }
 

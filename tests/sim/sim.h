@@ -135,6 +135,7 @@ enum {
     X(CARRY_FAILED, "checkpoint that could not be carried")                                        \
     X(EMPTIED, "worker lost its folder of checkpoints")                                            \
     X(ABSENT, "checkpoint asked for where it is no more")                                          \
+    X(REMEMBERED, "checkpoint of another life of the scheduler found")                             \
     X(FOLDER_CHANGED, "change of a command's folder seen")                                         \
     X(LOSSES, "gang lost with its workers once too often")                                         \
     X(OVERTAKEN, "heartbeat passed other messages")                                                \
@@ -486,6 +487,7 @@ struct sim {
     uint64_t facts_committed; /* bytes */
     uint64_t commit_ns;       /* of the last one under way */
     uint64_t life;            /* of the scheduler */
+    bool crashed_on_saved;    /* it died once because a gang had saved */
     GW_ARRAY(struct conn *) conns;
     uint64_t next_conn;
 

@@ -246,6 +246,52 @@ static void output_of_who_is_gone_is_lost(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
+static const struct gw_msg_gang *gang_now(const struct lives *lives)
+{
+    return &must(lives->w, WORKER, GW_MESSAGE_gang)->gang;
+}
+
+static void stand_and_go(struct lives *lives, uint64_t attempt)
+{
+    say(lives->w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {attempt, 0, {"", 0}}});
+    must(lives->w, WORKER, GW_MESSAGE_gang_go);
+}
+
+/* Another life of the scheduler knows where a checkpoint lies, and that it lies nowhere. */
+static void where_a_checkpoint_lies_is_known(void **state)
+{
+    struct lives lives = {0};
+    (void)state;
+    begin(&lives);
+    send_spec(lives.w, (struct gw_msg_spec){.key = 1, .ranks = 1});
+    submit(lives.w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    const uint64_t saved = attempt_now(&lives);
+    commit(&lives);
+    stand_and_go(&lives, saved);
+    say(lives.w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_checkpointed, .checkpointed = {saved, 0, 5}});
+    keep(&lives);
+    end(&lives);
+
+    begin(&lives);
+    struct gw_msg_gang told = *gang_now(&lives);
+    assert_true(told.checkpoint == saved && !told.checkpoint_lost);
+    assert_int_not_equal(told.carry_worker, 0); /* it looks where it is to be */
+    keep(&lives);
+    say(lives.w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_carry_absent,
+                            .carry_absent = {told.attempt, told.carry_worker, 0, "gone"}});
+    keep(&lives);
+    end(&lives);
+
+    begin(&lives);
+    told = *gang_now(&lives);
+    assert_true(told.checkpoint == saved && told.checkpoint_lost && !told.carry_worker);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_refuses_detached_jobs),
         cmocka_unit_test(forgotten_jobs_leave_nothing),
         cmocka_unit_test(what_a_job_comes_after_stays),
+        cmocka_unit_test(where_a_checkpoint_lies_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
