@@ -6,6 +6,7 @@ import struct
 import threading
 
 CHUNK = 65536
+TURNS = 8  # of the loop, until what was accepted is a connection
 
 
 def hold(address):
@@ -52,6 +53,14 @@ class Link:
         return await asyncio.start_server(self._accept, "127.0.0.1", 0)
 
     async def _refuse(self):
+        # What was accepted a moment ago is made while there is a server: else asyncio forgets it,
+        # and leaves it open.
+        for sock in self.opened.sockets:
+            self.network.loop.remove_reader(sock.fileno())
+        for _ in range(TURNS):
+            turn = self.network.loop.create_future()
+            self.network.loop.call_soon(turn.set_result, None)
+            await turn
         self.opened.close()
         self.holder = hold(self.address)
         await self._cut()

@@ -191,7 +191,13 @@ class Fault:
 
     def user_pause(self):
         if self.act("pause"):
-            self.lasts(self.random.uniform(.05, 1), lambda: self.act("resume"))
+            self.lasts(self.random.uniform(.05, 1), self.resume)
+
+    def resume(self):
+        if self.trial.cluster.is_headless():
+            self.lasts(.1, self.resume)
+        else:
+            self.act("resume")
 
     def gpu_late(self):
         """Memory that does not come back for a while."""
@@ -296,7 +302,9 @@ class Trial:
                 continue
             for fault in [fault for fault in running if now >= fault.until]:
                 running.remove(fault)
+                fault.until = None
                 fault.over()
+                running += [fault] if fault.until else []  # it cannot end yet
             self.cluster.restart_gone()
             # What lasts for ever lasts until the gang has ended.
             if not pending and all(fault.until > now + 60 for fault in running):

@@ -162,6 +162,18 @@ class Hosts(e2e.Case):
         self.assertEqual(stranger.wait(), 1)
         self.assertIn("of role user", stranger.text)
 
+    def test_no_answer(self):
+        """What takes connections and says nothing is left, and tried again."""
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            mute.settimeout(e2e.TIMEOUT_S)
+            worker = self.start(e2e.BINARY, "worker", "--connect",
+                                "127.0.0.1:%d" % mute.getsockname()[1], env={
+                                    "GANGWAY_TOKEN": self.token("w", "worker")["token"]})
+            with mute.accept()[0], mute.accept()[0]:
+                worker.wait_output("connected, and no answer comes")
+                worker.kill(signal.SIGTERM)
+                self.assertEqual(worker.wait(), 0)
+
     def test_tokens(self):
         """Wrong, missing and revoked tokens; a revoked one closes what is open."""
         self.up_listening("--slots", "1")

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { RECONNECT_MS_FIRST = 200, RECONNECT_MS_MAX = 2000 };
+enum { RECONNECT_MS_FIRST = 200, RECONNECT_MS_MAX = 2000, WELCOME_MS_MAX = 5000 };
 
 /* Tells whoever started us that the scheduler has this worker. */
 static void say_ready(struct gw_host *host)
@@ -115,7 +115,8 @@ static void on_scheduler_closed(struct gw_host *host, const struct gw_error *err
         host->reconnect_ms = RECONNECT_MS_FIRST;
         (void)uv_timer_start(&host->reconnect, reconnect_on_timer, 0, 0);
     } else { /* connecting itself failed */
-        gw_log_warn("the scheduler at %s: %s", host->scheduler_path, error->text);
+        gw_log_warn("the scheduler at %s: %s", host->scheduler_path,
+                    error->code ? error->text : "connected, and no answer comes");
         reconnect_later(host);
     }
 }
@@ -328,6 +329,7 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
         gw_host_tidy_runner(host, buried);
     if (welcome && !host->exiting) {
         host->welcomed = true;
+        (void)uv_timer_stop(&host->reconnect);
         say_ready(host);
         gw_cache_reconnected(host->cache);
     }
@@ -397,6 +399,17 @@ void gw_host_link_take_over(struct gw_host_link *link, struct gw_host_link *othe
     free(other);
 }
 
+/* Something accepts connections there that does not answer: a proxy whose other side is gone, a
+ * scheduler that is stopped. Another connection may find another. */
+static void welcome_on_timer(uv_timer_t *timer)
+{
+    struct gw_host *host = timer->data;
+    if (!host->scheduler || host->welcomed)
+        return;
+    gw_tls_abandon(host->scheduler->transport);
+    gw_link_close(host->scheduler->link);
+}
+
 void gw_host_connect_scheduler(struct gw_host *host)
 {
     if (host->scheduler || host->exiting || host->shutting_down)
@@ -417,6 +430,8 @@ void gw_host_connect_scheduler(struct gw_host *host)
     host->scheduler = link;
     link->told_core = true;
     say_hello(link, GW_ROLE_WORKER);
+    if (transport)
+        (void)uv_timer_start(&host->reconnect, welcome_on_timer, WELCOME_MS_MAX, 0);
     (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_OPEN,
                                                 .peer = {link->id},
                                                 .uid = geteuid(),
