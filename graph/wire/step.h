@@ -45,13 +45,15 @@ enum gw_event_type {
                           0), or its folder or program is missing, as text says */
     GW_EVENT_CARRIED,  /* worker, answers CARRY: `number` lies here; or a negative code with its
                           text: GW_EEXIST, this worker sees the same folder; GW_ELOST, who had it is
-                          gone, or has it no more; else what was wrong here */
+                          gone; GW_ENOENT, it has it no more; else what was wrong here */
     GW_EVENT_SAVED,    /* worker, of a WATCH: the folder of attempt `number` has changed for the
                           `bytes`th time, and is still */
     GW_EVENT_ROOM,     /* scheduler: there is no room on disk for another detached job, as text says
                           (code negative), or there is again (code 0) */
     GW_EVENT_COUNTED,  /* worker, answers COUNT: folder `number` has `bytes`, and `free_bytes` are
                           free on its disk */
+    GW_EVENT_QUEUED,   /* worker: `bytes` wait to be read by the scheduler: when they come to more
+                          than GW_NODE_SLOW_BYTES, and when no longer */
 };
 
 /* The worker's peers. SCHEDULER is opened before `welcome`, which comes as a message. RUNNER:

@@ -153,6 +153,29 @@ class BadDays(e2e.Case):
                         job.wait_output("here")
             self.assertEqual(job.wait(), 0)
 
+    def resident(self, *words):
+        """Bytes that these daemons have in memory."""
+        pages = 0
+        for each in words:
+            with open(f"/proc/{self.process_of(each)}/statm", encoding="utf-8") as f:
+                pages += int(f.read().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def test_reader_that_does_not_read(self):
+        """Output is asked for piece by piece: nothing piles up for who reads no more."""
+        self.up("--slots", "1")
+        size, daemons = 48 << 20, ("scheduler --dir", "worker --dir")
+        before = self.resident(*daemons)
+        self.gangway("submit", "-d", "--", "sh", "-c", f"head -c {size} /dev/zero | tr '\\0' x")
+        with subprocess.Popen([e2e.BINARY, "logs", "-f", "1"], stdout=subprocess.PIPE,
+                              env=self.env) as reader:
+            read = len(reader.stdout.read(1 << 16))
+            self.gangway("wait", "1")
+            self.assertLess(self.resident(*daemons) - before, size // 2)
+            while more := len(reader.stdout.read(1 << 20)):
+                read += more
+        self.assertEqual((read, reader.returncode), (size, 0))
+
     def test_output_of_all_tries_is_shown(self):
         self.up("--slots", "1")
         count = self.write("count", "")

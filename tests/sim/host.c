@@ -447,6 +447,26 @@ void sim_host_kill(struct sim *sim, struct host *host)
     sim_plan(sim, 50 * MS + sim_below(sim, 3 * SECOND), on_restart, host);
 }
 
+static void on_queue(struct sim *sim, void *arg)
+{
+    struct host *host = arg;
+    const bool slow = sim_hash(sim->now_ns, 9) % 2;
+    struct gw_event event = {.type = GW_EVENT_QUEUED, .bytes = slow ? GW_NODE_SLOW_BYTES + 1 : 0};
+    if (!host->core)
+        return;
+    if (slow && host->scheduler)
+        sim_fault(sim, FAULT_SLOW_READER);
+    int rc = sim_host_step(sim, host, &event);
+    SIM_CHECK(sim, rc == 0, "a worker refuses to hear how much is queued");
+}
+
+/* Not by the stream of chance that all else follows. */
+void sim_host_queue(struct sim *sim, struct host *host)
+{
+    if (sim_hash(sim->now_ns ^ sim->seed, 8) % 10 == 0)
+        sim_plan(sim, MS, on_queue, host);
+}
+
 void sim_host_free(struct sim *sim, struct host *host)
 {
     if (host->core)

@@ -389,6 +389,7 @@ static void on_collective(struct sim *sim, struct process *process, const struct
 
 static void send_metric(struct sim *sim, struct process *process, const struct later *later)
 {
+    sim_host_queue(sim, process->host);
     const struct row *row = &process->rows.items[0];
     (void)later;
     struct gw_message message = {.type = GW_MESSAGE_metric};

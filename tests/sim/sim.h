@@ -135,6 +135,7 @@ enum {
     X(CARRY_FAILED, "checkpoint that could not be carried")                                        \
     X(EMPTIED, "worker lost its folder of checkpoints")                                            \
     X(ABSENT, "checkpoint asked for where it is no more")                                          \
+    X(SLOW_READER, "scheduler slow to read what a worker sends")                                   \
     X(REMEMBERED, "checkpoint of another life of the scheduler found")                             \
     X(FOLDER_CHANGED, "change of a command's folder seen")                                         \
     X(LOSSES, "gang lost with its workers once too often")                                         \
@@ -568,6 +569,7 @@ void sim_mend(struct sim *sim);
 void sim_host_start(struct sim *sim, struct host *host);
 void sim_host_kill(struct sim *sim, struct host *host);
 int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event);
+void sim_host_queue(struct sim *sim, struct host *host);
 void sim_host_connect(struct sim *sim, struct host *host);
 /* sim_host_log answers a log_read, as worker/net does. */
 void sim_host_log(struct sim *sim, struct host *host, const struct gw_message *read);

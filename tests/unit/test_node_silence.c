@@ -83,6 +83,61 @@ static void output_progress_and_steps_keep_it_alive(void **state)
     free_world(w);
 }
 
+static void says(struct world *w, uint64_t attempt, int64_t step_number)
+{
+    deliver(w, RUNNER + 1,
+            (struct gw_message){.type = GW_MESSAGE_metric,
+                                .metric = {.attempt = attempt,
+                                           .rank = GW_RANK_NONE,
+                                           .step = step_number,
+                                           .name = "loss"}});
+    deliver(w, RUNNER + 1,
+            (struct gw_message){.type = GW_MESSAGE_progress,
+                                .progress = {.attempt = attempt,
+                                             .rank = GW_RANK_NONE,
+                                             .fraction = (double)step_number / 100,
+                                             .text = "so far"}});
+}
+
+static void queued(struct world *w, uint64_t bytes)
+{
+    raise_event(w, (struct gw_event){.type = GW_EVENT_QUEUED, .bytes = bytes});
+}
+
+/* What a scheduler that reads slowly is told of progress is the newest; of an end, always. */
+static void a_slow_scheduler_is_told_the_newest(void **state)
+{
+    struct world *w = world_with_limit();
+    (void)state;
+    queued(w, GW_NODE_SLOW_BYTES + 1);
+    forget_sent(w);
+    for (int64_t i = 1; i <= 1000; i++)
+        says(w, 1, i);
+    assert_null(sent(w, GW_MESSAGE_metric, 0));
+    assert_null(sent(w, GW_MESSAGE_progress, 0));
+    queued(w, GW_NODE_SLOW_BYTES);
+    assert_int_equal(must_send(w, GW_MESSAGE_metric)->metric.step, 1000);
+    assert_string_equal(must_send(w, GW_MESSAGE_metric)->metric.name, "loss");
+    assert_string_equal(must_send(w, GW_MESSAGE_progress)->progress.text, "so far");
+    assert_null(sent(w, GW_MESSAGE_metric, 1));
+    says(w, 1, 1001); /* it reads again: at once */
+    assert_int_equal(sent(w, GW_MESSAGE_metric, 1)->metric.step, 1001);
+    queued(w, UINT64_C(60) << 20);
+    forget_sent(w);
+    says(w, 1, 1002);
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000); /* before the end, which is not kept back */
+    assert_int_equal(must_send(w, GW_MESSAGE_metric)->metric.step, 1002);
+    assert_non_null(must_send(w, GW_MESSAGE_finished));
+    size_t metric = SIZE_MAX, end = SIZE_MAX;
+    for (size_t i = 0; i < w->sent.count; i++)
+        if (w->sent.items[i].type == GW_MESSAGE_metric)
+            metric = i;
+        else if (w->sent.items[i].type == GW_MESSAGE_finished)
+            end = i;
+    assert_true(metric < end);
+    free_world(w);
+}
+
 static void output_at_its_cap_is_no_silence(void **state)
 {
     struct world *w = world_with_limit();
@@ -127,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silence_ends_a_task_soon_after_its_limit),
         cmocka_unit_test(output_progress_and_steps_keep_it_alive),
+        cmocka_unit_test(a_slow_scheduler_is_told_the_newest),
         cmocka_unit_test(output_at_its_cap_is_no_silence),
         cmocka_unit_test(what_is_measured_late_is_about_nobody),
         cmocka_unit_test(progress_of_another_attempt_breaks_the_protocol),

@@ -162,6 +162,7 @@ void gw_node_core_check(const struct gw_node_core *core)
     for (const struct gw_run *run = core->held.first; run; run = run->next)
         bound += run->holds_slots ? run->spec->slots : 0;
     slots = bound;
+    assert(core->scheduler_slow || !core->news.count);
     for (size_t i = 0; i < core->processes.count; i++) {
         slots += check_process(core, core->processes.items[i], &bound);
         lent += core->processes.items[i]->lent;

@@ -206,6 +206,8 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_map_deinit(&core->neighbours);
     gw_map_deinit(&core->requests);
     gw_map_deinit(&core->folders);
+    gw_news_on_queued(core, 0);
+    gw_map_deinit(&core->news);
     gw_kept_deinit(core);
     gw_array_deinit(&core->replaced);
     gw_array_deinit(&core->carries);
@@ -473,6 +475,7 @@ static void on_close(struct gw_node_core *core, const struct gw_event *event)
     if (link == core->scheduler) {
         core->scheduler = NULL;
         core->registered = false;
+        gw_news_on_queued(core, 0);
         gw_fetch_unkeep(core);
         gw_fetch_fail_worker(core, 0);
     } else if (link == core->guardian) {
@@ -553,15 +556,16 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
 }
 
 static int on_progress(struct gw_node_core *core, struct gw_process *process,
-                       const struct gw_msg_progress *progress)
+                       const struct gw_message *message)
 {
     const struct gw_run *run = process->queue.first;
+    const struct gw_msg_progress *progress = &message->progress;
     if (!run || run->attempt != progress->attempt || run->rank != progress->rank)
         return GW_EPROTO;
     gw_silence_end(core, process);
     bool first = progress->rank == 0 || progress->rank == GW_RANK_NONE;
-    if (first && progress->fraction >= 0 && core->registered)
-        gw_core_send(core, core->scheduler, GW_MESSAGE_progress)->message.progress = *progress;
+    if (first && progress->fraction >= 0)
+        gw_news_tell(core, run, message);
     return 0;
 }
 
@@ -603,12 +607,10 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         if (!run || run->attempt != message->metric.attempt)
             return GW_EPROTO;
         gw_silence_end(core, process);
-        if (core->registered)
-            gw_core_send(core, core->scheduler, GW_MESSAGE_metric)->message.metric =
-                message->metric;
+        gw_news_tell(core, run, message);
         return 0;
     case GW_MESSAGE_progress:
-        return on_progress(core, process, &message->progress);
+        return on_progress(core, process, message);
     default:
         return GW_EPROTO;
     }
@@ -721,10 +723,11 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         shut_down(core);
         break;
     case GW_EVENT_SPILLED:
-        gw_spill_on_spilled(core, event);
-        break;
     case GW_EVENT_RESTORED:
-        gw_spill_on_restored(core, event);
+        gw_spill_on_event(core, event);
+        break;
+    case GW_EVENT_QUEUED:
+        gw_news_on_queued(core, event->bytes);
         break;
     case GW_EVENT_USAGE:
         gw_memory_on_measured(core, event);

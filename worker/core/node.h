@@ -12,7 +12,11 @@
 
 struct gw_node_core;
 
-enum { GW_NODE_PATH_MAX = 4096, GW_NODE_KEPT_MAX = 64 };
+enum {
+    GW_NODE_PATH_MAX = 4096,
+    GW_NODE_KEPT_MAX = 64,
+    GW_NODE_SLOW_BYTES = 8 << 20, /* queued to the scheduler: more is slow */
+};
 
 struct gw_node_options {
     uint32_t slots;

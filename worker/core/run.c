@@ -76,6 +76,7 @@ static struct gw_run *new_run(struct gw_node_core *core)
 void gw_run_free(struct gw_node_core *core, struct gw_run *run)
 {
     gw_run_pull(run);
+    gw_news_end(core, run);
     if (run->process)
         run->process->load_ns -= run->load_ns;
     if (run->holds_slots)
@@ -336,6 +337,7 @@ bool gw_run_executes(const struct gw_run *run)
 void gw_run_tell(struct gw_node_core *core, struct gw_run *run)
 {
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    gw_news_end(core, run);
     const struct gw_run_end *end = &run->end;
     char path[GW_NODE_PATH_MAX];
     struct gw_node_place place;

@@ -84,7 +84,7 @@ static void write_failed(struct gw_node_core *core, struct gw_object *object,
     gw_memory_rank(core, object);
 }
 
-void gw_spill_on_spilled(struct gw_node_core *core, const struct gw_event *event)
+static void on_spilled(struct gw_node_core *core, const struct gw_event *event)
 {
     struct gw_memory *memory = &core->memory;
     struct gw_object *object = answered(core, event->number);
@@ -193,7 +193,7 @@ static void lose(struct gw_node_core *core, struct gw_object *object)
     gw_object_unuse(core, object);
 }
 
-void gw_spill_on_restored(struct gw_node_core *core, const struct gw_event *event)
+static void on_restored(struct gw_node_core *core, const struct gw_event *event)
 {
     struct gw_object *object = answered(core, event->number);
     if (!object) {
@@ -234,4 +234,12 @@ void gw_spill_forget(struct gw_node_core *core, struct gw_object *object)
     else if (object->file)
         unlink_file(core, object->file);
     object->file = 0;
+}
+
+void gw_spill_on_event(struct gw_node_core *core, const struct gw_event *event)
+{
+    if (event->type == GW_EVENT_SPILLED)
+        on_spilled(core, event);
+    else
+        on_restored(core, event);
 }

@@ -380,6 +380,8 @@ struct gw_node_core {
 
     struct gw_map jobs, attempts, gangs, actors, links, processes_by_id, neighbours, requests;
     struct gw_map folders; /* serial -> struct gw_run that has or wants one */
+    struct gw_map news;    /* attempt -> what is kept of it while the scheduler is slow */
+    bool scheduler_slow;
     GW_ARRAY(struct gw_program *) programs;
     GW_ARRAY(struct gw_pool *) pools;
     GW_ARRAY(struct gw_process *) processes;
@@ -534,10 +536,9 @@ uint64_t gw_memory_deadline_ns(const struct gw_node_core *core);
 void gw_spill_write(struct gw_node_core *core, struct gw_object *object);
 void gw_spill_open(struct gw_node_core *core, struct gw_object *object,
                    struct gw_object_waiter waiter);
-void gw_spill_close(struct gw_node_core *core, struct gw_object *object);  /* if it is open */
-void gw_spill_forget(struct gw_node_core *core, struct gw_object *object); /* it is freed */
-void gw_spill_on_spilled(struct gw_node_core *core, const struct gw_event *event);
-void gw_spill_on_restored(struct gw_node_core *core, const struct gw_event *event);
+void gw_spill_close(struct gw_node_core *core, struct gw_object *object);        /* if it is open */
+void gw_spill_forget(struct gw_node_core *core, struct gw_object *object);       /* it is freed */
+void gw_spill_on_event(struct gw_node_core *core, const struct gw_event *event); /* its answers */
 
 /* -- fetch.c */
 void gw_fetch_for(struct gw_node_core *core, struct gw_run *run, uint32_t dep);
@@ -618,6 +619,13 @@ void gw_process_tick(struct gw_node_core *core);
 /* gw_silence_tick has output measured where that is due; gw_silence_deadline_ns is when. */
 void gw_silence_tick(struct gw_node_core *core, struct gw_process *process);
 uint64_t gw_silence_deadline_ns(const struct gw_process *process);
+/* gw_news_tell passes a task's `progress` or `metric` on, or keeps it while the scheduler is slow;
+ * gw_news_end: the end of that run is told next. gw_news_on_queued takes QUEUED. */
+void gw_news_tell(struct gw_node_core *core, const struct gw_run *run,
+                  const struct gw_message *message);
+void gw_news_end(struct gw_node_core *core, const struct gw_run *run);
+void gw_news_on_queued(struct gw_node_core *core, uint64_t bytes);
+
 /* gw_silence_end is a sign of life of what a process executes. */
 void gw_silence_end(const struct gw_node_core *core, struct gw_process *process);
 void gw_silence_on_measured(struct gw_node_core *core, const struct gw_event *event);

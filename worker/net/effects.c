@@ -14,6 +14,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,6 +45,47 @@ int gw_host_send_frame(struct gw_host_link *link, const struct gw_backlog_item *
                                     (struct gw_channel_fds){copies, item->fd_count, true});
 }
 
+/* A process of this host, or who is at the other end of the wire. */
+static void name_peer(const struct gw_host_link *link, char *name, size_t bytes)
+{
+    struct ucred peer;
+    char address[GW_ENDPOINT_TEXT_MAX] = "";
+    const char *what = link->role == GW_ROLE_SCHEDULER  ? "the scheduler"
+                       : link->role == GW_ROLE_GUARDIAN ? "the guardian"
+                       : link->role == GW_ROLE_RUNNER   ? "a runner"
+                       : link->role == GW_ROLE_PEER     ? "another worker"
+                                                        : "a peer";
+    if (!link->transport && gw_link_peer(link->link, &peer) == 0)
+        (void)snprintf(name, bytes, "%s, process %d,", what, (int)peer.pid);
+    else if (gw_endpoint_peer(gw_link_fd(link->link), address), *address)
+        (void)snprintf(name, bytes, "%s, at %s,", what, address);
+    else
+        (void)snprintf(name, bytes, "%s", what);
+}
+
+static void disconnect_deaf(const struct gw_host_link *link)
+{
+    char name[GW_ENDPOINT_TEXT_MAX + 64];
+    name_peer(link, name, sizeof name);
+    gw_log_warn("%s does not read: disconnected with %d MiB unsent", name, QUEUED_BYTES_MAX >> 20);
+    gw_link_close(link->link);
+}
+
+/* The core holds back what may wait while the scheduler reads slowly; it is looked at when more is
+ * sent, and with every heartbeat. */
+static void look_at_queue(struct gw_host_link *link, bool beat)
+{
+    struct gw_host *host = link->host;
+    const uint64_t queued_bytes = gw_link_queued_bytes(link->link);
+    const bool slow = queued_bytes > GW_NODE_SLOW_BYTES;
+    if (link != host->scheduler || slow == host->scheduler_slow || (!slow && !beat))
+        return;
+    host->scheduler_slow = slow;
+    gw_log_info("the scheduler %s: %.1f MiB wait for it", slow ? "reads slowly" : "reads again",
+                (double)queued_bytes / (1 << 20));
+    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_QUEUED, .bytes = queued_bytes});
+}
+
 void gw_host_send(struct gw_host_link *link, const struct gw_message *message, const int *fds,
                   uint8_t count)
 {
@@ -64,9 +106,9 @@ void gw_host_send(struct gw_host_link *link, const struct gw_message *message, c
     } else if (rc < 0) {
         gw_link_close(link->link);
     } else if (gw_link_queued_bytes(link->link) > QUEUED_BYTES_MAX) {
-        gw_log_warn("a peer does not read: disconnected with %d MiB unsent",
-                    QUEUED_BYTES_MAX >> 20);
-        gw_link_close(link->link);
+        disconnect_deaf(link);
+    } else {
+        look_at_queue(link, message->type == GW_MESSAGE_heartbeat);
     }
 }
 

@@ -95,6 +95,7 @@ struct gw_host {
     GW_ARRAY(struct gw_host_pending *) pending;
     size_t pending_done;
     bool stepping, exiting, shutting_down, welcomed;
+    bool scheduler_slow; /* as the core was told last */
     int exit_code;
     uint64_t job_with_folder; /* whose output folder was made last */
 

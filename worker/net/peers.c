@@ -102,7 +102,7 @@ static void on_scheduler_closed(struct gw_host *host, const struct gw_error *err
 {
     bool welcomed = host->welcomed;
     host->scheduler = NULL;
-    host->welcomed = false;
+    host->welcomed = host->scheduler_slow = false;
     gw_follow_forget(host->follow);
     gw_tunnels_forget(host->tunnels);
     if (error->code == GW_EPERM) {
