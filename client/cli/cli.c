@@ -3,6 +3,8 @@
 
 #include "client/cli/options.h"
 
+#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 int gw_cli_error(const struct gw_error *error)
@@ -46,6 +48,21 @@ void gw_cli_print_failure(uint64_t job, const struct gw_error *error)
         fprintf(stderr, "gangway: job %llu: %s\n", (unsigned long long)job, error->text);
     else
         fprintf(stderr, "gangway: %s\n", error->text);
+}
+
+void gw_cli_print_end(uint64_t job, int exit_code, const struct gw_error *error)
+{
+    json_t *line = json_pack("{s:I, s:s, s:i}", "job", (json_int_t)job, "state",
+                             error->code == 0               ? "done"
+                             : error->code == GW_ECANCELLED ? "cancelled"
+                                                            : "failed",
+                             "exit_code", exit_code);
+    if (error->code)
+        json_object_set_new(line, "error", json_string(error->text));
+    char *text = json_dumps(line, JSON_COMPACT);
+    printf("%s\n", text ? text : "{}");
+    free(text);
+    json_decref(line);
 }
 
 static void print_verbs(FILE *out, const char *command, const struct gw_cli_command *verbs)

@@ -88,4 +88,7 @@ bool gw_cli_begin(const struct gw_options *options, int argc, char **argv,
 /* gw_cli_print_failure prints to stderr how a job ended; a task's own text names it already. */
 void gw_cli_print_failure(uint64_t job, const struct gw_error *error);
 
+/* gw_cli_print_end prints to stdout, as JSON on a line, how it ended (error->code 0: well). */
+void gw_cli_print_end(uint64_t job, int exit_code, const struct gw_error *error);
+
 #endif

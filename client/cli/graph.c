@@ -23,24 +23,6 @@ static const struct {
 };
 enum { STATES = sizeof states / sizeof *states };
 
-static const char *text_of(const struct gw_value *dict, const char *key)
-{
-    const char *text = "";
-    const struct gw_value *value = gw_value_find(dict, key);
-    if (value)
-        (void)gw_value_get_str(value, &text, NULL);
-    return text;
-}
-
-static int64_t number_of(const struct gw_value *dict, const char *key)
-{
-    int64_t number = 0;
-    const struct gw_value *value = dict ? gw_value_find(dict, key) : NULL;
-    if (value)
-        (void)gw_value_get_i64(value, &number, NULL);
-    return number;
-}
-
 /* [from, to, count] */
 static int64_t part_of(const struct gw_value *edge, size_t part)
 {
@@ -53,11 +35,11 @@ static int64_t part_of(const struct gw_value *edge, size_t part)
 static void say_states(const struct gw_value *node, char *text, size_t bytes)
 {
     const struct gw_value *counts = gw_value_find(node, "states");
-    bool one = number_of(node, "tasks") == 1;
+    bool one = gw_table_number(node, "tasks") == 1;
     size_t used = 0;
     *text = '\0';
     for (size_t i = 0; i < STATES && used < bytes; i++) {
-        int64_t count = number_of(counts, states[i].state);
+        int64_t count = gw_table_number(counts, states[i].state);
         int n = 0;
         if (count && one)
             n = snprintf(text, bytes, "%s", states[i].state);
@@ -71,11 +53,11 @@ static void say_states(const struct gw_value *node, char *text, size_t bytes)
 /* "gang of 4 ranks", "1000 tasks"; empty: an ordinary task. */
 static void say_kind(const struct gw_value *node, char *text, size_t bytes)
 {
-    long long tasks = number_of(node, "tasks"), ranks = number_of(node, "ranks");
-    const char *kind = text_of(node, "kind");
+    long long tasks = gw_table_number(node, "tasks"), ranks = gw_table_number(node, "ranks");
+    const char *kind = gw_table_text(node, "kind");
     *text = '\0';
     if (strcmp(kind, "job") == 0)
-        snprintf(text, bytes, "job %lld", (long long)number_of(node, "job"));
+        snprintf(text, bytes, "job %lld", (long long)gw_table_number(node, "job"));
     else if (strcmp(kind, "range") == 0)
         snprintf(text, bytes, "range of %lld", tasks);
     else if (ranks && tasks > 1)
@@ -105,13 +87,13 @@ static void print_quoted(const char *text)
 static void print_colours(const struct gw_value *node)
 {
     const struct gw_value *counts = gw_value_find(node, "states");
-    double tasks = (double)number_of(node, "tasks");
+    double tasks = (double)gw_table_number(node, "tasks");
     int said = 0, kinds = 0;
     for (size_t i = 0; i < STATES; i++)
-        kinds += number_of(counts, states[i].state) > 0;
+        kinds += gw_table_number(counts, states[i].state) > 0;
     printf(", fillcolor=\"");
     for (size_t i = 0; i < STATES; i++) {
-        int64_t count = number_of(counts, states[i].state);
+        int64_t count = gw_table_number(counts, states[i].state);
         if (!count)
             continue;
         printf("%s%s", said++ ? ":" : "", states[i].colour);
@@ -119,10 +101,10 @@ static void print_colours(const struct gw_value *node)
             printf(";%.4f", (double)count / tasks);
     }
     printf(said ? "\"" : "white\"");
-    printf(", style=\"%s\"", kinds > 1                                   ? "striped"
-                             : strcmp(text_of(node, "kind"), "job") == 0 ? "filled,dashed"
-                             : gw_value_find(node, "ranks")              ? "filled"
-                                                                         : "rounded,filled");
+    printf(", style=\"%s\"", kinds > 1                                         ? "striped"
+                             : strcmp(gw_table_text(node, "kind"), "job") == 0 ? "filled,dashed"
+                             : gw_value_find(node, "ranks")                    ? "filled"
+                                                                               : "rounded,filled");
 }
 
 static void print_dot(const struct gw_value *graph)
@@ -131,18 +113,19 @@ static void print_dot(const struct gw_value *graph)
     const struct gw_value *edges = gw_value_find(graph, "edges");
     char said[256];
     printf("digraph gangway {\n  label=\"");
-    print_quoted(text_of(graph, "name"));
-    printf(" (job %lld): %lld task%s", (long long)number_of(graph, "job"),
-           (long long)number_of(graph, "tasks"), number_of(graph, "tasks") == 1 ? "" : "s");
-    if (*text_of(graph, "note"))
-        printf("\\n%s", text_of(graph, "note"));
+    print_quoted(gw_table_text(graph, "name"));
+    printf(" (job %lld): %lld task%s", (long long)gw_table_number(graph, "job"),
+           (long long)gw_table_number(graph, "tasks"),
+           gw_table_number(graph, "tasks") == 1 ? "" : "s");
+    if (*gw_table_text(graph, "note"))
+        printf("\\n%s", gw_table_text(graph, "note"));
     printf("\";\n  labelloc=t;\n  fontname=\"Helvetica\";\n"
            "  node [shape=box, fontname=\"Helvetica\", fontsize=10];\n"
            "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#5f6368\"];\n");
     for (size_t i = 0; i < gw_value_count(nodes); i++) {
         const struct gw_value *node = gw_value_at(nodes, i);
         printf("  n%zu [label=\"", i);
-        print_quoted(text_of(node, "label"));
+        print_quoted(gw_table_text(node, "label"));
         say_kind(node, said, sizeof said);
         printf("%s%s", *said ? "\\n" : "", said);
         say_states(node, said, sizeof said);
@@ -197,9 +180,10 @@ static void say_before(const struct gw_value *graph, size_t node, char *text, si
         bool own = part_of(edge, 0) == (int64_t)node;
         int n = 0;
         if (said < EDGES_SAID)
-            n = snprintf(text + used, bytes - used, "%s%s", said ? ", " : "; after ",
-                         own ? "each other"
-                             : text_of(gw_value_at(nodes, (size_t)part_of(edge, 0)), "label"));
+            n = snprintf(
+                text + used, bytes - used, "%s%s", said ? ", " : "; after ",
+                own ? "each other"
+                    : gw_table_text(gw_value_at(nodes, (size_t)part_of(edge, 0)), "label"));
         used += n > 0 ? (size_t)n : 0;
         said++;
     }
@@ -215,24 +199,25 @@ static int print_tree(const struct gw_value *graph)
     if (!depths)
         return GW_ENOMEM;
     measure_depths(gw_value_find(graph, "edges"), depths, count);
-    printf("%s (job %lld): %lld task%s, %lld edge%s\n", text_of(graph, "name"),
-           (long long)number_of(graph, "job"), (long long)number_of(graph, "tasks"),
-           number_of(graph, "tasks") == 1 ? "" : "s", (long long)number_of(graph, "edge_count"),
-           number_of(graph, "edge_count") == 1 ? "" : "s");
+    printf("%s (job %lld): %lld task%s, %lld edge%s\n", gw_table_text(graph, "name"),
+           (long long)gw_table_number(graph, "job"), (long long)gw_table_number(graph, "tasks"),
+           gw_table_number(graph, "tasks") == 1 ? "" : "s",
+           (long long)gw_table_number(graph, "edge_count"),
+           gw_table_number(graph, "edge_count") == 1 ? "" : "s");
     for (size_t i = 0; i < count; i++) {
         const struct gw_value *node = gw_value_at(nodes, i);
         char line[1280], kind[64], said[256], before[640];
         say_kind(node, kind, sizeof kind);
         say_states(node, said, sizeof said);
         say_before(graph, i, before, sizeof before);
-        snprintf(line, sizeof line, "%.128s%s%s%s%s%s%s", text_of(node, "label"), *kind ? " (" : "",
-                 kind, *kind ? ")" : "", *said ? ": " : "", said, before);
+        snprintf(line, sizeof line, "%.128s%s%s%s%s%s%s", gw_table_text(node, "label"),
+                 *kind ? " (" : "", kind, *kind ? ")" : "", *said ? ": " : "", said, before);
         int indent = 2 + 2 * (int)depths[i];
         printf("%*s", indent, "");
         gw_table_wrap(stdout, (size_t)indent + 2, line);
     }
-    if (*text_of(graph, "note"))
-        fprintf(stderr, "%s\n", text_of(graph, "note"));
+    if (*gw_table_text(graph, "note"))
+        fprintf(stderr, "%s\n", gw_table_text(graph, "note"));
     free(depths);
     return 0;
 }

@@ -9,7 +9,6 @@
 #include "client/cli/selector.h"
 #include "client/cli/tail.h"
 
-#include <jansson.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -144,22 +143,6 @@ static void take_signals(struct launch *launch)
 /* -- The end -------------------------------------------------------------------------------------
  */
 
-static void print_json_end(const struct launch *launch, int exit_code, const struct gw_error *error)
-{
-    json_t *line =
-        json_pack("{s:I, s:s, s:i}", "job", (json_int_t)gw_future_job(launch->future), "state",
-                  error->code == 0               ? "done"
-                  : error->code == GW_ECANCELLED ? "cancelled"
-                                                 : "failed",
-                  "exit_code", exit_code);
-    if (error->code)
-        json_object_set_new(line, "error", json_string(error->text));
-    char *text = json_dumps(line, JSON_COMPACT);
-    printf("%s\n", text ? text : "{}");
-    free(text);
-    json_decref(line);
-}
-
 static int finish(struct launch *launch)
 {
     struct gw_error error = {0};
@@ -178,7 +161,7 @@ static int finish(struct launch *launch)
     else if (rc < 0 && exit_code == 0)
         exit_code = gw_error_exit_code(&error);
     if (launch->options.json)
-        print_json_end(launch, exit_code, &error);
+        gw_cli_print_end(gw_future_job(launch->future), exit_code, &error);
     else if (rc < 0)
         gw_cli_print_failure(gw_future_job(launch->future), &error);
     return exit_code;

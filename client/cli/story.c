@@ -9,24 +9,6 @@
 
 enum { INDENT = 24 }; /* "12:30:57.123    +0.077s  " less one */
 
-static const char *text_of(const struct gw_value *dict, const char *key)
-{
-    const char *text = "";
-    const struct gw_value *value = gw_value_find(dict, key);
-    if (value)
-        (void)gw_value_get_str(value, &text, NULL);
-    return text;
-}
-
-static int64_t number_of(const struct gw_value *dict, const char *key)
-{
-    int64_t number = 0;
-    const struct gw_value *value = gw_value_find(dict, key);
-    if (value)
-        (void)gw_value_get_i64(value, &number, NULL);
-    return number;
-}
-
 /* Days between two times, so that a story over midnight says so. */
 static void print_day(int64_t at_ns, struct tm *day)
 {
@@ -44,7 +26,7 @@ static void print_day(int64_t at_ns, struct tm *day)
 static void print_fact(const struct gw_value *fact, int64_t begin_ns, bool names)
 {
     char clock[40] = "", since[24] = "";
-    int64_t at_ns = number_of(fact, "at_ns");
+    int64_t at_ns = gw_table_number(fact, "at_ns");
     time_t seconds = (time_t)(at_ns / (int64_t)GW_NS_PER_S);
     uint64_t passed_ns = at_ns > begin_ns ? (uint64_t)(at_ns - begin_ns) : 0;
     struct tm at;
@@ -60,34 +42,36 @@ static void print_fact(const struct gw_value *fact, int64_t begin_ns, bool names
     }
     printf("%-12s  %8s  ", clock, since);
     if (names && gw_value_find(fact, "index"))
-        printf("%s (task %lld): ", text_of(fact, "name"), (long long)number_of(fact, "index"));
-    gw_table_wrap(stdout, INDENT, text_of(fact, "text"));
+        printf("%s (task %lld): ", gw_table_text(fact, "name"),
+               (long long)gw_table_number(fact, "index"));
+    gw_table_wrap(stdout, INDENT, gw_table_text(fact, "text"));
 }
 
 static void print(const struct gw_value *story)
 {
     struct tm day = {.tm_year = -1};
     const struct gw_value *facts = gw_value_find(story, "facts");
-    int64_t begin_ns = number_of(story, "submitted_ns");
-    unsigned long long job = (unsigned long long)number_of(story, "job");
+    int64_t begin_ns = gw_table_number(story, "submitted_ns");
+    unsigned long long job = (unsigned long long)gw_table_number(story, "job");
     bool one = gw_value_find(story, "index") != NULL;
     if (one)
-        printf("%s (task %lld of job %llu)\n", text_of(story, "name"),
-               (long long)number_of(story, "index"), job);
+        printf("%s (task %lld of job %llu)\n", gw_table_text(story, "name"),
+               (long long)gw_table_number(story, "index"), job);
     else
-        printf("%s (job %llu)\n", text_of(story, "name"), job);
-    if (*text_of(story, "note")) {
+        printf("%s (job %llu)\n", gw_table_text(story, "name"), job);
+    if (*gw_table_text(story, "note")) {
         fputs("note: ", stdout);
-        gw_table_wrap(stdout, 6, text_of(story, "note"));
+        gw_table_wrap(stdout, 6, gw_table_text(story, "note"));
     }
     for (size_t i = 0; i < gw_value_count(facts); i++) {
         const struct gw_value *fact = gw_value_at(facts, i);
-        print_day(number_of(fact, "at_ns"), &day);
+        print_day(gw_table_number(fact, "at_ns"), &day);
         print_fact(fact, begin_ns, !one);
     }
-    int64_t tries = number_of(story, "tries");
+    int64_t tries = gw_table_number(story, "tries");
     if (one && tries > 0)
-        printf("output: gangway logs %llu/%lld%s\n", job, (long long)number_of(story, "index"),
+        printf("output: gangway logs %llu/%lld%s\n", job,
+               (long long)gw_table_number(story, "index"),
                tries > 1 ? " (--attempt 1, 2, ... for an earlier one)" : "");
 }
 

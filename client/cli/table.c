@@ -14,6 +14,24 @@
 
 enum { CELL_BYTES = 256, COLUMNS_MAX = 24, TEXT_MIN = 6 };
 
+const char *gw_table_text(const struct gw_value *dict, const char *key)
+{
+    const char *text = "";
+    const struct gw_value *value = gw_value_find(dict, key);
+    if (value)
+        (void)gw_value_get_str(value, &text, NULL);
+    return text;
+}
+
+int64_t gw_table_number(const struct gw_value *dict, const char *key)
+{
+    int64_t number = 0;
+    const struct gw_value *value = dict ? gw_value_find(dict, key) : NULL;
+    if (value)
+        (void)gw_value_get_i64(value, &number, NULL);
+    return number;
+}
+
 bool gw_table_is_terminal(FILE *out)
 {
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");

@@ -40,6 +40,11 @@ void gw_table_wrap(FILE *out, size_t indent, const char *text);
  * base64. 0 or GW_ENOMEM. */
 int gw_table_json(FILE *out, const struct gw_value *value, bool compact);
 
+/* gw_table_text is the text of a key of a row, borrowed, and gw_table_number the number: "" and 0
+ * where it has none (number: or there is no row). */
+const char *gw_table_text(const struct gw_value *dict, const char *key);
+int64_t gw_table_number(const struct gw_value *dict, const char *key);
+
 /* gw_table_is_terminal tells whether colours and live lines make sense on `out` (NO_COLOR and a
  * dumb terminal say no). */
 bool gw_table_is_terminal(FILE *out);

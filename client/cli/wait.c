@@ -3,23 +3,7 @@
 #include "client/cli/selector.h"
 #include "graph/base/clock.h"
 
-#include <jansson.h>
 #include <stdlib.h>
-
-static void print_json(uint64_t job, int exit_code, const struct gw_error *error)
-{
-    json_t *line = json_pack("{s:I, s:s, s:i}", "job", (json_int_t)job, "state",
-                             error->code == 0               ? "done"
-                             : error->code == GW_ECANCELLED ? "cancelled"
-                                                            : "failed",
-                             "exit_code", exit_code);
-    if (error->code)
-        json_object_set_new(line, "error", json_string(error->text));
-    char *text = json_dumps(line, JSON_COMPACT);
-    printf("%s\n", text ? text : "{}");
-    free(text);
-    json_decref(line);
-}
 
 struct waiting {
     uint64_t timeout_ns, begin_ns; /* 0: no timeout; not begun */
@@ -46,7 +30,7 @@ static int wait_one(struct gw_client *client, const struct gw_selected *job, voi
     if (rc < 0 && exit_code == 0)
         exit_code = gw_error_exit_code(&error);
     if (waiting->json)
-        print_json(job->job, exit_code, &error);
+        gw_cli_print_end(job->job, exit_code, &error);
     else if (rc < 0)
         gw_cli_print_failure(job->job, &error);
     return exit_code;

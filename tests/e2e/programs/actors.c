@@ -1,5 +1,7 @@
 /* Actors against a real cluster: state, order, futures as arguments, crashes and restarts, names,
  * who holds whom. `actors WHAT [ARGUMENT]`; prints "ok". */
+#include "tests/e2e/programs/check.h"
+
 #include <gangway/gangway.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,15 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
-static struct gw_error error;
 static struct gw_client *client;
 
 struct tally {

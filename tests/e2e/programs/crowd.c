@@ -1,19 +1,12 @@
 /* Crowds: very many tasks at once, that fail, wait, or follow one another. `crowd WHAT COUNT
  * [FIFO]`; prints "ok". */
+#include "tests/e2e/programs/check.h"
+
 #include <gangway/gangway.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
-static struct gw_error error;
 static struct gw_client *client;
 
 static int refuse(struct gw_task *task)

@@ -1,5 +1,7 @@
 /* Files that tasks find in their folders, from C. `files FOLDER`: a folder with in.txt ("one") and
  * tree/deep/leaf ("leaf"); prints "ok". */
+#include "tests/e2e/programs/check.h"
+
 #include <errno.h>
 #include <gangway/gangway.h>
 #include <stdio.h>
@@ -7,16 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct gw_error error;
 static struct gw_client *client;
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* (name): what is in the file, which is written to then. */
 static int look(struct gw_task *task)

@@ -4,6 +4,8 @@
  * only the last result is held, and all of it lies at worker-1. tail: that of the third one is
  * held, too, and lies at worker-2. value: instead of a chain, one task that takes a scattered
  * value, which is given up. Prints "ok". */
+#include "tests/e2e/programs/check.h"
+
 #include <fcntl.h>
 #include <gangway/gangway.h>
 #include <stdio.h>
@@ -13,16 +15,7 @@
 
 enum { DEPTH = 5, BYTES = 64 << 10 };
 
-static struct gw_error error;
 static struct gw_client *client;
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* (number, counts, what the one before made): adds its number to every byte. */
 static int link_of_chain(struct gw_task *task)

@@ -1,20 +1,13 @@
 /* Graphs whose results are larger than memory. `memory WHAT ...`; prints what test_memory.py reads.
  */
+#include "tests/e2e/programs/check.h"
+
 #include <gangway/gangway.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
-static struct gw_error error;
 static struct gw_client *client;
 
 /* (seed, bytes): so many bytes, each of which says where it is and of which seed. */

@@ -1,6 +1,8 @@
 /* A gang of four functions with a GPU each, on workers that have two each: its communicator is
  * NCCL's, on one host or several. `nccl die`: rank 3 exits in the middle. `nccl fails`: NCCL does
  * not start. `nccl without`: there is none, and the gang goes on without. Prints "ok". */
+#include "tests/e2e/programs/check.h"
+
 #include <gangway/gangway.h>
 
 #include <stdio.h>
@@ -9,16 +11,6 @@
 #include <unistd.h>
 
 enum { RANKS = 4, COUNT = 100000 };
-
-static struct gw_error error;
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* Everybody's sum, of buffers on the host: the backend copies them. */
 static int sum(struct gw_task *task, struct gw_comm *comm, float wanted)

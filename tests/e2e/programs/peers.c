@@ -1,21 +1,13 @@
 /* Results that pass from worker to worker, against the cluster that is up, whose workers are
  * worker-1 and worker-2: each size is made at one and looked at, byte for byte, at the other.
  * Prints "ok". */
+#include "tests/e2e/programs/check.h"
+
 #include <gangway/gangway.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct gw_error error;
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static uint8_t byte_at(int64_t seed, size_t i)
 {

@@ -1,5 +1,7 @@
 /* Ranges, streams, and jobs after jobs, against a real cluster. `ranges WHAT`; prints "ok", or what
  * was asked for. */
+#include "tests/e2e/programs/check.h"
+
 #include <gangway/gangway.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,15 +10,6 @@
 
 enum { MANY = 20000, HUGE_RANGE = 100000000 };
 
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
-static struct gw_error error;
 static struct gw_client *client;
 
 /* (i, terms...): their sum. */

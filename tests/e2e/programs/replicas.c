@@ -4,6 +4,8 @@
  * release. `replicas loss COUNTS GO`: a result of worker-1 is copied to one more, says "computed",
  * waits until somebody writes into the fifo GO, and gets it: each run of the task appended a line
  * to the file COUNTS. Prints "ok". */
+#include "tests/e2e/programs/check.h"
+
 #include <fcntl.h>
 #include <gangway/gangway.h>
 #include <stdio.h>
@@ -13,16 +15,7 @@
 
 enum { BYTES = 256 << 10, WORKERS = 3 };
 
-static struct gw_error error;
 static struct gw_client *client;
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static uint8_t bytes_made[BYTES];
 

@@ -1,6 +1,8 @@
 /* A gang of four functions on a cluster whose workers have room for two each: the ranks reduce,
  * gather and send to each other. `span die`: rank 3 exits in the middle, which the others see.
  * Prints "ok". */
+#include "tests/e2e/programs/check.h"
+
 #include <gangway/gangway.h>
 
 #include <stdio.h>
@@ -9,16 +11,6 @@
 #include <unistd.h>
 
 enum { RANKS = 4, COUNT = 300000 };
-
-static struct gw_error error;
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static int sum(struct gw_task *task)
 {

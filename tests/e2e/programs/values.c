@@ -1,5 +1,7 @@
 /* The client's API against a real cluster: large values both ways, references, failures, retries,
  * completions, gangs that need more slots than there are. `values WHAT`; prints "ok". */
+#include "tests/e2e/programs/check.h"
+
 #include <gangway/gangway.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,15 +10,6 @@
 
 enum { LARGE = 5 << 20 };
 
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
-static struct gw_error error;
 static struct gw_client *client;
 
 /* (n): n bytes of pattern. */

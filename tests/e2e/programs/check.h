@@ -1,0 +1,20 @@
+/* What every program here does when something does not hold: it says where, and why, and ends. */
+#ifndef GW_TESTS_E2E_CHECK_H
+#define GW_TESTS_E2E_CHECK_H
+
+#include <gangway/error.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct gw_error error; /* of the last call */
+
+#define CHECK(x)                                                                                   \
+    do {                                                                                           \
+        if (!(x)) {                                                                                \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);                \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#endif
