@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Checkpoints of hosts that do not share a folder: carried to the next rank 0, and kept as a copy
 at a second host. Each "host" here has folders of its own."""
+import glob
 import os
 import re
 import shutil
 import signal
+import time
+import unittest
 
 import e2e
 
@@ -180,6 +183,45 @@ class Carry(e2e.Case):
         self.assertIn("finds step 7", self.gangway("logs", "1").stdout)
         self.assertRegex(self.gangway("story", "1").stdout,
                          r"HAS ITS CHECKPOINT NO MORE(.|\n)*it goes on from the copy")
+
+    @unittest.skipUnless(e2e.SANITIZED, "it waits 20 s for what is given up: once is enough")
+    def test_stopped_in_the_middle(self):
+        """A worker is stopped while it gives a checkpoint away: the other side gives up, its gang
+        goes on elsewhere, and when it is continued nothing of all that is left."""
+        for name in ("one", "two"):
+            self.worker(name, 1)
+        self.wait_workers(2)
+        go, fifo = os.path.join(self.dir, "go"), e2e.Lines(self.fifo())
+        self.addCleanup(fifo.close)
+        program = self.start(
+            e2e.BINARY, "dispatch", "-n", "2", "--min-ranks", "1", "--full-wait", "1s", "--", "sh",
+            "-c", f"""
+            if [ -e {go} ]; then echo rank $RANK of $WORLD_SIZE; exit 0; fi
+            if [ $RANK = 0 ]; then
+                truncate -s 2G "$GANGWAY_CHECKPOINT_DIR/state"
+                echo "$GANGWAY_CHECKPOINTS" > {fifo.path}
+            fi
+            exec tail -f /dev/null""")
+        home = self.home_of(fifo.next())
+        stopped, other = self.workers[home], next(n for n in self.homes if n != home)
+        carrying = os.path.join(self.homes[other], "**", ".carrying", "*", "*")
+        while not (begun := glob.glob(carrying, recursive=True)):
+            self.assertIsNone(program.popen.poll())
+        stopped.kill(signal.SIGSTOP)
+        self.assertTrue(begun)
+        self.write("go", "")
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("rank 0 of 1", program.text)
+        self.assertIn("STARTS FROM STEP 0", self.gangway("story", "1").stdout)
+        deadline = time.monotonic() + e2e.TIMEOUT_S
+        while glob.glob(carrying, recursive=True):
+            self.assertLess(time.monotonic(), deadline)
+        stopped.kill(signal.SIGCONT)
+        while (status := self.gangway_json("status"))["slots_free"] < 2 or status["workers"] != 2:
+            self.assertLess(time.monotonic(), deadline, status)
+        for folder in ".carrying", ".copies":
+            left = os.path.join(self.dir, "*", "**", folder, "*", "*")
+            self.assertEqual(glob.glob(left, recursive=True), [])
 
     def test_too_large(self):
         """What a worker may not carry is said, with what to do."""

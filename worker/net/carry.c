@@ -42,8 +42,8 @@ struct gw_carry {
     struct gw_msg_carry what;
     bool copy, keep; /* out of a copy; into one */
     char *address;
-    uint8_t state; /* enum carry_state */
-    bool busy;
+    uint8_t state;        /* enum carry_state */
+    bool busy, forgotten; /* its job is over */
     char marker[64];
     uint64_t bytes;
     struct gw_unpack *unpack;
@@ -217,6 +217,8 @@ static void fail(struct gw_carry *carry, int code, const char *text)
     end(carry);
 }
 
+static void remove_copies(struct gw_carries *carries, uint64_t job);
+
 static void tell_over(struct gw_carry *carry)
 {
     struct gw_host *host = carry->carries->host;
@@ -229,6 +231,8 @@ static void tell_over(struct gw_carry *carry)
         gw_log_info("the checkpoints of job %llu were %s from worker %u (%.1f MiB)",
                     (unsigned long long)what->job, carry->keep ? "copied" : "carried here",
                     what->worker, (double)carry->bytes / (1 << 20));
+    if (carry->forgotten && carry->keep)
+        remove_copies(carry->carries, what->job); /* it may have been put there since */
     if (!carry->carries->closed && !host->exiting)
         (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_CARRIED,
                                                     .number = carry->number,
@@ -477,11 +481,21 @@ static struct removal *removal_new(struct gw_carries *carries)
     return removal;
 }
 
-void gw_carry_forget(struct gw_carries *carries, uint64_t job)
+static void remove_copies(struct gw_carries *carries, uint64_t job)
 {
     struct removal *removal = removal_new(carries);
     (void)snprintf(removal->prefix, sizeof removal->prefix, "%" PRIu64 ".", job);
     GW_MUST(uv_queue_work(carries->host->loop, &removal->work, removal_on_thread, removal_on_done));
+}
+
+void gw_carry_forget(struct gw_carries *carries, uint64_t job)
+{
+    for (struct gw_carry *carry = carries->first; carry; carry = carry->next)
+        if (carry->what.job == job) {
+            carry->forgotten = true;
+            fail(carry, GW_ECANCELLED, "that job is over");
+        }
+    remove_copies(carries, job);
 }
 
 void gw_carries_close(struct gw_carries *carries)

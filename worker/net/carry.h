@@ -28,7 +28,7 @@ void gw_carry_start(struct gw_carries *carries, const struct gw_effect *effect);
 bool gw_carry_on_message(struct gw_host_link *link, const struct gw_message *message);
 void gw_carry_on_gone(struct gw_host_link *link);
 
-/* gw_carry_forget removes the copies of a job that is over. */
+/* gw_carry_forget ends what comes here of a job that is over, and removes its copies. */
 void gw_carry_forget(struct gw_carries *carries, uint64_t job);
 
 /* -- serve.c: the other side */
