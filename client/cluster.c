@@ -205,6 +205,7 @@ static void fill(struct gw_argv *argv, const struct launch *launch, const char *
     add_given(argv, "--idle-stop", options->idle_stop_s);
     add_given(argv, "--file-cache", options->file_cache_bytes);
     add_given(argv, "--keep-files", options->keep_files_bytes);
+    add_given(argv, "--carry-max", options->carry_max_bytes);
     add_given(argv, "--pure-keep", options->pure_keep_bytes);
     gw_argv_add_text(argv, "--spill-dir", options->spill_dir);
     gw_argv_add_text(argv, "--listen", options->listen);

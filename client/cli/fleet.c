@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -133,7 +134,7 @@ static bool add_quoted(char *into, size_t bytes, const char *text)
 
 /* A command for whatever shell is the user's there. A folder of systemd's for sessions goes with
  * the last of them, and a worker must not lie in it. */
-static int make_command(const struct member *member, const char *address,
+static int make_command(const struct member *member, const struct gw_fleet_options *options,
                         char command[COMMAND_BYTES], struct gw_error *error)
 {
     static const char find[] =
@@ -152,12 +153,15 @@ static int make_command(const struct member *member, const char *address,
         return rc;
     bool fits = add_quoted(script, sizeof script, given && *given ? given : binary);
     int length = snprintf(tail, sizeof tail, "%s%sexec \"$b\" worker --background --connect %s",
-                          given && *given ? named : find, session, address);
+                          given && *given ? named : find, session, options->address);
     if (!strchr(name, ':')) /* what `--on` knows it by */
         length += snprintf(tail + length, sizeof tail - (size_t)length, " --name %s", name);
     if (member->host->slots)
-        (void)snprintf(tail + length, sizeof tail - (size_t)length, " --slots %u",
-                       member->host->slots);
+        length += snprintf(tail + length, sizeof tail - (size_t)length, " --slots %u",
+                           member->host->slots);
+    if (options->carry_max_bytes)
+        (void)snprintf(tail + length, sizeof tail - (size_t)length, " --carry-max %" PRIu64,
+                       options->carry_max_bytes);
     strcpy(command, "exec sh -c ");
     fits = fits && strlen(script) + strlen(tail) < sizeof script;
     if (!fits || !add_quoted(command, COMMAND_BYTES, strcat(script, tail)))
@@ -197,12 +201,12 @@ static int spawn(const char *const argv[], const int fds[2], pid_t *pid)
     return rc;
 }
 
-static int member_start(struct fleet *fleet, struct member *member, const char *address,
-                        struct gw_error *error)
+static int member_start(struct fleet *fleet, struct member *member,
+                        const struct gw_fleet_options *options, struct gw_error *error)
 {
     char command[COMMAND_BYTES];
     int in[2] = {-1, -1}, out[2] = {-1, -1};
-    int rc = make_command(member, address, command, error);
+    int rc = make_command(member, options, command, error);
     if (rc < 0)
         return rc;
     if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0) {
@@ -402,7 +406,7 @@ int gw_fleet_start(const struct gw_fleet_options *options, struct gw_error *erro
         rc = gw_error_set(error, GW_EIO, "signalfd: %s", strerror(errno));
     GW_ARRAY_EACH (&fleet.members, member)
         if (rc == 0)
-            rc = member_start(&fleet, member, options->address, error);
+            rc = member_start(&fleet, member, options, error);
     for (size_t running = fleet.members.count; rc == 0 && running > 0;)
         rc = look(&fleet, deadline_ns, &running, error);
     stop(&fleet);

@@ -8,8 +8,9 @@
 
 struct gw_fleet_options {
     const struct gw_hosts *hosts;
-    const char *address; /* HOST:PORT of the scheduler */
-    const char *tokens;  /* its token file */
+    const char *address;      /* HOST:PORT of the scheduler */
+    const char *tokens;       /* its token file */
+    uint64_t carry_max_bytes; /* 0: the workers' default */
 };
 
 /* gw_fleet_prepare sees to it that the token file has a token for the workers that are started by

@@ -14,7 +14,7 @@
 struct typed {
     const char *dir, *listen, *tokens, *state, *peers, *resources;
     uint32_t slots, workers;
-    uint64_t idle_stop_ns, pure_keep_bytes, file_cache_bytes, keep_files_bytes;
+    uint64_t idle_stop_ns, pure_keep_bytes, file_cache_bytes, keep_files_bytes, carry_max_bytes;
     struct gw_memory_options memory;
 };
 
@@ -49,6 +49,8 @@ static int start(struct typed *typed)
                            (typed->idle_stop_ns + GW_NS_PER_S - 1) / GW_NS_PER_S);
     if (typed->file_cache_bytes)
         gw_argv_add_number(&argv, "--file-cache", typed->file_cache_bytes);
+    if (typed->carry_max_bytes)
+        gw_argv_add_number(&argv, "--carry-max", typed->carry_max_bytes);
     /* The daemon takes 0 for its default; nothing is so small as one byte. */
     if (typed->pure_keep_bytes != UINT64_MAX)
         gw_argv_add_number(&argv, "--pure-keep",
@@ -101,6 +103,8 @@ int gw_cli_scheduler(int argc, char **argv)
          "shipped files that are kept (4G)"},
         {"keep-files", 0, GW_OPTION_SIZE, &typed.keep_files_bytes, "SIZE",
          "what tasks with --ship left, kept by those\nworkers for `gangway get` (4G; 0: nothing)"},
+        {"carry-max", 0, GW_OPTION_SIZE, &typed.carry_max_bytes, "SIZE",
+         "checkpoints up to this are carried to, and\ncopied at, those workers (8G)"},
         {0},
     };
     const struct gw_options options = {

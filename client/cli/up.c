@@ -154,7 +154,8 @@ static int start_fleet(const struct gw_cluster_options *cluster, const struct fa
         client = NULL;
     const int64_t here = count_workers(client);
     if (rc == 0)
-        rc = gw_fleet_start(&(struct gw_fleet_options){&far->hosts, address, cluster->tokens},
+        rc = gw_fleet_start(&(struct gw_fleet_options){&far->hosts, address, cluster->tokens,
+                                                       cluster->carry_max_bytes},
                             error);
     if (rc == 0 && here >= 0)
         await_workers(client, here + (int64_t)far->hosts.items.count);
@@ -244,6 +245,8 @@ int gw_cli_up(int argc, char **argv)
          "shipped files that are kept (4G): of all jobs,\nand on each host those used last"},
         {"keep-files", 0, GW_OPTION_SIZE, &keep_files_bytes, "SIZE",
          "what tasks with --ship left, kept on each host\nfor `gangway get` (4G; 0: nothing)"},
+        {"carry-max", 0, GW_OPTION_SIZE, &cluster.carry_max_bytes, "SIZE",
+         "checkpoints up to this are carried to, and\ncopied at, other hosts (8G)"},
         {"listen", 0, GW_OPTION_TEXT, &cluster.listen, "HOST:PORT",
          "other machines reach it at this address, by\nTLS, with tokens (`gangway token create`)"},
         {"tokens", 0, GW_OPTION_TEXT, &cluster.tokens, "FILE",

@@ -98,7 +98,7 @@ int gw_worker_daemon_run(int argc, char **argv)
         {"keep-files", 0, GW_OPTION_SIZE, &typed.keep_files_bytes, "SIZE",
          "what tasks with --ship left, kept for\n`gangway get` (4G; 0: nothing)"},
         {"carry-max", 0, GW_OPTION_SIZE, &typed.carry_max_bytes, "SIZE",
-         "checkpoints up to this are carried to, and\ncopied at, other hosts"},
+         "checkpoints up to this are carried to, and\ncopied at, other hosts (8G)"},
         {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
          "its files (default: at-HOST_PORT in\n$XDG_RUNTIME_DIR/gangway, or in "
          "/tmp/gangway-UID)"},

@@ -136,7 +136,7 @@ static void add_text(char **argv, int *argc, char *option, const char *text, cha
 static int member_start(struct member *member, struct gw_error *error)
 {
     const struct gw_crew_options *options = &member->crew->options;
-    char slots[16], all[16], parent[16], name[32], files[32], kept[32], log[PATH_MAX];
+    char slots[16], all[16], parent[16], name[32], files[32], kept[32], carry[32], log[PATH_MAX];
     uint32_t each = options->slots / options->workers, more = options->slots % options->workers;
     (void)snprintf(slots, sizeof slots, "%u", member->number < more ? each + 1 : each);
     (void)snprintf(all, sizeof all, "%u", options->slots);
@@ -162,6 +162,7 @@ static int member_start(struct member *member, struct gw_error *error)
     add_text(argv, &argc, "--spill-dir", options->spill_dir, spill_dir);
     add_bytes(argv, &argc, "--file-cache", options->files_bytes_max, files);
     add_bytes(argv, &argc, "--keep-files", options->kept_bytes_max, kept);
+    add_bytes(argv, &argc, "--carry-max", options->carry_bytes_max, carry);
     if (member->number == 0 && *resources) { /* like the GPUs of this machine */
         argv[argc++] = "--resources";
         argv[argc++] = resources;

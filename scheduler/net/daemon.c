@@ -45,7 +45,7 @@ struct daemon {
     const char *resources; /* of the first worker; NULL: none */
     uint32_t workers;
     uint32_t slots;
-    uint64_t idle_stop_s, pure_keep_bytes, file_cache_bytes, keep_files_bytes;
+    uint64_t idle_stop_s, pure_keep_bytes, file_cache_bytes, keep_files_bytes, carry_max_bytes;
     int lifeline_fd;
     int ready_fd;
     bool private_cluster;
@@ -68,15 +68,25 @@ static int parse_number(const char *text, const char *option, uint64_t max, uint
 }
 
 static const struct option option_table[] = {
-    {"dir", required_argument, NULL, 'd'},        {"workers", required_argument, NULL, 'w'},
-    {"slots", required_argument, NULL, 's'},      {"private", no_argument, NULL, 'p'},
-    {"lifeline", required_argument, NULL, 'l'},   {"ready-fd", required_argument, NULL, 'r'},
-    {"idle-stop", required_argument, NULL, 'i'},  {"resources", required_argument, NULL, 'R'},
-    {"peers", required_argument, NULL, 'e'},      {"memory", required_argument, NULL, 'm'},
-    {"spill-dir", required_argument, NULL, 'S'},  {"pure-keep", required_argument, NULL, 'k'},
-    {"file-cache", required_argument, NULL, 'f'}, {"keep-files", required_argument, NULL, 'K'},
-    {"listen", required_argument, NULL, 'L'},     {"tokens", required_argument, NULL, 't'},
-    {"state", required_argument, NULL, 'D'},      {NULL, 0, NULL, 0},
+    {"dir", required_argument, NULL, 'd'},
+    {"workers", required_argument, NULL, 'w'},
+    {"slots", required_argument, NULL, 's'},
+    {"private", no_argument, NULL, 'p'},
+    {"lifeline", required_argument, NULL, 'l'},
+    {"ready-fd", required_argument, NULL, 'r'},
+    {"idle-stop", required_argument, NULL, 'i'},
+    {"resources", required_argument, NULL, 'R'},
+    {"peers", required_argument, NULL, 'e'},
+    {"memory", required_argument, NULL, 'm'},
+    {"spill-dir", required_argument, NULL, 'S'},
+    {"pure-keep", required_argument, NULL, 'k'},
+    {"file-cache", required_argument, NULL, 'f'},
+    {"keep-files", required_argument, NULL, 'K'},
+    {"listen", required_argument, NULL, 'L'},
+    {"tokens", required_argument, NULL, 't'},
+    {"state", required_argument, NULL, 'D'},
+    {"carry-max", required_argument, NULL, 'C'},
+    {NULL, 0, NULL, 0},
 };
 
 /* What is kept although nobody needs it now. */
@@ -84,6 +94,8 @@ static int parse_bytes(struct daemon *daemon, int option)
 {
     if (option == 'k')
         return parse_number(optarg, "pure-keep", UINT64_MAX, &daemon->pure_keep_bytes);
+    if (option == 'C')
+        return parse_number(optarg, "carry-max", UINT64_MAX, &daemon->carry_max_bytes);
     if (option == 'f')
         return parse_number(optarg, "file-cache", UINT64_MAX, &daemon->file_cache_bytes);
     return parse_number(optarg, "keep-files", UINT64_MAX, &daemon->keep_files_bytes);
@@ -130,6 +142,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 'k':
         case 'f':
         case 'K':
+        case 'C':
             rc = parse_bytes(daemon, option);
             break;
         case 'e':
@@ -373,6 +386,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .peers = daemon->peers,
         .files_bytes_max = daemon->file_cache_bytes,
         .kept_bytes_max = daemon->keep_files_bytes,
+        .carry_bytes_max = daemon->carry_max_bytes,
         .memory = daemon->memory,
         .spill_dir = daemon->spill_dir,
         .private_cluster = daemon->private_cluster,

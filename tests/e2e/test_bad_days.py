@@ -55,7 +55,8 @@ class BadDays(e2e.Case):
         self.assertEqual(os.listdir(self.runtime("checkpoints")), [])
 
     def test_down_tells_a_scheduler_that_does_not_answer(self):
-        self.up("--slots", "1")
+        self.up("--slots", "1", "--carry-max", "5M")
+        self.assertIn(f" --carry-max {5 << 20}", e2e.command_of(self.process_of("worker --dir")))
         scheduler = self.process_of("scheduler --dir")
         os.kill(scheduler, signal.SIGSTOP)
         try:
@@ -113,6 +114,23 @@ class BadDays(e2e.Case):
             self.assertRegex(up.stderr, f"did not start: .*{where}.*disk is full")
             for pid in e2e.pids_marked(self.mark):
                 self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S), e2e.command_of(pid))
+
+    def test_disk_full_of_output(self):
+        """A command that fails because it cannot print says where there is no room."""
+        disk = self.small_disk("8m")
+        self.env["XDG_RUNTIME_DIR"] = disk
+        self.up("--slots", "1")
+        with open(os.path.join(disk, "ballast"), "wb", buffering=0) as ballast:
+            with self.assertRaises(OSError):
+                while True:
+                    ballast.write(bytes(4096))
+        for command in "echo hi", "seq 100000; exit 1":
+            failed = self.gangway("submit", "--", "sh", "-c", command, rc=1)
+            self.assertRegex(failed.stderr, f"the disk of {disk}/.* is full: what it printed")
+        os.unlink(os.path.join(disk, "ballast"))
+        self.assertNotIn("full", self.gangway("submit", "--", "false", rc=1).stderr)
+        self.gangway("down")
+        self.is_up = False
 
     def test_disk_too_small_for_jobs(self):
         """Those that are to outlive the scheduler are refused; all others run."""

@@ -233,7 +233,7 @@ class Carry(e2e.Case):
         self.start(e2e.BINARY, "dispatch", "-n", "2", "--env", f"FIFO={self.dir}/fifo", "--env",
                    "STAYS=1", "--", "sh", "-c", RANK)
         fifo.next()
-        self.wait_explain("1/0", "(--carry-max of `gangway worker`)")
+        self.wait_explain("1/0", "(--carry-max of `gangway up` and `gangway worker`)")
         self.assertIn("NO COPY", self.gangway("story", "1").stdout)
         self.gangway("cancel", "1")
 

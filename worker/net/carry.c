@@ -84,7 +84,7 @@ static int open_files(struct gw_carry *carry)
     if (carry->bytes > most)
         return gw_error_set(error, GW_ELIMIT,
                             "it has %.1f MiB, and this worker carries up to %.1f MiB (--carry-max "
-                            "of `gangway worker`)",
+                            "of `gangway up` and `gangway worker`)",
                             (double)carry->bytes / (1 << 20), (double)most / (1 << 20));
     (void)snprintf(path, sizeof path, "%s/.carrying/%016" PRIx64 ".%" PRIu64, host->checkpoint_dir,
                    host->incarnation, carry->number);
