@@ -148,6 +148,7 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
         char tail[GW_LOGFILE_TAIL_BYTES];
         struct gw_message message = effect->message;
         gw_logfile_tail(effect->bytes.data, tail);
+        gw_logfile_say_full(effect->bytes.data, tail);
         message.ended.port_taken =
             message.ended.rank == 0 && gw_lease_is_taken(&host->leases, message.ended.attempt);
         message.ended.stderr_tail = tail;

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { TAIL_READ_BYTES = 16 * 1024, COPY_BYTES = 64 * 1024 };
+enum { TAIL_READ_BYTES = 16 * 1024, COPY_BYTES = 64 * 1024, FULL_BYTES = 16 * 1024 };
 
 static ssize_t read_at(int fd, void *data, size_t bytes, uint64_t offset)
 {
@@ -107,6 +108,32 @@ void gw_logfile_tail(const char *path, char text[GW_LOGFILE_TAIL_BYTES])
         text[used] = '\0';
         line = line_end + 1;
     }
+}
+
+/* The file or the nearest folder above it that is there; false: nothing is, or it has room. */
+static bool is_full(const char *path, char folder[PATH_MAX])
+{
+    struct statvfs disk;
+    if (snprintf(folder, PATH_MAX, "%s", path) >= PATH_MAX)
+        return false;
+    for (char *slash; statvfs(folder, &disk) < 0; *slash = '\0')
+        if (errno != ENOENT || !(slash = strrchr(folder, '/')) || slash == folder)
+            return false;
+    return (uint64_t)disk.f_bavail * disk.f_frsize < FULL_BYTES;
+}
+
+void gw_logfile_say_full(const char *path, char text[GW_LOGFILE_TAIL_BYTES])
+{
+    char folder[PATH_MAX], line[512];
+    size_t used = strlen(text);
+    if (!is_full(path, folder))
+        return;
+    int length = snprintf(line, sizeof line,
+                          "%sgangway: the disk of %.400s is full: what it printed may be missing",
+                          used && text[used - 1] != '\n' ? "\n" : "", folder);
+    if (used + (size_t)length >= GW_LOGFILE_TAIL_BYTES)
+        used = GW_LOGFILE_TAIL_BYTES - 1 - (size_t)length;
+    memcpy(text + used, line, (size_t)length + 1);
 }
 
 /* -- Parts ---------------------------------------------------------------------------------------

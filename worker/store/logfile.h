@@ -17,6 +17,10 @@ enum {
  */
 void gw_logfile_tail(const char *path, char text[GW_LOGFILE_TAIL_BYTES]);
 
+/* gw_logfile_say_full adds a line to such a text where the disk on which the file at path lies, or
+ * would lie, is full: what it printed may be missing. */
+void gw_logfile_say_full(const char *path, char text[GW_LOGFILE_TAIL_BYTES]);
+
 /* gw_logfile_read reads up to *bytes from offset: *bytes says how many there were, *total how long
  * the file is. A file that is not there is empty. 0 or GW_EIO with text. */
 int gw_logfile_read(const char *path, uint64_t offset, void *data, uint32_t *bytes, uint64_t *total,
