@@ -15,6 +15,7 @@ struct typed {
     const char *dir, *listen, *tokens, *state, *peers, *resources;
     uint32_t slots, workers;
     uint64_t idle_stop_ns, pure_keep_bytes, file_cache_bytes, keep_files_bytes, carry_max_bytes;
+    uint64_t orphan_ns;
     struct gw_memory_options memory;
 };
 
@@ -58,6 +59,8 @@ static int start(struct typed *typed)
     if (typed->keep_files_bytes != UINT64_MAX)
         gw_argv_add_number(&argv, "--keep-files",
                            typed->keep_files_bytes ? typed->keep_files_bytes : 1);
+    if (typed->orphan_ns != UINT64_MAX)
+        gw_argv_add_number(&argv, "--orphan-timeout", typed->orphan_ns / GW_NS_PER_MS);
     /* getopt may change the order of words, never the words */
     return gw_scheduler_main(argv.count, (char **)(uintptr_t)argv.words);
 }
@@ -73,7 +76,8 @@ static bool is_started(int argc, char **argv)
 
 int gw_cli_scheduler(int argc, char **argv)
 {
-    struct typed typed = {.pure_keep_bytes = UINT64_MAX, .keep_files_bytes = UINT64_MAX};
+    struct typed typed = {
+        .pure_keep_bytes = UINT64_MAX, .keep_files_bytes = UINT64_MAX, .orphan_ns = UINT64_MAX};
     int first, exit_code;
     const struct gw_option table[] = {
         {"listen", 0, GW_OPTION_TEXT, &typed.listen, "HOST:PORT",
@@ -105,6 +109,9 @@ int gw_cli_scheduler(int argc, char **argv)
          "what tasks with --ship left, kept by those\nworkers for `gangway get` (4G; 0: nothing)"},
         {"carry-max", 0, GW_OPTION_SIZE, &typed.carry_max_bytes, "SIZE",
          "checkpoints up to this are carried to, and\ncopied at, those workers (8G)"},
+        {"orphan-timeout", 0, GW_OPTION_DURATION, &typed.orphan_ns, "TIME",
+         "if it dies, what those run goes on for so long,\nfor its next life (10m; 0: it ends, "
+         "too)"},
         {0},
     };
     const struct gw_options options = {

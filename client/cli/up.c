@@ -224,6 +224,7 @@ int gw_cli_up(int argc, char **argv)
     struct gw_memory_options memory = {0};
     struct far far = {0};
     uint64_t idle_stop_ns = 0, pure_keep_bytes = UINT64_MAX, keep_files_bytes = UINT64_MAX;
+    uint64_t orphan_ns = UINT64_MAX;
     bool json = false;
     int first, exit_code;
     const struct gw_option table[] = {
@@ -255,6 +256,9 @@ int gw_cli_up(int argc, char **argv)
          "where detached jobs are kept, for the next `up`\n(default: in the cluster's folder, "
          "which\n"
          "a reboot may empty)"},
+        {"orphan-timeout", 0, GW_OPTION_DURATION, &orphan_ns, "TIME",
+         "if the scheduler dies, what runs goes on for so\nlong, for the next `up` (10m; 0: it "
+         "ends, too)"},
         {"hosts", 0, GW_OPTION_TEXT, &far.text, "HOST:N,...",
          "workers on other machines, with N slots each,\nstarted by ssh: see above"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
@@ -272,6 +276,8 @@ int gw_cli_up(int argc, char **argv)
         return exit_code;
     if (keep_files_bytes != UINT64_MAX)
         cluster.keep_files_bytes = keep_files_bytes ? keep_files_bytes : 1; /* likewise */
+    cluster.orphan_given = orphan_ns != UINT64_MAX;
+    cluster.orphan_ms = orphan_ns / GW_NS_PER_MS;
     if (pure_keep_bytes != UINT64_MAX)
         cluster.pure_keep_bytes = pure_keep_bytes ? pure_keep_bytes : 1; /* nothing is so small */
     cluster.idle_stop_s = (idle_stop_ns + GW_NS_PER_S - 1) / GW_NS_PER_S;

@@ -7,6 +7,7 @@
 #include "client/cli/background.h"
 #include "client/cli/cli.h"
 #include "client/cli/memory_options.h"
+#include "graph/base/clock.h"
 #include "graph/base/dir.h"
 #include "worker/net/worker.h"
 
@@ -16,7 +17,7 @@
 struct typed {
     const char *connect, *dir, *name, *peers, *resources;
     uint32_t slots;
-    uint64_t file_cache_bytes, keep_files_bytes, carry_max_bytes;
+    uint64_t file_cache_bytes, keep_files_bytes, carry_max_bytes, orphan_ns;
     struct gw_memory_options memory;
     bool background;
 };
@@ -70,6 +71,8 @@ static int start(struct typed *typed)
         gw_argv_add_number(&argv, "--carry-max", typed->carry_max_bytes);
     if (typed->keep_files_bytes != UINT64_MAX)
         gw_argv_add_number(&argv, "--keep-files", typed->keep_files_bytes);
+    if (typed->orphan_ns != UINT64_MAX)
+        gw_argv_add_number(&argv, "--orphan-timeout", typed->orphan_ns / GW_NS_PER_MS);
     /* getopt may change the order of words, never the words */
     char **words = (char **)(uintptr_t)argv.words;
     return typed->background ? gw_background_run(argv.count, words, typed->dir)
@@ -78,7 +81,7 @@ static int start(struct typed *typed)
 
 int gw_worker_daemon_run(int argc, char **argv)
 {
-    struct typed typed = {.keep_files_bytes = UINT64_MAX};
+    struct typed typed = {.keep_files_bytes = UINT64_MAX, .orphan_ns = UINT64_MAX};
     int first, exit_code;
     const struct gw_option table[] = {
         {"connect", 0, GW_OPTION_TEXT, &typed.connect, "HOST:PORT",
@@ -99,6 +102,8 @@ int gw_worker_daemon_run(int argc, char **argv)
          "what tasks with --ship left, kept for\n`gangway get` (4G; 0: nothing)"},
         {"carry-max", 0, GW_OPTION_SIZE, &typed.carry_max_bytes, "SIZE",
          "checkpoints up to this are carried to, and\ncopied at, other hosts (8G)"},
+        {"orphan-timeout", 0, GW_OPTION_DURATION, &typed.orphan_ns, "TIME",
+         "if the scheduler dies, what runs here goes on\nfor so long, for the next one (10m)"},
         {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
          "its files (default: at-HOST_PORT in\n$XDG_RUNTIME_DIR/gangway, or in "
          "/tmp/gangway-UID)"},

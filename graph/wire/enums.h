@@ -67,6 +67,14 @@ enum gw_kill_reason {
     GW_KILL_PREEMPT = 8,   /* a gang that is to go on later: its ranks may save what they have */
 };
 
+/* What a worker says of an attempt that another life of the scheduler placed there. */
+enum gw_attempt_claim {
+    GW_CLAIM_WAITS = 0, /* nothing of it runs */
+    GW_CLAIM_RUNS = 1,  /* a rank: it was told to go */
+    GW_CLAIM_ENDED = 2, /* nobody was there to hear how: finished or ended follows */
+    GW_CLAIM_UNFIT = 3, /* it runs, but lost what it had from that scheduler */
+};
+
 /* What a part of a folder that is carried is. Links come last, and lead nowhere before that. */
 enum gw_carry_kind {
     GW_CARRY_FOLDER = 1,

@@ -63,6 +63,12 @@ static const struct gw_relation registration[] = {
     ROWS(registration.object_job, registration.object_rank),
     ROWS(registration.object_job, registration.object_bytes),
     ROWS(registration.attempt, registration.attempt_rank),
+    ROWS(registration.attempt, registration.attempt_job),
+    ROWS(registration.attempt, registration.attempt_index),
+    ROWS(registration.attempt, registration.attempt_claim),
+    ROWS(registration.attempt, registration.attempt_world),
+    ROWS(registration.attempt, registration.attempt_gpu_count),
+    CUTS(registration.attempt_gpu_count, registration.attempt_gpus),
     END,
 };
 

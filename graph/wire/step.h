@@ -50,6 +50,10 @@ enum gw_event_type {
                           `bytes`th time, and is still */
     GW_EVENT_ROOM,     /* scheduler: there is no room on disk for another detached job, as text says
                           (code negative), or there is again (code 0) */
+    GW_EVENT_REFUSED,  /* worker: connecting to the scheduler, begun at time `number`, was refused:
+                          none is there */
+    GW_EVENT_GONE,     /* scheduler: the worker `text` of this host runs no more, and nothing of
+                          its */
     GW_EVENT_COUNTED,  /* worker, answers COUNT: folder `number` has `bytes`, and `free_bytes` are
                           free on its disk */
     GW_EVENT_QUEUED,   /* worker: `bytes` wait to be read by the scheduler: when they come to more

@@ -464,6 +464,13 @@ bool gw_tls_ended(const struct gw_transport *transport)
     return SSL_get_shutdown(tls->ssl) & SSL_RECEIVED_SHUTDOWN;
 }
 
+bool gw_tls_refused(const struct gw_transport *transport)
+{
+    const struct gw_tls *tls = (const struct gw_tls *)transport;
+    return tls->connects && !tls->established &&
+           (tls->socket_errno == ECONNREFUSED || tls->send_errno == ECONNREFUSED);
+}
+
 void gw_tls_abandon(struct gw_transport *transport)
 {
     tls_of(transport)->abandoned = true;

@@ -48,6 +48,9 @@ bool gw_tls_has_secret(const struct gw_transport *transport,
  * false where something between the two broke it. */
 bool gw_tls_ended(const struct gw_transport *transport);
 
+/* gw_tls_refused tells whether connecting was: no process was there to take the connection. */
+bool gw_tls_refused(const struct gw_transport *transport);
+
 /* gw_tls_abandon has the connection end without a farewell when it is freed, so that the other side
  * does not take it for closed, but for broken. What was not sent yet may be lost. */
 void gw_tls_abandon(struct gw_transport *transport);

@@ -101,7 +101,7 @@ void gw_sched_ageing_check(const struct gw_sched *sched)
     }
     for (const struct gw_job *job = sched->first_job; job; job = job->next)
         for (size_t i = 0; i < job->queues.count; i++)
-            waiting += !job->paused && job->queues.items[i]->shape->ranks > 0 &&
+            waiting += !gw_sched_job_rests(job) && job->queues.items[i]->shape->ranks > 0 &&
                        job->queues.items[i]->ready.count > 0;
     assert(listed == waiting);
 }

@@ -78,15 +78,23 @@ void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64
     __builtin_prefetch(&tasks->attempt[attempt->index], 1);
 }
 
+/* Those of an earlier life have a place of their own, which their id does not name. */
+static uint32_t find_adopted(const struct gw_sched *sched, uint64_t id)
+{
+    uint64_t slot;
+    return sched->adopted.count && gw_map_get(&sched->adopted, id, &slot) ? (uint32_t)slot
+                                                                          : GW_NONE;
+}
+
 uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id)
 {
     uint32_t slot = gw_sched_attempt_place(id);
     if (slot >= sched->attempts.count)
-        return GW_NONE;
+        return find_adopted(sched, id);
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     if (GW_PLANTED(1))
         return attempt->state != GW_ATTEMPT_FREE ? slot : GW_NONE;
-    return attempt->state != GW_ATTEMPT_FREE && attempt->id == id ? slot : GW_NONE;
+    return attempt->state != GW_ATTEMPT_FREE && attempt->id == id ? slot : find_adopted(sched, id);
 }
 
 uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_new *options)
@@ -95,7 +103,9 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct gw_worker *worker = options->worker;
     sched->free_attempt = attempt->next;
-    attempt->id = attempt_id(sched, slot, attempt->generation);
+    attempt->id = options->id ? options->id : attempt_id(sched, slot, attempt->generation);
+    if (options->id)
+        GW_MUST(gw_map_put(&sched->adopted, options->id, slot));
     attempt->job = options->job;
     attempt->worker = worker;
     attempt->gang = options->gang;
@@ -107,7 +117,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->near_bytes = options->near_bytes;
     attempt->placed_ns = sched->now_ns;
     attempt->started_ns = attempt->told = 0;
-    attempt->gpus = gw_sched_shape_gpus(options->shape);
+    attempt->gpus = options->adopted ? options->gpu_count : gw_sched_shape_gpus(options->shape);
     attempt->gpu_share = (uint16_t)(attempt->gpus ? options->shape->gpu_share : 0);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_SENT);
 
@@ -127,12 +137,16 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     gw_sched_memory_aside(attempt);
 
     attempt->lane = gw_sched_lane_for(worker, options->shape);
-    gw_sched_lane_enter(sched, attempt->lane, attempt, options->prefetched);
+    gw_sched_lane_enter(sched, attempt->lane, attempt, options);
     if (attempt->gpus)
         gw_sched_gpus_take(sched, slot, options->gpus);
-    if (!attempt->is_long)
+    if (!attempt->is_long && !options->adopted)
         gw_sched_handover_note(sched, slot);
     gw_sched_actor_attempt_added(options->job);
+    if (options->adopted) {
+        gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
+        attempt->started_ns = sched->now_ns;
+    }
     return slot;
 }
 
@@ -225,6 +239,8 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
         attempt->gang->ranks[attempt->rank].slot = GW_NONE;
         attempt->gang->live--;
     }
+    if (sched->adopted.count)
+        (void)gw_map_remove(&sched->adopted, attempt->id);
     attempt->job = NULL;
     attempt->worker = NULL;
     attempt->gang = NULL;
@@ -237,4 +253,5 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
 void gw_sched_attempts_deinit(struct gw_sched *sched)
 {
     gw_array_deinit(&sched->attempts);
+    gw_map_deinit(&sched->adopted);
 }

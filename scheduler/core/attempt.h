@@ -32,8 +32,11 @@ struct gw_attempt_new {
     struct gw_shape *shape;
     struct gw_gang_try *gang;
     bool prefetched, is_long, handed;
-    uint8_t why;          /* enum gw_placed_why */
-    uint64_t near_bytes;  /* of its inputs that are at the worker */
+    uint8_t why;         /* enum gw_placed_why */
+    uint64_t near_bytes; /* of its inputs that are at the worker */
+    uint64_t id;         /* of an earlier life; 0: the next of this one */
+    bool adopted;        /* it runs already; gpus has gpu_count numbers */
+    uint32_t gpu_count;
     const uint32_t *gpus; /* numbers of those that it gets; NULL: what gw_sched_gpu_pick gives */
 };
 uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_new *options);

@@ -79,7 +79,7 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
 {
     uint64_t slots = 0, memory = 0, held = 0, expected = 0;
     uint32_t attempts = 0, blocked = 0, aside = 0, previous = GW_NONE;
-    if (worker->state != GW_WORKER_READY) {
+    if (worker->state != GW_WORKER_READY && worker->state != GW_WORKER_DRAINING) {
         assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
         return;
     }
@@ -173,7 +173,8 @@ static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *
         bool found = gw_map_get(&sched->gangs, job->tasks.attempt[row], &value);
         assert(found);
         const struct gw_gang_try *gang = (const struct gw_gang_try *)(uintptr_t)value;
-        assert(gang->job == job && gang->index == row && gang->live > 0);
+        assert(gang->job == job && gang->index == row);
+        assert(gang->live > 0 || gang->state == GW_GANG_GATHERING);
         uint32_t live = 0, ready = 0;
         for (uint32_t i = 0; i < gang->count; i++) {
             live += gang->ranks[i].slot != GW_NONE;
@@ -185,10 +186,12 @@ static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *
         assert(live == gang->live && ready == gang->ready);
         assert(gang->state != GW_GANG_GOING || ready == gang->count);
         assert(gang->state != GW_GANG_PREPARING || live == gang->count);
+        assert(gang->state != GW_GANG_GATHERING || ready < gang->count);
         assert(state != GW_TASK_CANCELLING || gang->state == GW_GANG_ENDING);
         return;
     }
-    uint32_t slot = (uint32_t)(job->tasks.attempt[row] & ((1u << 22) - 1));
+    uint32_t slot = gw_sched_attempt_find(sched, job->tasks.attempt[row]);
+    assert(slot != GW_NONE);
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     assert(attempt->id == job->tasks.attempt[row] && attempt->state != GW_ATTEMPT_FREE);
     assert(attempt->job == job && attempt->index == row && !attempt->gang);

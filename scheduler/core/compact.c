@@ -1,9 +1,10 @@
-/* Durable facts without those that say nothing any more: of jobs that are forgotten, and numbers of
- * lives and ids but for the last.
+/* Durable facts without those that say nothing any more: of jobs that are forgotten, of workers
+ * that have left, and numbers of lives and ids but for the last.
  *
  * Always: what is left, applied to a new core, gives the state that all of them give. A forgotten
  * job stays as long as the content of one that stays names it: its rows are looked up when that is
- * applied. Every fact but `term` and `job_ids` begins with the number of its job. */
+ * applied. Every fact but `term` and `job_ids` begins with the number of its job, or of its worker.
+ */
 #include "scheduler/core/sched.h"
 
 #include "scheduler/core/fact.h"
@@ -19,7 +20,8 @@ struct row {
     const uint8_t *at;
     size_t bytes; /* with the size itself */
     uint16_t type;
-    uint64_t job; /* 0: it is about none */
+    uint64_t job;    /* 0: it is about none */
+    uint64_t worker; /* likewise */
 };
 
 enum { HEADER_BYTES = 6, FORGOTTEN = 1, KEPT = 2 };
@@ -34,14 +36,15 @@ static bool row_at(const struct gw_buffer *facts, size_t at, struct row *row)
     memcpy(&size, row->at, sizeof size);
     memcpy(&row->type, row->at + sizeof size, sizeof row->type);
     row->bytes = sizeof size + size;
-    row->job = 0;
+    row->job = row->worker = 0;
     if (size < sizeof row->type || row->bytes > facts->size - at)
         return false;
     bool about_job = row->type != GW_FACT_term && row->type != GW_FACT_job_ids;
     if (about_job && row->bytes < HEADER_BYTES + sizeof row->job)
         return false;
+    bool about_worker = row->type == GW_FACT_worker_joined || row->type == GW_FACT_worker_left;
     if (about_job)
-        memcpy(&row->job, row->at + HEADER_BYTES, sizeof row->job);
+        memcpy(about_worker ? &row->worker : &row->job, row->at + HEADER_BYTES, sizeof row->job);
     return true;
 }
 
@@ -49,7 +52,8 @@ static bool row_at(const struct gw_buffer *facts, size_t at, struct row *row)
     for (size_t place = 0; row_at(facts, place, &(row)); place += (row).bytes)
 
 struct compaction {
-    struct gw_map jobs; /* forgotten ones: FORGOTTEN, or KEPT because of another */
+    struct gw_map workers; /* connected -> where that begins */
+    struct gw_map jobs;    /* forgotten ones: FORGOTTEN, or KEPT because of another */
     bool changed;
 };
 
@@ -57,6 +61,14 @@ static bool is_dropped(const struct compaction *compaction, uint64_t job)
 {
     uint64_t how;
     return job && gw_map_get(&compaction->jobs, job, &how) && how == FORGOTTEN;
+}
+
+/* Whether a fact is about a connection of a worker that is over. */
+static bool has_left(const struct compaction *compaction, const struct row *row, size_t at)
+{
+    uint64_t joined;
+    return row->worker && (row->type == GW_FACT_worker_left ||
+                           !gw_map_get(&compaction->workers, row->worker, &joined) || joined != at);
 }
 
 static void keep_named(uint64_t job, void *arg)
@@ -110,6 +122,10 @@ int gw_sched_compact(const struct gw_buffer *facts, struct gw_buffer *out)
             ids = at;
         else if (row.type == GW_FACT_job_forgotten)
             GW_MUST(gw_map_put(&compaction.jobs, row.job, FORGOTTEN));
+        else if (row.type == GW_FACT_worker_joined)
+            GW_MUST(gw_map_put(&compaction.workers, row.worker, at));
+        else if (row.type == GW_FACT_worker_left)
+            (void)gw_map_remove(&compaction.workers, row.worker);
         end = at + row.bytes;
     }
     int rc = end == facts->size ? 0 : GW_ECORRUPT;
@@ -117,10 +133,12 @@ int gw_sched_compact(const struct gw_buffer *facts, struct gw_buffer *out)
         keep_needed(&compaction, facts);
     for (size_t at = 0; rc == 0 && row_at(facts, at, &row); at += row.bytes) {
         bool old = (row.type == GW_FACT_term && at != term) ||
-                   (row.type == GW_FACT_job_ids && at != ids) || is_dropped(&compaction, row.job);
+                   (row.type == GW_FACT_job_ids && at != ids) || is_dropped(&compaction, row.job) ||
+                   has_left(&compaction, &row, at);
         if (!old)
             GW_MUST(gw_buffer_append(out, row.at, row.bytes));
     }
     gw_map_deinit(&compaction.jobs);
+    gw_map_deinit(&compaction.workers);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "scheduler/core/durable.h"
 
 #include "scheduler/core/checkpoint.h"
+#include "scheduler/core/hold.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
@@ -330,6 +331,7 @@ void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out)
 {
     put_U64(out, sched->term);
     put_U64(out, sched->job_ids_upto);
+    gw_sched_hold_dump(sched, out);
     for (const struct gw_job *job = sched->first_job; job; job = job->next) {
         if (!job->detached || job->state == GW_JOB_OPEN)
             continue;

@@ -12,6 +12,7 @@
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gate.h"
 #include "scheduler/core/gpu.h"
+#include "scheduler/core/hold.h"
 #include "scheduler/core/memory.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
@@ -197,6 +198,12 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     }
     if (job->paused) {
         say_paused(sched, job, text);
+        return;
+    }
+    if (job->awaits) {
+        char why[512];
+        gw_sched_hold_explain(sched, why, sizeof why);
+        say(text, "%s", why);
         return;
     }
     if (sched->workers_ready == 0) {

@@ -28,6 +28,7 @@ struct gw_reservation;
 struct gw_sync;
 struct gw_sync_waiter;
 struct gw_share;
+struct gw_adopted;
 
 /* What is charged to a task. */
 struct gw_charges {

@@ -37,6 +37,7 @@ static const struct gw_sm_state gang_states[] = {
     [GW_GANG_GOING] = {"going", GW_SM_NEXT(GW_GANG_ENDING) | GW_SM_NEXT(GW_GANG_ENDED)},
     [GW_GANG_ENDING] = {"ending", GW_SM_NEXT(GW_GANG_ENDED)},
     [GW_GANG_ENDED] = {"ended", 0},
+    [GW_GANG_GATHERING] = {"gathering", GW_SM_NEXT(GW_GANG_GOING) | GW_SM_NEXT(GW_GANG_ENDING)},
 };
 struct gw_sm gw_sched_gang_sm = {"gang", gang_states, sizeof gang_states / sizeof *gang_states,
                                  NULL};
@@ -300,12 +301,13 @@ static void leave_preparing(struct gw_sched *sched, struct gw_gang_try *gang)
 void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang_moved *fact)
 {
     struct gw_gang_try *gang = fact->gang;
+    const bool gathered = gang->state == GW_GANG_GATHERING;
     if (gang->state == GW_GANG_PREPARING)
         leave_preparing(sched, gang);
     gw_sm_move(&gw_sched_gang_sm, &gang->state, fact->state);
     if (fact->state == GW_GANG_GOING)
         gang->went_ns = sched->now_ns;
-    if (fact->state == GW_GANG_GOING)
+    if (fact->state == GW_GANG_GOING && !gathered)
         GW_STORY(sched, gang->job, .kind = GW_STORY_GANG_STARTED, .index = gang->index,
                  .count = gang->count, .number = gw_sched_elastic_all(gang),
                  .try_number = gang->job->tasks.charges[gang->index].tries);
@@ -390,7 +392,7 @@ static void release_results(struct gw_sched *sched, const struct gw_gang_try *ga
         struct gw_worker *worker = rank->finished && !rank->result.value
                                        ? gw_sched_worker_find(sched, rank->worker)
                                        : NULL;
-        if (worker && worker->state == GW_WORKER_READY)
+        if (worker && worker->state != GW_WORKER_LOST)
             gw_sched_send_release(sched, worker,
                                   &(struct gw_release_row){gang->job->id, gang->index, i});
     }
@@ -422,7 +424,7 @@ static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *g
         if (results[i].value)
             continue;
         results[i].worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
-        lost = lost || !results[i].worker || results[i].worker->state != GW_WORKER_READY;
+        lost = lost || !results[i].worker || results[i].worker->state == GW_WORKER_LOST;
     }
     if (lost) {
         struct gw_end end = {.outcome = GW_OUTCOME_LOST,
@@ -495,13 +497,26 @@ int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
         return GW_EPROTO; /* nobody told it to go */
     GW_FACT(sched, attempt_ended, .slot = slot, .well = true);
     GW_FACT(sched, rank_finished, .gang = gang, .rank = end->rank, .result = end->result);
-    if (gang->live == 0)
+    if (gang->live == 0 && gang->state != GW_GANG_GATHERING)
         gang_over(sched, gang);
     return 0;
 }
 
-void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
-                        const struct gw_gang_kill *kill)
+void gw_sched_gang_gathered(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_GOING);
+    if (gang->live == 0)
+        gang_over(sched, gang);
+}
+
+void gw_sched_gang_give_up(struct gw_sched *sched, struct gw_gang_try *gang, const char *why)
+{
+    const struct gw_end end = {.outcome = GW_OUTCOME_LOST, .code = GW_ELOST, .text = why};
+    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_STALE, &end});
+}
+
+static void kill_ranks(struct gw_sched *sched, struct gw_gang_try *gang,
+                       const struct gw_gang_kill *kill)
 {
     if (gang->state != GW_GANG_ENDING)
         GW_FACT(sched, gang_ending, .gang = gang, .rank = GW_NONE, .cause = kill->cause);
@@ -519,6 +534,14 @@ void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
             gw_sched_send_kill(sched, worker,
                                &(struct gw_kill_row){gang->id, kill->grace_ns, kill->reason});
     }
+}
+
+void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
+                        const struct gw_gang_kill *kill)
+{
+    kill_ranks(sched, gang, kill);
+    if (gang->live == 0) /* all ranks that had gathered have ended */
+        gang_over(sched, gang);
 }
 
 /* A rank's own error: an exit code, or what its function returned. Whoever loses its peers ends so,
@@ -558,7 +581,7 @@ void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, 
     if (first) {
         const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
         uint64_t grace_ns = spec->message.fail_grace_ns;
-        gw_sched_gang_kill(
+        kill_ranks(
             sched, gang,
             &(struct gw_gang_kill){grace_ns ? grace_ns : GW_FAIL_GRACE_NS, GW_KILL_GANG, end});
     }

@@ -42,6 +42,12 @@ struct gw_gang_kill {
 void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
                         const struct gw_gang_kill *kill);
 
+/* gw_sched_gang_gathered: all ranks of an attempt of an earlier life have been told of: it goes on.
+ * gw_sched_gang_give_up ends one of which that is not so, and why; nobody is charged. Both may free
+ * it. */
+void gw_sched_gang_gathered(struct gw_sched *sched, struct gw_gang_try *gang);
+void gw_sched_gang_give_up(struct gw_sched *sched, struct gw_gang_try *gang, const char *why);
+
 /* gw_sched_gang_control tells a gang that goes what is asked of it (gw_msg_control.command).
  * gw_sched_gang_on_paused: rank 0 of a function returned because it was told to pause. */
 enum { GW_CONTROL_CONTINUE, GW_CONTROL_PAUSE, GW_CONTROL_STOP };

@@ -141,7 +141,8 @@ static bool may_follow(const struct gw_sched *sched, const struct gw_row *row,
                        const struct gw_lane *lane)
 {
     const struct gw_tasks *tasks = &row->job->tasks;
-    if (row->job->gated || row->job->paused || tasks->state[row->index] != GW_TASK_WAITING ||
+    if (row->job->gated || gw_sched_job_rests(row->job) ||
+        tasks->state[row->index] != GW_TASK_WAITING ||
         (tasks->flags[row->index] & (GW_TASK_ALONE | GW_TASK_DELAYED | GW_TASK_ALIAS)))
         return false;
     struct gw_spec *spec = &row->job->specs.items[tasks->spec[row->index]];

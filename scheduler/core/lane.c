@@ -8,9 +8,11 @@
  *
  * The slots of an attempt that waits for others (blocked) are lent: its debit stays, less its
  * slots. When it goes on they are taken back whether they are free or not; then the worker is
- * overdrawn, has nothing free, and what is given back makes that good first. */
+ * overdrawn, has nothing free, and what is given back makes that good first. So it may be by what
+ * was taken over from an earlier life of the scheduler, before the worker is ready. */
 #include "scheduler/core/lane.h"
 
+#include "scheduler/core/attempt.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/worker.h"
 
@@ -82,11 +84,15 @@ static void take(struct gw_sched *sched, struct gw_worker *worker, uint32_t slot
 {
     uint32_t free_slots = slots < worker->slots_free ? slots : worker->slots_free;
     uint64_t free_memory = memory < worker->memory_free ? memory : worker->memory_free;
-    gw_sched_worker_unlink(sched, worker);
+    const bool counts = worker->state == GW_WORKER_READY;
+    if (counts)
+        gw_sched_worker_unlink(sched, worker);
     worker->slots_free -= free_slots;
     worker->slots_over += slots - free_slots;
     worker->memory_free -= free_memory;
     worker->memory_over += memory - free_memory;
+    if (!counts)
+        return;
     sched->slots_free -= free_slots;
     gw_sched_worker_link(sched, worker);
 }
@@ -95,13 +101,17 @@ static void give(struct gw_sched *sched, struct gw_worker *worker, uint32_t slot
 {
     uint32_t owed_slots = slots < worker->slots_over ? slots : worker->slots_over;
     uint64_t owed_memory = memory < worker->memory_over ? memory : worker->memory_over;
-    gw_sched_worker_unlink(sched, worker);
+    const bool counts = worker->state == GW_WORKER_READY;
+    if (counts)
+        gw_sched_worker_unlink(sched, worker);
     worker->slots_over -= owed_slots;
     worker->slots_free += slots - owed_slots;
     worker->memory_over -= owed_memory;
     worker->memory_free += memory - owed_memory;
-    sched->slots_free += slots - owed_slots;
     assert(worker->slots_free <= worker->slots && worker->memory_free <= worker->memory_bytes);
+    if (!counts)
+        return;
+    sched->slots_free += slots - owed_slots;
     gw_sched_worker_link(sched, worker);
     sched->freed = true;
 }
@@ -232,13 +242,15 @@ uint32_t gw_sched_lane_room(const struct gw_lane *lane, uint32_t window)
 }
 
 void gw_sched_lane_enter(struct gw_sched *sched, struct gw_lane *lane,
-                         const struct gw_attempt *attempt, bool prefetched)
+                         const struct gw_attempt *attempt, const struct gw_attempt_new *how)
 {
+    const bool prefetched = how->prefetched;
     lane->attempts++;
     lane->barren = false;
     lane->shape->attempts++;
-    assert(prefetched || (lane->worker->slots_free >= debit_slots(lane) &&
-                          lane->worker->memory_free >= lane->shape->memory_bytes));
+    assert(prefetched || how->adopted ||
+           (lane->worker->slots_free >= debit_slots(lane) &&
+            lane->worker->memory_free >= lane->shape->memory_bytes));
     if (!prefetched)
         debit(sched, lane);
     if (attempt->is_long)

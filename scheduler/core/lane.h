@@ -9,10 +9,11 @@
 struct gw_lane *gw_sched_lane_for(struct gw_worker *worker, struct gw_shape *shape);
 struct gw_lane *gw_sched_lane_get(const struct gw_worker *worker, const struct gw_shape *shape);
 
-/* gw_sched_lane_enter counts an attempt in, with a debit unless it is prefetched;
- * gw_sched_lane_leave counts it out and gives back the debit that nobody inherits. */
+/* gw_sched_lane_enter counts an attempt in, with a debit unless it is prefetched (how: what it was
+ * made of); gw_sched_lane_leave counts it out and gives back the debit that nobody inherits. */
+struct gw_attempt_new;
 void gw_sched_lane_enter(struct gw_sched *sched, struct gw_lane *lane,
-                         const struct gw_attempt *attempt, bool prefetched);
+                         const struct gw_attempt *attempt, const struct gw_attempt_new *how);
 void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
                          const struct gw_attempt *attempt);
 

@@ -39,7 +39,7 @@ void gw_sched_apply_job_paused(struct gw_sched *sched, const struct gw_fact_job_
     for (size_t i = 0; i < job->queues.count; i++)
         if (job->paused)
             gw_sched_queue_hold(sched, job->queues.items[i]);
-        else
+        else if (!job->awaits)
             gw_sched_queue_let(sched, job->queues.items[i]);
     if (!job->paused)
         sched->freed = true;

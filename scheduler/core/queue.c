@@ -228,12 +228,12 @@ void gw_sched_queue_add(struct gw_sched *sched, struct gw_queue *queue, uint32_t
         gw_bits_reserve(&queue->fed, row + 1);
         gw_bits_set(&queue->fed, row);
     }
-    if (queue->heap_at == GW_NONE && !queue->parked && !queue->job->paused &&
+    if (queue->heap_at == GW_NONE && !queue->parked && !gw_sched_job_rests(queue->job) &&
         queue->shape->slots > 0) /* calls: actor.h */
         heap_push(queue);
     if (queue->job->depth > 0) /* it may pass what blocks the others: see gw_sched_queue_nested */
         queue->shape->blocked = false;
-    if (!queue->job->paused)
+    if (!gw_sched_job_rests(queue->job))
         gw_sched_ageing_begin(sched, queue);
 }
 

@@ -49,4 +49,10 @@ bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b);
 
 void gw_sched_shape_free(struct gw_sched *sched, struct gw_shape *shape);
 
+/* gw_sched_job_rests tells whether none of a job's queues is to be in a heap. */
+static inline bool gw_sched_job_rests(const struct gw_job *job)
+{
+    return job->paused || job->awaits;
+}
+
 #endif

@@ -126,7 +126,7 @@ static bool still_holds(struct gw_sched *sched)
 {
     struct gw_reservation *reservation = &sched->reservation;
     struct gw_job *job = gw_sched_job_find(sched, reservation->job);
-    if (!job || job->compacted || job->paused ||
+    if (!job || job->compacted || gw_sched_job_rests(job) ||
         job->tasks.state[reservation->index] != GW_TASK_READY ||
         reservation->workers_epoch != sched->workers_epoch)
         return false;

@@ -21,6 +21,7 @@
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/hang.h"
+#include "scheduler/core/hold.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/memory.h"
 #include "scheduler/core/nested.h"
@@ -96,6 +97,7 @@ void gw_sched_free(struct gw_sched *sched)
             gw_sched_shape_free(sched, sched->shapes.items[i]);
         }
     gw_sched_away_deinit(sched);
+    gw_sched_hold_deinit(sched);
     gw_sched_replicas_deinit(sched);
     gw_sched_questions_deinit(sched);
     gw_sched_tunnels_deinit(sched);
@@ -189,6 +191,7 @@ static void start(struct gw_sched *sched, const struct gw_event *event)
     GW_FACT(sched, job_ids, .upto = sched->next_job + GW_JOB_IDS_BLOCK);
     for (struct gw_job *job = sched->first_job; job; job = job->next)
         note_restored(sched, job);
+    gw_sched_hold_begin(sched);
 }
 
 void gw_sched_apply_shutting_down(struct gw_sched *sched, const struct gw_fact_shutting_down *fact)
@@ -507,6 +510,10 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
         return 0;
     case GW_EVENT_COMMITTED:
         gw_sched_announce_committed(sched, event->number);
+        gw_sched_hold_on_committed(sched);
+        return 0;
+    case GW_EVENT_GONE:
+        gw_sched_hold_on_gone(sched, event->text);
         return 0;
     default:
         return GW_EPROTO;
@@ -531,6 +538,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     sched->story.step = sched->story.told;
     gw_sched_outbox_begin(sched, effects);
     int rc = handle(sched, event);
+    gw_sched_hold_settle(sched);
     do {
         gw_sched_settle(sched);
         gw_sched_place(sched);
@@ -574,6 +582,8 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
         deadline_ns = gw_sched_ageing_deadline_ns(sched);
     if (gw_sched_elastic_deadline_ns(sched) < deadline_ns)
         deadline_ns = gw_sched_elastic_deadline_ns(sched);
+    if (gw_sched_hold_deadline_ns(sched) < deadline_ns)
+        deadline_ns = gw_sched_hold_deadline_ns(sched);
     if (gw_sync_deadline_ns(sched) < deadline_ns)
         deadline_ns = gw_sync_deadline_ns(sched);
     if (sched->shutting_down && !sched->exited && sched->shutdown_deadline_ns < deadline_ns)

@@ -19,6 +19,7 @@ struct gw_sched_options {
     uint64_t first_job;       /* no job before had this id or a higher one; 0: 1 */
     uint64_t pure_keep_bytes; /* results of pure tasks that nobody needs now; 0: 64 MiB */
     uint32_t history_jobs;    /* ended jobs that stay listed; 0: 10,000 */
+    bool keeps_workers;       /* it is durable who is connected: what runs outlives this life */
     uint64_t ageing_ns;       /* after which a waiting gang rises in the order; 0: 10 min */
     const char *state_dir;    /* told to peers; borrowed */
 };

@@ -14,6 +14,7 @@
 #include "graph/base/planted.h"
 #include "graph/base/sm.h"
 #include "graph/wire/enums.h"
+#include "scheduler/core/adopted.h"
 #include "scheduler/core/bits.h"
 #include "scheduler/core/fact.h"
 #include "scheduler/core/sched.h"
@@ -102,6 +103,7 @@ enum gw_gang_state {
     GW_GANG_GOING,
     GW_GANG_ENDING, /* one ended badly: the others are being ended */
     GW_GANG_ENDED,
+    GW_GANG_GATHERING, /* of an earlier life: not all ranks have been told of */
 };
 
 enum gw_worker_state {
@@ -314,6 +316,7 @@ struct gw_job {
     uint8_t state;
     bool detached, compacted, cancelled;
     bool paused; /* none of its queues is in a heap */
+    bool awaits; /* likewise: workers may still run it; see hold.h */
     uint32_t uid;
     char *name, *user;
     struct gw_session *session; /* NULL: it has none any more */
@@ -524,6 +527,7 @@ struct gw_worker {
     uint64_t held_bytes;
     struct gw_worker *prev, *next; /* with as many free slots */
     GW_ARRAY(struct gw_stale) stale;
+    uint64_t joined; /* the fact that it is connected; 0: of an earlier life, or there is none */
     uint32_t *neighbours; /* by worker slot: the id of the worker it was told of */
     uint32_t neighbour_count;
     uint64_t heard_ns, beats_sent, beat_seen, memory_used_bytes;
@@ -762,6 +766,9 @@ struct gw_sched {
     struct gw_pure *first_pure, *last_pure;
     uint32_t pure_kept;
     uint64_t pure_kept_bytes;
+
+    struct gw_map adopted; /* attempt of an earlier life -> its place */
+    struct gw_hold hold;
 
     struct gw_buffer commit; /* this step's durable facts */
     uint64_t facts, committed;

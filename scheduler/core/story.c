@@ -250,7 +250,8 @@ void gw_sched_story_check(const struct gw_sched *sched)
             &story->facts.items[(attempt->told - 1) % GW_STORY_FACTS_MAX];
         assert(story->told - attempt->told >= GW_STORY_FACTS_MAX ||
                (fact->job == attempt->job->id && fact->index == attempt->index &&
-                (fact->kind == GW_STORY_PLACED || fact->kind == GW_STORY_GANG_PLACED)));
+                (fact->kind == GW_STORY_PLACED || fact->kind == GW_STORY_GANG_PLACED ||
+                 fact->kind == GW_STORY_ADOPTED)));
     }
 }
 

@@ -53,7 +53,8 @@ enum gw_placed_why {
     X(PAUSED, "paused")                   /* of the job; detail: or not any more, text: who */     \
     X(GROWS, "room again")                /* count: ranks, number: that it can have */             \
     X(CHECKPOINT_LOST, "checkpoint lost") /* worker, number: its step, detail: worker lives */     \
-    X(CHECKPOINT, "checkpoint")           /* text: what became of it */
+    X(CHECKPOINT, "checkpoint")           /* text: what became of it */                            \
+    X(ADOPTED, "taken over")              /* worker, detail: it had ended */
 enum gw_story_kind {
 #define KIND(name, text) GW_STORY_##name,
     GW_STORY_KINDS(KIND)

@@ -182,6 +182,12 @@ void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fac
     case GW_STORY_PLACED:
         tell_placed(sched, fact, &text);
         break;
+    case GW_STORY_ADOPTED:
+        gw_text_say(&text, "attempt %u %s at ", fact->try_number,
+                    fact->detail ? "ended" : "runs on");
+        say_worker(sched, &text, fact->worker);
+        gw_text_say(&text, ", where it was while the scheduler was not: it is taken over");
+        break;
     case GW_STORY_STARTED:
         gw_text_say(&text, "attempt %u started at worker %u", fact->try_number, fact->worker);
         break;

@@ -1,14 +1,17 @@
 /* Workers.
  *
  * A worker is greeted, registers, and is ready; where it comes back with attempts of an earlier
- * connection it drains them first: their slots are not free before they have ended. Once lost, a
- * worker never comes back under the same id. */
+ * connection it drains them first: their slots are not free before they have ended. Those that this
+ * life takes over (adopt.h) have theirs from the start. It drains, too, until it is on disk that it
+ * is connected (hold.h). Once lost, a worker never comes back under the same id. */
 #include "scheduler/core/worker.h"
 
+#include "scheduler/core/adopt.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/away.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/handover.h"
+#include "scheduler/core/hold.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/memory.h"
 #include "scheduler/core/need.h"
@@ -97,18 +100,29 @@ int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *wo
         return GW_EPROTO;
     GW_FACT(sched, worker_registered, .worker = worker, .registration = registration);
 
-    /* What it holds from an earlier connection was counted as lost then: nobody knows it. */
+    /* What it holds from an earlier connection was counted as lost then: nobody knows it, but for
+     * what another life takes over. */
+    gw_sched_hold_on_registered(sched, worker);
+    gw_sched_adopt(sched, worker, registration);
     for (uint32_t i = 0; i < registration->object_job.count; i++)
-        gw_sched_send_release(sched, worker,
-                              &(struct gw_release_row){gw_col64_at(registration->object_job, i),
-                                                       gw_col32_at(registration->object_index, i),
-                                                       gw_col32_at(registration->object_rank, i)});
+        if (!gw_sched_adopts(sched, worker, gw_col64_at(registration->object_job, i),
+                             gw_col32_at(registration->object_index, i)))
+            gw_sched_send_release(
+                sched, worker,
+                &(struct gw_release_row){gw_col64_at(registration->object_job, i),
+                                         gw_col32_at(registration->object_index, i),
+                                         gw_col32_at(registration->object_rank, i)});
     for (size_t i = 0; i < worker->stale.count; i++)
         gw_sched_send_kill(sched, worker,
                            &(struct gw_kill_row){worker->stale.items[i].attempt, 0, GW_KILL_STALE});
-    if (worker->stale.count == 0)
-        GW_FACT(sched, worker_readied, .worker = worker);
+    gw_sched_worker_ready_perhaps(sched, worker);
     return 0;
+}
+
+void gw_sched_worker_ready_perhaps(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->stale.count == 0 && gw_sched_hold_knows(sched, worker))
+        GW_FACT(sched, worker_readied, .worker = worker);
 }
 
 void gw_sched_apply_worker_registered(struct gw_sched *sched,
@@ -159,8 +173,7 @@ void gw_sched_worker_on_stale(struct gw_sched *sched, struct gw_worker *worker, 
     if (worker->state != GW_WORKER_DRAINING)
         return;
     GW_FACT(sched, worker_cleared, .worker = worker, .attempt = attempt, .rank = rank);
-    if (worker->stale.count == 0)
-        GW_FACT(sched, worker_readied, .worker = worker);
+    gw_sched_worker_ready_perhaps(sched, worker);
 }
 
 void gw_sched_apply_worker_cleared(struct gw_sched *sched,
@@ -209,6 +222,7 @@ void gw_sched_worker_lose(struct gw_sched *sched, struct gw_worker *worker, cons
         GW_FACT(sched, holder_removed, .worker = worker,
                 .object = sched->holders.items[worker->first_holder].object);
     uint32_t id = worker->id;
+    gw_sched_hold_on_lost(sched, worker);
     GW_FACT(sched, worker_lost, .worker = worker, .why = why);
     gw_sched_questions_on_worker_lost(sched, id);
     gw_sched_tunnels_on_worker_lost(sched, id);

@@ -37,4 +37,8 @@ bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *
 bool gw_sched_worker_could(const struct gw_sched *sched, const struct gw_worker *worker,
                            const struct gw_shape *shape);
 
+/* gw_sched_worker_ready_perhaps readies a worker that has registered, where nothing is in the way.
+ */
+void gw_sched_worker_ready_perhaps(struct gw_sched *sched, struct gw_worker *worker);
+
 #endif

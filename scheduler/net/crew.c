@@ -1,7 +1,9 @@
 /* Workers on the scheduler's own machine.
  *
  * A worker that dies is started again, at once the first time, then after a pause that doubles up
- * to a minute: its slots come back, and a worker that cannot live does not spin. */
+ * to a minute: its slots come back, and a worker that cannot live does not spin. One that outlived
+ * the scheduler before us, which its lock says, comes back by itself and is watched as if it were
+ * our child. */
 #include "scheduler/net/crew.h"
 
 #include "graph/base/clock.h"
@@ -15,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -22,13 +26,16 @@ enum {
     RESTART_MS_MAX = 60000,
     LIVED_S = 60, /* a worker that lived so long starts anew with the first pause */
     KILL_MS = 5000,
+    WORKERS_MAX = 1024,
 };
 
 struct member {
     struct gw_crew *crew;
     uv_process_t process;
+    uv_poll_t watch; /* of one that lives on */
+    int pidfd;       /* likewise */
     uv_timer_t restart;
-    bool runs;
+    bool runs, lives_on;
     uint64_t started_ns;
     uint64_t pause_ms;
     uint32_t number;
@@ -133,10 +140,77 @@ static void add_text(char **argv, int *argc, char *option, const char *text, cha
     argv[(*argc)++] = copy;
 }
 
+/* -- Workers that live on ------------------------------------------------------------------------
+ */
+
+static void member_on_end(uv_poll_t *poll, int status, int events)
+{
+    struct member *member = poll->data;
+    (void)status;
+    (void)events;
+    if (!member->crew->closing)
+        gw_log_error("worker %u, which had lived on, has ended", member->number);
+    (void)uv_poll_stop(poll);
+    close(member->pidfd);
+    member->lives_on = false;
+    uv_close((uv_handle_t *)poll, member_on_process_closed);
+}
+
+/* The process of the worker of this number that lives on from before; 0: none does. */
+static pid_t who_lives_on(const char *dir, uint32_t number)
+{
+    char path[PATH_MAX], text[32] = "";
+    (void)snprintf(path, sizeof path, "%.*s/worker-%u.lock", PATH_MAX - 32, dir, number + 1);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    bool lives = flock(fd, LOCK_SH | LOCK_NB) < 0 && read(fd, text, sizeof text - 1) > 0;
+    close(fd);
+    long pid = strtol(text, NULL, 10);
+    return lives && pid > 1 ? (pid_t)pid : 0;
+}
+
+bool gw_crew_lives_on(const char *dir)
+{
+    for (uint32_t i = 0; i < WORKERS_MAX; i++)
+        if (who_lives_on(dir, i))
+            return true;
+    return false;
+}
+
+/* Whether the worker of this number does; then it is watched. */
+static bool member_lives_on(struct member *member)
+{
+    pid_t pid = who_lives_on(member->crew->options.dir, member->number);
+    if (!pid)
+        return false;
+    member->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (member->pidfd < 0)
+        return false;
+    member->watch.data = member;
+    if (uv_poll_init(member->crew->loop, &member->watch, member->pidfd) < 0) {
+        close(member->pidfd);
+        return false;
+    }
+    (void)uv_poll_start(&member->watch, UV_READABLE, member_on_end);
+    member->runs = member->lives_on = true;
+    member->started_ns = gw_clock_now_ns();
+    member->crew->running++;
+    gw_log_info("worker %u lives on, process %d: it keeps the slots that it has", member->number,
+                (int)pid);
+    return true;
+}
+
+/* -- Starting ------------------------------------------------------------------------------------
+ */
+
 static int member_start(struct member *member, struct gw_error *error)
 {
     const struct gw_crew_options *options = &member->crew->options;
+    if (!options->private_cluster && member_lives_on(member))
+        return 0;
     char slots[16], all[16], parent[16], name[32], files[32], kept[32], carry[32], log[PATH_MAX];
+    char orphan[32];
     uint32_t each = options->slots / options->workers, more = options->slots % options->workers;
     (void)snprintf(slots, sizeof slots, "%u", member->number < more ? each + 1 : each);
     (void)snprintf(all, sizeof all, "%u", options->slots);
@@ -163,6 +237,11 @@ static int member_start(struct member *member, struct gw_error *error)
     add_bytes(argv, &argc, "--file-cache", options->files_bytes_max, files);
     add_bytes(argv, &argc, "--keep-files", options->kept_bytes_max, kept);
     add_bytes(argv, &argc, "--carry-max", options->carry_bytes_max, carry);
+    if (options->orphan_ms != UINT64_MAX) {
+        (void)snprintf(orphan, sizeof orphan, "%llu", (unsigned long long)options->orphan_ms);
+        argv[argc++] = "--orphan-timeout";
+        argv[argc++] = orphan;
+    }
     if (member->number == 0 && *resources) { /* like the GPUs of this machine */
         argv[argc++] = "--resources";
         argv[argc++] = resources;
@@ -181,6 +260,7 @@ static int member_start(struct member *member, struct gw_error *error)
         .flags = UV_PROCESS_DETACHED, /* Ctrl-C at a terminal is for the client */
     };
     member->process.data = member;
+    options->on_new(name, options->arg);
     int rc = uv_spawn(member->crew->loop, &member->process, &process);
     close(fd);
     if (rc < 0) {
@@ -223,7 +303,9 @@ int gw_crew_open(uv_loop_t *loop, const struct gw_crew_options *options, struct 
 static void crew_signal(const struct gw_crew *crew, int signal)
 {
     for (uint32_t i = 0; i < crew->options.workers; i++)
-        if (crew->members[i].runs)
+        if (crew->members[i].lives_on)
+            (void)syscall(SYS_pidfd_send_signal, crew->members[i].pidfd, signal, NULL, 0);
+        else if (crew->members[i].runs)
             (void)uv_process_kill(&crew->members[i].process, signal);
 }
 

@@ -10,6 +10,8 @@
 
 struct gw_crew;
 
+#define GW_ORPHAN_MS_MAX UINT64_C(3155760000000) /* a century */
+
 struct gw_crew_options {
     const char *dir; /* the scheduler's; workers log there; borrowed, must outlive the crew */
     uint32_t workers;
@@ -21,14 +23,22 @@ struct gw_crew_options {
     uint64_t kept_bytes_max;        /* of what commands with files left; 0: the default */
     uint64_t carry_bytes_max;       /* of a folder of checkpoints; 0: the default */
     bool private_cluster;           /* they remove `dir` at their end */
+    uint64_t orphan_ms; /* how long what they run outlives the scheduler; UINT64_MAX: the default */
+    /* A worker is about to be started: what an earlier one of this name ran is gone. */
+    void (*on_new)(const char *name, void *arg);
     /* All workers have ended, after gw_crew_close; on the loop's thread. */
     void (*on_gone)(void *arg);
     void *arg;
 };
 
-/* gw_crew_open starts the workers. GW_EIO with text when one cannot be started. */
+/* gw_crew_open starts the workers, but for those that live on from an earlier scheduler: they are
+ * its members as they are, and are started anew when they end. GW_EIO with text when one cannot be
+ * started. */
 int gw_crew_open(uv_loop_t *loop, const struct gw_crew_options *options, struct gw_crew **crew,
                  struct gw_error *error);
+
+/* gw_crew_lives_on tells whether a worker of an earlier scheduler of this folder lives. */
+bool gw_crew_lives_on(const char *dir);
 
 /* gw_crew_close sends SIGTERM to the workers that are left, SIGKILL after 5 s, and frees the crew
  * when the last has ended: on_gone follows in a later turn, also when there are none. */

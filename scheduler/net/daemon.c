@@ -45,6 +45,7 @@ struct daemon {
     const char *resources; /* of the first worker; NULL: none */
     uint32_t workers;
     uint32_t slots;
+    uint64_t orphan_ms; /* of its workers; UINT64_MAX: their default */
     uint64_t idle_stop_s, pure_keep_bytes, file_cache_bytes, keep_files_bytes, carry_max_bytes;
     int lifeline_fd;
     int ready_fd;
@@ -86,12 +87,15 @@ static const struct option option_table[] = {
     {"tokens", required_argument, NULL, 't'},
     {"state", required_argument, NULL, 'D'},
     {"carry-max", required_argument, NULL, 'C'},
+    {"orphan-timeout", required_argument, NULL, 'o'},
     {NULL, 0, NULL, 0},
 };
 
-/* What is kept although nobody needs it now. */
+/* What is kept although nobody needs it now, and how long workers live on alone. */
 static int parse_bytes(struct daemon *daemon, int option)
 {
+    if (option == 'o')
+        return parse_number(optarg, "orphan-timeout", GW_ORPHAN_MS_MAX, &daemon->orphan_ms);
     if (option == 'k')
         return parse_number(optarg, "pure-keep", UINT64_MAX, &daemon->pure_keep_bytes);
     if (option == 'C')
@@ -143,6 +147,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 'f':
         case 'K':
         case 'C':
+        case 'o':
             rc = parse_bytes(daemon, option);
             break;
         case 'e':
@@ -293,7 +298,14 @@ static void watch(struct daemon *daemon)
     }
 }
 
-/* What lies in a folder by the number of a job that is there no more is removed; so is all else. */
+static void daemon_on_new_worker(const char *name, void *arg)
+{
+    const struct daemon *daemon = arg;
+    gw_server_worker_gone(daemon->server, name);
+}
+
+/* What lies in a folder by the number of a job that is there no more is removed; so is all else,
+ * unless a worker lives on that may write it. */
 static int tidy_jobs(const struct daemon *daemon, const char *name, struct gw_error *error)
 {
     char folder[PATH_MAX], path[PATH_MAX];
@@ -305,7 +317,8 @@ static int tidy_jobs(const struct daemon *daemon, const char *name, struct gw_er
         char *end;
         unsigned long long job = strtoull(entry->d_name, &end, 10);
         bool named = end != entry->d_name && *end == '\0';
-        if (entry->d_name[0] == '.' || (named && gw_server_knows_job(daemon->server, job)))
+        if (entry->d_name[0] == '.' || (named && gw_server_knows_job(daemon->server, job)) ||
+            (!named && gw_crew_lives_on(daemon->dir)))
             continue;
         if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < PATH_MAX &&
             unlink(path) < 0)
@@ -390,6 +403,8 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .memory = daemon->memory,
         .spill_dir = daemon->spill_dir,
         .private_cluster = daemon->private_cluster,
+        .orphan_ms = daemon->orphan_ms,
+        .on_new = daemon_on_new_worker,
         .on_gone = daemon_on_crew_gone,
         .arg = daemon,
     };
@@ -420,7 +435,7 @@ static void set_limits(void)
 
 int gw_scheduler_main(int argc, char **argv)
 {
-    struct daemon daemon = {0};
+    struct daemon daemon = {.orphan_ms = UINT64_MAX};
     gw_log_init("scheduler", GW_LOG_INFO);
     if (parse(&daemon, argc, argv) < 0)
         return EXIT_USAGE;

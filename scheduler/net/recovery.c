@@ -1,6 +1,11 @@
 /* Restoring comes first: facts that the core does not take are not touched. */
 #include "scheduler/net/recovery.h"
 
+#include "graph/base/log.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
 enum { COMPACT_BYTES = 4 << 20 /* fewer facts are left as they are */ };
 
 int gw_recovery_restore(struct gw_sched *core, struct gw_journal *journal,
@@ -18,4 +23,12 @@ int gw_recovery_restore(struct gw_sched *core, struct gw_journal *journal,
         rc = gw_journal_rewrite(journal, &less, error);
     gw_buffer_deinit(&less);
     return rc;
+}
+
+/* What the disk holds is not known any more: the next life reads it. Nobody is told anything. */
+void gw_recovery_on_disk_failed(const struct gw_error *error, void *arg)
+{
+    (void)arg;
+    gw_log_error("ending at once: %s", error->text);
+    _exit(EXIT_FAILURE);
 }

@@ -10,4 +10,7 @@
 int gw_recovery_restore(struct gw_sched *core, struct gw_journal *journal,
                         const struct gw_buffer *facts, struct gw_error *error);
 
+/* gw_recovery_on_disk_failed ends this process at once: a callback of the journal. */
+void gw_recovery_on_disk_failed(const struct gw_error *error, void *arg);
+
 #endif

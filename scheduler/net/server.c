@@ -125,14 +125,6 @@ static void server_on_room(const struct gw_error *why, void *arg)
     (void)step(arg, &event);
 }
 
-/* What the disk holds is not known any more: the next life reads it. Nobody is told anything. */
-static void server_on_disk_failed(const struct gw_error *error, void *arg)
-{
-    (void)arg;
-    gw_log_error("ending at once: %s", error->text);
-    _exit(EXIT_FAILURE);
-}
-
 static void close_fds(const int *fds, uint8_t count)
 {
     for (uint8_t i = 0; i < count; i++)
@@ -669,7 +661,7 @@ static int open_stores(struct gw_server *server, const struct gw_server_options 
         .callbacks = {programs_send, programs_used, programs_named, server},
     };
     const struct gw_journal_callbacks journal = {server_on_committed, server_on_room,
-                                                 server_on_disk_failed, server};
+                                                 gw_recovery_on_disk_failed, server};
     int rc =
         gw_journal_open(server->loop, options->state, &journal, facts, &server->journal, error);
     if (rc == 0)
@@ -702,8 +694,10 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
         rc = open_sockets(opened, options, error);
     if (rc < 0)
         goto fail_listening;
-    opened->core = gw_sched_new(&(struct gw_sched_options){
-        .pure_keep_bytes = options->pure_keep_bytes, .state_dir = options->dir});
+    opened->core =
+        gw_sched_new(&(struct gw_sched_options){.pure_keep_bytes = options->pure_keep_bytes,
+                                                .keeps_workers = options->state != NULL,
+                                                .state_dir = options->dir});
     opened->open_handles++;
     opened->tick.data = opened;
     (void)uv_timer_init(loop, &opened->tick);
@@ -741,6 +735,11 @@ fail:
 bool gw_server_knows_job(const struct gw_server *server, uint64_t job)
 {
     return gw_sched_knows(server->core, job);
+}
+
+void gw_server_worker_gone(struct gw_server *server, const char *name)
+{
+    (void)step(server, &(struct gw_event){.type = GW_EVENT_GONE, .text = name});
 }
 
 void gw_server_shutdown(struct gw_server *server, const char *reason)

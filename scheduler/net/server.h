@@ -35,6 +35,10 @@ const char *gw_server_address(const struct gw_server *server);
 /* gw_server_knows_job tells whether there is a job of this id, also one that has ended. */
 bool gw_server_knows_job(const struct gw_server *server, uint64_t job);
 
+/* gw_server_worker_gone says that the worker of this name on this host runs no more, and nothing of
+ * its: nobody waits for it. */
+void gw_server_worker_gone(struct gw_server *server, const char *name);
+
 /* gw_server_shutdown asks the core to end all work; on_exit follows. */
 void gw_server_shutdown(struct gw_server *server, const char *reason);
 

@@ -28,14 +28,14 @@ class BadDays(e2e.Case):
             self.assertTrue(e2e.wait_gone(pid, 15), f"{pid} lives on: {e2e.command_of(pid)}")
 
     def test_worker_goes_with_its_scheduler(self):
-        """Else the next `up` would have the old worker beside its own: twice the slots."""
-        self.up("--slots", "2")
+        """Where it is told to: else it lives on, and is taken over (test_durable.py)."""
+        self.up("--slots", "2", "--orphan-timeout", "0")
         fifo = self.fifo()
         self.gangway("dispatch", "-n", "2", "-d", "--grace", "100ms", "--", "sh", "-c",
                      f"trap '' TERM; echo here > {fifo}; tail -f /dev/null")
         self.read_fifo(fifo)
         self.kill_scheduler()
-        self.up("--slots", "2")
+        self.up("--slots", "2", "--orphan-timeout", "0")
         self.gangway("cancel", "last")  # it outlived them
         self.gangway("wait", "last", rc=130)
         status = self.gangway_json("status")
@@ -46,7 +46,7 @@ class BadDays(e2e.Case):
         write = ('mkdir -p "$GANGWAY_CHECKPOINTS/1" && '
                  'echo old > "$GANGWAY_CHECKPOINTS/1/0.checkpoint"')
         for end in (lambda: self.gangway("down"), self.kill_scheduler):
-            self.up("--slots", "1")
+            self.up("--slots", "1", "--orphan-timeout", "0")
             found = self.gangway("submit", "--", "sh", "-c", 'find "$GANGWAY_CHECKPOINTS" -type f')
             self.assertEqual(found.stdout, "")
             self.gangway("submit", "--", "sh", "-c", write)

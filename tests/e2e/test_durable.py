@@ -51,7 +51,7 @@ class Durable(e2e.Case):
 
     def test_jobs_outlive_a_killed_scheduler(self):
         go, lines = os.path.join(self.dir, "go"), e2e.Lines(self.fifo())
-        self.up("--slots", "6")
+        self.up("--slots", "6", "--orphan-timeout", "0")
         early = self.submit("submit", "-d", "--", "sh", "-c", "echo early; exit 3")
         self.gangway("wait", early, rc=3)
         jobs, deadline = self.begin(lines, go), time.monotonic() + e2e.TIMEOUT_S
@@ -61,7 +61,7 @@ class Durable(e2e.Case):
             self.assertLess(time.monotonic(), deadline)
         self.kill_scheduler()
         self.write("go", "")
-        self.up("--slots", "6")
+        self.up("--slots", "6", "--orphan-timeout", "0")
         self.gangway("wait", ",".join(jobs))
         # What had ended did not run again, what had not began anew, the gang with what it saved.
         self.assertEqual(sorted(lines.next() for _ in range(4)),
@@ -77,6 +77,54 @@ class Durable(e2e.Case):
                          ["failed", "done", "done", "done", "done"])
         self.assertIn("scheduler started again", self.gangway("story", early).stdout)
         self.assertGreater(int(self.submit("submit", "-d", "--", "true")), int(jobs[3]))
+
+    def starts(self, job):
+        """How often each task of a job, or each rank of its gang, began."""
+        names = sorted(n for n in os.listdir(self.dir) if n.startswith(f"began.{job}."))
+        counts = []
+        for name in names:
+            with open(os.path.join(self.dir, name), encoding="utf-8") as f:
+                counts.append(len(f.readlines()))
+        return counts
+
+    def test_what_runs_is_taken_over(self):
+        """Tasks and a gang run on without a scheduler; one ends before the next is there."""
+        lines = e2e.Lines(self.fifo())
+        self.up("--slots", "5")
+        script = (f"echo x >> {self.dir}/began.$GANGWAY_JOB.{{}}; echo here > {lines.path}; "
+                  f"read go < {self.dir}/go.{{}}; echo out {{}}")
+        goes = [os.path.join(self.dir, f"go.{n}") for n in (0, 1, "rank0", "rank1")]
+        for path in goes:
+            os.mkfifo(path)
+        array = self.submit("submit", "-d", "--array", "0-1", "--", "sh", "-c",
+                            script.replace("{}", "{index}"))
+        gang = self.submit("dispatch", "-d", "-n", "2", "--", "sh", "-c",
+                           script.replace("{}", "rank$RANK"))
+        self.assertEqual([lines.next() for _ in range(4)], ["here"] * 4)
+        worker = self.process_of("worker --dir")
+        scheduler = self.process_of("scheduler --dir")
+        os.kill(scheduler, signal.SIGKILL)
+        self.assertTrue(e2e.wait_gone(scheduler, 15))
+        self.let_go(goes[0])
+        self.up("--slots", "5")
+        self.assertEqual(self.process_of("worker --dir"), worker)
+        self.assertEqual(self.gangway_json("status")["slots"], 5)
+        for path in goes[1:]:
+            self.let_go(path)
+        self.gangway("wait", f"{array},{gang}")
+        lines.close()
+        self.assertEqual(self.starts(array) + self.starts(gang), [1, 1, 1, 1])
+        for index in range(2):
+            self.assertEqual(self.gangway("logs", f"{array}/{index}").stdout, f"out {index}\n")
+        self.assertIn("taken over", self.gangway("story", f"{array}/1").stdout)
+        self.assertIn("attempt 1 runs on", self.gangway("story", gang).stdout)
+        self.assertEqual(self.gangway_json("tasks", gang)[0].get("restarts", 0), 0)
+        self.assert_idle()
+
+    def let_go(self, path):
+        """Lets the task go that reads from this fifo."""
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("go\n")
 
     def test_jobs_outlive_down(self):
         """Another folder by --state, of which the cluster's own knows nothing."""

@@ -1,10 +1,28 @@
-/* The scheduler dies, and another begins with what was committed: what had been acknowledged is
- * there, what is detached ends, and nothing has a number that something else had. */
+/* The scheduler dies, and another begins with what was committed, at once or a while later: what
+ * had been acknowledged is there, what is detached ends, and nothing has a number that something
+ * else had. Workers are refused meanwhile, or hear nothing for a while. What one still runs that
+ * has not come back runs nowhere else. */
 #include "tests/sim/crash.h"
 
 #include "graph/base/planted.h"
 
-enum { CRASHES_PERCENT = 25, AGAIN_PERCENT = 30, SAVED_PERCENT = 80 };
+enum {
+    CRASHES_PERCENT = 25,
+    AGAIN_PERCENT = 30,
+    DOWN_PERCENT = 50,
+    LATE_PERCENT = 15,
+    SAVED_PERCENT = 80,
+    WAITS_MAX = 800
+};
+
+struct sim_adrift {
+    bool down;
+    bool on_saved;                 /* it died once because a gang had saved */
+    uint32_t patience;             /* used up in waiting for work */
+    uint64_t crash_ns;             /* the last */
+    bool away[HOSTS_MAX];          /* connected then, and not back */
+    uint64_t silent_ns[HOSTS_MAX]; /* until then it hears nothing */
+};
 
 void sim_crash_check(struct sim *sim, const struct sim_job *job)
 {
@@ -64,19 +82,125 @@ static void forget_checkpoints(struct sim *sim)
         sim->work.items[i]->resumed = 0;
 }
 
-static void on_crash(struct sim *sim, void *arg)
+/* -- What workers run meanwhile ------------------------------------------------------------------
+ */
+
+static struct sim_adrift *adrift_of(struct sim *sim)
+{
+    if (!sim->adrift)
+        GW_MUST_PTR(sim->adrift = calloc(1, sizeof *sim->adrift));
+    return sim->adrift;
+}
+
+static void note_hosts(struct sim *sim)
+{
+    struct sim_adrift *adrift = adrift_of(sim);
+    adrift->crash_ns = sim->now_ns;
+    for (uint32_t i = 0; i < sim->host_count; i++) {
+        const struct conn *conn = sim->hosts[i].scheduler;
+        adrift->away[i] =
+            adrift->away[i] || (conn && conn->ends[0].open && conn->id == sim->hosts[i].welcomed);
+        if (!sim_chance(sim, LATE_PERCENT))
+            continue;
+        sim_fault(sim, FAULT_LATE);
+        adrift->silent_ns[i] = sim->now_ns + 3 * SECOND + sim_below(sim, 22 * SECOND);
+    }
+}
+
+static void on_again(struct sim *sim, void *arg)
+{
+    (void)sim;
+    sim_host_connect(sim, arg);
+}
+
+bool sim_crash_down(const struct sim *sim)
+{
+    return sim->adrift && sim->adrift->down;
+}
+
+bool sim_crash_refuses(struct sim *sim, struct host *host)
+{
+    const struct sim_adrift *adrift = sim->adrift;
+    if (!adrift)
+        return false;
+    if (sim->now_ns < adrift->silent_ns[host->number]) {
+        sim_plan(sim, adrift->silent_ns[host->number] - sim->now_ns, on_again, host);
+        return true;
+    }
+    if (!adrift->down)
+        return false;
+    (void)sim_host_step(
+        sim, host,
+        &(struct gw_event){.type = GW_EVENT_REFUSED, .number = sim->now_ns - sim_below(sim, MS)});
+    sim_host_connect(sim, host);
+    return true;
+}
+
+/* Whether the scheduler says that a task is at a worker, by this attempt. */
+static bool is_at_work(struct sim *sim, uint64_t job, uint32_t index, uint64_t attempt)
+{
+    struct gw_value *arguments = gw_dict(), *tasks = NULL;
+    int64_t current = 0;
+    const char *state = "";
+    GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)job)));
+    if (gw_sched_query(sim->sched, "tasks", arguments, &tasks, NULL) == 0) {
+        const struct gw_value *task = gw_value_at(tasks, index);
+        if (task && gw_value_get_i64(gw_value_find(task, "attempt"), &current, NULL) == 0)
+            (void)gw_value_get_str(gw_value_find(task, "state"), &state, NULL);
+    }
+    bool at_work = (uint64_t)current == attempt && strcmp(state, "placed") == 0;
+    gw_value_unref(tasks);
+    gw_value_unref(arguments);
+    return at_work;
+}
+
+void sim_crash_claimed(struct sim *sim, const struct host *host,
+                       const struct gw_msg_registration *registration)
+{
+    if (!sim->adrift)
+        return;
+    sim->adrift->away[host->number] = false;
+    for (uint32_t i = 0; i < registration->attempt.count; i++) {
+        uint32_t claim = gw_col32_at(registration->attempt_claim, i);
+        if (claim != GW_CLAIM_WAITS && is_at_work(sim, gw_col64_at(registration->attempt_job, i),
+                                                  gw_col32_at(registration->attempt_index, i),
+                                                  gw_col64_at(registration->attempt, i)))
+            sim_fault(sim, claim == GW_CLAIM_ENDED ? FAULT_ENDED_ADRIFT : FAULT_ADOPTED);
+    }
+}
+
+static bool was_assigned_before(struct sim *sim, uint64_t attempt)
+{
+    uint64_t at_ns;
+    return gw_map_get(&sim->assigned, attempt, &at_ns) && at_ns < sim->adrift->crash_ns;
+}
+
+void sim_crash_begins(struct sim *sim, const struct process *process)
+{
+    const struct row *row = &process->rows.items[0];
+    if (!sim->adrift || !row->work->job->detached || was_assigned_before(sim, row->attempt))
+        return;
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        for (size_t k = 0; k < sim->hosts[i].processes.count && sim->adrift->away[i]; k++) {
+            const struct process *other = sim->hosts[i].processes.items[k];
+            SIM_CHECK(sim,
+                      !other->alive || !other->executing || other->kill_ns || !other->rows.count ||
+                          other->rows.items[0].work != row->work ||
+                          !was_assigned_before(sim, other->rows.items[0].attempt),
+                      "task %llu begins while host %u, which has not come back, still runs it",
+                      (unsigned long long)row->work->id, i);
+        }
+}
+
+/* -- Dying, and beginning again ------------------------------------------------------------------
+ */
+
+static void on_crash(struct sim *sim, void *arg);
+
+static void begin_again(struct sim *sim, void *arg)
 {
     (void)arg;
-    if (sim->healed)
-        return;
-    sim_fault(sim, FAULT_SCHED_KILL);
-    leave(sim);
-    lose_facts(sim);
-    forget_checkpoints(sim);
-    sim->life++;
-    sim->sched_tick_ns = UINT64_MAX;
-    sim->sched = sim_sched_new();
-    sim_sched_restore(sim, sim->sched, sim->facts.size);
+    sim->adrift->down = false;
     count_outlived(sim);
     sim_sched_start(sim, gw_sched_term(sim->sched) + 1);
     for (int i = 0; i < 2 && sim->client_count < CLIENTS_MAX; i++) {
@@ -89,19 +213,75 @@ static void on_crash(struct sim *sim, void *arg)
         sim_plan(sim, sim_below(sim, 500 * MS), on_crash, NULL);
 }
 
+/* Whether something that outlives the scheduler runs: a gang, or an ordinary task. */
+static bool something_runs(const struct sim *sim, bool gang)
+{
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        for (size_t k = 0; k < sim->hosts[i].processes.count; k++) {
+            const struct process *process = sim->hosts[i].processes.items[k];
+            if (process->alive && process->executing && process->rows.count &&
+                process->rows.items[0].work->job->detached &&
+                gang == (process->rows.items[0].rank != GW_RANK_NONE))
+                return true;
+        }
+    return false;
+}
+
+/* Most lives end while there is something to be taken over, if that comes soon. */
+static bool waits_for_work(struct sim *sim)
+{
+    uint64_t kind = sim_hash(sim->seed, 332) % 6;
+    if (kind == 0 || GW_PLANTED(330) || adrift_of(sim)->patience == WAITS_MAX ||
+        something_runs(sim, kind <= 3))
+        return false;
+    sim->adrift->patience++;
+    sim_plan(sim, 2 * MS, on_crash, NULL);
+    return true;
+}
+
+static void on_crash(struct sim *sim, void *arg)
+{
+    (void)arg;
+    if (sim->healed || (sim->adrift && sim->adrift->down) || waits_for_work(sim))
+        return;
+    sim_fault(sim, FAULT_SCHED_KILL);
+    note_hosts(sim);
+    leave(sim);
+    lose_facts(sim);
+    forget_checkpoints(sim);
+    sim->life++;
+    sim->sched_tick_ns = UINT64_MAX;
+    sim->sched = sim_sched_new();
+    sim_sched_restore(sim, sim->sched, sim->facts.size);
+    sim->adrift->down = sim_chance(sim, DOWN_PERCENT);
+    if (sim->adrift->down)
+        sim_plan(sim, sim_below(sim, sim_chance(sim, 20) ? 14 * SECOND : 2 * SECOND), begin_again,
+                 NULL);
+    else
+        begin_again(sim, NULL);
+}
+
 /* Not by the stream of chance that all else follows: the other seeds are as they were. */
+bool sim_crash_planned(const struct sim *sim)
+{
+    return sim_hash(sim->seed, 330) % 100 < CRASHES_PERCENT || GW_PLANTED(330) || GW_PLANTED(370) ||
+           GW_PLANTED(371);
+}
+
 void sim_crash_plan(struct sim *sim)
 {
     uint64_t chance = sim_hash(sim->seed, 330);
-    if (chance % 100 < CRASHES_PERCENT || GW_PLANTED(330))
-        sim_plan(sim, 100 * MS + sim_hash(chance, 1) % (2 * SECOND), on_crash, NULL);
+    if (!sim_crash_planned(sim))
+        return;
+    sim_plan(sim, 100 * MS + sim_hash(chance, 1) % (2 * SECOND), on_crash, NULL);
 }
 
 void sim_crash_on_saved(struct sim *sim)
 {
     uint64_t chance = sim_hash(sim->seed, 331);
-    if (sim->crashed_on_saved || chance % 100 >= SAVED_PERCENT)
+    struct sim_adrift *adrift = adrift_of(sim);
+    if (adrift->on_saved || chance % 100 >= SAVED_PERCENT)
         return;
-    sim->crashed_on_saved = true;
+    adrift->on_saved = true;
     sim_plan(sim, sim_hash(chance, 1) % (20 * MS), on_crash, NULL);
 }

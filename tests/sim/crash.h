@@ -21,4 +21,14 @@ void sim_crash_on_saved(struct sim *sim);
 /* sim_crash_check: a job that is accepted has a number that no other ever had. */
 void sim_crash_check(struct sim *sim, const struct sim_job *job);
 
+bool sim_crash_planned(const struct sim *sim); /* in this seed */
+bool sim_crash_down(const struct sim *sim);    /* none is there at the moment */
+/* sim_crash_begins: what a process executes begins. */
+void sim_crash_begins(struct sim *sim, const struct process *process);
+/* sim_crash_refuses tells whether a host cannot connect now: it was refused, or heard nothing, and
+ * tries again later. sim_crash_claimed: the scheduler has taken this registration. */
+bool sim_crash_refuses(struct sim *sim, struct host *host);
+void sim_crash_claimed(struct sim *sim, const struct host *host,
+                       const struct gw_msg_registration *registration);
+
 #endif

@@ -2,7 +2,7 @@
 #ifndef GW_SIM_FOLDER_H
 #define GW_SIM_FOLDER_H
 
-#include "tests/sim/sim.h"
+#include "tests/sim/crash.h"
 
 enum { FOLDER_TEXT = 48 };
 /* sim_folder_answer makes the folder that an event tells of, or says why not, in `text`. */

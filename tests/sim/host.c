@@ -1,4 +1,5 @@
 /* A host: a production worker core, and a driver that stands in for worker/net. */
+#include "tests/sim/crash.h"
 #include "tests/sim/folder.h"
 
 #include <stdio.h>
@@ -334,7 +335,7 @@ void sim_host_log(struct sim *sim, struct host *host, const struct gw_message *r
 static void on_connect(struct sim *sim, void *arg)
 {
     struct host *host = arg;
-    if (!host->core || host->scheduler)
+    if (!host->core || host->scheduler || sim_crash_refuses(sim, host))
         return;
     struct end sched = {.side = SIDE_SCHED, .peer = ++sim->next_conn + 1000000};
     struct end own = {.side = SIDE_HOST,

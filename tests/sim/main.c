@@ -82,6 +82,8 @@ static const struct {
     [350] = {"places-shuffled", "ranks are not numbered in the order of their gang's places"},
     [310] = {"rank-beside", "a rank starts on a GPU that another one has just left"},
     [390] = {"command-beside", "a command starts beside the one that it was to wait for"},
+    [370] = {"no-hold", "another life of the scheduler places at once what may still run"},
+    [371] = {"gang-lacking", "a gang is taken over though a rank of it did not come back"},
     [330] = {"ids-again", "a scheduler gives out ids of jobs of the life before"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };

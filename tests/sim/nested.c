@@ -1,7 +1,7 @@
 /* Tasks that submit tasks: they ask their worker for a connection, submit, wait and give their
  * slots back, or leave at once; and die in the middle. What they submit behaves as anything else
  * does. */
-#include "tests/sim/sim.h"
+#include "tests/sim/crash.h"
 
 static const struct row *row_of(const struct process *process)
 {
@@ -142,7 +142,7 @@ void sim_nested_link(struct sim *sim, struct host *host, const struct gw_effect 
             process = host->processes.items[i];
     if (!process || !process->alive || !process->inside || !process->inside->process)
         return;
-    if (!sim->healed && sim_chance(sim, 5)) {
+    if (sim_crash_down(sim) || (!sim->healed && sim_chance(sim, 5))) {
         sim_process_later(sim, process, MS, link_fails);
         return;
     }

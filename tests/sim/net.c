@@ -2,7 +2,7 @@
  *
  * Every message passes as bytes, through the production encoder and decoder. A cut loses what is
  * under way in both directions, and each side hears of it in its own time. */
-#include "tests/sim/sim.h"
+#include "tests/sim/crash.h"
 
 #include "graph/wire/frame.h"
 
@@ -172,6 +172,15 @@ static void cut_soon(struct sim *sim, const struct end *end)
     sim_plan_own(sim, sim_below(sim, 5 * MS), on_cut, id, sim_drop);
 }
 
+/* Who is at the other end of a connection from the scheduler. */
+static const struct host *host_of(const struct sim *sim, const struct end *sched)
+{
+    for (size_t i = 0; i < sim->conns.count; i++)
+        if (sched == &sim->conns.items[i]->ends[0])
+            return sim->conns.items[i]->ends[1].host;
+    return NULL;
+}
+
 /* What an event brings to one side. */
 static void hand_over(struct sim *sim, const struct end *end, struct packet *packet)
 {
@@ -205,6 +214,8 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
         for (uint32_t i = 0; i < packet->token_count; i++)
             GW_MUST(gw_array_push(&sim->sched_tokens, packet->tokens[i]));
         rc = sim_sched_step(sim, &event);
+        if (message.type == GW_MESSAGE_registration)
+            sim_crash_claimed(sim, host_of(sim, end), &message.registration);
         SIM_CHECK(sim, rc == 0, "the scheduler says that %s broke the protocol",
                   gw_message_name(message.type));
     } else if (end->side == SIDE_HOST && message.type == GW_MESSAGE_log_read) {

@@ -391,7 +391,6 @@ static void send_metric(struct sim *sim, struct process *process, const struct l
 {
     sim_host_queue(sim, process->host);
     const struct row *row = &process->rows.items[0];
-    (void)later;
     struct gw_message message = {.type = GW_MESSAGE_metric};
     message.metric =
         (struct gw_msg_metric){row->attempt, row->rank, (int64_t)process->collective, "loss", 0.5};
@@ -407,6 +406,7 @@ static void begin(struct sim *sim, struct process *process)
     process->epoch++;
     check_start(sim, process);
     check_needs(sim, process);
+    sim_crash_begins(sim, process);
     sim_folder_check(sim, process);
     check_backoff(sim, work, process->rows.items[0].attempt);
     uint32_t at = row->rank != GW_RANK_NONE ? sim_gang_of(sim, row)->number : work->started;
@@ -449,7 +449,6 @@ void sim_process_go_on(struct sim *sim, struct process *process, int32_t executi
 static void on_stand(struct sim *sim, struct process *process, const struct later *later)
 {
     struct row row = process->rows.items[0];
-    (void)later;
     sim_gang_of(sim, &row)->reported[row.rank] = true;
     gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_REPORTED);
     struct gw_message message = {.type = GW_MESSAGE_rank_ready,

@@ -155,7 +155,10 @@ enum {
     X(GROWS, "gang told to return because there is room for more ranks")                           \
     X(SCHED_KILL, "scheduler killed")                                                              \
     X(UNCOMMITTED, "facts lost with the scheduler")                                                \
-    X(OUTLIVED, "detached job outlived the scheduler")
+    X(OUTLIVED, "detached job outlived the scheduler")                                             \
+    X(ADOPTED, "task taken over by another life of the scheduler")                                 \
+    X(ENDED_ADRIFT, "end of a task kept for another life of the scheduler")                        \
+    X(LATE, "worker silent while the scheduler begins again")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -484,18 +487,15 @@ struct sim {
     struct gw_effects effects;
     uint64_t sched_tick_ns;
     GW_ARRAY(uint64_t) sched_tokens;
-    struct gw_buffer facts;   /* all durable ones, as emitted */
-    uint64_t facts_committed; /* bytes */
-    uint64_t commit_ns;       /* of the last one under way */
-    uint64_t life;            /* of the scheduler */
-    bool crashed_on_saved;    /* it died once because a gang had saved */
+    struct gw_buffer facts;    /* all durable ones, as emitted */
+    uint64_t facts_committed;  /* bytes */
+    uint64_t commit_ns, life;  /* of the last one under way; of the scheduler */
+    struct sim_adrift *adrift; /* see crash.c; NULL: it has not died */
     GW_ARRAY(struct conn *) conns;
-    uint64_t next_conn;
 
     struct host hosts[HOSTS_MAX];
-    uint32_t host_count;
+    uint32_t host_count, client_count;
     struct client clients[CLIENTS_MAX];
-    uint32_t client_count;
     GW_ARRAY(struct client *) insiders; /* clients inside of tasks, also those that have ended */
     uint64_t next_put;                  /* values put into the queue */
     struct gw_map got;                  /* those that were given out */
@@ -507,7 +507,7 @@ struct sim {
     struct gw_map contents; /* token -> hash of what is behind it */
     struct gw_map sizes;    /* token -> bytes */
     struct gw_map worlds;   /* attempt of a gang -> how many ranks it has */
-    uint64_t next_token, next_pid;
+    uint64_t next_conn, next_token, next_pid;
     GW_ARRAY(struct gang *) gangs;
     GW_ARRAY(struct sched_tunnel) tunnels;
     bool some_did_not_start;

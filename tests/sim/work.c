@@ -1,5 +1,5 @@
 /* Work: graphs of tasks with a behaviour each, and what must come out of them. */
-#include "tests/sim/sim.h"
+#include "tests/sim/crash.h"
 
 #include "graph/base/planted.h"
 
@@ -414,7 +414,7 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
             return job_again(sim, client, earlier);
     }
     struct sim_job *job = sim_job_new(sim, client);
-    job->detached = sim_chance(sim, 25);
+    job->detached = sim_chance(sim, sim_crash_planned(sim) ? 60 : 25);
     job->pure = !job->detached && sim_chance(sim, 35);
     come_after(sim, job);
     job->stream = !job->detached && !job->pure && sim_chance(sim, 20);

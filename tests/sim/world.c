@@ -12,7 +12,7 @@
 struct gw_sched *sim_sched_new(void)
 {
     return gw_sched_new(&(struct gw_sched_options){
-        .state_dir = "/sim", .range_block = BLOCK, .ageing_ns = 300 * MS});
+        .state_dir = "/sim", .keeps_workers = true, .range_block = BLOCK, .ageing_ns = 300 * MS});
 }
 
 void sim_sched_restore(struct sim *sim, struct gw_sched *sched, size_t bytes)
@@ -395,7 +395,7 @@ static bool next(struct sim *sim)
 
 static bool settled(struct sim *sim)
 {
-    if (!sim->healed)
+    if (!sim->healed || sim_crash_down(sim))
         return false;
     for (uint32_t i = 0; i < sim->client_count; i++)
         if (!sim_client_settled(sim, &sim->clients[i]))
@@ -522,5 +522,6 @@ void sim_run(uint64_t seed, bool log)
     gw_map_deinit(&sim->contents);
     gw_map_deinit(&sim->assigned);
     gw_map_deinit(&sim->sizes);
+    free(sim->adrift);
     free(sim);
 }

@@ -18,9 +18,10 @@ static struct gw_run *executed(const struct gw_process *process, uint64_t attemp
 int gw_nested_on_link(struct gw_node_core *core, struct gw_process *process,
                       const struct gw_msg_task_link *link)
 {
-    const struct gw_run *run = executed(process, link->attempt, link->rank);
+    struct gw_run *run = executed(process, link->attempt, link->rank);
     if (!run)
         return process->queue.first && process->queue.first->state == GW_RUN_ENDING ? 0 : GW_EPROTO;
+    run->bound = true;
     const struct gw_node_spec *spec = run->actor ? run->actor->run->spec : run->spec;
     struct gw_msg_task_linked linked = {
         .attempt = link->attempt,

@@ -2,7 +2,8 @@
  *
  * Always: every message of the scheduler that is acted on carries the term and the peer of the last
  * welcome, and a sequence number above the last one, or none (a heartbeat); nothing runs longer
- * than fence_ns after the last acknowledged heartbeat was sent. */
+ * than fence_ns after the last acknowledged heartbeat was sent, or connecting was begun and refused
+ * (adrift.c). */
 #include "worker/core/state.h"
 
 #include "graph/base/planted.h"
@@ -122,6 +123,8 @@ struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
         core->options.heartbeat_ns = 2 * SECOND;
     if (!core->options.fence_ns)
         core->options.fence_ns = 10 * SECOND;
+    if (!core->options.orphan_ns)
+        core->options.orphan_ns = 600 * SECOND;
     if (!core->options.lent_max)
         core->options.lent_max = 512;
     if (!core->options.runner_idle_ns)
@@ -209,6 +212,7 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_news_on_queued(core, 0);
     gw_map_deinit(&core->news);
     gw_kept_deinit(core);
+    gw_adrift_deinit(core);
     gw_array_deinit(&core->replaced);
     gw_array_deinit(&core->carries);
     gw_memory_deinit(core);
@@ -260,30 +264,6 @@ static struct gw_bin pack_gpus(struct gw_node_core *core)
     return bin;
 }
 
-/* All live runs: those in the table of attempts, and the ranks of gangs. */
-static void list_attempts(struct gw_node_core *core, struct gw_msg_registration *message)
-{
-    size_t count = core->attempts.count, at = 0;
-    uint64_t key, value;
-    while (gw_map_next(&core->gangs, &at, &key, &value))
-        count += ((struct gw_gang *)(uintptr_t)value)->ranks.count;
-    uint64_t *attempts = gw_core_scratch(core, count * sizeof *attempts);
-    uint32_t *ranks = gw_core_scratch(core, count * sizeof *ranks), n = 0;
-    for (at = 0; gw_map_next(&core->attempts, &at, &key, &value);) {
-        attempts[n] = key;
-        ranks[n++] = GW_RANK_NONE;
-    }
-    for (at = 0; gw_map_next(&core->gangs, &at, &key, &value);) {
-        const struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
-        for (size_t i = 0; i < gang->ranks.count; i++) {
-            attempts[n] = key;
-            ranks[n++] = gang->ranks.items[i]->rank;
-        }
-    }
-    message->attempt = (struct gw_col64){attempts, n};
-    message->attempt_rank = (struct gw_col32){ranks, n};
-}
-
 static void list_objects(struct gw_node_core *core, struct gw_msg_registration *message)
 {
     size_t count = 0, at = 0, inner;
@@ -314,6 +294,9 @@ static void list_objects(struct gw_node_core *core, struct gw_msg_registration *
 
 static void on_welcome(struct gw_node_core *core, const struct gw_message *message)
 {
+    if (core->term == message->term) /* what ended meanwhile counts as lost there */
+        gw_adrift_forget(core);
+    core->adrift.since_ns = 0;
     core->term = message->term;
     core->peer = message->peer;
     core->worker = message->welcome.worker;
@@ -335,9 +318,10 @@ static void on_welcome(struct gw_node_core *core, const struct gw_message *messa
         .resources = core->options.resources,
     };
     list_objects(core, &registration);
-    list_attempts(core, &registration);
+    gw_adrift_list(core, &registration);
     gw_core_send(core, core->scheduler, GW_MESSAGE_registration)->message.registration =
         registration;
+    gw_adrift_say(core);
     size_t at = 0;
     uint64_t key, value;
     while (gw_map_next(&core->gangs, &at, &key, &value)) {
@@ -410,9 +394,14 @@ static void fence(struct gw_node_core *core)
     }
 }
 
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static uint64_t fence_at(const struct gw_node_core *core)
 {
-    return core->acked_ns + core->options.fence_ns;
+    return sooner(core->acked_ns + core->options.fence_ns, gw_adrift_until_ns(core));
 }
 
 static void shut_down(struct gw_node_core *core)
@@ -580,7 +569,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
     if (message->type == GW_MESSAGE_finished)
         return gw_result_on_finished(core, process, event);
     drop_tokens(core, event);
-    const struct gw_run *run = process->queue.first;
+    struct gw_run *run = process->queue.first;
     switch (message->type) {
     case GW_MESSAGE_runner:
         return gw_process_on_hello(core, process, &message->runner);
@@ -599,6 +588,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
     case GW_MESSAGE_rank_paused:
         if (!run || !run->gang || run->attempt != message->rank_paused.attempt)
             return GW_EPROTO;
+        run->bound = true; /* what it returns is no result, which another life does not know */
         if (core->registered)
             gw_core_send(core, core->scheduler, GW_MESSAGE_rank_paused)->message.rank_paused =
                 message->rank_paused;
@@ -666,8 +656,10 @@ static int on_message(struct gw_node_core *core, const struct gw_event *event)
     return GW_EPROTO;
 }
 
-static void on_tick(struct gw_node_core *core)
+static void on_tick(struct gw_node_core *core, const struct gw_event *event)
 {
+    if (event->type == GW_EVENT_REFUSED)
+        gw_adrift_on_refused(core, event);
     if (core->registered && core->now_ns >= core->heartbeat_due_ns)
         send_heartbeat(core);
     if (anything_runs(core) && core->now_ns >= fence_at(core))
@@ -736,7 +728,7 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         gw_gpu_on_samples(core, event);
         break;
     }
-    on_tick(core); /* whatever is due, whichever event brought the time */
+    on_tick(core, event); /* whatever is due, whichever event brought the time */
     gw_memory_settle(core);
     gw_gpu_settle(core);
     gw_heir_settle(core);
@@ -751,11 +743,6 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
 #endif
     core->effects = NULL;
     return rc;
-}
-
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core)

@@ -49,6 +49,7 @@ struct gw_node_options {
     const char *binary_dir;     /* where the worker's own program lies; NULL: not known */
     uint64_t heartbeat_ns;      /* 0: 2 s */
     uint64_t fence_ns;       /* silence of the scheduler after which runners are killed; 0: 10 s */
+    uint64_t orphan_ns;      /* how long they run on while connecting is refused; 0: 10 min */
     uint64_t runner_idle_ns; /* pooled runners end after it; 0: 60 s */
     uint32_t lent_max; /* tasks that may wait for others at once and lend their slots; 0: 512 */
     uint64_t kept_bytes_max; /* of folders that commands with files left; 0: none is kept */

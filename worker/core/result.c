@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* What ends while no scheduler is there is not told later: it counted this worker's work as lost
- * when the connection closed. The registration lists what lives. */
+/* What ends while no scheduler is there is not told later to the same one: it counted this worker's
+ * work as lost when the connection closed. Another hears it (adrift.c). */
 void gw_result_tell(struct gw_node_core *core, const struct gw_message *message,
                     struct gw_bin stderr_path)
 {
@@ -96,6 +96,10 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
         if (value.size == 0)
             object = keep_value(core, run, event->tokens[token++], gw_col64_at(in->bytes, i));
         gw_heir_give(core, run, value, object);
+        if (!core->registered)
+            gw_adrift_finished(
+                core, run, value,
+                &(struct gw_adrift_result){gw_col64_at(in->bytes, i), gw_col64_at(in->run_ns, i)});
         values += value.size;
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
         gw_run_free(core, run);
@@ -136,6 +140,8 @@ void gw_result_of_command(struct gw_node_core *core, struct gw_run *run)
     };
     gw_heir_give(core, run, (struct gw_bin){&row->value, 1}, NULL);
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    gw_adrift_finished(core, run, (struct gw_bin){&row->value, 1},
+                       &(struct gw_adrift_result){row->bytes, row->run_ns});
     gw_result_tell(core, &out, (struct gw_bin){0});
     gw_run_free(core, run);
 }

@@ -362,6 +362,7 @@ void gw_run_tell(struct gw_node_core *core, struct gw_run *run)
         .run_ns = end->run_ns,
     };
     const char *copy = gw_core_text(core, path);
+    gw_adrift_ended(core, run, path);
     gw_result_tell(core, &message, (struct gw_bin){copy, (uint32_t)strlen(copy) + 1});
     gw_run_free(core, run);
 }

@@ -211,6 +211,7 @@ struct gw_run {
     bool holds_slots;  /* a command's rank that is prepared */
     bool goes;         /* the same, told to go: as soon as its GPUs let it */
     bool wants_folder; /* it is being made */
+    bool bound;        /* to this life of the scheduler: it has a connection there, or it pauses */
     uint64_t kill_grace_ns;
     uint64_t load_ns; /* its share of its runner's load */
     uint64_t peak_told_bytes;
@@ -363,6 +364,13 @@ struct gw_kept {
     char *path; /* owned */
 };
 
+/* See adrift.c. */
+struct gw_adrift {
+    uint64_t since_ns; /* connecting was refused first; 0: it was not, since the last welcome */
+    GW_ARRAY(struct gw_unsaid) unsaid;
+    size_t bytes;
+};
+
 enum { HEARTBEATS_KEPT = 16 };
 
 struct gw_node_core {
@@ -405,7 +413,8 @@ struct gw_node_core {
     GW_ARRAY(struct gw_object *) replaced;  /* in use, and another attempt's took their place */
     GW_ARRAY(struct gw_node_carry) carries; /* under way */
     uint64_t carry;                         /* number of the last */
-    GW_ARRAY(struct gw_kept) kept;          /* in the order in which they were left */
+    struct gw_adrift adrift;
+    GW_ARRAY(struct gw_kept) kept; /* in the order in which they were left */
     uint64_t kept_bytes;
 };
 
@@ -419,6 +428,25 @@ struct gw_effect *gw_core_effect(struct gw_node_core *core, uint32_t type);
  */
 struct gw_effect *gw_core_send(struct gw_node_core *core, struct gw_node_link *link, uint32_t type);
 void gw_core_drop_token(struct gw_node_core *core, uint64_t token);
+
+/* -- adrift.c: while there is no scheduler */
+void gw_adrift_on_refused(struct gw_node_core *core, const struct gw_event *event);
+/* gw_adrift_until_ns is when what runs is ended because no scheduler came; UINT64_MAX: never. */
+uint64_t gw_adrift_until_ns(const struct gw_node_core *core);
+/* gw_adrift_finished and gw_adrift_ended keep the end of a run, where nobody is there to hear it
+ * and another scheduler might take it (of run.end; copies). */
+struct gw_adrift_result {
+    uint64_t bytes, run_ns;
+};
+void gw_adrift_finished(struct gw_node_core *core, const struct gw_run *run, struct gw_bin value,
+                        const struct gw_adrift_result *result);
+void gw_adrift_ended(struct gw_node_core *core, const struct gw_run *run, const char *stderr_path);
+/* gw_adrift_list writes all that runs, and what is kept, into a registration; gw_adrift_say tells
+ * what is kept, behind it. */
+void gw_adrift_list(struct gw_node_core *core, struct gw_msg_registration *message);
+void gw_adrift_say(struct gw_node_core *core);
+void gw_adrift_forget(struct gw_node_core *core);
+void gw_adrift_deinit(struct gw_node_core *core);
 
 /* -- job.c */
 struct gw_node_job *gw_core_job(struct gw_node_core *core, uint64_t id, bool make);

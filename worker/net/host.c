@@ -310,6 +310,7 @@ static void new_core(struct gw_host *host)
         .binary_dir = *host->binary_dir ? host->binary_dir : NULL,
         .resources = host->options.resources,
         .kept_bytes_max = host->options.kept_bytes_max,
+        .orphan_ns = host->options.orphan_ms ? host->options.orphan_ms * GW_NS_PER_MS : 1,
     };
     host->core = gw_node_core_new(&options);
 }

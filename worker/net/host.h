@@ -43,6 +43,7 @@ struct gw_host_options {
     const char *interface;        /* by which others are reached; "": unknown */
     const char *spill_dir;        /* parent of the folder for results; NULL: see spillfile.h */
     int ready_fd; /* gets a line when the scheduler has this worker first, and is closed; 0: none */
+    uint64_t orphan_ms; /* how long what runs lives on while no scheduler is there; 0: not at all */
     bool private_cluster;
 };
 
@@ -96,6 +97,7 @@ struct gw_host {
     size_t pending_done;
     bool stepping, exiting, shutting_down, welcomed;
     bool scheduler_slow; /* as the core was told last */
+    bool orphan_said;    /* that nobody came in time */
     int exit_code;
     uint64_t job_with_folder; /* whose output folder was made last */
 
@@ -103,6 +105,7 @@ struct gw_host {
     uint64_t armed_ns;
     uv_timer_t reconnect;
     uint64_t reconnect_ms;
+    uint64_t refused_ns; /* since when connecting is; 0: it is not */
     uv_process_t guardian_process;
     bool guardian_runs;
     struct gw_acceptor *acceptor;

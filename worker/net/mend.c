@@ -177,9 +177,15 @@ void gw_mend_on_second(struct gw_host *host, const struct gw_message *message)
 
 void gw_mend_on_second_closed(struct gw_host *host, const struct gw_error *error)
 {
+    const bool refused = host->mend.second && gw_tls_refused(host->mend.second->transport);
     host->mend.second = NULL;
     gw_intake_stay(&host->mend.intake);
-    if ((error->code == GW_EPERM || host->mend.ended) && host->mend.broken)
+    if (refused && !host->mend.broken) { /* the scheduler is dead: this is no partition */
+        gw_tls_abandon(host->scheduler->transport);
+        gw_link_close(host->scheduler->link);
+        return;
+    }
+    if ((refused || error->code == GW_EPERM || host->mend.ended) && host->mend.broken)
         gw_mend_give_up(host);
 }
 

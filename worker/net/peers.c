@@ -98,9 +98,31 @@ static void reconnect_later(struct gw_host *host)
         host->reconnect_ms = RECONNECT_MS_MAX;
 }
 
-static void on_scheduler_closed(struct gw_host *host, const struct gw_error *error)
+/* Connecting was refused: nobody is there, so that what runs may run on for a while. A worker of
+ * this host's own scheduler has nobody left to come back to after that. */
+static void on_nobody(struct gw_host *host, uint64_t begun_ns)
+{
+    const double limit_s = (double)host->options.orphan_ms / 1e3;
+    uint64_t now_ns = gw_clock_now_ns();
+    bool over =
+        host->refused_ns && now_ns - host->refused_ns >= host->options.orphan_ms * GW_NS_PER_MS;
+    if (!host->refused_ns) {
+        host->refused_ns = now_ns;
+        gw_log_info("no scheduler is there: what runs here runs on for up to %.3g s", limit_s);
+    }
+    (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_REFUSED, .number = begun_ns});
+    if (!over || host->exiting || host->orphan_said)
+        return;
+    host->orphan_said = true;
+    gw_log_warn("no scheduler came for %.3g s (--orphan-timeout): what ran here is ended", limit_s);
+    if (!host->options.connect)
+        gw_host_shut_down(host);
+}
+
+static void on_scheduler_closed(struct gw_host *host, const struct gw_error *error, bool refused)
 {
     bool welcomed = host->welcomed;
+    const uint64_t begun_ns = host->scheduler->opened_ns;
     host->scheduler = NULL;
     host->welcomed = host->scheduler_slow = false;
     gw_follow_forget(host->follow);
@@ -119,11 +141,14 @@ static void on_scheduler_closed(struct gw_host *host, const struct gw_error *err
                     error->code ? error->text : "connected, and no answer comes");
         reconnect_later(host);
     }
+    if (refused)
+        on_nobody(host, begun_ns);
 }
 
 void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error)
 {
     struct gw_host *host = link->host;
+    const bool refused = link->transport && gw_tls_refused(link->transport);
     link->closed = true;
     gw_map_remove(&host->links, link->id);
     gw_greetings_remove(&host->greetings, &link->greeting);
@@ -151,7 +176,7 @@ void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error)
     if (link->role == GW_ROLE_RUNNER)
         gw_host_tidy_runner(host, link->process);
     if (link == host->scheduler && !host->exiting)
-        on_scheduler_closed(host, error);
+        on_scheduler_closed(host, error, refused);
     free(link);
 }
 
@@ -329,6 +354,8 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
         gw_host_tidy_runner(host, buried);
     if (welcome && !host->exiting) {
         host->welcomed = true;
+        host->refused_ns = 0;
+        host->orphan_said = false;
         (void)uv_timer_stop(&host->reconnect);
         say_ready(host);
         gw_cache_reconnected(host->cache);
@@ -415,6 +442,7 @@ void gw_host_connect_scheduler(struct gw_host *host)
     if (host->scheduler || host->exiting || host->shutting_down)
         return;
     struct gw_transport *transport = NULL;
+    const uint64_t begun_ns = gw_clock_now_ns();
     int fd = -1, rc = host->options.connect ? connect_tls(host, &transport, NULL)
                                             : gw_endpoint_connect(host->scheduler_path, &fd, NULL);
     struct gw_host_link *link = rc < 0 ? NULL : link_new(host, fd, transport, GW_ROLE_SCHEDULER);
@@ -424,6 +452,8 @@ void gw_host_connect_scheduler(struct gw_host *host)
             gw_host_shut_down(host);
             return;
         }
+        if (rc == GW_ECLOSED)
+            on_nobody(host, begun_ns);
         reconnect_later(host);
         return;
     }

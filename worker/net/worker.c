@@ -27,6 +27,8 @@
 
 enum { EXIT_USAGE = 2, SLOTS_MAX = 4096 };
 
+#define ORPHAN_MS_DEFAULT UINT64_C(600000)
+#define ORPHAN_MS_MAX UINT64_C(3155760000000) /* a century */
 #define KEPT_BYTES_DEFAULT (UINT64_C(4) << 30)
 
 struct daemon {
@@ -41,6 +43,7 @@ struct daemon {
     struct gw_tls_key key;
     int token_fd; /* -1: the token is this machine's own */
     int dir_lock_fd;
+    int live_fd;  /* -1: nobody looks whether we live */
     pid_t parent; /* the scheduler that started us, 0: none did */
 };
 
@@ -52,7 +55,8 @@ static int usage(void)
         "%d), and may have "
         "--of M (N or more), --private, --parent PID, --name NAME, --peers HOST[:PORT], "
         "--file-cache BYTES, --keep-files BYTES (what tasks with --ship left; 0: nothing), "
-        "--carry-max BYTES, --resources NAME=AMOUNT,..., "
+        "--carry-max BYTES, --orphan-timeout MILLISECONDS (what it runs outlives the scheduler by; "
+        "0: not at all), --resources NAME=AMOUNT,..., "
         "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE, --spill-dir DIR, --token-fd FD "
         "(instead of this machine's token) and --ready-fd FD; `gangway up` "
         "starts it with what it needs\n",
@@ -97,6 +101,7 @@ static const struct option option_table[] = {
     {"token-fd", required_argument, NULL, 't'},
     {"ready-fd", required_argument, NULL, 'r'},
     {"keep-files", required_argument, NULL, 'k'},
+    {"orphan-timeout", required_argument, NULL, 'O'},
     {NULL, 0, NULL, 0},
 };
 
@@ -137,6 +142,12 @@ static int set_dir(struct daemon *daemon, const char *dir)
 /* What whoever starts this process gives it; false: it is none of that. */
 static bool parse_given(struct daemon *daemon, int option)
 {
+    char *end = "";
+    if (option == 'O') {
+        daemon->options.orphan_ms = strtoull(optarg, &end, 10);
+        return *optarg >= '0' && *optarg <= '9' && !*end &&
+               daemon->options.orphan_ms <= ORPHAN_MS_MAX;
+    }
     if (option == 't')
         daemon->token_fd = (int)strtol(optarg, NULL, 10);
     else if (option == 'r')
@@ -156,7 +167,8 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     optind = 1;
     daemon->options.name = "worker";
     daemon->options.kept_bytes_max = KEPT_BYTES_DEFAULT;
-    daemon->dir_lock_fd = daemon->token_fd = -1;
+    daemon->options.orphan_ms = ORPHAN_MS_DEFAULT;
+    daemon->dir_lock_fd = daemon->token_fd = daemon->live_fd = -1;
     gw_memory_lines_init(&daemon->options.memory);
     while ((option = getopt_long(argc, argv, "", option_table, NULL)) >= 0) {
         switch (option) {
@@ -244,6 +256,19 @@ static int tidy_folder(struct daemon *daemon, struct gw_error *error)
     return rc;
 }
 
+/* Whoever starts a scheduler in our folder sees by the lock that we live, and who we are. */
+static int say_alive(struct daemon *daemon, struct gw_error *error)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%.*s/%.200s.lock", PATH_MAX - 210, daemon->dir,
+                   daemon->options.name);
+    daemon->live_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (daemon->live_fd < 0 || flock(daemon->live_fd, LOCK_EX | LOCK_NB) < 0 ||
+        ftruncate(daemon->live_fd, 0) < 0 || dprintf(daemon->live_fd, "%d\n", (int)getpid()) < 0)
+        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+    return 0;
+}
+
 /* The token that whoever started us wrote into a pipe. */
 static int read_token(int fd, struct gw_token *token, struct gw_error *error)
 {
@@ -268,6 +293,11 @@ static int prepare(struct daemon *daemon, struct gw_error *error)
     struct gw_token token;
     int rc = 0;
     options->interface = daemon->interface;
+    if (daemon->parent && !options->private_cluster) {
+        rc = say_alive(daemon, error);
+        if (rc < 0)
+            return rc;
+    }
     if (!daemon->connect) {
         if (options->peers) {
             gw_endpoint_host(options->peers, daemon->scheduler);
@@ -326,11 +356,13 @@ static void set_limits(void)
     (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error, no signal */
 }
 
-/* A worker that a scheduler started ends with it, however that went: the next scheduler starts its
- * own, and knows none of the jobs that run here. */
+/* A worker that a scheduler started, and that is not to outlive it, ends with it, however that
+ * went: the next scheduler starts its own. */
 static void end_with_parent(const struct daemon *daemon)
 {
-    if (daemon->parent && prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() != daemon->parent)
+    const bool alone = daemon->options.private_cluster || !daemon->options.orphan_ms;
+    if (daemon->parent && alone && prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 &&
+        getppid() != daemon->parent)
         (void)raise(SIGTERM); /* it died before we asked */
 }
 
@@ -380,6 +412,8 @@ int gw_worker_main(int argc, char **argv)
     explicit_bzero(&daemon.key, sizeof daemon.key);
     if (daemon.dir_lock_fd >= 0)
         close(daemon.dir_lock_fd);
+    if (daemon.live_fd >= 0)
+        close(daemon.live_fd);
     if (daemon.options.private_cluster && !somebody_serves(daemon.dir) &&
         gw_dir_remove(daemon.dir, &error) < 0)
         gw_log_warn("%s", error.text);

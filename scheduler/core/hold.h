@@ -1,0 +1,35 @@
+/* Holds: another life of the scheduler does not begin again at once what may still run.
+ *
+ * The workers that are connected are durable. A life that begins with unfinished jobs holds these
+ * until every worker of the life before has come back and said what runs there (adopt.h), or
+ * GW_HOLD_NS are over: until then who did not come has ended all that it ran. */
+#ifndef GW_SCHEDULER_CORE_HOLD_H
+#define GW_SCHEDULER_CORE_HOLD_H
+
+#include "scheduler/core/state.h"
+
+/* gw_sched_hold_begin holds the jobs that were restored, where a worker may run something of them.
+ * gw_sched_hold_settle lets them go when that is over; deadline_ns: when that is at the latest. */
+void gw_sched_hold_begin(struct gw_sched *sched);
+void gw_sched_hold_settle(struct gw_sched *sched);
+uint64_t gw_sched_hold_deadline_ns(const struct gw_sched *sched);
+
+/* gw_sched_hold_on_registered writes down that a worker is connected, and that it is back;
+ * gw_sched_hold_knows tells whether that is on disk: before it is, nothing is placed there.
+ * gw_sched_hold_on_lost: it is not any more. gw_sched_hold_on_gone: no worker of this name, of this
+ * host, will come back. */
+void gw_sched_hold_on_registered(struct gw_sched *sched, struct gw_worker *worker);
+bool gw_sched_hold_knows(const struct gw_sched *sched, const struct gw_worker *worker);
+void gw_sched_hold_on_lost(struct gw_sched *sched, const struct gw_worker *worker);
+void gw_sched_hold_on_gone(struct gw_sched *sched, const char *name);
+
+/* gw_sched_hold_on_committed readies the workers that waited for that. */
+void gw_sched_hold_on_committed(struct gw_sched *sched);
+
+/* gw_sched_hold_explain writes why a job that is held waits; gw_sched_hold_dump appends what is
+ * durable of it. */
+void gw_sched_hold_explain(const struct gw_sched *sched, char *text, size_t bytes);
+void gw_sched_hold_dump(const struct gw_sched *sched, struct gw_buffer *out);
+void gw_sched_hold_deinit(struct gw_sched *sched);
+
+#endif

@@ -1,0 +1,276 @@
+/* Adrift: this worker lives on while its scheduler does not.
+ *
+ * That connecting is refused says that no scheduler is there, as well as an acknowledged heartbeat
+ * says that one is: what runs may run on, for fence_ns from when that attempt to connect began, and
+ * so on, but no longer than orphan_ns in all. A scheduler that starts after that waits for longer
+ * than fence_ns before it gives away what may still run here. Silence is a partition, as ever.
+ *
+ * Ends that nobody was there to hear are kept, and told to the next scheduler behind the
+ * registration, which lists them. It takes what it knows, and has the rest ended.
+ *
+ * Always: what is kept ended since the last connection closed; a scheduler of the same life hears
+ * nothing of it, since it counted all that was here as lost. */
+#include "worker/core/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENDS_MAX = 16384, BYTES_MAX = 64 << 20 };
+
+struct gw_unsaid {
+    struct gw_node_place place;
+    uint32_t world;
+    bool finished;
+    uint64_t bytes, run_ns; /* of the value; how long it ran */
+    uint32_t value_size;
+    void *value; /* owned, and what follows, too; NULL: it is an object, or there is none */
+    struct gw_run_end end; /* where it did not finish */
+    char *path;            /* its stderr; NULL: none */
+};
+
+/* -- Time ----------------------------------------------------------------------------------------
+ */
+
+void gw_adrift_on_refused(struct gw_node_core *core, const struct gw_event *event)
+{
+    if (core->registered || !core->term)
+        return;
+    if (!core->adrift.since_ns)
+        core->adrift.since_ns = core->now_ns;
+    if (event->number > core->acked_ns && event->number <= core->now_ns)
+        core->acked_ns = event->number;
+}
+
+uint64_t gw_adrift_until_ns(const struct gw_node_core *core)
+{
+    return core->adrift.since_ns ? core->adrift.since_ns + core->options.orphan_ns : UINT64_MAX;
+}
+
+/* -- Ends that nobody heard ----------------------------------------------------------------------
+ */
+
+static void unsaid_free(struct gw_unsaid *unsaid)
+{
+    free(unsaid->value);
+    free(unsaid->end.text);
+    free(unsaid->path);
+}
+
+void gw_adrift_forget(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->adrift.unsaid.count; i++)
+        unsaid_free(&core->adrift.unsaid.items[i]);
+    gw_array_clear(&core->adrift.unsaid);
+    core->adrift.bytes = 0;
+}
+
+void gw_adrift_deinit(struct gw_node_core *core)
+{
+    gw_adrift_forget(core);
+    gw_array_deinit(&core->adrift.unsaid);
+}
+
+/* Room for one more end of a run that another life of the scheduler could take; NULL: it runs
+ * again, as does what was bound to the life before. */
+static struct gw_unsaid *add(struct gw_node_core *core, const struct gw_run *run, size_t bytes)
+{
+    struct gw_adrift *adrift = &core->adrift;
+    if (core->registered || !core->term || run->bound || run->spec->message.actor ||
+        adrift->unsaid.count == ENDS_MAX || adrift->bytes + bytes > BYTES_MAX)
+        return NULL;
+    GW_MUST(gw_array_push(&adrift->unsaid, ((struct gw_unsaid){0})));
+    struct gw_unsaid *unsaid = &adrift->unsaid.items[adrift->unsaid.count - 1];
+    gw_run_place(run, &unsaid->place);
+    unsaid->world = run->gang ? run->gang->message.world : 0;
+    adrift->bytes += bytes;
+    return unsaid;
+}
+
+void gw_adrift_finished(struct gw_node_core *core, const struct gw_run *run, struct gw_bin value,
+                        const struct gw_adrift_result *result)
+{
+    struct gw_unsaid *unsaid = add(core, run, value.size);
+    if (!unsaid)
+        return;
+    unsaid->finished = true;
+    unsaid->bytes = result->bytes;
+    unsaid->run_ns = result->run_ns;
+    unsaid->value_size = value.size;
+    unsaid->value = gw_core_alloc(value.size);
+    if (value.size)
+        memcpy(unsaid->value, value.data, value.size);
+}
+
+void gw_adrift_ended(struct gw_node_core *core, const struct gw_run *run, const char *stderr_path)
+{
+    switch (run->end.outcome) {
+    case GW_OUTCOME_FAILED:
+    case GW_OUTCOME_CRASHED:
+    case GW_OUTCOME_OOM:
+    case GW_OUTCOME_TIMEOUT:
+        break;
+    default: /* it is nobody's fault, and runs again */
+        return;
+    }
+    struct gw_unsaid *unsaid = add(core, run, strlen(stderr_path));
+    if (!unsaid)
+        return;
+    unsaid->end = run->end;
+    unsaid->end.text = gw_core_strdup(run->end.text);
+    unsaid->path = gw_core_strdup(stderr_path);
+}
+
+static void say_finished(struct gw_node_core *core, const struct gw_unsaid *unsaid)
+{
+    struct {
+        uint64_t attempt, bytes, run_ns;
+        uint32_t rank, value_size;
+    } *row = gw_core_scratch(core, sizeof *row);
+    void *value = gw_core_scratch(core, unsaid->value_size);
+    if (unsaid->value_size)
+        memcpy(value, unsaid->value, unsaid->value_size);
+    row->attempt = unsaid->place.attempt;
+    row->rank = unsaid->place.rank;
+    row->bytes = unsaid->bytes;
+    row->run_ns = unsaid->run_ns;
+    row->value_size = unsaid->value_size;
+    struct gw_message message = {.type = GW_MESSAGE_finished};
+    message.finished = (struct gw_msg_finished){
+        .attempt = {&row->attempt, 1},
+        .rank = {&row->rank, 1},
+        .bytes = {&row->bytes, 1},
+        .value_size = {&row->value_size, 1},
+        .values = {value, unsaid->value_size},
+        .run_ns = {&row->run_ns, 1},
+    };
+    gw_result_tell(core, &message, (struct gw_bin){0});
+}
+
+static void say_ended(struct gw_node_core *core, const struct gw_unsaid *unsaid)
+{
+    const struct gw_run_end *end = &unsaid->end;
+    const char *path = gw_core_text(core, unsaid->path);
+    struct gw_message message = {.type = GW_MESSAGE_ended};
+    message.ended = (struct gw_msg_ended){
+        .attempt = unsaid->place.attempt,
+        .rank = unsaid->place.rank,
+        .outcome = end->outcome,
+        .code = end->code,
+        .exit_code = end->exit_code,
+        .signal = end->signal,
+        .executing = end->executing,
+        .text = gw_core_text(core, end->text),
+        .stderr_tail = "",
+        .run_ns = end->run_ns,
+    };
+    gw_result_tell(core, &message, (struct gw_bin){path, (uint32_t)strlen(path) + 1});
+}
+
+void gw_adrift_say(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->adrift.unsaid.count; i++) {
+        const struct gw_unsaid *unsaid = &core->adrift.unsaid.items[i];
+        if (unsaid->finished)
+            say_finished(core, unsaid);
+        else
+            say_ended(core, unsaid);
+    }
+    gw_adrift_forget(core);
+}
+
+/* -- What there is -------------------------------------------------------------------------------
+ */
+
+/* Columns of a registration under way. */
+struct listing {
+    uint64_t *attempts, *jobs;
+    uint32_t *ranks, *indices, *claims, *worlds, *gpu_counts, *gpus;
+    uint32_t count, gpu_count;
+};
+
+static uint32_t claim_of(const struct gw_run *run)
+{
+    const struct gw_process *process = run->process;
+    if (run->gang)
+        return run->state != GW_RUN_RUNNING ? GW_CLAIM_WAITS
+               : run->bound                 ? GW_CLAIM_UNFIT
+                                            : GW_CLAIM_RUNS;
+    if (!gw_run_executes(run))
+        return GW_CLAIM_WAITS;
+    return run->bound || run->spec->message.actor || process->lent ||
+                   process->queue.first != process->queue.last
+               ? GW_CLAIM_UNFIT
+               : GW_CLAIM_RUNS;
+}
+
+static void list_run(struct listing *list, const struct gw_run *run)
+{
+    uint32_t n = list->count++;
+    list->attempts[n] = run->attempt;
+    list->ranks[n] = run->rank;
+    list->jobs[n] = run->job;
+    list->indices[n] = run->index;
+    list->claims[n] = claim_of(run);
+    list->worlds[n] = run->gang ? run->gang->message.world : 0;
+    list->gpu_counts[n] = run->gpu_count;
+    for (uint32_t g = 0; g < run->gpu_count; g++)
+        list->gpus[list->gpu_count++] = run->gpus[g];
+}
+
+static void list_unsaid(struct listing *list, const struct gw_unsaid *unsaid)
+{
+    uint32_t n = list->count++;
+    list->attempts[n] = unsaid->place.attempt;
+    list->ranks[n] = unsaid->place.rank;
+    list->jobs[n] = unsaid->place.job;
+    list->indices[n] = unsaid->place.index;
+    list->claims[n] = GW_CLAIM_ENDED;
+    list->worlds[n] = unsaid->world;
+    list->gpu_counts[n] = 0;
+}
+
+static void make_room(struct gw_node_core *core, struct listing *list)
+{
+    size_t count = core->attempts.count + core->adrift.unsaid.count, gpus = 0, at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&core->attempts, &at, &key, &value))
+        gpus += ((struct gw_run *)(uintptr_t)value)->gpu_count;
+    for (at = 0; gw_map_next(&core->gangs, &at, &key, &value);) {
+        const struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+        count += gang->ranks.count;
+        for (size_t i = 0; i < gang->ranks.count; i++)
+            gpus += gang->ranks.items[i]->gpu_count;
+    }
+    list->attempts = gw_core_scratch(core, count * sizeof *list->attempts);
+    list->jobs = gw_core_scratch(core, count * sizeof *list->jobs);
+    uint32_t **columns[] = {&list->ranks, &list->indices, &list->claims, &list->worlds,
+                            &list->gpu_counts};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        *columns[i] = gw_core_scratch(core, count * sizeof **columns[i]);
+    list->gpus = gw_core_scratch(core, gpus * sizeof *list->gpus);
+}
+
+void gw_adrift_list(struct gw_node_core *core, struct gw_msg_registration *message)
+{
+    struct listing list = {0};
+    size_t at = 0;
+    uint64_t key, value;
+    make_room(core, &list);
+    while (gw_map_next(&core->attempts, &at, &key, &value))
+        list_run(&list, (struct gw_run *)(uintptr_t)value);
+    for (at = 0; gw_map_next(&core->gangs, &at, &key, &value);) {
+        const struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+        for (size_t i = 0; i < gang->ranks.count; i++)
+            list_run(&list, gang->ranks.items[i]);
+    }
+    for (size_t i = 0; i < core->adrift.unsaid.count; i++)
+        list_unsaid(&list, &core->adrift.unsaid.items[i]);
+    message->attempt = (struct gw_col64){list.attempts, list.count};
+    message->attempt_rank = (struct gw_col32){list.ranks, list.count};
+    message->attempt_job = (struct gw_col64){list.jobs, list.count};
+    message->attempt_index = (struct gw_col32){list.indices, list.count};
+    message->attempt_claim = (struct gw_col32){list.claims, list.count};
+    message->attempt_world = (struct gw_col32){list.worlds, list.count};
+    message->attempt_gpu_count = (struct gw_col32){list.gpu_counts, list.count};
+    message->attempt_gpus = (struct gw_col32){list.gpus, list.gpu_count};
+}
