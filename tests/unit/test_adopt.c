@@ -1,0 +1,199 @@
+/* What another life of the scheduler takes over of what workers say that they run, what it does
+ * not, and for how long it waits for them. */
+#include "tests/unit/sched_world.h"
+
+#include <stdlib.h>
+
+#define SECOND (1000 * MS)
+
+static struct gw_buffer facts;
+
+/* What follows from an event is on disk at once. */
+static void commit(struct world *w)
+{
+    for (size_t i = 0; i < w->effects.list.count; i++)
+        if (w->effects.list.items[i].type == GW_EFFECT_COMMIT)
+            assert_int_equal(gw_buffer_append(&facts, w->effects.list.items[i].bytes.data,
+                                              w->effects.list.items[i].bytes.size),
+                             0);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
+}
+
+static struct world *begin(void)
+{
+    struct world *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->now_ns = MS;
+    w->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .keeps_workers = true});
+    assert_int_equal(gw_sched_restore(w->sched, facts.data, facts.size), 0);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = gw_sched_term(w->sched) + 1});
+    commit(w);
+    (void)step(w,
+               (struct gw_event){
+                   .type = GW_EVENT_OPEN, .peer = {CLIENT}, .role = GW_ROLE_CLIENT, .text = "c"});
+    return w;
+}
+
+/* A row of a registration. */
+struct row {
+    uint64_t attempt, job;
+    uint32_t rank, index, claim, world, gpus;
+};
+
+enum { ROWS_MAX = 16 };
+
+static void connect_worker(struct world *w, uint64_t peer, uint64_t incarnation,
+                           const struct row *rows, uint32_t count)
+{
+    uint64_t attempt[ROWS_MAX], job[ROWS_MAX];
+    uint32_t rank[ROWS_MAX], index[ROWS_MAX], claim[ROWS_MAX], world[ROWS_MAX], gpus[ROWS_MAX];
+    static const uint32_t numbers[ROWS_MAX] = {3};
+    uint32_t gpu_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        attempt[i] = rows[i].attempt;
+        job[i] = rows[i].job;
+        rank[i] = rows[i].rank;
+        index[i] = rows[i].index;
+        claim[i] = rows[i].claim;
+        world[i] = rows[i].world;
+        gpu_count += gpus[i] = rows[i].gpus;
+    }
+    (void)step(w, (struct gw_event){
+                      .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = "w"});
+    struct gw_message message = {.type = GW_MESSAGE_registration};
+    message.registration = (struct gw_msg_registration){.incarnation = incarnation,
+                                                        .slots = 2,
+                                                        .memory_bytes = 1000,
+                                                        .host = "h",
+                                                        .address = "h",
+                                                        .attempt = {attempt, count},
+                                                        .attempt_rank = {rank, count},
+                                                        .attempt_job = {job, count},
+                                                        .attempt_index = {index, count},
+                                                        .attempt_claim = {claim, count},
+                                                        .attempt_world = {world, count},
+                                                        .attempt_gpu_count = {gpus, count},
+                                                        .attempt_gpus = {numbers, gpu_count}};
+    say(w, peer, message);
+}
+
+/* A life in which a detached task is placed at worker 7; gives its attempt. */
+static struct row one_runs(void)
+{
+    facts.size = 0;
+    struct world *w = begin();
+    connect_worker(w, WORKER, 7, NULL, 0);
+    commit(w);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    struct row row = {.rank = GW_RANK_NONE, .claim = GW_CLAIM_RUNS};
+    row.attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    commit(w);
+    row.job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+    free_world(w);
+    return row;
+}
+
+static bool killed(const struct world *w, uint64_t attempt)
+{
+    const struct gw_message *kill;
+    for (int n = 0; (kill = sent(w, WORKER, GW_MESSAGE_kill, n)); n++)
+        for (uint32_t i = 0; i < kill->kill.attempt.count; i++)
+            if (gw_col64_at(kill->kill.attempt, i) == attempt)
+                return true;
+    return false;
+}
+
+static void what_runs_is_taken_over(void **state)
+{
+    (void)state;
+    struct row row = one_runs();
+    struct world *w = begin();
+    connect_worker(w, WORKER + 1, 8, NULL, 0); /* another, which has room */
+    commit(w);
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    connect_worker(w, WORKER, 7, &row, 1);
+    assert_false(killed(w, row.attempt));
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    finish(w, 0, row.attempt, GW_RANK_NONE, 3);
+    commit(w);
+    assert_true(gw_sched_knows(w->sched, row.job));
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_wait, .wait = {2, row.job}});
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+    free_world(w);
+}
+
+/* Whatever a worker says, nothing of it is believed that cannot be. */
+static void what_makes_no_sense_is_ended(void **state)
+{
+    (void)state;
+    const struct row right = one_runs();
+    struct row rows[] = {right, right, right, right, right, right, right, right};
+    for (uint32_t i = 0; i < 7; i++)
+        rows[i].attempt += (i + 1) << 24;
+    rows[0].job = 999;
+    rows[1].index = 1;
+    rows[2].rank = 0;
+    rows[3].world = 2;
+    rows[4].claim = 99;
+    rows[5].gpus = 1;
+    rows[6].attempt = (right.attempt & 0xffffffffffff) | UINT64_C(2) << 48; /* of this life */
+    struct world *w = begin();
+    connect_worker(w, WORKER, 7, rows, 8);
+    for (uint32_t i = 0; i < 7; i++)
+        assert_true(killed(w, rows[i].attempt));
+    assert_false(killed(w, right.attempt));
+    struct row thief = right; /* somebody else's, which is taken already */
+    connect_worker(w, WORKER + 1, 8, &thief, 1);
+    assert_non_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
+    finish(w, 1, right.attempt, GW_RANK_NONE, 3);
+    finish(w, 0, right.attempt, GW_RANK_NONE, 3);
+    commit(w);
+    free_world(w);
+}
+
+static void who_does_not_come_is_waited_for(void **state)
+{
+    (void)state;
+    struct row row = one_runs();
+    struct world *w = begin();
+    connect_worker(w, WORKER, 8, NULL, 0);
+    commit(w);
+    w->now_ns += 14 * SECOND;
+    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    w->now_ns += SECOND - 10 * MS;
+    say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {1, 0, 0, 0}});
+    w->now_ns += 10 * MS;
+    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), row.job);
+    connect_worker(w, WORKER + 1, 7, &row, 1); /* too late */
+    assert_non_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
+    free_world(w);
+}
+
+static void who_is_gone_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct row row = one_runs();
+    struct world *w = begin();
+    connect_worker(w, WORKER, 8, NULL, 0);
+    commit(w);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    (void)step(w, (struct gw_event){.type = GW_EVENT_GONE, .text = "w"});
+    assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), row.job);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_runs_is_taken_over),
+        cmocka_unit_test(what_makes_no_sense_is_ended),
+        cmocka_unit_test(who_does_not_come_is_waited_for),
+        cmocka_unit_test(who_is_gone_is_not_waited_for),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    gw_buffer_deinit(&facts);
+    return failed;
+}
