@@ -511,6 +511,44 @@ static void test_fence(void **state)
     free_world(w);
 }
 
+static void refuse(struct world *w)
+{
+    raise_event(w, (struct gw_event){.type = GW_EVENT_REFUSED, .number = w->now_ns});
+}
+
+/* That nobody is there to connect to is no silence. */
+static void test_refused_runs_on(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    raise_event(w,
+                (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = "closed"});
+    forget_sent(w);
+    refuse(w);
+    for (int i = 0; i < 66; i++) {
+        tick(w, 9 * SECOND);
+        assert_null(sent(w, GW_MESSAGE_bury, 0));
+        refuse(w);
+    }
+    tick(w, 6 * SECOND); /* ten minutes */
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 0);
+    free_world(w);
+}
+
+static void test_refused_and_silent(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    raise_event(w,
+                (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = "closed"});
+    forget_sent(w);
+    tick(w, 5 * SECOND);
+    refuse(w);
+    tick(w, 10 * SECOND - 1);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    tick(w, 1);
+    must_send(w, GW_MESSAGE_bury);
+    free_world(w);
+}
+
 static void test_shutdown_buries_all(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -576,6 +614,8 @@ int main(void)
         cmocka_unit_test(test_broken_protocol_changes_nothing),
         cmocka_unit_test(test_a_new_connection_hears_of_what_lives),
         cmocka_unit_test(test_fence),
+        cmocka_unit_test(test_refused_runs_on),
+        cmocka_unit_test(test_refused_and_silent),
         cmocka_unit_test(test_folders_go_with_their_processes),
         cmocka_unit_test(test_shutdown_buries_all),
         cmocka_unit_test(test_guardian_gone),
