@@ -81,6 +81,7 @@ static const struct {
     [283] = {"far-cpus", "a process is bound to the CPUs near another GPU"},
     [350] = {"places-shuffled", "ranks are not numbered in the order of their gang's places"},
     [310] = {"rank-beside", "a rank starts on a GPU that another one has just left"},
+    [391] = {"turn-free", "a command whose turn comes has no slots"},
     [390] = {"command-beside", "a command starts beside the one that it was to wait for"},
     [370] = {"no-hold", "another life of the scheduler places at once what may still run"},
     [371] = {"gang-lacking", "a gang is taken over though a rank of it did not come back"},

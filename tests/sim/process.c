@@ -5,6 +5,7 @@
  * Safety is checked here where it happens: no rank goes before all stand, no slot or GPU is used
  * twice, no task runs before what it depends on, and each gets the values that it should. */
 #include "tests/sim/folder.h"
+#include "tests/sim/turn.h"
 
 #include <stdio.h>
 
@@ -114,7 +115,7 @@ void sim_process_later(struct sim *sim, struct process *process, uint64_t in_ns,
          (struct later){.epoch = process->epoch, .run = run_plain, .plain = run});
 }
 
-static void from_guardian(struct sim *sim, struct host *host, struct gw_message *message)
+void sim_process_guardian(struct sim *sim, struct host *host, struct gw_message *message)
 {
     say(sim, host, host->guardian_peer, &host->guardian_sent, message, NULL, 0);
 }
@@ -403,6 +404,7 @@ static void begin(struct sim *sim, struct process *process)
     struct row *row = &process->rows.items[0];
     struct work *work = row->work;
     process->executing = true;
+    process->begun_ns = sim->now_ns;
     process->epoch++;
     check_start(sim, process);
     check_needs(sim, process);
@@ -496,17 +498,6 @@ static uint64_t input_hash(struct sim *sim, const struct gw_msg_assign *assign, 
     return value;
 }
 
-/* A task's number is all that its arguments are: of a range, as a MessagePack list of it. */
-static uint64_t work_of_args(const uint8_t *args, uint32_t bytes)
-{
-    uint64_t id = 0;
-    if (bytes == sizeof id)
-        memcpy(&id, args, sizeof id);
-    for (uint32_t i = 2; bytes == 2 + sizeof id && i < bytes; i++)
-        id = id << 8 | args[i];
-    return id;
-}
-
 /* An input that a row before it in the same batch makes. */
 static void take_of_batch(struct sim *sim, const struct process *process, size_t at,
                           struct row *row)
@@ -525,7 +516,7 @@ static void take_assign(struct sim *sim, struct process *process,
     uint32_t dep = 0, token = 0;
     size_t base = process->rows.count;
     for (uint32_t i = 0; i < assign->attempt.count; i++) {
-        uint64_t id = work_of_args(args, gw_col32_at(assign->args_size, i));
+        uint64_t id = sim_turn_work(args, gw_col32_at(assign->args_size, i));
         args += gw_col32_at(assign->args_size, i);
         struct row row = {.attempt = gw_col64_at(assign->attempt, i),
                           .rank = gw_col32_at(assign->rank, i),
@@ -606,7 +597,7 @@ void sim_process_free(struct sim *sim, struct process *process)
     free(process);
 }
 
-static void remove_process(struct sim *sim, struct process *process)
+void sim_process_remove(struct sim *sim, struct process *process)
 {
     struct host *host = process->host;
     for (size_t i = 0; i < host->processes.count; i++)
@@ -614,6 +605,7 @@ static void remove_process(struct sim *sim, struct process *process)
             gw_array_remove_swap(&host->processes, i);
             break;
         }
+    sim_turn_come(sim, process);
     sim_process_free(sim, process);
 }
 
@@ -625,12 +617,12 @@ static void on_buried(struct sim *sim, struct process *process, const struct lat
     bool link = process->link_open;
     uint64_t peer = process->peer;
     sim_gpu_gone(sim, process);
-    remove_process(sim, process);
+    sim_process_remove(sim, process);
     if (link && sim_chance(sim, 50)) {
         (void)sim_host_step(sim, host, &(struct gw_event){.type = GW_EVENT_CLOSE, .peer = {peer}});
         link = false;
     }
-    from_guardian(sim, host, &message);
+    sim_process_guardian(sim, host, &message);
     if (link)
         (void)sim_host_step(sim, host, &(struct gw_event){.type = GW_EVENT_CLOSE, .peer = {peer}});
 }
@@ -659,8 +651,9 @@ static void exit_now(struct sim *sim, struct process *process, int32_t code, int
     plan(sim, process, in_ns, (struct later){.epoch = process->epoch, .run = on_buried});
     struct gw_message message = {
         .type = GW_MESSAGE_exited,
-        .exited = {process->id, code, signal, oom, process->began, !process->kill_ns}};
-    from_guardian(sim, process->host, &message);
+        .exited = {process->id, code, signal, oom, process->began, !process->kill_ns,
+                   process->begun_ns ? sim->now_ns - process->begun_ns : 0}};
+    sim_process_guardian(sim, process->host, &message);
 }
 
 static void on_killed(struct sim *sim, struct process *process, const struct later *later)
@@ -677,7 +670,7 @@ void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bu
     for (size_t i = 0; i < host->processes.count; i++)
         if (host->processes.items[i]->id == bury->process)
             process = host->processes.items[i];
-    if (!process || !process->alive)
+    if (!process || !process->alive || sim_turn_bury(sim, process))
         return;
     uint64_t kill_ns = sim->now_ns + bury->grace_ns;
     bool earlier = process->kill_ns && process->kill_ns <= kill_ns;
@@ -719,14 +712,14 @@ static void on_up(struct sim *sim, struct process *process, const struct later *
         sim_fault(sim, FAULT_NO_START);
         sim->some_did_not_start = true;
         spawned.spawned.text = "not found";
-        remove_process(sim, process);
-        from_guardian(sim, host, &spawned);
+        sim_process_remove(sim, process);
+        sim_process_guardian(sim, host, &spawned);
         if (link)
             (void)sim_host_step(sim, host,
                                 &(struct gw_event){.type = GW_EVENT_CLOSE, .peer = {peer}});
         return;
     }
-    from_guardian(sim, host, &spawned);
+    sim_process_guardian(sim, host, &spawned);
     process = sim_process_find(host, pid);
     if (!host->core || !process || !process->alive)
         return;
@@ -762,14 +755,23 @@ void sim_process_die(struct sim *sim, struct host *host)
     if (!host->core || !host->processes.count)
         return;
     struct process *process = host->processes.items[sim_below(sim, host->processes.count)];
-    if (!process->alive)
+    if (!process->alive || process->behind)
         return;
+    sim_turn_lost(sim, process);
     sim_fault(sim, FAULT_DEATH);
     if (process->rows.count)
         process->rows.items[0].work->deaths++;
     if (process->runner && !process->hello)
         sim->some_did_not_start = true;
     exit_now(sim, process, 0, 9, 0);
+}
+
+void sim_process_up(struct sim *sim, struct process *process)
+{
+    bool fails = !sim->healed && sim_below(sim, 120) == 0;
+    uint64_t in_ns = MS + sim_below(sim, sim_chance(sim, 10) ? 60 * MS : 5 * MS);
+    plan(sim, process, in_ns,
+         (struct later){.epoch = process->epoch, .number = fails ? GW_ESTART : 0, .run = on_up});
 }
 
 void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_spawn *spawn)
@@ -792,8 +794,6 @@ void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_s
             gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_STARTING);
         }
     }
-    bool fails = !sim->healed && sim_below(sim, 120) == 0;
-    uint64_t in_ns = MS + sim_below(sim, sim_chance(sim, 10) ? 60 * MS : 5 * MS);
-    plan(sim, process, in_ns,
-         (struct later){.epoch = 1, .number = fails ? GW_ESTART : 0, .run = on_up});
+    if (!sim_turn_wait(sim, process, spawn->behind))
+        sim_process_up(sim, process);
 }

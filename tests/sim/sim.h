@@ -121,6 +121,8 @@ enum {
     X(ACTOR_END, "actor let go of its state")                                                      \
     X(CALL_AGAIN, "call run again by its retries")                                                 \
     X(PREEMPT, "gang started again by its user")                                                   \
+    X(TURN, "command began where another was buried")                                              \
+    X(NOT_BEGUN, "command that waited for its turn was not begun")                                 \
     X(HOLD, "job paused")                                                                          \
     X(PAUSED, "gang returned because it was told to pause")                                        \
     X(STOP, "gang told to stop")                                                                   \
@@ -318,6 +320,7 @@ struct told_folder {
 struct process {
     struct host *host;
     uint64_t id, peer, pid;
+    uint64_t behind, begun_ns; /* whose turn is before its own; 0: it began, or may */
     bool runner, alive, up, link_open, hello, executing, burying, exited_told;
     uint64_t epoch;            /* raised by whatever makes planned events void */
     GW_ARRAY(struct row) rows; /* given and not reported; the first executes */

@@ -1,5 +1,6 @@
 /* Work: graphs of tasks with a behaviour each, and what must come out of them. */
 #include "tests/sim/crash.h"
+#include "tests/sim/turn.h"
 
 #include "graph/base/planted.h"
 
@@ -337,9 +338,10 @@ void sim_job_check_turn(struct sim *sim, const struct sim_job *job)
 static void weave(struct sim *sim, struct work *work, uint32_t reach)
 {
     struct sim_job *job = work->job;
+    bool commands = job->request % 3 == 2; /* all of the job's; and fewer edges */
     work->run_ns = 50000;
     work->retries = 1;
-    for (uint32_t i = 0; work->row > 0 && i < 1 + sim_below(sim, 2); i++) {
+    for (uint32_t i = commands && work->row % 4; work->row > 0 && i < 1 + sim_below(sim, 2); i++) {
         uint32_t back = 1 + (uint32_t)sim_below(sim, work->row < reach ? work->row : reach);
         work->deps[work->dep_count++] = (struct dep){job->work.items[work->row - back], 0};
     }
@@ -353,6 +355,8 @@ static void weave(struct sim *sim, struct work *work, uint32_t reach)
         work->crashes = 1 + (uint32_t)sim_below(sim, 3);
     if (sim_chance(sim, 10))
         work->bytes = 8 + sim_below(sim, 100000);
+    work->kind = commands ? GW_SPEC_COMMAND : work->kind;
+    work->bytes = commands ? 1 : work->bytes;
     work->deaf = sim_chance(sim, 10);
 }
 
@@ -490,13 +494,13 @@ static void send(struct sim *sim, struct client *client, struct gw_message *mess
 
 static bool same_spec(const struct work *a, const struct work *b)
 {
-    return a->kind == GW_SPEC_FUNCTION && b->kind == GW_SPEC_FUNCTION && a->ranks == b->ranks &&
-           a->slots == b->slots && a->gpus == b->gpus && a->retries == b->retries &&
-           a->wall_ns == b->wall_ns && a->run_ns == b->run_ns && a->licenses == b->licenses &&
-           a->tapes == b->tapes && strcmp(a->on, b->on) == 0 && a->prefers == b->prefers &&
-           a->backoff_ns == b->backoff_ns && a->progress_ns == b->progress_ns &&
-           a->calls == b->calls && a->files == b->files && a->min_ranks == b->min_ranks &&
-           a->full_wait_ns == b->full_wait_ns;
+    return a->kind == b->kind && (a->kind == GW_SPEC_FUNCTION || !a->ranks) &&
+           a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
+           a->retries == b->retries && a->wall_ns == b->wall_ns && a->run_ns == b->run_ns &&
+           a->licenses == b->licenses && a->tapes == b->tapes && strcmp(a->on, b->on) == 0 &&
+           a->prefers == b->prefers && a->backoff_ns == b->backoff_ns &&
+           a->progress_ns == b->progress_ns && a->calls == b->calls && a->files == b->files &&
+           a->min_ranks == b->min_ranks && a->full_wait_ns == b->full_wait_ns;
 }
 
 /* Rows that are alike share a spec: the number of the first such row's. */
@@ -528,10 +532,7 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
                       uint32_t number)
 {
     static const uint8_t hash[32] = {1};
-    char argv[32];
-    int length = snprintf(argv + 2, sizeof argv - 2, "w%llu", (unsigned long long)work->id);
-    argv[0] = '\x91';
-    argv[1] = (char)(0xa0 + length);
+    static const char argv[] = "\x91\xa8w{index}";
     char resources[48] = "";
     if (work->licenses || work->tapes)
         (void)snprintf(resources, sizeof resources, work->licenses ? "license=%u" : "tape=%u",
@@ -575,7 +576,7 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
     if (work->kind == GW_SPEC_FUNCTION)
         message.spec.program = (struct gw_bin){hash, sizeof hash};
     else
-        message.spec.argv = (struct gw_bin){argv, (uint32_t)length + 2};
+        message.spec.argv = (struct gw_bin){argv, sizeof argv - 1};
     send(sim, job->client, &message, NULL, 0);
     job->specs_sent++;
 }
@@ -594,7 +595,8 @@ static void send_after(struct sim *sim, struct sim_job *job)
 
 struct columns {
     GW_ARRAY(uint32_t) spec, args_size, dep_count, dep_index, dep_rank, targets;
-    GW_ARRAY(uint64_t) dep_job, args;
+    GW_ARRAY(uint64_t) dep_job;
+    struct gw_buffer args;
 };
 
 static void add_row(struct sim *sim, struct sim_job *job, uint32_t row, struct columns *columns)
@@ -605,8 +607,7 @@ static void add_row(struct sim *sim, struct sim_job *job, uint32_t row, struct c
     if (is_new)
         send_spec(sim, job, work, number);
     GW_MUST(gw_array_push(&columns->spec, number));
-    GW_MUST(gw_array_push(&columns->args_size, 8));
-    GW_MUST(gw_array_push(&columns->args, work->twin_of ? work->twin_of->id : work->id));
+    GW_MUST(gw_array_push(&columns->args_size, sim_turn_args(work, &columns->args)));
     GW_MUST(gw_array_push(&columns->dep_count, work->dep_count));
     for (uint32_t i = 0; i < work->dep_count; i++) {
         const struct dep *dep = &work->deps[i];
@@ -661,7 +662,7 @@ void sim_job_send_chunk(struct sim *sim, struct sim_job *job)
         .name = "sim",
         COLUMN(spec),
         COLUMN(args_size),
-        .args = {columns.args.items, (uint32_t)columns.args.count * 8},
+        .args = {columns.args.data, (uint32_t)columns.args.size},
         COLUMN(dep_count),
         COLUMN(dep_job),
         COLUMN(dep_index),
@@ -677,7 +678,7 @@ void sim_job_send_chunk(struct sim *sim, struct sim_job *job)
     gw_array_deinit(&columns.dep_rank);
     gw_array_deinit(&columns.targets);
     gw_array_deinit(&columns.dep_job);
-    gw_array_deinit(&columns.args);
+    gw_buffer_deinit(&columns.args);
 }
 
 /* Inputs that all tasks of a range take. */

@@ -94,10 +94,12 @@ void harness_spawn(struct harness *harness, const struct harness_spawn *spawn)
                   .err = spawn->err,
                   .output_bytes_max = spawn->output_bytes_max,
                   .runner = spawn->runner_fd != 0,
+                  .behind = spawn->behind,
                   .epilog = {epilog_bytes.data, (uint32_t)epilog_bytes.size}}};
     const struct gw_channel_fds fds = {.fds = &spawn->runner_fd, .count = spawn->runner_fd != 0};
     assert_int_equal(gw_channel_put(harness->channel, &message, fds), 0);
-    assert_int_equal(gw_channel_flush(harness->channel), 0);
+    if (!spawn->more)
+        assert_int_equal(gw_channel_flush(harness->channel), 0);
     gw_buffer_deinit(&argv_bytes);
     gw_buffer_deinit(&env_bytes);
     gw_buffer_deinit(&epilog_bytes);

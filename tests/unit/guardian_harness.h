@@ -36,6 +36,8 @@ struct harness_spawn {
     int runner_fd; /* 0: none */
     const char *const *epilog;
     const char *cpus;
+    uint64_t behind;
+    bool more; /* it goes with the next one, in one message of the socket */
 };
 
 /* harness_open starts this same program again with the one argument "guardian"; its main then calls

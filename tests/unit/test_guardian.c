@@ -318,6 +318,75 @@ static int mover_main(void)
 #define HELPER(which, then) ARGV("/bin/sh", "-c", "\"$0\" " which "; " then, self)
 static char self[4096];
 
+static void spawn_two(const char *const *first, const char *const *second)
+{
+    harness_spawn(&harness, &(struct harness_spawn){.process = 1, .argv = first, .more = true});
+    harness_spawn(&harness, &(struct harness_spawn){.process = 2, .argv = second, .behind = 1});
+}
+
+static void test_a_turn_comes_when_the_one_before_cannot_start(void **state)
+{
+    spawn_two(ARGV("/nowhere/program"), SHELL("exit 3"));
+    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 1).code, GW_ENOENT);
+    assert_int_equal(wait_exited(2).exit_code, 3);
+    wait_buried(2);
+}
+
+/* Within 4 ms of the first one's start, or it comes back: a matter of how busy the machine is. */
+static void test_a_turn_comes_when_the_one_before_is_buried(void **state)
+{
+    spawn_two(HELPER("daemon", "exit 0"), SHELL("exit 3"));
+    pid_t pid = harness_pid(&harness);
+    assert_int_equal(wait_exited(1).exit_code, 0);
+    wait_buried(1);
+    assert_true(harness_is_gone(pid));
+    struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, 2);
+    assert_true(event.code == 0 || event.code == GW_EAGAIN);
+    if (event.code == 0) {
+        assert_int_equal(wait_exited(2).exit_code, 3);
+        wait_buried(2);
+    }
+    assert_int_equal(harness.events.count, 1); /* spawned 1 */
+}
+
+static void test_who_waits_for_long_comes_back(void **state)
+{
+    spawn_two(SHELL("echo $$ > pids; sleep 1000"), ARGV("/bin/true"));
+    (void)harness_pid(&harness);
+    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 2).code, GW_EAGAIN);
+    harness_spawn(&harness, /* it runs for long already */
+                  &(struct harness_spawn){.process = 3, .argv = ARGV("/bin/true"), .behind = 1});
+    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 3).code, GW_EAGAIN);
+    harness_spawn(&harness,
+                  &(struct harness_spawn){.process = 4, .argv = ARGV("/bin/true"), .behind = 9});
+    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 4).code, GW_EAGAIN);
+    start(2, ARGV("/bin/true")); /* elsewhere */
+    wait_buried(2);
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+}
+
+static void test_who_waits_is_buried_unbegun(void **state)
+{
+    spawn_two(SHELL("echo $$ > pids; sleep 1000"), SHELL("echo begun > pids"));
+    harness_bury(&harness, 2, 0);
+    struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, 2);
+    assert_true(event.code == GW_ECANCELLED || event.code == GW_EAGAIN);
+    (void)harness_pid(&harness);
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+}
+
+static void test_who_waits_outlives_its_warden(void **state)
+{
+    spawn_two(SHELL("kill -KILL $PPID; sleep 1000"), ARGV("/bin/true"));
+    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 2).code, GW_EAGAIN);
+    assert_int_equal(wait_exited(1).signal, SIGKILL);
+    wait_buried(1);
+    start(2, ARGV("/bin/true"));
+    wait_buried(2);
+}
+
 static void test_what_is_left_behind_is_buried(void **state)
 {
     start(1, HELPER("daemon", "exit 5"));
@@ -556,6 +625,11 @@ int main(int argc, char **argv)
         TEST(test_a_killed_warden_is_no_way_out),
         TEST(test_a_warden_is_killed_before_it_said_anything),
         TEST(test_its_groups_signals_stay_its_own),
+        TEST(test_a_turn_comes_when_the_one_before_cannot_start),
+        TEST(test_a_turn_comes_when_the_one_before_is_buried),
+        TEST(test_who_waits_for_long_comes_back),
+        TEST(test_who_waits_is_buried_unbegun),
+        TEST(test_who_waits_outlives_its_warden),
         TEST(test_output_is_cut),
         TEST(test_a_number_runs_once_at_a_time),
         TEST(test_many_at_once),

@@ -32,7 +32,8 @@ struct given {
 struct actor {
     uint64_t id;
     bool runner, started, hello, buried_asked, gone, ready, keeps, let_go;
-    uint64_t go; /* attempt that was told to go */
+    uint64_t go;     /* attempt that was told to go */
+    uint64_t behind; /* the process whose turn is before its own; 0: it may begin */
     GW_ARRAY(struct given) queue;
 };
 
@@ -115,7 +116,7 @@ static void on_work(struct random *r, uint64_t to, const struct gw_msg_assign *a
 static void on_spawn(struct random *r, const struct gw_msg_spawn *spawn)
 {
     struct actor *actor = calloc(1, sizeof *actor);
-    *actor = (struct actor){.id = spawn->process, .runner = spawn->runner};
+    *actor = (struct actor){.id = spawn->process, .runner = spawn->runner, .behind = spawn->behind};
     assert_int_equal(gw_array_push(&r->actors, actor), 0);
 }
 
@@ -481,9 +482,25 @@ static void fail_to_start(struct random *r, struct actor *actor)
     actor->gone = true;
 }
 
+/* Whether it has yet to wait; some come back without having begun. */
+static bool waits(struct random *r, struct actor *actor)
+{
+    for (size_t i = r->actors.count; i-- > 0;) /* backwards: each may be behind one before it */
+        if (r->actors.items[i]->id == actor->behind && r->actors.items[i]->gone)
+            actor->behind = r->actors.items[i]->behind; /* 0: it began, and is buried */
+    if (!actor->behind)
+        return false;
+    if (actor->buried_asked || chance(r, 20)) {
+        actor->gone = true;
+        spawned(r->w, actor->id, actor->buried_asked ? GW_ECANCELLED : GW_EAGAIN, "not begun");
+        absorb(r);
+    }
+    return true;
+}
+
 static void act(struct random *r, struct actor *actor)
 {
-    if (actor->gone)
+    if (actor->gone || waits(r, actor))
         return;
     if (!actor->started && chance(r, 10)) {
         fail_to_start(r, actor);

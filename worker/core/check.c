@@ -56,6 +56,9 @@ static uint32_t check_process(const struct gw_node_core *core, const struct gw_p
     if (process->state == GW_PROCESS_BURIED)
         assert(process->link); /* else it was judged */
     assert(!process->lent || process->state != GW_PROCESS_IDLE);
+    if (process->behind) /* it holds no slots before its turn comes */
+        assert(process->behind->before == process && !process->slots && !process->runner);
+    assert(!process->before || process->before->behind == process);
     if (process->state == GW_PROCESS_BURIED || process->lent)
         return 0;
     /* What may run only where a slot was free for it. */

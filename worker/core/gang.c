@@ -405,7 +405,7 @@ static void start_rank(struct gw_node_core *core, struct gw_run *run, struct gw_
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_RUNNING);
     if (!run->process) {
         gw_node_carry_watch(core, run);
-        gw_process_start(core, NULL, run);
+        gw_process_start(core, NULL, run, NULL);
         return;
     }
     run->process->head_since_ns = core->now_ns;

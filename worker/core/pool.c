@@ -374,7 +374,7 @@ static void take_alone(struct gw_node_core *core, struct gw_run *run)
             gw_node_actor_prepare(core, idle, run);
     } else if (run->pool) {
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
-        gw_process_start(core, run->pool, run);
+        gw_process_start(core, run->pool, run, NULL);
     } else if (run->gang) { /* a command's rank: its slot is kept until go */
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
         run->holds_slots = true;
@@ -383,7 +383,7 @@ static void take_alone(struct gw_node_core *core, struct gw_run *run)
         gw_gang_prepare(core, NULL, run);
     } else {
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_RUNNING);
-        gw_process_start(core, NULL, run);
+        gw_process_start(core, NULL, run, NULL);
     }
 }
 
@@ -391,6 +391,7 @@ static void take_alone(struct gw_node_core *core, struct gw_run *run)
 static bool serve(struct gw_node_core *core)
 {
     struct claim claim;
+    struct gw_process *behind;
     while (oldest_claim(core, &claim)) {
         bool room = core->slots_used + claim.slots <= core->options.slots;
         bool warm = claim.run && claim.pool && idle_runner(core, claim.pool);
@@ -401,6 +402,10 @@ static bool serve(struct gw_node_core *core)
                                      core->options.slots);
             cannot_start(core, claim.run ? claim.run : claim.pool->ready.first, text, 0);
             free(text);
+        } else if (!room && !warm && claim.run && (behind = gw_turn_behind(core, claim.run))) {
+            gw_run_pull(claim.run);
+            gw_sm_move(&gw_run_sm, &claim.run->state, GW_RUN_RUNNING);
+            gw_process_start(core, NULL, claim.run, behind);
         } else if (!room && !warm) {
             make_room(core, claim.slots);
             core->starving_serial = claim.starves ? claim.serial : UINT64_MAX;
@@ -408,7 +413,7 @@ static bool serve(struct gw_node_core *core)
         } else if (claim.run) {
             take_alone(core, claim.run);
         } else {
-            gw_process_start(core, claim.pool, NULL);
+            gw_process_start(core, claim.pool, NULL, NULL);
         }
     }
     core->starving_serial = UINT64_MAX;

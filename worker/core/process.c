@@ -90,9 +90,10 @@ static void count_starting(struct gw_process *process, bool starts)
         process->pool->starting--;
 }
 
-/* A runner of pool, bound to run where there is one; without a pool the command that run is. */
+/* A runner of pool, bound to run where there is one; without a pool the command that run is, which
+ * may have to wait behind another. */
 struct gw_process *gw_process_start(struct gw_node_core *core, struct gw_pool *pool,
-                                    struct gw_run *run)
+                                    struct gw_run *run, struct gw_process *behind)
 {
     struct gw_process *process = gw_core_alloc(sizeof *process);
     process->id = ++core->process_id;
@@ -101,7 +102,11 @@ struct gw_process *gw_process_start(struct gw_node_core *core, struct gw_pool *p
     if (pool)
         pool->process_count++;
     gw_gpu_hold(core, process, pool, run);
-    process->slots = run ? run->spec->slots : pool->like->slots;
+    process->behind = behind;
+    if (behind)
+        behind->before = process;
+    else
+        process->slots = run ? run->spec->slots : pool->like->slots;
     GW_MUST(gw_array_push(&core->processes, process));
     GW_MUST(gw_map_put(&core->processes_by_id, process->id, (uintptr_t)process));
     if (run && run->holds_slots)
@@ -119,8 +124,9 @@ struct gw_process *gw_process_start(struct gw_node_core *core, struct gw_pool *p
         spawn = spawn_of_runner(core, pool, process);
     } else {
         spawn = spawn_of_command(core, run, process);
+        spawn.behind = behind ? behind->id : 0;
         gw_process_give(core, process, run);
-        process->head_since_ns = core->now_ns;
+        process->head_since_ns = behind ? 0 : core->now_ns;
     }
     gw_core_send(core, core->guardian, GW_MESSAGE_spawn)->message.spawn = spawn;
     return process;
@@ -288,6 +294,7 @@ void gw_process_bury(struct gw_node_core *core, struct gw_process *process, uint
 void gw_process_free(struct gw_node_core *core, struct gw_process *process)
 {
     leave_pool(process);
+    gw_turn_leave(process);
     for (size_t i = 0; i < core->processes.count; i++)
         if (core->processes.items[i] == process) {
             gw_array_remove_swap(&core->processes, i);
@@ -444,6 +451,7 @@ static void buried(struct gw_node_core *core, struct gw_process *process)
     core->lent -= process->lent;
     process->lent = false;
     gw_gpu_leave(core, process);
+    gw_turn_come(core, process);
     if (!process->link)
         judge(core, process);
 }
@@ -453,7 +461,9 @@ void gw_process_on_spawned(struct gw_node_core *core, const struct gw_msg_spawne
     struct gw_process *process = gw_process_find(core, spawned->process);
     if (!process || process->state >= GW_PROCESS_EXITED)
         return;
-    if (spawned->code < 0) {
+    if (spawned->code == GW_EAGAIN && process->state == GW_PROCESS_STARTING && !process->runner) {
+        gw_turn_return(core, process);
+    } else if (spawned->code < 0) {
         free(process->trouble);
         process->trouble = gw_core_strdup(spawned->text);
         process->spawn_code = spawned->code;
@@ -476,6 +486,7 @@ void gw_process_on_exited(struct gw_node_core *core, const struct gw_msg_exited 
     process->oom = exited->oom;
     process->unasked = exited->unasked;
     process->began = exited->executing;
+    process->ran_ns = exited->ran_ns;
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_EXITED);
 }
 

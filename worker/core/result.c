@@ -128,7 +128,9 @@ void gw_result_of_command(struct gw_node_core *core, struct gw_run *run)
     row->attempt = run->attempt;
     row->rank = run->rank;
     row->bytes = row->value_size = 1;
-    row->run_ns = core->now_ns - run->process->head_since_ns;
+    row->run_ns =
+        run->process->ran_ns ? run->process->ran_ns : core->now_ns - run->process->head_since_ns;
+    learn_cost(run->spec, row->run_ns);
     struct gw_message out = {.type = GW_MESSAGE_finished};
     out.finished = (struct gw_msg_finished){
         .attempt = {&row->attempt, 1},

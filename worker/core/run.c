@@ -330,7 +330,7 @@ void gw_run_place(const struct gw_run *run, struct gw_node_place *place)
 
 bool gw_run_executes(const struct gw_run *run)
 {
-    return run->state == GW_RUN_RUNNING ||
+    return (run->state == GW_RUN_RUNNING && !(run->process && run->process->behind)) ||
            (run->state == GW_RUN_SENT && run->process->queue.first == run);
 }
 

@@ -260,6 +260,7 @@ struct gw_process {
     bool starts; /* counted in its pool's `starting` */
     bool lent;   /* its task waits for others: it holds no slots */
     bool woke;   /* that is over: its task runs on whether there were slots for it or not */
+    struct gw_process *behind, *before; /* a command: whose turn comes before its own, and after */
     uint32_t slots;
     struct gw_pool *pool;
     struct gw_node_link *link;
@@ -283,8 +284,9 @@ struct gw_process {
     int32_t exit_code, signal, spawn_code;
     uint32_t oom;
     bool exit_known;
-    bool unasked;   /* it ended before anybody told it to */
-    uint64_t began; /* the call of an actor that had begun last when it ended; 0: none */
+    bool unasked;    /* it ended before anybody told it to */
+    uint64_t began;  /* the call of an actor that had begun last when it ended; 0: none */
+    uint64_t ran_ns; /* as its warden measured; 0: not known */
     uint32_t gpu_count;
     uint32_t *gpus;             /* that it is on; owned */
     uint32_t xid;               /* the last error of one of them that may be its own; 0: none */
@@ -614,6 +616,15 @@ bool gw_nested_room(const struct gw_node_core *core, const struct gw_process *pr
 void gw_pool_feed(struct gw_node_core *core, struct gw_process *process, struct gw_runs *from,
                   size_t share);
 
+/* -- turn.c: commands that wait in the warden of another
+ * gw_turn_behind is the process behind which a command may wait; NULL: none.
+ * gw_turn_come follows the burial of a process: the next one has its slots.
+ * gw_turn_return follows the word that a command was not begun; it frees the process. */
+struct gw_process *gw_turn_behind(const struct gw_node_core *core, const struct gw_run *run);
+void gw_turn_come(struct gw_node_core *core, struct gw_process *process);
+void gw_turn_return(struct gw_node_core *core, struct gw_process *process);
+void gw_turn_leave(struct gw_process *process);
+
 /* -- batch.c */
 void gw_batch_send(struct gw_node_core *core, struct gw_process *process,
                    struct gw_run *const *runs, uint32_t count);
@@ -621,7 +632,7 @@ void gw_batch_send(struct gw_node_core *core, struct gw_process *process,
 /* -- process.c */
 struct gw_process *gw_process_find(const struct gw_node_core *core, uint64_t id);
 struct gw_process *gw_process_start(struct gw_node_core *core, struct gw_pool *pool,
-                                    struct gw_run *run);
+                                    struct gw_run *run, struct gw_process *behind);
 void gw_process_give(struct gw_node_core *core, struct gw_process *process, struct gw_run *run);
 void gw_process_unbind(struct gw_node_core *core, struct gw_process *process, struct gw_run *run);
 /* gw_process_next follows the end of the first run of a queue: the next one executes, or none. */

@@ -49,6 +49,7 @@ struct ward {
     pid_t pid;
     struct gw_channel *channel; /* NULL once the warden was told to end */
     uint64_t process;
+    GW_ARRAY(uint64_t) turns; /* processes that wait behind it, in their order */
     uint8_t state;
     bool writing; /* epoll reports when its socket takes more */
 };
@@ -77,11 +78,10 @@ static void answer(struct guardian *guardian, const struct gw_message *message)
         GW_MUST(gw_channel_put(guardian->worker, message, (struct gw_channel_fds){0}));
 }
 
-static void answer_refused(struct guardian *guardian, uint64_t process, const char *text)
+static void answer_refused(struct guardian *guardian, uint64_t process, int code, const char *text)
 {
-    const struct gw_message message = {
-        .type = GW_MESSAGE_spawned,
-        .spawned = {.process = process, .code = GW_ESTART, .text = text}};
+    const struct gw_message message = {.type = GW_MESSAGE_spawned,
+                                       .spawned = {.process = process, .code = code, .text = text}};
     answer(guardian, &message);
 }
 
@@ -136,14 +136,38 @@ static struct ward *ward_new(struct guardian *guardian)
     return ward;
 }
 
+static void turn_remove(struct ward *ward, size_t at)
+{
+    uint64_t *items = ward->turns.items;
+    memmove(items + at, items + at + 1, (--ward->turns.count - at) * sizeof *items);
+}
+
+/* Its process is over; the next in its line has been started by then, or none is. */
 static void ward_set_idle(struct guardian *guardian, struct ward *ward)
 {
     gw_map_remove(&guardian->by_process, ward->process);
     gw_sm_move(&ward_sm, &ward->state, WARD_IDLE);
+    if (ward->turns.count) {
+        ward->process = ward->turns.items[0];
+        turn_remove(ward, 0);
+        gw_sm_move(&ward_sm, &ward->state, WARD_STARTING);
+        return;
+    }
     if (guardian->idle.count < IDLE_MAX)
         GW_MUST(gw_array_push(&guardian->idle, ward));
     else
         ward_close(guardian, ward); /* it ends by itself */
+}
+
+/* A process that waited was not begun. */
+static void ward_on_returned(struct guardian *guardian, struct ward *ward, uint64_t process)
+{
+    for (size_t i = 0; i < ward->turns.count; i++)
+        if (ward->turns.items[i] == process) {
+            turn_remove(ward, i);
+            gw_map_remove(&guardian->by_process, process);
+            return;
+        }
 }
 
 static void ward_on_message(struct guardian *guardian, struct ward *ward,
@@ -152,7 +176,9 @@ static void ward_on_message(struct guardian *guardian, struct ward *ward,
     switch (message->type) {
     case GW_MESSAGE_spawned:
         answer(guardian, message);
-        if (message->spawned.code < 0)
+        if (message->spawned.process != ward->process)
+            ward_on_returned(guardian, ward, message->spawned.process);
+        else if (message->spawned.code < 0)
             ward_set_idle(guardian, ward);
         else
             gw_sm_move(&ward_sm, &ward->state, WARD_RUNNING);
@@ -198,10 +224,15 @@ static void ward_on_end(struct guardian *guardian, struct ward *ward)
         gw_map_remove(&guardian->by_process, ward->process);
         GW_MUST(gw_array_push(&guardian->orphaned, ward->process));
     }
+    for (size_t i = 0; i < ward->turns.count; i++) {
+        gw_map_remove(&guardian->by_process, ward->turns.items[i]);
+        answer_refused(guardian, ward->turns.items[i], GW_EAGAIN, "not begun");
+    }
     guardian->quiet = 0;
     gw_sm_move(&ward_sm, &ward->state, WARD_DEAD);
     ward_close(guardian, ward);
     gw_map_remove(&guardian->by_pid, (uint64_t)ward->pid);
+    gw_array_deinit(&ward->turns);
     free(ward);
 }
 
@@ -241,16 +272,35 @@ static void sweep_orphans(struct guardian *guardian)
 /* -- The worker ----------------------------------------------------------------------------------
  */
 
+/* Behind a process that runs, in its warden. */
+static void on_spawn_behind(struct guardian *guardian, const struct gw_message *message)
+{
+    uint64_t process = message->spawn.process;
+    struct ward *ward = ward_of(&guardian->by_process, message->spawn.behind);
+    if (!ward || !ward->channel) {
+        answer_refused(guardian, process, GW_EAGAIN, "not begun");
+        return;
+    }
+    GW_MUST(gw_array_push(&ward->turns, process));
+    GW_MUST(gw_map_put(&guardian->by_process, process, (uintptr_t)ward));
+    GW_MUST(gw_channel_put(ward->channel, message, (struct gw_channel_fds){0}));
+    (void)flush(guardian, ward->channel, &ward->writing, ward);
+}
+
 static void on_spawn(struct guardian *guardian, const struct gw_message *message,
                      struct gw_channel_fds fds)
 {
+    if (message->spawn.behind) {
+        on_spawn_behind(guardian, message);
+        return;
+    }
     struct ward *ward =
         guardian->idle.count ? guardian->idle.items[--guardian->idle.count] : ward_new(guardian);
     if (!ward || ward_of(&guardian->by_process, message->spawn.process)) {
         char text[128];
         snprintf(text, sizeof text, "cannot start: %s",
                  ward ? "a process of this number runs" : strerror(errno));
-        answer_refused(guardian, message->spawn.process, text);
+        answer_refused(guardian, message->spawn.process, GW_ESTART, text);
         if (ward)
             GW_MUST(gw_array_push(&guardian->idle, ward));
         for (uint8_t i = 0; i < fds.count; i++)

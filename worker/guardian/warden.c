@@ -16,6 +16,7 @@
 #include "worker/guardian/oom.h"
 #include "worker/guardian/spawn.h"
 #include "worker/guardian/subtree.h"
+#include "worker/guardian/turns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +65,9 @@ struct warden {
     uint32_t sweeps;
     uint64_t capture_at_ns;
     uint64_t spawned_at_ns; /* when to say `spawned`; 0: said */
-    bool killed;            /* SIGKILL is ours */
+    uint64_t began_ns;
+    struct gw_turns turns;
+    bool killed; /* SIGKILL is ours */
     uint64_t oom_kills, oom_read_ns;
     bool closed;
     struct gw_msg_spawn epilog; /* what to run when none is left; argv.size 0: nothing */
@@ -85,6 +88,24 @@ static void warden_refuse(struct warden *warden, uint64_t process, const struct 
     gw_capture_close(&warden->out);
     gw_capture_close(&warden->err);
     warden_send(warden, &message);
+}
+
+/* One that was to wait for its turn. */
+static void warden_return(struct warden *warden, uint64_t process, int code)
+{
+    const struct gw_message message = {
+        .type = GW_MESSAGE_spawned,
+        .spawned = {.process = process, .code = code, .text = "not begun"}};
+    warden_send(warden, &message);
+}
+
+static void warden_return_all(struct warden *warden)
+{
+    while (warden->turns.list.count) {
+        uint64_t process = warden->turns.list.items[0].process;
+        (void)gw_turns_drop(&warden->turns, process);
+        warden_return(warden, process, GW_EAGAIN);
+    }
 }
 
 /* How many kills for memory there were before this process: read seldom, it is a large file. */
@@ -133,7 +154,7 @@ static int capture_open(struct gw_capture *capture, const char *path,
     return gw_capture_open(capture, &options, error);
 }
 
-static void warden_on_spawn(struct warden *warden, const struct gw_msg_spawn *spawn, int fd)
+static void warden_start(struct warden *warden, const struct gw_msg_spawn *spawn, int fd)
 {
     struct gw_error error;
     if ((*spawn->checkpoints && folder_make(spawn->checkpoints, &error) < 0) ||
@@ -159,7 +180,30 @@ static void warden_on_spawn(struct warden *warden, const struct gw_msg_spawn *sp
     warden->kill_at_ns = warden->sweep_at_ns = 0;
     warden->killed = false;
     warden->capture_at_ns = spawn->output_bytes_max ? gw_clock_now_ns() + CAPTURE_SOON_NS : 0;
-    warden->spawned_at_ns = gw_clock_now_ns() + SPAWNED_LATER_NS;
+    warden->began_ns = gw_clock_now_ns();
+    warden->spawned_at_ns = warden->began_ns + SPAWNED_LATER_NS;
+}
+
+/* Nothing waits behind a process for longer than that takes to be told of. */
+static void warden_on_spawn(struct warden *warden, const struct gw_msg_spawn *spawn, int fd)
+{
+    if (warden->state == WARDEN_IDLE)
+        warden_start(warden, spawn, fd);
+    else if (warden->spawned_at_ns && !spawn->runner)
+        gw_turns_add(&warden->turns, spawn);
+    else
+        warden_return(warden, spawn->process, GW_EAGAIN);
+}
+
+/* What was said is on its way by then: who comes next may kill us. */
+static void warden_next(struct warden *warden)
+{
+    struct gw_msg_spawn spawn;
+    while (warden->state == WARDEN_IDLE && warden->turns.list.count && !warden->closed) {
+        warden->closed = gw_channel_flush(warden->channel) == GW_ECLOSED;
+        if (!warden->closed && gw_turns_take(&warden->turns, &spawn))
+            warden_start(warden, &spawn, -1);
+    }
 }
 
 /* Said a moment later: a process that has ended by then needs one message in all, and two wake-ups
@@ -215,6 +259,10 @@ static void warden_on_signal(const struct warden *warden, const struct gw_msg_si
 
 static void warden_on_bury(struct warden *warden, const struct gw_msg_bury *bury)
 {
+    if (gw_turns_drop(&warden->turns, bury->process)) {
+        warden_return(warden, bury->process, GW_ECANCELLED);
+        return;
+    }
     if (warden->state == WARDEN_IDLE || warden->state == WARDEN_EPILOG ||
         warden->process != bury->process || warden->sweep_at_ns)
         return;
@@ -234,13 +282,13 @@ static void warden_on_exit(struct warden *warden, int status)
     bool signalled = WIFSIGNALED(status);
     bool oom = signalled && WTERMSIG(status) == SIGKILL && !warden->killed &&
                gw_oom_kills() > warden->oom_kills;
-    const struct gw_message message = {
-        .type = GW_MESSAGE_exited,
-        .exited = {.process = warden->process,
-                   .exit_code = signalled ? 0 : WEXITSTATUS(status),
-                   .signal = signalled ? WTERMSIG(status) : 0,
-                   .oom = oom,
-                   .unasked = !warden->killed && !warden->kill_at_ns}};
+    const struct gw_message message = {.type = GW_MESSAGE_exited,
+                                       .exited = {.process = warden->process,
+                                                  .exit_code = signalled ? 0 : WEXITSTATUS(status),
+                                                  .signal = signalled ? WTERMSIG(status) : 0,
+                                                  .oom = oom,
+                                                  .unasked = !warden->killed && !warden->kill_at_ns,
+                                                  .ran_ns = gw_clock_now_ns() - warden->began_ns}};
     warden_say_spawned(warden);
     warden_send(warden, &message);
     gw_sm_move(&warden_sm, &warden->state, WARDEN_LEFT);
@@ -254,6 +302,7 @@ static void warden_on_buried(struct warden *warden)
     const struct gw_message message = {.type = GW_MESSAGE_buried,
                                        .buried = {.process = warden->process}};
     warden_send(warden, &message);
+    warden_next(warden);
 }
 
 /* What it prints goes to where errors went. */
@@ -306,7 +355,7 @@ static void warden_receive(struct warden *warden)
     for (bool read = true;
          (rc = gw_channel_get(warden->channel, read, &message, fds, &fd_count, NULL)) == 0;
          read = false) { /* one read: the poll tells again */
-        if (message.type == GW_MESSAGE_spawn && warden->state == WARDEN_IDLE)
+        if (message.type == GW_MESSAGE_spawn)
             warden_on_spawn(warden, &message.spawn, message.spawn.runner && fd_count ? fds[0] : -1);
         else if (message.type == GW_MESSAGE_bury)
             warden_on_bury(warden, &message.bury);
@@ -329,6 +378,8 @@ static void warden_tick(struct warden *warden)
         gw_capture_name(&warden->err);
         warden_say_spawned(warden);
     }
+    if (!warden->spawned_at_ns)
+        warden_return_all(warden);
     if (warden->kill_at_ns && now_ns >= warden->kill_at_ns && !warden->sweep_at_ns)
         warden_kill(warden);
     if (warden->sweep_at_ns && now_ns >= warden->sweep_at_ns)
