@@ -1,5 +1,6 @@
 /* What a command's ranks need of their hosts before any of them starts: their folder and program,
  * and a port of their own each, which all of them know. And strangers, who take rank 0's. */
+#include "tests/sim/door.h"
 #include "tests/sim/folder.h"
 
 #include "graph/base/planted.h"

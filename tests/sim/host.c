@@ -1,5 +1,6 @@
 /* A host: a production worker core, and a driver that stands in for worker/net. */
 #include "tests/sim/crash.h"
+#include "tests/sim/door.h"
 #include "tests/sim/folder.h"
 
 #include <stdio.h>
