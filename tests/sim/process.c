@@ -4,7 +4,6 @@
  * collective, each of which ends only when all N ranks are in it; or it hangs, or ignores TERM.
  * Safety is checked here where it happens: no rank goes before all stand, no slot or GPU is used
  * twice, no task runs before what it depends on, and each gets the values that it should. */
-#include "tests/sim/door.h"
 #include "tests/sim/folder.h"
 #include "tests/sim/turn.h"
 

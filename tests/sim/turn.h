@@ -2,7 +2,7 @@
 #ifndef GW_SIM_TURN_H
 #define GW_SIM_TURN_H
 
-#include "tests/sim/sim.h"
+#include "tests/sim/door.h"
 
 /* sim_turn_wait has a process that was just started wait behind another; false: behind is 0. */
 bool sim_turn_wait(struct sim *sim, struct process *process, uint64_t behind);
