@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EMPTIED_PERCENT = 4 };
+enum { EMPTIED_PERCENT = 12 };
 
 /* A file of an attempt, or (attempt 0) the folder of commands; copy: of those kept for others. */
 static struct sim_saved *find(struct host *host, const struct gw_msg_carry *what, bool copy)
