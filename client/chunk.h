@@ -24,6 +24,7 @@ struct gw_chunk_row {
     uint32_t dep_count;
     const char *name; /* or NULL */
     bool target;
+    bool whole; /* a command's: its arguments stay in the message, however large */
 };
 
 /* gw_chunk_row_bytes is what a row takes in a message. */

@@ -258,6 +258,7 @@ static int send_rows(struct gw_stream *stream, const struct gw_graph_rows *rows,
             .dep_count = rows->deps_at[i + 1] - first,
             .name = rows->names[i],
             .target = next < targets->count && targets->rows[next] == i,
+            .whole = rows->specs[rows->spec[i]].kind == GW_SPEC_COMMAND,
         };
         while (next < targets->count && targets->rows[next] == i)
             next++;

@@ -317,7 +317,7 @@ static int add(struct gw_submission *submission, const struct gw_chunk_row *row,
 int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_row *row,
                       struct gw_error *error)
 {
-    if (row->args_bytes <= GW_SPILL_BYTES)
+    if (row->args_bytes <= GW_SPILL_BYTES || row->whole) /* a command resolves no reference */
         return add(submission, row, error);
 
     struct gw_spill spill;

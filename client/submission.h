@@ -65,7 +65,8 @@ int gw_submission_refused(struct gw_submission *submission, struct gw_error *err
 int gw_submission_flush(struct gw_submission *submission, struct gw_error *error);
 int gw_submission_part(struct gw_submission *submission, struct gw_error *error);
 
-/* gw_submission_row sends what of its arguments is large ahead, as values of their own. GW_ELIMIT
+/* gw_submission_row sends what of its arguments is large ahead, as values of their own, unless the
+ * row says that they stay. GW_ELIMIT
  * when it is too large for a message even so. */
 int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_row *row,
                       struct gw_error *error);

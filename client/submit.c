@@ -57,6 +57,7 @@ static int send_rows(struct gw_submission *submission, const struct gw_graph_row
             .dep_count = rows->deps_at[i + 1] - first,
             .name = rows->names[i],
             .target = next < targets->count && targets->rows[next] == i,
+            .whole = rows->specs[rows->spec[i]].kind == GW_SPEC_COMMAND,
         };
         for (; next < targets->count && targets->rows[next] == i; next++)
             submission->bundle->futures[next].ranks = rows->specs[rows->spec[i]].options.ranks;

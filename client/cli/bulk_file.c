@@ -47,6 +47,40 @@ static int grow(struct gw_bulk_file *file, gw_node node)
 /* -- Lines ---------------------------------------------------------------------------------------
  */
 
+/* What the system takes as one word of a command, or one setting of its environment. */
+enum { WORD_BYTES_MAX = (128 << 10) - 1 };
+
+static size_t filled_bytes(const char *word, size_t line_bytes)
+{
+    static const char name[] = "{line}";
+    size_t bytes = strlen(word);
+    for (const char *at = word; (at = strstr(at, name)); at += sizeof name - 1)
+        bytes += line_bytes - (sizeof name - 1);
+    return bytes;
+}
+
+/* Such a command would not start: it is said here, before any of them runs. */
+static int check_line(const struct gw_launch_options *options, const char **env, int64_t number,
+                      size_t line_bytes, struct gw_error *error)
+{
+    size_t most = sizeof "GANGWAY_LINE=" - 1 + line_bytes, entries = 0;
+    for (const char *const *word = options->command; *word; word++)
+        if (filled_bytes(*word, line_bytes) > most)
+            most = filled_bytes(*word, line_bytes);
+    while (env && env[entries])
+        entries++;
+    for (size_t i = 0; env && i < options->env.count; i++) /* the last of them */
+        if (filled_bytes(env[entries - 1 - i], line_bytes) > most)
+            most = filled_bytes(env[entries - 1 - i], line_bytes);
+    if (most <= WORD_BYTES_MAX)
+        return 0;
+    return gw_error_set(error, GW_EINVAL,
+                        "%s: line %lld has %zu bytes, and would make a word of %zu: no command can "
+                        "be given more than %d in one; put it into a file, and the file's name "
+                        "into the line",
+                        options->each_line, (long long)number, line_bytes, most, WORD_BYTES_MAX);
+}
+
 static int add_lines(struct gw_bulk_file *file, const struct gw_launch_options *options,
                      const char **env, FILE *in, struct gw_error *error)
 {
@@ -65,6 +99,8 @@ static int add_lines(struct gw_bulk_file *file, const struct gw_launch_options *
                               (long long)index + 1);
             break;
         }
+        if ((rc = check_line(options, env, index + 1, (size_t)bytes, error)) < 0)
+            break;
         const struct gw_command command = {.argv = options->command,
                                            .env = env,
                                            .cwd = options->cwd,

@@ -129,6 +129,15 @@ class Files(e2e.Case):
         done = self.run_program("sh", "-c", f"printf 'a\\nb' | {e2e.BINARY} submit --each-line - "
                                             "-- echo {line}")
         self.assertEqual(sorted(done.stdout.splitlines()), ["[0] a", "[1] b"])
+        most = self.write("most", "q" * 131058 + "\n")
+        done = self.gangway("submit", "--each-line", most, "--", "sh", "-c",
+                            "echo ${#GANGWAY_LINE} ${#1} $#", "x", "{line}")
+        self.assertEqual(done.stdout, "[0] 131058 131058 1\n")
+        more = self.write("more", "a\n" + "q" * 131059)
+        done = self.gangway("submit", "--each-line", more, "--", "true", rc=2)
+        self.assertIn("line 2 has 131059 bytes", done.stderr)
+        done = self.gangway("submit", "--each-line", most, "--", "echo", "{line}{line}", rc=2)
+        self.assertIn("a word of 262116", done.stderr)
         self.gangway("submit", "--each-line", "/nowhere", "--", "true", rc=2)
         self.gangway("submit", "--each-line", "/dev/null", "--", "true", rc=2)
 

@@ -199,10 +199,12 @@ static bool on_submit(struct gw_fake_scheduler *fake, const struct gw_msg_submit
         const struct spec *spec = find_spec(fake, submit->request, gw_col32_at(submit->spec, i));
         assert(spec);
         strcpy(job->function, spec->function);
-        job->args_bytes = gw_col32_at(submit->args_size, i);
-        if (job->args_bytes <= sizeof job->args)
-            memcpy(job->args, args, job->args_bytes);
-        args += job->args_bytes;
+        static const uint8_t none[] = {0x90}; /* for those that are too large to be kept */
+        uint32_t bytes = gw_col32_at(submit->args_size, i);
+        bool keeps = bytes <= sizeof job->args;
+        job->args_bytes = keeps ? bytes : sizeof none;
+        memcpy(job->args, keeps ? args : none, job->args_bytes);
+        args += bytes;
         uint32_t row = job->rows++;
         if (target == submit->targets.count || gw_col32_at(submit->targets, target) != row)
             continue;

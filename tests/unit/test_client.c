@@ -435,6 +435,27 @@ static void test_large_arguments_go_ahead(void **state)
         continue;
 }
 
+/* But not a command's: it is given as it is, to a process that knows no references. */
+static void test_large_line_of_a_command_stays(void **state)
+{
+    enum { LINE_BYTES = 100000 };
+    struct fixture *f = *state;
+    struct gw_future *future;
+    const char *argv[] = {"true", NULL};
+    const int64_t index = 0;
+    char *line = calloc(1, LINE_BYTES + 1);
+    assert_non_null(line);
+    memset(line, 'q', LINE_BYTES);
+    struct gw_graph *graph = gw_graph_new();
+    gw_node node = gw_graph_command(
+        graph, &(struct gw_command){.argv = argv, .index = &index, .line = line}, NULL);
+    assert_int_equal(gw_client_submit(f->client, graph, node, &future, &f->error), 0);
+    assert_true(count_of(f, "bytes") > LINE_BYTES);
+    gw_graph_free(graph);
+    gw_future_release(future);
+    free(line);
+}
+
 static void test_queries_and_calls_on_jobs(void **state)
 {
     struct fixture *f = *state;
@@ -672,6 +693,7 @@ int main(int argc, char **argv)
         WITH_FAKE(test_completions_give_each_once),
         WITH_FAKE(test_scatter_and_references),
         WITH_FAKE(test_large_arguments_go_ahead),
+        WITH_FAKE(test_large_line_of_a_command_stays),
         WITH_FAKE(test_queries_and_calls_on_jobs),
         WITH_FAKE(test_nobody_hangs_when_the_scheduler_goes),
         WITH_FAKE(test_garbage_ends_the_connection),

@@ -181,7 +181,8 @@ struct gw_command {
     const char *cwd;           /* NULL: this process's */
     const int64_t *index;      /* not NULL: `{index}` in argv becomes this number, and
                                   GANGWAY_ARRAY_INDEX has it: one command for many tasks */
-    const char *line;          /* with index: the same for `{line}` and GANGWAY_LINE */
+    const char *line;          /* with index: the same for `{line}` and GANGWAY_LINE; the
+                                  system starts nothing with a word of 128 KiB */
     uint32_t env_templates;    /* so many of the last of env have words in braces filled in, too */
     const char *const *epilog; /* a command that is run when this one has ended and none of its
                                   processes is left, in its environment, as often as it was
