@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ARRAY_TASKS_MAX = 1 << 30 /* of a range, see range.h */ };
+
 struct gw_bulk {
     struct gw_client *client;
     const struct gw_launch_options *options;
@@ -65,6 +67,10 @@ static int parse_array(const char *text, struct gw_range *range, struct gw_error
                             text);
     if (last < first)
         return gw_error_set(error, GW_EINVAL, "--array %s: no number is in it", text);
+    uint64_t tasks = ((uint64_t)last - (uint64_t)first) / (uint64_t)step + 1;
+    if (tasks > ARRAY_TASKS_MAX)
+        return gw_error_set(error, GW_EINVAL, "--array %s: %llu tasks, and %d are the most", text,
+                            (unsigned long long)tasks, ARRAY_TASKS_MAX);
     range->begin = first;
     range->end = last + 1;
     range->step = step;

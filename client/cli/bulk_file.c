@@ -5,7 +5,7 @@
  * {...}}]; what the command line says holds for all, what an object says for that one. */
 #include "client/cli/bulk_file.h"
 
-#include "client/cli/units.h"
+#include "client/cli/bulk_option.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -150,84 +150,28 @@ static int texts_of(const json_t *list, const char ***texts)
     return *texts ? 0 : GW_ENOMEM;
 }
 
-static int number_of(const json_t *value, uint64_t most, uint64_t *number)
+static int set_options(struct gw_task_options *task, struct gw_bulk_texts *texts,
+                       const json_t *options, const struct place *place, struct gw_error *error)
 {
-    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-        (uint64_t)json_integer_value(value) > most)
-        return GW_EINVAL;
-    *number = (uint64_t)json_integer_value(value);
-    return 0;
-}
-
-/* Seconds, or a text like 1h30m; bytes, or a text like 8G. */
-static int amount_of(const json_t *value, bool time, uint64_t *amount)
-{
-    if (json_is_string(value))
-        return time ? gw_units_parse_duration(json_string_value(value), amount)
-                    : gw_units_parse_size(json_string_value(value), amount);
-    int rc = number_of(value, UINT64_MAX / 1000000000, amount);
-    if (rc == 0 && time)
-        *amount *= 1000000000;
-    return rc;
-}
-
-static int set_option(struct gw_task_options *task, const char *key, const json_t *value)
-{
-    uint64_t n = 0;
-    int rc;
-    if (strcmp(key, "memory") == 0)
-        return amount_of(value, false, &task->memory_bytes);
-    if (strcmp(key, "wall") == 0)
-        return amount_of(value, true, &task->wall_ns);
-    if (strcmp(key, "grace") == 0)
-        return amount_of(value, true, &task->grace_ns);
-    if (strcmp(key, "backoff") == 0)
-        return amount_of(value, true, &task->backoff_ns);
-    if (strcmp(key, "priority") == 0) {
-        if (!json_is_integer(value) || json_integer_value(value) > INT32_MAX ||
-            json_integer_value(value) < INT32_MIN)
-            return GW_EINVAL;
-        task->priority = (int32_t)json_integer_value(value);
-        return 0;
-    }
-    if (strcmp(key, "gpus") == 0 && json_is_real(value)) { /* a part of one */
-        task->gpu_share = json_real_value(value);
-        return task->gpu_share > 0 && task->gpu_share < 1 ? 0 : GW_EINVAL;
-    }
-    rc = number_of(value, INT32_MAX, &n);
-    if (strcmp(key, "retries") == 0)
-        task->retries = (uint32_t)n;
-    else if (strcmp(key, "slots") == 0)
-        task->slots = (uint32_t)n;
-    else if (strcmp(key, "gpus") == 0)
-        task->gpus_per_rank = (int32_t)n;
-    else if (strcmp(key, "ranks") == 0)
-        task->ranks = (uint32_t)n;
-    else
-        rc = GW_ENOENT;
-    return rc;
-}
-
-static int set_options(struct gw_task_options *task, const json_t *options,
-                       const struct place *place, struct gw_error *error)
-{
-    const char *key;
+    const char *key, *takes = "";
     json_t *value;
-    char text[160];
+    char names[400], text[512];
     if (options && !json_is_object(options))
         return wrong(place, error, "\"options\" is not an object");
+    if (json_object_get(options, "on") && json_object_get(options, "prefer"))
+        return wrong(place, error, "options \"on\" and \"prefer\": one of them");
     json_object_foreach((json_t *)(uintptr_t)options, key, value)
     {
-        int rc = set_option(task, key, value);
+        int rc = gw_bulk_option_set(task, texts, key, value, &takes);
         if (rc == 0)
             continue;
+        if (rc == GW_ENOMEM)
+            return no_memory(error);
+        gw_bulk_option_names(names, sizeof names, 0);
         if (rc == GW_ENOENT)
-            snprintf(text, sizeof text,
-                     "unknown option \"%.40s\": there are retries, slots, gpus, ranks, memory, "
-                     "priority, wall, grace, backoff",
-                     key);
+            (void)snprintf(text, sizeof text, "unknown option \"%.40s\": there are %s", key, names);
         else
-            snprintf(text, sizeof text, "option \"%.40s\" has a value that it cannot take", key);
+            (void)snprintf(text, sizeof text, "option \"%.40s\" takes %s", key, takes);
         return wrong(place, error, text);
     }
     return 0;
@@ -301,6 +245,7 @@ static int add_object(struct gw_bulk_file *file, const struct gw_launch_options 
 {
     const char **argv = NULL, **env = NULL;
     struct gw_launch_options with = {0};
+    struct gw_bulk_texts texts = {0};
     int rc = check_keys(object, place, error);
     if (rc < 0)
         return rc;
@@ -319,7 +264,7 @@ static int add_object(struct gw_bulk_file *file, const struct gw_launch_options 
     }
     rc = env_of(options, own, &with, place, error);
     if (rc == 0)
-        rc = set_options(&with.task, json_object_get(object, "options"), place, error);
+        rc = set_options(&with.task, &texts, json_object_get(object, "options"), place, error);
     if (rc == 0 && gw_launch_options_env(&with, &env) < 0)
         rc = no_memory(error);
     if (rc == 0) {
@@ -334,6 +279,7 @@ static int add_object(struct gw_bulk_file *file, const struct gw_launch_options 
     }
     free(env);
     free(argv);
+    gw_bulk_texts_deinit(&texts);
     env_deinit(&with);
     return rc;
 }
@@ -380,8 +326,10 @@ static int add_objects(struct gw_bulk_file *file, const struct gw_launch_options
     file->names = calloc(count + 1, sizeof *file->names);
     if (!file->names)
         rc = no_memory(error);
-    else if (count == 0)
+    else if (!json_is_array(list))
         rc = gw_error_set(error, GW_EINVAL, "%s is not a list of objects", path);
+    else if (count == 0)
+        rc = gw_error_set(error, GW_EINVAL, "%s: the list is empty: there is no task in it", path);
     for (size_t i = 0; i < count && rc == 0; i++) {
         struct place place = {path, i, NULL};
         rc = add_object(file, options, json_array_get(list, i), &place, error);

@@ -8,6 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is published as NAME, or a task as everywhere: JOB[/NAME], JOB[/INDEX], last for the job. */
+static int find(struct gw_client *client, const char *text, struct gw_future **future,
+                struct gw_error *error)
+{
+    struct gw_selected_task task;
+    int rc = gw_client_lookup(client, text, future, error);
+    if (rc != GW_ENOENT || gw_selector_task_check(text, NULL) < 0)
+        return rc;
+    rc = gw_selector_task(client, text, &task, error);
+    return rc < 0 ? rc : gw_client_task(client, task.job, task.index, future, error);
+}
+
 /* -- get -----------------------------------------------------------------------------------------
  */
 
@@ -53,7 +65,7 @@ static int get(struct gw_client *client, const char *name, const char *path, boo
 {
     struct gw_future *future;
     struct gw_value *value;
-    int rc = gw_client_lookup(client, name, &future, error);
+    int rc = find(client, name, &future, error);
     if (rc < 0)
         return rc;
     rc = gw_future_get(future, 0, &value, error);
@@ -79,10 +91,11 @@ static int run_get(int argc, char **argv)
     };
     const struct gw_options options = {
         .command = "data get",
-        .arguments = "NAME",
-        .summary = "Print a result: one that is published as NAME, or that of a task JOB/NAME.",
+        .arguments = "NAME|JOB[/TASK]",
+        .summary = "Print a result: one that is published as NAME, or a task's.",
         .details =
-            "Waits until it is there. Bytes and text come out as they are, the rest as JSON.",
+            "TASK is its name or its index (default: 0), JOB a number or last. Waits until it\n"
+            "is there. Bytes and text come out as they are, the rest as JSON.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -184,9 +197,9 @@ static int run_where(int argc, char **argv)
     };
     const struct gw_options options = {
         .command = "data where",
-        .arguments = "NAME",
+        .arguments = "NAME|JOB[/TASK]",
         .summary = "Show which workers have a result (worker 0: the scheduler): one that is\n"
-                   "published as NAME, or that of a task JOB/NAME.",
+                   "published as NAME, or a task's.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -197,7 +210,7 @@ static int run_where(int argc, char **argv)
     struct gw_error error;
     if (!gw_cli_begin(&options, argc, argv, &verb))
         return verb.exit_code;
-    int rc = gw_client_lookup(verb.client, argv[verb.first], &future, &error);
+    int rc = find(verb.client, argv[verb.first], &future, &error);
     if (rc == 0) {
         rc = gw_who_has(future, &answer, &error);
         gw_future_release(future);
@@ -216,18 +229,6 @@ static int run_where(int argc, char **argv)
 
 /* -- replicate -----------------------------------------------------------------------------------
  */
-
-/* What is published as NAME, or a task: JOB/NAME, or as everywhere JOB[/INDEX]. */
-static int find(struct gw_client *client, const char *text, struct gw_future **future,
-                struct gw_error *error)
-{
-    struct gw_selected_task task;
-    int rc = gw_client_lookup(client, text, future, error);
-    if (rc != GW_ENOENT || gw_selector_task_check(text, NULL) < 0)
-        return rc;
-    rc = gw_selector_task(client, text, &task, error);
-    return rc < 0 ? rc : gw_client_task(client, task.job, task.index, future, error);
-}
 
 static int replicate(struct gw_client *client, const char *text,
                      const struct gw_replicate_options *options, struct gw_error *error)

@@ -2,6 +2,7 @@
  * library takes. */
 #include "client/cli/launch_options.h"
 
+#include "client/cli/bulk_option.h"
 #include "client/cli/cli.h"
 #include "client/env.h"
 
@@ -18,11 +19,12 @@ enum { TABLE_ROWS_MAX = 50, MORE_ROWS_MAX = 14 };
 /* The table, with help that says whose the resources are; texts: where those parts of it lie. */
 struct table {
     struct gw_option rows[TABLE_ROWS_MAX + 1];
-    char gpus[160], memory[48], slots[64], resources[100];
+    char gpus[160], memory[48], slots[64], resources[100], json[720];
 };
 
 /* What only one of the two has, and the end of the table. */
-static void add_rows(struct gw_launch_options *launch, struct gw_option *rows)
+static void add_rows(struct gw_launch_options *launch, const struct table *table,
+                     struct gw_option *rows)
 {
     struct gw_task_options *task = &launch->task;
     const struct gw_option gangs[] = {
@@ -59,9 +61,7 @@ static void add_rows(struct gw_launch_options *launch, struct gw_option *rows)
         {"each-line", 0, GW_OPTION_TEXT, &launch->each_line, "FILE",
          "run it once a line of a file (-: standard\ninput), with {line} and {index} in its\n"
          "words, and GANGWAY_LINE"},
-        {"from-json", 0, GW_OPTION_TEXT, &launch->from_json, "FILE",
-         "run a list of [{\"argv\": [...], \"name\",\n\"after\", \"env\", \"cwd\", "
-         "\"options\"}, ...]\nfrom a file (-: standard input)"},
+        {"from-json", 0, GW_OPTION_TEXT, &launch->from_json, "FILE", table->json},
     };
     static_assert(sizeof many <= MORE_ROWS_MAX * sizeof *rows &&
                       sizeof gangs <= MORE_ROWS_MAX * sizeof *rows,
@@ -79,6 +79,14 @@ static void describe(struct table *table, const char *who)
              "others",
              who);
     snprintf(table->memory, sizeof table->memory, "memory reserved for %s, like 8G", who);
+    char names[400];
+    gw_bulk_option_names(names, sizeof names, 42);
+    snprintf(
+        table->json, sizeof table->json,
+        "run a list of [{\"argv\": [...], \"name\",\n\"after\", \"env\", \"cwd\", "
+        "\"options\"}, ...]\nfrom a file (-: standard input); \"options\"\nare {KEY: VALUE}, over "
+        "what is said here:\n%s",
+        names);
     snprintf(table->slots, sizeof table->slots, "slots that %s takes (default: 1)", who);
     snprintf(table->resources, sizeof table->resources,
              "named resources that %s takes, like\nlicense=1 (`gangway up --resources`)", who);
@@ -152,7 +160,7 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
     enum { ROWS = sizeof rows / sizeof *rows - 1 };
     static_assert(ROWS + MORE_ROWS_MAX <= TABLE_ROWS_MAX, "TABLE_ROWS_MAX");
     memcpy(table->rows, rows, ROWS * sizeof *rows);
-    add_rows(launch, table->rows + ROWS);
+    add_rows(launch, table, table->rows + ROWS);
 }
 
 /* "a,b,c", to be freed; NULL, and a text was printed, when out of memory. */
@@ -169,11 +177,12 @@ static char *join(const struct gw_option_texts *texts)
     return all;
 }
 
-/* "2", "0.5" or "any". */
-static bool read_gpus(const char *text, struct gw_task_options *task)
+bool gw_launch_options_read_gpus(const char *text, struct gw_task_options *task)
 {
     char *end;
     double number = strtod(text, &end);
+    task->gpus_per_rank = 0;
+    task->gpu_share = 0;
     if (strcmp(text, "any") == 0)
         task->gpus_per_rank = GW_GPU_IF_ANY;
     else if (end == text || *end || !(number >= 0 && number <= 1024))
@@ -185,15 +194,13 @@ static bool read_gpus(const char *text, struct gw_task_options *task)
     return number < 1 || task->gpu_share == 0;
 }
 
-/* "near" or "none". */
-static bool read_bind(const char *text, struct gw_task_options *task)
+bool gw_launch_options_read_bind(const char *text, struct gw_task_options *task)
 {
     task->unbound = strcmp(text, "none") == 0;
     return task->unbound || strcmp(text, "near") == 0;
 }
 
-/* "USR1", "SIGUSR1", "10". */
-static bool read_signal(const char *text, uint32_t *number)
+bool gw_launch_options_read_signal(const char *text, uint32_t *number)
 {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
@@ -299,17 +306,17 @@ static bool check(struct gw_launch_options *launch, const char *command)
         task->workers = launch->prefer;
         task->workers_prefer = true;
     }
-    if (launch->gpus && !read_gpus(launch->gpus, task)) {
+    if (launch->gpus && !gw_launch_options_read_gpus(launch->gpus, task)) {
         fprintf(stderr, "gangway %s: --%s %s: how many GPUs (2), a part of one (0.5), or `any`\n",
                 command, launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
         return false;
     }
-    if (launch->bind && !read_bind(launch->bind, task)) {
+    if (launch->bind && !gw_launch_options_read_bind(launch->bind, task)) {
         fprintf(stderr, "gangway %s: --bind %s: near (the CPUs near its GPUs) or none\n", command,
                 launch->bind);
         return false;
     }
-    if (launch->signal && !read_signal(launch->signal, &task->signal)) {
+    if (launch->signal && !gw_launch_options_read_signal(launch->signal, &task->signal)) {
         fprintf(stderr, "gangway %s: --signal %s: a name (USR1) or a number (10)\n", command,
                 launch->signal);
         return false;

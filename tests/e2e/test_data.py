@@ -56,6 +56,9 @@ class Data(e2e.Case):
         self.assertIn("attempt 2", self.gangway("logs", "1", "--attempt", "2", rc=2).stderr)
         self.assertIn("rank 99", self.gangway("logs", "1", "--rank", "99", rc=2).stderr)
         self.assertEqual(self.gangway("data", "get", "ended").stdout, "0\n")
+        for task in ("last", "last/0", "1/0"):
+            self.assertEqual(self.gangway("data", "get", task).stdout, "0\n")
+        self.assertIn("no task named", self.gangway("data", "get", "last/nobody", rc=2).stderr)
         done = self.gangway("data", "publish", "ended", "last/0", rc=2)
         self.assertIn("is published already", done.stderr)
         done = self.gangway("data", "publish", "x", "1/nobody", rc=2)

@@ -109,7 +109,8 @@ class Array(e2e.Case):
     @e2e.not_for_tsan
     def test_wrong_numbers(self):
         self.up("--slots", "1")
-        for text in ("", "a", "3-1", "1-", "0-9:0", "0-9%0", "0-9x", "0-9:2%"):
+        for text in ("", "a", "3-1", "1-", "0-9:0", "0-9%0", "0-9x", "0-9:2%",
+                     "0-99999999999"):
             with self.subTest(text=text):
                 done = self.gangway("submit", "--array", text, "--", "true", rc=2)
                 self.assertIn("--array", done.stderr)
@@ -144,6 +145,7 @@ class Files(e2e.Case):
     def test_from_json(self):
         self.up("--slots", "2")
         out = os.path.join(self.dir, "out")
+        shipped = self.write("here", "what is shipped\n")
         tasks = [
             {"name": "last", "argv": ["sh", "-c", f"echo last $X >> {out}"],
              "after": ["left", "right"], "env": {"X": "y"}},
@@ -151,9 +153,14 @@ class Files(e2e.Case):
             {"name": "right", "argv": ["sh", "-c", f"echo side >> {out}"], "after": ["first"]},
             {"name": "first", "argv": ["sh", "-c", f"echo first >> {out}; pwd"], "cwd": "/",
              "options": {"retries": 1, "memory": "1M", "wall": "1m"}},
+            {"name": "all", "argv": ["cat", "shipped"], "options": {
+                "ship": [shipped + ":shipped"], "gpus": "any", "prefer": ["worker-1", "nobody"],
+                "progress-limit": 60, "annotate": {"part": 7, "of": "it"}, "signal": "USR1",
+                "max-lost": 2, "fail-grace": "1s", "bind": "none"}},
         ]
         done = self.gangway("submit", "--from-json", self.write("tasks.json", json.dumps(tasks)))
-        self.assertEqual(done.stdout, "[first] /\n")
+        self.assertEqual(sorted(done.stdout.splitlines()), ["[all] what is shipped", "[first] /"])
+        self.assertIn("(part=7,of=it)", self.gangway("explain", "last/all").stdout)
         with open(out, encoding="utf-8") as f:
             self.assertEqual(f.read().split("\n"), ["first", "side", "side", "last y", ""])
 
@@ -164,7 +171,11 @@ class Files(e2e.Case):
                 ("[", "1: "), ("{}", "is not a list"), ('[{"argv": []}]', "argv"),
                 ('[{"argv": ["a"], "x": 1}]', 'unknown key "x"'),
                 ('[{"argv": ["a"], "options": {"x": 1}}]', 'unknown option "x"'),
-                ('[{"argv": ["a"], "options": {"wall": "soon"}}]', "wall"),
+                ("[]", "there is no task in it"),
+                ('[{"argv": ["a"], "options": {"wall": "soon"}}]', 'option "wall" takes seconds'),
+                ('[{"argv": ["a"], "options": {"gpus": "two"}}]', 'a part of one (0.5), or "any"'),
+                ('[{"argv": ["a"], "options": {"on": "a", "prefer": "b"}}]', "one of them"),
+                ('[{"argv": ["a"], "options": {"on": ["a", "noone"]}}]', "is called a"),
                 ('[{"argv": ["a"], "after": "b"}]', 'no task has that name'),
                 ('[{"argv": ["a"], "name": "b", "after": "b"}]', "cycle"),
                 ('[{"argv": ["a"], "name": "b"}, {"argv": ["a"], "name": "b"}]', "two nodes"),
