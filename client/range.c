@@ -203,6 +203,10 @@ static int make_spec(const struct gw_range *range, struct gw_graph_spec *spec,
     if (range->options)
         spec->options = *range->options;
     spec->options.name = NULL;
+    if (spec->options.pure)
+        return gw_error_set(error, GW_EINVAL,
+                            "tasks of a range are not shared as pure ones are: leave `pure` out, "
+                            "or submit a graph of calls");
     if (spec->options.ranks > 0)
         return gw_error_set(error, GW_EINVAL, "a range is of ordinary tasks, not of gangs");
     return 0;

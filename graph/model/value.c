@@ -259,11 +259,21 @@ static int admit(struct gw_value *outer, enum gw_value_type type, const struct g
         rc = inner->failed;
     else if (inner == outer || inner->depth >= GW_FRAME_DEPTH_MAX)
         rc = GW_EINVAL;
-    if (rc < 0)
+    if (rc < 0) {
         outer->failed = (int16_t)rc;
-    else if (outer->depth <= inner->depth)
+        outer->deep = inner && (inner->failed ? inner->deep : inner->depth >= GW_FRAME_DEPTH_MAX);
+    } else if (outer->depth <= inner->depth)
         outer->depth = (uint8_t)(inner->depth + 1);
     return rc;
+}
+
+static_assert(GW_FRAME_DEPTH_MAX == 16, "the text of gw_value_invalid says it");
+
+const char *gw_value_invalid(const struct gw_value *value)
+{
+    return value && value->deep
+               ? "lists and dicts in it are nested 17 deep, and 16 is the most"
+               : "it holds a reference (gw_ref), which only arguments may, or a list in itself";
 }
 
 int gw_list_push(struct gw_value *list, struct gw_value *value)

@@ -19,6 +19,7 @@ struct gw_value {
     uint8_t type;   /* enum gw_value_type */
     uint8_t depth;  /* 0: holds no values; a list of scalars: 1 */
     bool immortal;  /* static: not counted */
+    bool deep;      /* failed, because something in it would be nested too deep */
     int16_t failed; /* a list or dict that an item could not be put into: the code */
     union {
         bool b;
@@ -50,6 +51,9 @@ struct gw_value *gw_value_str_of(const char *text, size_t bytes);
 
 /* gw_value_list_of makes an empty list that will get `count` items. */
 struct gw_value *gw_value_list_of(size_t count);
+
+/* gw_value_invalid says why a value cannot be encoded (GW_EINVAL) as a result, in words. */
+const char *gw_value_invalid(const struct gw_value *value);
 
 /* gw_value_bytes_of makes bytes that borrow from what `owner` (referenced) keeps valid. */
 struct gw_value *gw_value_bytes_of(const void *data, size_t bytes, struct gw_value *owner);

@@ -1,4 +1,5 @@
 /* Values: made, read, compared, shown; and what happens when memory runs out at any point. */
+#include "graph/model/value.h"
 #include "tests/unit/alloc.h"
 #include "tests/unit/unit.h"
 
@@ -200,6 +201,24 @@ static struct gw_value *sample(bool turned)
     return dict;
 }
 
+static void test_what_cannot_be_encoded_says_why(void **state)
+{
+    (void)state;
+    struct gw_value *list = gw_list();
+    for (int i = 0; i < 18; i++) { /* the code sticks to what is around it, too */
+        struct gw_value *outer = gw_list();
+        assert_int_equal(gw_list_push(outer, list), i < 15 ? 0 : GW_EINVAL);
+        list = outer;
+        if (i >= 15)
+            assert_non_null(strstr(gw_value_invalid(list), "nested 17 deep, and 16 is the most"));
+    }
+    gw_value_unref(list);
+    list = gw_list();
+    assert_int_equal(gw_list_push(list, gw_ref((gw_node){0})), 0);
+    assert_non_null(strstr(gw_value_invalid(list), "gw_ref"));
+    gw_value_unref(list);
+}
+
 static void test_equal_is_deep(void **state)
 {
     struct gw_value *a = sample(false), *b = sample(true), *i = gw_i64(1), *f = gw_f64(1);
@@ -279,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_nesting_has_a_limit),
         cmocka_unit_test(test_a_lost_item_sticks),
         cmocka_unit_test(test_references),
+        cmocka_unit_test(test_what_cannot_be_encoded_says_why),
         cmocka_unit_test(test_equal_is_deep),
         cmocka_unit_test(test_format),
         cmocka_unit_test(test_memory_runs_out_anywhere),

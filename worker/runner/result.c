@@ -1,6 +1,7 @@
 /* Results of tasks as MessagePack, and values from descriptors. */
 #include "worker/runner/result.h"
 
+#include "graph/model/value.h"
 #include "graph/wire/codec.h"
 
 #include <errno.h>
@@ -91,7 +92,8 @@ int gw_result_set(struct gw_result *result, const struct gw_value *value, struct
     }
     int rc = gw_codec_encode(value, NULL, &result->buffer);
     if (rc < 0)
-        return gw_error_set(error, rc, "the result cannot be encoded: %s", gw_error_text(rc));
+        return gw_error_set(error, rc, "the result cannot be encoded: %s",
+                            rc == GW_EINVAL ? gw_value_invalid(value) : gw_error_text(rc));
     result->bytes = result->buffer.size;
     if (result->bytes <= GW_INLINE_BYTES_MAX)
         return 0;

@@ -33,7 +33,8 @@ struct gw_range {
     const struct gw_function *function;    /* called with the number, then arguments, then inputs */
     const struct gw_command *command;      /* or this is run: `{index}` in its arguments becomes
                                               the number, and GANGWAY_ARRAY_INDEX has it */
-    const struct gw_task_options *options; /* of each task; may be NULL; its name is the job's */
+    const struct gw_task_options *options; /* of each task; may be NULL; its name is the job's; no
+                                              `ranks`, and not `pure` */
     int64_t begin, end, step;
     struct gw_value *const *arguments; /* the same for all; no references; 64 KiB in all */
     size_t argument_count;
@@ -53,9 +54,10 @@ struct gw_range {
 struct gw_range_run;
 
 /* gw_map_range submits a range; blocks until the scheduler accepted or refused it: GW_EINVAL (no
- * number in it, a reference among the arguments), GW_ELIMIT (too many), and what gw_client_submit
- * gives. gw_range_close gives up what was not taken, cancels what has not ended (not of a detached
- * one) and frees; accepts NULL; it must come before gw_client_close. */
+ * number in it, a reference among the arguments, options that a range cannot have), GW_ELIMIT (too
+ * many), and what gw_client_submit gives. gw_range_close gives up what was not taken, cancels what
+ * has not ended (not of a detached one) and frees; accepts NULL; it must come before
+ * gw_client_close. */
 GW_API int gw_map_range(struct gw_client *client, const struct gw_range *range,
                         struct gw_range_run **run, struct gw_error *error);
 GW_API void gw_range_close(struct gw_range_run *run);

@@ -15,7 +15,10 @@ extern "C" {
 struct gw_graph;
 struct gw_task;
 
-/* A function that can be a task. GW_TASK (task.h) makes one. */
+/* A function that can be a task. GW_TASK (task.h) makes one. Its process has the environment that
+ * the program which submits it has then, as getenv sees it, less what names devices and ranks (as a
+ * command's, see gw_command), and that program's working directory, by its path at the worker; with
+ * `files` a folder of its own. */
 struct gw_function {
     const char *name;
     int (*run)(struct gw_task *task);

@@ -139,6 +139,10 @@ static void failures(void)
     CHECK(strstr(error.text, "does not like"));
     gw_range_close(run);
 
+    range.options = GW_OPTIONS(.pure = true);
+    CHECK(gw_map_range(client, &range, &run, &error) == GW_EINVAL);
+    CHECK(strstr(error.text, "pure"));
+    range.options = NULL;
     range.stop_at_failure = range.discard_results = true;
     range.end = 1000000;
     range.limit = 1;
