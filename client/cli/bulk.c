@@ -6,13 +6,18 @@
 
 #include "client/cli/bulk_file.h"
 #include "client/cli/cli.h"
+#include "client/cli/selector.h"
+#include "client/cli/table.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAY_TASKS_MAX = 1 << 30 /* of a range, see range.h */ };
+enum {
+    ARRAY_TASKS_MAX = 1 << 30, /* of a range, see range.h */
+    LINE_BYTES_MAX = 64 << 10,
+};
 
 struct gw_bulk {
     struct gw_client *client;
@@ -183,10 +188,57 @@ struct ended {
 
 /* Prints pieces of output line by line. */
 struct printer {
-    FILE *out;
+    const struct gw_bulk *bulk;
     const struct ended *ended;
-    bool inside; /* of a line */
+    uint32_t stream;
+    FILE *out;
+    bool inside;       /* of a line */
+    size_t line_bytes; /* gathered of it, for JSON */
+    char line[LINE_BYTES_MAX];
 };
+
+/* The members that every line about a task begins with. */
+static json_t *about(const struct gw_bulk *bulk, const struct ended *ended)
+{
+    return json_pack("{s:I, s:i, s:o}", "job", (json_int_t)bulk->job, "index", (int)ended->index,
+                     "name", gw_table_json_string(ended->label, strlen(ended->label)));
+}
+
+/* Frees it. */
+static void print_object(json_t *object)
+{
+    char *text = json_dumps(object, JSON_COMPACT);
+    printf("%s\n", text ? text : "{}");
+    free(text);
+    json_decref(object);
+}
+
+static void print_json_line(struct printer *printer)
+{
+    json_t *object = about(printer->bulk, printer->ended);
+    json_object_set_new(object, "stream", json_string(printer->stream == 1 ? "out" : "err"));
+    json_object_set_new(object, "text", gw_table_json_string(printer->line, printer->line_bytes));
+    print_object(object);
+    printer->line_bytes = 0;
+}
+
+static void print_json_piece(struct printer *printer, const char *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        printer->inside = data[i] != '\n';
+        if (!printer->inside || printer->line_bytes == LINE_BYTES_MAX)
+            print_json_line(printer);
+        if (printer->inside)
+            printer->line[printer->line_bytes++] = data[i];
+    }
+}
+
+static void print_label(FILE *out, const struct ended *ended)
+{
+    fputc('[', out);
+    gw_table_say(out, ended->label);
+    fputs("] ", out);
+}
 
 static void print_piece(struct printer *printer, const char *data, size_t bytes)
 {
@@ -194,7 +246,7 @@ static void print_piece(struct printer *printer, const char *data, size_t bytes)
         const char *newline = memchr(data, '\n', bytes);
         size_t line = newline ? (size_t)(newline - data) + 1 : bytes;
         if (!printer->inside)
-            fprintf(printer->out, "[%s] ", printer->ended->label);
+            print_label(printer->out, printer->ended);
         fwrite(data, 1, line, printer->out);
         printer->inside = !newline;
         data += line;
@@ -204,7 +256,12 @@ static void print_piece(struct printer *printer, const char *data, size_t bytes)
 
 static void print_stream(struct gw_bulk *bulk, const struct ended *ended, uint32_t stream)
 {
-    struct printer printer = {.out = stream == 1 ? stdout : stderr, .ended = ended};
+    bool json = bulk->options->json;
+    struct printer *printer = calloc(1, sizeof *printer);
+    if (!printer)
+        return;
+    *printer = (struct printer){
+        .bulk = bulk, .ended = ended, .stream = stream, .out = stream == 1 ? stdout : stderr};
     struct gw_log_request request = {.job = bulk->job, .index = ended->index, .stream = stream};
     for (bool end = false; !end;) {
         struct gw_log_chunk chunk;
@@ -213,46 +270,52 @@ static void print_stream(struct gw_bulk *bulk, const struct ended *ended, uint32
         if (gw_job_log(bulk->client, &request, &chunk, NULL) < 0)
             break; /* it never ran */
         gw_value_get_bytes(chunk.data, &data, &bytes, NULL);
-        print_piece(&printer, data, bytes);
+        if (json)
+            print_json_piece(printer, data, bytes);
+        else
+            print_piece(printer, data, bytes);
         gw_value_unref(chunk.data);
         request.attempt = chunk.attempt;
         request.offset = chunk.next_offset;
         end = chunk.end || bytes == 0;
     }
-    if (printer.inside)
-        fputc('\n', printer.out);
+    if (printer->inside && json)
+        print_json_line(printer);
+    else if (printer->inside)
+        fputc('\n', printer->out);
+    free(printer);
 }
 
-static void print_json(const struct gw_bulk *bulk, const struct ended *ended)
+static void print_end(const struct gw_bulk *bulk, const struct ended *ended)
 {
     int code = ended->error->code;
-    json_t *line = json_pack("{s:I, s:i, s:s, s:s, s:i}", "job", (json_int_t)bulk->job, "index",
-                             (int)ended->index, "name", ended->label, "state",
-                             code == 0               ? "done"
-                             : code == GW_ECANCELLED ? "cancelled"
-                                                     : "failed",
-                             "exit_code", ended->exit_code);
+    const char *text = ended->error->text;
+    json_t *object = about(bulk, ended);
+    json_object_set_new(object, "state",
+                        json_string(code == 0               ? "done"
+                                    : code == GW_ECANCELLED ? "cancelled"
+                                                            : "failed"));
+    json_object_set_new(object, "exit_code", json_integer(ended->exit_code));
     if (code)
-        json_object_set_new(line, "error", json_string(ended->error->text));
-    char *text = json_dumps(line, JSON_COMPACT);
-    printf("%s\n", text ? text : "{}");
-    free(text);
-    json_decref(line);
+        json_object_set_new(object, "error", gw_table_json_string(text, strlen(text)));
+    print_object(object);
 }
 
 static void show(struct gw_bulk *bulk, const struct ended *ended)
 {
     const struct gw_launch_options *options = bulk->options;
     bulk->failed += ended->error->code < 0;
+    if (!options->quiet) {
+        print_stream(bulk, ended, 1);
+        print_stream(bulk, ended, 2);
+    }
     if (options->json) {
-        print_json(bulk, ended);
-    } else {
-        if (!options->quiet) {
-            print_stream(bulk, ended, 1);
-            print_stream(bulk, ended, 2);
-        }
-        if (ended->error->code < 0 && ended->error->code != GW_ECANCELLED)
-            fprintf(stderr, "gangway: [%s] %s\n", ended->label, ended->error->text);
+        print_end(bulk, ended);
+    } else if (ended->error->code < 0 && ended->error->code != GW_ECANCELLED) {
+        fputs("gangway: ", stderr);
+        print_label(stderr, ended);
+        gw_table_say(stderr, ended->error->text);
+        fputc('\n', stderr);
     }
     fflush(stdout);
 }
@@ -293,6 +356,20 @@ static void show_graph(struct gw_bulk *bulk)
     gw_completions_free(completions);
 }
 
+/* Of those that were cancelled before they had begun there are no results. */
+static void ask_failed(struct gw_bulk *bulk)
+{
+    struct gw_value *question =
+        gw_selector_question(&(struct gw_selected_task){.job = bulk->job, .whole = true});
+    struct gw_value *answer;
+    if (gw_client_query(bulk->client, "job", question, &answer, NULL) == 0) {
+        bulk->failed =
+            (size_t)(gw_table_number(answer, "failed") + gw_table_number(answer, "cancelled"));
+        gw_value_unref(answer);
+    }
+    gw_value_unref(question);
+}
+
 int gw_bulk_run(struct gw_bulk *bulk)
 {
     struct gw_error error = {0};
@@ -304,6 +381,8 @@ int gw_bulk_run(struct gw_bulk *bulk)
     int rc = gw_job_wait(bulk->client, bulk->job, UINT64_MAX, &exit_code, &error);
     if (rc < 0 && exit_code == 0)
         exit_code = gw_error_exit_code(&error);
+    if (exit_code && !bulk->options->json)
+        ask_failed(bulk);
     if (bulk->failed > 0 && !bulk->options->json)
         fprintf(stderr, "gangway: %zu of %zu tasks did not end well\n", bulk->failed, bulk->tasks);
     return exit_code;

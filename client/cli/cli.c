@@ -2,6 +2,7 @@
 #include "client/cli/cli.h"
 
 #include "client/cli/options.h"
+#include "client/cli/table.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -9,7 +10,9 @@
 
 int gw_cli_error(const struct gw_error *error)
 {
-    fprintf(stderr, "gangway: %s\n", *error->text ? error->text : gw_error_text(error->code));
+    fputs("gangway: ", stderr);
+    gw_table_say(stderr, *error->text ? error->text : gw_error_text(error->code));
+    fputc('\n', stderr);
     return gw_error_exit_code(error);
 }
 
@@ -45,9 +48,11 @@ bool gw_cli_begin(const struct gw_options *options, int argc, char **argv, struc
 void gw_cli_print_failure(uint64_t job, const struct gw_error *error)
 {
     if (error->code == GW_ECANCELLED)
-        fprintf(stderr, "gangway: job %llu: %s\n", (unsigned long long)job, error->text);
+        fprintf(stderr, "gangway: job %llu: ", (unsigned long long)job);
     else
-        fprintf(stderr, "gangway: %s\n", error->text);
+        fputs("gangway: ", stderr);
+    gw_table_say(stderr, error->text);
+    fputc('\n', stderr);
 }
 
 void gw_cli_print_end(uint64_t job, int exit_code, const struct gw_error *error)
@@ -58,7 +63,7 @@ void gw_cli_print_end(uint64_t job, int exit_code, const struct gw_error *error)
                                                             : "failed",
                              "exit_code", exit_code);
     if (error->code)
-        json_object_set_new(line, "error", json_string(error->text));
+        json_object_set_new(line, "error", gw_table_json_string(error->text, strlen(error->text)));
     char *text = json_dumps(line, JSON_COMPACT);
     printf("%s\n", text ? text : "{}");
     free(text);

@@ -21,7 +21,8 @@ int gw_cli_exec(int argc, char **argv)
                    "environment.",
         .details = "{pid} in COMMAND and ARGUMENTs is the rank's process, {rank} its number:\n"
                    "  gangway exec 7 --rank 3 --pty -- gdb -p {pid}\n"
-                   "The command ends with the task; its exit code is the command's own.",
+                   "The command ends with the task; its exit code is the command's own,\n"
+                   "127 where there is no such command.",
         .table = table,
         .arguments_min = 2,
         .arguments_max = 1 << 20,

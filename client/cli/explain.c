@@ -23,10 +23,12 @@ static int explain_task(struct gw_client *client, const struct gw_selected_task 
     if (rc < 0)
         return gw_cli_error(&error);
     rc = gw_value_get_str(answer, &text, &error);
-    if (rc == 0 && *json)
+    if (rc == 0 && *json) {
         rc = print_json(task, answer);
-    else if (rc == 0)
-        printf("%s\n", text);
+    } else if (rc == 0) {
+        gw_table_say(stdout, text);
+        putchar('\n');
+    }
     gw_value_unref(answer);
     return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
 }

@@ -4,12 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* What tar ends with when a file was written to, or went, while it read it. */
+enum { CHANGED = 1 };
 
 extern char **environ;
 
@@ -55,10 +59,18 @@ static void cut(char *path, const char **folder, const char **name)
         *slash = '\0';
 }
 
+static bool lies(const char *folder, const char *name, struct stat *status)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return length > 0 && (size_t)length < sizeof path && lstat(path, status) == 0;
+}
+
 static int get(struct gw_console_options *console, char *path, const char *into,
                struct gw_error *error)
 {
     const char *folder, *name;
+    struct stat status;
     pid_t pid;
     int exit_code = 0, unpacked = 0;
     cut(path, &folder, &name);
@@ -73,11 +85,33 @@ static int get(struct gw_console_options *console, char *path, const char *into,
     close(console->out);
     while (waitpid(pid, &unpacked, 0) < 0 && errno == EINTR)
         ;
-    if (rc == 0 && exit_code) /* tar has said why */
-        rc = gw_error_set(error, GW_ETASK, "%s could not be had of the task", name);
-    else if (rc == 0 && unpacked)
-        rc = gw_error_set(error, GW_EIO, "%s could not be written to %s", name, into);
-    return rc;
+    if (rc < 0)
+        return rc;
+    bool there = lies(into, name, &status);
+    if (exit_code > CHANGED || (exit_code && !there)) /* tar has said why */
+        return gw_error_set(error, GW_ETASK, "%s could not be had of the task", name);
+    if (unpacked)
+        return gw_error_set(error, GW_EIO, "%s could not be written to %s", name, into);
+    if (exit_code)
+        fprintf(stderr, "gangway: %s changed while it was fetched: this is as far as it was\n",
+                name);
+    else if (there && S_ISREG(status.st_mode) && status.st_size == 0)
+        fprintf(stderr,
+                "gangway: %s is empty, or no regular file (those of /proc: gangway exec JOB -- "
+                "cat PATH)\n",
+                name);
+    return 0;
+}
+
+/* Makes the last folder of its path. */
+static int make_folder(const char *path, struct gw_error *error)
+{
+    struct stat status;
+    if (mkdir(path, 0777) == 0 || (stat(path, &status) == 0 && S_ISDIR(status.st_mode)))
+        return 0;
+    return gw_error_set(error, GW_EINVAL,
+                        "there is no folder %s to put them in, and it cannot be made: %s", path,
+                        strerror(errno));
 }
 
 int gw_cli_get(int argc, char **argv)
@@ -85,7 +119,8 @@ int gw_cli_get(int argc, char **argv)
     const char *into = ".";
     struct gw_console_options console = {.in = -1, .signals = true, .left = true};
     const struct gw_option table[] = {
-        {"output", 'o', GW_OPTION_TEXT, &into, "DIR", "where to put them (default: here)"},
+        {"output", 'o', GW_OPTION_TEXT, &into, "DIR",
+         "where to put them; is made where it is not\nthere (default: here)"},
         {"rank", 'r', GW_OPTION_U32, &console.rank, "R", "of this rank of a gang (default: 0)"},
         {0},
     };
@@ -102,16 +137,15 @@ int gw_cli_get(int argc, char **argv)
     };
     struct gw_cli_verb verb;
     struct gw_error error = {0};
-    struct stat status;
     gw_cli_console_block(true);
     if (!gw_cli_begin(&options, argc, argv, &verb))
         return verb.exit_code;
     console.client = verb.client;
     int rc = gw_selector_task_check(argv[verb.first], &error);
-    if (rc == 0 && (stat(into, &status) < 0 || !S_ISDIR(status.st_mode)))
-        rc = gw_error_set(&error, GW_EINVAL, "there is no folder %s to put them in", into);
     if (rc == 0)
         rc = gw_selector_task(verb.client, argv[verb.first], &console.task, &error);
+    if (rc == 0)
+        rc = make_folder(into, &error);
     for (char **path = argv + verb.first + 1; *path && rc == 0; path++)
         rc = get(&console, *path, into, &error);
     gw_client_close(verb.client);

@@ -199,8 +199,9 @@ static int print_tree(const struct gw_value *graph)
     if (!depths)
         return GW_ENOMEM;
     measure_depths(gw_value_find(graph, "edges"), depths, count);
-    printf("%s (job %lld): %lld task%s, %lld edge%s\n", gw_table_text(graph, "name"),
-           (long long)gw_table_number(graph, "job"), (long long)gw_table_number(graph, "tasks"),
+    gw_table_say(stdout, gw_table_text(graph, "name"));
+    printf(" (job %lld): %lld task%s, %lld edge%s\n", (long long)gw_table_number(graph, "job"),
+           (long long)gw_table_number(graph, "tasks"),
            gw_table_number(graph, "tasks") == 1 ? "" : "s",
            (long long)gw_table_number(graph, "edge_count"),
            gw_table_number(graph, "edge_count") == 1 ? "" : "s");

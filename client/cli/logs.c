@@ -3,8 +3,10 @@
 #include "client/cli/log_files.h"
 #include "client/cli/options.h"
 #include "client/cli/selector.h"
+#include "client/cli/table.h"
 #include "client/cli/tail.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The first cause, above all that its ranks wrote: not the last lines, which follow anyway. */
@@ -13,8 +15,13 @@ static void say_cause(const struct gw_value *task)
     const char *state, *text;
     if (gw_value_get_str(gw_value_find(task, "state"), &state, NULL) == 0 &&
         strcmp(state, "failed") == 0 &&
-        gw_value_get_str(gw_value_find(task, "text"), &text, NULL) == 0)
-        fprintf(stderr, "gangway: %.*s\n", (int)strcspn(text, "\n"), text);
+        gw_value_get_str(gw_value_find(task, "text"), &text, NULL) == 0) {
+        char *line = strndup(text, strcspn(text, "\n"));
+        fputs("gangway: ", stderr);
+        gw_table_say(stderr, line ? line : "out of memory");
+        fputc('\n', stderr);
+        free(line);
+    }
 }
 
 /* How many ranks a task has; 0: it is no gang. told: why it failed is said, if it did. */

@@ -41,9 +41,10 @@ static void print_fact(const struct gw_value *fact, int64_t begin_ns, bool names
             gw_units_format_duration(passed_ns, since + 1, sizeof since - 1);
     }
     printf("%-12s  %8s  ", clock, since);
-    if (names && gw_value_find(fact, "index"))
-        printf("%s (task %lld): ", gw_table_text(fact, "name"),
-               (long long)gw_table_number(fact, "index"));
+    if (names && gw_value_find(fact, "index")) {
+        gw_table_say(stdout, gw_table_text(fact, "name"));
+        printf(" (task %lld): ", (long long)gw_table_number(fact, "index"));
+    }
     gw_table_wrap(stdout, INDENT, gw_table_text(fact, "text"));
 }
 
@@ -54,11 +55,11 @@ static void print(const struct gw_value *story)
     int64_t begin_ns = gw_table_number(story, "submitted_ns");
     unsigned long long job = (unsigned long long)gw_table_number(story, "job");
     bool one = gw_value_find(story, "index") != NULL;
+    gw_table_say(stdout, gw_table_text(story, "name"));
     if (one)
-        printf("%s (task %lld of job %llu)\n", gw_table_text(story, "name"),
-               (long long)gw_table_number(story, "index"), job);
+        printf(" (task %lld of job %llu)\n", (long long)gw_table_number(story, "index"), job);
     else
-        printf("%s (job %llu)\n", gw_table_text(story, "name"), job);
+        printf(" (job %llu)\n", job);
     if (*gw_table_text(story, "note")) {
         fputs("note: ", stdout);
         gw_table_wrap(stdout, 6, gw_table_text(story, "note"));

@@ -50,6 +50,14 @@ static const struct gw_value *find(const struct gw_value *row, const char *key)
     return inner ? gw_value_find(inner, dot + 1) : NULL;
 }
 
+/* How many bytes a character has that could steer the terminal that it is shown on, which what a
+ * job calls itself must not (two: of UTF-8); 0: it is none of those. */
+static size_t steering(const char *text)
+{
+    unsigned char c = (unsigned char)*text;
+    return c < 0x20 || c == 0x7f ? 1 : c == 0xc2 && (text[1] & 0xe0) == 0x80 ? 2 : 0;
+}
+
 static void format_cell(const struct gw_column *column, const struct gw_value *row, char *text)
 {
     const struct gw_value *value = find(row, column->key);
@@ -76,8 +84,8 @@ static void format_cell(const struct gw_column *column, const struct gw_value *r
         gw_value_format(value, text, CELL_BYTES);
     }
     for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?'; /* what a job calls itself must not steer the terminal */
+        for (size_t bytes = steering(c); bytes > 0; bytes--)
+            c[bytes - 1] = '?';
 }
 
 static size_t width_of(const char *text)
@@ -206,8 +214,19 @@ void gw_table_print_dict(FILE *out, const struct gw_column *columns, const struc
 static void print_word(FILE *out, const char *word, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)word[i];
-        fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
+        size_t bytes = steering(word + i);
+        fputc(bytes ? '?' : word[i], out);
+        i += bytes == 2;
+    }
+}
+
+void gw_table_say(FILE *out, const char *text)
+{
+    for (size_t length; *text; text += length) {
+        length = strcspn(text, "\n\t");
+        print_word(out, text, length);
+        if (text[length])
+            fputc(text[length++], out);
     }
 }
 
@@ -243,7 +262,60 @@ void gw_table_wrap(FILE *out, size_t indent, const char *text)
 /* -- JSON ----------------------------------------------------------------------------------------
  */
 
+/* How many bytes the character of UTF-8 at a text has; 0: it is none. */
+static size_t character(const unsigned char *text, size_t bytes)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = text[0] < 0x80             ? 1
+                    : (text[0] & 0xe0) == 0xc0 ? 2
+                    : (text[0] & 0xf0) == 0xe0 ? 3
+                    : (text[0] & 0xf8) == 0xf0 ? 4
+                                               : 0;
+    if (length <= 1)
+        return length;
+    if (length > bytes)
+        return 0;
+    uint32_t code = text[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (text[i] & 0x3f);
+    }
+    bool well = code >= least[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+    return well ? length : 0;
+}
+
+json_t *gw_table_json_string(const char *text, size_t bytes)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    json_t *json = json_stringn(text, bytes);
+    char *mended = json ? NULL : malloc(3 * bytes + 1);
+    size_t used = 0;
+    if (!mended)
+        return json;
+    for (size_t i = 0; i < bytes;) {
+        size_t length = character((const unsigned char *)text + i, bytes - i);
+        memcpy(mended + used, length ? text + i : replacement, length ? length : 3);
+        used += length ? length : 3;
+        i += length ? length : 1;
+    }
+    json = json_stringn(mended, used);
+    free(mended);
+    return json;
+}
+
 static json_t *json_of(const struct gw_value *value);
+
+/* Takes the item over. */
+static int set_key(json_t *json, const char *key, json_t *item)
+{
+    json_t *mended = gw_table_json_string(key, strlen(key));
+    int rc = mended ? json_object_set_new(json, json_string_value(mended), item) : GW_ENOMEM;
+    if (!mended)
+        json_decref(item);
+    json_decref(mended);
+    return rc;
+}
 
 static json_t *json_of_bytes(const struct gw_value *value)
 {
@@ -266,7 +338,7 @@ static json_t *json_of_items(const struct gw_value *value)
     json_t *json = dict ? json_object() : json_array();
     for (size_t i = 0; json && i < gw_value_count(value); i++) {
         json_t *item = json_of(gw_value_at(value, i));
-        if ((dict ? json_object_set_new(json, gw_value_key(value, i), item)
+        if ((dict ? set_key(json, gw_value_key(value, i), item)
                   : json_array_append_new(json, item)) < 0) {
             json_decref(json);
             json = NULL;
@@ -281,7 +353,6 @@ static json_t *json_of(const struct gw_value *value)
     int64_t i;
     double d;
     const char *text;
-    json_t *json;
     switch (gw_value_type(value)) {
     case GW_BOOL:
         gw_value_get_bool(value, &b, NULL);
@@ -294,8 +365,7 @@ static json_t *json_of(const struct gw_value *value)
         return isfinite(d) ? json_real(d) : json_null(); /* JSON has no infinity */
     case GW_STR:
         gw_value_get_str(value, &text, NULL);
-        json = json_string(text);
-        return json ? json : json_string("?"); /* it was not UTF-8 */
+        return gw_table_json_string(text, strlen(text));
     case GW_BYTES:
         return json_of_bytes(value);
     case GW_LIST:

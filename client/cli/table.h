@@ -36,6 +36,14 @@ void gw_table_print_dict(FILE *out, const struct gw_column *columns, const struc
  * characters are shown as "?". */
 void gw_table_wrap(FILE *out, size_t indent, const char *text);
 
+/* gw_table_say prints a text that people or their programs made, as it is but for control
+ * characters other than newlines and tabs, which are shown as "?". */
+void gw_table_say(FILE *out, const char *text);
+
+/* gw_table_json_string is a text of so many bytes as JSON; each byte that is not UTF-8 becomes
+ * U+FFFD. NULL: no memory. */
+struct json_t *gw_table_json_string(const char *text, size_t bytes);
+
 /* gw_table_json prints a value as JSON and a newline; `compact`: on one line (NDJSON). Bytes are
  * base64. 0 or GW_ENOMEM. */
 int gw_table_json(FILE *out, const struct gw_value *value, bool compact);

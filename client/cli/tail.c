@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LINE_BYTES_MAX = 64 << 10, STACK_BYTES = 256 << 10 };
 
@@ -16,7 +17,8 @@ struct reader {
     struct gw_tail *stream;
     uint32_t rank;
     bool err;
-    bool raw; /* to a terminal, alone: as it comes */
+    bool raw;      /* to a terminal, alone: as it comes */
+    bool terminal; /* to one, line by line */
     char *line;
     size_t line_bytes;
     pthread_t thread;
@@ -53,9 +55,9 @@ static void collapse(const char **line, size_t *bytes)
 
 static void print_json(const struct reader *reader, const char *line, size_t bytes)
 {
-    json_t *text = json_stringn(line, bytes);
-    json_t *object = json_pack("{s:i, s:s, s:o}", "rank", (int)reader->rank, "stream",
-                               reader->err ? "err" : "out", "text", text ? text : json_string("?"));
+    json_t *object =
+        json_pack("{s:i, s:s, s:o}", "rank", (int)reader->rank, "stream",
+                  reader->err ? "err" : "out", "text", gw_table_json_string(line, bytes));
     char *dump = json_dumps(object, JSON_COMPACT);
     printf("%s\n", dump ? dump : "{}");
     free(dump);
@@ -69,7 +71,8 @@ static void print_line(struct reader *reader, bool whole)
     FILE *out = reader->err ? stderr : stdout;
     const char *line = reader->line;
     size_t bytes = reader->line_bytes;
-    collapse(&line, &bytes);
+    if (reader->terminal)
+        collapse(&line, &bytes);
     pthread_mutex_lock(&stream->lock);
     if (stream->options.json) {
         print_json(reader, line, bytes);
@@ -180,11 +183,13 @@ static int start(struct gw_tail *stream, uint32_t rank, bool err)
 {
     struct reader *reader = &stream->readers[stream->count];
     pthread_attr_t attr;
-    bool terminal = gw_table_is_terminal(err ? stderr : stdout);
+    FILE *out = err ? stderr : stdout;
+    bool terminal = gw_table_is_terminal(out);
     *reader = (struct reader){.stream = stream,
                               .rank = rank,
                               .err = err,
                               .raw = terminal && !stream->prefix && !stream->options.json,
+                              .terminal = !stream->options.json && isatty(fileno(out)),
                               .line = malloc(LINE_BYTES_MAX)};
     if (!reader->line)
         return GW_ENOMEM;

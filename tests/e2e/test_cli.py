@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 
 import e2e
 
@@ -27,10 +28,31 @@ class CommandLine(e2e.Case):
         self.assertEqual(sorted(done.stderr.splitlines()), ["[0] err 0", "[1] err 1"])
 
     def test_one_rank_is_as_it_is(self):
-        done = self.gangway("submit", "--", "printf", r"10%%\r50%%\r100%%\nno newline")
-        self.assertEqual(done.stdout, "100%\nno newline")
-        done = self.gangway("dispatch", "--", "printf", r"dos\r\n")
-        self.assertEqual(done.stdout, "dos\n")  # text mode reads the newline of other systems, too
+        data = b"10%\r50%\r100%\ndos\r\n\xff\0\r\r\nno newline"
+        with open(os.path.join(self.dir, "data"), "wb") as f:
+            f.write(data)
+        done = subprocess.run([e2e.BINARY, "submit", "--", "cat", "data"], env=self.env,
+                              cwd=self.dir, capture_output=True, check=True)
+        self.assertEqual(done.stdout, data)
+
+    def test_words_of_others(self):
+        """Names and reasons that are no UTF-8, or would steer the terminal."""
+        self.up("--slots", "1")
+        job = self.gangway("submit", "-d", "--name", "evil\033[2Jname", "--", "sh", "-c",
+                           r"printf 'caf\351: \033[2J\n' >&2; exit 3").stdout.strip()
+        self.assertIn("evil?[2Jname", self.gangway("wait", job, rc=3).stderr)
+        for verb in ("explain", "story", "graph", "jobs", "tasks"):
+            said = subprocess.run([e2e.BINARY, verb, *([job] if verb != "jobs" else [])],
+                                  env=self.env, capture_output=True, check=True).stdout
+            self.assertIn(b"evil?[2Jname", said)
+            self.assertNotIn(b"\033", said)
+        logs = subprocess.run([e2e.BINARY, "logs", job], env=self.env, capture_output=True,
+                              check=True).stderr.splitlines()
+        self.assertIn(b"evil?[2Jname", logs[0])
+        self.assertEqual(logs[1], b"caf\351: \033[2J")  # its own output is as it is
+        self.assertIn("caf\ufffd: ?[2J", self.gangway_json("explain", job)["text"])
+        self.assertEqual(self.gangway_json("logs", job)["text"], "caf\ufffd: \033[2J")
+        self.assertIn("caf\ufffd", json.dumps(self.gangway_json("tasks", job), ensure_ascii=False))
 
     def test_exit_code_and_cause(self):
         done = self.gangway("dispatch", "-n", "2", "--", "sh", "-c",

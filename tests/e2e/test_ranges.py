@@ -87,6 +87,28 @@ class Array(e2e.Case):
         self.assertEqual((ends["2"]["state"], ends["2"]["exit_code"]), ("failed", 7))
         self.assertEqual(ends["3"]["state"], "done")
 
+    def test_json_has_the_output(self):
+        said = self.gangway("submit", "--json", "--array", "4-5", "--", "sh", "-c",
+                            r"printf 'a\n\351 {index}'; echo err >&2").stdout
+        lines = [json.loads(line) for line in said.splitlines()]
+        for index, name in enumerate(("4", "5")):
+            mine = [line for line in lines if line["index"] == index]
+            self.assertEqual({line["name"] for line in mine}, {name})
+            self.assertEqual([(line["stream"], line["text"]) for line in mine[:-1]],
+                             [("out", "a"), ("out", f"\ufffd {name}"), ("err", "err")])
+            self.assertEqual(mine[-1]["state"], "done")
+        said = self.gangway("submit", "-q", "--json", "--array", "4-5", "--", "echo", "x").stdout
+        self.assertEqual(len(said.splitlines()), 2)
+
+    def test_all_that_was_cancelled_is_counted(self):
+        self.up("--slots", "1")
+        done = self.start(e2e.BINARY, "submit", "--array", "0-999%1", "--", "sh", "-c",
+                          f"echo x >{self.fifo('began')}; exec cat {self.fifo('never')}")
+        self.read_fifo(os.path.join(self.dir, "began"))
+        self.gangway("cancel", "--now", "last")
+        self.assertEqual(done.wait(), 130)
+        self.assertIn("1000 of 1000 tasks did not end well", done.text)
+
     def test_detached_and_after(self):
         self.up("--slots", "2")
         out = os.path.join(self.dir, "out")

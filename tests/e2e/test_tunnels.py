@@ -91,7 +91,8 @@ class Tunnels(e2e.Case):
         self.assertEqual(echoed.stdout, large)
         self.gangway("exec", job, "--", "sh", "-c", "kill -9 $$", rc=128 + signal.SIGKILL)
         self.assertIn("cannot start no-such-program: No such file",
-                      self.gangway("exec", job, "--", "no-such-program", rc=1).stderr)
+                      self.gangway("exec", job, "--", "no-such-program", rc=127).stderr)
+        self.gangway("exec", job, "--", "/", rc=126)
         self.gangway("cancel", job)
 
     def test_a_rank_of_a_gang(self):
@@ -139,7 +140,8 @@ class Tunnels(e2e.Case):
         self.assertIn("does not run yet",
                       self.gangway("exec", waits, "--", "true", rc=1).stderr)
         self.assertIn("is neither PORT nor", self.gangway("forward", job, "x", rc=2).stderr)
-        self.assertIn("there is no folder", self.gangway("get", job, "x", "-o", "no", rc=2).stderr)
+        self.assertIn("there is no folder",
+                      self.gangway("get", job, "x", "-o", "no/such", rc=2).stderr)
         self.assertIn("--pty is for one command",
                       self.gangway("submit", "-d", "--pty", "--", "true", rc=2).stderr)
         self.gangway("cancel", job)
@@ -148,7 +150,6 @@ class Tunnels(e2e.Case):
 
     def test_get(self):
         self.up("--slots", "1")
-        os.makedirs(os.path.join(self.dir, "here"))
         script = "mkdir out; seq 100000 >out/numbers; ln -s numbers out/link; echo 5 >plain"
         job = self.gangway("submit", "-d", "--", "sh", "-c", script).stdout.strip()
         self.gangway("wait", job)
@@ -159,6 +160,23 @@ class Tunnels(e2e.Case):
             self.assertEqual(file.read(), "5\n")
         self.assertIn("no-such could not be had",
                       self.gangway("get", job, "no-such", rc=1).stderr)
+        self.assertIn("status is empty, or no regular file",
+                      self.gangway("get", job, "/proc/self/status").stderr)
+
+    def test_get_what_is_being_written(self):
+        """The task's own tar tells so by its exit code, as after "file changed as we read it"."""
+        self.up("--slots", "1")
+        os.makedirs(os.path.join(self.dir, "bin"))
+        self.write("bin/tar", '#!/bin/sh\nPATH=/usr/bin:/bin tar "$@"\nexit 1\n')
+        job = self.held("--env", f"PATH={self.dir}/bin:{self.env['PATH']}",
+                        script="echo 5 >plain; exec cat {fifo}")
+        self.gangway("exec", "--wait", job, "--", "sh", "-c", "until test -s plain; do :; done")
+        self.assertEqual(self.gangway("get", job, "plain", "-o", "here").stderr,
+                         "gangway: plain changed while it was fetched: this is as far as it was\n")
+        with open(os.path.join(self.dir, "here", "plain"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "5\n")
+        self.gangway("get", job, "no-such", "-o", "here", rc=1)
+        self.gangway("cancel", "--now", job)
 
     def test_get_of_what_shipped_files_left(self):
         """Of the last attempt that ended by itself, well or not, and of a rank of a gang."""

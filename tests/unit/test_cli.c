@@ -272,6 +272,43 @@ static void test_tables_fit_the_terminal(void **state)
     gw_value_unref(rows);
 }
 
+/* Of bytes that are no UTF-8 only those are replaced, and nothing steers the terminal. */
+static void test_foreign_bytes(void **state)
+{
+    static const struct {
+        const char *text, *json, *said;
+    } cases[] = {
+        {"caf\351: no such file", "\"caf\xef\xbf\xbd: no such file\"", "caf\351: no such file"},
+        {"na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80",
+         "\"na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80\"",
+         "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\"", "\xe2\x82"},
+        {"\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\"", "\xc0\xaf"},
+        {"\xed\xa0\x80.", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd.\"", "\xed\xa0\x80."},
+        {"a\033[2J\tb\r\nc\x7f", "\"a\\u001B[2J\\tb\\r\\nc\x7f\"", "a?[2J\tb?\nc?"},
+        {"\xc2\x9b[2J\xc2\xa0", "\"\xc2\x9b[2J\xc2\xa0\"", "?[2J\xc2\xa0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = NULL;
+        size_t bytes;
+        FILE *out = open_memstream(&text, &bytes);
+        struct gw_value *dict = gw_dict(), *keys = gw_dict();
+        assert_int_equal(gw_dict_set(dict, "k", gw_str(cases[i].text)), 0);
+        assert_int_equal(gw_table_json(out, gw_value_find(dict, "k"), true), 0);
+        assert_int_equal(gw_dict_set(keys, cases[i].text, gw_i64(1)), 0);
+        assert_int_equal(gw_table_json(out, keys, true), 0);
+        gw_table_say(out, cases[i].text);
+        fclose(out);
+        char wanted[256];
+        snprintf(wanted, sizeof wanted, "%s\n{%s:1}\n%s", cases[i].json, cases[i].json,
+                 cases[i].said);
+        assert_string_equal(text, wanted);
+        free(text);
+        gw_value_unref(dict);
+        gw_value_unref(keys);
+    }
+}
+
 static void test_json(void **state)
 {
     char text[256] = "";
@@ -361,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_typos),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_tables_fit_the_terminal),
+        cmocka_unit_test(test_foreign_bytes),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_hosts),
     };

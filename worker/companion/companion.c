@@ -32,6 +32,7 @@ struct companion {
     struct gw_bin rest; /* of what goes to the program next; in the console */
     bool ending;        /* its input is at its end */
     bool gone;          /* nobody listens any more */
+    bool refused;       /* the program was, by the kernel */
 };
 
 /* -- To the tunnel -------------------------------------------------------------------------------
@@ -135,6 +136,7 @@ static int start(struct companion *companion, char **argv)
     close(report[0]);
     if (got == sizeof why) {
         (void)waitpid(companion->child, NULL, 0);
+        companion->refused = true;
         errno = why;
         return -1;
     }
@@ -278,6 +280,23 @@ static void tell_end(struct companion *companion)
     put_frame(companion, GW_CONSOLE_EXIT, end, sizeof end);
 }
 
+/* A program that the kernel refuses is as a shell has it: words on standard error, 127 where there
+ * is none of that name, else 126. */
+static void tell_not_started(struct companion *companion, const char *program, int why)
+{
+    char text[512];
+    int bytes = snprintf(text, sizeof text, "cannot start %.400s: %s", program, strerror(why));
+    const uint8_t end[2] = {why == ENOENT ? 127 : 126, 0};
+    if (!companion->refused) {
+        put_frame(companion, GW_CONSOLE_FAILED, text, (size_t)bytes);
+        return;
+    }
+    bytes = snprintf(text, sizeof text, "gangway: cannot start %.400s: %s%s", program,
+                     strerror(why), companion->size.ws_row ? "\r\n" : "\n"); /* it is raw there */
+    put_frame(companion, GW_CONSOLE_ERR, text, (size_t)bytes);
+    put_frame(companion, GW_CONSOLE_EXIT, end, sizeof end);
+}
+
 int gw_companion_main(int argc, char **argv)
 {
     struct companion companion = {.in = -1, .out = -1, .err = -1};
@@ -290,10 +309,7 @@ int gw_companion_main(int argc, char **argv)
     companion.size.ws_col = (unsigned short)columns;
     (void)signal(SIGPIPE, SIG_IGN);
     if (start(&companion, argv + 2) < 0) {
-        char text[512];
-        int bytes = snprintf(text, sizeof text, "cannot start %s: %s", argv[2], strerror(errno));
-        put_frame(&companion, GW_CONSOLE_FAILED, text,
-                  (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1);
+        tell_not_started(&companion, argv[2], errno);
         return EXIT_FAILURE;
     }
     while (!companion.gone && turn(&companion))
