@@ -430,7 +430,7 @@ void gw_sched_gpu_describe(const struct gw_shape *shape, char *to, size_t bytes)
                        (double)memory_needed(shape) / (1 << 30), gpus > 1 ? " each" : "");
 }
 
-/* How CUDA, PyTorch, JAX and the libraries say it. */
+/* How CUDA, PyTorch, JAX, TensorFlow, NCCL and the other libraries say it. */
 bool gw_sched_gpu_ran_out(const struct gw_attempt *attempt, const struct gw_end *end)
 {
     static const char *const words[] = {
@@ -441,6 +441,9 @@ bool gw_sched_gpu_ran_out(const struct gw_attempt *attempt, const struct gw_end 
         "CUBLAS_STATUS_ALLOC_FAILED",
         "CUDNN_STATUS_ALLOC_FAILED",
         "RESOURCE_EXHAUSTED: Out of memory",
+        "OOM when allocating tensor",
+        "Cuda failure 2 'out of memory'",
+        "Cuda failure 'out of memory'",
     };
     bool failed = end->outcome == GW_OUTCOME_FAILED || end->outcome == GW_OUTCOME_CRASHED;
     for (size_t i = 0; attempt->gpus && failed && i < sizeof words / sizeof *words; i++)
