@@ -8,6 +8,7 @@
 
 #include "scheduler/core/adopt.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/worker.h"
 
@@ -114,6 +115,21 @@ void gw_sched_hold_on_gone(struct gw_sched *sched, const char *name)
     }
 }
 
+bool gw_sched_hold_is_coming(const struct gw_sched *sched, const char *name)
+{
+    for (size_t i = 0; i < sched->hold.known.count && sched->hold.until_ns; i++)
+        if (sched->hold.known.items[i].awaited &&
+            strcmp(sched->hold.known.items[i].name, name) == 0)
+            return true;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker->state == GW_WORKER_DRAINING && worker->remote &&
+            strcmp(worker->remote->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 void gw_sched_hold_on_committed(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->workers.count; i++) {
@@ -169,6 +185,7 @@ void gw_sched_apply_hold_over(struct gw_sched *sched, const struct gw_fact_hold_
             gw_sched_queue_let(sched, job->queues.items[i]);
     }
     sched->freed = true;
+    gw_sched_questions_on_back(sched);
 }
 
 uint64_t gw_sched_hold_deadline_ns(const struct gw_sched *sched)

@@ -23,6 +23,10 @@ bool gw_sched_hold_knows(const struct gw_sched *sched, const struct gw_worker *w
 void gw_sched_hold_on_lost(struct gw_sched *sched, const struct gw_worker *worker);
 void gw_sched_hold_on_gone(struct gw_sched *sched, const char *name);
 
+/* gw_sched_hold_is_coming tells whether a worker of this name is waited for, or is not ready yet.
+ */
+bool gw_sched_hold_is_coming(const struct gw_sched *sched, const char *name);
+
 /* gw_sched_hold_on_committed readies the workers that waited for that. */
 void gw_sched_hold_on_committed(struct gw_sched *sched);
 

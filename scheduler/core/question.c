@@ -5,6 +5,7 @@
  * the answer comes; then it is dropped. */
 #include "scheduler/core/question.h"
 
+#include "scheduler/core/hold.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
@@ -237,6 +238,32 @@ static uint32_t place_of(const struct gw_sched *sched, const struct gw_job *job,
     return 0;
 }
 
+/* Whether an attempt that is asked for has its output where no worker is now. */
+static bool is_lost(const struct gw_job *job, const struct gw_question *question, bool begins)
+{
+    const uint64_t last = job->tasks.attempt[question->index];
+    if (!last || (begins && last == question->log.after))
+        return false;
+    if (job->specs.items[job->tasks.spec[question->index]].message.ranks == 0)
+        return true;
+    for (size_t i = 0; i < job->places.count; i++) /* a gang may have run with fewer ranks */
+        if (is_place(&job->places.items[i], question, true))
+            return true;
+    return false;
+}
+
+/* Whether a worker that has it is on its way back, after another life of the scheduler began. */
+static bool is_coming(const struct gw_sched *sched, const struct gw_job *job,
+                      const struct gw_question *question)
+{
+    bool gang = job->specs.items[job->tasks.spec[question->index]].message.ranks > 0;
+    for (size_t i = 0; i < job->places.count; i++)
+        if (job->places.items[i].name && is_place(&job->places.items[i], question, gang) &&
+            gw_sched_hold_is_coming(sched, job->places.items[i].name))
+            return true;
+    return false;
+}
+
 static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
                     const struct gw_question *question)
 {
@@ -246,7 +273,7 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
     const bool begins = question->log.after && !question->log.attempt; /* else it reads on */
     uint32_t id = begins ? place_after(sched, job, question, &attempt)
                          : place_of(sched, job, question, &attempt);
-    if (id == 0 && question->log.attempt) {
+    if (id == 0 && question->log.attempt && !is_coming(sched, job, question)) {
         gw_error_set(&error, GW_ENOENT, "task %u of job %llu has no such attempt or rank",
                      question->index, (unsigned long long)job->id);
         answer_log(sched, remote, question, &error);
@@ -254,10 +281,9 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
     }
     if (id == 0) {
         bool final = gw_sched_task_final(job, question->index);
-        if (!final && question->log.follow)
-            return false; /* until it runs */
-        uint64_t last = job->tasks.attempt[question->index];
-        if (final && last && !(begins && last == question->log.after))
+        if ((!final && question->log.follow) || is_coming(sched, job, question))
+            return false; /* until it runs, or is here again */
+        if (final && is_lost(job, question, begins))
             gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
         answer_log(sched, remote, question, &error);
         sched->effects->list.items[sched->effects->list.count - 1].message.log_data.end = final;
@@ -362,6 +388,17 @@ void gw_sched_questions_settle(struct gw_sched *sched)
     for (size_t i = 0; i < sched->revisited.count; i++)
         revisit(sched, sched->revisited.items[i], false);
     gw_array_clear(&sched->revisited);
+}
+
+void gw_sched_questions_on_back(struct gw_sched *sched)
+{
+    size_t at = 0;
+    uint64_t relay, value;
+    while (gw_map_next(&sched->questions, &at, &relay, &value)) {
+        const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
+        if (question->worker == 0 && question->type == GW_MESSAGE_log_read)
+            GW_MUST(gw_array_push(&sched->revisited, question->job));
+    }
 }
 
 void gw_sched_questions_on_placed(struct gw_sched *sched, const struct gw_job *job)

@@ -33,6 +33,11 @@ void gw_sched_on_log_data(struct gw_sched *sched, struct gw_worker *worker,
 
 /* gw_sched_questions_settle looks again at what waits for the jobs where something changed. */
 void gw_sched_questions_settle(struct gw_sched *sched);
+
+/* gw_sched_questions_on_back has those looked at again that wait for a worker to come back: one is
+ * back, or nobody is waited for any more. Called by apply functions. */
+void gw_sched_questions_on_back(struct gw_sched *sched);
+
 /* gw_sched_questions_on_placed notes that a task of the job has a worker, which can tell its output
  * from now on; gw_sched_questions_follow asks for it, behind the assignments of the same step. */
 void gw_sched_questions_on_placed(struct gw_sched *sched, const struct gw_job *job);

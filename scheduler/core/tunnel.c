@@ -10,6 +10,7 @@
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/place.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/remote.h"
@@ -158,14 +159,17 @@ static struct gw_worker *left_at(struct gw_sched *sched, const struct gw_job *jo
 {
     const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[open->index]].message;
     uint32_t id = open->rank == GW_RANK_NONE ? job->tasks.worker[open->index] : 0;
-    for (size_t i = job->places.count; i-- > 0 && id == 0;)
-        if (job->places.items[i].index == open->index && job->places.items[i].rank == open->rank)
-            id = job->places.items[i].worker;
+    bool ran = id != 0;
+    for (size_t i = job->places.count; i-- > 0 && !ran;) {
+        ran = job->places.items[i].index == open->index && job->places.items[i].rank == open->rank;
+        if (ran)
+            id = gw_sched_place_worker(sched, &job->places.items[i]);
+    }
     struct gw_worker *worker = id ? gw_sched_worker_find(sched, id) : NULL;
     if (spec->kind != GW_SPEC_COMMAND || (!*spec->cwd && !spec->files.size))
         gw_error_set(error, GW_ENOENT, "task %u of job %llu has ended, and left no folder",
                      open->index, (unsigned long long)open->job);
-    else if (id == 0)
+    else if (!ran)
         gw_error_set(error, GW_ENOENT, "task %u of job %llu never ran", open->index,
                      (unsigned long long)open->job);
     else if (!worker || worker->state == GW_WORKER_LOST)

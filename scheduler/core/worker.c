@@ -165,6 +165,7 @@ void gw_sched_apply_worker_readied(struct gw_sched *sched,
     gw_sched_away_on_ready(sched, worker);
     gw_sched_shapes_update(sched);
     sched->freed = true;
+    gw_sched_questions_on_back(sched);
 }
 
 void gw_sched_worker_on_stale(struct gw_sched *sched, struct gw_worker *worker, uint64_t attempt,

@@ -8,6 +8,8 @@
 struct lives {
     struct gw_buffer facts;
     struct world *w;
+    bool keeps_workers; /* they live on while there is no scheduler */
+    bool alone;         /* and have not come back when it begins */
 };
 
 static void keep(struct lives *lives)
@@ -33,7 +35,8 @@ static void begin(struct lives *lives)
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->now_ns = MS;
-    w->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .history_jobs = 1});
+    w->sched = gw_sched_new(&(struct gw_sched_options){
+        .state_dir = "/s", .history_jobs = 1, .keeps_workers = lives->keeps_workers});
     assert_int_equal(gw_sched_restore(w->sched, lives->facts.data, lives->facts.size), 0);
     lives->w = w;
     (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = gw_sched_term(w->sched) + 1});
@@ -41,7 +44,8 @@ static void begin(struct lives *lives)
     (void)step(w,
                (struct gw_event){
                    .type = GW_EVENT_OPEN, .peer = {CLIENT}, .role = GW_ROLE_CLIENT, .text = "c"});
-    add_worker(w, 0, 1, "a");
+    if (!lives->alone)
+        add_worker(w, 0, 1, "a");
 }
 
 static void end(struct lives *lives)
@@ -246,6 +250,37 @@ static void output_of_who_is_gone_is_lost(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
+/* Where that worker may come back, the question waits for it, and not for ever. */
+static void output_is_waited_for(void **state)
+{
+    (void)state;
+    for (int comes = 0; comes < 2; comes++) {
+        struct lives lives = {.keeps_workers = true};
+        uint64_t attempt;
+        begin(&lives);
+        commit(&lives); /* that it is there */
+        uint64_t job = submit_one(&lives, 1, &attempt);
+        finish_one(&lives, attempt);
+        end(&lives);
+        lives.alone = true;
+        begin(&lives);
+        say(lives.w, CLIENT,
+            (struct gw_message){.type = GW_MESSAGE_log_read,
+                                .log_read = {.request = 9, .job = job, .stream = 1}});
+        assert_null(sent(lives.w, CLIENT, GW_MESSAGE_log_data, 0));
+        if (comes) {
+            add_worker(lives.w, 0, 1, "a");
+            assert_int_equal(must(lives.w, WORKER, GW_MESSAGE_log_read)->log_read.attempt, attempt);
+        } else {
+            lives.w->now_ns += 15000 * MS;
+            (void)step(lives.w, (struct gw_event){.type = GW_EVENT_TICK});
+            assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_log_data)->log_data.code, GW_ELOST);
+        }
+        end(&lives);
+        gw_buffer_deinit(&lives.facts);
+    }
+}
+
 static const struct gw_msg_gang *gang_now(const struct lives *lives)
 {
     return &must(lives->w, WORKER, GW_MESSAGE_gang)->gang;
@@ -296,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(output_of_who_is_gone_is_lost),
+        cmocka_unit_test(output_is_waited_for),
         cmocka_unit_test(what_was_under_way_runs_again),
         cmocka_unit_test(what_was_cancelled_stays_cancelled),
         cmocka_unit_test(a_full_disk_refuses_detached_jobs),
