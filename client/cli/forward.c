@@ -126,6 +126,21 @@ static int listen_local(struct forward *forward, int *fd, struct gw_error *error
     return 0;
 }
 
+/* Whether there is such a task and rank, and it is ours, before an address is given out. That
+ * nothing listens there yet, or that it does not run, is no mistake. */
+static int look(const struct forward *forward, struct gw_error *error)
+{
+    struct gw_tunnel *tunnel = NULL;
+    const struct gw_tunnel_options options = {.job = forward->task.job,
+                                              .index = forward->task.index,
+                                              .rank = forward->rank,
+                                              .port = forward->port};
+    int rc = gw_tunnel_open(forward->client, &options, &tunnel, error);
+    if (rc == 0)
+        gw_tunnel_close(tunnel);
+    return rc == GW_ENOENT || rc == GW_EPERM || rc == GW_EINVAL ? rc : 0;
+}
+
 static int serve(struct forward *forward, struct gw_error *error)
 {
     int fd, rc = listen_local(forward, &fd, error);
@@ -202,6 +217,8 @@ int gw_cli_forward(int argc, char **argv)
         rc = parse_ports(argv[verb.first + 1], &forward, &error);
     if (rc == 0)
         rc = gw_selector_task(verb.client, argv[verb.first], &forward.task, &error);
+    if (rc == 0)
+        rc = look(&forward, &error);
     if (rc == 0)
         rc = serve(&forward, &error);
     gw_client_close(verb.client);

@@ -22,6 +22,20 @@ struct table {
     char gpus[160], memory[48], slots[64], resources[100], json[720];
 };
 
+#define DETAILS                                                                                    \
+    "Without a running cluster a private one is started for it, with as many slots\n"              \
+    "as it needs. Its output is shown live; the exit code is its own. Ctrl-C once\n"               \
+    "ends it gently, twice at once."
+static const char details[] = DETAILS;
+static const char gang_details[] =
+    DETAILS "\n\n"
+            "Ranks find what torchrun, Horovod, TensorFlow and Open MPI tell their programs\n"
+            "(RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, HOROVOD_*, TF_CONFIG,\n"
+            "OMPI_COMM_WORLD_*), and GANGWAY_CHECKPOINT_DIR, a folder that is there again\n"
+            "when they start again, GANGWAY_RESTART_COUNT, how often they have, and\n"
+            "GANGWAY_GPU_MEMORY_BYTES, what each may take of a GPU. {rank}, {local_rank},\n"
+            "{node_rank} and {world_size} in the words and in --env are replaced.";
+
 /* What only one of the two has, and the end of the table. */
 static void add_rows(struct gw_launch_options *launch, const struct table *table,
                      struct gw_option *rows)
@@ -34,8 +48,8 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
         {"max-preemptions", 0, GW_OPTION_U32, &task->preemptions_max, "N",
          "start again after `gangway restart`\n(default: 100)"},
         {"hang-timeout", 0, GW_OPTION_DURATION, &task->hang_ns, "TIME",
-         "ended when its ranks stand still for as\nlong, and not at one place, or one is\nstopped; "
-         "names it (default: 10m)"},
+         "ended when a rank is stopped for as long, or\nfunctions stand still at several places;\n"
+         "names them (default: 10m). For commands see\n--progress-limit, too"},
         {"gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N", "the same as --gpus-per-rank"},
         {"hosts", 'H', GW_OPTION_TEXT, &launch->nodes.hosts, "HOST:N,...",
          "N ranks at each of these, in this order,\nlike mpiexec"},
@@ -106,7 +120,7 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
          "set in its environment, beside this one;\nmay be given many times"},
         {"ship", 0, GW_OPTION_TEXTS, &launch->ship, "FILE[:NAME]",
          "a file or folder that it finds in its\nworking folder, a fresh one of its own, as\nNAME; "
-         "may be given many times"},
+         "of folders what git ignores is left\nout; may be given many times"},
         {"cwd", 'C', GW_OPTION_TEXT, &launch->cwd, "DIR", "where it runs (default: here)"},
         {"prolog", 0, GW_OPTION_TEXT, &launch->prolog, "WORDS",
          "run by bash before it, in the same\nenvironment: 'module load cuda'"},
@@ -341,9 +355,7 @@ bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int arg
                                   "all, with RANK,\nWORLD_SIZE, MASTER_ADDR and what launchers "
                                   "set, and end together when one fails."
                                 : "Run a command as a task.",
-        .details = "Without a running cluster a private one is started for it, with as many slots\n"
-                   "as it needs. Its output is shown live; the exit code is its own. Ctrl-C once\n"
-                   "ends it gently, twice at once.",
+        .details = launch->gang ? gang_details : details,
         .table = launch->gang ? table.rows : table.rows + 1,
         .arguments_min = 0,
         .arguments_max = INT32_MAX,

@@ -14,23 +14,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* $1: the prolog, then the command. `module` is a function that login shells define. */
+/* $1: the prolog, then the command, whose words are put aside: a script that the prolog sources
+ * sees none, and may set its own. `module` is a function that login shells define. */
 static const char prolog_script[] =
-    "prolog=$1\n"
-    "shift\n"
+    "gangway_prolog=$1\n"
+    "gangway_command=(\"${@:2}\")\n"
+    "set --\n"
     "if ! command -v module >/dev/null 2>&1; then\n"
     "  for file in /etc/profile.d/modules.sh /etc/profile.d/lmod.sh \"$MODULESHOME/init/bash\"; "
     "do\n"
     "    if [ -r \"$file\" ]; then . \"$file\"; break; fi\n"
     "  done\n"
     "fi\n"
-    "eval \"$prolog\"\n"
-    "code=$?\n"
-    "if [ $code -ne 0 ]; then\n"
-    "  echo \"gangway: the prolog failed (exit code $code): $prolog\" >&2\n"
-    "  exit $code\n"
+    "trap 'echo \"gangway: the prolog ended the task (exit code $?): $gangway_prolog\" >&2' EXIT\n"
+    "eval \"$gangway_prolog\"\n"
+    "gangway_code=$?\n"
+    "trap - EXIT\n"
+    "if [ $gangway_code -ne 0 ]; then\n"
+    "  echo \"gangway: the prolog failed (exit code $gangway_code): $gangway_prolog\" >&2\n"
+    "  exit $gangway_code\n"
     "fi\n"
-    "exec \"$@\"\n";
+    "exec \"${gangway_command[@]}\"\n";
 
 /* What both scripts of a container begin with. */
 #define CHOOSE                                                                                     \

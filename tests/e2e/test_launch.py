@@ -44,6 +44,12 @@ class Launch(e2e.Case):
         said = self.gangway("submit", "--prolog", "sh -c 'exit 3'", "--", "echo", "never", rc=3)
         self.assertIn("the prolog failed (exit code 3): sh -c 'exit 3'", said.stderr)
         self.assertEqual(said.stdout, "")
+        said = self.gangway("submit", "--prolog", "exit 4", "--", "echo", "never", rc=4)
+        self.assertIn("the prolog ended the task (exit code 4): exit 4", said.stderr)
+        # What it sources sees no words, and its own are not the command's.
+        said = self.gangway("submit", "--prolog", 'echo "got $#: $@"; set -- echo other', "--",
+                            "printf", "%s|", "a b", "it's", "")
+        self.assertEqual(said.stdout, "got 0: \na b|it's||")
         self.assertIn("not with --pty", self.gangway("submit", "--prolog", "true", "--from-json",
                                                      "-", rc=2).stderr)
 
