@@ -26,7 +26,6 @@ enum {
     RESTART_MS_MAX = 60000,
     LIVED_S = 60, /* a worker that lived so long starts anew with the first pause */
     KILL_MS = 5000,
-    WORKERS_MAX = 1024,
 };
 
 struct member {
@@ -156,8 +155,7 @@ static void member_on_end(uv_poll_t *poll, int status, int events)
     uv_close((uv_handle_t *)poll, member_on_process_closed);
 }
 
-/* The process of the worker of this number that lives on from before; 0: none does. */
-static pid_t who_lives_on(const char *dir, uint32_t number)
+pid_t gw_crew_who_lives_on(const char *dir, uint32_t number)
 {
     char path[PATH_MAX], text[32] = "";
     (void)snprintf(path, sizeof path, "%.*s/worker-%u.lock", PATH_MAX - 32, dir, number + 1);
@@ -172,8 +170,8 @@ static pid_t who_lives_on(const char *dir, uint32_t number)
 
 bool gw_crew_lives_on(const char *dir)
 {
-    for (uint32_t i = 0; i < WORKERS_MAX; i++)
-        if (who_lives_on(dir, i))
+    for (uint32_t i = 0; i < GW_CREW_WORKERS_MAX; i++)
+        if (gw_crew_who_lives_on(dir, i))
             return true;
     return false;
 }
@@ -181,7 +179,7 @@ bool gw_crew_lives_on(const char *dir)
 /* Whether the worker of this number does; then it is watched. */
 static bool member_lives_on(struct member *member)
 {
-    pid_t pid = who_lives_on(member->crew->options.dir, member->number);
+    pid_t pid = gw_crew_who_lives_on(member->crew->options.dir, member->number);
     if (!pid)
         return false;
     member->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

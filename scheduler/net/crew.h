@@ -6,6 +6,7 @@
 #include <gangway/error.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <uv.h>
 
 struct gw_crew;
@@ -36,6 +37,11 @@ struct gw_crew_options {
  * started. */
 int gw_crew_open(uv_loop_t *loop, const struct gw_crew_options *options, struct gw_crew **crew,
                  struct gw_error *error);
+
+/* gw_crew_who_lives_on is the process of the worker of this number (0 to GW_CREW_WORKERS_MAX - 1)
+ * that an earlier scheduler of this folder has left; 0: there is none. */
+enum { GW_CREW_WORKERS_MAX = 1024 };
+pid_t gw_crew_who_lives_on(const char *dir, uint32_t number);
 
 /* gw_crew_lives_on tells whether a worker of an earlier scheduler of this folder lives. */
 bool gw_crew_lives_on(const char *dir);

@@ -126,6 +126,22 @@ class Durable(e2e.Case):
         with open(path, "w", encoding="utf-8") as f:
             f.write("go\n")
 
+    def test_down_without_a_scheduler(self):
+        """What outlives a killed one ends by `down`, and its job is there at the next `up`."""
+        lines = e2e.Lines(self.fifo())
+        self.up("--slots", "1")
+        job = self.submit("submit", "-d", "--", "sh", "-c", f"echo $$ > {lines.path}; "
+                          "[ -e there ] || { touch there; exec tail -f /dev/null; }")
+        left = e2e.pids_marked(self.mark) + [int(lines.next())]
+        os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
+        self.assertIn("1 worker that had outlived one has ended", self.gangway("down").stderr)
+        for pid in left:
+            self.assertTrue(e2e.wait_gone(pid, 15), f"{pid} lives on: {e2e.command_of(pid)}")
+        self.assertIn("no cluster is running", self.gangway("down").stderr)
+        self.up("--slots", "1")
+        self.gangway("wait", job)
+        lines.close()
+
     def test_jobs_outlive_down(self):
         """Another folder by --state, of which the cluster's own knows nothing."""
         state, go, fifo = os.path.join(self.dir, "kept"), os.path.join(self.dir, "go"), self.fifo()
