@@ -20,6 +20,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { UNSTEADY_TOLD = 3 }; /* so many copies failed in a row, the folder having changed */
+
 const struct gw_checkpointed *gw_sched_checkpoint_of(const struct gw_job *job, uint32_t row)
 {
     uint64_t value;
@@ -147,7 +149,7 @@ static struct source find_source(const struct gw_sched *sched, const struct gw_c
         return source;
     source.worker = source.beside;
     source.place = &record->home;
-    source.lost = !source.worker && record->attempt != 0;
+    source.lost = !source.worker; /* of commands, which ran there, though nothing was ever told */
     return source;
 }
 
@@ -341,15 +343,17 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
         return;
     if (carried->code == 0) {
         record->trouble[0] = '\0';
+        record->unsteady = 0;
         if (is_at(&record->copy, fact->worker))
             return;
         (void)snprintf(text, sizeof text,
                        "worker %u on %s keeps a copy of its checkpoints, from here on",
                        fact->worker->id, fact->worker->host);
     } else {
-        /* a folder that changed, or a worker that went, meanwhile: the next one will do */
-        bool passing =
-            carried->code == GW_EAGAIN || carried->code == GW_ELOST || carried->code == GW_ENOENT;
+        /* a folder that changed, or a worker that went, meanwhile: the next one will do; but one
+         * that changes each time is told of, once */
+        bool changes = carried->code == GW_EAGAIN && ++record->unsteady != UNSTEADY_TOLD;
+        bool passing = changes || carried->code == GW_ELOST || carried->code == GW_ENOENT;
         if (passing || strncmp(record->trouble, carried->text, sizeof record->trouble - 1) == 0)
             return;
         (void)snprintf(record->trouble, sizeof record->trouble, "%s", carried->text);
@@ -415,7 +419,9 @@ void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_try *
     if (gang->from_lost)
         GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT_LOST, .index = gang->index,
                  .worker = record->home.worker, .number = (uint64_t)record->step,
-                 .detail = record->home.gone);
+                 .detail = !record->attempt    ? GW_STORY_LOST_UNSEEN
+                           : record->home.gone ? GW_STORY_LOST_FOLDER
+                                               : GW_STORY_LOST_WITH_WORKER);
     if (!from)
         return;
     if (!is_command(gang->job, gang->index))

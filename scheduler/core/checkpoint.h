@@ -30,6 +30,7 @@ struct gw_checkpointed {
     struct gw_checkpoint_place home, saver, copy;
     uint32_t copier;   /* worker that makes a copy; 0: none */
     bool shared;       /* another host sees home's folder: there is nothing to carry or copy */
+    uint32_t unsteady; /* copies that failed in a row, the folder having changed meanwhile */
     char trouble[256]; /* why there is no copy, as told last */
 };
 

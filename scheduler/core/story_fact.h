@@ -52,13 +52,19 @@ enum gw_placed_why {
     X(OPENED, "opened")                   /* the jobs before its job have ended */                 \
     X(PAUSED, "paused")                   /* of the job; detail: or not any more, text: who */     \
     X(GROWS, "room again")                /* count: ranks, number: that it can have */             \
-    X(CHECKPOINT_LOST, "checkpoint lost") /* worker, number: its step, detail: worker lives */     \
+    X(CHECKPOINT_LOST, "checkpoint lost") /* worker, number: step, detail: enum gw_story_lost */   \
     X(CHECKPOINT, "checkpoint")           /* text: what became of it */                            \
     X(ADOPTED, "taken over")              /* worker, detail: it had ended */
 enum gw_story_kind {
 #define KIND(name, text) GW_STORY_##name,
     GW_STORY_KINDS(KIND)
 #undef KIND
+};
+
+enum gw_story_lost {
+    GW_STORY_LOST_WITH_WORKER,
+    GW_STORY_LOST_FOLDER, /* the worker lives */
+    GW_STORY_LOST_UNSEEN, /* with the worker, and whether there was one is not known */
 };
 
 struct gw_story_fact {

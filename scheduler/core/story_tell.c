@@ -135,7 +135,11 @@ static void tell_gang(const struct gw_story_fact *fact, struct gw_text *text)
         gw_text_say(text, "placed: %s", fact->text ? fact->text : "");
     else if (fact->kind == GW_STORY_CHECKPOINT_LOST)
         gw_text_say(text,
-                    fact->detail
+                    fact->detail == GW_STORY_LOST_UNSEEN
+                        ? "worker %u, where its rank 0 ran, is lost, and no checkpoint of it was "
+                          "seen: where hosts do not share the folder of checkpoints it STARTS FROM "
+                          "STEP 0"
+                    : fact->detail == GW_STORY_LOST_FOLDER
                         ? "worker %u, which saved its checkpoint of step %llu, has it no more, and "
                           "no other has a copy: it STARTS FROM STEP 0"
                         : "worker %u, which saved its checkpoint of step %llu, is lost: where "

@@ -324,6 +324,74 @@ static void who_has_it_no_more_is_not_asked_again(void **state)
     free_world(w);
 }
 
+/* What the story of the first task says; whether this is among it. */
+static bool is_told(struct world *w, const char *wanted)
+{
+    struct gw_value *arguments = gw_dict(), *story;
+    bool found = false;
+    gw_dict_set(arguments, "job", gw_i64(1));
+    gw_dict_set(arguments, "index", gw_i64(0));
+    assert_int_equal(gw_sched_query(w->sched, "story", arguments, &story, NULL), 0);
+    const struct gw_value *facts = gw_value_find(story, "facts");
+    for (size_t i = 0; i < gw_value_count(facts); i++) {
+        const char *text = "";
+        assert_int_equal(
+            gw_value_get_str(gw_value_find(gw_value_at(facts, i), "text"), &text, NULL), 0);
+        found = found || strstr(text, wanted);
+    }
+    gw_value_unref(arguments);
+    gw_value_unref(story);
+    return found;
+}
+
+/* A command may have saved what nobody has seen yet: that it begins anew is told; but not where its
+ * host is still there, which is asked, nor where nothing ever ran. */
+static void a_command_whose_host_is_lost_begins_anew_and_says_so(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 1, .kind = GW_SPEC_COMMAND});
+    at = lose(w, at.worker[0], &at); /* before it went */
+    assert_int_equal(at.count, 1);
+    assert_false(is_told(w, "STARTS FROM STEP 0"));
+    go(w, &at);
+    end_all(w, &at);
+    at = placed_now(w);
+    assert_false(is_told(w, "STARTS FROM STEP 0"));
+    go(w, &at);
+    add_worker(w, 2, 1, "c");
+    at = lose(w, at.worker[0], &at);
+    assert_int_equal(at.worker[0], 2);
+    assert_true(is_told(w, "no checkpoint of it was seen"));
+    assert_true(is_told(w, "STARTS FROM STEP 0"));
+    free_world(w);
+}
+
+/* A folder that changes whenever it is copied: one copy may fail, but not all of them unheard. */
+static void that_no_copy_succeeds_is_told(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 2, .kind = GW_SPEC_COMMAND});
+    const uint64_t other = WORKER + (uint64_t)at.worker[1];
+    go(w, &at);
+    for (int64_t saves = 1; saves <= 4; saves++) {
+        assert_int_equal(is_told(w, "NO COPY"), saves > 3);
+        save(w, &at, saves);
+        const struct gw_msg_carry asked = must(w, other, GW_MESSAGE_carry)->carry;
+        say(w, other,
+            (struct gw_message){.type = GW_MESSAGE_carried,
+                                .carried = {asked.job, 0, at.attempt, saves, asked.worker,
+                                            GW_EAGAIN, "x has changed while it was copied"}});
+    }
+    assert_non_null(strstr(explain(w), "no other host has a copy: x has changed"));
+    free_world(w);
+}
+
 /* Whatever else a gang asks for: rank 0 is where it was, though others have more room and come
  * first by name. other: where the last rank is then. crowded: half of home is taken meanwhile. */
 static void goes_home(struct gw_msg_spec spec, int other, bool crowded)
@@ -393,6 +461,8 @@ int main(void)
         cmocka_unit_test(it_grows_at_a_checkpoint),
         cmocka_unit_test(it_goes_where_its_checkpoint_is),
         cmocka_unit_test(who_has_it_no_more_is_not_asked_again),
+        cmocka_unit_test(a_command_whose_host_is_lost_begins_anew_and_says_so),
+        cmocka_unit_test(that_no_copy_succeeds_is_told),
         cmocka_unit_test(rank_0_goes_home_however_it_is_packed),
         cmocka_unit_test(what_cannot_be_is_refused),
     };

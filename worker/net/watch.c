@@ -9,6 +9,7 @@
 #include "graph/base/must.h"
 #include "worker/net/host.h"
 #include "worker/store/bundle.h"
+#include "worker/store/sighting.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,9 +20,8 @@ enum { LOOK_MS = 1000, SLOWER = 20 };
 
 struct watch {
     uint64_t attempt, job;
-    uint64_t told, seen, saves; /* stamps; how often it was told */
-    uint64_t changed_ns;        /* when it was first seen to be as it is */
-    bool begun;                 /* `told` is as it was when the watch began */
+    uint64_t saves; /* how often it was told */
+    struct gw_sighting sighting;
 };
 
 struct look {
@@ -78,20 +78,8 @@ static struct watch *find(struct gw_watches *watches, uint64_t attempt)
 static void take_look(struct gw_watches *watches, const struct look *look)
 {
     struct watch *watch = find(watches, look->attempt);
-    if (!watch)
+    if (!watch || !gw_sighting_take(&watch->sighting, look->stamp, gw_clock_now_ns()))
         return;
-    if (!watch->begun)
-        watch->told = watch->seen = look->stamp;
-    if (look->stamp != watch->seen) {
-        watch->seen = look->stamp;
-        watch->changed_ns = gw_clock_now_ns();
-    }
-    bool still = look->stamp != watch->told &&
-                 gw_clock_now_ns() - watch->changed_ns >= (LOOK_MS - LOOK_MS / 10) * GW_NS_PER_MS;
-    watch->begun = true;
-    if (!still || look->stamp == 0)
-        return;
-    watch->told = look->stamp;
     watch->saves++;
     (void)gw_host_step(watches->host, &(struct gw_event){.type = GW_EVENT_SAVED,
                                                          .number = watch->attempt,

@@ -1,0 +1,67 @@
+/* Folders that are looked at: when they count as saved. */
+#include "worker/store/sighting.h"
+
+#include "tests/unit/unit.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static void a_still_folder_is_told_of_once(void **state)
+{
+    struct gw_sighting sighting = {0};
+    (void)state;
+    assert_false(gw_sighting_take(&sighting, 7, 1 * SECOND)); /* what was there before */
+    assert_false(gw_sighting_take(&sighting, 7, 2 * SECOND));
+    assert_false(gw_sighting_take(&sighting, 8, 3 * SECOND));
+    assert_false(gw_sighting_take(&sighting, 9, 4 * SECOND));
+    assert_true(gw_sighting_take(&sighting, 9, 5 * SECOND));
+    assert_false(gw_sighting_take(&sighting, 9, 90 * SECOND));
+    assert_false(gw_sighting_take(&sighting, 0, 91 * SECOND)); /* nothing is nothing to copy */
+    assert_false(gw_sighting_take(&sighting, 0, 200 * SECOND));
+}
+
+/* Looks once a second at a folder that is another one each time; how many until it is told. */
+static unsigned until_told(struct gw_sighting *sighting, uint64_t *at)
+{
+    for (unsigned looks = 1; looks < 1000; looks++, ++*at)
+        if (gw_sighting_take(sighting, *at, *at * SECOND)) {
+            ++*at;
+            return looks;
+        }
+    return 0;
+}
+
+static void a_folder_that_never_rests_is_told_of_too(void **state)
+{
+    struct gw_sighting sighting = {0};
+    uint64_t at = 1;
+    (void)state;
+    assert_int_equal(until_told(&sighting, &at), 12); /* the first is what was there before */
+    assert_int_equal(until_told(&sighting, &at), 21);
+    assert_int_equal(until_told(&sighting, &at), 41);
+    assert_int_equal(until_told(&sighting, &at), 81);
+    assert_int_equal(until_told(&sighting, &at), 81);
+    assert_false(gw_sighting_take(&sighting, 1, at * SECOND));
+    assert_true(gw_sighting_take(&sighting, 1, (at + 1) * SECOND)); /* it rests */
+    at += 2;
+    assert_int_equal(until_told(&sighting, &at), 11);
+}
+
+/* Back as it was told: nothing has been waiting. */
+static void what_came_back_does_not_wait(void **state)
+{
+    struct gw_sighting sighting = {0};
+    (void)state;
+    assert_false(gw_sighting_take(&sighting, 5, 1 * SECOND));
+    for (uint64_t at = 2; at < 60; at++)
+        assert_false(gw_sighting_take(&sighting, at % 2 ? 5 : 6, at * SECOND));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_still_folder_is_told_of_once),
+        cmocka_unit_test(a_folder_that_never_rests_is_told_of_too),
+        cmocka_unit_test(what_came_back_does_not_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
