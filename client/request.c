@@ -39,16 +39,30 @@ int gw_client_query(struct gw_client *client, const char *what, const struct gw_
     return rc;
 }
 
-int gw_job_cancel(struct gw_client *client, uint64_t job, bool hard, struct gw_error *error)
+static int cancel(struct gw_client *client, const struct gw_msg_cancel *what,
+                  struct gw_error *error)
 {
     struct gw_call call;
-    struct gw_message message = {
-        .type = GW_MESSAGE_cancel,
-        .cancel = {.job = job, .index = GW_INDEX_ALL, .hard = hard},
-    };
+    struct gw_message message = {.type = GW_MESSAGE_cancel, .cancel = *what};
     int rc = gw_call_make(&call, client, &message, &message.cancel.request, UINT64_MAX, error);
     gw_call_close(&call, client);
     return rc;
+}
+
+int gw_job_cancel(struct gw_client *client, uint64_t job, bool hard, struct gw_error *error)
+{
+    const struct gw_msg_cancel what = {.job = job, .index = GW_INDEX_ALL, .hard = hard};
+    return cancel(client, &what, error);
+}
+
+int gw_job_cancel_task(struct gw_client *client, uint64_t job, uint32_t index, bool hard,
+                       struct gw_error *error)
+{
+    const struct gw_msg_cancel what = {.job = job, .index = index, .hard = hard};
+    if (index == GW_INDEX_ALL)
+        return gw_error_set(error, GW_ENOENT, "job %llu has no task %u", (unsigned long long)job,
+                            index);
+    return cancel(client, &what, error);
 }
 
 static int ask(struct gw_client *client, uint64_t job, uint32_t verb, struct gw_error *error)

@@ -1,6 +1,9 @@
 /* `gangway cancel`: ends jobs, or a task, gently or at once. */
 #include "client/cli/cli.h"
 #include "client/cli/selector.h"
+#include "client/cli/table.h"
+
+#include <string.h>
 
 struct cancelling {
     bool now, json;
@@ -20,16 +23,48 @@ static int cancel_job(struct gw_client *client, const struct gw_selected *job, v
     return GW_EXIT_OK;
 }
 
+static int say_task(const struct gw_selected_task *task, bool ended, bool json)
+{
+    unsigned long long id = task->job;
+    if (json)
+        printf("{\"job\":%llu,\"index\":%u,\"cancelled\":%s}\n", id, task->index,
+               ended ? "false" : "true");
+    else
+        fprintf(stderr, "task %u of job %llu: %s\n", task->index, id,
+                ended ? "had ended already" : "cancelled");
+    return GW_EXIT_OK;
+}
+
+/* One of an array: its end is told to nobody but its own client. */
+static int cancel_number(struct gw_client *client, const struct gw_selected_task *task,
+                         const struct cancelling *cancelling)
+{
+    struct gw_value *answer, *question = gw_selector_question(task);
+    struct gw_error error;
+    int rc = gw_client_query(client, "tasks", question, &answer, &error);
+    gw_value_unref(question);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    const char *state = gw_table_text(gw_value_at(answer, 0), "state");
+    bool ended = strcmp(state, "done") == 0 || strcmp(state, "failed") == 0 ||
+                 strcmp(state, "cancelled") == 0;
+    gw_value_unref(answer);
+    if (!ended && gw_job_cancel_task(client, task->job, task->index, cancelling->now, &error) < 0)
+        return gw_cli_error(&error);
+    return say_task(task, ended, cancelling->json);
+}
+
 /* Told when it has ended: until then its slot is not free. */
 static int cancel_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)
 {
     const struct cancelling *cancelling = arg;
-    unsigned long long id = task->job;
     struct gw_future *future;
     struct gw_error error;
     if (task->whole)
         return cancel_job(client, &(struct gw_selected){.job = task->job}, arg);
     int rc = gw_client_task(client, task->job, task->index, &future, &error);
+    if (rc == GW_ENOTSUP)
+        return cancel_number(client, task, cancelling);
     if (rc < 0)
         return gw_cli_error(&error);
     rc = gw_future_cancel(future, cancelling->now, &error);
@@ -39,13 +74,7 @@ static int cancel_task(struct gw_client *client, const struct gw_selected_task *
     gw_future_release(future);
     if (rc < 0)
         return gw_cli_error(&error);
-    if (cancelling->json)
-        printf("{\"job\":%llu,\"index\":%u,\"cancelled\":%s}\n", id, task->index,
-               ended ? "false" : "true");
-    else
-        fprintf(stderr, "task %u of job %llu: %s\n", task->index, id,
-                ended ? "had ended already" : "cancelled");
-    return GW_EXIT_OK;
+    return say_task(task, ended, cancelling->json);
 }
 
 int gw_cli_cancel(int argc, char **argv)
@@ -64,7 +93,8 @@ int gw_cli_cancel(int argc, char **argv)
                         "JOB is a number, a list like 1,3,5-8, last, or all (that have not "
                         "ended). What\n"
                         "has ended already stays as it is. JOB/TASK (its name or index) is one "
-                        "task, and\nwhat depends on it.",
+                        "task, and\nwhat depends on it; of an array its index, from 0, once it "
+                        "waits or runs.",
                     .table = table},
         .unfinished = true,
         .each = cancel_job,

@@ -100,6 +100,24 @@ class Array(e2e.Case):
         said = self.gangway("submit", "-q", "--json", "--array", "4-5", "--", "echo", "x").stdout
         self.assertEqual(len(said.splitlines()), 2)
 
+    def test_one_is_cancelled(self):
+        self.up("--slots", "2")
+        fifos = [self.fifo(f"f{i}") for i in (5, 6, 7)]
+        job = self.gangway("submit", "-d", "--array", "5-7%2", "--", "sh", "-c",
+                           f"echo x >{self.dir}/f{{index}}; test {{index}} = 5 || "
+                           f"exec cat {self.fifo('never')}").stdout.strip()
+        self.assertIn("has not begun", self.gangway("cancel", f"{job}/2", rc=2).stderr)
+        self.read_fifo(fifos[1])
+        self.assertIn(f"task 1 of job {job}: cancelled",
+                      self.gangway("cancel", "--now", "last/1").stderr)
+        self.read_fifo(fifos[0])
+        self.read_fifo(fifos[2])
+        self.gangway("cancel", "--now", f"{job}/2", "--json")
+        self.gangway("wait", job, rc=130)
+        self.assertIn("had ended already", self.gangway("cancel", f"{job}/1").stderr)
+        job = self.gangway_json("jobs")[0]
+        self.assertEqual((job["done"], job["cancelled"]), (1, 2))
+
     def test_all_that_was_cancelled_is_counted(self):
         self.up("--slots", "1")
         done = self.start(e2e.BINARY, "submit", "--array", "0-999%1", "--", "sh", "-c",

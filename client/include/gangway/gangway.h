@@ -214,8 +214,13 @@ GW_API int gw_client_query(struct gw_client *client, const char *what,
                            struct gw_error *error);
 
 /* Calls on jobs by number, of this session or not. gw_job_wait blocks until the job has ended and
- * gives its exit code (0, or the first failure's) and text in error when it failed. */
+ * gives its exit code (0, or the first failure's) and text in error when it failed.
+ * gw_job_cancel_task cancels one task by its index as gw_future_cancel does, also of a range, whose
+ * tasks have no futures; 0, too, for one that has ended. GW_ENOENT: there is none, or (of a range)
+ * it has not begun, or nothing of it is left. */
 GW_API int gw_job_cancel(struct gw_client *client, uint64_t job, bool hard, struct gw_error *error);
+GW_API int gw_job_cancel_task(struct gw_client *client, uint64_t job, uint32_t index, bool hard,
+                              struct gw_error *error);
 GW_API int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int *exit_code,
                        struct gw_error *error);
 
