@@ -19,6 +19,7 @@ const struct gw_cli_command gw_cli_commands[] = {
     {"logs", "print a job's output", gw_cli_logs},
     {"wait", "wait for jobs to end", gw_cli_wait},
     {"cancel", "end jobs", gw_cli_cancel},
+    {"retry", "run again what failed in a job", gw_cli_retry},
     {"restart", "have gangs start again from their checkpoints", gw_cli_restart},
     {"pause", "have nothing of jobs start for now", gw_cli_pause},
     {"resume", "let paused jobs go on", gw_cli_resume},

@@ -1,0 +1,119 @@
+/* `gangway retry`: what failed in a job runs again, with what never ran because of that.
+ *
+ * All futures are there, and failed, before the first is retried: one that runs again for another
+ * then counts as retried, too. */
+#include "client/cli/cli.h"
+#include "client/cli/selector.h"
+#include "client/cli/table.h"
+
+#include <stdlib.h>
+
+#define TOLD_NS (30 * UINT64_C(1000000000)) /* for the scheduler to tell how a task ended */
+
+/* The futures of tasks that ended badly. */
+struct failed {
+    struct gw_future **futures;
+    size_t count;
+};
+
+static int add(struct gw_client *client, struct failed *failed, uint64_t job, uint32_t index,
+               struct gw_error *error)
+{
+    struct gw_future **more =
+        realloc(failed->futures, (failed->count + 1) * sizeof *failed->futures);
+    if (!more)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    failed->futures = more;
+    int rc = gw_client_task(client, job, index, &more[failed->count], error);
+    if (rc == 0 && gw_future_wait(more[failed->count++], TOLD_NS) == GW_ETIMEDOUT)
+        rc = gw_error_set(error, GW_ETIMEDOUT,
+                          "task %u of job %llu is under way: only what has "
+                          "failed can run again",
+                          index, (unsigned long long)job);
+    return rc;
+}
+
+static int add_state(struct gw_client *client, struct failed *failed, uint64_t job,
+                     const char *state, struct gw_error *error)
+{
+    struct gw_value *question = gw_dict(), *answer;
+    int rc = gw_dict_set(question, "job", gw_i64((int64_t)job));
+    if (rc == 0)
+        rc = gw_dict_set(question, "state", gw_str(state));
+    rc = rc == 0 ? gw_client_query(client, "tasks", question, &answer, error)
+                 : gw_error_set(error, rc, "out of memory");
+    gw_value_unref(question);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < gw_value_count(answer) && rc == 0; i++) {
+        const struct gw_value *task = gw_value_at(answer, i);
+        rc = add(client, failed, job, (uint32_t)gw_table_number(task, "index"), error);
+    }
+    gw_value_unref(answer);
+    return rc;
+}
+
+static int run_again(struct failed *failed, uint64_t job, struct gw_error *error)
+{
+    int rc = 0;
+    if (failed->count == 0)
+        return gw_error_set(error, GW_EINVAL, "job %llu: no task of it has failed",
+                            (unsigned long long)job);
+    for (size_t i = 0; i < failed->count && rc == 0; i++)
+        rc = gw_future_retry(failed->futures[i], error);
+    return rc;
+}
+
+static int finish(struct failed *failed, uint64_t job, int rc, const struct gw_error *error)
+{
+    if (rc == 0)
+        fprintf(stderr, "job %llu: %zu task%s run%s again\n", (unsigned long long)job,
+                failed->count, failed->count == 1 ? "" : "s", failed->count == 1 ? "s" : "");
+    for (size_t i = 0; i < failed->count; i++)
+        gw_future_release(failed->futures[i]);
+    free(failed->futures);
+    return rc < 0 ? gw_cli_error(error) : GW_EXIT_OK;
+}
+
+static int retry_job(struct gw_client *client, const struct gw_selected *job, void *arg)
+{
+    struct failed failed = {0};
+    struct gw_error error;
+    (void)arg;
+    int rc = add_state(client, &failed, job->job, "failed", &error);
+    if (rc == 0)
+        rc = add_state(client, &failed, job->job, "cancelled", &error);
+    if (rc == 0)
+        rc = run_again(&failed, job->job, &error);
+    return finish(&failed, job->job, rc, &error);
+}
+
+static int retry_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)
+{
+    struct failed failed = {0};
+    struct gw_error error;
+    if (task->whole)
+        return retry_job(client, &(struct gw_selected){.job = task->job}, arg);
+    int rc = add(client, &failed, task->job, task->index, &error);
+    if (rc == 0)
+        rc = run_again(&failed, task->job, &error);
+    return finish(&failed, task->job, rc, &error);
+}
+
+int gw_cli_retry(int argc, char **argv)
+{
+    static const struct gw_option table[] = {{0}};
+    const struct gw_selector_command command = {
+        .options = {.command = "retry",
+                    .summary = "Run again what failed or was cancelled in a job, and what never "
+                               "ran because of that.",
+                    .details = "What is done stays so. JOB is a number, a list like 1,3,5-8, last, "
+                               "or all.\nJOB/TASK (its name or index) is one task, and what failed "
+                               "before it. For jobs\nthat were submitted with --detach, or whose "
+                               "client is still there; not of arrays.",
+                    .table = table},
+        .each = retry_job,
+        .task = retry_task,
+    };
+    return gw_selector_run(&command, argc, argv);
+}
