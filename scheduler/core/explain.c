@@ -260,6 +260,8 @@ static void explain_delayed(const struct gw_sched *sched, const struct gw_job *j
     say(text, "it waits %.1f s before attempt %u", left_s, tries + 1);
     if (spec->retries >= tries)
         say(text, " of %u", spec->retries + 1);
+    if (job->tasks.charges[row].retries + job->tasks.charges[row].crashes == 0)
+        say(text, ": worker %u gave it back, which is short of memory", job->tasks.worker[row]);
     if (job->tasks.waiting[row])
         say(text, "; ");
 }

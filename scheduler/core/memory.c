@@ -11,15 +11,20 @@
 #include "scheduler/core/memory.h"
 
 #include "scheduler/core/actor.h"
+#include "scheduler/core/edge.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/verdict.h"
+#include "scheduler/core/worker.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    AHEAD_PART = 16, /* of a worker's memory: for results of what was prefetched */
+    AHEAD_PART = 16,   /* of a worker's memory: for results of what was prefetched */
+    TRIES_AT_ONCE = 3, /* of a task that is given back */
+    DOUBLINGS_MAX = 6,
 };
+#define BACK_OFF_NS (100 * GW_NS_PER_MS)
 
 /* -- What workers say ----------------------------------------------------------------------------
  */
@@ -34,6 +39,21 @@ static void take_back(struct gw_sched *sched, struct gw_worker *worker)
             gw_sched_send_kill(sched, worker,
                                &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
     }
+}
+
+/* Each time inputs come and are let go, which takes work and is charged to nobody: less and less
+ * often. What has none costs nothing. */
+uint64_t gw_sched_memory_back_off_ns(const struct gw_sched *sched, const struct gw_job *job,
+                                     uint32_t row)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    const struct gw_worker *worker = gw_sched_worker_find(sched, tasks->worker[row]);
+    uint32_t tries = tasks->charges[row].tries;
+    if (!worker || worker->memory.state == GW_MEMORY_OPEN || tries < TRIES_AT_ONCE ||
+        tasks->deps_at[row] == gw_sched_deps_end(tasks, row))
+        return 0;
+    uint32_t doublings = tries - TRIES_AT_ONCE;
+    return BACK_OFF_NS << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
 }
 
 void gw_sched_memory_on_report(struct gw_sched *sched, struct gw_worker *worker,

@@ -16,6 +16,11 @@ void gw_sched_memory_on_report(struct gw_sched *sched, struct gw_worker *worker,
 int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker,
                                 const struct gw_msg_measured *measured);
 
+/* gw_sched_memory_back_off_ns is how long a task waits that a worker gave back: 0, unless that is
+ * short of memory and inputs of the task were brought there, and not for the first time. */
+uint64_t gw_sched_memory_back_off_ns(const struct gw_sched *sched, const struct gw_job *job,
+                                     uint32_t row);
+
 /* gw_sched_memory_expected is what a task of a spec will add to its worker's memory, as measured of
  * others before: its result and, where nothing was declared, what it works in. 0: not worth
  * counting. */

@@ -8,6 +8,8 @@
  * The first gang that does not fit has room kept for it (reservation.h), and what comes after it
  * may queue wherever that is not.
  *
+ * A task that failed goes to another worker than the one it failed on, where one has room now.
+ *
  * Only gangs look at all workers: they are few, and need a picture of the whole. */
 #include "scheduler/core/placement.h"
 
@@ -77,6 +79,7 @@ struct choice {
     bool held_back;       /* it only adds to memory, and others wait that would not */
     bool passes;          /* what is reserved does not bind it */
     uint32_t unaffording; /* workers that had all but the memory */
+    uint32_t avoided;     /* the id of a worker that it failed on; 0: none */
     uint64_t epoch;
     struct gw_worker *workers[GW_DATA_WORKERS_MAX]; /* that hold inputs */
     uint32_t count;
@@ -113,7 +116,7 @@ static void weigh_inputs(struct gw_sched *sched, struct gw_job *job, uint32_t ro
 static bool takes(const struct gw_sched *sched, const struct gw_worker *worker, void *arg)
 {
     struct choice *choice = arg;
-    if (!gw_sched_worker_fits(sched, worker, choice->shape))
+    if (worker->id == choice->avoided || !gw_sched_worker_fits(sched, worker, choice->shape))
         return false;
     if (worker->reserved_ranks && !choice->passes &&
         !gw_sched_reservation_leaves(worker, choice->shape, sched->reservation.shape))
@@ -150,6 +153,7 @@ static struct gw_worker *most_free(struct gw_sched *sched, struct choice *choice
 static struct gw_worker *free_worker(struct gw_sched *sched, struct choice *choice)
 {
     struct gw_worker *best = NULL;
+    choice->unaffording = 0;
     for (uint32_t i = 0; i < choice->count; i++) {
         struct gw_worker *worker = choice->workers[i];
         if (takes(sched, worker, choice) &&
@@ -163,6 +167,17 @@ static struct gw_worker *free_worker(struct gw_sched *sched, struct choice *choi
         return most_free(sched, choice);
     struct gw_worker *other = gw_sched_need_worker(sched, choice->shape, takes, choice);
     return best && (!other || !gw_sched_need_names(choice->shape->need, other)) ? best : other;
+}
+
+/* What failed is tried again on another worker where one has room now: what was wrong may be the
+ * worker. It does not wait for that. */
+static struct gw_worker *free_worker_elsewhere(struct gw_sched *sched, struct choice *choice)
+{
+    struct gw_worker *worker = free_worker(sched, choice);
+    if (worker || !choice->avoided)
+        return worker;
+    choice->avoided = 0;
+    return free_worker(sched, choice);
 }
 
 /* How many may queue in a lane, on top of those that do. */
@@ -279,7 +294,10 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
         window = gw_sched_window(sched, spec);
 
     bool prefetched = false;
-    struct gw_worker *worker = free_worker(sched, &choice);
+    const struct gw_charges *charges = &job->tasks.charges[row];
+    if (charges->retries + charges->crashes > 0 && sched->workers_ready > 1)
+        choice.avoided = job->tasks.worker[row];
+    struct gw_worker *worker = free_worker_elsewhere(sched, &choice);
     if (!worker && placing->may_queue && window > 1) {
         worker = lane_worker(sched, &choice, shape, window);
         prefetched = true;

@@ -12,6 +12,7 @@
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/handover.h"
+#include "scheduler/core/memory.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/place.h"
@@ -319,10 +320,14 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
     if (memcmp(&before, &charges, sizeof charges) != 0)
         GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
     if (again) {
-        uint64_t delay_ns = gw_sched_delay_ns(spec, &charges);
+        uint64_t delay_ns = 0;
+        if (charges.retries + charges.crashes > before.retries + before.crashes)
+            delay_ns = gw_sched_delay_ns(spec, &charges);
+        else if (verdict->end->outcome == GW_OUTCOME_KILLED && !verdict->end->executing)
+            delay_ns = gw_sched_memory_back_off_ns(sched, job, row);
         gw_sched_actor_again(sched, job);
         GW_FACT(sched, task_requeued, .job = job, .index = row);
-        if (delay_ns && charges.retries + charges.crashes > before.retries + before.crashes)
+        if (delay_ns)
             GW_FACT(sched, task_delayed, .job = job, .index = row,
                     .due_ns = sched->now_ns + (GW_PLANTED(141) ? 0 : delay_ns));
         return;

@@ -118,6 +118,16 @@ class Memory(e2e.Case):
                               r"came to \d+\.\d MiB of its limit of 128\.0 MiB; say what it needs")
         self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
 
+    @e2e.not_for_tsan
+    def test_inputs_of_another_worker(self):
+        """They are more than the worker's memory: it reads them from its disk, and is asked once
+        or twice, not for ever."""
+        self.limit = 256 * MIB  # of the two workers together
+        self.up_limited("2", "-w", "2")
+        out = self.run_program(MEMORY, "apart", "9", str(16 * MIB), timeout_s=60)
+        self.assertEqual(out.stdout, "9\n")
+        self.assertLess(self.gangway("story", "last").stdout.count("placed"), 20)
+
     def test_killed_worker_leaves_nothing(self):
         self.up_limited("1", "--memory-target", "0.01")
         holder = self.program("hold", "8", str(self.result))

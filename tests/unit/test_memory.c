@@ -240,6 +240,44 @@ static void it_is_never_paused_for_ever(void **state)
     free_world(w);
 }
 
+/* An input of 900,000 bytes comes, and the run that it came for is asked back. */
+static struct world *with_brought_input(struct gw_node_options lines)
+{
+    struct world *w = limited(1, lines);
+    struct dep dep = {.job = 1, .index = 9};
+    uint64_t token = 77;
+    must_assign(w, (struct task){.attempt = 1, .index = 1, .dep = &dep});
+    uint64_t request = must_send(w, GW_MESSAGE_fetch)->fetch.request;
+    forget_sent(w);
+    assert_int_equal(deliver_with(w, SCHEDULER,
+                                  (struct gw_message){
+                                      .type = GW_MESSAGE_object,
+                                      .object = {.request = request, .bytes = 900000, .text = ""}},
+                                  &token, 1),
+                     0);
+    return w;
+}
+
+static void what_brought_its_inputs_stays(void **state)
+{
+    struct world *w =
+        with_brought_input((struct gw_node_options){.target_permille = 600, .pause_permille = 800});
+    (void)state;
+    assert_int_equal(memory_of(w).state, GW_MEMORY_PAUSED);
+    assert_int_equal(w->processes, 0);
+    must_assign(w, (struct task){.attempt = 2, .index = 2});
+    forget_sent(w);
+    kill_attempt(w, 1, GW_KILL_TAKE_BACK);
+    assert_null(sent(w, GW_MESSAGE_ended, 0));
+    kill_attempt(w, 2, GW_KILL_TAKE_BACK); /* it brought nothing */
+    assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.attempt, 2);
+    disk_answers(w, GW_EVENT_SPILLED, take(w, GW_EFFECT_SPILL).number, 0);
+    assert_int_equal(memory_of(w).state, GW_MEMORY_OPEN);
+    assert_int_equal(memory_of(w).spilled_bytes, 900000); /* it is read from there */
+    assert_int_equal(w->processes, 1);
+    free_world(w);
+}
+
 static void who_uses_most_is_killed(void **state)
 {
     struct world *w = limited(2, (struct gw_node_options){.terminate_permille = 950});
@@ -279,6 +317,7 @@ int main(void)
         cmocka_unit_test(descriptors_count_like_memory),
         cmocka_unit_test(nothing_starts_above_the_line),
         cmocka_unit_test(it_is_never_paused_for_ever),
+        cmocka_unit_test(what_brought_its_inputs_stays),
         cmocka_unit_test(who_uses_most_is_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -274,6 +274,69 @@ static void a_paused_worker_gets_nothing(void **state)
     free_world(w);
 }
 
+static void what_is_given_back_again_and_again_waits(void **state)
+{
+    struct world *w = new_world();
+    struct gw_value *arguments = gw_dict(), *answer;
+    const char *text;
+    (void)state;
+    add_worker_with(w, 0, 1, "a", UINT64_C(1000) << 20);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, true, GW_RANK_NONE});
+    finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 5000000);
+    for (int i = 0; i < 2; i++) { /* its input takes what there is, and goes with it */
+        uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+        report(w, 0, GW_MEMORY_PAUSED, 900);
+        give_back(w, 0, attempt);
+        report(w, 0, GW_MEMORY_OPEN, 100);
+    }
+    uint64_t third = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    report(w, 0, GW_MEMORY_PAUSED, 900);
+    give_back(w, 0, third);
+    report(w, 0, GW_MEMORY_OPEN, 100);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(1)), 0);
+    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
+    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
+    assert_non_null(strstr(text, "gave it back, which is short of memory"));
+    gw_value_unref(answer);
+    gw_value_unref(arguments);
+    step(w, (struct gw_event){.type = GW_EVENT_TICK, .now_ns = w->now_ns += 300 * MS});
+    must(w, WORKER, GW_MESSAGE_assign);
+    free_world(w);
+}
+
+static void fail_attempt(struct world *w, int worker, uint64_t attempt)
+{
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_ended,
+                            .ended = {.attempt = attempt,
+                                      .rank = GW_RANK_NONE,
+                                      .outcome = GW_OUTCOME_FAILED,
+                                      .executing = 1,
+                                      .text = "",
+                                      .stderr_tail = ""}});
+}
+
+static void what_failed_is_tried_elsewhere(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a"); /* it has most free slots, each time */
+    send_spec(w, (struct gw_msg_spec){.key = 1, .retries = 3});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    fail_attempt(w, 0, attempt); /* there is no other */
+    attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    add_worker(w, 1, 1, "b");
+    fail_attempt(w, 0, attempt);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    attempt = attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
+    fail_attempt(w, 1, attempt);
+    must(w, WORKER, GW_MESSAGE_assign);
+    free_world(w);
+}
+
 static void what_a_spec_took_is_expected_again(void **state)
 {
     struct world *w = new_world();
@@ -507,6 +570,8 @@ int main(void)
         cmocka_unit_test(output_is_followed_to_a_smaller_attempt),
         cmocka_unit_test(a_failure_reaches_what_depends_on_it),
         cmocka_unit_test(a_paused_worker_gets_nothing),
+        cmocka_unit_test(what_is_given_back_again_and_again_waits),
+        cmocka_unit_test(what_failed_is_tried_elsewhere),
         cmocka_unit_test(what_a_spec_took_is_expected_again),
         cmocka_unit_test(roots_wait_for_those_that_let_go),
         cmocka_unit_test(waiting_is_explained),

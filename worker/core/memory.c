@@ -9,7 +9,9 @@
  * result is in a list exactly if it could be written; a worker is never paused for ever: where
  * nothing will bring it down (work that ends, a result that is being written, a runner that is
  * being ended), or nothing did for a while, because what runs waits for what was not let in, one
- * more starts. */
+ * more starts. What brought its inputs here is not given back as long as they can go to disk: it
+ * reads them from there, where they take no memory; elsewhere they would be as large. Where they
+ * cannot, one that is nearest to its start stays, so that something moves. */
 #include "worker/core/state.h"
 
 #include <inttypes.h>
@@ -236,6 +238,51 @@ static void set_state(struct gw_node_core *core)
 bool gw_memory_holds(const struct gw_node_core *core)
 {
     return core->memory.state == GW_MEMORY_PAUSED && !core->memory.lets;
+}
+
+/* Bytes of its inputs that are here already. */
+static uint64_t inputs_here(const struct gw_run *run)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < run->dep_count; i++)
+        if (run->deps[i].object)
+            bytes += run->deps[i].object->bytes;
+    return bytes;
+}
+
+static bool nearer(const struct gw_run *a, const struct gw_run *b)
+{
+    if (!a->missing != !b->missing)
+        return !a->missing;
+    uint64_t a_bytes = inputs_here(a), b_bytes = inputs_here(b);
+    return a_bytes != b_bytes ? a_bytes > b_bytes : a->serial < b->serial;
+}
+
+/* Whether none of a list is nearer to its start. */
+static bool nearest_of(const struct gw_runs *list, const struct gw_run *run)
+{
+    for (const struct gw_run *other = list->first; other; other = other->next)
+        if (other != run && !other->gang && nearer(other, run))
+            return false;
+    return true;
+}
+
+static bool nearest(const struct gw_node_core *core, const struct gw_run *run)
+{
+    for (size_t i = 0; i < core->pools.count; i++)
+        if (!nearest_of(&core->pools.items[i]->ready, run))
+            return false;
+    return nearest_of(&core->waiting, run) && nearest_of(&core->alone, run);
+}
+
+bool gw_memory_keeps(const struct gw_node_core *core, const struct gw_run *run)
+{
+    const struct gw_memory *memory = &core->memory;
+    if (memory->state == GW_MEMORY_OPEN || run->gang || !inputs_here(run))
+        return false;
+    bool spills = !core->options.spills_off && !memory->trouble &&
+                  (memory->target_bytes != UINT64_MAX || memory->spill_bytes != UINT64_MAX);
+    return spills || (!anything_works(core) && nearest(core, run));
 }
 
 /* -- Telling -------------------------------------------------------------------------------------

@@ -400,7 +400,9 @@ void gw_run_end(struct gw_node_core *core, struct gw_run *run, struct gw_run_end
  * Actors and their calls have rules of their own. */
 static void kill_run(struct gw_node_core *core, struct gw_run *run, const struct gw_msg_kill *kill)
 {
-    if ((kill->reason == GW_KILL_TAKE_BACK && run->process) || gw_node_actor_kill(core, run, kill))
+    bool asked = kill->reason == GW_KILL_TAKE_BACK;
+    if ((asked && (run->process || gw_memory_keeps(core, run))) ||
+        gw_node_actor_kill(core, run, kill))
         return;
     if (run->state == GW_RUN_SENT && !gw_run_executes(run)) {
         run->killing = true;

@@ -558,6 +558,8 @@ void gw_memory_remove(struct gw_node_core *core, struct gw_object *object);
 void gw_memory_rank(struct gw_node_core *core, struct gw_object *object);
 uint64_t gw_memory_used(const struct gw_node_core *core);
 bool gw_memory_holds(const struct gw_node_core *core); /* nothing new starts, ranks apart */
+/* gw_memory_keeps: a run that was not given a process stays, though it is asked back. */
+bool gw_memory_keeps(const struct gw_node_core *core, const struct gw_run *run);
 void gw_memory_on_measured(struct gw_node_core *core, const struct gw_event *event);
 void gw_memory_settle(struct gw_node_core *core); /* at the end of a step */
 uint64_t gw_memory_deadline_ns(const struct gw_node_core *core);

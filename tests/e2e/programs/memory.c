@@ -158,6 +158,25 @@ static void hold(int count, int64_t bytes)
     free(nodes);
 }
 
+/* Results of one worker, all of them inputs of one task at the other. */
+static void apart(int count, int64_t bytes)
+{
+    struct gw_graph *graph = gw_graph_new();
+    struct gw_value **arguments = calloc((size_t)count + 1, sizeof(void *));
+    struct gw_future *future;
+    arguments[0] = gw_i64(0);
+    for (int i = 0; i < count; i++)
+        arguments[i + 1] = gw_ref(
+            gw_call(graph, make, GW_OPTIONS(.workers = "worker-1"), gw_i64(i), gw_i64(bytes)));
+    gw_node all = gw_graph_call(graph, &gw_function_check, GW_OPTIONS(.workers = "worker-2"),
+                                arguments, (uint32_t)count + 1);
+    CHECK(gw_client_submit(client, graph, all, &future, &error) == 0);
+    printf("%lld\n", (long long)number(future));
+    gw_future_release(future);
+    gw_graph_free(graph);
+    free(arguments);
+}
+
 /* Two tasks that together take more than there is, one of them much more than the other. */
 static void hogs(int64_t large, int64_t small)
 {
@@ -183,6 +202,8 @@ int main(int argc, char **argv)
         stream((int)a, b);
     else if (strcmp(argv[1], "hold") == 0)
         hold((int)a, b);
+    else if (strcmp(argv[1], "apart") == 0)
+        apart((int)a, b);
     else
         hogs(a, b);
     gw_client_close(client);
