@@ -65,12 +65,17 @@ static uint64_t time_write(void)
 
 void gw_output_init(struct gw_output *output, const char *log_dir)
 {
-    *output = (struct gw_output){.log_dir = log_dir, .saved_fds = {-1, -1}};
+    *output = (struct gw_output){.log_dir = log_dir, .saved_fds = {-1, -1}, .kept_fds = {-1, -1}};
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 0; i < 2; i++) {
         struct stat status;
         output->captured[i] =
             log_dir && fstat(STDOUT_FILENO + i, &status) == 0 && S_ISREG(status.st_mode);
+        if (!output->captured[i])
+            continue;
+        output->kept_fds[i] = fcntl(STDOUT_FILENO + i, F_DUPFD_CLOEXEC, 3);
+        output->inodes[i] = status.st_ino;
+        output->devices[i] = status.st_dev;
     }
     output->notify = output->captured[0] || output->captured[1] ? open_notify(output) : -1;
     output->write_ns = output->notify >= 0 ? time_write() : 0;
@@ -88,6 +93,28 @@ static int open_file(const struct gw_output *output, const struct gw_output_plac
     snprintf(path + length, sizeof path - (size_t)length, "/%" PRIu32 ".%" PRIu64 "%s.%s",
              place->index, place->attempt, rank, i == 0 ? "out" : "err");
     return open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/* A task may have closed a stream, or made it another file, which must take nothing of later tasks
+ * and is not ours to empty. */
+static void mend(struct gw_output *output)
+{
+    for (int i = 0; i < 2; i++) {
+        struct stat status;
+        FILE *stream = stream_of(i);
+        int fd = STDOUT_FILENO + i;
+        if (output->kept_fds[i] < 0)
+            continue;
+        if (fstat(fd, &status) < 0 || status.st_ino != output->inodes[i] ||
+            status.st_dev != output->devices[i])
+            dup2(output->kept_fds[i], fd);
+        if (ferror_unlocked(stream))
+            clearerr(stream);
+        if (fileno_unlocked(stream) != fd && (stream = fdopen(fd, "a"))) { /* it was fclose'd */
+            setvbuf(stream, NULL, i == 0 ? _IOLBF : _IONBF, 0);
+            *(i == 0 ? &stdout : &stderr) = stream;
+        }
+    }
 }
 
 /* Cuts a file that is longer than the limit, and says so in it. */
@@ -118,7 +145,8 @@ static void copy(int from, int to, uint64_t bytes, uint64_t bytes_max)
 }
 
 /* Whether a stream may have been written to since the last time: asked after every task. What its
- * threads or children write later comes to a later task that runs for longer. */
+ * threads or children write later comes to a later task that runs for longer. The streams are
+ * afterwards what they were at first. */
 static bool maybe_written(struct gw_output *output, uint64_t ran_ns)
 {
     char events[4096] __attribute__((aligned(8)));
@@ -129,9 +157,10 @@ static bool maybe_written(struct gw_output *output, uint64_t ran_ns)
             fflush(stream_of(i));
             short_one = false;
         }
-    if (short_one)
+    if (short_one && !ferror_unlocked(stdout) && !ferror_unlocked(stderr))
         return false;
     output->asked = true;
+    mend(output);
     if (output->notify < 0 || ioctl(output->notify, FIONREAD, &bytes) < 0)
         return output->captured[0] || output->captured[1];
     while (bytes > 0 && read(output->notify, events, sizeof events) == sizeof events)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct gw_output {
     const char *log_dir; /* borrowed; NULL: output stays where it is */
@@ -11,6 +12,9 @@ struct gw_output {
     int notify;          /* has something to read when those were written to; -1: ask them */
     bool asked;          /* once at least: what the program wrote before its first task was moved */
     uint64_t write_ns;   /* who ran for less has not written to a file; 0: it is not known */
+    int kept_fds[2];     /* of the captured files, for when a task closes streams 1 and 2; or -1 */
+    ino_t inodes[2];     /* theirs, */
+    dev_t devices[2];    /* and where they lie */
     int saved_fds[2];    /* while redirected: the capture files; else -1 */
     uint64_t bytes_max;  /* of the redirected task */
 };
@@ -28,7 +32,7 @@ void gw_output_init(struct gw_output *output, const char *log_dir);
 
 /* gw_output_move appends what streams 1 and 2 have captured to the files of the task, which ran for
  * ran_ns, and empties them; nothing is made where nothing was written. What cannot be written is
- * dropped: output never fails a task. */
+ * dropped: output never fails a task. Streams that the task closed or replaced are put back. */
 void gw_output_move(struct gw_output *output, const struct gw_output_place *place, uint64_t ran_ns);
 
 /* gw_output_redirect points streams 1 and 2 at the task's own files, so that they can be followed
