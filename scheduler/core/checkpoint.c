@@ -16,6 +16,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/worker.h"
+#include "scheduler/core/worker_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -337,7 +338,7 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
 {
     struct gw_checkpointed *record = record_of(fact->job, fact->index);
     const struct gw_msg_carried *carried = fact->carried;
-    char text[512];
+    char text[640], where[GW_WORKER_NAME_MAX];
     record->copier = 0;
     if (carried->code == GW_EEXIST)
         return;
@@ -346,9 +347,8 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
         record->unsteady = 0;
         if (is_at(&record->copy, fact->worker))
             return;
-        (void)snprintf(text, sizeof text,
-                       "worker %u on %s keeps a copy of its checkpoints, from here on",
-                       fact->worker->id, fact->worker->host);
+        (void)snprintf(text, sizeof text, "%s keeps a copy of its checkpoints, from here on",
+                       gw_sched_worker_where(sched, fact->worker->id, where));
     } else {
         /* a folder that changed, or a worker that went, meanwhile: the next one will do; but one
          * that changes each time is told of, once */
@@ -357,9 +357,8 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
         if (passing || strncmp(record->trouble, carried->text, sizeof record->trouble - 1) == 0)
             return;
         (void)snprintf(record->trouble, sizeof record->trouble, "%s", carried->text);
-        (void)snprintf(text, sizeof text,
-                       "NO COPY of its checkpoints is kept at worker %u on %s: %.300s",
-                       fact->worker->id, fact->worker->host, carried->text);
+        (void)snprintf(text, sizeof text, "NO COPY of its checkpoints is kept at %s: %.300s",
+                       gw_sched_worker_where(sched, fact->worker->id, where), carried->text);
     }
     GW_STORY(sched, fact->job, .kind = GW_STORY_CHECKPOINT, .index = fact->index, .text = text);
 }
@@ -414,7 +413,7 @@ void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_try *
 {
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
     bool kept;
-    char text[512], step[64] = "";
+    char text[640], step[64] = "", where[GW_WORKER_NAME_MAX], to[GW_WORKER_NAME_MAX];
     const struct gw_worker *from = carried_from(sched, gang, &kept);
     if (gang->from_lost)
         GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT_LOST, .index = gang->index,
@@ -427,16 +426,18 @@ void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_try *
     if (!is_command(gang->job, gang->index))
         (void)snprintf(step, sizeof step, " of step %lld", (long long)gang->from_step);
     if (find_source(sched, record).place == &record->copy)
-        (void)snprintf(text, sizeof text,
-                       "worker %u, which saved its last checkpoint, %s: it goes on from the "
-                       "copy%s that worker %u on %s kept",
-                       record->home.worker, record->home.gone ? "has it no more" : "is lost", step,
-                       from->id, from->host);
+        (void)snprintf(
+            text, sizeof text,
+            "%.100s, which saved its last checkpoint, %s: it goes on from the copy%s that "
+            "%s kept",
+            record->home.name, record->home.gone ? "has it no more" : "is lost", step,
+            gw_sched_worker_where(sched, from->id, where));
     else
         (void)snprintf(text, sizeof text,
-                       "its checkpoint%s is carried from worker %u on %s to worker %u, before any "
-                       "rank starts, unless they share the folder",
-                       step, from->id, from->host, gang->ranks[0].worker);
+                       "its checkpoint%s is carried from %s to %s, before any rank starts, unless "
+                       "they share the folder",
+                       step, gw_sched_worker_where(sched, from->id, where),
+                       gw_sched_worker_name(sched, gang->ranks[0].worker, to));
     GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT, .index = gang->index, .text = text);
 }
 
@@ -496,6 +497,7 @@ void gw_sched_checkpoint_explain(const struct gw_sched *sched, const struct gw_j
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(job, row);
     struct gw_text text = {to, bytes, 0};
     struct gw_worker *beside;
+    char where[GW_WORKER_NAME_MAX];
     *to = '\0';
     if (!record || !record->attempt)
         return;
@@ -504,14 +506,13 @@ void gw_sched_checkpoint_explain(const struct gw_sched *sched, const struct gw_j
     else
         gw_text_say(&text, "; its last checkpoint is of step %lld", (long long)record->step);
     if (record->home.gone)
-        gw_text_say(&text, ", which worker %u on %s has no more", record->home.worker,
-                    record->home.host);
+        gw_text_say(&text, ", which %s on %s has no more", record->home.name, record->home.host);
     const struct gw_worker *copier = holder(sched, &record->copy, &beside);
     if (copier && !is_at(&record->home, copier) && !is_command(job, row))
-        gw_text_say(&text, ", and worker %u on %s has a copy of step %lld", copier->id,
-                    copier->host, (long long)record->copy.step);
+        gw_text_say(&text, ", and %s has a copy of step %lld",
+                    gw_sched_worker_where(sched, copier->id, where), (long long)record->copy.step);
     else if (copier && !is_at(&record->home, copier))
-        gw_text_say(&text, ", and worker %u on %s has a copy", copier->id, copier->host);
+        gw_text_say(&text, ", and %s has a copy", gw_sched_worker_where(sched, copier->id, where));
     else if (record->trouble[0])
         gw_text_say(&text, "; no other host has a copy: %.200s", record->trouble);
 }

@@ -23,6 +23,7 @@
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
+#include "scheduler/core/worker_name.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -103,8 +104,9 @@ static void say_room(const struct gw_sched *sched, const struct gw_shape *shape,
         const struct gw_worker *worker = sched->workers.items[i];
         if (!worker || !gw_sched_worker_could(sched, worker, shape))
             continue;
-        say(text, "%s worker %u on %s has %u of %u slots", said++ ? "," : ":", worker->id,
-            worker->host, worker->slots_free, worker->slots);
+        char where[GW_WORKER_NAME_MAX];
+        say(text, "%s %s has %u of %u slots", said++ ? "," : ":",
+            gw_sched_worker_where(sched, worker->id, where), worker->slots_free, worker->slots);
         if (shape->memory_bytes)
             say(text, ", %.1f of %.1f GiB", (double)worker->memory_free / (1 << 30),
                 (double)worker->memory_bytes / (1 << 30));
@@ -136,13 +138,14 @@ static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uin
         spec->queue && (spec->queue->parked || spec->shape->parked.count == GW_PARKED_MAX);
     if (!best || (!paused && !parked))
         return false;
+    char where[GW_WORKER_NAME_MAX];
     say(text, "it waits for memory: ");
     if (bytes)
         say(text, "tasks like it took %.2f GiB; ", (double)bytes / (1 << 30));
-    say(text,
-        "%.2f GiB free below the line where worker %u on %s pauses, which uses %.2f of %.2f GiB",
-        (double)gw_sched_memory_free(best) / (1 << 30), best->id, best->host,
-        (double)best->memory.used_bytes / (1 << 30), (double)best->memory_bytes / (1 << 30));
+    say(text, "%.2f GiB free below the line where %s pauses, which uses %.2f of %.2f GiB",
+        (double)gw_sched_memory_free(best) / (1 << 30),
+        gw_sched_worker_where(sched, best->id, where), (double)best->memory.used_bytes / (1 << 30),
+        (double)best->memory_bytes / (1 << 30));
     if (best->memory_trouble)
         say(text, "; results cannot go to disk there: %s", best->memory_trouble);
     return true;
@@ -314,12 +317,14 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
                            struct text *text)
 {
     const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    char where[GW_WORKER_NAME_MAX];
     if (job->tasks.state[row] == GW_TASK_CANCELLING)
         say(text, "it is being ended at its worker; ");
     if (gang)
         explain_gang(gang, job->tasks.charges[row].tries, text);
     else
-        say(text, "it is at worker %u, attempt %u", job->tasks.worker[row],
+        say(text, "it is at %s, attempt %u",
+            gw_sched_worker_where(sched, job->tasks.worker[row], where),
             job->tasks.charges[row].tries);
     if (gang)
         say_elastic(sched, job, row, text);
@@ -333,9 +338,9 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
         say(text,
             "; it waits inside for others (gw_task_client), and its slots are lent meanwhile");
     if (gang) {
-        char where[320];
-        gw_sched_checkpoint_explain(sched, job, row, where, sizeof where);
-        say(text, "%s", where);
+        char saved[640];
+        gw_sched_checkpoint_explain(sched, job, row, saved, sizeof saved);
+        say(text, "%s", saved);
     }
     if (job->tasks.state[row] == GW_TASK_HANDED)
         say(text, ", behind %u task%s that it waits for", job->tasks.waiting[row],
@@ -481,6 +486,8 @@ void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, ui
         say(&text, ", %s were cancelled", grouped(job->cancelled_tasks, other));
     if (job->placed)
         say(&text, ", %s are at workers", grouped(job->placed, other));
+    if (job->failed && job->first_failure)
+        say(&text, "; the first that failed: %s", job->first_failure->text);
     if (job->state == GW_JOB_ENDED)
         return;
     if (job->range->kept >= job->range->ahead)
@@ -489,6 +496,49 @@ void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, ui
         return;
     say(&text, "; ");
     gw_sched_explain(sched, job, row, to + text.used, text_bytes - text.used);
+}
+
+/* The task that ended a job badly: the first cause, or one that stands for it; GW_NONE: none. */
+static uint32_t first_bad(const struct gw_job *job, uint32_t *ran)
+{
+    uint32_t best = GW_NONE, best_rank = 0;
+    uint8_t wanted = job->failed ? GW_TASK_FAILED : GW_TASK_CANCELLED;
+    for (uint32_t row = 0; row < job->tasks.count; row++) {
+        bool dependent = job->tasks.flags[row] & GW_TASK_DEPENDENT;
+        if (job->tasks.state[row] != wanted)
+            continue;
+        bool first = gw_sched_failure_of(job, row) == job->first_failure;
+        uint32_t rank = dependent ? 1 : first ? 3 : 2;
+        *ran += !dependent;
+        if (rank > best_rank) {
+            best_rank = rank;
+            best = row;
+        }
+    }
+    return best;
+}
+
+void gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *job, char *to,
+                          size_t text_bytes)
+{
+    struct text text = {to, text_bytes, 0};
+    char bad[16], all[16], why[GW_ERROR_TEXT_MAX];
+    uint32_t ran = 0, row = first_bad(job, &ran);
+    const char *end = job->failed ? "failed" : "were cancelled";
+    if (row == GW_NONE) {
+        say(&text, "%s (job %llu): all %s tasks are done", job->name ? job->name : "",
+            (unsigned long long)job->id, grouped(job->tasks.count, all));
+        return;
+    }
+    say(&text, "%s (job %llu): %s of %s tasks %s", job->name ? job->name : "",
+        (unsigned long long)job->id, grouped(job->failed ? job->failed : job->cancelled_tasks, bad),
+        grouped(job->tasks.count, all), end);
+    if (job->failed > ran)
+        say(&text, ", %s of them without running, because of others",
+            grouped(job->failed - ran, bad));
+    gw_sched_explain(sched, job, row, why, sizeof why);
+    bool twice = strncmp(why, "failed: ", 8) == 0; /* and names the task */
+    say(&text, "; %s: %s", ran > 1 ? "the first" : "the cause", why + (twice ? 8 : 0));
 }
 
 void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t row, char *to,

@@ -508,6 +508,8 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
         char text[GW_ERROR_TEXT_MAX] = "the job has no tasks";
         if (row < 0 && job->range)
             gw_sched_explain_range(sched, job, first_waiting(job), text, sizeof text);
+        else if (row < 0 && job->tasks.count > 1 && job->unfinished == 0)
+            gw_sched_explain_job(sched, job, text, sizeof text);
         else if (job->tasks.count)
             gw_sched_explain(sched, job, row < 0 ? first_waiting(job) : (uint32_t)row, text,
                              sizeof text);

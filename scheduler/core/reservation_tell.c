@@ -6,6 +6,7 @@
 #include "scheduler/core/job.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/worker_name.h"
 
 enum { WORKERS_SAID = 4 };
 
@@ -63,9 +64,10 @@ static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
         const struct gw_berth *berth = &reservation->berths.items[i];
         uint64_t now = gw_sched_ranks_at(sched, berth->worker, shape, false);
         free_ranks += now < berth->ranks ? now : berth->ranks;
+        char where[GW_WORKER_NAME_MAX];
         if (i < WORKERS_SAID)
-            gw_text_say(text, "%s %u at worker %u on %s", i ? "," : "", berth->ranks,
-                        berth->worker->id, berth->worker->host);
+            gw_text_say(text, "%s %u at %s", i ? "," : "", berth->ranks,
+                        gw_sched_worker_where(sched, berth->worker->id, where));
     }
     if (reservation->berths.count > WORKERS_SAID)
         gw_text_say(text, " and at %zu more", reservation->berths.count - WORKERS_SAID);

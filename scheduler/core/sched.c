@@ -44,6 +44,7 @@
 #include "scheduler/core/tunnel.h"
 #include "scheduler/core/verdict.h"
 #include "scheduler/core/worker.h"
+#include "scheduler/core/worker_name.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -114,6 +115,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->reservation.berths);
     gw_array_deinit(&sched->shapes);
     gw_strmap_deinit(&sched->names);
+    gw_sched_worker_names_deinit(sched);
     gw_sched_attempts_deinit(sched);
     gw_array_deinit(&sched->objects);
     gw_array_deinit(&sched->holders);

@@ -694,7 +694,7 @@ struct gw_sched {
     uint64_t next_remote, next_job, job_ids_upto, next_relay;
     uint32_t next_worker;
 
-    struct gw_map remotes; /* gw_peer.id -> struct gw_remote * */
+    struct gw_map remotes, worker_names; /* gw_peer.id -> struct gw_remote *; id -> its name */
     struct gw_session *sessions;
     uint32_t session_count;
     struct gw_map jobs; /* id -> struct gw_job * */

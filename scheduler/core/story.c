@@ -13,6 +13,7 @@
 #include "scheduler/core/object.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/verdict.h"
+#include "scheduler/core/worker_name.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -83,7 +84,7 @@ void gw_sched_story_placed(struct gw_sched *sched, uint32_t slot)
 
 void gw_sched_story_gang(struct gw_sched *sched, const struct gw_gang_try *gang)
 {
-    char where[GW_STORY_TEXT_MAX + 64] = "";
+    char where[GW_STORY_TEXT_MAX + 64] = "", name[GW_WORKER_NAME_MAX];
     struct gw_text text = {where, sizeof where, 0};
     uint32_t workers = 0;
     for (uint32_t first = 0, end; first < gang->count; first = end, workers++) {
@@ -94,7 +95,7 @@ void gw_sched_story_gang(struct gw_sched *sched, const struct gw_gang_try *gang)
                     first);
         if (end - first > 1)
             gw_text_say(&text, " to %u", end - 1);
-        gw_text_say(&text, " at worker %u", gang->ranks[first].worker);
+        gw_text_say(&text, " at %s", gw_sched_worker_name(sched, gang->ranks[first].worker, name));
     }
     GW_STORY(sched, gang->job, .kind = GW_STORY_GANG_PLACED, .index = gang->index,
              .try_number = gang->job->tasks.charges[gang->index].tries, .count = gang->count,

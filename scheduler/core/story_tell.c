@@ -11,7 +11,7 @@
 #include "scheduler/core/range.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/verdict.h"
-#include "scheduler/core/worker.h"
+#include "scheduler/core/worker_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,11 +42,8 @@ static void say_duration(struct gw_text *text, uint64_t ns)
 
 static void say_worker(const struct gw_sched *sched, struct gw_text *text, uint32_t id)
 {
-    const struct gw_worker *worker = gw_sched_worker_find(sched, id);
-    if (worker && worker->state != GW_WORKER_LOST)
-        gw_text_say(text, "worker %u on %s", id, worker->host);
-    else
-        gw_text_say(text, "worker %u", id);
+    char where[GW_WORKER_NAME_MAX];
+    gw_text_say(text, "%s", gw_sched_worker_where(sched, id, where));
 }
 
 static void tell_placed(const struct gw_sched *sched, const struct gw_story_fact *fact,
@@ -128,23 +125,25 @@ static void tell_try_ended(const struct gw_story_fact *fact, struct gw_text *tex
                     why);
 }
 
-static void tell_gang(const struct gw_story_fact *fact, struct gw_text *text)
+static void tell_gang(const struct gw_sched *sched, const struct gw_story_fact *fact,
+                      struct gw_text *text)
 {
+    char name[GW_WORKER_NAME_MAX];
     unsigned long long number = fact->number;
     if (fact->kind == GW_STORY_GANG_PLACED)
         gw_text_say(text, "placed: %s", fact->text ? fact->text : "");
     else if (fact->kind == GW_STORY_CHECKPOINT_LOST)
         gw_text_say(text,
                     fact->detail == GW_STORY_LOST_UNSEEN
-                        ? "worker %u, where its rank 0 ran, is lost, and no checkpoint of it was "
+                        ? "%s, where its rank 0 ran, is lost, and no checkpoint of it was "
                           "seen: where hosts do not share the folder of checkpoints it STARTS FROM "
                           "STEP 0"
                     : fact->detail == GW_STORY_LOST_FOLDER
-                        ? "worker %u, which saved its checkpoint of step %llu, has it no more, and "
+                        ? "%s, which saved its checkpoint of step %llu, has it no more, and "
                           "no other has a copy: it STARTS FROM STEP 0"
-                        : "worker %u, which saved its checkpoint of step %llu, is lost: where "
+                        : "%s, which saved its checkpoint of step %llu, is lost: where "
                           "hosts do not share the folder of checkpoints it STARTS FROM STEP 0",
-                    fact->worker, number);
+                    gw_sched_worker_name(sched, fact->worker, name), number);
     else if (fact->kind == GW_STORY_GROWS)
         gw_text_say(text,
                     "there is room for %llu ranks: attempt %u, which has %u, was told at its "
@@ -155,6 +154,21 @@ static void tell_gang(const struct gw_story_fact *fact, struct gw_text *text)
         gw_text_say(text, "attempt %u goes: all %u ranks stand", fact->try_number, fact->count);
     if (fact->kind == GW_STORY_GANG_STARTED && fact->count < number)
         gw_text_say(text, ", fewer than %llu (--min-ranks)", number);
+}
+
+static void tell_at_worker(const struct gw_sched *sched, const struct gw_story_fact *fact,
+                           struct gw_text *text)
+{
+    char said[GW_WORKER_NAME_MAX];
+    const char *name = gw_sched_worker_name(sched, fact->worker, said);
+    if (fact->kind == GW_STORY_STARTED)
+        gw_text_say(text, "attempt %u started at %s", fact->try_number, name);
+    else if (fact->kind == GW_STORY_RECALLED)
+        gw_text_say(text, "asked back from %s, where it queues: another one is idle", name);
+    else if (fact->kind == GW_STORY_KILLED)
+        gw_text_say(text, "%s is told to end it%s", name, fact->detail ? " at once" : "");
+    else
+        gw_text_say(text, "its result was lost with %s", name);
 }
 
 static void tell_again(const struct gw_story_fact *fact, struct gw_text *text)
@@ -193,25 +207,20 @@ void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fac
         gw_text_say(&text, ", where it was while the scheduler was not: it is taken over");
         break;
     case GW_STORY_STARTED:
-        gw_text_say(&text, "attempt %u started at worker %u", fact->try_number, fact->worker);
+    case GW_STORY_RECALLED:
+    case GW_STORY_KILLED:
+    case GW_STORY_LOST:
+        tell_at_worker(sched, fact, &text);
         break;
     case GW_STORY_GANG_PLACED:
     case GW_STORY_GANG_STARTED:
     case GW_STORY_GROWS:
     case GW_STORY_CHECKPOINT_LOST:
-        tell_gang(fact, &text);
+        tell_gang(sched, fact, &text);
         break;
     case GW_STORY_BLOCKED:
         gw_text_say(&text,
                     fact->detail ? "goes on" : "waits inside for others; its slots are lent");
-        break;
-    case GW_STORY_RECALLED:
-        gw_text_say(&text, "asked back from worker %u, where it queues: another one is idle",
-                    fact->worker);
-        break;
-    case GW_STORY_KILLED:
-        gw_text_say(&text, "worker %u is told to end it%s", fact->worker,
-                    fact->detail ? " at once" : "");
         break;
     case GW_STORY_TRY_ENDED:
         tell_try_ended(fact, &text);
@@ -233,9 +242,6 @@ void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fac
         break;
     case GW_STORY_CANCEL:
         tell_cancel(fact, &text);
-        break;
-    case GW_STORY_LOST:
-        gw_text_say(&text, "its result was lost with worker %u", fact->worker);
         break;
     case GW_STORY_AGAIN:
         tell_again(fact, &text);

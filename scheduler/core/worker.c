@@ -22,6 +22,7 @@
 #include "scheduler/core/reservation.h"
 #include "scheduler/core/tunnel.h"
 #include "scheduler/core/verdict.h"
+#include "scheduler/core/worker_name.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -161,6 +162,7 @@ void gw_sched_apply_worker_readied(struct gw_sched *sched,
     sched->gpus_free += worker->gpus_free;
     GW_MUST(gw_strmap_put(&sched->names, worker->remote->name, 1));
     GW_MUST(gw_strmap_put(&sched->names, worker->host, 1));
+    gw_sched_worker_name_keep(sched, worker);
     gw_sched_worker_link(sched, worker);
     gw_sched_away_on_ready(sched, worker);
     gw_sched_shapes_update(sched);
@@ -194,9 +196,9 @@ void gw_sched_apply_worker_cleared(struct gw_sched *sched,
  * debits; what was queued behind them is not. */
 static void lose_attempts(struct gw_sched *sched, struct gw_worker *worker, const char *why)
 {
-    char text[GW_ERROR_TEXT_MAX];
-    (void)snprintf(text, sizeof text, "worker %u on %s was lost: %s", worker->id, worker->host,
-                   why);
+    char text[GW_ERROR_TEXT_MAX], where[GW_WORKER_NAME_MAX];
+    (void)snprintf(text, sizeof text, "%s was lost: %s",
+                   gw_sched_worker_where(sched, worker->id, where), why);
     for (uint32_t i = 0; i < worker->lane_count; i++)
         if (worker->lanes[i])
             worker->lanes[i]->may_run = worker->lanes[i]->debits;
@@ -244,8 +246,9 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
         sched->gpus -= worker->gpu_count;
         sched->gpus_free -= worker->gpus_free;
         gw_sched_worker_unlink(sched, worker);
-        (void)snprintf(sched->lost_worker, sizeof sched->lost_worker,
-                       "worker %u on %s was lost: %s", worker->id, worker->host, fact->why);
+        char where[GW_WORKER_NAME_MAX];
+        (void)snprintf(sched->lost_worker, sizeof sched->lost_worker, "%s was lost: %s",
+                       gw_sched_worker_where(sched, worker->id, where), fact->why);
         sched->lost_worker_ns = sched->now_ns;
     }
     gw_sched_away_on_lost(sched, worker);

@@ -137,7 +137,7 @@ class Hosts(e2e.Case):
         self.assertIn("sum 24 from step 0", program.text)
         self.assertIn("THE CHECKPOINT IS LOST", self.gangway("logs", "2", env=alice).stderr)
         self.assertRegex(self.gangway("story", "2", env=alice).stdout,
-                         r"worker \d+, which saved its checkpoint of step 4, is lost: .* STARTS")
+                         r"\S+, which saved its checkpoint of step 4, is lost: .* STARTS")
         self.gangway("down", env=self.host(self.admin["token"]))
 
     def test_users(self):

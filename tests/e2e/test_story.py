@@ -67,6 +67,30 @@ class Story(e2e.Case):
         self.assertIn("it never ran, because a task before it failed, as did not second (task 1): "
                       "first (task 0 of job 1), on", said)
         self.assertIn("bad luck", said)
+        said = self.gangway("explain", "last").stdout
+        self.assertIn("3 of 3 tasks failed, 2 of them without running, because of others; the "
+                      "cause: first (task 0 of job 1), on", said)
+
+    def test_retry(self):
+        """What failed runs again, and what never ran because of it; what is done does not."""
+        ran, go = self.write("ran", ""), os.path.join(self.dir, "go")
+        chain = [{"name": "done", "argv": ["sh", "-c", f"echo done >> {ran}"]},
+                 {"name": "first", "argv": ["test", "-e", go], "after": "done"},
+                 {"name": "second", "argv": ["sh", "-c", f"echo second >> {ran}"],
+                  "after": "first"}]
+        self.up("--slots", "1")
+        self.gangway("submit", "-d", "--from-json", self.write("chain.json", json.dumps(chain)))
+        self.gangway("wait", "1", rc=1)
+        self.assertIn("job 1: 2 tasks run again", self.gangway("retry", "last").stderr)
+        self.gangway("wait", "1", rc=1)
+        self.write("go", "")
+        self.assertIn("job 1: 1 task runs again", self.gangway("retry", "1/second").stderr)
+        self.gangway("wait", "1")
+        with open(ran, encoding="utf-8") as f:
+            self.assertEqual(f.read().split(), ["done", "second"])
+        self.assertIn("all 3 tasks are done", self.gangway("explain", "1").stdout)
+        self.assertIn("no task of it has failed", self.gangway("retry", "1", rc=2).stderr)
+        self.assertIn("only a failed task", self.gangway("retry", "1/first", rc=2).stderr)
 
     def test_retry(self):
         """What failed runs again, and what never ran because of it; what is done does not."""
@@ -105,7 +129,7 @@ class Story(e2e.Case):
                      "test $RANK = 0 || exit 7")
         self.gangway("wait", "1", rc=7)
         texts = dict(self.facts("1"))
-        self.assertEqual(texts["placed"], "placed: ranks 0 to 1 at worker 1")
+        self.assertEqual(texts["placed"], "placed: ranks 0 to 1 at worker-1")
         self.assertIn("rank 1 on", texts["attempt ended"])
         self.assertIn("exit code 7", texts["attempt ended"])
 
@@ -118,6 +142,8 @@ class Story(e2e.Case):
                 if fact["what"] == "done"]
         self.assertEqual(done, [0])
         self.assert_told("1/2", "submitted", "placed", "attempt ended", "failed")
+        said = self.gangway("explain", "1").stdout
+        self.assertIn("1 of 3 tasks are done, 2 failed; the first that failed: many (task 1", said)
         self.assertIn("many (task 2): failed", self.gangway("story", "1").stdout)
 
     def test_graph(self):

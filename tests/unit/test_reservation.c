@@ -310,7 +310,7 @@ static void who_waits_is_told_for_what(void **state)
     (void)add(w, &runs, (struct gw_msg_spec){0}, 1);
     explained(w, 3,
               (const char *[]){"a gang of 2 needs 2 free slots", "it is the first gang that waits",
-                               "2 at worker 1 on a", "for 0 of 2 it is free by now",
+                               "2 at a", "for 0 of 2 it is free by now",
                                "no estimate of when it starts: job 2 has no wall limit (--wall)",
                                NULL});
     explained(w, 4, (const char *[]){"1 gang is before it in the queue", "kept for job 3", NULL});

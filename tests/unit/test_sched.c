@@ -496,7 +496,7 @@ static void a_workers_last_words_are_told(void **state)
     gw_dict_set(arguments, "index", gw_i64(0));
     assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
     assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
-    assert_non_null(strstr(text, "on a was lost: the worker's guardian is gone"));
+    assert_non_null(strstr(text, "a was lost: the worker's guardian is gone"));
     gw_value_unref(answer);
     gw_value_unref(arguments);
     free_world(w);

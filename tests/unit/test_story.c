@@ -91,7 +91,7 @@ static void retries(void **state)
     submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
     end_badly(w, 0, assigned(w, 0), "it is broken");
     told(w, 1, 0,
-         (const char *[]){"submitted by c", "ready", "placed at worker 1 on h",
+         (const char *[]){"submitted by c", "ready", "placed at h",
                           "attempt 1 failed on h: it is broken; its last line: last",
                           "waits 5 ms before attempt 2", NULL});
     w->now_ns += 6 * MS;
@@ -111,7 +111,8 @@ static void explained(struct world *w, int64_t job, int64_t index, const char *w
     const char *text;
     struct gw_value *arguments = gw_dict(), *answer;
     assert_int_equal(gw_dict_set(arguments, "job", gw_i64(job)), 0);
-    assert_int_equal(gw_dict_set(arguments, "index", gw_i64(index)), 0);
+    if (index >= 0)
+        assert_int_equal(gw_dict_set(arguments, "index", gw_i64(index)), 0);
     assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
     assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
     if (!strstr(text, wanted))
@@ -132,13 +133,45 @@ static void losses(void **state)
          (const char *[]){"comes after 1 task: f (task 0)", "ready", "most of its inputs (1.0 MiB)",
                           NULL});
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
-    explained(w, 1, 0, "no worker is left: worker 1 on h was lost: its connection closed, 0.0 s");
+    explained(w, 1, 0, "no worker is left: h was lost: its connection closed, 0.0 s");
     told(w, 1, 0,
-         (const char *[]){"done", "lost with worker 1", "runs again: its result is needed", NULL});
-    told(w, 1, 1,
-         (const char *[]){"placed", "worker 1 on h was lost: its connection closed", NULL});
+         (const char *[]){"done", "lost with h", "runs again: its result is needed", NULL});
+    told(w, 1, 1, (const char *[]){"placed", "h was lost: its connection closed", NULL});
     add_worker(w, 1, 1, "g");
-    told(w, 1, 0, (const char *[]){"runs again", "placed at worker 2 on g", NULL});
+    told(w, 1, 0, (const char *[]){"runs again", "placed at g", NULL});
+    free_world(w);
+}
+
+/* Of a job that has ended the first cause is explained, not its first task. */
+static void ends_of_jobs(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST, true, 0});
+    finish(w, 0, assigned(w, 0), GW_RANK_NONE, 1);
+    end_badly(w, 0, assigned(w, 0), "it is broken");
+    explained(w, 1, -1,
+              "2 of 3 tasks failed, 1 of them without running, because of others; the cause: ");
+    explained(w, 1, -1, "the cause: f (task 1 of job 1), on h: it is broken\nfirst\nlast");
+    explained(w, 1, 0, "it is done");
+    free_world(w);
+}
+
+/* Numbers are said only beside names that two workers have. */
+static void names_that_repeat(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    explained(w, 1, 0, "it is at h, attempt 1");
+    add_worker(w, 1, 1, "h");
+    explained(w, 1, 0, "it is at h (worker 1), attempt 1");
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}});
+    explained(w, 1, 0, "it is at h, attempt 1");
     free_world(w);
 }
 
@@ -153,8 +186,7 @@ static void cancels(void **state)
         (struct gw_message){.type = GW_MESSAGE_cancel,
                             .cancel = {.request = 2, .job = 1, .index = GW_INDEX_ALL}});
     told(w, 1, 0,
-         (const char *[]){"placed", "to be cancelled, by c (user 0)", "worker 1 is told to end it",
-                          NULL});
+         (const char *[]){"placed", "to be cancelled, by c (user 0)", "h is told to end it", NULL});
     told(w, 1, 1, (const char *[]){"ready", "to be cancelled, by c (user 0)", "cancelled", NULL});
     free_world(w);
 }
@@ -182,10 +214,9 @@ static void large(void **state)
                                        .names = {"", 0},
                                        .targets = {targets, ROWS}}});
     assert_int_equal(fact_count(w, 1, 5), 1); /* that it was submitted */
-    told(w, 1, 0, (const char *[]){"submitted", "placed at worker 1", NULL});
+    told(w, 1, 0, (const char *[]){"submitted", "placed at h", NULL});
     end_badly(w, 0, assigned(w, 0), "it is broken");
-    told(w, 1, 0,
-         (const char *[]){"submitted", "placed at worker 1", "it is broken", "failed", NULL});
+    told(w, 1, 0, (const char *[]){"submitted", "placed at h", "it is broken", "failed", NULL});
     uint64_t attempt = assigned(w, 0), run_ns = 200 * MS, bytes = 0;
     uint32_t rank = GW_RANK_NONE, size = 0;
     say(w, WORKER,
@@ -196,7 +227,7 @@ static void large(void **state)
                                          .value_size = {&size, 1},
                                          .values = {"", 0},
                                          .run_ns = {&run_ns, 1}}});
-    told(w, 1, 1, (const char *[]){"placed at worker 1", "done after running 200 ms", NULL});
+    told(w, 1, 1, (const char *[]){"placed at h", "done after running 200 ms", NULL});
     noted(w, 1, "only what is unusual is kept");
     finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
     struct gw_value *story = ask(w, 1, 2); /* it was quick: only how it ended, without a time */
@@ -237,8 +268,10 @@ static void dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(retries), cmocka_unit_test(losses),  cmocka_unit_test(cancels),
-        cmocka_unit_test(large),   cmocka_unit_test(dropped),
+        cmocka_unit_test(retries),           cmocka_unit_test(losses),
+        cmocka_unit_test(cancels),           cmocka_unit_test(ends_of_jobs),
+        cmocka_unit_test(names_that_repeat), cmocka_unit_test(large),
+        cmocka_unit_test(dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
