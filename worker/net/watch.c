@@ -1,7 +1,8 @@
 /* Looking at folders from time to time, on a thread.
  *
  * Always: one look at a time; a look at a folder with many files makes the next one come later, so
- * that looking takes a twentieth of a thread at most. */
+ * that looking takes a twentieth of a thread at most. The first look alone is taken at once: the
+ * command starts behind it, and may save before a thread has looked. */
 #include "worker/net/watch.h"
 
 #include "graph/base/array.h"
@@ -38,17 +39,19 @@ struct gw_watches {
     bool busy, closed, timer_gone;
 };
 
+static uint64_t stamp_of(const struct gw_watches *watches, uint64_t job)
+{
+    char folder[PATH_MAX + 32];
+    (void)snprintf(folder, sizeof folder, "%s/%" PRIu64, watches->host->checkpoint_dir, job);
+    return gw_bundle_stamp(folder);
+}
+
 static void look_on_thread(uv_work_t *work)
 {
     struct gw_watches *watches = work->data;
-    char folder[PATH_MAX + 32];
     uint64_t start_ns = gw_clock_now_ns();
-    for (size_t i = 0; i < watches->looks.count; i++) {
-        struct look *look = &watches->looks.items[i];
-        (void)snprintf(folder, sizeof folder, "%s/%" PRIu64, watches->host->checkpoint_dir,
-                       look->job);
-        look->stamp = gw_bundle_stamp(folder);
-    }
+    for (size_t i = 0; i < watches->looks.count; i++)
+        watches->looks.items[i].stamp = stamp_of(watches, watches->looks.items[i].job);
     watches->took_ns = gw_clock_now_ns() - start_ns;
 }
 
@@ -125,8 +128,9 @@ static void look_at_all(struct gw_watches *watches)
 void gw_watch_carry_out(struct gw_watches *watches, const struct gw_effect *effect)
 {
     if (effect->type == GW_EFFECT_WATCH) {
-        GW_MUST(gw_array_push(&watches->list, ((struct watch){.attempt = effect->number,
-                                                              .job = effect->message.carry.job})));
+        struct watch begun = {.attempt = effect->number, .job = effect->message.carry.job};
+        (void)gw_sighting_take(&begun.sighting, stamp_of(watches, begun.job), gw_clock_now_ns());
+        GW_MUST(gw_array_push(&watches->list, begun));
         look_at_all(watches);
         return;
     }
