@@ -105,9 +105,14 @@ class Memory(e2e.Case):
         out, _ = holder.communicate("\n", timeout=120)
         self.assertEqual(out, "88\n")
         self.assertEqual(self.log().count("cannot be written to disk"), 1)
+        left = e2e.pids_marked(self.mark)
         self.gangway("down")
         self.is_up = False
-        self.assertEqual(os.listdir(self.disk), [])
+        for pid in left:
+            self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S), e2e.command_of(pid))
+        with open(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/worker-0.log"),
+                  encoding="utf-8") as log:
+            self.assertEqual(os.listdir(self.disk), [], log.read())
 
     def test_hog(self):
         """A task that takes more than there is is killed, tried again, and said to be too large;
