@@ -120,6 +120,7 @@ class BadDays(e2e.Case):
         disk = self.small_disk("8m")
         self.env["XDG_RUNTIME_DIR"] = disk
         self.up("--slots", "1")
+        self.gangway("submit", "--", "true")  # what a first job writes is there
         with open(os.path.join(disk, "ballast"), "wb", buffering=0) as ballast:
             with self.assertRaises(OSError):
                 while True:
