@@ -105,12 +105,13 @@ int gw_cli_retry(int argc, char **argv)
     static const struct gw_option table[] = {{0}};
     const struct gw_selector_command command = {
         .options = {.command = "retry",
-                    .summary = "Run again what failed or was cancelled in a job, and what never "
-                               "ran because of that.",
+                    .summary =
+                        "Run again what failed or was cancelled in a job, and what never ran\n"
+                        "because of that.",
                     .details = "What is done stays so. JOB is a number, a list like 1,3,5-8, last, "
                                "or all.\nJOB/TASK (its name or index) is one task, and what failed "
                                "before it. For jobs\nthat were submitted with --detach, or whose "
-                               "client is still there; not of arrays.",
+                               "client is still there; not of\narrays.",
                     .table = table},
         .each = retry_job,
         .task = retry_task,
