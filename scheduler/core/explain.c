@@ -25,43 +25,26 @@
 #include "scheduler/core/worker.h"
 #include "scheduler/core/worker_name.h"
 
-#include <stdarg.h>
+#include "graph/base/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
 enum { CAUSES_MAX = 1000 /* tasks between one that never ran and the first that failed */ };
 
-struct text {
-    char *to;
-    size_t size, used;
-};
-
-static void say(struct text *text, const char *format, ...) GW_PRINTF(2, 3);
-
-static void say(struct text *text, const char *format, ...)
-{
-    va_list args;
-    if (text->used >= text->size)
-        return;
-    va_start(args, format);
-    int n = vsnprintf(text->to + text->used, text->size - text->used, format, args);
-    va_end(args);
-    text->used += n > 0 ? (size_t)n : 0;
-}
-
-static void say_ago(const struct gw_sched *sched, uint64_t at_ns, struct text *text)
+static void say_ago(const struct gw_sched *sched, uint64_t at_ns, struct gw_text *text)
 {
     double passed_s = (double)(sched->now_ns - at_ns) / 1e9;
     if (passed_s < 120)
-        say(text, "%.1f s ago", passed_s);
+        gw_text_say(text, "%.1f s ago", passed_s);
     else if (passed_s < 2 * 3600)
-        say(text, "%.0f minutes ago", passed_s / 60);
+        gw_text_say(text, "%.0f minutes ago", passed_s / 60);
     else
-        say(text, "%.0f hours ago", passed_s / 3600);
+        gw_text_say(text, "%.0f hours ago", passed_s / 3600);
 }
 
 /* Which jobs hold slots, the largest first, three at most. */
-static void say_who_holds(const struct gw_sched *sched, struct text *text)
+static void say_who_holds(const struct gw_sched *sched, struct gw_text *text)
 {
     const struct gw_job *said[3];
     int count = 0;
@@ -76,25 +59,26 @@ static void say_who_holds(const struct gw_sched *sched, struct text *text)
         }
         if (!best)
             return;
-        say(text, "; job %llu (%s) has %u task%s at workers", (unsigned long long)best->id,
-            best->name ? best->name : "", best->placed, best->placed == 1 ? "" : "s");
+        gw_text_say(text, "; job %llu (%s) has %u task%s at workers", (unsigned long long)best->id,
+                    best->name ? best->name : "", best->placed, best->placed == 1 ? "" : "s");
         said[count++] = best;
     }
 }
 
-static void explain_no_worker(const struct gw_sched *sched, struct text *text)
+static void explain_no_worker(const struct gw_sched *sched, struct gw_text *text)
 {
     if (!sched->lost_worker_ns) {
-        say(text, "no worker has registered yet");
+        gw_text_say(text, "no worker has registered yet");
         return;
     }
-    say(text, "no worker is left: %s, ", sched->lost_worker);
+    gw_text_say(text, "no worker is left: %s, ", sched->lost_worker);
     say_ago(sched, sched->lost_worker_ns, text);
 }
 
 /* What each worker that could run it has free, three at most; only where slots are not all that
  * matters. */
-static void say_room(const struct gw_sched *sched, const struct gw_shape *shape, struct text *text)
+static void say_room(const struct gw_sched *sched, const struct gw_shape *shape,
+                     struct gw_text *text)
 {
     uint32_t said = 0;
     bool stock = shape->need && shape->need->resources.count > 0;
@@ -105,22 +89,23 @@ static void say_room(const struct gw_sched *sched, const struct gw_shape *shape,
         if (!worker || !gw_sched_worker_could(sched, worker, shape))
             continue;
         char where[GW_WORKER_NAME_MAX];
-        say(text, "%s %s has %u of %u slots", said++ ? "," : ":",
-            gw_sched_worker_where(sched, worker->id, where), worker->slots_free, worker->slots);
+        gw_text_say(text, "%s %s has %u of %u slots", said++ ? "," : ":",
+                    gw_sched_worker_where(sched, worker->id, where), worker->slots_free,
+                    worker->slots);
         if (shape->memory_bytes)
-            say(text, ", %.1f of %.1f GiB", (double)worker->memory_free / (1 << 30),
-                (double)worker->memory_bytes / (1 << 30));
+            gw_text_say(text, ", %.1f of %.1f GiB", (double)worker->memory_free / (1 << 30),
+                        (double)worker->memory_bytes / (1 << 30));
         for (uint32_t k = 0; stock && k < worker->stock_count; k++)
             for (uint32_t r = 0; r < shape->need->resources.count; r++)
                 if (strcmp(worker->stock[k].name, shape->need->resources.items[r].name) == 0)
-                    say(text, ", %u of %u %s", worker->stock[k].free, worker->stock[k].amount,
-                        worker->stock[k].name);
+                    gw_text_say(text, ", %u of %u %s", worker->stock[k].free,
+                                worker->stock[k].amount, worker->stock[k].name);
     }
 }
 
 /* What the next free slot would not change: memory is missing. */
 static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                           struct text *text)
+                           struct gw_text *text)
 {
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
     uint64_t bytes = gw_sched_memory_expected(spec);
@@ -139,20 +124,21 @@ static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uin
     if (!best || (!paused && !parked))
         return false;
     char where[GW_WORKER_NAME_MAX];
-    say(text, "it waits for memory: ");
+    gw_text_say(text, "it waits for memory: ");
     if (bytes)
-        say(text, "tasks like it took %.2f GiB; ", (double)bytes / (1 << 30));
-    say(text, "%.2f GiB free below the line where %s pauses, which uses %.2f of %.2f GiB",
-        (double)gw_sched_memory_free(best) / (1 << 30),
-        gw_sched_worker_where(sched, best->id, where), (double)best->memory.used_bytes / (1 << 30),
-        (double)best->memory_bytes / (1 << 30));
+        gw_text_say(text, "tasks like it took %.2f GiB; ", (double)bytes / (1 << 30));
+    gw_text_say(text, "%.2f GiB free below the line where %s pauses, which uses %.2f of %.2f GiB",
+                (double)gw_sched_memory_free(best) / (1 << 30),
+                gw_sched_worker_where(sched, best->id, where),
+                (double)best->memory.used_bytes / (1 << 30),
+                (double)best->memory_bytes / (1 << 30));
     if (best->memory_trouble)
-        say(text, "; results cannot go to disk there: %s", best->memory_trouble);
+        gw_text_say(text, "; results cannot go to disk there: %s", best->memory_trouble);
     return true;
 }
 
 /* Which workers take no ranks at the moment, three at most. */
-static void say_cooling(const struct gw_sched *sched, struct text *text)
+static void say_cooling(const struct gw_sched *sched, struct gw_text *text)
 {
     uint32_t said = 0;
     for (size_t i = 0; i < sched->workers.count && said < 3; i++) {
@@ -161,34 +147,35 @@ static void say_cooling(const struct gw_sched *sched, struct text *text)
                                ? gw_sched_cooling_left_ns(sched, worker)
                                : 0;
         if (left_ns)
-            say(text, "%s %s, for %.1f s more",
-                said++ ? "," : "; a gang failed because of these workers, which take no ranks:",
-                worker->remote->name, (double)left_ns / 1e9);
+            gw_text_say(text, "%s %s, for %.1f s more",
+                        said++ ? ","
+                               : "; a gang failed because of these workers, which take no ranks:",
+                        worker->remote->name, (double)left_ns / 1e9);
     }
 }
 
-static void say_paused(const struct gw_sched *sched, const struct gw_job *job, struct text *text)
+static void say_paused(const struct gw_sched *sched, const struct gw_job *job, struct gw_text *text)
 {
     const struct gw_story_fact *fact =
         gw_sched_story_last(sched, job, GW_INDEX_ALL, GW_STORY_PAUSED);
-    say(text, "its job is paused");
+    gw_text_say(text, "its job is paused");
     if (fact && fact->text)
-        say(text, ", by %s, ", fact->text);
+        gw_text_say(text, ", by %s, ", fact->text);
     if (fact)
         say_ago(sched, fact->at_ns, text);
-    say(text, " (`gangway resume %llu` lets it go on)", (unsigned long long)job->id);
+    gw_text_say(text, " (`gangway resume %llu` lets it go on)", (unsigned long long)job->id);
 }
 
 static void say_elastic(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
-                        struct text *text)
+                        struct gw_text *text)
 {
     char why[512];
     gw_sched_elastic_explain(sched, job, row, why, sizeof why);
-    say(text, "%s", why);
+    gw_text_say(text, "%s", why);
 }
 
 static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                          struct text *text)
+                          struct gw_text *text)
 {
     const struct gw_shape *shape = job->specs.items[job->tasks.spec[row]].shape;
     uint32_t gpus = gw_sched_shape_gpus(shape);
@@ -196,7 +183,7 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     if (job->calls_of) {
         char why[320];
         gw_sched_actor_explain(job, row, why, sizeof why);
-        say(text, "%s", why);
+        gw_text_say(text, "%s", why);
         return;
     }
     if (job->paused) {
@@ -206,7 +193,7 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     if (job->awaits) {
         char why[512];
         gw_sched_hold_explain(sched, why, sizeof why);
-        say(text, "%s", why);
+        gw_text_say(text, "%s", why);
         return;
     }
     if (sched->workers_ready == 0) {
@@ -214,36 +201,38 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
         return;
     }
     if (gw_sched_infeasible(sched, shape, &error) < 0) {
-        say(text, "%s", error.text);
+        gw_text_say(text, "%s", error.text);
         return;
     }
     char need[320] = "";
     if (shape->need && !shape->need->prefer &&
         gw_sched_need_gone(sched, shape->need, need, sizeof need))
-        say(text, "%s, which it asks for, is gone, and may come back; ", need);
+        gw_text_say(text, "%s, which it asks for, is gone, and may come back; ", need);
     if (explain_memory(sched, job, row, text))
         return;
     char back[320];
     gw_sched_away_explain(sched, shape, back, sizeof back);
     if (shape->ranks > 0)
-        say(text, "a gang of %u needs %u free slots", shape->ranks, shape->ranks * shape->slots);
+        gw_text_say(text, "a gang of %u needs %u free slots", shape->ranks,
+                    shape->ranks * shape->slots);
     else
-        say(text, "it needs %u free slot%s", shape->slots, shape->slots == 1 ? "" : "s");
+        gw_text_say(text, "it needs %u free slot%s", shape->slots, shape->slots == 1 ? "" : "s");
     if (job->tasks.flags[row] & GW_TASK_ALONE)
-        say(text, " on a worker where nothing else runs (it was lost with its worker before)");
+        gw_text_say(text,
+                    " on a worker where nothing else runs (it was lost with its worker before)");
     need[0] = '\0';
     gw_sched_gpu_describe(shape, need, sizeof need);
-    say(text, "%s%s", need, gpus && shape->ranks ? " a rank" : "");
+    gw_text_say(text, "%s%s", need, gpus && shape->ranks ? " a rank" : "");
     if (shape->memory_bytes)
-        say(text, ", %.1f GiB of memory%s", (double)shape->memory_bytes / (1 << 30),
-            shape->ranks ? " a rank" : "");
+        gw_text_say(text, ", %.1f GiB of memory%s", (double)shape->memory_bytes / (1 << 30),
+                    shape->ranks ? " a rank" : "");
     need[0] = '\0';
     gw_sched_need_describe(shape->need, need, sizeof need);
-    say(text, "%s; %u of %u slots %s free", need, sched->slots_free, sched->slots,
-        sched->slots_free == 1 ? "is" : "are");
+    gw_text_say(text, "%s; %u of %u slots %s free", need, sched->slots_free, sched->slots,
+                sched->slots_free == 1 ? "is" : "are");
     if (gpus)
-        say(text, ", %u of %u GPUs", sched->gpus_free, sched->gpus);
-    say(text, "%s", back);
+        gw_text_say(text, ", %u of %u GPUs", sched->gpus_free, sched->gpus);
+    gw_text_say(text, "%s", back);
     say_room(sched, shape, text);
     if (shape->ranks > 0)
         say_cooling(sched, text);
@@ -251,34 +240,35 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     say_elastic(sched, job, row, text);
     char kept[640];
     gw_sched_reservation_explain(sched, job, row, kept, sizeof kept);
-    say(text, "%s", kept);
+    gw_text_say(text, "%s", kept);
 }
 
 static void explain_delayed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
-                            struct text *text)
+                            struct gw_text *text)
 {
     const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[row]].message;
     double left_s = (double)gw_sched_delay_left_ns(sched, job, row) / 1e9;
     uint32_t tries = job->tasks.charges[row].tries;
-    say(text, "it waits %.1f s before attempt %u", left_s, tries + 1);
+    gw_text_say(text, "it waits %.1f s before attempt %u", left_s, tries + 1);
     if (spec->retries >= tries)
-        say(text, " of %u", spec->retries + 1);
+        gw_text_say(text, " of %u", spec->retries + 1);
     if (job->tasks.charges[row].retries + job->tasks.charges[row].crashes == 0)
-        say(text, ": worker %u gave it back, which is short of memory", job->tasks.worker[row]);
+        gw_text_say(text, ": worker %u gave it back, which is short of memory",
+                    job->tasks.worker[row]);
     if (job->tasks.waiting[row])
-        say(text, "; ");
+        gw_text_say(text, "; ");
 }
 
 static void explain_waiting(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                            struct text *text)
+                            struct gw_text *text)
 {
     struct gw_tasks *tasks = &job->tasks;
     uint32_t waiting = tasks->waiting[row] - job->gated;
     struct gw_row original;
     if (gw_sched_alias_of(sched, job, row, &original)) {
-        say(text, "it is pure, and shares the result of task %u of job %llu, which is %s",
-            original.index, (unsigned long long)original.job->id,
-            gw_sm_name(&gw_sched_task_sm, original.job->tasks.state[original.index]));
+        gw_text_say(text, "it is pure, and shares the result of task %u of job %llu, which is %s",
+                    original.index, (unsigned long long)original.job->id,
+                    gw_sm_name(&gw_sched_task_sm, original.job->tasks.state[original.index]));
         return;
     }
     if (tasks->flags[row] & GW_TASK_DELAYED)
@@ -286,12 +276,12 @@ static void explain_waiting(const struct gw_sched *sched, struct gw_job *job, ui
     if (job->gated) {
         char jobs[512];
         gw_sched_gate_explain(sched, job, jobs, sizeof jobs);
-        say(text, "its job comes after %s%s", *jobs ? jobs : "others",
-            waiting ? "; " : ", not ended yet");
+        gw_text_say(text, "its job comes after %s%s", *jobs ? jobs : "others",
+                    waiting ? "; " : ", not ended yet");
     }
     if ((job->gated || (tasks->flags[row] & GW_TASK_DELAYED)) && !waiting)
         return;
-    say(text, "it waits for %u task%s before it", waiting, waiting == 1 ? "" : "s");
+    gw_text_say(text, "it waits for %u task%s before it", waiting, waiting == 1 ? "" : "s");
     int said = 0;
     for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row) && said < 3; e++) {
         struct gw_row dep;
@@ -299,81 +289,84 @@ static void explain_waiting(const struct gw_sched *sched, struct gw_job *job, ui
         if (!gw_sched_dep(sched, job, e, &dep) || gw_sched_task_satisfied(dep.job, dep.index))
             continue;
         gw_sched_task_label(dep.job, dep.index, label, sizeof label);
-        say(text, "%s %s (task %u, %s)", said ? "," : ":", label, dep.index,
-            gw_sm_name(&gw_sched_task_sm, dep.job->tasks.state[dep.index]));
+        gw_text_say(text, "%s %s (task %u, %s)", said ? "," : ":", label, dep.index,
+                    gw_sm_name(&gw_sched_task_sm, dep.job->tasks.state[dep.index]));
         said++;
     }
 }
 
-static void explain_gang(const struct gw_gang_try *gang, uint32_t tries, struct text *text)
+static void explain_gang(const struct gw_gang_try *gang, uint32_t tries, struct gw_text *text)
 {
-    say(text, "its gang of %u is %s, attempt %u: %u ranks have started, %u have not ended",
-        gang->count, gw_sm_name(&gw_sched_gang_sm, gang->state), tries, gang->ready, gang->live);
+    gw_text_say(text, "its gang of %u is %s, attempt %u: %u ranks have started, %u have not ended",
+                gang->count, gw_sm_name(&gw_sched_gang_sm, gang->state), tries, gang->ready,
+                gang->live);
     if (gang->state == GW_GANG_ENDING && gang->cause.text && *gang->cause.text)
-        say(text, "; it ends because of this: %s", gang->cause.text);
+        gw_text_say(text, "; it ends because of this: %s", gang->cause.text);
 }
 
 static void explain_placed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
-                           struct text *text)
+                           struct gw_text *text)
 {
     const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
     char where[GW_WORKER_NAME_MAX];
     if (job->tasks.state[row] == GW_TASK_CANCELLING)
-        say(text, "it is being ended at its worker; ");
+        gw_text_say(text, "it is being ended at its worker; ");
     if (gang)
         explain_gang(gang, job->tasks.charges[row].tries, text);
     else
-        say(text, "it is at %s, attempt %u",
-            gw_sched_worker_where(sched, job->tasks.worker[row], where),
-            job->tasks.charges[row].tries);
+        gw_text_say(text, "it is at %s, attempt %u",
+                    gw_sched_worker_where(sched, job->tasks.worker[row], where),
+                    job->tasks.charges[row].tries);
     if (gang)
         say_elastic(sched, job, row, text);
     if (gang && job->paused && gang->state == GW_GANG_GOING)
-        say(text, "; it is to pause, at its next step");
+        gw_text_say(text, "; it is to pause, at its next step");
     uint32_t slot = gang ? GW_NONE : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
     if (slot != GW_NONE && gw_sched_attempt_waits(&sched->attempts.items[slot]) &&
         job->specs.items[job->tasks.spec[row]].message.files.size)
-        say(text, "; it has not begun: its files are brought there first");
+        gw_text_say(text, "; it has not begun: its files are brought there first");
     if (slot != GW_NONE && sched->attempts.items[slot].blocked)
-        say(text,
+        gw_text_say(
+            text,
             "; it waits inside for others (gw_task_client), and its slots are lent meanwhile");
     if (gang) {
         char saved[640];
         gw_sched_checkpoint_explain(sched, job, row, saved, sizeof saved);
-        say(text, "%s", saved);
+        gw_text_say(text, "%s", saved);
     }
     if (job->tasks.state[row] == GW_TASK_HANDED)
-        say(text, ", behind %u task%s that it waits for", job->tasks.waiting[row],
-            job->tasks.waiting[row] == 1 ? "" : "s");
+        gw_text_say(text, ", behind %u task%s that it waits for", job->tasks.waiting[row],
+                    job->tasks.waiting[row] == 1 ? "" : "s");
     if (job->progress && job->progress->index == row)
-        say(text, "; it says: %.0f%% %s", job->progress->fraction * 100, job->progress->text);
+        gw_text_say(text, "; it says: %.0f%% %s", job->progress->fraction * 100,
+                    job->progress->text);
     if (job->actor)
-        say(text, "; as an actor it is %s, and has %u call%s there",
-            gw_sm_name(&gw_sched_actor_sm, job->actor->state), job->actor->placed,
-            job->actor->placed == 1 ? "" : "s");
+        gw_text_say(text, "; as an actor it is %s, and has %u call%s there",
+                    gw_sm_name(&gw_sched_actor_sm, job->actor->state), job->actor->placed,
+                    job->actor->placed == 1 ? "" : "s");
 }
 
 /* By whom, or what for, and when. */
 static void explain_cancelled(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
-                              struct text *text)
+                              struct gw_text *text)
 {
     const struct gw_story_fact *fact = gw_sched_story_last(sched, job, row, GW_STORY_CANCEL);
     const struct gw_story_fact *whole =
         gw_sched_story_last(sched, job, GW_INDEX_ALL, GW_STORY_CANCEL);
     if (!fact || (whole && whole->at_ns > fact->at_ns))
         fact = whole;
-    say(text, "cancelled");
+    gw_text_say(text, "cancelled");
     if (!fact)
         return;
-    say(text, " ");
+    gw_text_say(text, " ");
     say_ago(sched, fact->at_ns, text);
     if (fact->detail == GW_KILL_SESSION)
-        say(text, ", because its client%s%s was gone", fact->text ? " " : "",
-            fact->text ? fact->text : "");
+        gw_text_say(text, ", because its client%s%s was gone", fact->text ? " " : "",
+                    fact->text ? fact->text : "");
     else if (fact->text)
-        say(text, " by %s", fact->text);
+        gw_text_say(text, " by %s", fact->text);
     else
-        say(text, ", because nobody needed it any more");
+        gw_text_say(text, ", because nobody needed it any more");
 }
 
 /* The task before a row that ended badly, and so ended it; false: none is known any more. */
@@ -396,34 +389,36 @@ static bool find_cause(const struct gw_sched *sched, struct gw_row *row)
 }
 
 /* It never ran: which task before it is to blame, and through which others. */
-static void explain_dependent(const struct gw_sched *sched, struct gw_row row, struct text *text)
+static void explain_dependent(const struct gw_sched *sched, struct gw_row row, struct gw_text *text)
 {
     const struct gw_failure *failure = gw_sched_failure_of(row.job, row.index);
     bool cancelled = row.job->tasks.state[row.index] == GW_TASK_CANCELLED;
     int hops = 0;
     char label[128];
-    say(text, "it never ran, because a task before it %s", cancelled ? "was cancelled" : "failed");
+    gw_text_say(text, "it never ran, because a task before it %s",
+                cancelled ? "was cancelled" : "failed");
     while (hops < CAUSES_MAX && find_cause(sched, &row) &&
            row.job->tasks.flags[row.index] & GW_TASK_DEPENDENT) {
         gw_sched_task_label(row.job, row.index, label, sizeof label);
         if (hops++ < 3)
-            say(text, "%s %s (task %u)", hops == 1 ? ", as did not" : ",", label, row.index);
+            gw_text_say(text, "%s %s (task %u)", hops == 1 ? ", as did not" : ",", label,
+                        row.index);
     }
     if (hops > 3)
-        say(text, " and %d more between", hops - 3);
+        gw_text_say(text, " and %d more between", hops - 3);
     if (cancelled) {
         gw_sched_task_label(row.job, row.index, label, sizeof label);
-        say(text, ": %s (task %u of job %llu), ", label, row.index,
-            (unsigned long long)row.job->id);
+        gw_text_say(text, ": %s (task %u of job %llu), ", label, row.index,
+                    (unsigned long long)row.job->id);
         explain_cancelled(sched, row.job, row.index, text);
         return;
     }
-    say(text, ": %s", failure ? failure->text : "");
+    gw_text_say(text, ": %s", failure ? failure->text : "");
 }
 
 /* A text that names the task itself says so once. */
 static void explain_ended(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                          struct text *text)
+                          struct gw_text *text)
 {
     if (job->tasks.flags[row] & GW_TASK_DEPENDENT) {
         explain_dependent(sched, (struct gw_row){job, row}, text);
@@ -440,22 +435,22 @@ static void explain_ended(const struct gw_sched *sched, struct gw_job *job, uint
     if (label > 0 && strncmp(why, text->to, label) == 0)
         text->used = 0;
     if (*why && strcmp(why, state) != 0)
-        say(text, "%s: %s", state, why);
+        gw_text_say(text, "%s: %s", state, why);
     else
-        say(text, "%s", state);
+        gw_text_say(text, "%s", state);
 }
 
 /* A task of a range without a row. */
-static void explain_rowless(const struct gw_job *job, uint32_t row, struct text *text)
+static void explain_rowless(const struct gw_job *job, uint32_t row, struct gw_text *text)
 {
     uint32_t state = gw_sched_range_row_state(job, row);
     const struct gw_failure *failure = gw_sched_failure_of(job, row);
     if (state == GW_TASK_WAITING)
-        say(text, "its turn has not come: the tasks before it come first");
+        gw_text_say(text, "its turn has not come: the tasks before it come first");
     else if (failure && *failure->text)
-        say(text, "%s: %s", gw_sm_name(&gw_sched_task_sm, state), failure->text);
+        gw_text_say(text, "%s: %s", gw_sm_name(&gw_sched_task_sm, state), failure->text);
     else
-        say(text, "it is %s", gw_sm_name(&gw_sched_task_sm, state));
+        gw_text_say(text, "it is %s", gw_sm_name(&gw_sched_task_sm, state));
 }
 
 /* "37,123" */
@@ -476,25 +471,26 @@ static const char *grouped(uint32_t number, char text[static 16])
 void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                             char *to, size_t text_bytes)
 {
-    struct text text = {to, text_bytes, 0};
+    struct gw_text text = {to, text_bytes, 0};
     char done[16], all[16], other[16];
-    say(&text, "%s (job %llu): %s of %s tasks are done", job->name, (unsigned long long)job->id,
-        grouped(job->done, done), grouped(job->range->count, all));
+    gw_text_say(&text, "%s (job %llu): %s of %s tasks are done", job->name,
+                (unsigned long long)job->id, grouped(job->done, done),
+                grouped(job->range->count, all));
     if (job->failed)
-        say(&text, ", %s failed", grouped(job->failed, other));
+        gw_text_say(&text, ", %s failed", grouped(job->failed, other));
     if (job->cancelled_tasks)
-        say(&text, ", %s were cancelled", grouped(job->cancelled_tasks, other));
+        gw_text_say(&text, ", %s were cancelled", grouped(job->cancelled_tasks, other));
     if (job->placed)
-        say(&text, ", %s are at workers", grouped(job->placed, other));
+        gw_text_say(&text, ", %s are at workers", grouped(job->placed, other));
     if (job->failed && job->first_failure)
-        say(&text, "; the first that failed: %s", job->first_failure->text);
+        gw_text_say(&text, "; the first that failed: %s", job->first_failure->text);
     if (job->state == GW_JOB_ENDED)
         return;
     if (job->range->kept >= job->range->ahead)
-        say(&text, ", and it waits for its client to take results");
+        gw_text_say(&text, ", and it waits for its client to take results");
     if (job->placed > 0 || !gw_sched_row_live(job, row) || text.used + 2 >= text.size)
         return;
-    say(&text, "; ");
+    gw_text_say(&text, "; ");
     gw_sched_explain(sched, job, row, to + text.used, text_bytes - text.used);
 }
 
@@ -521,33 +517,34 @@ static uint32_t first_bad(const struct gw_job *job, uint32_t *ran)
 void gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *job, char *to,
                           size_t text_bytes)
 {
-    struct text text = {to, text_bytes, 0};
+    struct gw_text text = {to, text_bytes, 0};
     char bad[16], all[16], why[GW_ERROR_TEXT_MAX];
     uint32_t ran = 0, row = first_bad(job, &ran);
     const char *end = job->failed ? "failed" : "were cancelled";
     if (row == GW_NONE) {
-        say(&text, "%s (job %llu): all %s tasks are done", job->name ? job->name : "",
-            (unsigned long long)job->id, grouped(job->tasks.count, all));
+        gw_text_say(&text, "%s (job %llu): all %s tasks are done", job->name ? job->name : "",
+                    (unsigned long long)job->id, grouped(job->tasks.count, all));
         return;
     }
-    say(&text, "%s (job %llu): %s of %s tasks %s", job->name ? job->name : "",
-        (unsigned long long)job->id, grouped(job->failed ? job->failed : job->cancelled_tasks, bad),
-        grouped(job->tasks.count, all), end);
+    gw_text_say(&text, "%s (job %llu): %s of %s tasks %s", job->name ? job->name : "",
+                (unsigned long long)job->id,
+                grouped(job->failed ? job->failed : job->cancelled_tasks, bad),
+                grouped(job->tasks.count, all), end);
     if (job->failed > ran)
-        say(&text, ", %s of them without running, because of others",
-            grouped(job->failed - ran, bad));
+        gw_text_say(&text, ", %s of them without running, because of others",
+                    grouped(job->failed - ran, bad));
     gw_sched_explain(sched, job, row, why, sizeof why);
     bool twice = strncmp(why, "failed: ", 8) == 0; /* and names the task */
-    say(&text, "; %s: %s", ran > 1 ? "the first" : "the cause", why + (twice ? 8 : 0));
+    gw_text_say(&text, "; %s: %s", ran > 1 ? "the first" : "the cause", why + (twice ? 8 : 0));
 }
 
 void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t row, char *to,
                       size_t text_bytes)
 {
-    struct text text = {to, text_bytes, 0};
+    struct gw_text text = {to, text_bytes, 0};
     char label[128];
     gw_sched_task_label(job, gw_sched_row_live(job, row) ? row : 0, label, sizeof label);
-    say(&text, "%s (task %u of job %llu): ", label, row, (unsigned long long)job->id);
+    gw_text_say(&text, "%s (task %u of job %llu): ", label, row, (unsigned long long)job->id);
     if (!gw_sched_row_live(job, row)) {
         explain_rowless(job, row, &text);
         return;
@@ -566,12 +563,12 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
         break;
     case GW_TASK_DONE:
     case GW_TASK_RELEASED:
-        say(&text, "it is done");
+        gw_text_say(&text, "it is done");
         break;
     default:
         explain_ended(sched, job, row, &text);
     }
     const char *annotations = job->specs.items[job->tasks.spec[row]].message.annotations;
     if (*annotations)
-        say(&text, " (%s)", annotations);
+        gw_text_say(&text, " (%s)", annotations);
 }

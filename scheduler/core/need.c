@@ -10,8 +10,9 @@
 #include "scheduler/core/queue.h"
 #include "scheduler/core/worker.h"
 
+#include "graph/base/text.h"
+
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,40 +218,23 @@ struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *
 /* -- For people ----------------------------------------------------------------------------------
  */
 
-struct text {
-    char *to;
-    size_t size, used;
-};
-
-static void say(struct text *text, const char *format, ...) GW_PRINTF(2, 3);
-
-static void say(struct text *text, const char *format, ...)
-{
-    va_list args;
-    if (text->used >= text->size)
-        return;
-    va_start(args, format);
-    int n = vsnprintf(text->to + text->used, text->size - text->used, format, args);
-    va_end(args);
-    text->used += n > 0 ? (size_t)n : 0;
-}
-
 void gw_sched_need_describe(const struct gw_need *need, char *to, size_t bytes)
 {
-    struct text text = {to, bytes, strlen(to)};
+    struct gw_text text = {to, bytes, strlen(to)};
     if (!need)
         return;
     for (uint32_t i = 0; i < need->resources.count; i++)
-        say(&text, ", %u of %s", need->resources.items[i].amount, need->resources.items[i].name);
+        gw_text_say(&text, ", %u of %s", need->resources.items[i].amount,
+                    need->resources.items[i].name);
     for (uint32_t i = 0; i < need->places.count; i++)
-        say(&text, "%s %u on %s", i ? " and" : ",", need->places.items[i].ranks,
-            need->places.items[i].name);
+        gw_text_say(&text, "%s %u on %s", i ? " and" : ",", need->places.items[i].ranks,
+                    need->places.items[i].name);
     for (uint32_t i = 0; i < need->workers.count && !need->places.count; i++)
-        say(&text, "%s %s",
-            i              ? " or"
-            : need->prefer ? ", preferably on"
-                           : ", on",
-            need->workers.items[i].name);
+        gw_text_say(&text, "%s %s",
+                    i              ? " or"
+                    : need->prefer ? ", preferably on"
+                                   : ", on",
+                    need->workers.items[i].name);
 }
 
 static bool is_ready(const struct gw_sched *sched, const char *name)
@@ -267,23 +251,24 @@ static bool is_ready(const struct gw_sched *sched, const char *name)
 bool gw_sched_need_gone(const struct gw_sched *sched, const struct gw_need *need, char *to,
                         size_t bytes)
 {
-    struct text text = {to, bytes, 0};
+    struct gw_text text = {to, bytes, 0};
     if (bytes)
         *to = '\0';
     for (uint32_t i = 0; i < need->workers.count; i++)
         if (!is_ready(sched, need->workers.items[i].name))
-            say(&text, "%s%s", text.used ? " and " : "", need->workers.items[i].name);
+            gw_text_say(&text, "%s%s", text.used ? " and " : "", need->workers.items[i].name);
     return text.used > 0;
 }
 
 static int unknown_name(const struct gw_sched *sched, const char *name, struct gw_error *error)
 {
     char known[512];
-    struct text text = {known, sizeof known, 0};
+    struct gw_text text = {known, sizeof known, 0};
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         if (worker && worker->state == GW_WORKER_READY)
-            say(&text, "%s%s on %s", text.used ? ", " : "", worker->remote->name, worker->host);
+            gw_text_say(&text, "%s%s on %s", text.used ? ", " : "", worker->remote->name,
+                        worker->host);
     }
     return gw_error_set(error, GW_ENOENT, "no worker or host is called %s; there is %s", name,
                         known);
