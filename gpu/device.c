@@ -32,7 +32,8 @@ struct board {
     void *handle;
     struct gw_device device;
     char bus_id[32];
-    bool on_switch; /* has NVLinks to a switch */
+    bool on_switch;   /* has NVLinks to a switch */
+    bool partitioned; /* it has instances (MIG), and is not there as a whole */
 };
 
 /* -- One GPU -------------------------------------------------------------------------------------
@@ -87,6 +88,13 @@ static void read_place(const struct gw_nvml *nvml, void *handle, struct gw_devic
         write_cpus(cpus, CPU_WORDS * WORD_BITS, device->cpus);
 }
 
+static bool is_partitioned(const struct gw_nvml *nvml, void *handle)
+{
+    unsigned now = 0, pending;
+    return nvml->mig_mode && nvml->mig_max && nvml->mig_handle &&
+           nvml->mig_mode(handle, &now, &pending) == GW_NVML_SUCCESS && now;
+}
+
 static int read_board(const struct gw_nvml *nvml, unsigned index, struct board *board)
 {
     struct gw_nvml_pci pci = {0};
@@ -97,6 +105,7 @@ static int read_board(const struct gw_nvml *nvml, unsigned index, struct board *
     if (rc != GW_NVML_SUCCESS)
         return rc;
     read_place(nvml, board->handle, &board->device);
+    board->partitioned = is_partitioned(nvml, board->handle);
     if (nvml->pci && nvml->pci(board->handle, &pci) == GW_NVML_SUCCESS)
         (void)snprintf(board->bus_id, sizeof board->bus_id, "%.31s", pci.bus_id);
     board->device.island = board->device.bridge = index;
@@ -145,10 +154,14 @@ static void join(struct board *boards, unsigned count, uint32_t a, uint32_t b, b
     }
 }
 
+/* A GPU that is partitioned has no part in it: its instances reach nothing but through the
+ * processor, neither by NVLink nor below a switch, and each other no better than others. */
 static void read_topology(const struct gw_nvml *nvml, struct board *boards, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         for (unsigned k = 0; k < count; k++) {
+            if (boards[i].partitioned || boards[k].partitioned)
+                continue;
             if (i != k && linked(nvml, &boards[i], &boards[k]))
                 join(boards, count, boards[i].device.island, boards[k].device.island, true);
             if (k < i && bridged(nvml, &boards[i], &boards[k]))
@@ -173,16 +186,11 @@ static void add(struct gw_devices *devices, const struct gw_device *device, void
     devices->boards[devices->count++] = board;
 }
 
-/* A GPU that is partitioned is not there as a whole. */
-static int add_board(struct gw_devices *devices, const struct board *board)
+/* The place of an instance in the tree is its own, behind all GPUs'. */
+static int add_instances(struct gw_devices *devices, const struct board *board)
 {
     const struct gw_nvml *nvml = &devices->nvml;
-    unsigned now = 0, pending, count = 0;
-    if (!nvml->mig_mode || !nvml->mig_max || !nvml->mig_handle ||
-        nvml->mig_mode(board->handle, &now, &pending) != GW_NVML_SUCCESS || !now) {
-        add(devices, &board->device, board->handle, board->handle);
-        return 0;
-    }
+    unsigned count = 0;
     if (nvml->mig_max(board->handle, &count) != GW_NVML_SUCCESS)
         count = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -194,6 +202,7 @@ static int add_board(struct gw_devices *devices, const struct board *board)
         if (rc != GW_NVML_SUCCESS)
             return rc;
         memcpy(device.board, board->device.uuid, sizeof device.board);
+        device.island = device.bridge = GW_DEVICES_MAX + (uint32_t)devices->count;
         add(devices, &device, handle, board->handle);
     }
     return 0;
@@ -203,6 +212,12 @@ static int by_nearness(const void *a, const void *b)
 {
     const struct gw_device *x = &((const struct board *)a)->device;
     const struct gw_device *y = &((const struct board *)b)->device;
+    bool partitioned = ((const struct board *)a)->partitioned;
+    if (partitioned != ((const struct board *)b)->partitioned)
+        return partitioned ? 1 : -1;
+    if (partitioned)
+        return x->numa_node != y->numa_node ? (x->numa_node < y->numa_node ? -1 : 1)
+                                            : (x->index < y->index ? -1 : 1);
     if (x->island != y->island)
         return x->island < y->island ? -1 : 1;
     if (x->bridge != y->bridge)
@@ -226,7 +241,10 @@ static int read_list(struct gw_devices *devices)
     read_topology(nvml, boards, count);
     qsort(boards, count, sizeof *boards, by_nearness);
     for (unsigned i = 0; rc == GW_NVML_SUCCESS && i < count; i++)
-        rc = add_board(devices, &boards[i]);
+        if (boards[i].partitioned)
+            rc = add_instances(devices, &boards[i]);
+        else
+            add(devices, &boards[i].device, boards[i].handle, boards[i].handle);
     return rc;
 }
 

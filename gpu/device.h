@@ -14,7 +14,8 @@ enum {
     GW_DEVICE_XIDS_MAX = 4,
 };
 
-/* A GPU, or an instance of one that is partitioned (MIG), which is a device of its own. */
+/* A GPU, or an instance of one that is partitioned (MIG), which is a device of its own: NVLink and
+ * PCIe do not reach from one to another, so that each is an island. */
 struct gw_device {
     int index;             /* NVML's, by PCI bus: CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID */
     uint64_t memory_bytes; /* in total */
@@ -48,7 +49,8 @@ int gw_devices_open(const char *library, struct gw_devices **devices, struct gw_
 void gw_devices_close(struct gw_devices *devices);
 
 /* gw_devices_list gives them, borrowed until close, in an order by nearness: by island, then
- * bridge, then NUMA node, then index, so that neighbours are near each other. */
+ * bridge, then NUMA node, then index, so that neighbours are near each other; instances come last.
+ */
 const struct gw_device *gw_devices_list(const struct gw_devices *devices, size_t *count);
 
 /* gw_devices_look writes how each is doing to states, which has room for all, in the order of the

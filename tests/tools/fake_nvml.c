@@ -8,8 +8,8 @@
  *     process GPU-a 4711                       a context on a GPU or an instance
  *     xid GPU-a 79 1                           an error, told once while its number is the largest
  *
- * nvlink=1: linked to all GPUs of the same number; nvswitch=1: has links to a switch. cpus: a mask
- * in hexadecimal. name=X; without: Fake. */
+ * nvlink=5: bits: linked to all GPUs with one of them; nvswitch=1: has links to a switch. cpus: a
+ * mask in hexadecimal. name=X; without: Fake. */
 #include "gpu/nvml.h"
 
 #include <stdbool.h>
@@ -242,7 +242,7 @@ int nvmlDeviceGetNvLinkState(void *device, unsigned link, unsigned *active)
 {
     const struct fake *fake = device;
     *active = fake->nvswitch || (fake->nvlink && link < gpu_count && link != fake->index &&
-                                 gpus[link].nvlink == fake->nvlink);
+                                 gpus[link].nvlink & fake->nvlink);
     return SUCCESS;
 }
 

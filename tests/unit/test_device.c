@@ -80,7 +80,7 @@ static void instances_are_devices(void **state)
     const struct gw_device *list;
     size_t count;
     (void)state;
-    machine("gpu GPU-a memory=1000 numa=1\n"
+    machine("gpu GPU-a memory=1000 numa=1 cpus=f\n"
             "gpu GPU-b memory=1000\n"
             "mig GPU-a MIG-1 memory=400\n"
             "mig GPU-a MIG-2 memory=300 used=20\n"
@@ -88,16 +88,43 @@ static void instances_are_devices(void **state)
     struct gw_devices *devices = must_open(&list, &count);
     struct gw_device_state states[3];
     assert_int_equal(count, 3);
-    assert_string_equal(list[0].uuid, "MIG-1");
-    assert_string_equal(list[0].board, "GPU-a");
-    assert_int_equal(list[1].memory_bytes, 300);
-    assert_int_equal(list[1].numa_node, 1);
-    assert_string_equal(list[2].uuid, "GPU-b");
+    assert_string_equal(list[0].uuid, "GPU-b");
+    assert_string_equal(list[1].uuid, "MIG-1");
+    assert_string_equal(list[1].board, "GPU-a");
+    assert_string_equal(list[1].cpus, "0-3");
+    assert_int_equal(list[2].memory_bytes, 300);
+    assert_int_equal(list[2].numa_node, 1);
     gw_devices_look(devices, states);
-    assert_int_equal(states[1].used_bytes, 20);
-    assert_int_equal(states[0].xid_count, 1); /* an error of the GPU befalls all of it */
-    assert_int_equal(states[1].xids[0], 48);
-    assert_int_equal(states[2].xid_count, 0);
+    assert_int_equal(states[2].used_bytes, 20);
+    assert_int_equal(states[1].xid_count, 1); /* an error of the GPU befalls all of it */
+    assert_int_equal(states[2].xids[0], 48);
+    assert_int_equal(states[0].xid_count, 0);
+    gw_devices_close(devices);
+}
+
+/* Nor does a GPU that is partitioned link others to each other. */
+static void instances_are_linked_to_nothing(void **state)
+{
+    const struct gw_device *list;
+    size_t count;
+    static const char *const order[] = {"GPU-b", "GPU-c", "MIG-d", "MIG-1", "MIG-2"};
+    (void)state;
+    machine("gpu GPU-a memory=9 numa=1 nvlink=3 switch=1\n"
+            "gpu GPU-b memory=9 nvlink=1\n"
+            "gpu GPU-c memory=9 nvlink=2\n"
+            "gpu GPU-d memory=9 nvlink=1 switch=1\n"
+            "mig GPU-a MIG-1 memory=4\n"
+            "mig GPU-a MIG-2 memory=3\n"
+            "mig GPU-d MIG-d memory=3\n");
+    struct gw_devices *devices = must_open(&list, &count);
+    assert_int_equal(count, 5);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(list[i].uuid, order[i]);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++) {
+            assert_int_not_equal(list[i].island, list[k].island);
+            assert_int_not_equal(list[i].bridge, list[k].bridge);
+        }
     gw_devices_close(devices);
 }
 
@@ -176,6 +203,7 @@ int main(void)
         cmocka_unit_test(what_they_are),
         cmocka_unit_test(neighbours_are_next_to_each_other),
         cmocka_unit_test(instances_are_devices),
+        cmocka_unit_test(instances_are_linked_to_nothing),
         cmocka_unit_test(how_they_are_doing),
         cmocka_unit_test(without_any),
         cmocka_unit_test(this_machine),
