@@ -13,6 +13,7 @@
 #include "scheduler/core/checkpoint.h"
 #include "scheduler/core/cooling.h"
 #include "scheduler/core/elastic.h"
+#include "scheduler/core/hang.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
@@ -497,7 +498,9 @@ int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
         return GW_EPROTO; /* nobody told it to go */
     GW_FACT(sched, attempt_ended, .slot = slot, .well = true);
     GW_FACT(sched, rank_finished, .gang = gang, .rank = end->rank, .result = end->result);
-    if (gang->live == 0 && gang->state != GW_GANG_GATHERING)
+    if (gang->live > 0)
+        gw_sched_hang_on_finished(sched, gang);
+    else if (gang->state != GW_GANG_GATHERING)
         gang_over(sched, gang);
     return 0;
 }

@@ -83,6 +83,7 @@ void gw_sched_apply_rank_stood(struct gw_sched *sched, const struct gw_fact_rank
     struct gw_rank *rank = &fact->gang->ranks[fact->rank];
     (void)sched;
     rank->still = fact->still;
+    fact->gang->stood = true;
     rank->begun = fact->begun;
     rank->stopped = fact->stopped;
     (void)snprintf(rank->operation, sizeof rank->operation, "%.*s", (int)fact->operation.size,
@@ -126,7 +127,7 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
         stuck->operation_size.count != rows)
         return GW_EPROTO;
     struct gw_gang_try *gang = gw_sched_gang_find(sched, stuck->attempt);
-    if (!gang || gang->state != GW_GANG_GOING)
+    if (!gang || (gang->state != GW_GANG_GOING && gang->state != GW_GANG_GATHERING))
         return 0;
     for (uint32_t i = 0; i < gang->count && rows == 0; i++)
         if (gang->ranks[i].worker == worker->id && gang->ranks[i].still)
@@ -143,7 +144,13 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
                     .stopped = gw_col32_at(stuck->stopped, i) != 0, .operation = {at, size});
         at += size;
     }
-    if (rows)
+    if (rows && gang->state == GW_GANG_GOING)
         end_if_hung(sched, gang, stuck->stacks);
     return 0;
+}
+
+void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    if (gang->stood && gang->state == GW_GANG_GOING)
+        end_if_hung(sched, gang, "");
 }

@@ -10,6 +10,10 @@
 int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
                            const struct gw_msg_gang_stuck *stuck);
 
+/* gw_sched_hang_on_finished: a rank ended well; the others' workers, which tell once, may have told
+ * before. */
+void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_try *gang);
+
 /* How far a rank has come. */
 struct gw_standing {
     uint32_t rank;

@@ -615,14 +615,14 @@ struct gw_gang_try {
     bool growing;    /* it was told to pause because there is room for more ranks */
     bool early;      /* it ended badly soon after it went, ... */
     bool port_taken; /* ... and somebody else has its MASTER_PORT */
+    bool stood;      /* of one of its ranks it was said that it stands still */
     uint64_t went_ns;
     uint64_t from_attempt; /* whose checkpoint it goes on from; 0: none */
     int64_t from_step;
-    bool from_lost;      /* there was one, and it is lost */
-    uint64_t token;      /* of rank 0's segment; 0: none */
-    uint32_t cause_rank; /* GW_NONE: no rank's */
-    uint32_t cause_worker;
-    struct gw_end cause; /* texts are owned */
+    bool from_lost;                    /* there was one, and it is lost */
+    uint64_t token;                    /* of rank 0's segment; 0: none */
+    uint32_t cause_rank, cause_worker; /* GW_NONE, 0: no rank's */
+    struct gw_end cause;               /* texts are owned */
 };
 
 /* A worker that failed gangs, by its name. */

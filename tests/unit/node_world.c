@@ -125,7 +125,7 @@ void raise_event(struct world *w, struct gw_event event)
 int deliver_with(struct world *w, uint64_t from, struct gw_message message, const uint64_t *tokens,
                  uint32_t token_count)
 {
-    message.term = 7;
+    message.term = 7 + w->lives;
     message.peer = 9;
     message.sequence = ++w->sequence;
     return step(w, (struct gw_event){.type = GW_EVENT_MESSAGE,

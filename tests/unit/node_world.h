@@ -23,6 +23,7 @@ struct world {
     struct gw_node_core *core;
     struct gw_effects effects;
     uint64_t now_ns, sequence;
+    uint64_t lives;                /* of the scheduler, before this one */
     uint64_t processes;            /* spawned so far */
     uint64_t leased_attempt;       /* the last LEASE */
     uint64_t folder;               /* the last FOLDER */

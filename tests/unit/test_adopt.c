@@ -185,6 +185,62 @@ static void who_is_gone_is_not_waited_for(void **state)
     free_world(w);
 }
 
+/* A life in which a detached gang goes, rank 0 at worker 7 and rank 1 at worker 8; gives its rows.
+ */
+static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
+{
+    facts.size = 0;
+    struct world *w = begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        connect_worker(w, WORKER + i, 7 + i, NULL, 0);
+        commit(w);
+    }
+    spec.key = 1;
+    spec.ranks = 2;
+    spec.slots = 2;
+    send_spec(w, spec);
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    commit(w);
+    const uint64_t job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+    for (uint32_t i = 0; i < 2; i++) {
+        say(w, WORKER + i,
+            (struct gw_message){.type = GW_MESSAGE_rank_ready,
+                                .rank_ready = {attempt, i, {"", 0}, ""}});
+        rows[i] = (struct row){attempt, job, .rank = i, .claim = GW_CLAIM_RUNS, .world = 2};
+    }
+    must(w, WORKER, GW_MESSAGE_gang_go);
+    commit(w);
+    free_world(w);
+}
+
+/* Its workers tell once that ranks stand still, whoever is back by then and has ended since. */
+static void who_hangs_before_all_are_back_hangs(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    const uint32_t rank = 0, stopped = 1, size = 0;
+    const uint64_t begun = 4;
+    gang_runs(rows, (struct gw_msg_spec){.hang_ns = SECOND});
+    struct world *w = begin();
+    connect_worker(w, WORKER, 7, &rows[0], 1);
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_gang_stuck,
+                            .gang_stuck = {.attempt = rows[0].attempt,
+                                           .rank = {&rank, 1},
+                                           .begun = {&begun, 1},
+                                           .stopped = {&stopped, 1},
+                                           .operation_size = {&size, 1},
+                                           .operations = {"", 0},
+                                           .stacks = ""}});
+    rows[1].claim = GW_CLAIM_ENDED;
+    connect_worker(w, WORKER + 1, 8, &rows[1], 1);
+    assert_false(killed(w, rows[0].attempt));
+    finish(w, 1, rows[1].attempt, 1, 3);
+    assert_true(killed(w, rows[0].attempt));
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +248,7 @@ int main(void)
         cmocka_unit_test(what_makes_no_sense_is_ended),
         cmocka_unit_test(who_does_not_come_is_waited_for),
         cmocka_unit_test(who_is_gone_is_not_waited_for),
+        cmocka_unit_test(who_hangs_before_all_are_back_hangs),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     gw_buffer_deinit(&facts);

@@ -28,10 +28,10 @@ static void go(struct world *w, uint64_t attempt)
 }
 
 /* A gang of two function ranks that run. */
-static struct world *world_with_gang(void)
+static struct world *world_with_gang_of(struct gw_msg_spec spec)
 {
     struct world *w = new_world(2);
-    function_spec(w, (struct gw_msg_spec){.ranks = 2});
+    function_spec(w, spec);
     send_gang(w, 1, 2);
     assert_int_equal(w->leases, 1);
     must_assign(w, (struct task){.attempt = 1, .rank = 1});
@@ -48,6 +48,11 @@ static struct world *world_with_gang(void)
     assert_non_null(sent(w, GW_MESSAGE_gang_go, 1));
     forget_sent(w);
     return w;
+}
+
+static struct world *world_with_gang(void)
+{
+    return world_with_gang_of((struct gw_msg_spec){.ranks = 2});
 }
 
 static void test_gang_of_functions(void **state)
@@ -89,6 +94,43 @@ static void test_gang_rank_dies(void **state)
     ended = must_send(w, GW_MESSAGE_ended);
     assert_int_equal(ended->ended.rank, 0);
     assert_int_equal(ended->ended.outcome, GW_OUTCOME_KILLED);
+    free_world(w);
+}
+
+/* Rank 1 is stopped, whenever it is looked at. */
+static void surveyed(struct world *w, int32_t closely)
+{
+    const struct gw_stand stands[] = {{.rank = 0, .process = 1, .begun = 3, .operation = "barrier"},
+                                      {.rank = 1, .process = 2, .begun = 2, .stopped = true}};
+    raise_event(w, (struct gw_event){.type = GW_EVENT_SURVEYED,
+                                     .number = 1,
+                                     .code = closely,
+                                     .text = "",
+                                     .stands = stands,
+                                     .stand_count = 2});
+}
+
+/* What it said to a scheduler that died, perhaps unheard, it says to the next. */
+static void test_hang_is_told_to_each_life(void **state)
+{
+    struct world *w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND});
+    (void)state;
+    surveyed(w, 0);
+    tick(w, SECOND);
+    surveyed(w, 1);
+    assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.stopped, 1), 1);
+    forget_sent(w);
+    tick(w, SECOND);
+    surveyed(w, 1);
+    assert_null(sent(w, GW_MESSAGE_gang_stuck, 0));
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+    tick(w, SECOND);
+    w->lives++;
+    open_scheduler(w);
+    assert_int_equal(must_send(w, GW_MESSAGE_registration)->registration.attempt.count, 2);
+    tick(w, SECOND);
+    surveyed(w, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.rank.count, 2);
     free_world(w);
 }
 
@@ -421,6 +463,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gang_of_functions),
         cmocka_unit_test(test_gang_rank_dies),
+        cmocka_unit_test(test_hang_is_told_to_each_life),
         cmocka_unit_test(test_gang_of_commands),
         cmocka_unit_test(test_gang_of_commands_is_told_as_launchers_do),
         cmocka_unit_test(test_doors_of_commands),

@@ -326,6 +326,7 @@ static void on_welcome(struct gw_node_core *core, const struct gw_message *messa
     uint64_t key, value;
     while (gw_map_next(&core->gangs, &at, &key, &value)) {
         struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+        gang->watch.told = false; /* that it hangs: another life has not heard it */
         for (size_t i = 0; i < gang->ranks.count; i++)
             if (gang->ranks.items[i]->state == GW_RUN_STANDING)
                 gw_gang_stand(core, gang->ranks.items[i]);
