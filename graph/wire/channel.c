@@ -55,7 +55,7 @@ struct gw_channel {
     uint8_t contents_sent;   /* of the mark whose frame has left */
     struct held held;        /* over a transport */
     struct gw_error failure; /* the last of a flush */
-    bool turn_over;          /* the last flush left something to others' turn */
+    bool turn_over;          /* the last flush left something that can leave at once */
     struct gw_buffer out;
     size_t sent;             /* bytes of out */
     size_t frame_end;        /* of a frame in out, at most that in which `sent` lies */
@@ -329,8 +329,9 @@ static int send_over(struct gw_channel *channel)
     int flushed = rc == 0 || rc == GW_EAGAIN
                       ? channel->transport->flush(channel->transport, &channel->failure)
                       : rc;
-    if (flushed < 0)
-        channel->turn_over = false;
+    /* The socket may become writable between a `write` that finds no room and the `flush` that then
+     * finds some: the transport is empty, and no socket will say that there is more to send. */
+    channel->turn_over = flushed == 0 && (channel->turn_over || rc == GW_EAGAIN);
     return flushed < 0 ? flushed : channel->turn_over ? GW_EAGAIN : rc;
 }
 

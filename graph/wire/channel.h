@@ -54,7 +54,8 @@ size_t gw_channel_queued_bytes(const struct gw_channel *channel);
 bool gw_channel_blocked(const struct gw_channel *channel);
 
 /* gw_channel_turn_over is true where the last flush answered GW_EAGAIN though the socket may take
- * more: it had sent 4 MiB of contents, and others have their turn before the next flush. */
+ * more: it had sent 4 MiB of contents, or the socket became writable again while it was at it.
+ * Others have their turn, then it is to be called again: nothing else will tell. */
 bool gw_channel_turn_over(const struct gw_channel *channel);
 
 /* gw_channel_pending is true where gw_channel_get with `wait` may give a message although the

@@ -37,6 +37,7 @@ struct gw_tls {
     struct window in, out;
     bool ended; /* the socket gives no more */
     bool established, abandoned;
+    struct gw_error behind; /* the end, or a failure, that a read found behind bytes it gave */
     int socket_errno;       /* why reading broke; 0: the other side ended it */
     int send_errno;         /* the first; 0: none */
     bool connects, unknown; /* unknown: nobody has the key that was named */
@@ -311,6 +312,8 @@ static int tls_read(struct gw_transport *transport, void *data, size_t bytes, si
                     struct gw_error *error)
 {
     struct gw_tls *tls = tls_of(transport);
+    if (tls->behind.code < 0)
+        return gw_error_set(error, tls->behind.code, "%s", tls->behind.text);
     /* Less than a record: what is there may end in the middle of one. */
     if (tls->in.end - tls->in.start < RECORD_BYTES)
         fill(tls);
@@ -323,8 +326,10 @@ static int tls_read(struct gw_transport *transport, void *data, size_t bytes, si
         ERR_clear_error();
         int returned = SSL_read_ex(tls->ssl, (uint8_t *)data + total, bytes - total, &some);
         if (returned != 1) {
-            if (total)
-                break; /* it says so again at the next read */
+            if (total) { /* OpenSSL would not say why a second time */
+                (void)explain(tls, returned, &tls->behind);
+                break;
+            }
             return explain(tls, returned, error);
         }
         total += some;
@@ -366,7 +371,8 @@ static bool tls_blocked(const struct gw_transport *transport)
 static bool tls_pending(const struct gw_transport *transport)
 {
     const struct gw_tls *tls = (const struct gw_tls *)transport;
-    return tls->in.start < tls->in.end || SSL_has_pending(tls->ssl);
+    /* Not SSL_has_pending: of a record that has come in part there is nothing to read. */
+    return tls->in.start < tls->in.end || SSL_pending(tls->ssl) > 0 || tls->behind.code < 0;
 }
 
 static void tls_free(struct gw_transport *transport)

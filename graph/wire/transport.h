@@ -21,7 +21,7 @@ struct gw_transport {
     int (*write)(struct gw_transport *self, const void *data, size_t bytes, size_t *wrote,
                  struct gw_error *error);
     /* Sends what has gathered, and what the transport itself has to say (a handshake). 0 when all
-     * of it has left; GW_EAGAIN; else as `read`. */
+     * of it has left, and `write` takes more; GW_EAGAIN; else as `read`. */
     int (*flush)(struct gw_transport *self, struct gw_error *error);
     /* True where only a socket that takes more can help; else GW_EAGAIN waits for the other side.
      */

@@ -41,11 +41,16 @@ static int toy_read(struct gw_transport *self, void *data, size_t bytes, size_t 
     return 0;
 }
 
+static size_t room_of(const struct line *line)
+{
+    return line->room < LINE_BYTES - line->end ? line->room : LINE_BYTES - line->end;
+}
+
 static int toy_write(struct gw_transport *self, const void *data, size_t bytes, size_t *wrote,
                      struct gw_error *error)
 {
     struct line *line = ((struct toy *)self)->out;
-    size_t room = line->room < LINE_BYTES - line->end ? line->room : LINE_BYTES - line->end;
+    size_t room = room_of(line);
     (void)error;
     if (room == 0)
         return GW_EAGAIN;
@@ -58,14 +63,13 @@ static int toy_write(struct gw_transport *self, const void *data, size_t bytes, 
 
 static int toy_flush(struct gw_transport *self, struct gw_error *error)
 {
-    (void)self;
     (void)error;
-    return 0;
+    return room_of(((struct toy *)self)->out) ? 0 : GW_EAGAIN;
 }
 
 static bool toy_blocked(const struct gw_transport *self)
 {
-    return ((const struct toy *)self)->out->room == 0;
+    return room_of(((const struct toy *)self)->out) == 0;
 }
 
 static bool toy_pending(const struct gw_transport *self)
