@@ -89,8 +89,8 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
 static void describe(struct table *table, const char *who)
 {
     snprintf(table->gpus, sizeof table->gpus,
-             "GPUs that %s takes; `any`: one where\nthere are some; 0.5: a part of one, beside\n"
-             "others",
+             "GPUs that %s takes, or one MIG instance;\n`any`: one where there are some; 0.5: a "
+             "part\nof one, beside others",
              who);
     snprintf(table->memory, sizeof table->memory, "memory reserved for %s, like 8G", who);
     char names[400];
@@ -153,7 +153,7 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
         {launch->gang ? "gpus-per-rank" : "gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N",
          table->gpus},
         {"gpu-memory", 0, GW_OPTION_SIZE, &task->gpu_memory_bytes, "SIZE",
-         "that each of its GPUs has at least"},
+         "that each of its GPUs has at least, a MIG\ninstance, too"},
         {"bind", 0, GW_OPTION_TEXT, &launch->bind, "near|none",
          "where it has GPUs: to the CPUs near them\n(that is the default), or to none"},
         {"resources", 0, GW_OPTION_TEXT, &task->resources, "NAME=N,...", table->resources},

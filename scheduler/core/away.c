@@ -22,7 +22,7 @@ struct gw_away {
     struct gw_away_worker {
         char name[NAME_BYTES], host[NAME_BYTES];
         uint64_t incarnation, lost_ns, memory_bytes;
-        uint32_t slots, gpus;
+        uint32_t slots, gpus, instances; /* instances: of the gpus */
     } items[AWAY_MAX];
     uint32_t count;
 };
@@ -49,6 +49,14 @@ void gw_sched_away_on_ready(struct gw_sched *sched, const struct gw_worker *work
     }
 }
 
+static uint32_t instances_of(const struct gw_worker *worker)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        count += gw_sched_gpu_is_instance(&worker->gpus[i]);
+    return count;
+}
+
 void gw_sched_away_on_lost(struct gw_sched *sched, const struct gw_worker *worker)
 {
     if (!worker->host) /* it has not said what it has */
@@ -63,7 +71,8 @@ void gw_sched_away_on_lost(struct gw_sched *sched, const struct gw_worker *worke
                                     .lost_ns = sched->now_ns,
                                     .memory_bytes = worker->memory_bytes,
                                     .slots = worker->slots,
-                                    .gpus = worker->gpu_count};
+                                    .gpus = worker->gpu_count,
+                                    .instances = instances_of(worker)};
     struct gw_text name = {item->name, sizeof item->name, 0};
     struct gw_text host = {item->host, sizeof item->host, 0};
     gw_text_say(&name, "%s", worker->remote->name);
@@ -82,15 +91,20 @@ static uint64_t ranks_of(const struct gw_shape *shape, const struct gw_away_work
     if (shape->memory_bytes && item->memory_bytes / shape->memory_bytes < ranks)
         ranks = item->memory_bytes / shape->memory_bytes;
     uint64_t each = shape->gpu_share ? GW_GPU_WHOLE / shape->gpu_share : 1;
-    if (gpus && item->gpus * each / gpus < ranks)
-        ranks = item->gpus * each / gpus;
+    uint64_t have = item->gpus;
+    if (gpus > 1 || gw_sched_gpu_has_kind(shape)) /* of one kind, which one is not known yet */
+        have -= gpus > 1 || have > 2 * item->instances ? item->instances : have - item->instances;
+    if (gpus && have * each / gpus < ranks)
+        ranks = have * each / gpus;
     return !shape->per_node ? ranks : ranks >= shape->per_node ? shape->per_node : 0;
 }
 
 static struct gw_away_worker of_draining(const struct gw_worker *worker)
 {
-    return (struct gw_away_worker){
-        .memory_bytes = worker->memory_bytes, .slots = worker->slots, .gpus = worker->gpu_count};
+    return (struct gw_away_worker){.memory_bytes = worker->memory_bytes,
+                                   .slots = worker->slots,
+                                   .gpus = worker->gpu_count,
+                                   .instances = instances_of(worker)};
 }
 
 bool gw_sched_away_could(const struct gw_sched *sched, const struct gw_shape *shape)

@@ -183,6 +183,7 @@ static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *
                 assert(sched->attempts.items[gang->ranks[i].slot].gang == gang &&
                        sched->attempts.items[gang->ranks[i].slot].rank == i);
         }
+        gw_sched_gpus_check_gang(sched, gang);
         assert(live == gang->live && ready == gang->ready);
         assert(gang->state != GW_GANG_GOING || ready == gang->count);
         assert(gang->state != GW_GANG_PREPARING || live == gang->count);

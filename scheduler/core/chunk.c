@@ -171,7 +171,10 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
     rc = gw_sched_shape_of_spec(spec, &shape, error);
     if (rc < 0)
         return rc;
-    rc = shape.slots ? gw_sched_infeasible(sched, &shape, error) : 0;
+    if (shape.slots) {
+        gw_sched_shape_update(sched, &shape);
+        rc = gw_sched_infeasible(sched, &shape, error);
+    }
     gw_sched_need_unref(shape.need);
     return rc;
 }

@@ -230,8 +230,8 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     gw_sched_need_describe(shape->need, need, sizeof need);
     gw_text_say(text, "%s; %u of %u slots %s free", need, sched->slots_free, sched->slots,
                 sched->slots_free == 1 ? "is" : "are");
-    if (gpus)
-        gw_text_say(text, ", %u of %u GPUs", sched->gpus_free, sched->gpus);
+    gw_sched_gpu_explain(sched, shape, need, sizeof need);
+    gw_text_say(text, "%s", need);
     gw_text_say(text, "%s", back);
     say_room(sched, shape, text);
     if (shape->ranks > 0)

@@ -2,7 +2,9 @@
  *
  * Always: a whole GPU belongs to one attempt (`slot`), a shared one to attempts whose shares are no
  * more than all of it; nobody gets any of one that is drained, but whoever has it keeps it until it
- * ends. gpus_free counts those that gw_sched_gpu_free says are free. */
+ * ends. gpus_free counts those that gw_sched_gpu_free says are free, instances_free the MIG
+ * instances among them. A rank with several GPUs has no instance, and a gang none beside whole
+ * GPUs. */
 #include "scheduler/core/gpu.h"
 
 #include "scheduler/core/attempt.h"
@@ -13,6 +15,7 @@
 
 #include <gangway/value.h>
 
+#include "graph/base/text.h"
 #include "graph/wire/codec.h"
 
 #include <assert.h>
@@ -97,6 +100,8 @@ void gw_sched_gpus_set(struct gw_worker *worker, struct gw_bin bin)
         };
     }
     gw_value_unref(list);
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        worker->instances_free += gw_sched_gpu_is_instance(&worker->gpus[i]);
 }
 
 void gw_sched_gpus_deinit(struct gw_worker *worker)
@@ -109,6 +114,11 @@ void gw_sched_gpus_deinit(struct gw_worker *worker)
 /* -- What is free --------------------------------------------------------------------------------
  */
 
+bool gw_sched_gpu_is_instance(const struct gw_gpu *gpu)
+{
+    return *gpu->board != '\0';
+}
+
 bool gw_sched_gpu_free(const struct gw_gpu *gpu)
 {
     return gpu->slot == GW_NONE && gpu->shared == 0 && !gpu->drained;
@@ -119,10 +129,20 @@ static uint64_t memory_needed(const struct gw_shape *shape)
     return shape->need ? shape->need->gpu_memory_bytes : 0;
 }
 
+/* Whether it is of the kind that a rank gets. CUDA shows a process one instance, and no other GPU
+ * beside it. */
+static bool is_of_kind(const struct gw_gpu *gpu, const struct gw_shape *shape)
+{
+    bool instance = gw_sched_gpu_is_instance(gpu);
+    if (gw_sched_gpu_has_kind(shape) && !GW_PLANTED(400))
+        return instance == shape->on_instances;
+    return !instance || gw_sched_shape_gpus(shape) <= 1;
+}
+
 /* Whether a rank could have it whole. */
 static bool takes_whole(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
 {
-    return gpu->memory_bytes >= memory_needed(shape) &&
+    return is_of_kind(gpu, shape) && gpu->memory_bytes >= memory_needed(shape) &&
            (ever ? !gpu->drained : gw_sched_gpu_free(gpu));
 }
 
@@ -133,6 +153,25 @@ static uint32_t takes_shares(const struct gw_gpu *gpu, const struct gw_shape *sh
     if (bytes < memory_needed(shape) || gpu->drained || (!ever && gpu->slot != GW_NONE))
         return 0;
     return (GW_GPU_WHOLE - (ever ? 0 : gpu->shared)) / shape->gpu_share;
+}
+
+bool gw_sched_gpu_has_kind(const struct gw_shape *shape)
+{
+    return shape->ranks > 0 && gw_sched_shape_gpus(shape) > 0 && !shape->gpu_share;
+}
+
+bool gw_sched_gpu_likes_instances(const struct gw_shape *shape)
+{
+    return shape->ranks == 0 && gw_sched_shape_gpus(shape) == 1 && !shape->gpu_share;
+}
+
+bool gw_sched_gpu_has_instance(const struct gw_worker *worker, const struct gw_shape *shape)
+{
+    for (uint32_t i = 0; worker->instances_free && i < worker->gpu_count; i++)
+        if (gw_sched_gpu_is_instance(&worker->gpus[i]) &&
+            takes_whole(&worker->gpus[i], shape, false))
+            return true;
+    return false;
 }
 
 bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_shape *shape)
@@ -171,20 +210,29 @@ static bool together(const struct gw_gpu *a, const struct gw_gpu *b, uint32_t le
     }
 }
 
-/* The next GPU of a group after (memory, number): those with least memory come first. */
+/* Below 0: a is given away first: an instance, so that GPUs stay whole, then the one with less
+ * memory. */
+static int by_worth(const struct gw_gpu *a, const struct gw_gpu *b)
+{
+    bool x = gw_sched_gpu_is_instance(a), y = gw_sched_gpu_is_instance(b);
+    if (x != y)
+        return x ? -1 : 1;
+    return a->memory_bytes != b->memory_bytes ? (a->memory_bytes < b->memory_bytes ? -1 : 1) : 0;
+}
+
+/* The next GPU of a group after one, by worth and then number; after GW_NONE: the first. */
 static uint32_t next_smallest(const struct gw_worker *worker, const struct gw_shape *shape,
                               uint32_t level, uint32_t like, uint32_t after)
 {
     uint32_t best = GW_NONE;
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
-        uint64_t least = after == GW_NONE ? 0 : worker->gpus[after].memory_bytes;
+        int behind = after == GW_NONE ? 1 : by_worth(gpu, &worker->gpus[after]);
         if (!takes_whole(gpu, shape, false) || !together(gpu, &worker->gpus[like], level))
             continue;
-        if (gpu->memory_bytes < least ||
-            (after != GW_NONE && gpu->memory_bytes == least && i <= after))
+        if (behind < 0 || (behind == 0 && i <= after))
             continue;
-        if (best == GW_NONE || gpu->memory_bytes < worker->gpus[best].memory_bytes)
+        if (best == GW_NONE || by_worth(gpu, &worker->gpus[best]) < 0)
             best = i;
     }
     return best;
@@ -192,9 +240,9 @@ static uint32_t next_smallest(const struct gw_worker *worker, const struct gw_sh
 
 /* What a group of a level has to give. */
 struct group {
-    uint32_t like;         /* one of it */
-    uint32_t count;        /* that a rank could have */
-    uint64_t memory_bytes; /* of the largest that would be taken */
+    uint32_t like;  /* one of it */
+    uint32_t count; /* that a rank could have */
+    uint32_t last;  /* the one of most worth that would be taken */
 };
 
 static bool group_weigh(const struct gw_worker *worker, const struct gw_shape *shape,
@@ -209,12 +257,12 @@ static bool group_weigh(const struct gw_worker *worker, const struct gw_shape *s
         return false;
     for (uint32_t i = 0; i < wanted; i++)
         at = next_smallest(worker, shape, level, group->like, at);
-    group->memory_bytes = worker->gpus[at].memory_bytes;
+    group->last = at;
     return true;
 }
 
-/* The best group of a level for so many GPUs: with no more memory than need be, then the one that
- * is left with fewest. */
+/* The best group of a level for so many GPUs: worth no more than need be, then the one that is left
+ * with fewest. */
 static bool find_group(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t level,
                        uint32_t wanted, struct group *best)
 {
@@ -224,17 +272,51 @@ static bool find_group(const struct gw_worker *worker, const struct gw_shape *sh
         bool seen = i > 0 && together(&worker->gpus[i - 1], &worker->gpus[i], level);
         if (seen || !group_weigh(worker, shape, level, wanted, &group))
             continue;
-        if (!found || group.memory_bytes < best->memory_bytes ||
-            (group.memory_bytes == best->memory_bytes && group.count < best->count))
+        int worth = found ? by_worth(&worker->gpus[group.last], &worker->gpus[best->last]) : -1;
+        if (worth < 0 || (worth == 0 && group.count < best->count))
             *best = group;
         found = true;
     }
     return found;
 }
 
+/* So many instances, each on the board where fewest of those before it are, as ranks on one board
+ * cannot talk by NCCL; then by worth. Gives the most that are on one. */
+static uint32_t pick_instances(const struct gw_worker *worker, const struct gw_shape *shape,
+                               uint32_t wanted, uint32_t *numbers)
+{
+    uint32_t most = 0;
+    for (uint32_t taken = 0; taken < wanted; taken++) {
+        uint32_t best = GW_NONE, best_mates = 0;
+        for (uint32_t i = 0; i < worker->gpu_count; i++) {
+            uint32_t mates = 0;
+            bool mine = !takes_whole(&worker->gpus[i], shape, false);
+            for (uint32_t k = 0; k < taken; k++) {
+                mates += strcmp(worker->gpus[numbers[k]].board, worker->gpus[i].board) == 0;
+                mine = mine || numbers[k] == i;
+            }
+            if (mine ||
+                (best != GW_NONE &&
+                 (mates > best_mates ||
+                  (mates == best_mates && by_worth(&worker->gpus[i], &worker->gpus[best]) >= 0))))
+                continue;
+            best = i;
+            best_mates = mates;
+        }
+        assert(best != GW_NONE);
+        numbers[taken] = best;
+        most = best_mates + 1 > most ? best_mates + 1 : most;
+    }
+    return most;
+}
+
 bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t ranks)
 {
     struct group group;
+    uint32_t numbers[GPUS_MAX];
+    if (shape->on_instances)
+        return gw_sched_gpu_ranks(worker, shape, false) >= ranks &&
+               pick_instances(worker, shape, ranks, numbers) <= 1;
     return !shape->gpu_share &&
            find_group(worker, shape, 0, ranks * gw_sched_shape_gpus(shape), &group);
 }
@@ -250,6 +332,11 @@ static void pick_whole(const struct gw_worker *worker, const struct gw_shape *sh
 {
     struct group group;
     uint32_t level = 0;
+    if (shape->on_instances) {
+        (void)pick_instances(worker, shape, wanted, numbers);
+        qsort(numbers, wanted, sizeof *numbers, by_number);
+        return;
+    }
     while (!find_group(worker, shape, level, wanted, &group)) {
         level++;
         assert(level < LEVELS);
@@ -260,7 +347,7 @@ static void pick_whole(const struct gw_worker *worker, const struct gw_shape *sh
 }
 
 /* The GPU for one more share, where `taken` of numbers[] are to be: the least room that suffices,
- * then the least memory. */
+ * then the least worth. */
 static uint32_t pick_share(const struct gw_worker *worker, const struct gw_shape *shape,
                            const uint32_t *numbers, uint32_t taken)
 {
@@ -274,7 +361,7 @@ static uint32_t pick_share(const struct gw_worker *worker, const struct gw_shape
             continue;
         room -= mine * shape->gpu_share;
         if (best == GW_NONE || room < best_room ||
-            (room == best_room && gpu->memory_bytes < worker->gpus[best].memory_bytes)) {
+            (room == best_room && by_worth(gpu, &worker->gpus[best]) < 0)) {
             best = i;
             best_room = room;
         }
@@ -300,13 +387,17 @@ void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *sh
  */
 
 /* Follows a change of what gw_sched_gpu_free says. */
-static void count_free(struct gw_sched *sched, struct gw_worker *worker, bool was, bool is)
+static void count_free(struct gw_sched *sched, struct gw_worker *worker, const struct gw_gpu *gpu,
+                       bool was)
 {
-    if (was == is)
+    bool is = gw_sched_gpu_free(gpu), ready = worker->state == GW_WORKER_READY;
+    uint32_t more = was == is ? 0 : is ? 1 : UINT32_MAX;
+    worker->gpus_free += more;
+    sched->gpus_free += ready ? more : 0;
+    if (!gw_sched_gpu_is_instance(gpu))
         return;
-    worker->gpus_free += is ? 1 : UINT32_MAX;
-    if (worker->state == GW_WORKER_READY)
-        sched->gpus_free += is ? 1 : UINT32_MAX;
+    worker->instances_free += more;
+    sched->instances_free += ready ? more : 0;
 }
 
 void gw_sched_gpus_take(struct gw_sched *sched, uint32_t slot, const uint32_t *numbers)
@@ -327,7 +418,7 @@ void gw_sched_gpus_take(struct gw_sched *sched, uint32_t slot, const uint32_t *n
             gpu->shared += attempt->gpu_share;
         else
             gpu->slot = slot;
-        count_free(sched, worker, was, gw_sched_gpu_free(gpu));
+        count_free(sched, worker, gpu, was);
     }
 }
 
@@ -354,7 +445,7 @@ void gw_sched_gpus_give(struct gw_sched *sched, uint32_t slot)
             gpu->shared -= attempt->gpu_share;
         else
             gpu->slot = GW_NONE;
-        count_free(sched, worker, was, gw_sched_gpu_free(gpu));
+        count_free(sched, worker, gpu, was);
     }
 }
 
@@ -380,7 +471,7 @@ void gw_sched_apply_gpu_drained(struct gw_sched *sched, const struct gw_fact_gpu
         gpu->drained = strdup(fact->why);
         GW_MUST_PTR(gpu->drained);
     }
-    count_free(sched, fact->worker, was, gw_sched_gpu_free(gpu));
+    count_free(sched, fact->worker, gpu, was);
     sched->workers_epoch++; /* who could ever hold what */
     gw_sched_shapes_update(sched);
     sched->freed = true;
@@ -430,6 +521,25 @@ void gw_sched_gpu_describe(const struct gw_shape *shape, char *to, size_t bytes)
                        (double)memory_needed(shape) / (1 << 30), gpus > 1 ? " each" : "");
 }
 
+void gw_sched_gpu_explain(const struct gw_sched *sched, const struct gw_shape *shape, char *to,
+                          size_t bytes)
+{
+    struct gw_text text = {to, bytes, 0};
+    uint32_t instances = sched->instances_free;
+    *to = '\0';
+    if (gw_sched_shape_gpus(shape) == 0)
+        return;
+    gw_text_say(&text, ", %u of %u GPUs", sched->gpus_free, sched->gpus);
+    if (shape->on_instances)
+        gw_text_say(&text,
+                    " (%u of them MIG instances, which its ranks get as whole GPUs could "
+                    "not suffice)",
+                    instances);
+    else if (instances && (gw_sched_gpu_has_kind(shape) || gw_sched_shape_gpus(shape) > 1))
+        gw_text_say(&text, " (%u of them %s, and it waits for whole ones)", instances,
+                    instances == 1 ? "is a MIG instance" : "are MIG instances");
+}
+
 /* How CUDA, PyTorch, JAX, TensorFlow, NCCL and the other libraries say it. */
 bool gw_sched_gpu_ran_out(const struct gw_attempt *attempt, const struct gw_end *end)
 {
@@ -452,55 +562,86 @@ bool gw_sched_gpu_ran_out(const struct gw_attempt *attempt, const struct gw_end 
     return false;
 }
 
-/* The worker with most GPUs that are not drained among those that count for a shape. */
-static uint32_t most_gpus(const struct gw_sched *sched, const struct gw_shape *shape,
-                          uint64_t *memory_most, uint32_t *drained, const char **why)
+/* What the workers that count for a shape have, but for what is drained. */
+struct offer {
+    uint32_t most;             /* GPUs, of those that a rank could get, at one worker */
+    uint32_t whole, instances; /* at all of them, with memory enough */
+    uint32_t useless;          /* instances that a rank could not get */
+    uint64_t memory_most;      /* of those that a rank could get */
+    uint32_t drained;
+    const char *why; /* one of them is */
+};
+
+static void add_offer(const struct gw_worker *worker, const struct gw_shape *shape,
+                      struct offer *offer)
 {
-    uint32_t most = 0;
-    *memory_most = 0;
-    *drained = 0;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < worker->gpu_count; k++) {
+        const struct gw_gpu *gpu = &worker->gpus[k];
+        bool instance = gw_sched_gpu_is_instance(gpu);
+        if (gpu->drained) {
+            offer->drained++;
+            offer->why = gpu->drained;
+            continue;
+        }
+        if (instance && gw_sched_shape_gpus(shape) > 1) {
+            offer->useless++;
+            continue;
+        }
+        count++;
+        if (gpu->memory_bytes > offer->memory_most)
+            offer->memory_most = gpu->memory_bytes;
+        if (gpu->memory_bytes >= memory_needed(shape))
+            *(instance ? &offer->instances : &offer->whole) += 1;
+    }
+    offer->most = count > offer->most ? count : offer->most;
+}
+
+static struct offer offer_for(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    struct offer offer = {.why = ""};
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        uint32_t count = 0;
-        if (!worker || worker->state != GW_WORKER_READY ||
-            (shape->need && !gw_sched_need_allows(shape->need, worker)))
-            continue;
-        for (uint32_t k = 0; k < worker->gpu_count; k++) {
-            const struct gw_gpu *gpu = &worker->gpus[k];
-            if (gpu->drained) {
-                (*drained)++;
-                *why = gpu->drained;
-                continue;
-            }
-            count++;
-            if (gpu->memory_bytes > *memory_most)
-                *memory_most = gpu->memory_bytes;
-        }
-        most = count > most ? count : most;
+        if (worker && worker->state == GW_WORKER_READY &&
+            (!shape->need || gw_sched_need_allows(shape->need, worker)))
+            add_offer(worker, shape, &offer);
     }
-    return most;
+    return offer;
+}
+
+/* " (...)": why what there is does not count. */
+static void offer_aside(const struct offer *offer, char *to, size_t bytes)
+{
+    struct gw_text text = {to, bytes, 0};
+    *to = '\0';
+    if (offer->useless)
+        gw_text_say(&text,
+                    " (%u MIG instance%s not count: CUDA shows a process one, so that a rank with "
+                    "several GPUs needs whole ones)",
+                    offer->useless, offer->useless == 1 ? " does" : "s do");
+    if (offer->drained)
+        gw_text_say(&text, " (%u more %s drained: %.200s)", offer->drained,
+                    offer->drained == 1 ? "is" : "are", offer->why);
 }
 
 int gw_sched_gpu_missing(const struct gw_sched *sched, const struct gw_shape *shape,
                          struct gw_error *error)
 {
-    uint32_t gpus = gw_sched_shape_gpus(shape), drained;
-    uint64_t memory, needed = memory_needed(shape);
-    const char *why = "";
+    uint32_t gpus = gw_sched_shape_gpus(shape);
+    uint64_t needed = memory_needed(shape);
     if (gpus == 0)
         return 0;
-    uint32_t most = most_gpus(sched, shape, &memory, &drained, &why);
-    char aside[300] = "";
-    if (drained)
-        (void)snprintf(aside, sizeof aside, " (%u more %s drained: %.200s)", drained,
-                       drained == 1 ? "is" : "are", why);
-    if (most == 0)
+    const struct offer offer = offer_for(sched, shape);
+    uint64_t memory = offer.memory_most;
+    char aside[440];
+    offer_aside(&offer, aside, sizeof aside);
+    if (offer.most == 0)
         return gw_error_set(error, GW_EINFEASIBLE, "it wants %u GPU%s%s; no worker has any%s", gpus,
                             gpus == 1 ? "" : "s", shape->ranks ? " a rank" : "", aside);
-    if (most < gpus)
+    if (offer.most < gpus)
         return gw_error_set(error, GW_EINFEASIBLE,
                             "it wants %u GPUs%s; the largest worker has %u%s", gpus,
-                            shape->ranks ? " a rank" : "", most, aside);
+                            shape->ranks ? " a rank" : "", offer.most, aside);
     if (shape->gpu_share)
         memory = memory / GW_GPU_WHOLE * shape->gpu_share;
     if (memory < needed)
@@ -508,6 +649,13 @@ int gw_sched_gpu_missing(const struct gw_sched *sched, const struct gw_shape *sh
                             "no GPU has %.1f GiB of memory%s: the largest has %.1f GiB%s",
                             (double)needed / (1 << 30), shape->gpu_share ? " in such a share" : "",
                             (double)memory / (1 << 30), aside);
+    if (gw_sched_gpu_has_kind(shape) && gpus == 1 && offer.whole < shape->ranks &&
+        offer.instances && offer.whole && offer.instances < shape->ranks)
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "the ranks of a gang get whole GPUs or MIG instances, never some of "
+                            "both: for %u ranks there are %u GPU%s and %u instance%s%s",
+                            shape->ranks, offer.whole, offer.whole == 1 ? "" : "s", offer.instances,
+                            offer.instances == 1 ? "" : "s", aside);
     return 0;
 }
 
@@ -602,25 +750,42 @@ void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *wo
 
 void gw_sched_gpus_check(const struct gw_sched *sched, const struct gw_worker *worker)
 {
-    uint32_t free_ones = 0, whole = 0, attempts_whole = 0;
+    uint32_t free_ones = 0, free_instances = 0, whole = 0, attempts_whole = 0;
     uint64_t shared = 0, attempts_shared = 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
         assert(gpu->shared <= GW_GPU_WHOLE && (gpu->slot == GW_NONE || gpu->shared == 0));
         free_ones += gw_sched_gpu_free(gpu);
+        free_instances += gw_sched_gpu_free(gpu) && gw_sched_gpu_is_instance(gpu);
         whole += gpu->slot != GW_NONE;
         shared += gpu->shared;
         assert(gpu->slot == GW_NONE || sched->attempts.items[gpu->slot].worker == worker);
     }
-    assert(free_ones == worker->gpus_free);
+    assert(free_ones == worker->gpus_free && free_instances == worker->instances_free);
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         uint32_t mine = 0;
         for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++)
             mine++;
         assert(mine == attempt->gpus);
+        assert(mine <= 1 || !gw_sched_gpu_is_instance(&worker->gpus[attempt->gpu]));
         attempts_shared += attempt->gpu_share;
         attempts_whole += attempt->gpu_share ? 0 : attempt->gpus;
     }
     assert(whole == attempts_whole && shared == attempts_shared);
+}
+
+void gw_sched_gpus_check_gang(const struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    int kind = -1;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        if (gang->ranks[i].slot == GW_NONE)
+            continue;
+        const struct gw_attempt *attempt = &sched->attempts.items[gang->ranks[i].slot];
+        if (!attempt->gpus || attempt->gpu_share)
+            continue;
+        bool instance = gw_sched_gpu_is_instance(&attempt->worker->gpus[attempt->gpu]);
+        assert(kind < 0 || kind == instance);
+        kind = instance;
+    }
 }

@@ -1,5 +1,12 @@
 /* The GPUs of workers, by number of the worker's registration. They are debited by number when an
- * attempt is placed: whole, or a share of one's memory. */
+ * attempt is placed: whole, or a share of one's memory.
+ *
+ * A MIG instance is a device of its own, with less worth than a GPU that is whole. Ordinary tasks
+ * with one GPU get an instance where one is free, so that GPUs stay whole for gangs; whoever wants
+ * several at once gets whole ones only, as CUDA shows a process one instance. The ranks of a gang
+ * have devices of one kind: whole GPUs, unless the cluster, if empty, could not give it so many,
+ * and instances would do; this is its shape's on_instances, and changes with the workers that there
+ * are, not with what is free. Shares may be of either. */
 #ifndef GW_SCHEDULER_CORE_GPU_H
 #define GW_SCHEDULER_CORE_GPU_H
 
@@ -13,6 +20,16 @@ int gw_sched_gpus_read_check(struct gw_bin list);
 void gw_sched_gpus_set(struct gw_worker *worker, struct gw_bin list);
 void gw_sched_gpus_deinit(struct gw_worker *worker);
 
+/* gw_sched_gpu_is_instance tells whether it is a part of a GPU, by MIG. */
+bool gw_sched_gpu_is_instance(const struct gw_gpu *gpu);
+
+/* gw_sched_gpu_has_kind tells whether what the ranks of a shape have is of one kind;
+ * gw_sched_gpu_likes_instances, whether it gets an instance first, and gw_sched_gpu_has_instance,
+ * whether a worker has a free one for it. */
+bool gw_sched_gpu_has_kind(const struct gw_shape *shape);
+bool gw_sched_gpu_likes_instances(const struct gw_shape *shape);
+bool gw_sched_gpu_has_instance(const struct gw_worker *worker, const struct gw_shape *shape);
+
 /* gw_sched_gpu_free tells whether nobody has any of it, and it is not drained. */
 bool gw_sched_gpu_free(const struct gw_gpu *gpu);
 
@@ -25,14 +42,16 @@ bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_shape *shape);
 uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shape *shape,
                             bool ever);
 
-/* gw_sched_gpu_near tells whether GPUs that are linked by NVLink suffice for so many ranks now. */
+/* gw_sched_gpu_near tells whether GPUs that are linked by NVLink suffice for so many ranks now; of
+ * instances, whether there are as many on different boards. */
 bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_shape *shape,
                        uint32_t ranks);
 
 /* gw_sched_gpu_pick writes the numbers of the GPUs of so many ranks, one rank's behind the other's.
  * There must be enough. Whole ones ascend, and are of the smallest group (NVLink island, PCIe
- * bridge, NUMA node, worker) that has as many, with no more memory than need be, of the fullest of
- * those. Shares are of what others share already, first. The same for the same state. */
+ * bridge, NUMA node, worker) that has as many, with no more worth than need be, of the fullest of
+ * those. Instances of a gang are on as many boards as can be. Shares are of what others share
+ * already, first. The same for the same state. */
 void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t ranks,
                        uint32_t *numbers);
 
@@ -51,6 +70,11 @@ int gw_sched_gpu_missing(const struct gw_sched *sched, const struct gw_shape *sh
                          struct gw_error *error);
 void gw_sched_gpu_describe(const struct gw_shape *shape, char *text, size_t bytes);
 
+/* gw_sched_gpu_explain writes how many are free, for something that waits, and of what kind it gets
+ * them: ", 3 of 4 GPUs". */
+void gw_sched_gpu_explain(const struct gw_sched *sched, const struct gw_shape *shape, char *text,
+                          size_t bytes);
+
 /* gw_sched_gpu_ran_out tells whether an attempt with GPUs ended because their memory did not
  * suffice, as far as its own words say so. */
 bool gw_sched_gpu_ran_out(const struct gw_attempt *attempt, const struct gw_end *end);
@@ -68,7 +92,9 @@ uint32_t gw_sched_gpus_drained(const struct gw_sched *sched);
 void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *worker,
                         struct gw_value *list);
 
-/* gw_sched_gpus_check asserts that each debit is an attempt's, and each attempt has its own. */
+/* gw_sched_gpus_check asserts that each debit is an attempt's, and each attempt has its own;
+ * gw_sched_gpus_check_gang, that those of its ranks are of one kind. */
 void gw_sched_gpus_check(const struct gw_sched *sched, const struct gw_worker *worker);
+void gw_sched_gpus_check_gang(const struct gw_sched *sched, const struct gw_gang_try *gang);
 
 #endif

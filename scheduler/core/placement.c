@@ -78,6 +78,7 @@ struct choice {
     uint64_t bytes;       /* that the task will take */
     bool held_back;       /* it only adds to memory, and others wait that would not */
     bool passes;          /* what is reserved does not bind it */
+    bool instance;        /* only where a MIG instance is free for it */
     uint32_t unaffording; /* workers that had all but the memory */
     uint32_t avoided;     /* the id of a worker that it failed on; 0: none */
     uint64_t epoch;
@@ -116,7 +117,8 @@ static void weigh_inputs(struct gw_sched *sched, struct gw_job *job, uint32_t ro
 static bool takes(const struct gw_sched *sched, const struct gw_worker *worker, void *arg)
 {
     struct choice *choice = arg;
-    if (worker->id == choice->avoided || !gw_sched_worker_fits(sched, worker, choice->shape))
+    if (worker->id == choice->avoided || !gw_sched_worker_fits(sched, worker, choice->shape) ||
+        (choice->instance && !gw_sched_gpu_has_instance(worker, choice->shape)))
         return false;
     if (worker->reserved_ranks && !choice->passes &&
         !gw_sched_reservation_leaves(worker, choice->shape, sched->reservation.shape))
@@ -150,7 +152,7 @@ static struct gw_worker *most_free(struct gw_sched *sched, struct choice *choice
     return NULL;
 }
 
-static struct gw_worker *free_worker(struct gw_sched *sched, struct choice *choice)
+static struct gw_worker *free_worker_of_kind(struct gw_sched *sched, struct choice *choice)
 {
     struct gw_worker *best = NULL;
     choice->unaffording = 0;
@@ -167,6 +169,17 @@ static struct gw_worker *free_worker(struct gw_sched *sched, struct choice *choi
         return most_free(sched, choice);
     struct gw_worker *other = gw_sched_need_worker(sched, choice->shape, takes, choice);
     return best && (!other || !gw_sched_need_names(choice->shape->need, other)) ? best : other;
+}
+
+/* GPUs stay whole where an instance of one will do. */
+static struct gw_worker *free_worker(struct gw_sched *sched, struct choice *choice)
+{
+    struct gw_worker *worker = NULL;
+    choice->instance = sched->instances_free && gw_sched_gpu_likes_instances(choice->shape);
+    if (choice->instance)
+        worker = free_worker_of_kind(sched, choice);
+    choice->instance = false;
+    return worker ? worker : free_worker_of_kind(sched, choice);
 }
 
 /* What failed is tried again on another worker where one has room now: what was wrong may be the

@@ -10,13 +10,12 @@
 
 #include "scheduler/core/ageing.h"
 #include "scheduler/core/elastic.h"
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/task.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-static void update_any(const struct gw_sched *sched, struct gw_shape *shape);
 
 static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
 {
@@ -75,7 +74,7 @@ struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shap
     };
     sched->shapes.items[free_id] = shape;
     sched->shapes_count++;
-    update_any(sched, shape);
+    gw_sched_shape_update(sched, shape);
     return shape;
 }
 
@@ -103,21 +102,27 @@ uint32_t gw_sched_shape_gpus(const struct gw_shape *shape)
     return shape->gpu_if_any ? shape->any_gpus : shape->gpus;
 }
 
-/* One GPU a rank where the cluster, if empty, could give that; else none. */
-static void update_any(const struct gw_sched *sched, struct gw_shape *shape)
+/* What the cluster, if empty, could give: a rank of gpu_if_any one GPU or none; a gang whole GPUs,
+ * else MIG instances. */
+void gw_sched_shape_update(const struct gw_sched *sched, struct gw_shape *shape)
 {
-    if (!shape->gpu_if_any)
-        return;
     shape->any_gpus = 1;
-    if (!gw_sched_elastic_could(sched, shape))
-        shape->any_gpus = 0;
+    shape->on_instances = false;
+    if ((!shape->gpu_if_any && !gw_sched_gpu_has_kind(shape)) ||
+        gw_sched_elastic_could(sched, shape))
+        return;
+    shape->on_instances = gw_sched_gpu_has_kind(shape) && gw_sched_shape_gpus(shape) == 1;
+    if (shape->on_instances && gw_sched_elastic_could(sched, shape))
+        return;
+    shape->on_instances = false;
+    shape->any_gpus = 0;
 }
 
 void gw_sched_shapes_update(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->shapes.count; i++)
         if (sched->shapes.items[i])
-            update_any(sched, sched->shapes.items[i]);
+            gw_sched_shape_update(sched, sched->shapes.items[i]);
 }
 
 /* -- The heap ------------------------------------------------------------------------------------

@@ -7,9 +7,11 @@
 /* gw_sched_shape_for finds or makes the shape that equals `key` in what a task needs. */
 struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shape *key);
 
-/* gw_sched_shape_gpus is how many GPUs a rank gets as the cluster is now; gw_sched_shapes_update
- * follows a change of the cluster. */
+/* gw_sched_shape_gpus is how many GPUs a rank gets as the cluster is now; gw_sched_shape_update
+ * finds that out, and of which kind, of a shape; gw_sched_shapes_update follows a change of the
+ * cluster. */
 uint32_t gw_sched_shape_gpus(const struct gw_shape *shape);
+void gw_sched_shape_update(const struct gw_sched *sched, struct gw_shape *shape);
 void gw_sched_shapes_update(struct gw_sched *sched);
 
 /* gw_sched_queue_for finds or makes the queue of a job for a shape and a priority. */

@@ -373,11 +373,12 @@ static uint64_t beside(uint64_t have, uint64_t kept, uint64_t each)
 }
 
 /* GPUs that the reserved ranks could have whole, and nobody has any of, less as many as they need.
- */
+ * An instance that is no use to them is beside that: who may have one is given it first. */
 static uint64_t gpus_beside(const struct gw_worker *worker, const struct gw_shape *shape,
                             const struct gw_shape *reserved)
 {
     uint32_t gpus = gw_sched_shape_gpus(shape), kept = gw_sched_shape_gpus(reserved), have = 0;
+    uint32_t others = 0;
     if (!gpus || !kept)
         return UINT64_MAX;
     kept *= worker->reserved_ranks;
@@ -385,10 +386,14 @@ static uint64_t gpus_beside(const struct gw_worker *worker, const struct gw_shap
         uint32_t each = GW_GPU_WHOLE / reserved->gpu_share;
         kept = (worker->reserved_ranks + each - 1) / each;
     }
-    for (uint32_t i = 0; i < worker->gpu_count; i++)
-        have +=
-            gw_sched_gpu_free(&worker->gpus[i]) && gw_sched_gpu_could(&worker->gpus[i], reserved);
-    uint64_t left = beside(have, kept, 1);
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        const struct gw_gpu *gpu = &worker->gpus[i];
+        bool of_use = gw_sched_gpu_could(gpu, reserved);
+        have += gw_sched_gpu_free(gpu) && of_use;
+        others += gw_sched_gpu_free(gpu) && !of_use && gw_sched_gpu_is_instance(gpu) &&
+                  gw_sched_gpu_likes_instances(shape) && gw_sched_gpu_could(gpu, shape);
+    }
+    uint64_t left = beside(have, kept, 1) + others;
     return shape->gpu_share ? left * (GW_GPU_WHOLE / shape->gpu_share) : left / gpus;
 }
 

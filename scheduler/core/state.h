@@ -380,12 +380,12 @@ struct gw_row {
  */
 
 struct gw_shape {
-    uint32_t id;          /* place in sched->shapes */
-    uint32_t ranks;       /* 0: an ordinary task */
-    uint32_t slots, gpus; /* of one rank */
-    uint32_t gpu_share;   /* thousandths of that one GPU; 0: all of it */
-    bool gpu_if_any, alone;
-    uint32_t any_gpus; /* gpu_if_any: what a rank gets, as the cluster is now */
+    uint32_t id;                          /* place in sched->shapes */
+    uint32_t ranks;                       /* 0: an ordinary task */
+    uint32_t slots, gpus;                 /* of one rank */
+    uint32_t gpu_share;                   /* thousandths of that one GPU; 0: all of it */
+    bool gpu_if_any, alone, on_instances; /* of a gang: its ranks get MIG instances; see gpu.h */
+    uint32_t any_gpus;                    /* gpu_if_any: what a rank gets, as the cluster is now */
     uint64_t memory_bytes;
     uint32_t wall_class;                /* limits of about so long; 0: none */
     uint32_t per_node;                  /* of a gang: ranks at each worker; 0: any */
@@ -507,7 +507,7 @@ struct gw_worker {
     struct gw_arena arena; /* texts of the registration */
     const char *host, *address;
     uint64_t incarnation;
-    uint32_t slots, slots_free, gpu_count, gpus_free;
+    uint32_t slots, slots_free, gpu_count, gpus_free, instances_free;
     uint64_t memory_bytes, memory_free;
     uint32_t
         slots_over; /* overdrawn: taken though none was free; made good by what is given back */
@@ -706,7 +706,7 @@ struct gw_sched {
     GW_ARRAY(struct gw_worker *) by_free; /* by free slots: those that are ready */
     uint32_t free_max;                    /* no worker has more free slots */
     uint64_t workers_epoch;               /* raised when a worker becomes ready or is lost */
-    uint32_t workers_ready, slots, slots_free, gpus, gpus_free;
+    uint32_t workers_ready, slots, slots_free, gpus, gpus_free, instances_free;
     uint32_t slots_open; /* of the free ones, those that are not kept for a reservation */
     GW_ARRAY(struct gw_shape *) shapes; /* by id; NULL: free */
     uint32_t shapes_count;

@@ -160,6 +160,7 @@ void gw_sched_apply_worker_readied(struct gw_sched *sched,
     sched->slots_free += worker->slots_free;
     sched->gpus += worker->gpu_count;
     sched->gpus_free += worker->gpus_free;
+    sched->instances_free += worker->instances_free;
     GW_MUST(gw_strmap_put(&sched->names, worker->remote->name, 1));
     GW_MUST(gw_strmap_put(&sched->names, worker->host, 1));
     gw_sched_worker_name_keep(sched, worker);
@@ -245,6 +246,7 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
         sched->slots_free -= worker->slots;
         sched->gpus -= worker->gpu_count;
         sched->gpus_free -= worker->gpus_free;
+        sched->instances_free -= worker->instances_free;
         gw_sched_worker_unlink(sched, worker);
         char where[GW_WORKER_NAME_MAX];
         (void)snprintf(sched->lost_worker, sizeof sched->lost_worker, "%s was lost: %s",

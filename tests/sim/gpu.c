@@ -9,6 +9,12 @@
 
 enum { LEFT_BYTES = 1 << 30, CONTEXT_BYTES = 300 << 20 };
 
+/* From a GPU on they are MIG instances, all of one board. */
+static uint32_t first_instance(const struct host *host)
+{
+    return SIM_GPUS - (uint32_t)((host->sim->seed + host->number) % 3);
+}
+
 /* -- Who is where --------------------------------------------------------------------------------
  */
 
@@ -81,6 +87,8 @@ void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_m
             if (*rank && process->shares_gpu)
                 sim_fault(sim, FAULT_GPU_RANKS);
             process->gpus |= 1u << i;
+            if (i >= first_instance(process->host))
+                sim_fault(sim, *rank ? FAULT_GPU_INSTANCE_RANK : FAULT_GPU_INSTANCE);
             check_alone(sim, process, i);
             sim_fault(sim, FAULT_GPU);
         }
@@ -167,6 +175,18 @@ static void plan_look(struct sim *sim, struct host *host)
     bool hurry = gw_node_core_gpus_clearing(host->core);
     sim_plan_own(sim, hurry ? sim_below(sim, 50 * MS) : 300 * MS + sim_below(sim, 700 * MS),
                  on_look, look, sim_drop);
+}
+
+void sim_gpu_list(const struct host *host, struct gw_node_gpu *gpus)
+{
+    static const char *const uuids[] = {"GPU-0", "GPU-1"}, *const cpus[] = {"0", "1"};
+    for (uint32_t i = 0; i < SIM_GPUS; i++)
+        gpus[i] = (struct gw_node_gpu){.uuid = uuids[i],
+                                       .name = "sim",
+                                       .cpus = cpus[i],
+                                       .board = i < first_instance(host) ? "" : "board",
+                                       .memory_bytes = 1000,
+                                       .island = i};
 }
 
 void sim_gpu_start(struct sim *sim, struct host *host)

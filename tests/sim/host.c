@@ -370,10 +370,8 @@ void sim_host_start(struct sim *sim, struct host *host)
     char resources[48];
     (void)snprintf(resources, sizeof resources, host->licenses ? "tape=%u,license=%u" : "tape=%u",
                    host->tapes, host->licenses);
-    static const struct gw_node_gpu gpus[] = {
-        {.uuid = "GPU-0", .name = "sim", .cpus = "0", .memory_bytes = 1000},
-        {.uuid = "GPU-1", .name = "sim", .cpus = "1", .memory_bytes = 1000, .island = 1},
-    };
+    struct gw_node_gpu gpus[SIM_GPUS];
+    sim_gpu_list(host, gpus);
     struct gw_node_options options = {
         .slots = host->slots,
         .gpus = gpus,

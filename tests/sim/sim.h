@@ -77,6 +77,8 @@ enum {
     X(GPU_STUCK, "GPU memory back too late")                                                       \
     X(GPU_ERROR, "error on a GPU")                                                                 \
     X(GPU_BROKEN, "GPU broken")                                                                    \
+    X(GPU_INSTANCE, "process given a MIG instance")                                                \
+    X(GPU_INSTANCE_RANK, "rank of a command given a MIG instance")                                 \
     X(SHARE, "task looked up")                                                                     \
     X(DROP, "looked-up future given up")                                                           \
     X(PUBLISH, "result published")                                                                 \
@@ -617,6 +619,7 @@ void sim_process_go_on(struct sim *sim, struct process *process, int32_t executi
  * sim_gpu_gone has what it used of them come back, some time. */
 void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_msg_spawn *spawn);
 void sim_gpu_gone(struct sim *sim, const struct process *process);
+void sim_gpu_list(const struct host *host, struct gw_node_gpu *gpus); /* what it has */
 void sim_gpu_start(struct sim *sim, struct host *host); /* a life of the host: all are well */
 void sim_gpu_faults(struct sim *sim);
 

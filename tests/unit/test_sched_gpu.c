@@ -11,7 +11,8 @@ static void push(struct gw_value *list, struct gw_value *value)
     assert_int_equal(gw_list_push(list, value), 0);
 }
 
-/* A worker with a GPU of 16 GiB a letter; those of one letter are an island of NVLink. */
+/* A worker with a GPU of 16 GiB a letter; those of one letter are an island of NVLink. Capital
+ * letters are MIG instances of 5 GiB, on the board of that letter; 'X' has one of 20 GiB. */
 static void add_gpus(struct world *w, int number, const char *name, const char *islands)
 {
     struct gw_value *list = gw_list();
@@ -20,10 +21,13 @@ static void add_gpus(struct world *w, int number, const char *name, const char *
         struct gw_value *gpu = gw_list();
         push(gpu, gw_str("GPU"));
         push(gpu, gw_str("Fake"));
-        push(gpu, gw_i64(16 * (int64_t)GIB));
-        push(gpu, gw_i64(islands[i]));
+        bool instance = islands[i] < 'a';
+        int64_t gib = !instance ? 16 : islands[i] == 'X' ? 20 : 5;
+        push(gpu, gw_i64(gib * (int64_t)GIB));
+        push(gpu, gw_i64(instance ? 1000 + (int64_t)i : islands[i]));
         push(gpu, gw_i64((int64_t)i));
         push(gpu, gw_i64(0));
+        push(gpu, gw_str(instance ? (const char[]){islands[i], '\0'} : ""));
         push(list, gpu);
     }
     assert_int_equal(gw_codec_encode(list, NULL, &bytes), 0);
@@ -77,13 +81,18 @@ static void refused(struct world *w, int32_t code, const char *text)
         fail_msg("%s", rejected->text);
 }
 
-static struct gw_value *ask(struct world *w, const char *what)
+static struct gw_value *ask_job(struct world *w, const char *what, int64_t job)
 {
     struct gw_value *arguments = gw_dict(), *answer;
-    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(1)), 0);
+    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(job)), 0);
     assert_int_equal(gw_sched_query(w->sched, what, arguments, &answer, NULL), 0);
     gw_value_unref(arguments);
     return answer;
+}
+
+static struct gw_value *ask(struct world *w, const char *what)
+{
+    return ask_job(w, what, 1);
 }
 
 static void drain(struct world *w, int worker, uint32_t gpu, const char *why)
@@ -279,6 +288,127 @@ static void people_see_who_has_which(void **state)
     free_world(w);
 }
 
+/* -- MIG instances -------------------------------------------------------------------------------
+ */
+
+static void a_task_gets_an_instance_before_a_whole_one(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aaX");
+    add_gpus(w, 1, "b", "aaaAA");
+    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 1, "3");
+    go(w, 2, (struct gw_msg_spec){.gpus = 1, .workers = "a", .workers_prefer = 1});
+    assert_gpus(w, 0, "2"); /* though it has more memory */
+    go(w, 3, (struct gw_msg_spec){.gpus = 1, .gpu_memory_bytes = 6 * GIB, .workers = "b"});
+    assert_gpus(w, 1, "0");                                         /* the instance is too small */
+    go(w, 4, (struct gw_msg_spec){.gpu_mode = GW_GPU_MODE_IF_ANY}); /* not where slots are free */
+    assert_gpus(w, 1, "4");
+    go(w, 5, (struct gw_msg_spec){.gpus = 1}); /* and then whatever there is */
+    assert_gpus(w, 0, "0");
+    free_world(w);
+}
+
+static void a_gang_waits_for_whole_ones(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aaAAA");
+    go(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    assert_gpus(w, 0, "0 1");
+    uint64_t first = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    go(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    struct gw_value *why = ask_job(w, "explain", 2);
+    const char *text;
+    assert_int_equal(gw_value_get_str(why, &text, NULL), 0);
+    if (!strstr(text, "3 of 5 GPUs (3 of them are MIG instances, and it waits for whole ones)"))
+        fail_msg("%s", text);
+    gw_value_unref(why);
+    go(w, 3, (struct gw_msg_spec){.gpus = 1}); /* of no use to it: nothing is kept of those */
+    assert_gpus(w, 0, "2");
+    for (uint32_t rank = 0; rank < 2; rank++)
+        say(w, WORKER,
+            (struct gw_message){.type = GW_MESSAGE_rank_ready,
+                                .rank_ready = {first, rank, {"", 0}, ""}});
+    finish(w, 0, first, 0, 1);
+    finish(w, 0, first, 1, 1);
+    assert_gpus(w, 0, "0 1");
+    free_world(w);
+}
+
+static void a_gang_that_whole_ones_never_suffice_gets_instances(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aaAAABBC");
+    go(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
+    assert_gpus(w, 0, "2 5 7"); /* each on another board, and none whole */
+    go(w, 2, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
+    assert_gpus(w, 0, "3 4 6"); /* as many as there are */
+    go(w, 3, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .min_ranks = 2});
+    assert_gpus(w, 0, "0 1");
+    free_world(w);
+}
+
+static void what_a_gang_gets_follows_the_workers(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aAA");
+    add_gpus(w, 1, "b", "a");
+    go(w, 1, (struct gw_msg_spec){.gpus = 1, .workers = "b"});
+    go(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* it could have whole ones */
+    drain(w, 0, 0, "Xid 79");
+    assert_gpus(w, 0, "1 2");
+    free_world(w);
+}
+
+static void ranks_on_different_boards_come_first(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "AA");
+    add_gpus(w, 1, "b", "ABB");
+    go(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    assert_gpus(w, 1, "0 1");
+    free_world(w);
+}
+
+static void what_needs_whole_ones_is_refused(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aAAAA");
+    go(w, 1, (struct gw_msg_spec){.gpus = 2});
+    refused(w, GW_EINFEASIBLE,
+            "it wants 2 GPUs; the largest worker has 1 (4 MIG instances do not count: CUDA shows "
+            "a process one, so that a rank with several GPUs needs whole ones)");
+    go(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 2});
+    refused(w, GW_EINFEASIBLE, "it wants 2 GPUs a rank; the largest worker has 1 (4 MIG");
+    go(w, 3, (struct gw_msg_spec){.ranks = 5, .gpus = 1});
+    refused(w, GW_EINFEASIBLE,
+            "the ranks of a gang get whole GPUs or MIG instances, never some of both: for 5 ranks "
+            "there are 1 GPU and 4 instances");
+    go(w, 4, (struct gw_msg_spec){.ranks = 2, .gpus = 1, .gpu_memory_bytes = 6 * GIB});
+    refused(w, GW_EINFEASIBLE, "does not fit this cluster");
+    go(w, 5, (struct gw_msg_spec){.ranks = 4, .gpus = 1}); /* instances alone suffice */
+    assert_gpus(w, 0, "1 2 3 4");
+    free_world(w);
+}
+
+static void shares_are_of_either(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aX");
+    go(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .gpu_share = 500});
+    assert_gpus(w, 0, "0 1 1");
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +420,13 @@ int main(void)
         cmocka_unit_test(nothing_is_placed_on_one_that_is_drained),
         cmocka_unit_test(running_out_of_memory_is_named),
         cmocka_unit_test(people_see_who_has_which),
+        cmocka_unit_test(a_task_gets_an_instance_before_a_whole_one),
+        cmocka_unit_test(a_gang_waits_for_whole_ones),
+        cmocka_unit_test(a_gang_that_whole_ones_never_suffice_gets_instances),
+        cmocka_unit_test(what_a_gang_gets_follows_the_workers),
+        cmocka_unit_test(ranks_on_different_boards_come_first),
+        cmocka_unit_test(what_needs_whole_ones_is_refused),
+        cmocka_unit_test(shares_are_of_either),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,11 @@ struct gw_task_options {
  * are in the order of nearness. What can never be is refused (GW_EINFEASIBLE) where there are
  * workers, unless one that was lost in the last minute had room for it: then it waits. A task whose
  * GPU fails is run again elsewhere, uncharged.
+ * A MIG instance is a GPU of its own. An ordinary task with one GPU is given an instance where one
+ * with gpu_memory_bytes is free, before a whole one. Who asks for several is given whole ones, and
+ * refused where only instances would do: CUDA shows a process one. The ranks of a gang have whole
+ * GPUs, and wait for them; where those that the cluster has could never suffice for it, all have
+ * instances, on different boards where that can be. A share may be of either.
  * Its process starts bound to the CPUs that are near its GPUs (sched_setaffinity), those that its
  * worker may use: to all of them where the driver does not say what is near one of its GPUs, or the
  * worker may use none of those, and with `unbound`. It may bind itself otherwise. */
