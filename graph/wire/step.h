@@ -38,7 +38,7 @@ enum gw_event_type {
     GW_EVENT_RESTORED, /* worker, answers RESTORE: `number` the file; code 0 and tokens[0]; or a
                           negative code: it is not what was written */
     GW_EVENT_SURVEYED, /* worker, answers SURVEY: where the ranks of attempt `number` stand; code 1:
-                          looked at closely, text says what was seen */
+                          looked at closely, their `stack`s are set */
     GW_EVENT_USAGE,    /* worker: `number` the bytes of the worker itself, and those of processes */
     GW_EVENT_GPUS,     /* worker: how its GPUs were doing, all of them, from time `number` on */
     GW_EVENT_LOOKED,   /* worker, answers LOOK: rank `rank` of attempt `number` can start here (code
@@ -80,6 +80,8 @@ struct gw_gpu_sample {
     uint32_t xids[GW_GPU_XIDS_MAX], xid_count;
 };
 
+enum { GW_STAND_STACK_BYTES = 256 };
+
 /* Where a rank of a gang stands. */
 struct gw_stand {
     uint32_t rank;
@@ -88,6 +90,8 @@ struct gw_stand {
     uint64_t process;      /* of the worker */
     uint64_t begun;        /* collectives that it has called */
     const char *operation; /* the one that it is in; static; NULL: in none */
+    char stack[GW_STAND_STACK_BYTES]; /* where its process is, a line for people; empty: nobody has
+                                         looked closely */
 };
 
 struct gw_event {
@@ -147,8 +151,8 @@ enum gw_effect_type {
     GW_EFFECT_RESTORE,  /* worker: open file `number`, and hold it against size and checksum */
     GW_EFFECT_UNLINK,   /* worker: remove file `number` */
     GW_EFFECT_SURVEY,   /* worker: where do `stands`, ranks of attempt `number` with the segment
-                           tokens[0] (none: commands), stand? count 1: look closely. Answered by
-                           SURVEYED */
+                           tokens[0] (none: commands), stand? count 1: look closely, and leave
+                           their stacks at the end of their stderr. Answered by SURVEYED */
     GW_EFFECT_UNBIND,   /* worker: the ranks of attempt `number` are about to start: let them bind
                            the leased ports, whose numbers are nobody else's until UNLEASE */
     GW_EFFECT_LOOK,     /* worker: are the folder and the program of `message`, a spawn, on this

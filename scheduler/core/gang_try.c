@@ -378,6 +378,7 @@ void gw_sched_gang_free(struct gw_gang_try *gang)
         memcpy(&value, &gang->ranks[i].result.value, sizeof value);
         free(value);
         free(gang->ranks[i].door);
+        free(gang->ranks[i].stack);
     }
     free_cause(gang);
     free(gang->ranks);

@@ -2,11 +2,16 @@
  *
  * A stopped process hangs, whatever the others do. Otherwise somebody must wait in a collective:
  * then those hang that have come least far, of those that wait and those that do not. Ranks that
- * are all in the same collective do not disagree: its own deadline ends it. */
+ * are all in the same collective do not disagree: its own deadline ends it.
+ *
+ * Before such an attempt is ended the workers are asked where their ranks' processes are: looking
+ * stops those for a while, so it is not done before it is known that they hang. A worker answers
+ * within seconds, or is lost, or its ranks move: all of that ends the wait. */
 #include "scheduler/core/hang.h"
 
 #include "graph/base/text.h"
 #include "scheduler/core/gang_try.h"
+#include "scheduler/core/outbox.h"
 #include "scheduler/core/story.h"
 
 #include <stdio.h>
@@ -31,51 +36,142 @@ static void say_place(struct gw_text *text, const struct gw_standing *rank)
         gw_text_say(text, "in no collective yet");
 }
 
-/* Whether a rank is one of those that hang. */
-static bool hangs(const struct gw_standing *rank, bool any_stopped, uint64_t least)
+/* What the ranks have in common. */
+struct view {
+    bool any_stopped, waits; /* one of them is stopped; is in a collective */
+    uint64_t least, most;
+    uint32_t furthest; /* of those that are not stopped, if there are any */
+};
+
+static struct view view_of(const struct gw_standing *ranks, uint32_t count)
 {
-    return any_stopped ? rank->stopped : place_of(rank) == least;
+    struct view view = {.least = UINT64_MAX};
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t at = place_of(&ranks[i]);
+        view.any_stopped = view.any_stopped || ranks[i].stopped;
+        view.waits = view.waits || *ranks[i].operation;
+        view.least = at < view.least ? at : view.least;
+        if (!ranks[i].stopped && (at > view.most || ranks[view.furthest].stopped))
+            view.furthest = i;
+        view.most = at > view.most ? at : view.most;
+    }
+    return view;
+}
+
+/* Whether a rank is one of those that hang. */
+static bool hangs(const struct view *view, const struct gw_standing *rank)
+{
+    return view->any_stopped ? rank->stopped : place_of(rank) == view->least;
+}
+
+/* "rank 1, 2", one a call; and then how many more there are. */
+enum { NAMED_MAX = 8 };
+
+static void say_rank(struct gw_text *text, uint32_t *said, uint32_t rank)
+{
+    if ((*said)++ < NAMED_MAX)
+        gw_text_say(text, "%s%u", *said == 1 ? "rank " : ", ", rank);
+}
+
+static void say_more(struct gw_text *text, uint32_t said)
+{
+    if (said > NAMED_MAX)
+        gw_text_say(text, " and %u more", said - NAMED_MAX);
 }
 
 bool gw_sched_hang_text(const struct gw_standing *ranks, uint32_t count, char *to,
                         size_t text_bytes, uint32_t *named)
 {
-    enum { NAMED_MAX = 8 };
-    uint64_t least = UINT64_MAX, most = 0;
-    bool any_stopped = false, waits = false;
-    uint32_t first = GW_NONE, furthest = 0, said = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t at = place_of(&ranks[i]);
-        any_stopped = any_stopped || ranks[i].stopped;
-        waits = waits || *ranks[i].operation;
-        least = at < least ? at : least;
-        furthest = !ranks[i].stopped && (at > most || ranks[furthest].stopped) ? i : furthest;
-        most = at > most ? at : most;
-    }
-    if (!any_stopped && (!waits || least == most))
+    uint32_t first = GW_NONE, said = 0;
+    struct view view = view_of(ranks, count);
+    if (!view.any_stopped && (!view.waits || view.least == view.most))
         return false;
     if (GW_PLANTED(194)) {
-        any_stopped = false;
-        least = most;
+        view.any_stopped = false;
+        view.least = view.most;
     }
     struct gw_text text = {to, text_bytes, 0};
     for (uint32_t i = 0; i < count; i++) {
-        if (!hangs(&ranks[i], any_stopped, least))
+        if (!hangs(&view, &ranks[i]))
             continue;
         first = first == GW_NONE ? i : first;
-        if (said++ < NAMED_MAX)
-            gw_text_say(&text, "%s%u", said == 1 ? "rank " : ", ", ranks[i].rank);
+        say_rank(&text, &said, ranks[i].rank);
     }
-    if (said > NAMED_MAX)
-        gw_text_say(&text, " and %u more", said - NAMED_MAX);
+    say_more(&text, said);
     gw_text_say(&text, said == 1 ? " hangs: it is " : " hang: they are ");
     say_place(&text, &ranks[first]);
-    if (said < count && !hangs(&ranks[furthest], any_stopped, least)) {
+    if (said < count && !hangs(&view, &ranks[view.furthest])) {
         gw_text_say(&text, count - said == 1 ? ", the other is " : ", the others are ");
-        say_place(&text, &ranks[furthest]);
+        say_place(&text, &ranks[view.furthest]);
     }
     *named = ranks[first].rank;
     return true;
+}
+
+/* -- Stacks --------------------------------------------------------------------------------------
+ */
+
+/* Ranks that are at one place, and all hang or all do not. */
+struct line {
+    const char *stack;
+    bool hangs;
+};
+
+static bool is_of(const struct line *line, const struct view *view, const struct gw_standing *rank)
+{
+    return rank->stack && hangs(view, rank) == line->hangs && strcmp(rank->stack, line->stack) == 0;
+}
+
+static uint32_t find_lines(const struct gw_standing *ranks, uint32_t count, const struct view *view,
+                           struct line lines[static GW_HANG_LINES_MAX])
+{
+    uint32_t found = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < count && found < GW_HANG_LINES_MAX; i++) {
+            uint32_t same = 0;
+            if (!ranks[i].stack || hangs(view, &ranks[i]) != (pass == 0))
+                continue;
+            while (same < found && !is_of(&lines[same], view, &ranks[i]))
+                same++;
+            if (same == found)
+                lines[found++] = (struct line){ranks[i].stack, pass == 0};
+        }
+    return found;
+}
+
+void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char *to,
+                          size_t text_bytes)
+{
+    struct line lines[GW_HANG_LINES_MAX];
+    struct gw_text text = {to, text_bytes, 0};
+    const struct view view = view_of(ranks, count);
+    const uint32_t found = find_lines(ranks, count, &view, lines);
+    *to = '\0';
+    for (uint32_t l = 0; l < found; l++) {
+        const size_t before = text.used;
+        uint32_t said = 0;
+        for (uint32_t i = 0; i < count; i++)
+            if (is_of(&lines[l], &view, &ranks[i]))
+                say_rank(&text, &said, ranks[i].rank);
+        say_more(&text, said);
+        gw_text_say(&text, ": %s\n", lines[l].stack);
+        if (text.used >= text_bytes) { /* whole lines only */
+            to[before] = '\0';
+            return;
+        }
+    }
+}
+
+/* -- Decisions -----------------------------------------------------------------------------------
+ */
+
+static char *stack_new(struct gw_bin stack)
+{
+    const size_t size = stack.size < GW_STAND_STACK_BYTES ? stack.size : GW_STAND_STACK_BYTES;
+    char *copy = size ? strndup(stack.data, size) : NULL;
+    if (stack.size)
+        GW_MUST_PTR(copy);
+    return copy;
 }
 
 void gw_sched_apply_rank_stood(struct gw_sched *sched, const struct gw_fact_rank_stood *fact)
@@ -86,8 +182,18 @@ void gw_sched_apply_rank_stood(struct gw_sched *sched, const struct gw_fact_rank
     fact->gang->stood = true;
     rank->begun = fact->begun;
     rank->stopped = fact->stopped;
+    rank->seen = fact->seen;
+    rank->asked = rank->asked && fact->still;
+    free(rank->stack);
+    rank->stack = stack_new(fact->stack);
     (void)snprintf(rank->operation, sizeof rank->operation, "%.*s", (int)fact->operation.size,
                    fact->operation.size ? (const char *)fact->operation.data : "");
+}
+
+void gw_sched_apply_rank_asked(struct gw_sched *sched, const struct gw_fact_rank_asked *fact)
+{
+    (void)sched;
+    fact->gang->ranks[fact->rank].asked = true;
 }
 
 /* All live ranks stand still: gives how many, 0 where one of them does not. */
@@ -100,23 +206,61 @@ static uint32_t all_still(const struct gw_gang_try *gang, struct gw_standing *ra
             continue;
         if (!rank->still)
             return 0;
-        ranks[count++] = (struct gw_standing){i, rank->begun, rank->operation, rank->stopped};
+        ranks[count++] =
+            (struct gw_standing){i, rank->begun, rank->operation, rank->stopped, rank->stack};
     }
     return count;
 }
 
-static void end_if_hung(struct gw_sched *sched, struct gw_gang_try *gang, const char *stacks)
+/* Tells whether all live ranks were looked at closely; has their workers do so that have not. */
+static bool all_seen(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    bool seen = true;
+    const struct gw_worker *last = NULL;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const struct gw_rank *rank = &gang->ranks[i];
+        if (rank->slot == GW_NONE || rank->seen)
+            continue;
+        seen = false;
+        if (rank->asked)
+            continue;
+        GW_FACT(sched, rank_asked, .gang = gang, .rank = i);
+        const struct gw_worker *worker = sched->attempts.items[rank->slot].worker;
+        if (worker != last)
+            gw_sched_send(sched, worker->remote, GW_MESSAGE_gang_look)->gang_look =
+                (struct gw_msg_gang_look){gang->id};
+        last = worker; /* a worker's ranks are next to each other */
+    }
+    return seen;
+}
+
+static void end_if_hung(struct gw_sched *sched, struct gw_gang_try *gang)
 {
     struct gw_standing *ranks = gw_arena_alloc(&sched->effects->arena, gang->count * sizeof *ranks);
     GW_MUST_PTR(ranks);
     uint32_t count = all_still(gang, ranks), named = 0;
-    char text[512];
-    if (!count || !gw_sched_hang_text(ranks, count, text, sizeof text, &named))
+    char text[512], stacks[768], hint[64];
+    if (!count || !gw_sched_hang_text(ranks, count, text, sizeof text, &named) ||
+        !all_seen(sched, gang))
         return;
+    int length = snprintf(hint, sizeof hint, "whole stacks: gangway logs %llu/%u --rank %u",
+                          (unsigned long long)gang->job->id, gang->index, named);
+    gw_sched_hang_stacks(ranks, count, stacks, sizeof stacks - (size_t)length);
+    (void)strcat(stacks, hint);
     struct gw_end end = {
         .outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text, .stderr_tail = stacks};
     GW_FACT(sched, gang_ending, .gang = gang, .rank = named, .cause = &end);
     gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
+}
+
+/* Texts of ranks that come one behind the other. */
+static bool take_text(struct gw_bin *texts, uint32_t size, struct gw_bin *text)
+{
+    if (size > texts->size)
+        return false;
+    *text = (struct gw_bin){texts->data, size};
+    *texts = (struct gw_bin){(const uint8_t *)texts->data + size, texts->size - size};
+    return true;
 }
 
 int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
@@ -124,7 +268,7 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
 {
     uint32_t rows = stuck->rank.count;
     if (stuck->begun.count != rows || stuck->stopped.count != rows ||
-        stuck->operation_size.count != rows)
+        stuck->operation_size.count != rows || stuck->stack_size.count != rows)
         return GW_EPROTO;
     struct gw_gang_try *gang = gw_sched_gang_find(sched, stuck->attempt);
     if (!gang || (gang->state != GW_GANG_GOING && gang->state != GW_GANG_GATHERING))
@@ -132,25 +276,25 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
     for (uint32_t i = 0; i < gang->count && rows == 0; i++)
         if (gang->ranks[i].worker == worker->id && gang->ranks[i].still)
             GW_FACT(sched, rank_stood, .gang = gang, .rank = i);
-    const uint8_t *at = stuck->operations.data, *end = at + stuck->operations.size;
+    struct gw_bin operations = stuck->operations, stacks = stuck->stacks, operation, stack;
     for (uint32_t i = 0; i < rows; i++) {
         uint32_t rank = gw_col32_at(stuck->rank, i);
-        uint32_t size = gw_col32_at(stuck->operation_size, i);
-        if (size > (size_t)(end - at))
+        if (!take_text(&operations, gw_col32_at(stuck->operation_size, i), &operation) ||
+            !take_text(&stacks, gw_col32_at(stuck->stack_size, i), &stack))
             return GW_EPROTO;
         if (gw_sched_gang_slot(sched, worker, stuck->attempt, rank) != GW_NONE)
             GW_FACT(sched, rank_stood, .gang = gang, .rank = rank, .still = true,
                     .begun = gw_col64_at(stuck->begun, i),
-                    .stopped = gw_col32_at(stuck->stopped, i) != 0, .operation = {at, size});
-        at += size;
+                    .stopped = gw_col32_at(stuck->stopped, i) != 0, .operation = operation,
+                    .seen = stuck->closely != 0, .stack = stack);
     }
     if (rows && gang->state == GW_GANG_GOING)
-        end_if_hung(sched, gang, stuck->stacks);
+        end_if_hung(sched, gang);
     return 0;
 }
 
 void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_try *gang)
 {
     if (gang->stood && gang->state == GW_GANG_GOING)
-        end_if_hung(sched, gang, "");
+        end_if_hung(sched, gang);
 }

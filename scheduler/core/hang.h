@@ -6,7 +6,8 @@
 
 /* gw_sched_on_gang_stuck takes a worker's word that its ranks of an attempt have stood still for
  * their limit (no rows: they move again). When all ranks that live stand still and do not stand at
- * the same place, the attempt is ended, and those behind are named. GW_EPROTO. */
+ * the same place, their workers are asked where their processes are; when those have answered the
+ * attempt is ended, and those behind are named. GW_EPROTO. */
 int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
                            const struct gw_msg_gang_stuck *stuck);
 
@@ -20,11 +21,18 @@ struct gw_standing {
     uint64_t begun;        /* collectives that it has called */
     const char *operation; /* the one that it is in; empty: in none */
     bool stopped;          /* its process is */
+    const char *stack;     /* where its process is, in a line; NULL: nobody knows */
 };
 
 /* gw_sched_hang_text says in words who hangs, and where the others are; *named: the first of them.
  * False where nobody does: all are at one place, or nobody waits for anybody. */
 bool gw_sched_hang_text(const struct gw_standing *ranks, uint32_t count, char *text,
                         size_t text_bytes, uint32_t *named);
+
+/* gw_sched_hang_stacks says where the ranks' processes are, those that hang first: a line each
+ * place, the first GW_HANG_LINES_MAX of them, as far as whole lines fit. */
+enum { GW_HANG_LINES_MAX = 8 };
+void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char *text,
+                          size_t text_bytes);
 
 #endif

@@ -588,14 +588,14 @@ struct gw_end {
 };
 
 struct gw_rank {
-    uint32_t slot;   /* of its attempt; GW_NONE: ended */
-    uint32_t worker; /* id */
-    bool ready, finished;
+    uint32_t slot;                     /* of its attempt; GW_NONE: ended */
+    uint32_t worker;                   /* id */
+    bool ready, finished, asked, seen; /* its worker is to look at it closely; has done so */
     bool still, stopped;     /* it has not moved for the gang's limit; its process is stopped */
     uint64_t begun;          /* where it stands then: collectives that it has called ... */
     char operation[24];      /* ... and the one that it is in */
     struct gw_result result; /* value is owned */
-    char *door;              /* "host:port", of commands; owned; NULL: none */
+    char *door, *stack;      /* owned: "host:port", of commands; what was seen of it; or NULL */
 };
 
 /* One attempt of a gang. */

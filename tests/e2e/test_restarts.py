@@ -104,13 +104,21 @@ class Restarts(e2e.Case):
                          r"checkpoint /.*\.checkpoint\.new: File too large: it has \d+ bytes")
 
     def test_stopped_rank_is_named(self):
+        """A few frames are in the cause; all of them behind what each rank has written."""
         self.have_gdb(GDB)
+        self.up("--slots", "2")
         program = self.function(0, hang_ms=["1500"], number=signal.SIGSTOP)
         self.assertEqual(program.wait(), 1, program.text)
-        self.assertRegex(program.text, r"rank 1 hangs: it is stopped .*the other is in all_reduce")
-        self.assertRegex(program.text, r"rank 1, process (\d+): state T.*\n"
-                                       r"  Thread 1 \(LWP \1 \"it\"\):\n"
-                                       r"  #0  looks_for_data \(\.\.\.\) at it\.c:7\nrank 0, ")
+        self.assertRegex(program.text, r"rank 1 hangs: it is stopped .*the other is in all_reduce"
+                                       r".*\n"
+                                       r"rank 1: looks_for_data \(it\.c:7\)\n"
+                                       r"rank 0: looks_for_data \(it\.c:7\)\n"
+                                       r"whole stacks: gangway logs 1/0 --rank 1")
+        for rank, state in (0, "[SR]"), (1, "T"):
+            written = self.gangway("logs", "1/0", "--rank", str(rank)).stderr
+            self.assertRegex(written, rf"gangway: rank {rank} stands still, process (\d+): state "
+                                      rf"{state}.*\ngangway:   Thread 1 \(LWP \1 \"it\"\):\n"
+                                      r"gangway:   #0  looks_for_data \(\.\.\.\) at it\.c:7\n")
 
     def test_rank_behind_is_named(self):
         self.have_gdb("#!/bin/sh\nexit 1\n")  # as where it may not attach
@@ -118,9 +126,10 @@ class Restarts(e2e.Case):
         self.assertEqual(program.wait(), 1, program.text)
         self.assertRegex(program.text, r"rank 1 hangs: it is in no collective, after \d+, "
                                        r"the other is in all_reduce \d+")
-        self.assertRegex(program.text, r"rank 1, process \d+: state")
+        self.assertRegex(program.text, r"\nrank 1: state [SR]")
 
     def test_stopped_command_is_named(self):
+        self.have_gdb(GDB)
         self.listen("fifo")
         script = self.write("again", AGAIN)
         gang = self.start(e2e.BINARY, "dispatch", "-n", "2", "--hang-timeout", "1500ms", "--",
@@ -128,6 +137,8 @@ class Restarts(e2e.Case):
         os.kill(self.pids()[1], signal.SIGSTOP)
         self.assertNotEqual(gang.wait(), 0, gang.text)
         self.assertRegex(gang.text, r"rank 1 hangs: it is stopped")
+        for rank in range(2):  # with all that ranks write
+            self.assertRegex(gang.text, rf"{rank}\W+gangway:   #0  looks_for_data")
 
     def test_paused_function_goes_on_later(self):
         self.up("--slots", "2")

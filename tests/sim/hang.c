@@ -43,12 +43,13 @@ static void on_survey(struct sim *sim, void *arg)
             stand->begun = process && process->runner ? process->collective + in : 0;
             stand->operation = in && process->runner ? "all_reduce" : NULL;
             stand->stopped = process && process->stopped;
+            (void)snprintf(stand->stack, sizeof stand->stack, "%s",
+                           survey->closely ? "seen closely" : "");
         }
         int rc = sim_host_step(sim, host,
                                &(struct gw_event){.type = GW_EVENT_SURVEYED,
                                                   .number = survey->attempt,
                                                   .code = (int32_t)survey->closely,
-                                                  .text = "seen closely",
                                                   .stands = survey->stands,
                                                   .stand_count = survey->count});
         SIM_CHECK(sim, rc == 0, "a worker refuses a survey");

@@ -224,19 +224,24 @@ static void who_hangs_before_all_are_back_hangs(void **state)
     gang_runs(rows, (struct gw_msg_spec){.hang_ns = SECOND});
     struct world *w = begin();
     connect_worker(w, WORKER, 7, &rows[0], 1);
-    say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_gang_stuck,
-                            .gang_stuck = {.attempt = rows[0].attempt,
-                                           .rank = {&rank, 1},
-                                           .begun = {&begun, 1},
-                                           .stopped = {&stopped, 1},
-                                           .operation_size = {&size, 1},
-                                           .operations = {"", 0},
-                                           .stacks = ""}});
+    struct gw_message stuck = {.type = GW_MESSAGE_gang_stuck,
+                               .gang_stuck = {.attempt = rows[0].attempt,
+                                              .rank = {&rank, 1},
+                                              .begun = {&begun, 1},
+                                              .stopped = {&stopped, 1},
+                                              .operation_size = {&size, 1},
+                                              .operations = {"", 0},
+                                              .stack_size = {&size, 1},
+                                              .stacks = {"", 0}}};
+    say(w, WORKER, stuck);
     rows[1].claim = GW_CLAIM_ENDED;
     connect_worker(w, WORKER + 1, 8, &rows[1], 1);
     assert_false(killed(w, rows[0].attempt));
+    assert_null(sent(w, WORKER, GW_MESSAGE_gang_look, 0));
     finish(w, 1, rows[1].attempt, 1, 3);
+    must(w, WORKER, GW_MESSAGE_gang_look);
+    stuck.gang_stuck.closely = 1;
+    say(w, WORKER, stuck);
     assert_true(killed(w, rows[0].attempt));
     free_world(w);
 }

@@ -114,7 +114,7 @@ static void test_says(void **state)
 static void test_says_too_much(void **state)
 {
     struct answer answer = {0};
-    have_gdb("head -c 1000000 /dev/zero | tr '\\0' x");
+    have_gdb("head -c 3000000 /dev/zero | tr '\\0' x");
     run(60000, false, true, &answer);
     assert_int_equal(answer.times, 1);
     assert_int_equal(strlen(answer.said), sizeof answer.said - 1);
@@ -155,33 +155,78 @@ static void test_no_gdb(void **state)
 
 static void test_frames(void **state)
 {
-    char frames[4096], said[16384] = "gangway rank 1\n"
-                                     "warning: nothing\n"
-                                     "Thread 1 (LWP 1 \"a\"):\n"
-                                     "#0  one (...) at a.c:1\n"
-                                     "#1  ?? ()\n"
-                                     "[Inferior 1 (process 3) detached]\n"
-                                     "gangway rank 12\n"
-                                     "Thread 1 (LWP 2 \"b\"):\n"
-                                     "#0  twelve (...)\n"
-                                     "gangway rank 3\n";
+    char frames[GW_DEBUGGER_STACK_BYTES], line[512];
+    char said[1024] = "gangway rank 1\n"
+                      "warning: nothing\n"
+                      "Thread 1 (LWP 1 \"a\"):\n"
+                      "#0  one (...) at a.c:1\n"
+                      "#1  ?? ()\n"
+                      "[Inferior 1 (process 3) detached]\n"
+                      "gangway rank 12\n"
+                      "Thread 1 (LWP 2 \"b\"):\n"
+                      "#0  twelve\x01 (...)\n"
+                      "gangway rank 3\n";
+    (void)state;
     gw_debugger_frames(said, 1, frames, sizeof frames);
-    assert_string_equal(frames, "  Thread 1 (LWP 1 \"a\"):\n  #0  one (...) at a.c:1\n");
+    assert_string_equal(frames,
+                        "  Thread 1 (LWP 1 \"a\"):\n  #0  one (...) at a.c:1\n  #1  ?? ()\n");
     gw_debugger_frames(said, 12, frames, sizeof frames);
-    assert_string_equal(frames, "  Thread 1 (LWP 2 \"b\"):\n  #0  twelve (...)\n");
+    assert_string_equal(frames, "  Thread 1 (LWP 2 \"b\"):\n  #0  twelve? (...)\n");
     gw_debugger_frames(said, 12, frames, 32); /* whole lines only */
     assert_string_equal(frames, "  Thread 1 (LWP 2 \"b\"):\n");
     gw_debugger_frames(said, 3, frames, sizeof frames); /* could not be attached to */
     assert_string_equal(frames, "");
     gw_debugger_frames("", 1, frames, sizeof frames);
     assert_string_equal(frames, "");
-    for (int i = 0; i < 100; i++)
-        snprintf(said + strlen(said), sizeof said - strlen(said), "#%d  deep (...)\n", i);
-    gw_debugger_frames(said, 3, frames, sizeof frames);
-    size_t lines = 0;
-    for (const char *at = frames; (at = strchr(at, '\n')); at++)
-        lines++;
-    assert_int_equal(lines, GW_DEBUGGER_LINES_MAX);
+
+    char hash[65] = "", *much = malloc(2 * GW_DEBUGGER_STACK_BYTES);
+    assert_non_null(much);
+    memset(hash, 'a', 64);
+    snprintf(line, sizeof line,
+             "gangway rank 3\n#0  f () from /tmp/%s/lib/libx.so\n#1  main () from /tmp/%.63s/y\n",
+             hash, hash);
+    gw_debugger_frames(line, 3, frames, sizeof frames);
+    assert_non_null(strstr(frames, "  #0  f () from lib/libx.so\n  #1  main () from /tmp/aaa"));
+    size_t used = (size_t)sprintf(much, "gangway rank 3\n");
+    for (int i = 0; used + 64 < 2 * GW_DEBUGGER_STACK_BYTES; i++)
+        used += (size_t)sprintf(much + used, "#%d  deep (...)\n", i);
+    gw_debugger_frames(much, 3, frames, sizeof frames);
+    free(much);
+    assert_in_range(strlen(frames), sizeof frames - 64, sizeof frames - 1);
+    assert_int_equal(frames[strlen(frames) - 1], '\n');
+}
+
+static void brief(const char *frames, const char *wanted)
+{
+    char text[128];
+    gw_debugger_brief(frames, text, sizeof text);
+    assert_string_equal(text, wanted);
+}
+
+static void test_brief(void **state)
+{
+    (void)state;
+    brief("", "");
+    brief("  Thread 1 (LWP 7 \"it\"):\n"
+          "  #0  __libc_pause () at ../sysdeps/unix/sysv/linux/pause.c:29\n"
+          "  #1  count (...) at ../../tests/restarts.c:107\n"
+          "  #2  gw_task_run (...) at ../../worker/runner/task.c:54\n"
+          "  #3  execute (...) at ../../worker/runner/runner.c:669\n",
+          "count (restarts.c:107)");
+    brief("  Thread 1 (LWP 7 \"it\"):\n" /* the second thread is in code of its own */
+          "  #0  syscall () from /lib/x86_64-linux-gnu/libc.so.6\n"
+          "  #1  ?? ()\n"
+          "  Thread 2 (LWP 8 \"it\"):\n"
+          "  #0  0x00001 in a::work<int> (this=...) at x.cc:3\n"
+          "  #1  run () from /opt/lib/librun.so.1\n  #2  two ()\n  #3  three ()\n  #4  four ()\n",
+          "a::work<int> (x.cc:3), run (librun.so.1), two, three");
+    brief("  Thread 1 (LWP 7 \"it\"):\n" /* nobody is */
+          "  #0  poll () from /lib/libc.so.6\n",
+          "poll (libc.so.6)");
+    brief("  #0  "
+          "a_name_that_is_so_long_that_it_hardly_ever_fits_into_the_room_that_there_is_for_it ()\n"
+          "  #1  another_name_that_does_not_fit_beside_the_one_before_it ()\n",
+          "a_name_that_is_so_long_that_it_hardly_ever_fits_into_the_room_that_there_is_for_it");
 }
 
 int main(void)
@@ -194,6 +239,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cancelled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_gdb, set_up, tear_down),
         cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_brief),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,6 +132,33 @@ static void test_move(void **state)
     assert_int_equal(info.st_size, 0);
 }
 
+static void test_append(void **state)
+{
+    char data[64] = "";
+    uint32_t bytes = sizeof data;
+    uint64_t total;
+    struct gw_error error;
+    const char *path = in_dir("append");
+    (void)state;
+    assert_int_equal(gw_logfile_append(path, "x\n", 2, &error), 0);
+    assert_int_equal(access(path, F_OK), -1); /* one that is not there is not made */
+    write_file(path, "", 0);
+    assert_int_equal(gw_logfile_append(path, "one\n", 4, &error), 0);
+    assert_int_equal(gw_logfile_append(path, "two\n", 4, &error), 0);
+    write_file(in_dir("open"), "half", 4);
+    assert_int_equal(gw_logfile_append(in_dir("open"), "line\n", 5, &error), 0);
+    assert_int_equal(gw_logfile_read(path, 0, data, &bytes, &total, NULL), 0);
+    assert_memory_equal(data, "one\ntwo\n", 9);
+    bytes = sizeof data;
+    assert_int_equal(gw_logfile_read(in_dir("open"), 0, data, &bytes, &total, NULL), 0);
+    assert_memory_equal(data, "half\nline\n", 10);
+    assert_int_equal(symlink("append", in_dir("there")), 0); /* a user's link leads anywhere */
+    assert_int_equal(gw_logfile_append(in_dir("there"), "x\n", 2, &error), GW_EIO);
+    assert_non_null(strstr(error.text, "cannot write to"));
+    assert_int_equal(mkfifo(in_dir("fifo"), 0600), 0); /* nobody reads it, nobody waits */
+    assert_int_equal(gw_logfile_append(in_dir("fifo"), "x\n", 2, &error), 0);
+}
+
 static void test_latest(void **state)
 {
     char folder[128];
@@ -150,7 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tail),   cmocka_unit_test(test_tail_of_much),
         cmocka_unit_test(test_read),   cmocka_unit_test(test_move),
-        cmocka_unit_test(test_latest),
+        cmocka_unit_test(test_append), cmocka_unit_test(test_latest),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -105,7 +105,6 @@ static void surveyed(struct world *w, int32_t closely)
     raise_event(w, (struct gw_event){.type = GW_EVENT_SURVEYED,
                                      .number = 1,
                                      .code = closely,
-                                     .text = "",
                                      .stands = stands,
                                      .stand_count = 2});
 }
@@ -117,11 +116,11 @@ static void test_hang_is_told_to_each_life(void **state)
     (void)state;
     surveyed(w, 0);
     tick(w, SECOND);
-    surveyed(w, 1);
+    surveyed(w, 0);
     assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.stopped, 1), 1);
     forget_sent(w);
     tick(w, SECOND);
-    surveyed(w, 1);
+    surveyed(w, 0);
     assert_null(sent(w, GW_MESSAGE_gang_stuck, 0));
     raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
     tick(w, SECOND);
@@ -129,8 +128,34 @@ static void test_hang_is_told_to_each_life(void **state)
     open_scheduler(w);
     assert_int_equal(must_send(w, GW_MESSAGE_registration)->registration.attempt.count, 2);
     tick(w, SECOND);
-    surveyed(w, 1);
+    surveyed(w, 0);
     assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.rank.count, 2);
+    free_world(w);
+}
+
+/* Only who is asked looks closely, and says so; who has moved meanwhile says that. */
+static void test_hang_is_looked_at_when_asked(void **state)
+{
+    struct world *w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND});
+    const struct gw_message look = {.type = GW_MESSAGE_gang_look, .gang_look = {1}};
+    (void)state;
+    deliver(w, SCHEDULER, look); /* it said nothing */
+    surveyed(w, 0);
+    tick(w, SECOND);
+    surveyed(w, 0);
+    assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.closely, 0);
+    forget_sent(w);
+    deliver(w, SCHEDULER, look);
+    surveyed(w, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.closely, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.rank.count, 2);
+    forget_sent(w);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_SURVEYED, .number = 1}); /* otherwise */
+    assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.rank.count, 0);
+    forget_sent(w);
+    deliver(w, SCHEDULER, look);
+    surveyed(w, 0);
+    assert_null(sent(w, GW_MESSAGE_gang_stuck, 0));
     free_world(w);
 }
 
@@ -464,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_gang_of_functions),
         cmocka_unit_test(test_gang_rank_dies),
         cmocka_unit_test(test_hang_is_told_to_each_life),
+        cmocka_unit_test(test_hang_is_looked_at_when_asked),
         cmocka_unit_test(test_gang_of_commands),
         cmocka_unit_test(test_gang_of_commands_is_told_as_launchers_do),
         cmocka_unit_test(test_doors_of_commands),

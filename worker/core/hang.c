@@ -3,7 +3,9 @@
  * The ranks of a gang that runs are looked at four times within its limit: how many collectives
  * each has called, which it is in, and whether its process is stopped. Where nothing of that has
  * changed for the limit, the scheduler is told, once; and again, with no rows, when something
- * changes. Who hangs and who only takes long is for the scheduler to say, which sees all ranks. */
+ * changes. Who hangs and who only takes long is for the scheduler to say, which sees all ranks; for
+ * those of an attempt that hangs it has this worker look at their stacks, which stops them for a
+ * while, and is told of those. */
 #include "worker/core/state.h"
 
 #include <stdlib.h>
@@ -89,54 +91,93 @@ static bool has_changed(struct gw_gang *gang, const struct gw_event *event)
     gang->watch.seen =
         realloc(gang->watch.seen, (event->stand_count + 1) * sizeof *gang->watch.seen);
     GW_MUST_PTR(gang->watch.seen);
-    memcpy(gang->watch.seen, event->stands, event->stand_count * sizeof *event->stands);
+    if (event->stand_count)
+        memcpy(gang->watch.seen, event->stands, event->stand_count * sizeof *event->stands);
     gang->watch.count = event->stand_count;
     return true;
+}
+
+/* Texts of ranks, one behind the other, and where each ends. */
+struct texts {
+    uint32_t *sizes, size;
+    char *text;
+};
+
+static struct texts texts_new(struct gw_node_core *core, uint32_t count, size_t bytes)
+{
+    return (struct texts){.sizes = gw_core_scratch(core, count * sizeof(uint32_t) + 1),
+                          .text = gw_core_scratch(core, bytes + 1)};
+}
+
+static void texts_add(struct texts *texts, uint32_t i, const char *text, size_t size)
+{
+    texts->sizes[i] = (uint32_t)size;
+    if (size)
+        memcpy(texts->text + texts->size, text, size);
+    texts->size += (uint32_t)size;
+}
+
+static size_t operation_bytes(const struct gw_stand *stand)
+{
+    return stand->operation ? strlen(stand->operation) : 0;
+}
+
+static size_t stack_bytes(const struct gw_stand *stand)
+{
+    return strnlen(stand->stack, sizeof stand->stack);
 }
 
 static void tell(struct gw_node_core *core, const struct gw_gang *gang,
                  const struct gw_event *event)
 {
-    uint32_t count = event ? event->stand_count : 0, size = 0;
+    uint32_t count = event ? event->stand_count : 0;
     uint64_t *begun = gw_core_scratch(core, count * sizeof *begun + 1);
     uint32_t *rank = gw_core_scratch(core, count * sizeof *rank + 1);
     uint32_t *stopped = gw_core_scratch(core, count * sizeof *stopped + 1);
-    uint32_t *sizes = gw_core_scratch(core, count * sizeof *sizes + 1);
-    for (uint32_t i = 0; i < count; i++)
-        size += event->stands[i].operation ? (uint32_t)strlen(event->stands[i].operation) : 0;
-    char *operations = gw_core_scratch(core, size + 1);
-    size = 0;
+    size_t bytes[2] = {0, 0};
+    for (uint32_t i = 0; i < count; i++) {
+        bytes[0] += operation_bytes(&event->stands[i]);
+        bytes[1] += stack_bytes(&event->stands[i]);
+    }
+    struct texts operations = texts_new(core, count, bytes[0]);
+    struct texts stacks = texts_new(core, count, bytes[1]);
     for (uint32_t i = 0; i < count; i++) {
         const struct gw_stand *stand = &event->stands[i];
         rank[i] = stand->rank;
         begun[i] = stand->begun;
         stopped[i] = stand->stopped;
-        sizes[i] = stand->operation ? (uint32_t)strlen(stand->operation) : 0;
-        if (sizes[i])
-            memcpy(operations + size, stand->operation, sizes[i]);
-        size += sizes[i];
+        texts_add(&operations, i, stand->operation, operation_bytes(stand));
+        texts_add(&stacks, i, stand->stack, stack_bytes(stand));
     }
-    const char *text = event && event->text ? gw_core_text(core, event->text) : "";
     gw_core_send(core, core->scheduler, GW_MESSAGE_gang_stuck)->message.gang_stuck =
         (struct gw_msg_gang_stuck){.attempt = gang->attempt,
                                    .rank = {rank, count},
                                    .begun = {begun, count},
                                    .stopped = {stopped, count},
-                                   .operation_size = {sizes, count},
-                                   .operations = {operations, size},
-                                   .stacks = text};
+                                   .operation_size = {operations.sizes, count},
+                                   .operations = {operations.text, operations.size},
+                                   .closely = event && event->code,
+                                   .stack_size = {stacks.sizes, count},
+                                   .stacks = {stacks.text, stacks.size}};
 }
 
-/* Ranks that do not all stand at the same place are looked at closely before they are told of. */
-static bool differ(const struct gw_event *event)
+/* What was said may have reached nobody, and another life has heard nothing of it. */
+void gw_hang_on_scheduler(struct gw_gang *gang)
 {
-    for (uint32_t i = 0; i < event->stand_count; i++) {
-        struct gw_stand like_first = event->stands[0];
-        like_first.rank = event->stands[i].rank;
-        if (event->stands[i].stopped || !same(&like_first, &event->stands[i]))
-            return true;
-    }
-    return false;
+    gang->watch.told = gang->watch.closer = gang->watch.closely = false;
+}
+
+void gw_hang_on_look(struct gw_node_core *core, const struct gw_msg_gang_look *wanted)
+{
+    uint64_t value;
+    if (!gw_map_get(&core->gangs, wanted->attempt, &value))
+        return;
+    struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+    if (!limit_of(gang) || !gang->watch.told || gang->watch.closer || gang->watch.closely)
+        return; /* it moved, and that was told; or it is as good as answered */
+    gang->watch.closer = true;
+    if (!gang->watch.asked)
+        look(core, gang, true);
 }
 
 void gw_hang_on_surveyed(struct gw_node_core *core, const struct gw_event *event)
@@ -153,13 +194,14 @@ void gw_hang_on_surveyed(struct gw_node_core *core, const struct gw_event *event
         gang->watch.since_ns = core->now_ns;
         if (gang->watch.told)
             tell(core, gang, NULL);
-        gang->watch.told = false;
-    } else if (!gang->watch.told && core->now_ns - gang->watch.since_ns >= limit_ns) {
-        if (!event->code && differ(event)) {
-            look(core, gang, true);
-            return;
-        }
+        gang->watch.told = gang->watch.closer = gang->watch.closely = false;
+    } else if (gang->watch.closer && !event->code) {
+        look(core, gang, true);
+    } else if (gang->watch.closer ||
+               (!gang->watch.told && core->now_ns - gang->watch.since_ns >= limit_ns)) {
         tell(core, gang, event);
         gang->watch.told = true;
+        gang->watch.closer = false;
+        gang->watch.closely = event->code != 0;
     }
 }

@@ -326,7 +326,7 @@ static void on_welcome(struct gw_node_core *core, const struct gw_message *messa
     uint64_t key, value;
     while (gw_map_next(&core->gangs, &at, &key, &value)) {
         struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
-        gang->watch.told = false; /* that it hangs: another life has not heard it */
+        gw_hang_on_scheduler(gang);
         for (size_t i = 0; i < gang->ranks.count; i++)
             if (gang->ranks.items[i]->state == GW_RUN_STANDING)
                 gw_gang_stand(core, gang->ranks.items[i]);
@@ -518,6 +518,9 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
         return 0;
     case GW_MESSAGE_control:
         gw_gang_on_control(core, &message->control);
+        return 0;
+    case GW_MESSAGE_gang_look:
+        gw_hang_on_look(core, &message->gang_look);
         return 0;
     case GW_MESSAGE_neighbour:
         gw_fetch_on_neighbour(core, &message->neighbour);

@@ -347,6 +347,8 @@ struct gw_gang {
     struct gw_watch { /* for ranks that hang */
         uint64_t look_ns, since_ns;
         bool asked, told;
+        bool closer;           /* the scheduler wants them to be looked at closely */
+        bool closely;          /* they were, and it was told */
         struct gw_stand *seen; /* where they stood at the last look; owned */
         uint32_t count;
     } watch;
@@ -677,6 +679,9 @@ void gw_process_free(struct gw_node_core *core, struct gw_process *process);
 void gw_hang_tick(struct gw_node_core *core);
 uint64_t gw_hang_deadline_ns(const struct gw_node_core *core);
 void gw_hang_on_surveyed(struct gw_node_core *core, const struct gw_event *event);
+void gw_hang_on_look(struct gw_node_core *core, const struct gw_msg_gang_look *wanted);
+/* gw_hang_on_scheduler: what was told of a gang before this registration is told again. */
+void gw_hang_on_scheduler(struct gw_gang *gang);
 
 /* -- actor.c */
 /* gw_node_actor_makes tells whether a run's task makes an actor: it needs a runner for itself. */

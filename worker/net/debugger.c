@@ -18,8 +18,8 @@
 enum {
     LIMIT_MS = 5000,
     KILLED_MS = 1000, /* then it is left alone */
-    SAID_BYTES = 256 * 1024,
-    LINE_BYTES = 120,
+    SAID_BYTES = 1024 * 1024,
+    LINE_BYTES = 512,
     COMMAND_BYTES = 32,
     ARGV_FIXED = 13,
     ARGV_RANK = 8, /* words a rank */
@@ -155,7 +155,7 @@ static int spawn(struct gw_debugger *debugger)
         (void)snprintf(marks[i], COMMAND_BYTES, "echo " MARK "%u\\n", debugger->ranks[i].rank);
         (void)snprintf(attach[i], COMMAND_BYTES, "attach %d", (int)debugger->ranks[i].pid);
         char *words[ARGV_RANK] = {"-ex",     marks[i], "-ex",
-                                  attach[i], "-ex",    "thread apply all -ascending bt 16",
+                                  attach[i], "-ex",    "thread apply all -ascending bt 64",
                                   "-ex",     "detach"};
         memcpy(argv + count, words, sizeof words);
         count += ARGV_RANK;
@@ -218,31 +218,151 @@ static bool begins(const char *line, const char *with)
     return strncmp(line, with, strlen(with)) == 0;
 }
 
-/* Threads and their frames; not those of which nothing is known. */
+/* Threads and their frames. */
 static bool is_useful(const char *line, size_t length)
 {
-    return (begins(line, "Thread ") && length > 0 && line[length - 1] == ':') ||
-           (*line == '#' && !memmem(line, length, " ?? ()", 6));
+    return *line == '#' || (begins(line, "Thread ") && length > 0 && line[length - 1] == ':');
+}
+
+/* How much of a path leads into the folder of a program, whose name is a hash; 0: it is another. */
+static size_t hashed_bytes(const char *path, size_t length)
+{
+    enum { DIGITS = 64 };
+    for (size_t i = 0; i + DIGITS + 1 < length; i++) {
+        size_t digits = path[i] == '/' ? strspn(path + i + 1, "0123456789abcdef") : 0;
+        if (digits == DIGITS && i + 1 + digits < length && path[i + 1 + digits] == '/')
+            return i + digits + 2;
+    }
+    return 0;
+}
+
+/* A line, without what leads to programs; gives its length, at most LINE_BYTES. */
+static size_t copy_line(const char *line, size_t length, char to[static LINE_BYTES])
+{
+    size_t used = 0;
+    for (size_t i = 0; i < length && used < LINE_BYTES; i++) {
+        if (line[i] == '/' && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '"')) {
+            const char *end = memchr(line + i, ' ', length - i);
+            i += hashed_bytes(line + i, end ? (size_t)(end - line) - i : length - i);
+        }
+        to[used++] = (unsigned char)line[i] < ' ' || line[i] == 0x7f ? '?' : line[i];
+    }
+    return used;
 }
 
 void gw_debugger_frames(const char *said, uint32_t rank, char *to, size_t bytes)
 {
-    char mark[COMMAND_BYTES];
-    size_t used = 0, lines = 0;
+    char mark[COMMAND_BYTES], copy[LINE_BYTES];
+    size_t used = 0;
     bool ours = false;
     (void)snprintf(mark, sizeof mark, MARK "%u\n", rank);
     *to = '\0';
-    for (const char *line = said, *next; *line && lines < GW_DEBUGGER_LINES_MAX; line = next) {
+    for (const char *line = said, *next; *line; line = next) {
         size_t length = strcspn(line, "\n");
         next = line + length + (line[length] == '\n');
         if (begins(line, MARK))
             ours = begins(line, mark);
         if (!ours || !is_useful(line, length))
             continue;
-        length = length > LINE_BYTES ? LINE_BYTES : length;
+        length = copy_line(line, length, copy);
         if (used + length + sizeof "  \n" > bytes)
             return;
-        used += (size_t)snprintf(to + used, bytes - used, "  %.*s\n", (int)length, line);
-        lines++;
+        used += (size_t)snprintf(to + used, bytes - used, "  %.*s\n", (int)length, copy);
     }
+}
+
+/* -- In a line -----------------------------------------------------------------------------------
+ */
+
+/* The last of a text in a line; NULL: it is not there. */
+static const char *last_of(const char *line, size_t length, const char *text)
+{
+    const size_t size = strlen(text);
+    for (size_t i = length < size ? 0 : length - size + 1; i-- > 0;)
+        if (memcmp(line + i, text, size) == 0)
+            return line + i;
+    return NULL;
+}
+
+struct frame {
+    const char *name, *place; /* place: a file and its line; NULL: nobody knows */
+    size_t name_length, place_length;
+    bool waits;   /* of libc, or nothing is known of it */
+    bool outside; /* it and what called it is no part of a task */
+};
+
+static bool is_named(const struct frame *frame, const char *name)
+{
+    return frame->name_length == strlen(name) && begins(frame->name, name);
+}
+
+/* "#3  work (...) at src/work.c:7"; false: it is the line of a thread. */
+static bool read_frame(const char *line, size_t length, struct frame *frame)
+{
+    if (length < 5 || !begins(line, "  #"))
+        return false;
+    const char *end = line + length, *at = memchr(line + 2, ' ', length - 2);
+    while (at && at < end && *at == ' ')
+        at++;
+    const char *in = at && begins(at, "0x") ? memmem(at, (size_t)(end - at), " in ", 4) : NULL;
+    at = in ? in + 4 : at;
+    if (!at || at >= end)
+        return false;
+    const char *stop = memmem(at, (size_t)(end - at), " (", 2);
+    *frame = (struct frame){.name = at, .name_length = (size_t)((stop ? stop : end) - at)};
+    const char *file = last_of(at, (size_t)(end - at), " at ");
+    file = file ? file : last_of(at, (size_t)(end - at), " from ");
+    const char *slash = file ? last_of(file, (size_t)(end - file), "/") : NULL;
+    frame->place = slash ? slash + 1 : file ? strchr(file + 1, ' ') + 1 : NULL;
+    frame->place_length = frame->place ? (size_t)(end - frame->place) : 0;
+    static const char *const waiting[] = {"??",    "__",     "syscall",   "futex_", "clock_nano",
+                                          "sleep", "usleep", "nanosleep", "_start", "clone"};
+    frame->waits = file && memmem(file, (size_t)(end - file), "/sysdeps/", 9) != NULL;
+    for (size_t i = 0; i < sizeof waiting / sizeof *waiting; i++)
+        frame->waits = frame->waits || begins(at, waiting[i]);
+    frame->waits = frame->waits || memmem(at, (size_t)(end - at), "/libc.so", 8) != NULL;
+    frame->outside = is_named(frame, "gw_task_run");
+    return true;
+}
+
+/* The frames of the thread that begins there; waiting: those that wait, too. Gives how many. */
+static int say_thread(const char *line, bool waiting, char *to, size_t bytes)
+{
+    int said = 0;
+    size_t used = 0;
+    struct frame frame;
+    *to = '\0';
+    for (; *line && said < GW_DEBUGGER_BRIEF_FRAMES; line += *line == '\n') {
+        const size_t length = strcspn(line, "\n");
+        if (!read_frame(line, length, &frame) || frame.outside)
+            return said;
+        line += length;
+        if (frame.waits && !waiting)
+            continue;
+        int size = snprintf(to + used, bytes - used, frame.place ? "%s%.*s (%.*s)" : "%s%.*s",
+                            said ? ", " : "", (int)frame.name_length, frame.name,
+                            (int)frame.place_length, frame.place ? frame.place : "");
+        if (size < 0 || (size_t)size >= bytes - used) {
+            to[used] = '\0';
+            return said;
+        }
+        used += (size_t)size;
+        said++;
+    }
+    return said;
+}
+
+void gw_debugger_brief(const char *frames, char *to, size_t bytes)
+{
+    const char *first = NULL;
+    *to = '\0';
+    for (const char *line = frames; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        if (!begins(line, "  #0"))
+            continue;
+        first = first ? first : line;
+        if (say_thread(line, false, to, bytes) > 0)
+            return;
+    }
+    if (first)
+        (void)say_thread(first, true, to, bytes);
 }

@@ -10,7 +10,11 @@
 
 struct gw_debugger;
 
-enum { GW_DEBUGGER_RANKS_MAX = 8, GW_DEBUGGER_LINES_MAX = 40 };
+enum {
+    GW_DEBUGGER_RANKS_MAX = 8,
+    GW_DEBUGGER_STACK_BYTES = 64 * 1024, /* of a rank, with its end */
+    GW_DEBUGGER_BRIEF_FRAMES = 4,
+};
 
 struct gw_debugger_rank {
     uint32_t rank;
@@ -37,8 +41,15 @@ struct gw_debugger *gw_debugger_start(const struct gw_debugger_options *options)
 void gw_debugger_cancel(struct gw_debugger *debugger);
 
 /* gw_debugger_frames writes the threads of a rank, a line each for them and their frames, all of
- * them indented and ended by a newline; cut after GW_DEBUGGER_LINES_MAX lines, or after the last
- * whole line that fits. Empty where gdb could not look at it. */
+ * them indented and ended by a newline; cut after the last whole line that fits. Of a path through
+ * the folder of a program, which its hash names, what is behind that stays; what is no text becomes
+ * '?'. Empty where gdb could not look at it. */
 void gw_debugger_frames(const char *said, uint32_t rank, char *to, size_t bytes);
+
+/* gw_debugger_brief makes of such threads a line without an end: the innermost
+ * GW_DEBUGGER_BRIEF_FRAMES functions of the first thread that is in code of its own, and where they
+ * are, "load (data.c:7), train (train.c:30)"; those in which libc waits are left out, and what
+ * calls a task. Empty where frames are. */
+void gw_debugger_brief(const char *frames, char *to, size_t bytes);
 
 #endif

@@ -1,14 +1,16 @@
 /* Surveys: a few small files of /proc and a few words of shared memory a rank; nothing blocks.
  *
  * Who looks closely wants the stacks too: gdb's, where it is on PATH and may attach, else what the
- * kernel tells. That takes a while: where the ranks stand is read again after it, so that one that
- * has gone on meanwhile is not taken for one that hangs. Those that are behind come first: what
- * does not fit is cut off at the end. */
+ * kernel tells. All of a rank's goes behind what it has written to its stderr, a few frames to the
+ * scheduler. That takes a while: where the ranks stand is read again after it, so that one that has
+ * gone on meanwhile is not taken for one that hangs. gdb looks at a few, those that are behind
+ * first. */
 #include "worker/net/survey.h"
 
 #include "graph/base/must.h"
 #include "graph/base/text.h"
 #include "worker/net/debugger.h"
+#include "worker/net/notes.h"
 #include "worker/net/usage.h"
 
 #include <gangway/comm.h>
@@ -19,17 +21,23 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TEXT_BYTES = 4096, STACK_BYTES = 600, CHILD_DEPTH = 4 };
+enum {
+    STACK_BYTES = 600, /* of a file of /proc */
+    KERNEL_LINES = 16, /* of a stack in the kernel */
+    CHILD_DEPTH = 4,
+    WRITE_MS_MAX = 2000, /* what it takes longer to write is waited for by nobody */
+};
 
-/* One that is under way; in the host's list while gdb runs. */
+/* One that is under way; in the host's list while gdb runs, or a thread writes what it said. */
 struct gw_survey {
     struct gw_host *host;
     struct gw_survey *prev, *next;
-    struct gw_debugger *debugger;
+    struct gw_debugger *debugger; /* NULL: it does not run */
+    struct gw_notes *notes;       /* NULL: they are not being written */
     uint64_t attempt;
     int segment; /* a duplicate; -1: there is none */
     bool closely;
-    struct gw_stand *stands; /* as they were asked for */
+    struct gw_stand *stands; /* as they were asked for, and then their stacks */
     uint32_t count;
 };
 
@@ -97,23 +105,46 @@ static bool is_stopped(pid_t pid)
     return false;
 }
 
-/* What the kernel tells of a process, and its frames; empty: its stack in the kernel, which only
- * root may see. */
-static void say_process(struct gw_text *text, uint32_t rank, pid_t pid, const char *frames)
+/* What the kernel tells of a process. */
+static void say_kernel(struct gw_text *text, pid_t pid)
 {
-    char wchan[STACK_BYTES], syscall[STACK_BYTES], stack[STACK_BYTES];
+    char wchan[STACK_BYTES], syscall[STACK_BYTES];
     read_proc(pid, "wchan", wchan);
     read_proc(pid, "syscall", syscall);
-    read_proc(pid, "stack", stack);
     syscall[strcspn(syscall, " ")] = '\0';
-    gw_text_say(text, "rank %u, process %d: state %c", rank, (int)pid, state_of(pid));
+    gw_text_say(text, "state %c", state_of(pid));
     if (*wchan && strcmp(wchan, "0") != 0)
         gw_text_say(text, ", waits in %s", wchan);
     if (isdigit((unsigned char)*syscall))
         gw_text_say(text, ", in system call %s", syscall);
-    gw_text_say(text, "\n%s", frames);
-    for (char *line = strtok(stack, "\n"); line && !*frames; line = strtok(NULL, "\n"))
+}
+
+/* Its stack in the kernel, which only root may see. */
+static void say_kernel_stack(struct gw_text *text, pid_t pid)
+{
+    char stack[STACK_BYTES], *rest = NULL;
+    read_proc(pid, "stack", stack);
+    int lines = 0;
+    for (char *line = strtok_r(stack, "\n", &rest); line && lines++ < KERNEL_LINES;
+         line = strtok_r(NULL, "\n", &rest))
         gw_text_say(text, "  %s\n", line);
+}
+
+/* Each line of a text behind a mark, so that nobody takes it for the program's own; from malloc. */
+static char *mark_lines(const char *text)
+{
+    static const char mark[] = "gangway: ";
+    char *to = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&to, &bytes);
+    GW_MUST_PTR(stream);
+    for (const char *line = text; *line; line += *line == '\n') {
+        const size_t length = strcspn(line, "\n");
+        (void)fprintf(stream, "%s%.*s\n", mark, (int)length, line);
+        line += length;
+    }
+    GW_MUST(fclose(stream));
+    return to;
 }
 
 /* Where all stand now. */
@@ -161,41 +192,86 @@ static void survey_free(struct gw_survey *survey)
     free(survey);
 }
 
-/* said: gdb's words, NULL: there are none. Frees the survey. */
-static void answer(struct gw_survey *survey, const char *said)
+/* Frees the survey. */
+static void answer(struct gw_survey *survey)
 {
-    struct gw_host *host = survey->host;
-    struct gw_stand *stands = stands_new(survey), *ordered = stands_new(survey);
-    char words[TEXT_BYTES] = "", frames[TEXT_BYTES];
-    struct gw_text text = {words, sizeof words, 0};
-    qsort(ordered, survey->count, sizeof *ordered, compare);
-    for (uint32_t i = 0; i < survey->count && survey->closely; i++) {
-        pid_t pid = gw_usage_pid(host->usage, ordered[i].process);
-        gw_debugger_frames(said ? said : "", ordered[i].rank, frames, sizeof frames);
-        if (pid > 0)
-            say_process(&text, ordered[i].rank, pid, frames);
-    }
-    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_SURVEYED,
-                                           .number = survey->attempt,
-                                           .code = survey->closely,
-                                           .text = words,
-                                           .stands = stands,
-                                           .stand_count = survey->count});
+    struct gw_stand *stands = stands_new(survey);
+    gw_host_later(survey->host, &(struct gw_event){.type = GW_EVENT_SURVEYED,
+                                                   .number = survey->attempt,
+                                                   .code = survey->closely,
+                                                   .stands = stands,
+                                                   .stand_count = survey->count});
     free(stands);
-    free(ordered);
     survey_free(survey);
 }
 
-static void on_said(const char *said, void *arg)
+static void list_add(struct gw_survey *survey)
 {
-    struct gw_survey *survey = arg;
+    survey->next = survey->host->surveys;
+    if (survey->next)
+        survey->next->prev = survey;
+    survey->host->surveys = survey;
+}
+
+static void list_remove(struct gw_survey *survey)
+{
     if (survey->prev)
         survey->prev->next = survey->next;
     else
         survey->host->surveys = survey->next;
     if (survey->next)
         survey->next->prev = survey->prev;
-    answer(survey, said);
+}
+
+/* What is seen of a rank: a few words for the scheduler, all of it for its stderr. One that is gone
+ * has neither. */
+static void look_closely(struct gw_survey *survey, struct gw_stand *stand, const char *said)
+{
+    static char frames[GW_DEBUGGER_STACK_BYTES], whole[sizeof frames + 4 * STACK_BYTES];
+    char path[GW_NODE_PATH_MAX], kernel[STACK_BYTES];
+    struct gw_host *host = survey->host;
+    struct gw_node_place place;
+    struct gw_text text = {whole, sizeof whole, 0}, known = {kernel, sizeof kernel, 0};
+    pid_t pid = gw_usage_pid(host->usage, stand->process);
+    if (pid <= 0 || !gw_node_core_executing(host->core, stand->process, &place))
+        return;
+    pid = program_of(pid);
+    say_kernel(&known, pid);
+    gw_debugger_frames(said ? said : "", stand->rank, frames, sizeof frames);
+    gw_debugger_brief(frames, stand->stack, sizeof stand->stack);
+    if (!*stand->stack)
+        (void)snprintf(stand->stack, sizeof stand->stack, "%.*s", (int)sizeof stand->stack - 1,
+                       kernel);
+    gw_text_say(&text, "rank %u stands still, process %d: %s\n%s", stand->rank, (int)pid, kernel,
+                frames);
+    if (!*frames)
+        say_kernel_stack(&text, pid);
+    gw_node_output_path(host->log_dir, &place, "err", path);
+    gw_notes_add(survey->notes, path, mark_lines(whole));
+}
+
+static void on_written(void *arg)
+{
+    struct gw_survey *survey = arg;
+    survey->notes = NULL;
+    list_remove(survey);
+    answer(survey);
+}
+
+/* said: gdb's words, NULL: there are none. The survey is in the list. */
+static void conclude(struct gw_survey *survey, const char *said)
+{
+    survey->notes = gw_notes_new(survey->host->loop);
+    for (uint32_t i = 0; i < survey->count; i++)
+        look_closely(survey, &survey->stands[i], said);
+    gw_notes_write(survey->notes, &(struct gw_notes_done){WRITE_MS_MAX, on_written, survey});
+}
+
+static void on_said(const char *said, void *arg)
+{
+    struct gw_survey *survey = arg;
+    survey->debugger = NULL;
+    conclude(survey, said);
 }
 
 /* Tells whether gdb was started. */
@@ -214,13 +290,7 @@ static bool start_debugger(struct gw_survey *survey)
     }
     free(stands);
     survey->debugger = options.count ? gw_debugger_start(&options) : NULL;
-    if (!survey->debugger)
-        return false;
-    survey->next = survey->host->surveys;
-    if (survey->next)
-        survey->next->prev = survey;
-    survey->host->surveys = survey;
-    return true;
+    return survey->debugger != NULL;
 }
 
 void gw_host_survey(struct gw_host *host, const struct gw_effect *effect)
@@ -238,15 +308,23 @@ void gw_host_survey(struct gw_host *host, const struct gw_effect *effect)
     GW_MUST_PTR(survey->stands);
     if (survey->count)
         memcpy(survey->stands, effect->stands, survey->count * sizeof *survey->stands);
-    if (!survey->closely || !start_debugger(survey))
-        answer(survey, NULL);
+    if (!survey->closely) {
+        answer(survey);
+        return;
+    }
+    list_add(survey);
+    if (!start_debugger(survey))
+        conclude(survey, NULL);
 }
 
 void gw_host_surveys_close(struct gw_host *host)
 {
     for (struct gw_survey *survey = host->surveys, *next; survey; survey = next) {
         next = survey->next;
-        gw_debugger_cancel(survey->debugger);
+        if (survey->debugger)
+            gw_debugger_cancel(survey->debugger);
+        if (survey->notes)
+            gw_notes_cancel(survey->notes);
         survey_free(survey);
     }
     host->surveys = NULL;

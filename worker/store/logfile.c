@@ -181,6 +181,19 @@ void gw_logfile_make_folder(const char *path)
     (void)mkdir(folder, 0700);
 }
 
+static int write_all(int fd, const char *data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t put = write(fd, data + done, bytes - done);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return -1;
+        done += (size_t)put;
+    }
+    return 0;
+}
+
 static int copy(int from, int to)
 {
     char chunk[COPY_BYTES];
@@ -189,16 +202,27 @@ static int copy(int from, int to)
         ssize_t got = read_at(from, chunk, sizeof chunk, at);
         if (got <= 0)
             return (int)got;
-        for (ssize_t done = 0; done < got;) {
-            ssize_t put = write(to, chunk + done, (size_t)(got - done));
-            if (put < 0 && errno == EINTR)
-                continue;
-            if (put < 0)
-                return -1;
-            done += put;
-        }
+        if (write_all(to, chunk, (size_t)got) < 0)
+            return -1;
         at += (uint64_t)got;
     }
+}
+
+int gw_logfile_append(const char *path, const char *lines, size_t bytes, struct gw_error *error)
+{
+    struct stat info;
+    char last = '\n';
+    int rc = 0, fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
+        rc = fd < 0 && errno != ENOENT ? -1 : 0;
+    else if ((info.st_size > 0 && read_at(fd, &last, 1, (uint64_t)info.st_size - 1) < 0) ||
+             (last != '\n' && write_all(fd, "\n", 1) < 0) || write_all(fd, lines, bytes) < 0)
+        rc = -1;
+    if (rc < 0)
+        rc = gw_error_set(error, GW_EIO, "cannot write to %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return rc;
 }
 
 int gw_logfile_move(const char *from, const char *to, struct gw_error *error)

@@ -26,6 +26,10 @@ void gw_logfile_say_full(const char *path, char text[GW_LOGFILE_TAIL_BYTES]);
 int gw_logfile_read(const char *path, uint64_t offset, void *data, uint32_t *bytes, uint64_t *total,
                     struct gw_error *error);
 
+/* gw_logfile_append puts lines (each with its end) behind what a file holds, on a line of their
+ * own; a file that is not there, or is no regular one, stays as it is. 0 or GW_EIO with text. */
+int gw_logfile_append(const char *path, const char *lines, size_t bytes, struct gw_error *error);
+
 /* gw_logfile_move appends one file's content to another, made with its folder where it is not
  * there, and empties the first. Nothing to move makes nothing. 0 or GW_EIO with text. */
 int gw_logfile_move(const char *from, const char *to, struct gw_error *error);
