@@ -44,7 +44,8 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
     const struct gw_option gangs[] = {
         {"retries", 0, GW_OPTION_U32, &task->retries, "N", "the same as --max-restarts"},
         {"isolate-gpus", 0, GW_OPTION_FLAG, &task->isolate_gpus, NULL,
-         "a rank sees its own GPUs, not those of\nall ranks on its host"},
+         "a rank sees its own GPUs, not those of all\nranks on its host (so it is anyway with MIG\n"
+         "instances): its first one is device 0"},
         {"max-preemptions", 0, GW_OPTION_U32, &task->preemptions_max, "N",
          "start again after `gangway restart`\n(default: 100)"},
         {"hang-timeout", 0, GW_OPTION_DURATION, &task->hang_ns, "TIME",

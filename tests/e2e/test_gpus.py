@@ -126,5 +126,38 @@ class Gpus(e2e.Case):
         self.assertIn("its GPU GPU-a failed", self.gangway("story", f"{job}/0").stdout)
 
 
+class Instances(e2e.Case):
+    """A GPU that is whole, and two that are partitioned."""
+
+    def setUp(self):
+        super().setUp()
+        self.env.update({"GANGWAY_NVML": FAKE, "FAKE_NVML": self.write("machine", "\n".join([
+            "gpu GPU-a memory=17179869184", "gpu GPU-b memory=17179869184",
+            "gpu GPU-c memory=17179869184", "mig GPU-b MIG-1 memory=5368709120",
+            "mig GPU-b MIG-2 memory=5368709120", "mig GPU-c MIG-3 memory=5368709120"]) + "\n")})
+        self.up("--slots", "8")
+
+    def sees(self, *words, verb="submit", **options):
+        """What CUDA shows each process, in order."""
+        said = self.gangway(verb, *words, "--", "sh", "-c", "echo sees $CUDA_VISIBLE_DEVICES",
+                            **options)
+        return sorted(line.split("sees ")[1] for line in said.stdout.splitlines())
+
+    def test_who_gets_which(self):
+        """A task an instance, if that is large enough; ranks of a gang whole ones, or each an
+        instance of its own; what CUDA could not show a process is refused."""
+        self.assertEqual(self.sees("--gpus", "1"), ["MIG-1"])
+        self.assertEqual(self.sees("--gpus", "1", "--gpu-memory", "6G"), ["GPU-a"])
+        self.assertEqual(self.sees("-n", "1", "--gpus", "1", verb="dispatch"), ["GPU-a"])
+        self.assertEqual(self.sees("-n", "2", "--gpus", "1", verb="dispatch"), ["MIG-1", "MIG-3"])
+        self.assertEqual(self.sees("-n", "3", "--gpus", "1", verb="dispatch"),
+                         ["MIG-1", "MIG-2", "MIG-3"])
+        self.assertIn("3 MIG instances do not count: CUDA shows a process one",
+                      self.gangway("submit", "--gpus", "2", "--", "true", rc=2).stderr)
+        self.assertIn("never some of both: for 4 ranks there are 1 GPU and 3 instances",
+                      self.gangway("dispatch", "-n", "4", "--gpus", "1", "--", "true",
+                                   rc=2).stderr)
+
+
 if __name__ == "__main__":
     e2e.main()

@@ -81,13 +81,18 @@ void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_m
         for (uint32_t i = 0; i < process->host->gpus; i++) {
             (void)snprintf(name, sizeof name, "GPU-%u", i);
             /* A command's rank sees those of all ranks: its own is the one of its number; with a
-             * part of one it sees that alone. */
-            if (strcmp(gpu, name) != 0 || (*rank && !process->shares_gpu && atoi(rank) != at))
+             * part of one, or an instance, it sees that alone. */
+            bool instance = i >= first_instance(process->host);
+            if (strcmp(gpu, name) != 0 ||
+                (*rank && !process->shares_gpu && !instance && atoi(rank) != at))
                 continue;
+            SIM_CHECK(sim, !instance || process->gpus == 0,
+                      "process %llu sees more GPUs than the MIG instance that CUDA shows it",
+                      (unsigned long long)process->id);
             if (*rank && process->shares_gpu)
                 sim_fault(sim, FAULT_GPU_RANKS);
             process->gpus |= 1u << i;
-            if (i >= first_instance(process->host))
+            if (instance)
                 sim_fault(sim, *rank ? FAULT_GPU_INSTANCE_RANK : FAULT_GPU_INSTANCE);
             check_alone(sim, process, i);
             sim_fault(sim, FAULT_GPU);

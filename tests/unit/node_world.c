@@ -197,7 +197,7 @@ struct world *new_world_limited(uint32_t slots, const struct gw_node_options *me
         .terminate_permille = memory->terminate_permille,
         .descriptors_max = memory->descriptors_max,
         .cores = 8,
-        .gpus = gpus,
+        .gpus = memory->gpus ? memory->gpus : gpus,
         .gpu_count = 2,
         .gpus_watched = memory->gpus_watched,
         .host = "here",

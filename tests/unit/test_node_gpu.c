@@ -301,16 +301,14 @@ static void what_has_none_sees_none(void **state)
     free_world(w);
 }
 
-static void isolated_ranks_see_their_own(void **state)
+/* Its ranks, with these GPUs, are started. */
+static void gang_of_two(struct world *w, uint32_t first, uint32_t second)
 {
-    struct world *w = watched_world(4);
-    (void)state;
-    command_spec(w, 0, (struct gw_msg_spec){.ranks = 2, .gpus = 1, .gpu_isolate = 1});
     deliver(w, SCHEDULER,
             (struct gw_message){.type = GW_MESSAGE_gang,
                                 .gang = {.attempt = 1, .world = 2, .local = 2, .groups = 1}});
-    must_assign(w, (struct task){.attempt = 1, .rank = 1, .gpu = B});
-    must_assign(w, (struct task){.attempt = 1, .rank = 2, .gpu = A});
+    must_assign(w, (struct task){.attempt = 1, .rank = 1, .gpu = first});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2, .gpu = second});
     uint64_t token = 7;
     raise_event(w, (struct gw_event){.type = GW_EVENT_LEASED,
                                      .number = 1,
@@ -321,11 +319,35 @@ static void isolated_ranks_see_their_own(void **state)
     forget_sent(w);
     deliver(w, SCHEDULER,
             (struct gw_message){.type = GW_MESSAGE_gang_go, .gang_go = {.attempt = 1}});
+}
+
+static void isolated_ranks_see_their_own(void **state)
+{
+    struct world *w = watched_world(4);
+    (void)state;
+    command_spec(w, 0, (struct gw_msg_spec){.ranks = 2, .gpus = 1, .gpu_isolate = 1});
+    gang_of_two(w, B, A);
     const struct gw_message *first = sent(w, GW_MESSAGE_spawn, 0);
     const struct gw_message *second = sent(w, GW_MESSAGE_spawn, 1);
     assert_true(has(&first->spawn, "CUDA_VISIBLE_DEVICES=GPU-b"));
     assert_true(has(&second->spawn, "CUDA_VISIBLE_DEVICES=GPU-a"));
     assert_false(has(&first->spawn, "GPU-a"));
+    free_world(w);
+}
+
+/* CUDA shows a process one of them. */
+static void ranks_with_instances_see_their_own(void **state)
+{
+    static const struct gw_node_gpu gpus[] = {{.uuid = "MIG-a", .name = "X", .board = "GPU"},
+                                              {.uuid = "MIG-b", .name = "X", .board = "GPU"}};
+    struct world *w =
+        new_world_limited(4, &(struct gw_node_options){.gpus = gpus, .gpus_watched = true});
+    (void)state;
+    command_spec(w, 0, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    gang_of_two(w, A, B);
+    assert_true(has(&sent(w, GW_MESSAGE_spawn, 0)->spawn, "CUDA_VISIBLE_DEVICES=MIG-a"));
+    assert_false(has(&sent(w, GW_MESSAGE_spawn, 0)->spawn, "MIG-b"));
+    assert_true(has(&sent(w, GW_MESSAGE_spawn, 1)->spawn, "CUDA_VISIBLE_DEVICES=MIG-b"));
     free_world(w);
 }
 
@@ -344,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_runner_that_work_waits_for_is_not_ended),
         cmocka_unit_test(what_has_none_sees_none),
         cmocka_unit_test(isolated_ranks_see_their_own),
+        cmocka_unit_test(ranks_with_instances_see_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

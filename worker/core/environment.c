@@ -341,12 +341,19 @@ static void add_rank(struct added *added, const struct gw_run *run)
     add_horovod(added, run, interface);
 }
 
+static bool has_instance(const struct gw_node_core *core, const struct gw_run *run)
+{
+    return run->gpu_count && *core->options.gpus[run->gpus[0]].board && !GW_PLANTED(401);
+}
+
 /* All of the gang's GPUs on this host, in the order of LOCAL_RANK: scripts choose by that. Who has
- * a share, or asked for it, sees its own. */
+ * a share, or asked for it, sees its own; and who has a MIG instance, of several of which CUDA
+ * would show the first one to all. */
 static void command_gpus(struct gw_node_core *core, const struct gw_run *run,
                          char ids[static TEXT_MAX])
 {
-    if (!run->gang || run->spec->message.gpu_isolate || run->spec->message.gpu_share) {
+    if (!run->gang || run->spec->message.gpu_isolate || run->spec->message.gpu_share ||
+        has_instance(core, run)) {
         append_gpus(core, run->gpus, run->gpu_count, ids);
         return;
     }

@@ -102,7 +102,8 @@ struct gw_task_options {
  * with gpu_memory_bytes is free, before a whole one. Who asks for several is given whole ones, and
  * refused where only instances would do: CUDA shows a process one. The ranks of a gang have whole
  * GPUs, and wait for them; where those that the cluster has could never suffice for it, all have
- * instances, on different boards where that can be. A share may be of either.
+ * instances, on different boards where that can be; each rank of a command sees its own alone, as
+ * with isolate_gpus. A share may be of either.
  * Its process starts bound to the CPUs that are near its GPUs (sched_setaffinity), those that its
  * worker may use: to all of them where the driver does not say what is near one of its GPUs, or the
  * worker may use none of those, and with `unbound`. It may bind itself otherwise. */
