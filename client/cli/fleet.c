@@ -96,8 +96,14 @@ int gw_fleet_address(const struct gw_hosts *hosts, char *address, size_t bytes,
     /* any port: nothing is sent */
     (void)snprintf(place, sizeof place, strchr(name, ':') ? "[%s]:22" : "%s:22", name);
     int rc = gw_endpoint_resolve(place, numeric, error);
-    if (rc == 0)
-        rc = gw_endpoint_route(numeric, found, interface, error);
+    if (rc < 0)
+        return gw_error_set(
+            error, rc,
+            "this machine knows no host %s: check the name; where only ssh knows it "
+            "(~/.ssh/config), say by --listen at which address of this machine it "
+            "reaches it",
+            name);
+    rc = gw_endpoint_route(numeric, found, interface, error);
     if (rc < 0)
         return gw_error_prefix(error,
                                "say by --listen at which address of this machine %s reaches "
@@ -291,7 +297,10 @@ static int member_reap(const struct fleet *fleet, struct member *member, struct 
         return 0;
     const char *line = member_last_line(member);
     if (*line)
-        return gw_error_set(error, GW_ESTART, "no worker at %s: %s", member->host->name, line);
+        return gw_error_set(error, GW_ESTART, "no worker at %s: %s%s", member->host->name, line,
+                            strstr(line, "Could not resolve hostname") /* ssh's words */
+                                ? ": check the name, in --hosts or in ~/.ssh/config"
+                                : "");
     return gw_error_set(error, GW_ESTART, "no worker at %s: %s %s %d, without a word",
                         member->host->name, fleet->words[0],
                         WIFEXITED(status) ? "ended with exit code" : "was killed by signal",

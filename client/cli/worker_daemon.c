@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 struct typed {
     const char *connect, *dir, *name, *peers, *resources;
@@ -50,7 +51,8 @@ static int start(struct typed *typed)
                                  "workers");
         return GW_EXIT_USAGE;
     }
-    if (!typed->dir && make_dir(typed->connect, dir, &error) < 0)
+    if (typed->dir ? access(typed->dir, F_OK) < 0 && gw_dir_make(typed->dir, &error) < 0
+                   : make_dir(typed->connect, dir, &error) < 0)
         return gw_cli_error(&error);
     if (!typed->dir)
         typed->dir = dir;
@@ -105,8 +107,8 @@ int gw_worker_daemon_run(int argc, char **argv)
         {"orphan-timeout", 0, GW_OPTION_DURATION, &typed.orphan_ns, "TIME",
          "if the scheduler dies, what runs here goes on\nfor so long, for the next one (10m)"},
         {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
-         "its files (default: at-HOST_PORT in\n$XDG_RUNTIME_DIR/gangway, or in "
-         "/tmp/gangway-UID)"},
+         "its files; made where it is not there (default:\nat-HOST_PORT in "
+         "$XDG_RUNTIME_DIR/gangway, or in\n/tmp/gangway-UID)"},
         {"background", 0, GW_OPTION_FLAG, &typed.background, NULL,
          "return when the scheduler has it; the token is\nthe first line of stdin, to stay open "
          "till then"},

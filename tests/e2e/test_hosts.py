@@ -301,6 +301,23 @@ class Hosts(e2e.Case):
         self.assertIn("no scheduler answers", self.gangway("status", env=env, rc=3).stderr)
 
 
+class Folder(e2e.Case):
+    def test_is_made(self):
+        """A worker's --dir, with those above it, closed to others."""
+        folder = os.path.join(self.dir, "new", "deep")
+        env = {"GANGWAY_TOKEN": "gangway-0123456789ab-" + "0" * 64}
+        worker = self.start(e2e.BINARY, "worker", "--connect", "127.0.0.1:1", "--dir", folder,
+                            env=env)
+        worker.wait_output("127.0.0.1:1")
+        self.assertEqual(os.stat(folder).st_mode & 0o777, 0o700)
+        worker.kill(signal.SIGTERM)
+        worker.wait()
+        self.write("file", "")
+        done = self.gangway("worker", "--connect", "127.0.0.1:1", "--dir",
+                            os.path.join(self.dir, "file", "new"), env=env, rc=1)
+        self.assertIn("Not a directory", done.stderr)
+
+
 class UpHosts(e2e.Case):
     """`gangway up --hosts`, where what stands for ssh runs the command here, as another machine."""
 
@@ -308,6 +325,8 @@ class UpHosts(e2e.Case):
         super().setUp()
         self.env["GANGWAY_RSH"] = self.write("rsh", f"""#!/bin/sh
             [ "$1" != gone ] || {{ echo "ssh: no way to $1" >&2; exit 255; }}
+            no="ssh: Could not resolve hostname"
+            [ "$1" != nobody ] || {{ echo "$no nobody: -2" >&2; exit 255; }}
             [ "$1" != slow ] || {{ echo there > "{self.dir}/fifo"; exec cat > /dev/null; }}
             mkdir -p "{self.dir}/$1/run" && chmod 700 "{self.dir}/$1/run"
             exec env -i HOME="{self.dir}/$1" XDG_RUNTIME_DIR="{self.dir}/$1/run" PATH="$PATH" \\
@@ -351,6 +370,11 @@ class UpHosts(e2e.Case):
         done = self.gangway(*listen, "a:1,gone:2", rc=1)
         self.assertIn("no worker at gone: ssh: no way to gone", done.stderr)
         self.assert_gone()
+        done = self.gangway(*listen, "nobody", rc=1)
+        self.assertIn("no worker at nobody: ssh: Could not resolve hostname nobody: -2: check the "
+                      "name, in --hosts or in ~/.ssh/config", done.stderr)
+        done = self.gangway("up", "--hosts", "nobody.invalid:2", rc=2)
+        self.assertIn("this machine knows no host nobody.invalid: check the name", done.stderr)
         env = {"GANGWAY_REMOTE_BINARY": "/nowhere/gangway"}
         self.assertIn("no worker at a: GANGWAY_REMOTE_BINARY: there is no /nowhere/gangway",
                       self.gangway(*listen, "a:1", env=env, rc=1).stderr)
