@@ -28,6 +28,7 @@ static const char *const of_this_process[] = {
     "TORCHELASTIC_RESTART_COUNT=",
     "TORCHELASTIC_MAX_RESTARTS=",
     "GANGWAY_CHECKPOINT_DIR=",
+    "GANGWAY_CONTAINER=",
     "GANGWAY_RUNNER_FD=",
     "NODE_RANK=",
     "OMPI_COMM_WORLD_",

@@ -389,11 +389,11 @@ int gw_launch_options_env(const struct gw_launch_options *options, const char **
 {
     size_t count = 0, kept = 0;
     *env = NULL;
-    if (options->env.count == 0)
+    if (options->env.count == 0 && !options->wrap.variable)
         return 0;
     while (environ[count])
         count++;
-    const char **made = calloc(count + options->env.count + 1, sizeof *made);
+    const char **made = calloc(count + options->env.count + 2, sizeof *made);
     if (!made)
         return GW_ENOMEM;
     for (size_t i = 0; i < count; i++) {
@@ -407,6 +407,8 @@ int gw_launch_options_env(const struct gw_launch_options *options, const char **
     }
     for (size_t k = 0; k < options->env.count; k++)
         made[kept++] = options->env.items[k];
+    if (options->wrap.variable)
+        made[kept++] = options->wrap.variable;
     *env = made;
     return 0;
 }

@@ -6,11 +6,13 @@
  *
  * A container of docker is no descendant of ours, and one of podman may leave something behind:
  * each has a name that is its attempt's and rank's, and is removed by it at the end, whatever that
- * was (struct gw_command, epilog). */
+ * was (struct gw_command, epilog). Where there is a container a variable says so, for `gangway
+ * exec`. */
 #include "client/cli/wrap.h"
 
 #include <gangway/error.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +93,57 @@ static const char removal_script[] =
     "wanted=$1\n" CHOOSE
     "case $runtime in docker|podman) $runtime rm -f $container >/dev/null 2>&1 ;; esac\n";
 
+/* $1: the rank's process, $2: 1 where there is a terminal, then the command, in the environment of
+ * the rank. A container of apptainer is namespaces of the rank's process, or of one below it. */
+static const char beside_script[] =
+    "wanted=$GANGWAY_CONTAINER\n"
+    "pid=$1\n"
+    "terminal=$2\n"
+    "shift 2\n"
+    "if [ -z \"$wanted\" ]; then\n"
+    "  command -v \"$1\" >/dev/null 2>&1 && exec \"$@\"\n"
+    "  echo \"gangway exec: cannot start $1: No such file or directory\" >&2\n"
+    "  exit 127\n"
+    "fi\n" CHOOSE "case $runtime in\n"
+    "docker|podman)\n"
+    "  set -- $container \"$@\"\n"
+    "  [ $terminal = 0 ] || set -- -t \"$@\"\n"
+    "  exec $runtime exec -i -w \"$PWD\" \"$@\" ;;\n"
+    "esac\n"
+    "inside=\n"
+    "next=$pid\n"
+    "while [ -n \"$next\" ] && [ -z \"$inside\" ]; do\n"
+    "  level=$next\n"
+    "  next=\n"
+    "  for process in $level; do\n"
+    "    if [ \"$(readlink /proc/$process/ns/mnt)\" != \"$(readlink /proc/self/ns/mnt)\" ]; then\n"
+    "      inside=$process\n"
+    "      break\n"
+    "    fi\n"
+    "    for child in $(cat /proc/$process/task/*/children 2>/dev/null); do\n"
+    "      next=\"$next $child\"\n"
+    "    done\n"
+    "  done\n"
+    "done\n"
+    "if [ -z \"$inside\" ]; then\n"
+    "  echo \"gangway exec: its container does not run, or not yet; --host runs the command\" \\\n"
+    "    \"beside it, on the host\" >&2\n"
+    "  exit 1\n"
+    "fi\n"
+    "if ! command -v nsenter >/dev/null 2>&1; then\n"
+    "  echo \"gangway exec: there is no nsenter on PATH here, of util-linux, by which a container "
+    "of\" "
+    "\\\n"
+    "    \"$runtime is entered; --host runs the command beside it, on the host\" >&2\n"
+    "  exit 127\n"
+    "fi\n"
+    "if [ \"$(readlink /proc/$inside/ns/user)\" != \"$(readlink /proc/self/ns/user)\" ]; then\n"
+    "  set -- --user --preserve-credentials -- \"$@\"\n"
+    "else\n"
+    "  set -- -- \"$@\"\n"
+    "fi\n"
+    "exec nsenter --target $inside --mount --root --wd \"$@\"\n";
+
 static const char *const runtimes[] = {"docker", "podman", "apptainer", "singularity"};
 static const char all_runtimes[] = "docker podman apptainer singularity";
 
@@ -128,9 +181,12 @@ int gw_wrap_init(struct gw_wrap *wrap, const struct gw_wrap_options *options)
         count++;
     *wrap = (struct gw_wrap){.argv = calloc(count + WORDS_MAX, sizeof *wrap->argv),
                              .names = join_names(options)};
-    if (options->container)
+    if (options->container) {
         wrap->epilog = calloc(EPILOG_WORDS, sizeof *wrap->epilog);
-    if (!wrap->argv || !wrap->names || (options->container && !wrap->epilog)) {
+        if (asprintf(&wrap->variable, "GANGWAY_CONTAINER=%s", wanted) < 0)
+            wrap->variable = NULL;
+    }
+    if (!wrap->argv || !wrap->names || (options->container && (!wrap->epilog || !wrap->variable))) {
         gw_wrap_deinit(wrap);
         return GW_ENOMEM;
     }
@@ -151,10 +207,27 @@ int gw_wrap_init(struct gw_wrap *wrap, const struct gw_wrap_options *options)
     return 0;
 }
 
+int gw_wrap_beside(struct gw_wrap *wrap, const char *const *command, bool terminal)
+{
+    const char *const words[] = {"/bin/sh", "-c",    beside_script,
+                                 "gangway", "{pid}", terminal ? "1" : "0"};
+    const size_t used = sizeof words / sizeof *words;
+    size_t count = 0;
+    while (command[count])
+        count++;
+    *wrap = (struct gw_wrap){.argv = calloc(count + used + 1, sizeof *wrap->argv)};
+    if (!wrap->argv)
+        return GW_ENOMEM;
+    memcpy(wrap->argv, words, sizeof words);
+    memcpy(wrap->argv + used, command, count * sizeof *wrap->argv);
+    return 0;
+}
+
 void gw_wrap_deinit(struct gw_wrap *wrap)
 {
     free(wrap->argv);
     free(wrap->epilog);
     free(wrap->names);
+    free(wrap->variable);
     *wrap = (struct gw_wrap){0};
 }

@@ -3,6 +3,7 @@
 containers."""
 import os
 import shutil
+import subprocess
 import sys
 
 import e2e
@@ -10,6 +11,13 @@ import e2e
 # Writes what it is told, and runs what is behind the image.
 FALSE_RUNTIME = """#!/bin/sh
 echo "${{0##*/}} $*" >> {said}
+if [ "$1" = exec ]; then
+  while [ "${{1#gangway-}}" = "$1" ]; do shift; done
+  INSIDE=$1
+  export INSIDE
+  shift
+  exec "$@"
+fi
 [ "$1" = run ] || exit 0
 while [ $# -gt 0 ]; do
   case $1 in an/image:1|image) shift; exec "$@" ;; esac
@@ -88,6 +96,48 @@ class Launch(e2e.Case):
         with open(said, encoding="utf-8") as f:
             lines = f.read().splitlines()
         self.assertEqual(len([line for line in lines if line.startswith("podman rm -f ")]), 2)
+
+    def test_exec_in_a_container(self):
+        """By docker, in its container; --host beside it."""
+        path, said = self.runtimes("docker")
+        self.up("--slots", "2")
+        fifo = self.fifo()
+        job = self.gangway("dispatch", "-d", "-n", "2", "--container", "image", *path, "--", "tail",
+                           "-f", fifo).stdout.strip()
+        show = "--", "sh", "-c", "echo ${INSIDE:-outside} in $PWD"
+        self.assertRegex(self.gangway("exec", "--wait", "-r", "1", job, *show).stdout,
+                         rf"^gangway-{job}-0-\d+-1 in {self.dir}\n$")
+        with open(said, encoding="utf-8") as f:
+            self.assertRegex(f.read(), rf"docker exec -i -w {self.dir} gangway-{job}-0-\d+-1 sh -c")
+        self.assertEqual(self.gangway("exec", "--host", job, *show).stdout,
+                         f"outside in {self.dir}\n")
+        self.gangway("exec", job, "--", "sh", "-c", "exit 5", rc=5)
+        self.gangway("cancel", job)
+
+    def test_exec_in_namespaces(self):
+        """Those of apptainer's container; what is missing for that is said."""
+        if subprocess.run(["unshare", "--mount", "true"], check=False).returncode:
+            self.skipTest("no mount namespaces may be made here")
+        path, _ = self.runtimes()
+        self.write(os.path.join("bin", "apptainer"), """#!/bin/sh
+            while [ "${1#docker://}" = "$1" ]; do shift; done
+            shift
+            unshare --mount "$@" &
+            wait""")
+        for tool in ("unshare", "readlink", "cat"):
+            os.symlink(shutil.which(tool), os.path.join(self.dir, "bin", tool))
+        self.up("--slots", "1")
+        fifo = self.fifo()
+        job = self.gangway("submit", "-d", "--container", "image", *path, "--", "sh", "-c",
+                           f"readlink /proc/self/ns/mnt > {fifo}; exec tail -f {fifo}")
+        job = job.stdout.strip()
+        inside = self.read_fifo(fifo)
+        show = "exec", job, "--", "sh", "-c", "readlink /proc/self/ns/mnt; echo $PWD"
+        self.assertIn("no nsenter on PATH here", self.gangway(*show, rc=127).stderr)
+        os.symlink(shutil.which("nsenter"), os.path.join(self.dir, "bin", "nsenter"))
+        self.assertEqual(self.gangway(*show).stdout, f"{inside.strip()}\n{self.dir}\n")
+        self.assertNotIn(inside.strip(), self.gangway("exec", "--host", *show[1:]).stdout)
+        self.gangway("cancel", job)
 
     def test_no_runtime_of_containers(self):
         path, _ = self.runtimes()
