@@ -105,8 +105,8 @@ static double guarded(struct gw_channel *channel, const char *dir, int count)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "guardian") == 0)
-        return gw_guardian_main(argc, argv);
+    if (argc > 1 && strcmp(argv[1], "guardian") == 0)
+        return gw_guardian_main(argc - 1, argv + 1);
     int count = argc > 1 ? atoi(argv[1]) : 1000, fds[2];
     char dir[] = "/tmp/gangway-bench-XXXXXX", path[64];
     must(count > 0 && mkdtemp(dir) != NULL, "a count and a folder");

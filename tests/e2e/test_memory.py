@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Results that are larger than memory, disks that fill, files that are damaged, tasks that take too
 much. Sizes are such that a sanitizer's own memory fits beside them."""
+import contextlib
 import glob
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -38,6 +40,13 @@ class Memory(e2e.Case):
         with open(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", "worker-0.log"),
                   encoding="utf-8") as log:
             return log.read()
+
+    def pid_of(self, words):
+        return next(pid for pid in e2e.pids_marked(self.mark) if words in e2e.command_of(pid))
+
+    def wait_gone(self, pids):
+        for pid in pids:
+            self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S), e2e.command_of(pid))
 
     def wait(self, what, until, timeout_s=30):
         """Asks again until it is so; each question waits for its answer."""
@@ -108,8 +117,7 @@ class Memory(e2e.Case):
         left = e2e.pids_marked(self.mark)
         self.gangway("down")
         self.is_up = False
-        for pid in left:
-            self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S), e2e.command_of(pid))
+        self.wait_gone(left)
         with open(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/worker-0.log"),
                   encoding="utf-8") as log:
             self.assertEqual(os.listdir(self.disk), [], log.read())
@@ -139,12 +147,40 @@ class Memory(e2e.Case):
         self.assertEqual(holder.stdout.readline(), "made\n")
         self.wait("results go to disk", lambda: len(self.files()) > 4)
         folder = os.path.dirname(self.files()[0])
-        worker = next(pid for pid in e2e.pids_marked(self.mark)
-                      if "worker --dir" in e2e.command_of(pid))
+        worker = self.pid_of("worker --dir")
         os.kill(worker, 9)
         out, _ = holder.communicate("\n", timeout=60)
         self.assertEqual(out, "16\n")
         self.assertFalse(os.path.exists(folder))
+
+    def test_told_to_end_again(self):
+        """A worker that ends is told so again, as by a scheduler that saw its connection end: it
+        removes all that it has on disk. No scheduler starts another one here."""
+        self.up_limited("1")
+        folder = os.path.join(self.disk, os.listdir(self.disk)[0])
+        for name in range(5000):  # it takes a while
+            os.close(os.open(os.path.join(folder, f"more-{name}"), os.O_WRONLY | os.O_CREAT))
+        left = e2e.pids_marked(self.mark)
+        scheduler, worker = self.pid_of("scheduler --dir"), self.pid_of("worker --dir")
+        self.is_up = False
+        os.kill(scheduler, signal.SIGKILL)
+        os.kill(worker, signal.SIGTERM)
+        while not e2e.wait_gone(worker, 0.001):
+            os.kill(worker, signal.SIGTERM)
+        self.wait_gone(left)
+        self.assertEqual(os.listdir(self.disk), [])
+
+    def test_killed_with_its_scheduler(self):
+        """Nobody starts another worker: the guardian removes what the killed one cannot."""
+        self.up_limited("1")
+        self.assertEqual(len(os.listdir(self.disk)), 1)
+        left = e2e.pids_marked(self.mark)
+        pids = [self.pid_of(words) for words in ("scheduler --dir", "worker --dir")]
+        self.is_up = False
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        self.wait_gone(left)
+        self.assertEqual(os.listdir(self.disk), [])
 
     def test_wrong_input(self):
         for words, text in (

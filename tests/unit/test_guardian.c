@@ -601,8 +601,8 @@ static void test_an_epilog_that_cannot_start(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "guardian") == 0)
-        return gw_guardian_main(argc, argv);
+    if (argc > 1 && strcmp(argv[1], "guardian") == 0)
+        return gw_guardian_main(argc - 1, argv + 1);
     if (argc == 2 && strcmp(argv[1], "daemon") == 0)
         return daemon_main();
     if (argc == 2 && strcmp(argv[1], "mover") == 0)

@@ -8,6 +8,7 @@
 
 #include "graph/base/array.h"
 #include "graph/base/clock.h"
+#include "graph/base/dir.h"
 #include "graph/base/log.h"
 #include "graph/base/map.h"
 #include "graph/base/sm.h"
@@ -459,8 +460,6 @@ static void bury_all(struct guardian *guardian)
 
 int gw_guardian_main(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
     struct guardian guardian = {0};
     gw_log_init("guardian", GW_LOG_WARN);
     if (set_up(&guardian) < 0)
@@ -469,6 +468,8 @@ int gw_guardian_main(int argc, char **argv)
     while (!guardian.closed)
         turn(&guardian);
     bury_all(&guardian);
+    if (argc > 1) /* a worker that ends in order does the same once more, and tells of failures */
+        (void)gw_dir_remove(argv[1], NULL);
 
     gw_channel_free(guardian.worker);
     gw_array_deinit(&guardian.idle);

@@ -632,7 +632,7 @@ int gw_host_start_guardian(struct gw_host *host, struct gw_error *error)
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return gw_error_set(error, GW_EIO, "cannot start the guardian: %s", strerror(errno));
-    char *argv[] = {"gangway", "guardian", NULL};
+    char *argv[] = {"gangway", "guardian", *host->spill_dir ? host->spill_dir : NULL, NULL};
     uv_stdio_container_t stdio[] = {
         {.flags = UV_IGNORE},
         {.flags = UV_INHERIT_FD, .data.fd = STDOUT_FILENO},

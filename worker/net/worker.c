@@ -328,7 +328,8 @@ static void daemon_on_signal(uv_signal_t *handle, int signal)
 {
     struct daemon *daemon = handle->data;
     gw_log_info("ending: %s", signal == SIGINT ? "interrupted" : "terminated");
-    gw_host_shut_down(daemon->host);
+    if (daemon->host)
+        gw_host_shut_down(daemon->host);
 }
 
 /* Signals do not keep the loop running: it ends when the host has closed all that is its own. */
@@ -381,6 +382,24 @@ static bool somebody_serves(const char *dir)
     return serves;
 }
 
+/* What is this worker's goes with it. While signals are watched still: the scheduler, which sees
+ * our link end, tells us to end in that very moment, and that must not end us in the middle of
+ * this. */
+static void remove_own(struct daemon *daemon)
+{
+    struct gw_error error;
+    if (daemon->host)
+        gw_host_free(daemon->host);
+    explicit_bzero(&daemon->key, sizeof daemon->key);
+    if (daemon->dir_lock_fd >= 0)
+        close(daemon->dir_lock_fd);
+    if (daemon->live_fd >= 0)
+        close(daemon->live_fd);
+    if (daemon->options.private_cluster && !somebody_serves(daemon->dir) &&
+        gw_dir_remove(daemon->dir, &error) < 0)
+        gw_log_warn("%s", error.text);
+}
+
 int gw_worker_main(int argc, char **argv)
 {
     static struct daemon daemon;
@@ -392,30 +411,22 @@ int gw_worker_main(int argc, char **argv)
     (void)prctl(PR_SET_NAME, "gangway-worker");
     (void)uv_loop_init(&daemon.loop);
     int rc = prepare(&daemon, &error);
-    if (rc == 0)
+    const bool watched = rc == 0;
+    if (rc == 0) {
+        watch(&daemon); /* what the host makes is removed, whenever a signal comes */
         rc = gw_host_open(&daemon.loop, &daemon.options, &daemon.host, &error);
+    }
     if (rc < 0)
         gw_log_error("%s", error.text);
     else
-        watch(&daemon);
-    if (rc == 0)
         end_with_parent(&daemon);
     (void)uv_run(&daemon.loop, UV_RUN_DEFAULT);
-    for (int i = 0; i < 2 && rc == 0; i++)
+    int exit_code = rc < 0 ? EXIT_FAILURE : daemon.host->exit_code;
+    remove_own(&daemon);
+    for (int i = 0; i < 2 && watched; i++)
         uv_close((uv_handle_t *)&daemon.signals[i], NULL);
     (void)uv_run(&daemon.loop, UV_RUN_DEFAULT);
     int busy = uv_loop_close(&daemon.loop);
     assert(busy == 0);
-    int exit_code = rc < 0 ? EXIT_FAILURE : daemon.host->exit_code;
-    if (daemon.host)
-        gw_host_free(daemon.host);
-    explicit_bzero(&daemon.key, sizeof daemon.key);
-    if (daemon.dir_lock_fd >= 0)
-        close(daemon.dir_lock_fd);
-    if (daemon.live_fd >= 0)
-        close(daemon.live_fd);
-    if (daemon.options.private_cluster && !somebody_serves(daemon.dir) &&
-        gw_dir_remove(daemon.dir, &error) < 0)
-        gw_log_warn("%s", error.text);
     return exit_code;
 }
