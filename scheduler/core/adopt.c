@@ -126,7 +126,6 @@ static void leave_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row
 {
     gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
-    job->tasks.charges[row].tries++;
     job->placed++;
     gw_sched_questions_on_placed(sched, job);
 }
@@ -145,6 +144,7 @@ void gw_sched_apply_task_adopted(struct gw_sched *sched, const struct gw_fact_ta
     uint32_t row = fact->index;
     struct gw_attempt_new options = attempt_of(fact->adopted, job, row);
     leave_queue(sched, job, row);
+    tasks->charges[row].tries++;
     options.id = fact->adopted->attempt;
     uint32_t slot = gw_sched_attempt_add(sched, &options);
     tasks->attempt[row] = options.id;
@@ -221,6 +221,10 @@ static void adopt_rank(struct gw_sched *sched, const struct claim *claim,
 {
     struct gw_gang_try *gang = gw_sched_gang_find(sched, claim->attempt);
     if (!gang) {
+        if (gw_sched_gang_went(claim->job, claim->row).attempt != claim->attempt)
+            gw_sched_gang_goes(
+                sched, claim->job, claim->row,
+                (struct gw_went){claim->attempt, claim->job->tasks.charges[claim->row].tries + 1u});
         GW_FACT(sched, gang_adopted, .job = claim->job, .index = claim->row,
                 .attempt = claim->attempt, .world = claim->world);
         gang = gw_sched_gang_find(sched, claim->attempt);

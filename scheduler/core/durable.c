@@ -5,6 +5,7 @@
 #include "scheduler/core/durable.h"
 
 #include "scheduler/core/checkpoint.h"
+#include "scheduler/core/gang_try.h"
 #include "scheduler/core/hold.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
@@ -300,6 +301,10 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
     for (int i = 0; saved && i < 3; i++)
         dump_place(i == 0 ? &saved->home : i == 1 ? &saved->saver : &saved->copy, out);
     put_U32(out, saved && saved->shared);
+    const struct gw_went went = gw_sched_gang_went(job, row);
+    put_U64(out, went.attempt);
+    put_U32(out, went.tries);
+    put_U32(out, tasks->charges[row].tries >= went.tries); /* it was not lost by others' facts */
     const struct gw_failure *failure = gw_sched_failure_of(job, row);
     if (failure) {
         put_I32(out, failure->code);

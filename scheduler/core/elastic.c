@@ -113,7 +113,8 @@ static uint64_t full_until(const struct gw_sched *sched, const struct gw_shape *
 }
 
 /* How many ranks a gang that waits for all until full_ns starts with, where there is room as
- * summed. first: it is its first attempt. */
+ * summed. first: it is its first attempt in this life of the scheduler, so that workers may still
+ * be on their way. */
 static uint32_t size_now(const struct gw_sched *sched, const struct sum *sum, uint64_t full_ns,
                          bool first)
 {
@@ -130,7 +131,7 @@ uint32_t gw_sched_elastic_ranks(const struct gw_sched *sched, const struct gw_qu
     uint32_t row = gw_bits_first(&queue->ready);
     for (uint32_t i = 0; i < count; i++)
         sum_add(&sum, packs[i].ranks);
-    return size_now(sched, &sum, queue->full_ns, queue->job->tasks.charges[row].tries == 0);
+    return size_now(sched, &sum, queue->full_ns, queue->job->tasks.attempt[row] == 0);
 }
 
 uint32_t gw_sched_elastic_all(const struct gw_gang_try *gang)

@@ -3,9 +3,9 @@
  *
  * All ranks if there is room. Where there is not, such a gang waits for it, full_wait_ns long, with
  * a reservation like any; after that it starts with as many as fit, min_ranks at least. From its
- * second attempt on it does so at once where room is gone and not just taken: the workers that are
- * here (but for those that take no ranks for longer than it would wait) could not hold all if they
- * were empty. With ranks_per_node it has whole nodes.
+ * second attempt on, of those in this life of the scheduler, it does so at once where room is gone
+ * and not just taken: the workers that are here (but for those that take no ranks for longer than
+ * it would wait) could not hold all if they were empty. With ranks_per_node it has whole nodes.
  *
  * An attempt with fewer is told to pause when its rank 0 has saved a checkpoint and it would start
  * with more; what it is told is a pause of its job at a step, and is charged to nobody. A gang of

@@ -14,6 +14,7 @@
 #include "scheduler/core/cooling.h"
 #include "scheduler/core/elastic.h"
 #include "scheduler/core/hang.h"
+#include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
@@ -224,10 +225,42 @@ static struct gw_bin pack_doors(struct gw_sched *sched, const struct gw_gang_try
     return doors;
 }
 
+struct gw_went gw_sched_gang_went(const struct gw_job *job, uint32_t row)
+{
+    uint64_t value;
+    if (!gw_map_get(&job->wents, row, &value))
+        return (struct gw_went){0};
+    return *(const struct gw_went *)(uintptr_t)value;
+}
+
+void gw_sched_gang_goes(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                        struct gw_went went)
+{
+    if (job->detached) /* no other outlives this life */
+        GW_FACT(sched, gang_went, .at = job, .job = job->id, .index = row, .attempt = went.attempt,
+                .tries = went.tries);
+}
+
+void gw_sched_apply_gang_went(struct gw_sched *sched, const struct gw_fact_gang_went *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    uint64_t value;
+    if (!gw_map_get(&job->wents, fact->index, &value)) {
+        value = (uintptr_t)gw_arena_alloc(&job->arena, sizeof(struct gw_went));
+        GW_MUST_PTR((void *)(uintptr_t)value);
+        GW_MUST(gw_map_put(&job->wents, fact->index, value));
+    }
+    *(struct gw_went *)(uintptr_t)value = (struct gw_went){fact->attempt, fact->tries};
+    job->tasks.charges[fact->index].tries = (uint16_t)fact->tries;
+}
+
 static void go(struct gw_sched *sched, struct gw_gang_try *gang)
 {
+    struct gw_job *job = gang->job;
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_READY);
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_GOING);
+    gw_sched_gang_goes(sched, job, gang->index,
+                       (struct gw_went){gang->id, job->tasks.charges[gang->index].tries});
     gw_sched_checkpoint_on_go(sched, gang);
     const struct gw_worker *last = NULL;
     struct gw_bin info = gw_sched_bin(sched, (struct gw_bin){gang->info, gang->info_size});

@@ -56,6 +56,17 @@ void gw_sched_gang_control(struct gw_sched *sched, const struct gw_gang_try *gan
 int gw_sched_gang_on_paused(struct gw_sched *sched, const struct gw_worker *worker,
                             const struct gw_msg_rank_paused *paused);
 
+/* The last attempt of a gang that went: durable, so that another life of the scheduler counts it,
+ * whether its ranks come back or not. gw_sched_gang_went gives it; attempt 0: none did.
+ * gw_sched_gang_goes writes down that one went. */
+struct gw_went {
+    uint64_t attempt;
+    uint32_t tries; /* how many had been started by then */
+};
+struct gw_went gw_sched_gang_went(const struct gw_job *job, uint32_t row);
+void gw_sched_gang_goes(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                        struct gw_went went);
+
 /* gw_sched_gangs_on_tick ends the attempts whose ranks do not stand in time. */
 void gw_sched_gangs_on_tick(struct gw_sched *sched);
 

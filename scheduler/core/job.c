@@ -305,6 +305,7 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     gw_map_deinit(&job->names);
     gw_map_deinit(&job->failures);
     gw_map_deinit(&job->checkpoints);
+    gw_map_deinit(&job->wents);
     gw_sched_tasks_deinit(&job->tasks);
     gw_sched_range_free(job);
     gw_array_deinit(&job->followers);

@@ -1,5 +1,4 @@
-/* The state of the scheduler's core: what its files share. Nobody outside scheduler/core includes
- * it.
+/* The state of the scheduler's core: for its files, and for nobody outside of scheduler/core.
  *
  * Only gw_sched_apply_* functions (and what they call) change it; see fact.h. Pointers to jobs,
  * workers, sessions, remotes, shapes and gangs are stable; attempts, objects and holders are named
@@ -334,6 +333,7 @@ struct gw_job {
     struct gw_map names;       /* row -> text in the arena */
     struct gw_map failures;    /* row -> struct gw_failure * */
     struct gw_map checkpoints; /* row -> struct gw_checkpointed * in the arena, the current one */
+    struct gw_map wents;       /* row -> struct gw_went * in the arena, of gangs that went */
     struct gw_map shares;      /* row -> struct gw_share *, the first */
     uint32_t shared;           /* shares of its tasks */
     struct gw_map pures;       /* row -> struct gw_pure * */

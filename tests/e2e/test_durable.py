@@ -41,8 +41,8 @@ class Durable(e2e.Case):
                             f"[ -e {go} ] || tail -f /dev/null; echo out {{index}}")
         gang = self.submit("dispatch", "-d", "-n", "2", "--grace", "100ms", "--", "sh", "-c",
                            f'f="$GANGWAY_CHECKPOINT_DIR/saved.$RANK"; echo rank $RANK $([ -e $f ] '
-                           f'&& echo again) > {lines.path}; [ -e {go} ] || {{ touch $f; '
-                           'tail -f /dev/null; }')
+                           f'&& echo again $GANGWAY_RESTART_COUNT) > {lines.path}; '
+                           f'[ -e {go} ] || {{ touch $f; tail -f /dev/null; }}')
         after = self.submit("submit", "-d", "--after", f"{array},{gang}", "--", "echo", "after")
         data = self.write("data", "of a file\n")
         ship = self.submit("submit", "-d", "--after", array, "--ship", data, "--", "cat", "data")
@@ -59,14 +59,17 @@ class Durable(e2e.Case):
                          ["rank 0", "rank 1", "task 0", "task 1", "task 2", "task 3"])
         while [t["state"] for t in self.gangway_json("tasks", jobs[0])[:2]] != ["done", "done"]:
             self.assertLess(time.monotonic(), deadline)
+        self.submit("submit", "-d", "--", "true")  # on disk, and before it: the gang went
         self.kill_scheduler()
         self.write("go", "")
         self.up("--slots", "6", "--orphan-timeout", "0")
         self.gangway("wait", ",".join(jobs))
         # What had ended did not run again, what had not began anew, the gang with what it saved.
         self.assertEqual(sorted(lines.next() for _ in range(4)),
-                         ["rank 0 again", "rank 1 again", "task 2", "task 3"])
+                         ["rank 0 again 1", "rank 1 again 1", "task 2", "task 3"])
         lines.close()
+        self.assertEqual(self.gangway_json("tasks", jobs[1])[0]["tries"], 2)
+        self.assertIn("attempt 2 goes", self.gangway("story", jobs[1]).stdout)
         self.assertEqual(self.gangway("logs", jobs[2]).stdout, "after\n")
         self.assertEqual(self.gangway("logs", jobs[3]).stdout, "of a file\n")
         for index in range(4):
@@ -118,7 +121,7 @@ class Durable(e2e.Case):
             self.assertEqual(self.gangway("logs", f"{array}/{index}").stdout, f"out {index}\n")
         self.assertIn("taken over", self.gangway("story", f"{array}/1").stdout)
         self.assertIn("attempt 1 runs on", self.gangway("story", gang).stdout)
-        self.assertEqual(self.gangway_json("tasks", gang)[0].get("restarts", 0), 0)
+        self.assertEqual(self.gangway_json("tasks", gang)[0]["tries"], 1)
         self.assert_idle()
 
     def let_go(self, path):

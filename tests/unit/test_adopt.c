@@ -185,6 +185,9 @@ static void who_is_gone_is_not_waited_for(void **state)
     free_world(w);
 }
 
+/* Bytes of the facts of the last gang's going. */
+static size_t unwritten;
+
 /* A life in which a detached gang goes, rank 0 at worker 7 and rank 1 at worker 8; gives its rows.
  */
 static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
@@ -203,6 +206,7 @@ static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
     const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     commit(w);
     const uint64_t job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+    unwritten = facts.size;
     for (uint32_t i = 0; i < 2; i++) {
         say(w, WORKER + i,
             (struct gw_message){.type = GW_MESSAGE_rank_ready,
@@ -211,6 +215,7 @@ static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
     }
     must(w, WORKER, GW_MESSAGE_gang_go);
     commit(w);
+    unwritten = facts.size - unwritten;
     free_world(w);
 }
 
@@ -246,6 +251,103 @@ static void who_hangs_before_all_are_back_hangs(void **state)
     free_world(w);
 }
 
+/* As users see it. */
+static int64_t tries_of(const struct world *w, uint64_t job)
+{
+    struct gw_value *arguments = gw_dict(), *tasks;
+    int64_t tries = -1;
+    gw_dict_set(arguments, "job", gw_i64((int64_t)job));
+    assert_int_equal(gw_sched_query(w->sched, "tasks", arguments, &tasks, NULL), 0);
+    const struct gw_value *found = gw_value_find(gw_value_at(tasks, 0), "tries");
+    assert_int_equal(gw_value_get_i64(found, &tries, NULL), 0);
+    gw_value_unref(tasks);
+    gw_value_unref(arguments);
+    return tries;
+}
+
+/* Both workers of a life before are here, and have nothing of it. */
+static void begin_anew(struct world *w)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        connect_worker(w, WORKER + i, 7 + i, NULL, 0);
+}
+
+/* Which attempt of its gang rank 0 is told that it is, from 0. */
+static uint32_t try_number(const struct world *w)
+{
+    return gw_col32_at(must(w, WORKER, GW_MESSAGE_assign)->assign.try_number, 0);
+}
+
+static void a_gang_that_went_is_counted(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){0});
+    for (uint32_t life = 1; life < 4; life++) { /* one that did not go is none */
+        struct world *w = begin();
+        assert_int_equal(tries_of(w, rows[0].job), 1);
+        begin_anew(w);
+        assert_int_equal(try_number(w), 1);
+        assert_int_equal(tries_of(w, rows[0].job), 2);
+        free_world(w);
+    }
+}
+
+static void a_gang_that_is_taken_over_is_counted_once(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){.retries = 1});
+    for (uint32_t life = 1; life < 3; life++) {
+        struct world *w = begin();
+        for (uint32_t i = 0; i < 2; i++)
+            connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
+        commit(w);
+        assert_int_equal(tries_of(w, rows[0].job), 1);
+        free_world(w);
+    }
+    struct world *w = begin();
+    begin_anew(w);
+    assert_int_equal(try_number(w), 1);
+    free_world(w);
+}
+
+/* The last facts of a life may be lost: what runs all the same is counted when it is seen. */
+static void a_gang_that_went_unwritten_is_counted(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){0});
+    facts.size -= unwritten;
+    struct world *w = begin();
+    assert_int_equal(tries_of(w, rows[0].job), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
+        commit(w);
+    }
+    free_world(w);
+    w = begin();
+    assert_int_equal(tries_of(w, rows[0].job), 1);
+    free_world(w);
+}
+
+/* Its workers may still be on their way to another life, however often it went in the one before.
+ */
+static void a_gang_waits_for_all_in_each_life(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){.min_ranks = 1, .full_wait_ns = 30 * SECOND});
+    struct world *w = begin();
+    connect_worker(w, WORKER, 7, NULL, 0);
+    commit(w);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_GONE, .text = "w"}); /* the other one */
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    connect_worker(w, WORKER + 1, 9, NULL, 0);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.world, 2);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +356,10 @@ int main(void)
         cmocka_unit_test(who_does_not_come_is_waited_for),
         cmocka_unit_test(who_is_gone_is_not_waited_for),
         cmocka_unit_test(who_hangs_before_all_are_back_hangs),
+        cmocka_unit_test(a_gang_that_went_is_counted),
+        cmocka_unit_test(a_gang_that_is_taken_over_is_counted_once),
+        cmocka_unit_test(a_gang_that_went_unwritten_is_counted),
+        cmocka_unit_test(a_gang_waits_for_all_in_each_life),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     gw_buffer_deinit(&facts);
