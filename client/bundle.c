@@ -2,6 +2,7 @@
  * future's result is written before its state leaves GW_PENDING, and a value that is there (SMALL,
  * HEAP) never changes again while the state is GW_DONE; so done futures are read without the lock.
  */
+#include "client/record.h"
 #include "client/stream.h"
 
 #include <stdlib.h>
@@ -54,9 +55,12 @@ void gw_bundle_drop(struct gw_bundle *bundle)
     struct gw_stream *stream = bundle->stream;
     if (stream)
         gw_stream_part_gone(bundle);
-    if (client->io && !client->closed)
-        for (uint32_t i = 0; i < bundle->scattered_count; i++)
-            gw_io_release(client->io, bundle->scattered[i], 0);
+    for (uint32_t i = 0; i < bundle->scattered_count; i++)
+        gw_submit_let_go(client, bundle->scattered[i]);
+    if (bundle->record) {
+        bundle->record->bundle = NULL;
+        gw_record_unref(bundle->record);
+    }
     pthread_mutex_unlock(&client->lock);
     for (uint32_t i = 0; i < bundle->count; i++)
         gw_parcel_clear(&bundle->futures[i].result, bundle->futures[i].ranks);
@@ -273,17 +277,56 @@ void gw_bundle_fail_pending(struct gw_bundle *bundle, const struct gw_error *err
                                   gw_failure_new(error->code, 0, 0, error->text));
 }
 
-void gw_bundle_fail_all(struct gw_client *client)
+/* What came of a gang before the connection ended comes again, of all ranks. */
+static void begin_again(struct gw_bundle *bundle)
+{
+    for (uint32_t i = 0; i < bundle->count && bundle->pending > 0; i++)
+        if (atomic_load(&bundle->futures[i].state) == GW_PENDING &&
+            bundle->futures[i].result.kind == GW_PARCEL_RANKS)
+            gw_parcel_clear(&bundle->futures[i].result, bundle->futures[i].ranks);
+}
+
+void gw_bundle_fail_all(struct gw_client *client, bool all)
 {
     size_t at = 0;
     uint64_t request, found;
     while (gw_map_next(&client->bundles, &at, &request, &found)) {
         struct gw_bundle *bundle = (struct gw_bundle *)(uintptr_t)found;
+        if (!all && bundle->record && !bundle->record->cut) {
+            begin_again(bundle);
+            continue;
+        }
         for (uint32_t i = 0; i < bundle->count && bundle->pending > 0; i++)
             if (!bundle->futures[i].released &&
                 atomic_load(&bundle->futures[i].state) == GW_PENDING)
                 gw_bundle_set_failure(&bundle->futures[i], NULL);
     }
+}
+
+static bool is_remote(const struct gw_future *future)
+{
+    if (future->result.kind != GW_PARCEL_RANKS)
+        return future->result.kind == GW_PARCEL_REMOTE;
+    for (uint32_t rank = 0; rank < future->ranks; rank++)
+        if (future->result.ranks->items[rank].kind == GW_PARCEL_REMOTE)
+            return true;
+    return false;
+}
+
+bool gw_bundle_waits(const struct gw_bundle *bundle)
+{
+    for (uint32_t i = 0; i < bundle->count && bundle->pending == 0; i++)
+        if (!bundle->futures[i].released && is_remote(&bundle->futures[i]))
+            return true;
+    return bundle->pending > 0;
+}
+
+bool gw_bundle_holds(struct gw_bundle *bundle, uint32_t row)
+{
+    struct gw_future *future = find_row(bundle, row);
+    while (future && future->released)
+        future = next_same(future);
+    return future != NULL;
 }
 
 /* Whether another future of the same row is still held. */
@@ -316,7 +359,7 @@ void gw_future_release(struct gw_future *future)
     gw_parcel_clear(&future->result, future->ranks);
     future->released = true;
     bool last = --bundle->live == 0;
-    struct gw_io *io = client->closed || row_held(bundle, i) ? NULL : client->io;
+    struct gw_io *io = client->closed || client->lost || row_held(bundle, i) ? NULL : client->io;
     if (io && bundle->shared)
         gw_io_drop(io, bundle->request);
     else if (io && !bundle->unanswered) /* else when it is answered */

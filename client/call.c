@@ -1,6 +1,6 @@
 /* Calls: a thread asks the scheduler something and sleeps until the answer comes. A call that is
  * registered is completed exactly once, by its answer or by the end of the connection. */
-#include "client/client.h"
+#include "client/reconnect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,13 +49,10 @@ int gw_call_wait(struct gw_call *call, struct gw_client *client, uint64_t timeou
     return call->error.code;
 }
 
-int gw_call_make(struct gw_call *call, struct gw_client *client, struct gw_message *message,
-                 uint64_t *request, uint64_t timeout_ns, struct gw_error *error)
+/* One question over one connection. */
+static int ask(struct gw_call *call, struct gw_client *client, struct gw_message *message,
+               uint64_t timeout_ns, struct gw_error *error)
 {
-    gw_call_open(call, client);
-    *request = call->request;
-    if (client->inlined)
-        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
     int rc = gw_client_start(client, 0, error);
     if (rc < 0)
         return rc;
@@ -65,6 +62,25 @@ int gw_call_make(struct gw_call *call, struct gw_client *client, struct gw_messa
     if (rc < 0)
         return gw_error_set(error, rc, "%s", gw_error_text(rc));
     return gw_call_wait(call, client, timeout_ns, error);
+}
+
+int gw_call_make(struct gw_call *call, struct gw_client *client, struct gw_message *message,
+                 uint64_t *request, uint64_t timeout_ns, struct gw_error *error)
+{
+    gw_call_open(call, client);
+    *request = call->request;
+    if (client->inlined)
+        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
+    int rc = ask(call, client, message, timeout_ns, error);
+    /* What changes nothing is asked again where the scheduler went away meanwhile. */
+    while (rc == GW_ECLOSED && message->type == GW_MESSAGE_query && client->home &&
+           gw_reconnect_wait(client, NULL, NULL) == 0) {
+        gw_call_close(call, client);
+        gw_call_open(call, client);
+        *request = call->request;
+        rc = ask(call, client, message, timeout_ns, error);
+    }
+    return rc;
 }
 
 void gw_call_close(struct gw_call *call, struct gw_client *client)

@@ -4,6 +4,7 @@
  * made; a bundle of calls counts itself as held until the scheduler has answered. */
 #include "client/actor.h"
 
+#include "client/record.h"
 #include "graph/base/clock.h"
 
 #include <stdlib.h>
@@ -61,7 +62,13 @@ static int put_batch(struct gw_actor *actor)
     for (uint32_t i = 0; i < batch->specs.count && rc == 0; i++)
         rc = put_spec(actor, i);
     gw_chunk_columns(&batch->chunk, &message.submit);
-    return rc < 0 ? rc : gw_io_put(actor->client->io, &message, -1);
+    uint64_t *room = NULL;
+    if (rc == 0)
+        rc = gw_record_rename(&message, &room);
+    if (rc == 0)
+        rc = gw_io_put(actor->client->io, &message, -1);
+    free(room);
+    return rc;
 }
 
 /* Nothing will be told of these calls. */

@@ -7,6 +7,7 @@
 #include "client/address.h"
 #include "client/inline.h"
 #include "client/range.h"
+#include "client/reconnect.h"
 #include "client/shipment.h"
 #include "client/stream.h"
 #include "client/tunnel.h"
@@ -21,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OPEN_TIMEOUT_S = 10, CLOSE_TIMEOUT_S = 10 };
+enum { OPEN_TIMEOUT_S = 10, CLOSE_TIMEOUT_S = 10, RECONNECT_S = 60 };
 
 /* -- What comes in, on the loop thread -----------------------------------------------------------
  */
@@ -124,7 +125,7 @@ static void client_on_close(const struct gw_error *error, void *arg)
         gw_error_set(&client->down, GW_EPROTO, "the scheduler broke the protocol: %s", error->text);
     else
         gw_error_set(&client->down, GW_ECLOSED, "the scheduler went away");
-    gw_bundle_fail_all(client);
+    gw_bundle_fail_all(client, !gw_reconnect_lost(client));
     pthread_cond_broadcast(&client->answered);
     gw_call_fail_all(client);
     gw_tunnel_fail_all(client);
@@ -138,8 +139,10 @@ int gw_client_down_error(struct gw_client *client, struct gw_error *error)
     pthread_mutex_lock(&client->lock);
     down = client->down;
     pthread_mutex_unlock(&client->lock);
-    if (client->closed || down.code == 0)
+    if (client->closed)
         return gw_error_set(error, GW_ECLOSED, "the client was closed");
+    if (down.code == 0)
+        return gw_error_set(error, GW_ECLOSED, "the scheduler went away, and another is there now");
     return gw_error_set(error, down.code, "%s", down.text);
 }
 
@@ -255,12 +258,15 @@ static int grow(struct gw_client *client, uint32_t slots, struct gw_error *error
 
 int gw_client_start(struct gw_client *client, uint32_t slots, struct gw_error *error)
 {
+    int rc = client->lost ? gw_reconnect_wait(client, NULL, error) : 0;
+    if (rc < 0)
+        return rc;
     if (client->closed)
         return gw_error_set(error, GW_ECLOSED, "the client was closed");
     if (client->started && slots <= client->slots)
         return 0;
     pthread_mutex_lock(&client->start_lock);
-    int rc = client->started ? 0 : start_private(client, slots, error);
+    rc = client->started ? 0 : start_private(client, slots, error);
     if (rc == 0 && client->cluster && slots > gw_cluster_slots(client->cluster))
         rc = grow(client, slots, error);
     if (rc == 0)
@@ -308,7 +314,17 @@ out:
 /* -- Opening -------------------------------------------------------------------------------------
  */
 
-static int open_address(struct gw_client *client, const char *address, struct gw_error *error)
+/* What is connected looks for its scheduler when that goes away. */
+static int look_again(struct gw_client *client, const char *place, bool tcp,
+                      const struct gw_client_options *options, struct gw_error *error)
+{
+    uint64_t for_ns = options->reconnect_ns ? options->reconnect_ns : RECONNECT_S * GW_NS_PER_S;
+    int rc = options->no_reconnect ? 0 : gw_reconnect_open(client, place, tcp, for_ns);
+    return rc < 0 ? gw_error_set(error, rc, "out of memory") : 0;
+}
+
+static int open_address(struct gw_client *client, const char *address,
+                        const struct gw_client_options *options, struct gw_error *error)
 {
     struct gw_io_socket socket = {.fd = -1};
     const char *place;
@@ -317,7 +333,9 @@ static int open_address(struct gw_client *client, const char *address, struct gw
     if (rc == 0)
         rc = tcp ? gw_address_connect_tcp(place, &socket.transport, error)
                  : gw_address_connect(place, &socket.fd, error);
-    return rc < 0 ? rc : gw_client_connect(client, &socket, true, error);
+    if (rc == 0)
+        rc = gw_client_connect(client, &socket, true, error);
+    return rc < 0 ? rc : look_again(client, place, tcp, options, error);
 }
 
 /* The running cluster of this user, or a promise of a private one. */
@@ -331,10 +349,12 @@ static int open_default(struct gw_client *client, const struct gw_client_options
     snprintf(path, sizeof path, "%s/default/%s", dir, GW_ADDRESS_SOCKET);
     if (!options->private_cluster) {
         rc = gw_address_connect(path, &fd, error);
-        if (rc != GW_ENOSCHEDULER)
-            return rc < 0
-                       ? rc
-                       : gw_client_connect(client, &(struct gw_io_socket){.fd = fd}, true, error);
+        if (rc == 0)
+            rc = gw_client_connect(client, &(struct gw_io_socket){.fd = fd}, true, error);
+        else if (rc == GW_ENOSCHEDULER)
+            rc = 1;
+        if (rc <= 0)
+            return rc < 0 ? rc : look_again(client, path, false, options, error);
         if (options->must_exist)
             return gw_error_set(error, GW_ENOSCHEDULER,
                                 "no cluster is running: `gangway up` starts one");
@@ -416,7 +436,7 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
     if (client->inlined)
         rc = gw_inline_open(client, error);
     else if (address && *address && !options->private_cluster)
-        rc = open_address(client, address, error);
+        rc = open_address(client, address, options, error);
     else
         rc = open_default(client, options, error);
     if (rc < 0) {
@@ -444,6 +464,7 @@ void gw_client_unref(struct gw_client *client)
     gw_map_deinit(&client->streams);
     gw_program_free(client->program);
     gw_buffer_deinit(&client->env);
+    free(client->home);
     pthread_mutex_destroy(&client->lock);
     pthread_mutex_destroy(&client->start_lock);
     pthread_cond_destroy(&client->answered);
@@ -501,10 +522,12 @@ void gw_client_close(struct gw_client *client)
 
 void gw_client_end(struct gw_client *client)
 {
-    client->task = NULL; /* futures may live on for a moment, and it does not */
+    if (client->task)
+        client->task = NULL; /* futures may live on for a moment, and it does not */
     pthread_mutex_lock(&client->lock);
     client->closed = true;
     pthread_mutex_unlock(&client->lock);
+    gw_reconnect_stop(client);
     gw_io_close(client->io); /* its end fails whatever still waits */
 
     pthread_mutex_lock(&client->lock);
@@ -512,6 +535,7 @@ void gw_client_end(struct gw_client *client)
     if (!client->down.code)
         gw_error_set(&client->down, GW_ECLOSED, "the client was closed");
     pthread_mutex_unlock(&client->lock);
+    gw_reconnect_close(client);
     gw_cluster_close(client->cluster);
     client->cluster = NULL;
     gw_inline_close(client);

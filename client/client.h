@@ -36,6 +36,8 @@ struct gw_call {
     void *arg;
 };
 
+struct gw_reconnect;
+
 struct gw_client {
     pthread_mutex_t lock;
     uint32_t refs; /* the owner's, and one a bundle */
@@ -49,6 +51,13 @@ struct gw_client {
     struct gw_map streams;   /* request -> struct gw_stream * */
     uint64_t last_request;
     char *name;
+
+    char *home;                     /* where its scheduler listens; NULL: it looks for no other */
+    bool home_tcp;                  /* else a unix socket */
+    _Atomic bool lost;              /* the connection is gone, and another is looked for */
+    _Atomic uint32_t life;          /* number of the connection that is in use */
+    struct gw_reconnect *reconnect; /* who looks; NULL: nobody had to yet */
+    size_t kept_bytes, kept_files;  /* of records */
 
     pthread_mutex_t start_lock; /* one thread starts a private cluster or ships the program */
     struct gw_io *io;           /* NULL: a private cluster that nobody has needed yet */
@@ -185,9 +194,12 @@ struct gw_future {
 };
 
 /* The futures of one submission, in one block, by row. Freed with its last future. */
+struct gw_record;
 struct gw_bundle {
     struct gw_client *client; /* referenced */
-    uint64_t request, job;
+    uint64_t request;
+    _Atomic uint64_t job;     /* as the scheduler of the day calls it */
+    struct gw_record *record; /* of how to submit it again, referenced; or NULL */
     bool detached;
     struct gw_stream *stream; /* that it is a part of, referenced; or NULL */
     bool shared;              /* one future, of a task that was looked up */
@@ -195,7 +207,7 @@ struct gw_bundle {
     uint32_t live;            /* futures not released */
     uint32_t pending;         /* futures not ended */
     const uint32_t *rows;     /* ascending, one a future; NULL: future i is row i */
-    uint64_t *scattered;      /* jobs that hold its large arguments, owned */
+    uint64_t *scattered;      /* names of what holds its large arguments, owned */
     bool unanswered; /* of calls: its job is not known yet, and it counts itself in `live` */
     bool gathering;  /* of calls: it was not sent yet */
     uint32_t scattered_count;
@@ -215,12 +227,18 @@ void gw_bundle_drop(struct gw_bundle *bundle);
 void gw_bundle_set_rows(struct gw_bundle *bundle, const uint32_t *rows);
 
 /* gw_bundle_done and gw_bundle_failed bring in results; the client's lock is held. Rows that name
- * nothing of this client are skipped. gw_bundle_fail_all fails all pending futures with the
- * connection, gw_bundle_fail_pending those of one bundle with an error. */
+ * nothing of this client are skipped. gw_bundle_fail_all fails pending futures with the connection:
+ * all, or those that can't be submitted again. gw_bundle_fail_pending fails those of one bundle
+ * with an error. */
 void gw_bundle_done(struct gw_client *client, const struct gw_msg_done *done);
 void gw_bundle_failed(struct gw_client *client, const struct gw_msg_failed *failed);
-void gw_bundle_fail_all(struct gw_client *client);
+void gw_bundle_fail_all(struct gw_client *client, bool all);
 void gw_bundle_fail_pending(struct gw_bundle *bundle, const struct gw_error *error);
+
+/* gw_bundle_waits tells whether results of a bundle are awaited, or may be fetched; gw_bundle_holds
+ * whether a future of this row is held. The lock is held. */
+bool gw_bundle_waits(const struct gw_bundle *bundle);
+bool gw_bundle_holds(struct gw_bundle *bundle, uint32_t row);
 
 /* gw_bundle_held brings in what a lookup found; the client's lock is held. */
 void gw_bundle_held(struct gw_client *client, const struct gw_msg_held *held);
@@ -245,8 +263,10 @@ struct gw_failure *gw_failure_new(int code, int exit_code, uint64_t attempt, con
 bool gw_parcel_set(struct gw_parcel *result, const struct gw_landing *from);
 void gw_parcel_clear(struct gw_parcel *result, uint32_t ranks);
 
-/* gw_submit_scatter puts encoded bytes into the cluster as a job of one finished task. */
-int gw_submit_scatter(struct gw_client *client, const void *encoded, size_t bytes, uint64_t *job,
+/* gw_submit_scatter puts encoded bytes into the cluster as a job of one finished task; *name is the
+ * job's number, or its record's name: gw_submit_let_go gives that up. The lock is held there. */
+int gw_submit_scatter(struct gw_client *client, const void *encoded, size_t bytes, uint64_t *name,
                       struct gw_error *error);
+void gw_submit_let_go(struct gw_client *client, uint64_t name);
 
 #endif

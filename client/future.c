@@ -2,6 +2,7 @@
  * (bundle.c says why); one that failed is read under it, because a retry may make it pending again.
  */
 #include "client/actor.h"
+#include "client/reconnect.h"
 
 #include "graph/wire/codec.h"
 
@@ -210,12 +211,12 @@ int gw_fetch_value(struct gw_client *client, uint64_t job, uint32_t index, uint3
 static int failure_of(struct gw_future *future, struct gw_error *error)
 {
     struct gw_client *client = future->bundle->client;
-    int rc = GW_ECLOSED;
+    int rc = 0; /* it failed with the connection */
     pthread_mutex_lock(&client->lock);
     if (future->result.kind == GW_PARCEL_ERROR)
         rc = gw_error_set(error, future->result.failure->code, "%s", future->result.failure->text);
     pthread_mutex_unlock(&client->lock);
-    return rc == GW_ECLOSED ? gw_client_down_error(client, error) : rc;
+    return rc == 0 ? gw_client_down_error(client, error) : rc;
 }
 
 /* A value that was fetched is kept: later gets give the same mapping. */
@@ -236,6 +237,24 @@ static struct gw_parcel *parcel_of(struct gw_future *future, uint32_t rank)
 {
     struct gw_parcel *result = &future->result;
     return result->kind == GW_PARCEL_RANKS ? &result->ranks->items[rank] : result;
+}
+
+/* Its job may be submitted again, under another number, before or while it is asked for. */
+static int fetch(const struct gw_future *future, uint32_t rank, struct gw_value **value,
+                 struct gw_error *error)
+{
+    struct gw_client *client = future->bundle->client;
+    uint32_t life;
+    int rc;
+    do {
+        life = client->life;
+        rc = client->lost ? gw_reconnect_wait(client, &life, error) : 0;
+        if (rc == 0)
+            rc = gw_fetch_value(client, future->bundle->job, gw_future_index(future), rank, value,
+                                error);
+    } while (rc < 0 && client->home && (rc == GW_ECLOSED || client->life != life) &&
+             gw_reconnect_wait(client, NULL, NULL) == 0);
+    return rc;
 }
 
 int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **value,
@@ -262,8 +281,7 @@ int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **val
         *value = gw_value_ref(result->value);
         return 0;
     default:
-        rc = gw_fetch_value(future->bundle->client, future->bundle->job, gw_future_index(future),
-                            rank, &got, error);
+        rc = fetch(future, rank, &got, error);
         if (rc == 0)
             *value = keep(future, result, got);
         return rc;

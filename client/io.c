@@ -48,28 +48,37 @@ struct gw_io {
     bool over; /* a transport: only the loop thread writes */
     struct outbox leaving;
     pthread_t thread;
-    pid_t peer_pid;
 
     pthread_mutex_t lock;
     pthread_cond_t room;
     struct outbox outbox;
     size_t queued_bytes; /* in outbox and leaving */
     bool woken, down, closing, releasing, idle;
+    bool reopening; /* `next` is what the loop thread speaks over from its next turn on */
+    struct gw_io_socket next;
+    uint32_t life; /* number of the connection */
+    pid_t peer_pid;
     uint64_t term, peer, sequence;
     GW_ARRAY(uint64_t) release_jobs;
     GW_ARRAY(uint32_t) release_indices;
     GW_ARRAY(uint64_t) drops;
 };
 
-static void outbox_deinit(struct outbox *outbox)
+static void outbox_clear(struct outbox *outbox)
 {
     for (size_t i = outbox->next; i < outbox->list.count; i++) {
         gw_buffer_deinit(&outbox->list.items[i].frames);
         if (outbox->list.items[i].fd >= 0)
             close(outbox->list.items[i].fd);
     }
-    gw_array_deinit(&outbox->list);
+    gw_array_clear(&outbox->list);
     outbox->next = 0;
+}
+
+static void outbox_deinit(struct outbox *outbox)
+{
+    outbox_clear(outbox);
+    gw_array_deinit(&outbox->list);
 }
 
 /* Appends to the outbox; the lock is held. */
@@ -182,9 +191,82 @@ static void io_on_release_timer(uv_timer_t *timer)
     drain(io);
 }
 
+static void io_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
+                          uint8_t fd_count, void *arg)
+{
+    struct gw_io *io = arg;
+    io->callbacks.on_message(message, fds, fd_count, io->callbacks.arg);
+}
+
+static void io_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
+{
+    struct gw_io *io = arg;
+    pthread_mutex_lock(&io->lock);
+    io->link = NULL;
+    io->down = true; /* before the socket is closed: see send_at_once */
+    outbox_clear(&io->outbox);
+    outbox_clear(&io->leaving);
+    io->queued_bytes = 0;
+    pthread_cond_broadcast(&io->room);
+    bool closing = io->closing;
+    pthread_mutex_unlock(&io->lock);
+    io->callbacks.on_close(error, io->callbacks.arg);
+    if (closing)
+        uv_async_send(&io->wake);
+}
+
+/* Speaks over a connection: as the first, or in place of one that is down. */
+static int attach(struct gw_io *io, const struct gw_io_socket *socket)
+{
+    const struct gw_link_callbacks callbacks = {io_on_message, io_on_close, io};
+    struct ucred peer;
+    int rc = socket->transport
+                 ? gw_link_open_over(&io->loop, socket->transport, &callbacks, &io->link)
+                 : gw_link_open(&io->loop, socket->fd, &callbacks, &io->link);
+    pthread_mutex_lock(&io->lock);
+    io->over = socket->transport != NULL;
+    io->peer_pid = rc == 0 && !io->over && gw_link_peer(io->link, &peer) == 0 ? peer.pid : 0;
+    pthread_mutex_unlock(&io->lock);
+    return rc;
+}
+
+static void close_socket(const struct gw_io_socket *socket)
+{
+    if (socket->transport)
+        socket->transport->free(socket->transport);
+    else
+        close(socket->fd);
+}
+
+/* Attaches what gw_io_reopen has left, if it has. */
+static void reattach(struct gw_io *io)
+{
+    pthread_mutex_lock(&io->lock);
+    const struct gw_io_socket next = io->next;
+    bool reopening = io->reopening, closing = io->closing;
+    io->reopening = false;
+    pthread_mutex_unlock(&io->lock);
+    if (!reopening)
+        return;
+    if (closing) {
+        close_socket(&next);
+        return;
+    }
+    int rc = attach(io, &next);
+    if (rc == 0)
+        return;
+    struct gw_error error;
+    (void)gw_error_set(&error, rc, "cannot use the connection: %s", gw_error_text(rc));
+    pthread_mutex_lock(&io->lock);
+    io->down = true;
+    pthread_mutex_unlock(&io->lock);
+    io->callbacks.on_close(&error, io->callbacks.arg);
+}
+
 static void io_on_wake(uv_async_t *wake)
 {
     struct gw_io *io = wake->data;
+    reattach(io);
     io->callbacks.on_wake(io->callbacks.arg);
     pthread_mutex_lock(&io->lock);
     bool closing = io->closing;
@@ -211,27 +293,6 @@ static void io_on_wake(uv_async_t *wake)
 static void io_on_prepare(uv_prepare_t *prepare)
 {
     drain(prepare->data);
-}
-
-static void io_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
-                          uint8_t fd_count, void *arg)
-{
-    struct gw_io *io = arg;
-    io->callbacks.on_message(message, fds, fd_count, io->callbacks.arg);
-}
-
-static void io_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
-{
-    struct gw_io *io = arg;
-    pthread_mutex_lock(&io->lock);
-    io->link = NULL;
-    io->down = true; /* before the socket is closed: see send_at_once */
-    pthread_cond_broadcast(&io->room);
-    bool closing = io->closing;
-    pthread_mutex_unlock(&io->lock);
-    io->callbacks.on_close(error, io->callbacks.arg);
-    if (closing)
-        uv_async_send(&io->wake);
 }
 
 static void *io_thread(void *arg)
@@ -275,14 +336,6 @@ static void loop_init(struct gw_io *io)
     uv_timer_init(&io->loop, &io->release_timer);
 }
 
-static void close_socket(const struct gw_io_socket *socket)
-{
-    if (socket->transport)
-        socket->transport->free(socket->transport);
-    else
-        close(socket->fd);
-}
-
 int gw_io_open(const struct gw_io_socket *socket, const struct gw_io_callbacks *callbacks,
                struct gw_io **out, struct gw_error *error)
 {
@@ -297,14 +350,9 @@ int gw_io_open(const struct gw_io_socket *socket, const struct gw_io_callbacks *
     pthread_cond_init(&io->room, NULL);
     loop_init(io);
 
-    const struct gw_link_callbacks link_callbacks = {io_on_message, io_on_close, io};
-    int rc = socket->transport
-                 ? gw_link_open_over(&io->loop, socket->transport, &link_callbacks, &io->link)
-                 : gw_link_open(&io->loop, socket->fd, &link_callbacks, &io->link);
-    io->over = socket->transport != NULL;
+    io->life = 1;
+    int rc = attach(io, socket);
     if (rc == 0) {
-        struct ucred peer;
-        io->peer_pid = !io->over && gw_link_peer(io->link, &peer) == 0 ? peer.pid : 0;
         *out = io; /* before the thread, whose callbacks may look for it at once */
         rc = start_thread(io) == 0 ? 0 : GW_EIO;
         if (rc == 0)
@@ -317,6 +365,29 @@ int gw_io_open(const struct gw_io_socket *socket, const struct gw_io_callbacks *
     uv_loop_close(&io->loop);
     io_free(io);
     return gw_error_set(error, rc, "cannot start the client's thread: %s", gw_error_text(rc));
+}
+
+void gw_io_reopen(struct gw_io *io, const struct gw_io_socket *socket)
+{
+    pthread_mutex_lock(&io->lock);
+    io->next = *socket;
+    io->reopening = true;
+    io->down = io->idle = io->woken = io->releasing = false;
+    io->term = io->peer = io->sequence = 0;
+    io->life++;
+    gw_array_clear(&io->release_jobs);
+    gw_array_clear(&io->release_indices);
+    gw_array_clear(&io->drops);
+    pthread_mutex_unlock(&io->lock);
+    uv_async_send(&io->wake);
+}
+
+uint32_t gw_io_life(struct gw_io *io)
+{
+    pthread_mutex_lock(&io->lock);
+    uint32_t life = io->down ? 0 : io->life;
+    pthread_mutex_unlock(&io->lock);
+    return life;
 }
 
 void gw_io_close(struct gw_io *io)
@@ -372,16 +443,16 @@ static bool send_at_once(struct gw_io *io)
     return true;
 }
 
-/* more: another message follows soon, and this one can wait for it. */
-static int put(struct gw_io *io, const struct gw_message *message, int fd, bool more)
+int gw_io_put_in(struct gw_io *io, struct gw_io_manner manner, const struct gw_message *message,
+                 int fd)
 {
     pthread_mutex_lock(&io->lock);
-    bool up = !io->down && !io->closing;
+    bool up = !io->down && !io->closing && (manner.life == 0 || manner.life == io->life);
     if (up && asks(message))
         put_releases(io);
     int rc = up ? outbox_put(io, message, fd) : GW_ECLOSED;
-    bool wake =
-        rc == 0 && !io->woken && !(more && io->queued_bytes < FRAMES_BYTES) && !send_at_once(io);
+    bool wake = rc == 0 && !io->woken && !(manner.more && io->queued_bytes < FRAMES_BYTES) &&
+                !send_at_once(io);
     if (wake)
         io->woken = true;
     pthread_mutex_unlock(&io->lock);
@@ -394,12 +465,12 @@ static int put(struct gw_io *io, const struct gw_message *message, int fd, bool 
 
 int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd)
 {
-    return put(io, message, fd, false);
+    return gw_io_put_in(io, (struct gw_io_manner){0}, message, fd);
 }
 
 int gw_io_put_more(struct gw_io *io, const struct gw_message *message)
 {
-    return put(io, message, -1, true);
+    return gw_io_put_in(io, (struct gw_io_manner){.more = true}, message, -1);
 }
 
 void gw_io_wake(struct gw_io *io)
@@ -450,7 +521,10 @@ int gw_io_drop(struct gw_io *io, uint64_t request)
     return rc;
 }
 
-pid_t gw_io_peer_pid(const struct gw_io *io)
+pid_t gw_io_peer_pid(struct gw_io *io)
 {
-    return io->peer_pid;
+    pthread_mutex_lock(&io->lock);
+    pid_t pid = io->peer_pid;
+    pthread_mutex_unlock(&io->lock);
+    return pid;
 }

@@ -33,6 +33,14 @@ struct gw_io_socket {
 int gw_io_open(const struct gw_io_socket *socket, const struct gw_io_callbacks *callbacks,
                struct gw_io **io, struct gw_error *error);
 
+/* gw_io_reopen goes on over another connection (taken, also when it fails) after on_close was
+ * called: what was queued for the last one is dropped, the envelope is empty again, on_close may
+ * come again. Never on the loop thread. */
+void gw_io_reopen(struct gw_io *io, const struct gw_io_socket *socket);
+
+/* gw_io_life counts the connections: 1 is the first; 0: it is down. Any thread. */
+uint32_t gw_io_life(struct gw_io *io);
+
 /* gw_io_close closes the connection (what is queued still leaves, as far as the socket takes it),
  * joins the thread and frees. Never on the loop thread. */
 void gw_io_close(struct gw_io *io);
@@ -49,6 +57,15 @@ int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd);
 /* gw_io_put_more is gw_io_put without a descriptor, for what another put follows at once: both
  * leave together. */
 int gw_io_put_more(struct gw_io *io, const struct gw_message *message);
+
+/* gw_io_put_in is gw_io_put for what only makes sense on one connection: GW_ECLOSED on any other.
+ * more: as gw_io_put_more. */
+struct gw_io_manner {
+    uint32_t life; /* 0: any */
+    bool more;
+};
+int gw_io_put_in(struct gw_io *io, struct gw_io_manner manner, const struct gw_message *message,
+                 int fd);
 
 /* gw_io_wake has on_wake called soon. Any thread. */
 void gw_io_wake(struct gw_io *io);
@@ -67,6 +84,6 @@ int gw_io_release(struct gw_io *io, uint64_t job, uint32_t index);
 int gw_io_drop(struct gw_io *io, uint64_t request);
 
 /* gw_io_peer_pid is the scheduler's process. */
-pid_t gw_io_peer_pid(const struct gw_io *io);
+pid_t gw_io_peer_pid(struct gw_io *io);
 
 #endif

@@ -1,7 +1,9 @@
-/* Submissions: what is said to the scheduler about one job. */
+/* Submissions: what is said to the scheduler about one job. What a client's record keeps is said
+ * again from the start when the connection breaks, by the thread that was saying it. */
 #include "client/submission.h"
 
 #include "client/env.h"
+#include "client/reconnect.h"
 #include "client/shipment.h"
 #include "client/spill.h"
 #include "graph/base/clock.h"
@@ -35,6 +37,7 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
     pthread_mutex_unlock(&client->lock);
     if (rc < 0)
         return gw_error_set(error, rc, "out of memory");
+    submission->life = client->life;
     if (options->no_futures)
         return 0;
     submission->bundle = gw_bundle_new(client, submission->call.request, options->target_rows,
@@ -42,7 +45,78 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
     if (!submission->bundle)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     submission->bundle->detached = options->detached;
+    if (!options->detached) {
+        submission->record = gw_record_new(client, submission->call.request);
+        pthread_mutex_lock(&client->lock);
+        submission->bundle->record = submission->record;
+        if (submission->record)
+            submission->record->bundle = submission->bundle;
+        pthread_mutex_unlock(&client->lock);
+    }
     return 0;
+}
+
+/* -- Saying things -------------------------------------------------------------------------------
+ */
+
+static bool is_kept(const struct gw_submission *submission)
+{
+    return submission->record && !submission->record->cut;
+}
+
+/* The connection is gone: waits for another, and says all of it there. */
+static int again(struct gw_submission *submission, struct gw_error *error)
+{
+    struct gw_client *client = submission->client;
+    struct gw_call *call = &submission->call;
+    int rc;
+    do {
+        if (submission->record->said++ == GW_RECORD_SAID_MAX)
+            return gw_error_set(error, GW_ECLOSED,
+                                "submitted %d times, and each time the scheduler went away",
+                                GW_RECORD_SAID_MAX);
+        rc = gw_reconnect_wait(client, &submission->life, error);
+        if (rc < 0)
+            return rc;
+        rc = gw_reconnect_revive(submission->record, error);
+        if (rc < 0 && rc != GW_ECLOSED)
+            return rc;
+        if (rc == 0) {
+            gw_waiter_init(&call->waiter, NULL);
+            call->error.code = 0;
+            rc = gw_call_expect(call, client);
+        }
+        if (rc == 0)
+            rc = gw_record_say(submission->record, submission->life);
+    } while (rc == GW_ECLOSED);
+    return rc < 0 ? gw_error_set(error, rc, "submit: %s", gw_error_text(rc)) : 0;
+}
+
+/* Says a message: keeps it, and puts numbers for the names of jobs. `more` follows at once. */
+static int say(struct gw_submission *submission, const struct gw_message *message, bool more,
+               struct gw_error *error)
+{
+    struct gw_client *client = submission->client;
+    struct gw_message renamed = *message;
+    uint64_t *room = NULL;
+    int rc = 0;
+    if (submission->record)
+        gw_record_add(submission->record, message, -1);
+    if (submission->record && message->type == GW_MESSAGE_submit)
+        rc = gw_reconnect_revive(submission->record, error);
+    if (rc == 0 && message->type == GW_MESSAGE_submit)
+        rc = gw_record_rename(&renamed, &room);
+    if (rc == GW_ENOENT)
+        rc = gw_error_set(error, rc,
+                          "an input is a result that was given up, or went away with the "
+                          "scheduler that had it");
+    else if (rc == 0)
+        rc = gw_io_put_in(client->io, (struct gw_io_manner){.life = submission->life, .more = more},
+                          &renamed, -1);
+    free(room);
+    if (rc == GW_ECLOSED && is_kept(submission))
+        return again(submission, error);
+    return rc == GW_ECLOSED ? gw_client_down_error(client, error) : rc;
 }
 
 /* -- Preparing -----------------------------------------------------------------------------------
@@ -77,8 +151,12 @@ int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *
     }
     if (rc == 0 && !client->inlined)
         rc = gw_client_start(client, (uint32_t)slots, error);
-    if (rc == 0 && program && !client->inlined)
+    while (rc == 0 && program && !client->inlined) {
         rc = gw_client_ship(client, error);
+        if (rc != GW_ECLOSED || !client->home)
+            break;
+        rc = gw_reconnect_wait(client, NULL, error);
+    }
     return rc;
 }
 
@@ -158,6 +236,17 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
         spec->hang_ns = options->hang_ns ? options->hang_ns : HANG_NS;
 }
 
+static int say_spec(struct gw_submission *submission, const struct gw_message *message,
+                    struct gw_error *error)
+{
+    int rc = say(submission, message, true, error); /* its rows follow */
+    if (rc == GW_ELIMIT)
+        gw_error_set(error, rc, "arguments and environment of a command are over 1 MiB");
+    else if (rc == GW_ENOMEM)
+        gw_error_set(error, rc, "out of memory");
+    return rc;
+}
+
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                        const struct gw_graph_spec *spec, struct gw_error *error)
 {
@@ -221,16 +310,14 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
             message.spec.files = (struct gw_bin){files, GW_HASH_BYTES};
         if (function)
             message.spec.program = (struct gw_bin){program->hash, GW_HASH_BYTES};
-        rc = gw_io_put_more(submission->client->io, &message); /* its rows follow */
+        rc = say_spec(submission, &message, error);
+    } else {
+        gw_error_set(error, rc, "%s", gw_error_text(rc));
     }
     gw_buffer_deinit(&argv_bytes);
     gw_buffer_deinit(&env_bytes);
     gw_buffer_deinit(&epilog_bytes);
-    if (rc == GW_ELIMIT)
-        return gw_error_set(error, rc, "arguments and environment of a command are over 1 MiB");
-    if (rc == GW_ECLOSED)
-        return gw_client_down_error(submission->client, error);
-    return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
+    return rc;
 }
 
 int gw_submission_after(struct gw_submission *submission, struct gw_error *error)
@@ -250,11 +337,9 @@ int gw_submission_after(struct gw_submission *submission, struct gw_error *error
                   .job = {after->jobs, (uint32_t)after->count},
                   .any = {any, (uint32_t)after->count}},
     };
-    int rc = gw_io_put(submission->client->io, &message, -1);
+    int rc = say(submission, &message, false, error);
     free(any);
-    if (rc == GW_ECLOSED)
-        return gw_client_down_error(submission->client, error);
-    return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
+    return rc;
 }
 
 /* -- Rows ----------------------------------------------------------------------------------------
@@ -266,7 +351,8 @@ int gw_submission_refused(struct gw_submission *submission, struct gw_error *err
     struct gw_error found = submission->call.error;
     pthread_mutex_unlock(&submission->client->lock);
     if (found.code == GW_ECLOSED)
-        return gw_client_down_error(submission->client, error);
+        return is_kept(submission) ? again(submission, error)
+                                   : gw_client_down_error(submission->client, error);
     return found.code < 0 ? gw_error_set(error, found.code, "%s", found.text) : 0;
 }
 
@@ -280,16 +366,15 @@ static int flush(struct gw_submission *submission, uint32_t flags, struct gw_err
                    .name = submission->name},
     };
     gw_chunk_columns(&submission->chunk, &message.submit);
-    int rc = gw_io_room(submission->client->io);
-    if (rc == 0)
-        rc = flags & GW_SUBMIT_LAST
-                 ? gw_call_send(&submission->call, submission->client, &message, -1)
-                 : gw_io_put(submission->client->io, &message, -1);
+    (void)gw_io_room(submission->client->io); /* a broken connection is what say finds */
+    int rc = flags & GW_SUBMIT_LAST ? gw_call_expect(&submission->call, submission->client) : 0;
+    if (rc == 0 || rc == GW_ECLOSED)
+        rc = say(submission, &message, false, error);
     submission->sent = true;
     gw_chunk_clear(&submission->chunk);
-    if (rc == GW_ECLOSED)
-        return gw_client_down_error(submission->client, error);
-    return rc < 0 ? gw_error_set(error, rc, "submit: %s", gw_error_text(rc)) : 0;
+    if (rc == GW_ENOMEM || rc == GW_ELIMIT)
+        return gw_error_set(error, rc, "submit: %s", gw_error_text(rc));
+    return rc;
 }
 
 static int add(struct gw_submission *submission, const struct gw_chunk_row *row,
@@ -355,12 +440,29 @@ int gw_submission_send_last(struct gw_submission *submission, struct gw_message 
     return gw_call_wait(&submission->call, submission->client, UINT64_MAX, error);
 }
 
+/* Notes the job's number; false when the scheduler that gave it went away at once. */
+static bool note_job(struct gw_submission *submission)
+{
+    struct gw_client *client = submission->client;
+    pthread_mutex_lock(&client->lock);
+    bool there = !is_kept(submission) || (!client->lost && client->life == submission->life);
+    if (there && submission->record)
+        gw_record_accept(submission->record, submission->call.number);
+    else if (there && submission->bundle)
+        submission->bundle->job = submission->call.number;
+    pthread_mutex_unlock(&client->lock);
+    return there;
+}
+
 int gw_submission_finish(struct gw_submission *submission, struct gw_error *error)
 {
     int rc = flush(submission, GW_SUBMIT_LAST, error);
-    if (rc < 0)
-        return rc;
-    rc = gw_call_wait(&submission->call, submission->client, UINT64_MAX, error);
+    while (rc == 0) {
+        rc = gw_call_wait(&submission->call, submission->client, UINT64_MAX, error);
+        if (rc == 0 ? note_job(submission) : rc != GW_ECLOSED || !is_kept(submission))
+            break;
+        rc = again(submission, error);
+    }
     submission->sent = false; /* it is accepted, or the scheduler has forgotten it */
     if (rc < 0)
         return rc;
@@ -368,7 +470,6 @@ int gw_submission_finish(struct gw_submission *submission, struct gw_error *erro
     if (!bundle)
         return 0;
     pthread_mutex_lock(&submission->client->lock);
-    bundle->job = submission->call.number;
     bundle->scattered = submission->scattered.items;
     bundle->scattered_count = (uint32_t)submission->scattered.count;
     pthread_mutex_unlock(&submission->client->lock);
@@ -382,6 +483,7 @@ int gw_submission_finish(struct gw_submission *submission, struct gw_error *erro
 static void take_back(struct gw_submission *submission)
 {
     gw_chunk_clear(&submission->chunk);
+    submission->record = NULL;
     if (flush(submission, GW_SUBMIT_LAST, NULL) < 0 ||
         gw_call_wait(&submission->call, submission->client, UINT64_MAX, NULL) < 0)
         return;
@@ -397,8 +499,10 @@ void gw_submission_close(struct gw_submission *submission)
     if (submission->sent)
         take_back(submission);
     /* What nobody holds any more: of a stream, its tasks use it on their own. */
-    for (size_t i = 0; i < submission->scattered.count && submission->client->io; i++)
-        gw_io_release(submission->client->io, submission->scattered.items[i], 0);
+    pthread_mutex_lock(&submission->client->lock);
+    for (size_t i = 0; i < submission->scattered.count; i++)
+        gw_submit_let_go(submission->client, submission->scattered.items[i]);
+    pthread_mutex_unlock(&submission->client->lock);
     if (submission->bundle)
         gw_bundle_drop(submission->bundle);
     gw_array_deinit(&submission->scattered);

@@ -17,11 +17,13 @@ struct gw_submission {
     struct gw_client *client;
     struct gw_call call;
     struct gw_bundle *bundle;
-    uint32_t flags; /* enum gw_submit_flag */
+    struct gw_record *record; /* its bundle's; NULL: it is not said again */
+    uint32_t life;            /* of the connection over which it goes */
+    uint32_t flags;           /* enum gw_submit_flag */
     const char *name;
     struct gw_chunk chunk;
     struct gw_submission_after after;
-    GW_ARRAY(uint64_t) scattered; /* jobs that hold large arguments */
+    GW_ARRAY(uint64_t) scattered; /* names of what holds large arguments */
     bool sent;                    /* a chunk has left: the scheduler knows this job */
 };
 

@@ -2,6 +2,7 @@
 #include "client/submission.h"
 
 #include "client/inline.h"
+#include "client/reconnect.h"
 #include "client/targets.h"
 #include "graph/base/clock.h"
 #include "graph/wire/codec.h"
@@ -239,7 +240,9 @@ int gw_submit_call(struct gw_client *client, struct gw_future **future, struct g
 
 struct gw_value *gw_ref_future(struct gw_graph *graph, const struct gw_future *future)
 {
-    return gw_ref(gw_graph_external(graph, gw_future_job(future), gw_future_index(future)));
+    uint64_t job = gw_future_job(future); /* known once this has returned */
+    const struct gw_record *record = future->bundle->record;
+    return gw_ref(gw_graph_external(graph, record ? record->name : job, gw_future_index(future)));
 }
 
 /* -- Maps ----------------------------------------------------------------------------------------
@@ -447,33 +450,89 @@ static int memory_file(const void *data, size_t bytes, struct gw_error *error)
     return GW_EIO;
 }
 
-int gw_submit_scatter(struct gw_client *client, const void *encoded, size_t bytes, uint64_t *job,
-                      struct gw_error *error)
+/* One try, over one connection: asks, and notes the job. Takes fd. */
+static int scatter_once(struct gw_client *client, const struct gw_msg_scatter *scatter, int fd,
+                        uint64_t *job, struct gw_error *error)
 {
     struct gw_call call;
-    int fd = -1;
     gw_call_open(&call, client);
-    struct gw_message message = {
-        .type = GW_MESSAGE_scatter,
-        .scatter = {.request = call.request, .bytes = bytes},
-    };
-    int rc = 0;
-    if (bytes > GW_INLINE_BYTES_MAX)
-        rc = fd = memory_file(encoded, bytes, error);
+    struct gw_message message = {.type = GW_MESSAGE_scatter, .scatter = *scatter};
+    message.scatter.request = call.request;
+    int rc = gw_call_send(&call, client, &message, fd);
+    if (rc == 0)
+        rc = gw_call_wait(&call, client, UINT64_MAX, error);
     else
-        message.scatter.value = (struct gw_bin){encoded, (uint32_t)bytes};
-    if (rc >= 0) {
-        rc = gw_call_send(&call, client, &message, fd);
-        if (rc == 0)
-            rc = gw_call_wait(&call, client, UINT64_MAX, error);
-        else
-            rc = rc == GW_ECLOSED ? gw_client_down_error(client, error)
-                                  : gw_error_set(error, rc, "scatter: %s", gw_error_text(rc));
-    }
+        rc = rc == GW_ECLOSED ? gw_client_down_error(client, error)
+                              : gw_error_set(error, rc, "scatter: %s", gw_error_text(rc));
     if (rc == 0)
         *job = call.number;
     gw_call_close(&call, client);
     return rc;
+}
+
+/* The record of a value; NULL where none is kept. */
+static struct gw_record *record_scatter(struct gw_client *client,
+                                        const struct gw_msg_scatter *scatter, int fd)
+{
+    pthread_mutex_lock(&client->lock);
+    struct gw_message message = {.type = GW_MESSAGE_scatter, .scatter = *scatter};
+    message.scatter.request = ++client->last_request;
+    pthread_mutex_unlock(&client->lock);
+    struct gw_record *record = gw_record_new(client, message.scatter.request);
+    if (record)
+        gw_record_add(record, &message, fd);
+    return record;
+}
+
+int gw_submit_scatter(struct gw_client *client, const void *encoded, size_t bytes, uint64_t *name,
+                      struct gw_error *error)
+{
+    struct gw_msg_scatter scatter = {.bytes = bytes};
+    uint64_t job = 0;
+    int fd = -1, rc = 0;
+    if (bytes > GW_INLINE_BYTES_MAX && (fd = memory_file(encoded, bytes, error)) < 0)
+        return fd;
+    if (fd < 0)
+        scatter.value = (struct gw_bin){encoded, (uint32_t)bytes};
+    struct gw_record *record = record_scatter(client, &scatter, fd);
+    bool there;
+    do {
+        uint32_t life = client->life;
+        int copy = fd >= 0 && record ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : fd;
+        rc = fd >= 0 && copy < 0 ? gw_error_set(error, GW_ELIMIT, "scatter: %s", strerror(errno))
+                                 : scatter_once(client, &scatter, copy, &job, error);
+        pthread_mutex_lock(&client->lock);
+        there = !record || (rc != GW_ECLOSED && !client->lost && client->life == life);
+        if (rc == 0 && there && record) {
+            record->held = true;
+            gw_record_accept(record, job);
+        }
+        pthread_mutex_unlock(&client->lock);
+        if (!there)
+            rc = gw_reconnect_wait(client, NULL, error);
+    } while (!there && rc == 0);
+    if (fd >= 0 && record)
+        close(fd);
+    if (rc == 0)
+        *name = record ? record->name : job;
+    if (rc < 0 && record) {
+        pthread_mutex_lock(&client->lock);
+        gw_record_unref(record);
+        pthread_mutex_unlock(&client->lock);
+    }
+    return rc;
+}
+
+void gw_submit_let_go(struct gw_client *client, uint64_t name)
+{
+    struct gw_record *record = gw_record_find(name);
+    uint64_t job = gw_record_job(name);
+    if (job && client->io && !client->closed && !client->lost)
+        (void)gw_io_release(client->io, job, 0);
+    if (record && record->client == client) {
+        record->held = false;
+        gw_record_unref(record);
+    }
 }
 
 int gw_scatter(struct gw_client *client, const struct gw_value *value, struct gw_future **future,
@@ -501,7 +560,13 @@ int gw_scatter(struct gw_client *client, const struct gw_value *value, struct gw
         const struct gw_landing landing = {.encoded = large ? NULL : buffer.data,
                                            .bytes = (uint32_t)buffer.size};
         pthread_mutex_lock(&client->lock);
-        bundle->job = client->inlined ? request : job;
+        struct gw_record *record = gw_record_find(job);
+        bundle->record = record;
+        if (record) {
+            record->held = false;
+            record->bundle = bundle;
+        }
+        bundle->job = client->inlined ? request : gw_record_job(job);
         gw_bundle_set_value(&bundle->futures[0], 0, &landing);
         pthread_mutex_unlock(&client->lock);
         *future = &bundle->futures[0];

@@ -33,7 +33,8 @@ const char *gw_cli_session_name(void)
 int gw_cli_open(struct gw_client **client)
 {
     struct gw_error error;
-    const struct gw_client_options options = {.name = session_name, .must_exist = true};
+    const struct gw_client_options options = {
+        .name = session_name, .must_exist = true, .no_reconnect = true};
     return gw_client_open(&options, client, &error) < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
 }
 

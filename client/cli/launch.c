@@ -235,8 +235,8 @@ int gw_launch_main(bool gang, int argc, char **argv)
     const struct gw_launch_options *typed = &launch.options;
     if (!gw_launch_options_init(&launch.options, gang, argc, argv, &exit_code))
         return exit_code;
-    const struct gw_client_options options = {.name = gw_cli_session_name(),
-                                              .must_exist = typed->detached};
+    const struct gw_client_options options = {
+        .name = gw_cli_session_name(), .must_exist = typed->detached, .no_reconnect = true};
     if (typed->pty)
         gw_cli_console_block(false);
     if (!typed->detached)

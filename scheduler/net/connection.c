@@ -5,6 +5,7 @@
 #include "scheduler/net/connection.h"
 
 #include "graph/base/log.h"
+#include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/tls.h"
 
@@ -20,6 +21,17 @@ void gw_connection_refuse(struct gw_connection *connection, const struct gw_erro
                                  .refuse = {.code = error->code, .text = error->text}};
     (void)gw_link_send(connection->link, &message, (struct gw_channel_fds){0});
     gw_link_close(connection->link);
+}
+
+void gw_connection_leave(struct gw_connection *connection, const char *why)
+{
+    struct gw_error error;
+    if (why && connection->role == GW_ROLE_CLIENT) {
+        (void)gw_error_set(&error, GW_ECLOSED, "%s", why);
+        gw_connection_refuse(connection, &error);
+    } else {
+        gw_link_close(connection->link);
+    }
 }
 
 static void close_fds(const int *fds, uint8_t count)

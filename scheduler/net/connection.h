@@ -38,6 +38,10 @@ void gw_connection_send(struct gw_connection *connection, const struct gw_messag
 /* gw_connection_refuse says why, and closes. The link is open. */
 void gw_connection_refuse(struct gw_connection *connection, const struct gw_error *error);
 
+/* gw_connection_leave closes; a client hears why (NULL: nothing, and it looks for the next
+ * scheduler). The link is open. */
+void gw_connection_leave(struct gw_connection *connection, const char *why);
+
 /* gw_connection_reachable tells whether what is sent there arrives, perhaps later. */
 bool gw_connection_reachable(const struct gw_connection *connection);
 

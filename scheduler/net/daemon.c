@@ -199,7 +199,8 @@ static void close_all(struct daemon *daemon)
         (void)snprintf(path, sizeof path, "%s/address", daemon->dir);
         (void)unlink(path);
     }
-    gw_server_close(daemon->server);
+    /* Who was not told by a signal was told by a user: then none comes next. */
+    gw_server_close(daemon->server, daemon->ending ? NULL : "this cluster was taken down");
     uv_timer_stop(&daemon->deadline);
     for (int i = 0; i < 2; i++)
         uv_close((uv_handle_t *)&daemon->signals[i], NULL);
@@ -387,7 +388,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
     if (rc >= 0 && daemon->listen)
         rc = note_address(daemon, gw_server_address(daemon->server), error);
     if (rc < 0) {
-        gw_server_close(daemon->server);
+        gw_server_close(daemon->server, NULL);
         return rc;
     }
     watch(daemon);

@@ -704,7 +704,7 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
     rc = recover(opened, &facts, error);
     gw_buffer_deinit(&facts);
     if (rc < 0) {
-        gw_server_close(opened);
+        gw_server_close(opened, NULL);
         return rc;
     }
     *server = opened;
@@ -763,7 +763,7 @@ static void server_on_handle_closed(uv_handle_t *handle)
     handle_gone(handle->data);
 }
 
-void gw_server_close(struct gw_server *server)
+void gw_server_close(struct gw_server *server, const char *why)
 {
     server->closing = true;
     size_t at = 0;
@@ -771,7 +771,7 @@ void gw_server_close(struct gw_server *server)
     while (gw_map_next(&server->connections, &at, &id, &value)) {
         struct gw_connection *connection = (struct gw_connection *)(uintptr_t)value;
         if (!connection->link_closed)
-            gw_link_close(connection->link);
+            gw_connection_leave(connection, why);
     }
     (void)unlink(server->path);
     gw_acceptor_close(server->acceptor);

@@ -42,9 +42,10 @@ void gw_server_worker_gone(struct gw_server *server, const char *name);
 /* gw_server_shutdown asks the core to end all work; on_exit follows. */
 void gw_server_shutdown(struct gw_server *server, const char *reason);
 
-/* gw_server_close closes all connections and the socket at once; the server is freed in a later
- * turn of the loop, which then no longer waits for it. */
-void gw_server_close(struct gw_server *server);
+/* gw_server_close closes all connections and the socket at once; clients hear why (NULL: nothing,
+ * and they look for the next scheduler). The server is freed in a later turn of the loop, which
+ * then no longer waits for it. */
+void gw_server_close(struct gw_server *server, const char *why);
 
 /* gw_server_idle_ns is for how long nobody has used this cluster; 0 while somebody does. */
 uint64_t gw_server_idle_ns(const struct gw_server *server);

@@ -69,7 +69,7 @@ static void open_server(void)
 
 static void close_server(void)
 {
-    gw_server_close(world.server);
+    gw_server_close(world.server, NULL);
     (void)uv_run(&world.loop, UV_RUN_DEFAULT);
 }
 

@@ -40,7 +40,12 @@ struct job {
 struct gw_fake_scheduler {
     char dir[32], path[64], address[80];
     int listener;
-    atomic_bool refuse, over;
+    atomic_bool refuse, over, away;
+    bool left;            /* "leaves" and "breaks" have */
+    uint64_t first_job;   /* of this connection: numbers up to it are another's */
+    bool stale;           /* the job that comes in takes results of another connection */
+    pthread_mutex_t lock; /* guards fd */
+    int fd;               /* of the connection, or -1 */
     pthread_t thread;
     struct gw_channel *channel;
     struct spec specs[SPECS_MAX];
@@ -52,7 +57,7 @@ struct gw_fake_scheduler {
     uint64_t scattered_job;
     uint32_t wanted;
     uint8_t program[GW_HASH_BYTES];
-    int64_t releases, submits, arg_bytes, programs, blobs, cancels;
+    int64_t releases, submits, arg_bytes, programs, blobs, cancels, scatters;
 };
 
 static void put(struct gw_fake_scheduler *fake, struct gw_message *message, int fd)
@@ -161,6 +166,8 @@ static bool run(struct gw_fake_scheduler *fake, struct rows *rows, struct job *j
         fail(fake, job->request, index, GW_ETASK);
     else if (strcmp(job->function, "gone") == 0)
         return false;
+    else if (!fake->left && strcmp(job->function, "leaves") == 0)
+        return true; /* on_submit leaves */
     else if (strcmp(job->function, "garbage") == 0)
         gw_channel_put_frames(fake->channel, "this is not a frame at all", 26);
     else if (strcmp(job->function, "never") != 0 && ranks == 0)
@@ -188,10 +195,15 @@ static bool on_submit(struct gw_fake_scheduler *fake, const struct gw_msg_submit
     const uint8_t *args = submit->args.data;
     uint32_t target = 0;
     bool goes_on = true;
-    if (!job || job->request != submit->request) {
+    if (!job || job->request != submit->request || job->job <= fake->first_job) {
         gw_array_push(&fake->jobs,
                       (struct job){.request = submit->request, .job = ++fake->last_job});
         job = &fake->jobs.items[fake->jobs.count - 1];
+    }
+    const bool leaves = !fake->left;
+    for (uint32_t i = 0; i < submit->dep_job.count; i++) {
+        uint64_t dep = gw_col64_at(submit->dep_job, i);
+        fake->stale |= dep != 0 && (dep <= fake->first_job || dep > fake->last_job);
     }
     fake->submits++;
     fake->arg_bytes += submit->args.size;
@@ -213,7 +225,17 @@ static bool on_submit(struct gw_fake_scheduler *fake, const struct gw_msg_submit
             goes_on = run(fake, &rows, job, row, spec->ranks);
     }
     assert(target == submit->targets.count);
-    if (submit->flags & GW_SUBMIT_LAST && strcmp(job->function, "refused") == 0)
+    if (leaves && strcmp(job->function, "breaks") == 0) {
+        fake->left = true;
+        rows_deinit(&rows);
+        return false;
+    }
+    if (submit->flags & GW_SUBMIT_LAST && fake->stale)
+        put(fake,
+            &(struct gw_message){.type = GW_MESSAGE_rejected,
+                                 .rejected = {submit->request, GW_ENOENT, "no such result"}},
+            -1);
+    else if (submit->flags & GW_SUBMIT_LAST && strcmp(job->function, "refused") == 0)
         put(fake,
             &(struct gw_message){.type = GW_MESSAGE_rejected,
                                  .rejected = {submit->request, GW_EINFEASIBLE, "too large"}},
@@ -223,8 +245,14 @@ static bool on_submit(struct gw_fake_scheduler *fake, const struct gw_msg_submit
             &(struct gw_message){.type = GW_MESSAGE_accepted,
                                  .accepted = {submit->request, job->job}},
             -1);
+    if (submit->flags & GW_SUBMIT_LAST)
+        fake->stale = false;
     rows_send(fake, &rows);
     rows_deinit(&rows);
+    if (leaves && strcmp(job->function, "leaves") == 0) {
+        fake->left = true;
+        return false;
+    }
     return goes_on;
 }
 
@@ -278,6 +306,7 @@ static void on_fetch(struct gw_fake_scheduler *fake, const struct gw_msg_fetch *
 
 static void on_scatter(struct gw_fake_scheduler *fake, const struct gw_msg_scatter *scatter, int fd)
 {
+    fake->scatters++;
     fake->scattered.size = 0;
     fake->scattered_job = ++fake->last_job;
     gw_buffer_reserve(&fake->scattered, scatter->bytes);
@@ -349,6 +378,7 @@ static void on_query(struct gw_fake_scheduler *fake, const struct gw_msg_query *
         gw_dict_set(value, "programs", gw_i64(fake->programs));
         gw_dict_set(value, "blobs", gw_i64(fake->blobs));
         gw_dict_set(value, "cancels", gw_i64(fake->cancels));
+        gw_dict_set(value, "scatters", gw_i64(fake->scatters));
     }
     reply(fake, query->request, value);
 }
@@ -453,6 +483,13 @@ static bool on_message(struct gw_fake_scheduler *fake, const struct gw_message *
     }
 }
 
+static void set_fd(struct gw_fake_scheduler *fake, int fd)
+{
+    pthread_mutex_lock(&fake->lock);
+    fake->fd = fd;
+    pthread_mutex_unlock(&fake->lock);
+}
+
 static void serve(struct gw_fake_scheduler *fake, int fd)
 {
     struct gw_message message;
@@ -461,6 +498,9 @@ static void serve(struct gw_fake_scheduler *fake, int fd)
     bool goes_on = true;
     uint64_t last = 0;
     assert(gw_channel_new(fd, &fake->channel) == 0);
+    set_fd(fake, fd);
+    fake->spec_count = 0;
+    fake->first_job = fake->last_job;
     while (goes_on && gw_channel_get(fake->channel, true, &message, fds, &fd_count, NULL) == 0) {
         assert(message.sequence == last + 1);
         assert(message.type == GW_MESSAGE_hello || message.peer == SESSION);
@@ -470,6 +510,8 @@ static void serve(struct gw_fake_scheduler *fake, int fd)
             close(fds[i]);
         gw_channel_flush(fake->channel);
     }
+    set_fd(fake, -1);
+    gw_channel_flush(fake->channel);
     gw_channel_free(fake->channel);
 }
 
@@ -478,7 +520,7 @@ static void *fake_thread(void *arg)
     struct gw_fake_scheduler *fake = arg;
     int fd;
     while ((fd = accept4(fake->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-        if (atomic_load(&fake->over))
+        if (atomic_load(&fake->over) || atomic_load(&fake->away))
             close(fd);
         else
             serve(fake, fd);
@@ -495,6 +537,8 @@ struct gw_fake_scheduler *gw_fake_scheduler_open(void)
     assert(gw_codec_encode(large, NULL, &fake->large) == 0);
     gw_value_unref(large);
 
+    fake->fd = -1;
+    pthread_mutex_init(&fake->lock, NULL);
     strcpy(fake->dir, "/tmp/gw-fake-XXXXXX");
     assert(mkdtemp(fake->dir));
     snprintf(fake->path, sizeof fake->path, "%s/scheduler.sock", fake->dir);
@@ -518,7 +562,22 @@ void gw_fake_scheduler_close(struct gw_fake_scheduler *fake)
     gw_array_deinit(&fake->jobs);
     gw_buffer_deinit(&fake->large);
     gw_buffer_deinit(&fake->scattered);
+    pthread_mutex_destroy(&fake->lock);
     free(fake);
+}
+
+void gw_fake_scheduler_leave(struct gw_fake_scheduler *fake)
+{
+    atomic_store(&fake->away, true);
+    pthread_mutex_lock(&fake->lock);
+    if (fake->fd >= 0)
+        shutdown(fake->fd, SHUT_RDWR);
+    pthread_mutex_unlock(&fake->lock);
+}
+
+void gw_fake_scheduler_return(struct gw_fake_scheduler *fake)
+{
+    atomic_store(&fake->away, false);
 }
 
 const char *gw_fake_scheduler_address(const struct gw_fake_scheduler *fake)

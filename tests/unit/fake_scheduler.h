@@ -8,10 +8,14 @@
  *   flaky    fails the first time, echoes after a retry
  *   refused  its job is rejected with GW_EINFEASIBLE
  *   gone     the connection ends
+ *   leaves   the first time the connection ends when its job was accepted; then it echoes
+ *   breaks   the first time the connection ends before that
  *   garbage  bytes that are no frame
  *
+ * A job that takes results of another connection's is rejected with GW_ENOENT.
+ *
  * Queries: "echo" gives back its arguments, "counts" a dict of what came in: "releases",
- * "submits", "bytes" (of arguments), "programs", "blobs". */
+ * "submits", "bytes" (of arguments), "programs", "blobs", "scatters". */
 #ifndef GW_TESTS_UNIT_FAKE_SCHEDULER_H
 #define GW_TESTS_UNIT_FAKE_SCHEDULER_H
 
@@ -25,6 +29,11 @@ void gw_fake_scheduler_close(struct gw_fake_scheduler *fake);
 
 /* gw_fake_scheduler_address is "unix:/..."; borrowed. */
 const char *gw_fake_scheduler_address(const struct gw_fake_scheduler *fake);
+
+/* gw_fake_scheduler_leave ends the connection, and refuses others until gw_fake_scheduler_return.
+ */
+void gw_fake_scheduler_leave(struct gw_fake_scheduler *fake);
+void gw_fake_scheduler_return(struct gw_fake_scheduler *fake);
 
 /* gw_fake_scheduler_refuse answers the next hello with GW_EVERSION. */
 void gw_fake_scheduler_refuse(struct gw_fake_scheduler *fake);

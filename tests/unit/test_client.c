@@ -85,7 +85,8 @@ static int setup(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
     fixture->fake = gw_fake_scheduler_open();
-    struct gw_client_options options = {.address = gw_fake_scheduler_address(fixture->fake)};
+    struct gw_client_options options = {.address = gw_fake_scheduler_address(fixture->fake),
+                                        .no_reconnect = true};
     int rc = gw_client_open(&options, &fixture->client, &fixture->error);
     if (rc < 0)
         fprintf(stderr, "%s\n", fixture->error.text);

@@ -50,6 +50,16 @@ struct gw_client_options {
      * nothing new starts, above 0.95 the process that uses most is killed; 0: the machine's memory,
      * or its cgroup's. */
     uint64_t memory_limit_bytes;
+    /* When the scheduler of a cluster that is not private goes away without a word, killed or cut
+     * off, the client looks for it at the same address for reconnect_ns (0: a minute); calls wait
+     * meanwhile. When it, or the next one, is there, what was unfinished is submitted again:
+     * graphs, calls, maps and scattered values, with the same futures, under other numbers of jobs.
+     * A task may so run twice. Values that came here stay; those that lay in the cluster are made
+     * again. Ranges, streams, actors, published names, coordination, tasks with files, scattered
+     * values beyond 256 large ones, and what is over 1 GiB to say again fail with GW_ECLOSED at
+     * once. */
+    uint64_t reconnect_ns;
+    bool no_reconnect;    /* what is unfinished fails with GW_ECLOSED when the connection ends */
     bool must_exist;      /* do not start a private cluster: GW_ENOSCHEDULER instead */
     bool private_cluster; /* always start a private one */
 };

@@ -1,0 +1,140 @@
+/* Attached work whose scheduler is killed. `reconnect COUNTS GO BIG`: submits a graph of three
+ * tasks in a row, a map of eight and a large scattered value that a task takes; each appends its
+ * number to the file COUNTS, the last of the row waits until somebody writes into the fifo GO. Says
+ * "running" when the map has ended, and checks all values when the row has. Prints "ok". */
+#include "tests/e2e/programs/check.h"
+
+#include <fcntl.h>
+#include <gangway/gangway.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CALLS = 8, BYTES = 1 << 20 };
+
+static struct gw_client *client;
+
+static int count(struct gw_task *task, const char *path, int64_t number)
+{
+    char line[32];
+    int length = snprintf(line, sizeof line, "%lld\n", (long long)number);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd < 0 || write(fd, line, (size_t)length) != length)
+        return gw_task_fail(task, GW_EIO, "cannot count");
+    close(fd);
+    return 0;
+}
+
+/* (number, counts, go or "", result before): number more than before, when it may go. */
+static int step(struct gw_task *task)
+{
+    int64_t number, before = 0;
+    const char *path, *go;
+    char byte;
+    if (gw_task_arg_i64(task, 0, &number) < 0 || gw_task_arg_str(task, 1, &path) < 0 ||
+        gw_task_arg_str(task, 2, &go) < 0 || gw_task_arg_i64(task, 3, &before) < 0)
+        return GW_EINVAL;
+    int rc = count(task, path, number);
+    int fd = *go && rc == 0 ? open(go, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0 && read(fd, &byte, 1) < 0)
+        rc = gw_task_fail(task, GW_EIO, "cannot wait");
+    if (fd >= 0)
+        close(fd);
+    return rc < 0 ? rc : gw_task_return(task, gw_i64(before + number));
+}
+GW_TASK(step);
+
+/* (counts, bytes, result before): their sum. */
+static int sum(struct gw_task *task)
+{
+    const char *path;
+    const void *data;
+    size_t bytes;
+    int64_t total;
+    if (gw_task_arg_str(task, 0, &path) < 0 || gw_task_arg_bytes(task, 1, &data, &bytes) < 0 ||
+        gw_task_arg_i64(task, 2, &total) < 0)
+        return GW_EINVAL;
+    for (size_t i = 0; i < bytes; i++)
+        total += ((const uint8_t *)data)[i];
+    int rc = count(task, path, 99);
+    return rc < 0 ? rc : gw_task_return(task, gw_i64(total));
+}
+GW_TASK(sum);
+
+static const char *counts;
+
+static int make_args(size_t i, struct gw_value **args, void *arg)
+{
+    args[0] = gw_i64((int64_t)i + 10);
+    args[1] = gw_str(counts);
+    args[2] = gw_str("");
+    args[3] = gw_i64(0);
+    return 0;
+}
+
+static int64_t number_of(struct gw_future *future)
+{
+    struct gw_value *value;
+    int64_t n;
+    CHECK(gw_future_get(future, 0, &value, &error) == 0);
+    CHECK(gw_value_get_i64(value, &n, &error) == 0);
+    gw_value_unref(value);
+    return n;
+}
+
+/* A row of three, of which the last waits. */
+static struct gw_future *row(const char *go)
+{
+    struct gw_future *last;
+    struct gw_graph *graph = gw_graph_new();
+    gw_node node = gw_call(graph, step, NULL, gw_i64(1), gw_str(counts), gw_str(""), gw_i64(0));
+    node = gw_call(graph, step, NULL, gw_i64(2), gw_str(counts), gw_str(""), gw_ref(node));
+    node = gw_call(graph, step, NULL, gw_i64(3), gw_str(counts), gw_str(go), gw_ref(node));
+    CHECK(gw_client_submit(client, graph, node, &last, &error) == 0);
+    gw_graph_free(graph);
+    return last;
+}
+
+/* Takes a value that lies in the cluster, and what the row gives. */
+static struct gw_future *sum_of(struct gw_future *scattered, struct gw_future *before)
+{
+    struct gw_future *future;
+    struct gw_graph *graph = gw_graph_new();
+    gw_node node = gw_call(graph, sum, NULL, gw_str(counts), gw_ref_future(graph, scattered),
+                           gw_ref_future(graph, before));
+    CHECK(gw_client_submit(client, graph, node, &future, &error) == 0);
+    gw_graph_free(graph);
+    return future;
+}
+
+int main(int argc, char **argv)
+{
+    static uint8_t bytes[BYTES];
+    gw_init(&argc, &argv);
+    CHECK(argc == 3);
+    counts = argv[1];
+    memset(bytes, 1, sizeof bytes);
+    CHECK(gw_client_open(&(struct gw_client_options){.must_exist = true}, &client, &error) == 0);
+
+    struct gw_future *calls[CALLS], *scattered;
+    const struct gw_map_call map = {
+        .function = &gw_function_step, .count = CALLS, .arg_count = 4, .make_args = make_args};
+    struct gw_value *block = gw_bytes(bytes, sizeof bytes);
+    CHECK(gw_scatter(client, block, &scattered, &error) == 0);
+    gw_value_unref(block);
+    CHECK(gw_map(client, &map, calls, &error) == 0);
+    for (int64_t i = 0; i < CALLS; i++)
+        CHECK(number_of(calls[i]) == i + 10);
+    struct gw_future *last = row(argv[2]), *total = sum_of(scattered, last);
+    gw_future_release(scattered);
+    printf("running\n");
+    fflush(stdout);
+    CHECK(number_of(last) == 6);
+    CHECK(number_of(total) == BYTES + 6);
+    for (int64_t i = 0; i < CALLS; i++)
+        CHECK(number_of(calls[i]) == i + 10);
+    gw_client_close(client);
+    printf("ok\n");
+    return 0;
+}
