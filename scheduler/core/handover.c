@@ -141,7 +141,7 @@ static bool may_follow(const struct gw_sched *sched, const struct gw_row *row,
                        const struct gw_lane *lane)
 {
     const struct gw_tasks *tasks = &row->job->tasks;
-    if (row->job->gated || gw_sched_job_rests(row->job) ||
+    if (row->job->gated || gw_sched_job_rests(row->job) || gw_sched_range_full(row->job) ||
         tasks->state[row->index] != GW_TASK_WAITING ||
         (tasks->flags[row->index] & (GW_TASK_ALONE | GW_TASK_DELAYED | GW_TASK_ALIAS)))
         return false;

@@ -241,7 +241,8 @@ static struct gw_worker *lane_worker(struct gw_sched *sched, const struct choice
 
 /* What a placement may do, and why it did nothing. */
 struct placing {
-    bool may_queue, unaffording;
+    bool may_queue, unaffording; /* memory alone is missing for it */
+    bool waits;                  /* for others of its range */
 };
 
 /* -- Ordinary tasks ------------------------------------------------------------------------------
@@ -351,7 +352,8 @@ static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct pl
 static bool place_nested(struct gw_sched *sched, struct gw_shape *shape, struct placing *placing)
 {
     struct gw_queue *queue = sched->reservation.job ? gw_sched_queue_nested(shape) : NULL;
-    return queue && place_row(sched, queue, gw_bits_first(&queue->ready), placing);
+    return queue && !gw_sched_range_full(queue->job) &&
+           place_row(sched, queue, gw_bits_first(&queue->ready), placing);
 }
 
 /* -- Gangs ---------------------------------------------------------------------------------------
@@ -551,11 +553,13 @@ static void place_turn(struct gw_sched *sched, const struct turn *turn)
     struct gw_shape *shape = turn->shape;
     bool alone = only_shape(sched, shape);
     for (struct gw_queue *queue; (queue = gw_sched_queue_top(shape));) {
-        struct placing placing = {.may_queue = !turn->overtakes};
-        bool placed = shape->ranks ? place_gang(sched, queue) : place_task(sched, queue, &placing);
+        bool full = gw_sched_range_full(queue->job), placed = false;
+        struct placing placing = {.may_queue = !turn->overtakes, .waits = full};
+        if (!full)
+            placed = shape->ranks ? place_gang(sched, queue) : place_task(sched, queue, &placing);
         if (!placed && shape->ranks == 0)
             placed = place_nested(sched, shape, &(struct placing){false});
-        if (!placed && !(placing.unaffording && gw_sched_queue_park(queue)))
+        if (!placed && !((placing.unaffording || placing.waits) && gw_sched_queue_park(queue)))
             block(sched, queue, turn);
         if (!placed || !alone)
             break;

@@ -33,8 +33,8 @@ void gw_sched_queue_resift(struct gw_queue *queue);
 struct gw_queue *gw_sched_queue_nested(struct gw_shape *shape);
 
 /* gw_sched_queue_park takes a queue, the top of its shape's heap, out of it: nobody has memory for
- * its first. false where GW_PARKED_MAX are out already: what comes behind them waits.
- * gw_sched_queue_unpark puts a shape's parked queues back. */
+ * its first, or it waits for others of its range. false where GW_PARKED_MAX are out already: what
+ * comes behind them waits. gw_sched_queue_unpark puts a shape's parked queues back. */
 bool gw_sched_queue_park(struct gw_queue *queue);
 void gw_sched_queue_unpark(struct gw_shape *shape);
 

@@ -330,6 +330,7 @@ void gw_sched_range_row_ended(struct gw_sched *sched, struct gw_job *job, uint32
     if (!range)
         return;
     uint8_t state = job->tasks.state[row];
+    sched->freed = sched->freed || range->live > range->limit; /* one more may be placed */
     range->live--;
     if ((range->stop && state == GW_TASK_FAILED) || (job->tasks.flags[row] & GW_TASK_DEPENDENT))
         range->failed = true; /* without its inputs no row can run */

@@ -48,6 +48,12 @@ void gw_sched_range_row_ended(struct gw_sched *sched, struct gw_job *job, uint32
 void gw_sched_range_row_reopened(struct gw_job *job, uint32_t row);
 void gw_sched_range_row_closed(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 void gw_sched_range_row_placed(struct gw_sched *sched, struct gw_job *job);
+/* gw_sched_range_full tells whether as many rows of a job are placed as its range lets: those that
+ * are run again come on top of those that were made since. */
+static inline bool gw_sched_range_full(const struct gw_job *job)
+{
+    return job->range && job->placed >= job->range->limit && !GW_PLANTED(500);
+}
 void gw_sched_range_catch_up(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 void gw_sched_range_free(struct gw_job *job);
