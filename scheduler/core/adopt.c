@@ -3,7 +3,8 @@
  * Always: an attempt is taken only while its task waits to be placed, so that no task has two; its
  * id is of an earlier term, which no place of the table gives out. What a worker really runs may be
  * more than it has: then it is overdrawn, as by tasks that waited for others. An attempt that ended
- * meanwhile debits nothing: its end comes right behind the registration. */
+ * meanwhile debits nothing: its end comes right behind the registration. A gang gathers only while
+ * workers are awaited (hold.h). */
 #include "scheduler/core/adopt.h"
 
 #include "scheduler/core/attempt.h"
@@ -89,7 +90,8 @@ static bool read_claim(const struct gw_sched *sched, const struct gw_msg_registr
     claim->world = gw_col32_at(message->attempt_world, i);
     claim->job = gw_sched_job_find(sched, gw_col64_at(message->attempt_job, i));
     if (!claim->attempt || is_of_this_life(sched, claim->attempt) || !claim->job ||
-        claim->kind < GW_CLAIM_RUNS || claim->kind > GW_CLAIM_UNFIT || claim->gpu_count > GPUS_MAX)
+        claim->kind < GW_CLAIM_RUNS || claim->kind > GW_CLAIM_UNFIT ||
+        claim->gpu_count > GPUS_MAX || GW_PLANTED(470))
         return false;
     struct gw_job *job = claim->job;
     if (!job->detached || job->state != GW_JOB_RUNNING || job->compacted ||
@@ -297,6 +299,8 @@ void gw_sched_adopt(struct gw_sched *sched, struct gw_worker *worker,
         if (read_claim(sched, registration, i, &claim))
             take(sched, &claim);
     }
+    if (!sched->hold.until_ns && registration->attempt.count && !GW_PLANTED(472))
+        gw_sched_adopt_over(sched); /* a gang of which nobody else is awaited any more */
 }
 
 bool gw_sched_adopts(const struct gw_sched *sched, const struct gw_worker *worker, uint64_t id,
