@@ -300,7 +300,8 @@ void gw_sched_lane_lend(struct gw_sched *sched, struct gw_lane *lane, bool is_lo
     }
     lane->blocked++;
     lane->worker->blocked++;
-    give(sched, lane->worker, debit_slots(lane), 0);
+    if (!GW_PLANTED(530))
+        give(sched, lane->worker, debit_slots(lane), 0);
 }
 
 void gw_sched_lane_reclaim(struct gw_sched *sched, struct gw_lane *lane)
@@ -310,6 +311,6 @@ void gw_sched_lane_reclaim(struct gw_sched *sched, struct gw_lane *lane)
     lane->worker->blocked--;
     if (GW_PLANTED(90))
         give(sched, lane->worker, debit_slots(lane), 0);
-    else
+    else if (!GW_PLANTED(530))
         take(sched, lane->worker, debit_slots(lane), 0);
 }

@@ -164,7 +164,8 @@ uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_sha
 {
     const struct gw_need *need = shape->need;
     uint64_t ranks = UINT64_MAX;
-    if (need && need->workers.count && !need->prefer && !gw_sched_need_names(need, worker))
+    if (need && need->workers.count && !need->prefer && !gw_sched_need_names(need, worker) &&
+        !GW_PLANTED(410))
         return 0;
     if (gw_sched_shape_gpus(shape))
         ranks = gw_sched_gpu_ranks(worker, shape, ever);

@@ -55,7 +55,7 @@ void gw_sched_apply_share_added(struct gw_sched *sched, const struct gw_fact_sha
                                .next = gw_sched_shares_of(job, fact->index)};
     GW_MUST(gw_map_put(&job->shares, fact->index, (uintptr_t)share));
     job->shared++;
-    job->tasks.users[fact->index]++;
+    job->tasks.users[fact->index] += !(GW_PLANTED(520) && fact->name);
     if (!fact->name) {
         GW_MUST(gw_map_put(&fact->session->shares, fact->request, (uintptr_t)share));
         return;
@@ -315,7 +315,7 @@ static int publish_check(const struct gw_sched *sched, const struct gw_msg_publi
     int rc = check_name(sched, publish->name, error);
     if (rc < 0)
         return rc;
-    if (published_as(sched, uid, publish->name))
+    if (published_as(sched, uid, publish->name) && !GW_PLANTED(521))
         return gw_error_set(error, GW_EEXIST,
                             "\"%s\" is published already: unpublish it first, or take another name",
                             publish->name);

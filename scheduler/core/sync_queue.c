@@ -30,7 +30,8 @@ void gw_sched_apply_sync_put(struct gw_sched *sched, const struct gw_fact_sync_p
 void gw_sched_apply_sync_taken(struct gw_sched *sched, const struct gw_fact_sync_taken *fact)
 {
     struct gw_sync *sync = fact->sync;
-    for (uint32_t i = 0; i < fact->count; i++) {
+    const uint32_t count = fact->count - (GW_PLANTED(404) && fact->count > 1);
+    for (uint32_t i = 0; i < count; i++) {
         gw_sync_item_set(sched, sync, &sync->items.items[sync->first], (struct gw_bin){0});
         sync->first = (uint32_t)((sync->first + 1) % sync->items.count);
         sync->filled--;
@@ -76,7 +77,7 @@ static void give(struct gw_sched *sched, struct gw_sync *sync, struct gw_sync_wa
 
 static bool has_room(const struct gw_sync *sync, const struct gw_sync_waiter *put)
 {
-    return sync->filled < sync->count &&
+    return (sync->filled < sync->count || GW_PLANTED(405)) &&
            (sync->filled == 0 || sync->bytes + put->size <= GW_SYNC_QUEUE_BYTES_MAX);
 }
 

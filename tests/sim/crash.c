@@ -3,6 +3,7 @@
  * else had. Workers are refused meanwhile, or hear nothing for a while. What one still runs that
  * has not come back runs nowhere else. */
 #include "tests/sim/crash.h"
+#include "tests/sim/ledger.h"
 
 #include "graph/base/planted.h"
 
@@ -15,13 +16,21 @@ enum {
     WAITS_MAX = 800
 };
 
+/* Something that waits to be placed, and runs at a host. */
+struct claim {
+    uint64_t job, attempt;
+    uint32_t index;
+};
+
 struct sim_adrift {
     bool down;
-    bool on_saved;                 /* it died once because a gang had saved */
-    uint32_t patience;             /* used up in waiting for work */
-    uint64_t crash_ns;             /* the last */
-    bool away[HOSTS_MAX];          /* connected then, and not back */
-    uint64_t silent_ns[HOSTS_MAX]; /* until then it hears nothing */
+    bool on_saved;                  /* it died once because a gang had saved */
+    uint32_t patience;              /* used up in waiting for work */
+    uint64_t crash_ns;              /* the last */
+    bool away[HOSTS_MAX];           /* connected then, and not back */
+    uint64_t silent_ns[HOSTS_MAX];  /* until then it hears nothing */
+    uint64_t refused_ns[HOSTS_MAX]; /* since when it was refused; 0: it was not */
+    GW_ARRAY(struct claim) claims;  /* of the registration that is being taken */
 };
 
 void sim_crash_check(struct sim *sim, const struct sim_job *job)
@@ -51,6 +60,7 @@ static void leave(struct sim *sim)
         sim_token_drop(sim, sim->sched_tokens.items[i]);
     gw_array_clear(&sim->sched_tokens);
     gw_array_clear(&sim->tunnels);
+    sim_ledger_free(sim);
     gw_sched_free(sim->sched);
     sim->sched = NULL;
 }
@@ -118,6 +128,48 @@ bool sim_crash_down(const struct sim *sim)
     return sim->adrift && sim->adrift->down;
 }
 
+void sim_crash_options(struct sim *sim, struct host *host, struct gw_node_options *options)
+{
+    host->orphan_ns = sim_hash(sim->seed, 480 + host->number) % 3 ? 0 : SECOND;
+    options->orphan_ns = host->orphan_ns;
+    if (sim->adrift)
+        sim->adrift->refused_ns[host->number] = 0;
+}
+
+static bool runs_on(const struct process *process)
+{
+    return process->alive && !process->kill_ns && (process->executing || process->actor);
+}
+
+/* A worker that is refused, time and again, gives up what it runs. */
+static void check_orphans(struct sim *sim, const struct host *host)
+{
+    uint64_t *since_ns = &sim->adrift->refused_ns[host->number];
+    if (!*since_ns)
+        *since_ns = sim->now_ns;
+    if (!host->orphan_ns || sim->now_ns <= *since_ns + host->orphan_ns)
+        return;
+    for (size_t i = 0; i < host->processes.count; i++) {
+        sim_fault(sim, FAULT_ORPHANED);
+        SIM_CHECK(sim, !runs_on(host->processes.items[i]),
+                  "host %u runs on, and was refused for %.3f s", host->number,
+                  (double)(sim->now_ns - *since_ns) / 1e9);
+    }
+}
+
+void sim_crash_silent(struct sim *sim, const struct conn *conn)
+{
+    const struct host *host = conn->ends[1].host;
+    if (conn->ends[1].side != SIDE_HOST || conn->cut || host->scheduler != conn ||
+        host->welcomed != conn->id)
+        return;
+    for (size_t i = 0; i < host->processes.count; i++) {
+        SIM_CHECK(sim, !runs_on(host->processes.items[i]),
+                  "host %u is given up, and still runs something", host->number);
+        sim_fault(sim, FAULT_FENCED);
+    }
+}
+
 bool sim_crash_refuses(struct sim *sim, struct host *host)
 {
     const struct sim_adrift *adrift = sim->adrift;
@@ -129,6 +181,7 @@ bool sim_crash_refuses(struct sim *sim, struct host *host)
     }
     if (!adrift->down)
         return false;
+    check_orphans(sim, host);
     (void)sim_host_step(
         sim, host,
         &(struct gw_event){.type = GW_EVENT_REFUSED, .number = sim->now_ns - sim_below(sim, MS)});
@@ -136,22 +189,53 @@ bool sim_crash_refuses(struct sim *sim, struct host *host)
     return true;
 }
 
-/* Whether the scheduler says that a task is at a worker, by this attempt. */
-static bool is_at_work(struct sim *sim, uint64_t job, uint32_t index, uint64_t attempt)
+static bool was_assigned_before(struct sim *sim, uint64_t attempt)
+{
+    uint64_t at_ns;
+    return gw_map_get(&sim->assigned, attempt, &at_ns) && at_ns < sim->adrift->crash_ns;
+}
+
+/* Whether the scheduler says that a task is in this state, by this attempt (0: any). */
+static bool is_in(struct sim *sim, struct claim claim, const char *wanted)
 {
     struct gw_value *arguments = gw_dict(), *tasks = NULL;
     int64_t current = 0;
     const char *state = "";
-    GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)job)));
+    GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)claim.job)));
     if (gw_sched_query(sim->sched, "tasks", arguments, &tasks, NULL) == 0) {
-        const struct gw_value *task = gw_value_at(tasks, index);
+        const struct gw_value *task = gw_value_at(tasks, claim.index);
         if (task && gw_value_get_i64(gw_value_find(task, "attempt"), &current, NULL) == 0)
             (void)gw_value_get_str(gw_value_find(task, "state"), &state, NULL);
     }
-    bool at_work = (uint64_t)current == attempt && strcmp(state, "placed") == 0;
+    bool is = (!claim.attempt || (uint64_t)current == claim.attempt) && strcmp(state, wanted) == 0;
     gw_value_unref(tasks);
     gw_value_unref(arguments);
-    return at_work;
+    return is;
+}
+
+/* An ordinary task that is at work there, and waits for its worker here, is to be taken over: GPUs
+ * may have gone to others meanwhile. */
+void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_message *message)
+{
+    const struct gw_msg_registration *registration = &message->registration;
+    if (!sim->adrift)
+        return;
+    gw_array_clear(&sim->adrift->claims);
+    if (!host->scheduler || host->scheduler->id != host->welcomed ||
+        message->peer != host->welcomed_peer)
+        return;
+    for (uint32_t i = 0; i < registration->attempt.count; i++) {
+        struct claim claim = {gw_col64_at(registration->attempt_job, i), 0,
+                              gw_col32_at(registration->attempt_index, i)};
+        bool due = gw_col32_at(registration->attempt_claim, i) == GW_CLAIM_RUNS &&
+                   gw_col32_at(registration->attempt_rank, i) == GW_RANK_NONE &&
+                   gw_col32_at(registration->attempt_gpu_count, i) == 0 &&
+                   was_assigned_before(sim, gw_col64_at(registration->attempt, i)) &&
+                   is_in(sim, claim, "ready");
+        claim.attempt = gw_col64_at(registration->attempt, i);
+        if (due)
+            GW_MUST(gw_array_push(&sim->adrift->claims, claim));
+    }
 }
 
 void sim_crash_claimed(struct sim *sim, const struct host *host,
@@ -160,19 +244,22 @@ void sim_crash_claimed(struct sim *sim, const struct host *host,
     if (!sim->adrift)
         return;
     sim->adrift->away[host->number] = false;
+    sim->adrift->refused_ns[host->number] = 0;
     for (uint32_t i = 0; i < registration->attempt.count; i++) {
         uint32_t claim = gw_col32_at(registration->attempt_claim, i);
-        if (claim != GW_CLAIM_WAITS && is_at_work(sim, gw_col64_at(registration->attempt_job, i),
-                                                  gw_col32_at(registration->attempt_index, i),
-                                                  gw_col64_at(registration->attempt, i)))
+        if (claim != GW_CLAIM_WAITS &&
+            is_in(sim,
+                  (struct claim){gw_col64_at(registration->attempt_job, i),
+                                 gw_col64_at(registration->attempt, i),
+                                 gw_col32_at(registration->attempt_index, i)},
+                  "placed"))
             sim_fault(sim, claim == GW_CLAIM_ENDED ? FAULT_ENDED_ADRIFT : FAULT_ADOPTED);
     }
-}
-
-static bool was_assigned_before(struct sim *sim, uint64_t attempt)
-{
-    uint64_t at_ns;
-    return gw_map_get(&sim->assigned, attempt, &at_ns) && at_ns < sim->adrift->crash_ns;
+    for (size_t i = 0; i < sim->adrift->claims.count; i++)
+        SIM_CHECK(sim, is_in(sim, sim->adrift->claims.items[i], "placed"),
+                  "task %u of job %llu runs on host %u, waits, and is not taken over",
+                  sim->adrift->claims.items[i].index,
+                  (unsigned long long)sim->adrift->claims.items[i].job, host->number);
 }
 
 void sim_crash_begins(struct sim *sim, const struct process *process)
@@ -265,7 +352,7 @@ static void on_crash(struct sim *sim, void *arg)
 bool sim_crash_planned(const struct sim *sim)
 {
     return sim_hash(sim->seed, 330) % 100 < CRASHES_PERCENT || GW_PLANTED(330) || GW_PLANTED(370) ||
-           GW_PLANTED(371);
+           GW_PLANTED(371) || GW_PLANTED(470) || GW_PLANTED(471) || GW_PLANTED(480);
 }
 
 void sim_crash_plan(struct sim *sim)
@@ -284,4 +371,12 @@ void sim_crash_on_saved(struct sim *sim)
         return;
     adrift->on_saved = true;
     sim_plan(sim, sim_hash(chance, 1) % (20 * MS), on_crash, NULL);
+}
+
+void sim_crash_free(struct sim *sim)
+{
+    if (sim->adrift)
+        gw_array_deinit(&sim->adrift->claims);
+    free(sim->adrift);
+    sim->adrift = NULL;
 }

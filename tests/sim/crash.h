@@ -28,6 +28,13 @@ void sim_crash_begins(struct sim *sim, const struct process *process);
 /* sim_crash_refuses tells whether a host cannot connect now: it was refused, or heard nothing, and
  * tries again later. sim_crash_claimed: the scheduler has taken this registration. */
 bool sim_crash_refuses(struct sim *sim, struct host *host);
+/* sim_crash_claims: the scheduler is about to take what a host says that it runs; what it must take
+ * over of that is looked at in sim_crash_claimed. sim_crash_options: how long a host waits. */
+void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_message *message);
+void sim_crash_options(struct sim *sim, struct host *host, struct gw_node_options *options);
+/* sim_crash_silent: the scheduler closes a connection of a host by itself. */
+void sim_crash_silent(struct sim *sim, const struct conn *conn);
+void sim_crash_free(struct sim *sim);
 void sim_crash_claimed(struct sim *sim, const struct host *host,
                        const struct gw_msg_registration *registration);
 

@@ -4,7 +4,7 @@
 
 #define LIMIT_BYTES UINT64_C(256000000)
 
-void sim_disk_options(struct sim *sim, struct gw_node_options *options)
+void sim_disk_options(struct sim *sim, struct host *host, struct gw_node_options *options)
 {
     static const uint32_t targets[] = {0, 20, 50, 300, 600};
     options->memory_bytes = LIMIT_BYTES;
@@ -14,6 +14,8 @@ void sim_disk_options(struct sim *sim, struct gw_node_options *options)
     options->terminate_permille = sim_chance(sim, 80) ? 950 : 0;
     options->descriptors_max = sim_chance(sim, 30) ? 3 : 0;
     options->spills_off = sim_chance(sim, 5);
+    host->kill_bytes = LIMIT_BYTES / 1000 * options->terminate_permille;
+    host->descriptors_max = options->spills_off ? 0 : options->descriptors_max;
 }
 
 /* -- Files ---------------------------------------------------------------------------------------
@@ -146,6 +148,56 @@ void sim_disk_told(struct sim *sim, struct host *host, const struct gw_message *
                                                           : FAULT_RESUME);
 }
 
+/* It has more descriptors than those of as many results as it may, and of the ports of its gangs.
+ */
+bool sim_disk_crowded(const struct host *host)
+{
+    return host->core && host->descriptors_max &&
+           host->tokens.count > host->descriptors_max + host->leases.count;
+}
+
+static uint64_t use_of(const struct gw_process_use *uses, uint32_t count, uint64_t process)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (uses[i].process == process)
+            return uses[i].bytes;
+    return 0;
+}
+
+/* Beyond the last line somebody is killed: of those that execute, who uses most; ranks of gangs
+ * after all others. */
+static void check_killed(struct sim *sim, const struct host *host,
+                         const struct gw_process_use *uses, uint32_t count)
+{
+    struct gw_node_memory memory;
+    const struct process *most[2] = {NULL, NULL}; /* of those that stay; [1]: ranks */
+    bool dying = false;
+    gw_node_core_memory(host->core, &memory);
+    for (size_t i = 0; i < host->processes.count; i++) {
+        const struct process *process = host->processes.items[i];
+        dying = dying || process->kill_ns || !process->alive;
+        if (!process->executing || process->kill_ns || !process->rows.count)
+            continue;
+        const struct process **best = &most[process->rows.items[0].rank != GW_RANK_NONE];
+        if (!*best || use_of(uses, count, process->id) > use_of(uses, count, (*best)->id))
+            *best = process;
+    }
+    for (int rank = 0; rank < 2; rank++)
+        SIM_CHECK(sim,
+                  !host->kill_bytes || dying || memory.used_bytes <= host->kill_bytes ||
+                      !most[rank] || use_of(uses, count, most[rank]->id) < LIMIT_BYTES / 20,
+                  "host %u uses %llu bytes, and nobody is killed", host->number,
+                  (unsigned long long)memory.used_bytes);
+    for (size_t i = 0; i < host->processes.count; i++) {
+        const struct process *process = host->processes.items[i];
+        if (!process->executing || !process->rows.count || process->kill_ns != sim->now_ns)
+            continue;
+        const struct process *other = most[process->rows.items[0].rank != GW_RANK_NONE];
+        SIM_CHECK(sim, !other || use_of(uses, count, other->id) <= use_of(uses, count, process->id),
+                  "host %u is short of memory, and does not kill who uses most", host->number);
+    }
+}
+
 struct measuring {
     struct host *host;
     uint64_t incarnation;
@@ -177,6 +229,8 @@ static void on_measure(struct sim *sim, void *arg)
         sim, host,
         &(struct gw_event){
             .type = GW_EVENT_USAGE, .number = own, .uses = uses, .use_count = count});
+    if (host->core && host->incarnation == measuring->incarnation)
+        check_killed(sim, host, uses, count);
     sim_plan_own(sim, 20 * MS + sim_below(sim, sim->healed ? SECOND : 200 * MS), on_measure,
                  measuring, sim_drop);
 }

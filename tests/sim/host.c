@@ -2,6 +2,7 @@
 #include "tests/sim/crash.h"
 #include "tests/sim/door.h"
 #include "tests/sim/folder.h"
+#include "tests/sim/limit.h"
 
 #include <stdio.h>
 
@@ -190,6 +191,8 @@ static void carry_send(struct sim *sim, struct host *host, const struct gw_effec
     struct gw_effect sent = *effect;
     if (sent.message.type == GW_MESSAGE_ended)
         sim_door_ended(sim, &sent.message);
+    if (sent.message.type == GW_MESSAGE_ended)
+        sim_limit_told(sim, &sent.message.ended);
     if (conn)
         sim_send(sim, conn, end, &sent);
 }
@@ -386,7 +389,8 @@ void sim_host_start(struct sim *sim, struct host *host)
         .lent_max = sim->lent_max,
         .kept_bytes_max = SIM_KEPT_BYTES,
     };
-    sim_disk_options(sim, &options);
+    sim_disk_options(sim, host, &options);
+    sim_crash_options(sim, host, &options);
     host->core = gw_node_core_new(&options);
     host->incarnation++;
     host->tick_ns = UINT64_MAX;

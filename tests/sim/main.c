@@ -5,7 +5,7 @@
  *     gangway-sim --seed S               runs one, with a log of every message
  *     gangway-sim --patience --seeds N   only the worlds where gangs wait (patience.c)
  *     gangway-sim --diagram              prints the state machines as Graphviz
- *     gangway-sim-planted --planted NAME [--seeds N]
+ *     gangway-sim-planted --planted NAME [--seeds N] [--from S]
  *                                        runs seeds until one fails: bug NAME is switched on
  */
 #include "tests/sim/sim.h"
@@ -87,6 +87,27 @@ static const struct {
     [390] = {"command-beside", "a command starts beside the one that it was to wait for"},
     [370] = {"no-hold", "another life of the scheduler places at once what may still run"},
     [371] = {"gang-lacking", "a gang is taken over though a rank of it did not come back"},
+    [404] = {"queue-repeats", "of several values that are taken from a queue the last one stays"},
+    [405] = {"queue-overflows", "a queue takes more values than it may hold"},
+    [402] = {"variable-torn", "a variable is replaced though another was faster"},
+    [403] = {"event-unset", "who waits for an event passes before it is set"},
+    [410] = {"must-ignored", "a task runs on a worker that is none of those that it names"},
+    [430] = {"wall-ignored", "nothing ends at its wall limit"},
+    [431] = {"silence-ignored", "nothing ends at its progress limit"},
+    [432] = {"wall-early", "a task ends before its wall limit"},
+    [433] = {"deaf-to-output", "a task that writes ends at its progress limit all the same"},
+    [440] = {"oom-spares-most", "who uses least is killed where memory is short"},
+    [441] = {"oom-spares-all", "nobody is killed where memory is short"},
+    [450] = {"descriptors-pile", "results keep their descriptors, however many there are"},
+    [470] = {"not-adopted", "another life of the scheduler does not take over what runs"},
+    [471] = {"end-adrift", "what ended while no scheduler was there is never told"},
+    [472] = {"gathers-for-ever", "ranks that come back when the others are given up wait for them"},
+    [480] = {"orphans-stay", "a worker without a scheduler runs on for ever"},
+    [481] = {"fence-down", "a worker that hears nothing runs on"},
+    [500] = {"limit-ignored", "what is run again of a range comes on top of what it lets"},
+    [520] = {"published-lost", "a published result is not held"},
+    [521] = {"published-over", "a name is published twice"},
+    [530] = {"slots-kept", "a task that waits for its own keeps its slots"},
     [330] = {"ids-again", "a scheduler gives out ids of jobs of the life before"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
@@ -161,7 +182,7 @@ static void run(uint64_t seed, bool log)
 
 #ifdef GANGWAY_PLANTED
 /* Runs seeds in a child, which a failure ends. */
-static int find_planted(const char *name, uint64_t seeds)
+static int find_planted(const char *name, uint64_t from, uint64_t seeds)
 {
     gw_planted = 0;
     for (int i = 1; i < PLANTED_COUNT; i++)
@@ -183,7 +204,7 @@ static int find_planted(const char *name, uint64_t seeds)
     pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
-        for (uint64_t seed = 1; seed <= seeds; seed++) {
+        for (uint64_t seed = from; seed < from + seeds; seed++) {
             if (write(ends[1], &seed, sizeof seed) != sizeof seed)
                 abort();
             run(seed, false);
@@ -199,7 +220,7 @@ static int find_planted(const char *name, uint64_t seeds)
     if (waitpid(child, &status, 0) < 0)
         abort();
     bool found = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-    printf("%s: %s %llu\n", name, found ? "found by seed" : "not found in seeds 1 to",
+    printf("%s: %s %llu\n", name, found ? "found by seed" : "not found in seeds up to",
            (unsigned long long)seed);
     return found ? 0 : 1;
 }
@@ -256,7 +277,7 @@ int main(int argc, char **argv)
         sm->taken = taken[i];
     if (bug) {
 #ifdef GANGWAY_PLANTED
-        return find_planted(bug, count > 1 ? count : 2000);
+        return find_planted(bug, from, count > 1 ? count : 2000);
 #else
         fprintf(stderr, "gangway-sim: only gangway-sim-planted holds planted bugs\n");
         return 2;

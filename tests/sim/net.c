@@ -213,6 +213,8 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
     if (end->side == SIDE_SCHED) {
         for (uint32_t i = 0; i < packet->token_count; i++)
             GW_MUST(gw_array_push(&sim->sched_tokens, packet->tokens[i]));
+        if (message.type == GW_MESSAGE_registration)
+            sim_crash_claims(sim, host_of(sim, end), &message);
         rc = sim_sched_step(sim, &event);
         if (message.type == GW_MESSAGE_registration)
             sim_crash_claimed(sim, host_of(sim, end), &message.registration);
@@ -226,6 +228,8 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
     } else if (end->side == SIDE_HOST) {
         if (message.type == GW_MESSAGE_welcome)
             end->host->welcomed = end->host->scheduler ? end->host->scheduler->id : 0;
+        if (message.type == GW_MESSAGE_welcome)
+            end->host->welcomed_peer = message.peer;
         for (uint32_t i = 0; i < packet->token_count; i++)
             GW_MUST(gw_array_push(&end->host->tokens, packet->tokens[i]));
         const struct conn *link = end->host->scheduler;

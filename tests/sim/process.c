@@ -5,6 +5,7 @@
  * Safety is checked here where it happens: no rank goes before all stand, no slot or GPU is used
  * twice, no task runs before what it depends on, and each gets the values that it should. */
 #include "tests/sim/folder.h"
+#include "tests/sim/limit.h"
 #include "tests/sim/turn.h"
 
 #include <stdio.h>
@@ -409,6 +410,7 @@ static void begin(struct sim *sim, struct process *process)
     check_start(sim, process);
     check_needs(sim, process);
     sim_crash_begins(sim, process);
+    sim_limit_begin(sim, process);
     sim_folder_check(sim, process);
     check_backoff(sim, work, process->rows.items[0].attempt);
     uint32_t at = row->rank != GW_RANK_NONE ? sim_gang_of(sim, row)->number : work->started;
@@ -631,6 +633,7 @@ static void exit_now(struct sim *sim, struct process *process, int32_t code, int
                      uint32_t oom)
 {
     bool orphans = process->rows.count && process->rows.items[0].work->orphans;
+    sim_limit_exit(sim, process);
     sim_gang_leave(sim, process);
     if (process->blocked)
         sim_fault(sim, FAULT_BLOCKED_DEATH);
@@ -738,16 +741,6 @@ static void on_up(struct sim *sim, struct process *process, const struct later *
                                            "f",
                                            3}}};
     sim_process_tell(sim, process, &hello, NULL, 0);
-}
-
-uint64_t sim_process_output(struct sim *sim, const struct host *host, uint64_t id)
-{
-    for (size_t i = 0; i < host->processes.count; i++) {
-        const struct process *process = host->processes.items[i];
-        if (process->id == id && process->rows.count && process->rows.items[0].work->talks)
-            return sim->now_ns;
-    }
-    return 0;
 }
 
 void sim_process_die(struct sim *sim, struct host *host)

@@ -1,6 +1,6 @@
 /* Results that several hold: clients look up each other's tasks, publish them under a few names,
  * and let go; whatever somebody holds must be told of once, and be there. */
-#include "tests/sim/sim.h"
+#include "tests/sim/ledger.h"
 
 #include <stdio.h>
 
@@ -49,8 +49,10 @@ static void look_up(struct sim *sim, struct client *client, const struct work *w
     GW_MUST_PTR(share);
     share->request = sim_client_call(client, GW_MESSAGE_held);
     GW_MUST(gw_array_push(&client->shares, share));
-    if (!work)
+    if (!work) {
         name_of(sim_random(sim), name);
+        sim_ledger_look_up(sim, client, share->request, name);
+    }
     struct gw_message message = {.type = GW_MESSAGE_lookup};
     message.lookup = (struct gw_msg_lookup){.request = share->request,
                                             .kind = 1,
@@ -70,6 +72,7 @@ static void publish(struct sim *sim, struct client *client, const struct work *w
                                               .job = work ? work->job->id : 0,
                                               .index = work ? work->row : 0};
     sim_fault(sim, work ? FAULT_PUBLISH : FAULT_UNPUBLISH);
+    sim_ledger_publish(sim, client, message.publish.request, name, work);
     sim_client_send(sim, client, &message);
 }
 
@@ -129,7 +132,7 @@ bool sim_share_holds(const struct client *client, const struct work *work)
     return false;
 }
 
-static struct work *work_at(struct sim *sim, uint64_t job, uint32_t row)
+struct work *sim_share_work(struct sim *sim, uint64_t job, uint32_t row)
 {
     for (size_t i = 0; i < sim->jobs.count; i++)
         if (sim->jobs.items[i]->promised == job || sim->jobs.items[i]->id == job)
@@ -143,7 +146,7 @@ void sim_share_promise(struct sim *sim, const struct client *client, const struc
     struct share *share = sim_share_find(client, held->request);
     SIM_CHECK(sim, share && !share->promised, "held, and nobody looked it up");
     if (held->code == 0)
-        share->promised = work_at(sim, held->job, held->index);
+        share->promised = sim_share_work(sim, held->job, held->index);
 }
 
 void sim_share_take(struct sim *sim, struct client *client, const struct gw_msg_held *held)
@@ -186,7 +189,7 @@ size_t sim_published_tokens(struct sim *sim)
         int64_t job = 0, index = 0;
         (void)gw_value_get_i64(gw_value_find(gw_value_at(list, i), "job"), &job, NULL);
         (void)gw_value_get_i64(gw_value_find(gw_value_at(list, i), "index"), &index, NULL);
-        const struct work *work = work_at(sim, (uint64_t)job, (uint32_t)index);
+        const struct work *work = sim_share_work(sim, (uint64_t)job, (uint32_t)index);
         bool known = !work->job->scattered || work->bytes <= GW_INLINE_BYTES_MAX;
         for (size_t k = 0; k < seen.count; k++)
             known = known || seen.items[k] == work->id;

@@ -162,7 +162,9 @@ enum {
     X(OUTLIVED, "detached job outlived the scheduler")                                             \
     X(ADOPTED, "task taken over by another life of the scheduler")                                 \
     X(ENDED_ADRIFT, "end of a task kept for another life of the scheduler")                        \
-    X(LATE, "worker silent while the scheduler begins again")
+    X(LATE, "worker silent while the scheduler begins again")                                      \
+    X(ORPHANED, "worker without a scheduler for too long")                                         \
+    X(FENCED, "process of a worker that is given up for its silence")
 
 enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -387,11 +389,14 @@ struct host {
     struct gw_node_core *core; /* NULL: dead */
     struct gw_effects effects;
     uint64_t incarnation, next_peer, guardian_peer, guardian_sent, tick_ns;
-    uint64_t welcomed;                     /* the connection on which it was */
+    uint64_t welcomed, welcomed_peer;      /* the connection on which it was, and its name there */
+    uint64_t orphan_ns;                    /* how long it stays without a scheduler; 0: long */
     uint32_t worker;                       /* its number there */
     bool emptied;                          /* it has lost checkpoints once */
     struct gw_map files;                   /* on its disk: number -> content */
     uint64_t full_until_ns;                /* the disk */
+    uint64_t kill_bytes;                   /* of memory: who uses most goes; 0: never */
+    uint32_t descriptors_max;              /* of results that nobody uses; 0: any */
     uint32_t memory_state;                 /* as it told last */
     uint64_t log_seen;                     /* sequence number of the last for its driver */
     uint64_t keep_seen;                    /* of the last message on this connection */
@@ -500,6 +505,8 @@ struct sim {
 
     struct host hosts[HOSTS_MAX];
     uint32_t host_count, client_count;
+    struct ledger *ledger; /* see ledger.c */
+    struct limits *limits; /* see limit.c */
     struct client clients[CLIENTS_MAX];
     GW_ARRAY(struct client *) insiders; /* clients inside of tasks, also those that have ended */
     uint64_t next_put;                  /* values put into the queue */
@@ -590,7 +597,8 @@ void sim_disk_carry(struct sim *sim, struct host *host, const struct gw_effect *
 void sim_disk_told(struct sim *sim, struct host *host, const struct gw_message *message);
 void sim_disk_check(struct sim *sim, const struct host *host);
 void sim_disk_start(struct sim *sim, struct host *host);
-void sim_disk_options(struct sim *sim, struct gw_node_options *options);
+void sim_disk_options(struct sim *sim, struct host *host, struct gw_node_options *options);
+bool sim_disk_crowded(const struct host *host);
 
 /* -- process.c */
 void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_spawn *spawn);

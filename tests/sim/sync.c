@@ -1,7 +1,7 @@
 /* Coordination: clients, those inside of tasks too, take leases, put and get values, set and wait;
  * and die in the middle. What they are told is held against a model: never more holders than
  * leases, each value of a queue given out once, versions that only grow. */
-#include "tests/sim/sim.h"
+#include "tests/sim/ledger.h"
 
 enum { LEASES = 2, BOUND = 3 };
 #define GATE "gate"
@@ -10,10 +10,14 @@ static void ask(struct sim *sim, struct client *client, uint32_t kind, uint32_t 
                 struct gw_msg_sync more)
 {
     struct gw_message message = {.type = GW_MESSAGE_sync, .sync = more};
+    uint64_t value = 0;
     message.sync.request = sim_client_call(client, GW_MESSAGE_synced);
     message.sync.kind = kind;
     message.sync.verb = verb;
     GW_MUST(gw_map_put(&client->syncing, message.sync.request, kind << 8 | verb));
+    if (more.value.size == sizeof value)
+        memcpy(&value, more.value.data, sizeof value);
+    sim_ledger_asked(sim, client, &message.sync, value);
     sim_client_send(sim, client, &message);
 }
 
@@ -64,10 +68,11 @@ static void act_on_queue(struct sim *sim, struct client *client)
 
 static void act_on_variable(struct sim *sim, struct client *client)
 {
+    uint64_t value = ++sim->next_put;
     struct gw_msg_sync more = {.name = "variable",
                                .number = client->version,
                                .timeout_ns = some_time(sim),
-                               .value = {"\x01", 1}};
+                               .value = {&value, sizeof value}};
     static const uint32_t verbs[] = {GW_SYNC_SET, GW_SYNC_REPLACE, GW_SYNC_WAIT};
     ask(sim, client, GW_SYNC_VARIABLE, verbs[sim_below(sim, 3)], more);
 }
@@ -100,7 +105,7 @@ void sim_sync_act(struct sim *sim, struct client *client)
  */
 
 /* Names are a user's own; a task is its client's. */
-static uint32_t user_of(const struct client *client)
+uint32_t sim_sync_user(const struct client *client)
 {
     while (client->work)
         client = client->work->job->client;
@@ -109,7 +114,7 @@ static uint32_t user_of(const struct client *client)
 
 static bool same_user(const struct client *a, const struct client *b)
 {
-    return a->alive && user_of(a) == user_of(b);
+    return a->alive && sim_sync_user(a) == sim_sync_user(b);
 }
 
 static void leased(struct sim *sim, struct client *client, uint64_t fence)

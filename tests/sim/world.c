@@ -1,6 +1,8 @@
 /* One seed: a world is made, things go wrong in it for a while, then it heals; everything must have
  * been safe at every step, and must end. */
 #include "tests/sim/crash.h"
+#include "tests/sim/ledger.h"
+#include "tests/sim/limit.h"
 
 #include "graph/wire/codec.h"
 
@@ -135,6 +137,7 @@ static void check_end_survives(struct sim *sim, const struct client *client, uin
 static void check_told(struct sim *sim, const struct client *client,
                        const struct gw_message *message)
 {
+    sim_ledger_told(sim, client, message);
     if (message->type == GW_MESSAGE_accepted) {
         if (gw_map_get(&client->holding, message->accepted.request, NULL))
             return; /* a handle of an actor */
@@ -219,6 +222,8 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
     switch (effect->type) {
     case GW_EFFECT_SEND:
         if (effect->message.type == GW_MESSAGE_assign)
+            sim_limit_assigned(sim, &effect->message.assign);
+        if (effect->message.type == GW_MESSAGE_assign)
             for (uint32_t i = 0; i < effect->message.assign.attempt.count; i++)
                 GW_MUST(gw_map_put(&sim->assigned, gw_col64_at(effect->message.assign.attempt, i),
                                    sim->now_ns));
@@ -234,6 +239,8 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
             sim_tunnel_watch(sim, effect);
         if (conn && effect->type == GW_EFFECT_CLOSE && conn->ends[1].side == SIDE_CLIENT)
             sim_sync_end(sim, conn->ends[1].client); /* what it holds is others' from now on */
+        if (conn && effect->type == GW_EFFECT_CLOSE)
+            sim_crash_silent(sim, conn);
         if (conn && effect->type == GW_EFFECT_SEND)
             sim_send(sim, conn, end, sim_trust_add(effect, &keyed));
         else if (conn)
@@ -465,6 +472,11 @@ static void check_liveness(struct sim *sim)
             sim_fail(sim, "not all work ended within 600 s after everything healed");
         }
     }
+    deadline_ns = sim->now_ns + 300 * SECOND;
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        while (sim_disk_crowded(&sim->hosts[i]) && next(sim))
+            SIM_CHECK(sim, sim->now_ns < deadline_ns, "host %u keeps %zu descriptors, and may %u",
+                      i, sim->hosts[i].tokens.count, sim->hosts[i].descriptors_max);
     for (uint32_t i = 0; i < sim->client_count; i++)
         sim_client_kill(sim, &sim->clients[i]);
     deadline_ns = sim->now_ns + 300 * SECOND;
@@ -509,6 +521,8 @@ void sim_run(uint64_t seed, bool log)
     for (uint32_t i = 0; i < sim->client_count; i++)
         sim_client_free(sim, &sim->clients[i]);
     sim_nested_free(sim);
+    sim_ledger_free(sim);
+    sim_limit_free(sim);
     sim_conns_free(sim);
     sim_work_free(sim);
     sim_gangs_free(sim);
@@ -522,6 +536,6 @@ void sim_run(uint64_t seed, bool log)
     gw_map_deinit(&sim->contents);
     gw_map_deinit(&sim->assigned);
     gw_map_deinit(&sim->sizes);
-    free(sim->adrift);
+    sim_crash_free(sim);
     free(sim);
 }

@@ -43,7 +43,9 @@ void gw_adrift_on_refused(struct gw_node_core *core, const struct gw_event *even
 
 uint64_t gw_adrift_until_ns(const struct gw_node_core *core)
 {
-    return core->adrift.since_ns ? core->adrift.since_ns + core->options.orphan_ns : UINT64_MAX;
+    return core->adrift.since_ns && !GW_PLANTED(480)
+               ? core->adrift.since_ns + core->options.orphan_ns
+               : UINT64_MAX;
 }
 
 /* -- Ends that nobody heard ----------------------------------------------------------------------
@@ -168,7 +170,7 @@ static void say_ended(struct gw_node_core *core, const struct gw_unsaid *unsaid)
 
 void gw_adrift_say(struct gw_node_core *core)
 {
-    for (size_t i = 0; i < core->adrift.unsaid.count; i++) {
+    for (size_t i = 0; i < core->adrift.unsaid.count && !GW_PLANTED(471); i++) {
         const struct gw_unsaid *unsaid = &core->adrift.unsaid.items[i];
         if (unsaid->finished)
             say_finished(core, unsaid);

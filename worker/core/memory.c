@@ -132,7 +132,8 @@ static bool too_much(const struct gw_node_core *core)
 static bool too_many(const struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
-    return memory->descriptors > (uint64_t)memory->descriptors_max + memory->spilling;
+    return memory->descriptors > (uint64_t)memory->descriptors_max + memory->spilling &&
+           !GW_PLANTED(450);
 }
 
 /* What is to be written next. One that a run waits for keeps a descriptor, on disk too. */
@@ -343,7 +344,7 @@ void gw_memory_settle(struct gw_node_core *core)
 static bool kills_rather(const struct gw_process *a, const struct gw_process *b)
 {
     bool a_gang = a->queue.first->gang != NULL, b_gang = b->queue.first->gang != NULL;
-    return a_gang != b_gang ? b_gang : a->memory_bytes > b->memory_bytes;
+    return a_gang != b_gang ? b_gang : (a->memory_bytes > b->memory_bytes) != GW_PLANTED(440);
 }
 
 /* Beyond the last line: who uses most goes, one at a time, those without work first. */
@@ -351,7 +352,8 @@ static void terminate(struct gw_node_core *core)
 {
     struct gw_memory *memory = &core->memory;
     uint64_t limit = core->options.memory_bytes, used = gw_memory_used(core);
-    if (used <= memory->terminate_bytes || gw_process_find(core, memory->killing) || end_idle(core))
+    if (used <= memory->terminate_bytes || GW_PLANTED(441) ||
+        gw_process_find(core, memory->killing) || end_idle(core))
         return;
     struct gw_process *most = NULL;
     for (size_t i = 0; i < core->processes.count; i++) {

@@ -402,7 +402,9 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 
 static uint64_t fence_at(const struct gw_node_core *core)
 {
-    return sooner(core->acked_ns + core->options.fence_ns, gw_adrift_until_ns(core));
+    const uint64_t heard_ns =
+        GW_PLANTED(481) ? UINT64_MAX : core->acked_ns + core->options.fence_ns;
+    return sooner(heard_ns, gw_adrift_until_ns(core));
 }
 
 static void shut_down(struct gw_node_core *core)

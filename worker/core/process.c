@@ -517,9 +517,9 @@ static uint64_t wall_limit_at(const struct gw_process *process)
 {
     const struct gw_run *run = process->queue.first;
     if (!run || !process->head_since_ns || !run->spec->message.wall_ns || process->burying ||
-        process->state == GW_PROCESS_EXITED)
+        process->state == GW_PROCESS_EXITED || GW_PLANTED(430))
         return UINT64_MAX;
-    return process->head_since_ns + run->spec->message.wall_ns;
+    return process->head_since_ns + (GW_PLANTED(432) ? 1000000 : run->spec->message.wall_ns);
 }
 
 static bool tells_started(const struct gw_process *process)

@@ -14,7 +14,7 @@ static uint64_t limit_of(const struct gw_process *process)
 {
     const struct gw_run *run = process->queue.first;
     if (!run || !process->head_since_ns || process->burying ||
-        process->state == GW_PROCESS_EXITED || run->state == GW_RUN_ENDING)
+        process->state == GW_PROCESS_EXITED || run->state == GW_RUN_ENDING || GW_PLANTED(431))
         return 0;
     return run->spec->message.progress_ns;
 }
@@ -66,7 +66,7 @@ void gw_silence_on_measured(struct gw_node_core *core, const struct gw_event *ev
     uint64_t before = silence->output_bytes;
     silence->output_bytes = event->bytes;
     bool full = event->bytes >= run->spec->message.output_bytes_max;
-    if ((before != UINT64_MAX && before != event->bytes) ||
+    if ((before != UINT64_MAX && before != event->bytes && !GW_PLANTED(433)) ||
         (full && run->spec->message.output_bytes_max) || process->lent) /* it waits for others */
         silence->alive_ns = core->now_ns;
     if (core->now_ns - silence->alive_ns < limit_ns)
