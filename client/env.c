@@ -29,6 +29,7 @@ static const char *const of_this_process[] = {
     "TORCHELASTIC_MAX_RESTARTS=",
     "GANGWAY_CHECKPOINT_DIR=",
     "GANGWAY_CONTAINER=",
+    "GANGWAY_BOARD_SHARED=",
     "GANGWAY_RUNNER_FD=",
     "NODE_RANK=",
     "OMPI_COMM_WORLD_",

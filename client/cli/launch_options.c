@@ -32,9 +32,11 @@ static const char gang_details[] =
             "Ranks find what torchrun, Horovod, TensorFlow and Open MPI tell their programs\n"
             "(RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, HOROVOD_*, TF_CONFIG,\n"
             "OMPI_COMM_WORLD_*), and GANGWAY_CHECKPOINT_DIR, a folder that is there again\n"
-            "when they start again, GANGWAY_RESTART_COUNT, how often they have, and\n"
-            "GANGWAY_GPU_MEMORY_BYTES, what each may take of a GPU. {rank}, {local_rank},\n"
-            "{node_rank} and {world_size} in the words and in --env are replaced.";
+            "when they start again, GANGWAY_RESTART_COUNT, how often they have,\n"
+            "GANGWAY_GPU_MEMORY_BYTES, what each may take of a GPU, and GANGWAY_BOARD_SHARED\n"
+            "(1) where some share a GPU's MIG instances: NCCL refuses that, gloo does not.\n"
+            "{rank}, {local_rank}, {node_rank} and {world_size} in the words and in --env\n"
+            "are replaced.";
 
 /* What only one of the two has, and the end of the table. */
 static void add_rows(struct gw_launch_options *launch, const struct table *table,

@@ -13,6 +13,7 @@
 #include "scheduler/core/checkpoint.h"
 #include "scheduler/core/cooling.h"
 #include "scheduler/core/elastic.h"
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/hang.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
@@ -72,6 +73,7 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
     for (uint32_t i = 0; i < gang->count; i++)
         groups += i == 0 || seats[i].worker != seats[i - 1].worker;
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
+    const bool board_shared = gw_sched_gpu_board_shared(sched, gang);
     uint32_t *locals = gw_arena_alloc(&sched->effects->arena, groups * sizeof *locals);
     GW_MUST_PTR(locals);
     for (uint32_t i = 0, at = 0; i < gang->count; i++) {
@@ -93,6 +95,7 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
         message->checkpoint_lost = gang->from_lost;
         if (first == 0)
             gw_sched_checkpoint_carry(sched, gang, message);
+        message->board_shared = board_shared;
         message->commands = spec->message.kind == GW_SPEC_COMMAND;
         message->locals = (struct gw_col32){(const void *)locals, groups};
     }

@@ -15,11 +15,9 @@
 
 #include <gangway/value.h>
 
-#include "graph/base/text.h"
 #include "graph/wire/codec.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,7 +122,7 @@ bool gw_sched_gpu_free(const struct gw_gpu *gpu)
     return gpu->slot == GW_NONE && gpu->shared == 0 && !gpu->drained;
 }
 
-static uint64_t memory_needed(const struct gw_shape *shape)
+uint64_t gw_sched_gpu_memory(const struct gw_shape *shape)
 {
     return shape->need ? shape->need->gpu_memory_bytes : 0;
 }
@@ -142,7 +140,7 @@ static bool is_of_kind(const struct gw_gpu *gpu, const struct gw_shape *shape)
 /* Whether a rank could have it whole. */
 static bool takes_whole(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
 {
-    return is_of_kind(gpu, shape) && gpu->memory_bytes >= memory_needed(shape) &&
+    return is_of_kind(gpu, shape) && gpu->memory_bytes >= gw_sched_gpu_memory(shape) &&
            (ever ? !gpu->drained : gw_sched_gpu_free(gpu));
 }
 
@@ -150,7 +148,7 @@ static bool takes_whole(const struct gw_gpu *gpu, const struct gw_shape *shape, 
 static uint32_t takes_shares(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
 {
     uint64_t bytes = gpu->memory_bytes / GW_GPU_WHOLE * shape->gpu_share;
-    if (bytes < memory_needed(shape) || gpu->drained || (!ever && gpu->slot != GW_NONE))
+    if (bytes < gw_sched_gpu_memory(shape) || gpu->drained || (!ever && gpu->slot != GW_NONE))
         return 0;
     return (GW_GPU_WHOLE - (ever ? 0 : gpu->shared)) / shape->gpu_share;
 }
@@ -449,6 +447,24 @@ void gw_sched_gpus_give(struct gw_sched *sched, uint32_t slot)
     }
 }
 
+static const char *board_of(const struct gw_sched *sched, const struct gw_gang_try *gang,
+                            uint32_t rank)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[gang->ranks[rank].slot];
+    return attempt->gpus ? attempt->worker->gpus[attempt->gpu].board : "";
+}
+
+bool gw_sched_gpu_board_shared(const struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    if (!*board_of(sched, gang, 0))
+        return false; /* none has one: they are of one kind */
+    for (uint32_t i = 1; i < gang->count; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(board_of(sched, gang, i), board_of(sched, gang, k)) == 0)
+                return true;
+    return false;
+}
+
 /* -- What workers say ----------------------------------------------------------------------------
  */
 
@@ -498,250 +514,6 @@ void gw_sched_apply_gpu_used(struct gw_sched *sched, const struct gw_fact_gpu_us
         gpu->processes = gw_col32_at(fact->usage->processes, i);
         gpu->power_mw = gw_col32_at(fact->usage->power_mw, i);
         gpu->busy_percent = gw_col32_at(fact->usage->busy_percent, i);
-    }
-}
-
-/* -- For people ----------------------------------------------------------------------------------
- */
-
-void gw_sched_gpu_describe(const struct gw_shape *shape, char *to, size_t bytes)
-{
-    uint32_t gpus = gw_sched_shape_gpus(shape);
-    size_t used = strlen(to);
-    if (gpus == 0 || used >= bytes)
-        return;
-    if (shape->gpu_share)
-        (void)snprintf(to + used, bytes - used, ", %g of a GPU",
-                       shape->gpu_share / (double)GW_GPU_WHOLE);
-    else
-        (void)snprintf(to + used, bytes - used, ", %u GPU%s", gpus, gpus == 1 ? "" : "s");
-    used = strlen(to);
-    if (memory_needed(shape))
-        (void)snprintf(to + used, bytes - used, " with %.1f GiB%s",
-                       (double)memory_needed(shape) / (1 << 30), gpus > 1 ? " each" : "");
-}
-
-void gw_sched_gpu_explain(const struct gw_sched *sched, const struct gw_shape *shape, char *to,
-                          size_t bytes)
-{
-    struct gw_text text = {to, bytes, 0};
-    uint32_t instances = sched->instances_free;
-    *to = '\0';
-    if (gw_sched_shape_gpus(shape) == 0)
-        return;
-    gw_text_say(&text, ", %u of %u GPUs", sched->gpus_free, sched->gpus);
-    if (shape->on_instances)
-        gw_text_say(&text,
-                    " (%u of them MIG instances, which its ranks get as whole GPUs could "
-                    "not suffice)",
-                    instances);
-    else if (instances && (gw_sched_gpu_has_kind(shape) || gw_sched_shape_gpus(shape) > 1))
-        gw_text_say(&text, " (%u of them %s, and it waits for whole ones)", instances,
-                    instances == 1 ? "is a MIG instance" : "are MIG instances");
-}
-
-/* How CUDA, PyTorch, JAX, TensorFlow, NCCL and the other libraries say it. */
-bool gw_sched_gpu_ran_out(const struct gw_attempt *attempt, const struct gw_end *end)
-{
-    static const char *const words[] = {
-        "CUDA out of memory",
-        "cudaErrorMemoryAllocation",
-        "CUDA_ERROR_OUT_OF_MEMORY",
-        "CUDA error: out of memory",
-        "CUBLAS_STATUS_ALLOC_FAILED",
-        "CUDNN_STATUS_ALLOC_FAILED",
-        "RESOURCE_EXHAUSTED: Out of memory",
-        "OOM when allocating tensor",
-        "Cuda failure 2 'out of memory'",
-        "Cuda failure 'out of memory'",
-    };
-    bool failed = end->outcome == GW_OUTCOME_FAILED || end->outcome == GW_OUTCOME_CRASHED;
-    for (size_t i = 0; attempt->gpus && failed && i < sizeof words / sizeof *words; i++)
-        if (strstr(end->text, words[i]) || strstr(end->stderr_tail, words[i]))
-            return true;
-    return false;
-}
-
-/* What the workers that count for a shape have, but for what is drained. */
-struct offer {
-    uint32_t most;             /* GPUs, of those that a rank could get, at one worker */
-    uint32_t whole, instances; /* at all of them, with memory enough */
-    uint32_t useless;          /* instances that a rank could not get */
-    uint64_t memory_most;      /* of those that a rank could get */
-    uint32_t drained;
-    const char *why; /* one of them is */
-};
-
-static void add_offer(const struct gw_worker *worker, const struct gw_shape *shape,
-                      struct offer *offer)
-{
-    uint32_t count = 0;
-    for (uint32_t k = 0; k < worker->gpu_count; k++) {
-        const struct gw_gpu *gpu = &worker->gpus[k];
-        bool instance = gw_sched_gpu_is_instance(gpu);
-        if (gpu->drained) {
-            offer->drained++;
-            offer->why = gpu->drained;
-            continue;
-        }
-        if (instance && gw_sched_shape_gpus(shape) > 1) {
-            offer->useless++;
-            continue;
-        }
-        count++;
-        if (gpu->memory_bytes > offer->memory_most)
-            offer->memory_most = gpu->memory_bytes;
-        if (gpu->memory_bytes >= memory_needed(shape))
-            *(instance ? &offer->instances : &offer->whole) += 1;
-    }
-    offer->most = count > offer->most ? count : offer->most;
-}
-
-static struct offer offer_for(const struct gw_sched *sched, const struct gw_shape *shape)
-{
-    struct offer offer = {.why = ""};
-    for (size_t i = 0; i < sched->workers.count; i++) {
-        const struct gw_worker *worker = sched->workers.items[i];
-        if (worker && worker->state == GW_WORKER_READY &&
-            (!shape->need || gw_sched_need_allows(shape->need, worker)))
-            add_offer(worker, shape, &offer);
-    }
-    return offer;
-}
-
-/* " (...)": why what there is does not count. */
-static void offer_aside(const struct offer *offer, char *to, size_t bytes)
-{
-    struct gw_text text = {to, bytes, 0};
-    *to = '\0';
-    if (offer->useless)
-        gw_text_say(&text,
-                    " (%u MIG instance%s not count: CUDA shows a process one, so that a rank with "
-                    "several GPUs needs whole ones)",
-                    offer->useless, offer->useless == 1 ? " does" : "s do");
-    if (offer->drained)
-        gw_text_say(&text, " (%u more %s drained: %.200s)", offer->drained,
-                    offer->drained == 1 ? "is" : "are", offer->why);
-}
-
-int gw_sched_gpu_missing(const struct gw_sched *sched, const struct gw_shape *shape,
-                         struct gw_error *error)
-{
-    uint32_t gpus = gw_sched_shape_gpus(shape);
-    uint64_t needed = memory_needed(shape);
-    if (gpus == 0)
-        return 0;
-    const struct offer offer = offer_for(sched, shape);
-    uint64_t memory = offer.memory_most;
-    char aside[440];
-    offer_aside(&offer, aside, sizeof aside);
-    if (offer.most == 0)
-        return gw_error_set(error, GW_EINFEASIBLE, "it wants %u GPU%s%s; no worker has any%s", gpus,
-                            gpus == 1 ? "" : "s", shape->ranks ? " a rank" : "", aside);
-    if (offer.most < gpus)
-        return gw_error_set(error, GW_EINFEASIBLE,
-                            "it wants %u GPUs%s; the largest worker has %u%s", gpus,
-                            shape->ranks ? " a rank" : "", offer.most, aside);
-    if (shape->gpu_share)
-        memory = memory / GW_GPU_WHOLE * shape->gpu_share;
-    if (memory < needed)
-        return gw_error_set(error, GW_EINFEASIBLE,
-                            "no GPU has %.1f GiB of memory%s: the largest has %.1f GiB%s",
-                            (double)needed / (1 << 30), shape->gpu_share ? " in such a share" : "",
-                            (double)memory / (1 << 30), aside);
-    if (gw_sched_gpu_has_kind(shape) && gpus == 1 && offer.whole < shape->ranks &&
-        offer.instances && offer.whole && offer.instances < shape->ranks)
-        return gw_error_set(error, GW_EINFEASIBLE,
-                            "the ranks of a gang get whole GPUs or MIG instances, never some of "
-                            "both: for %u ranks there are %u GPU%s and %u instance%s%s",
-                            shape->ranks, offer.whole, offer.whole == 1 ? "" : "s", offer.instances,
-                            offer.instances == 1 ? "" : "s", aside);
-    return 0;
-}
-
-static void set(struct gw_value *dict, const char *key, struct gw_value *value)
-{
-    GW_MUST(gw_dict_set(dict, key, value));
-}
-
-/* Who has a GPU: [{"job", "task", "rank"}, ...], and the same in words: "7/0 rank 1, 8/2". */
-static struct gw_value *owners(const struct gw_sched *sched, const struct gw_worker *worker,
-                               uint32_t number, char *text, size_t bytes)
-{
-    struct gw_value *list = gw_list();
-    size_t used = 0;
-    *text = '\0';
-    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
-        const struct gw_attempt *attempt = &sched->attempts.items[slot];
-        if (!attempt->gpus || gw_sched_gpu_next(sched, slot, number) != number)
-            continue;
-        struct gw_value *owner = gw_dict();
-        set(owner, "job", gw_i64((int64_t)attempt->job->id));
-        set(owner, "task", gw_i64(attempt->index));
-        if (used < bytes)
-            used += (size_t)snprintf(text + used, bytes - used, "%s%llu/%u", used ? ", " : "",
-                                     (unsigned long long)attempt->job->id, attempt->index);
-        if (attempt->gang)
-            set(owner, "rank", gw_i64(attempt->rank));
-        if (attempt->gang && used < bytes)
-            used += (size_t)snprintf(text + used, bytes - used, " rank %u", attempt->rank);
-        GW_MUST(gw_list_push(list, owner));
-    }
-    return list;
-}
-
-uint32_t gw_sched_gpus_drained(const struct gw_sched *sched)
-{
-    uint32_t count = 0;
-    for (size_t i = 0; i < sched->workers.count; i++) {
-        const struct gw_worker *worker = sched->workers.items[i];
-        for (uint32_t k = 0; worker && worker->state == GW_WORKER_READY && k < worker->gpu_count;
-             k++)
-            count += worker->gpus[k].drained != NULL;
-    }
-    return count;
-}
-
-static const char *state_of(const struct gw_gpu *gpu)
-{
-    if (gpu->drained)
-        return "drained";
-    if (gw_sched_gpu_free(gpu))
-        return "free";
-    return gpu->slot == GW_NONE ? "shared" : "used";
-}
-
-void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *worker,
-                        struct gw_value *list)
-{
-    for (uint32_t i = 0; i < worker->gpu_count; i++) {
-        const struct gw_gpu *gpu = &worker->gpus[i];
-        struct gw_value *dict = gw_dict();
-        char who[128], power[24];
-        (void)snprintf(power, sizeof power, "%u W", (gpu->power_mw + 500) / 1000);
-        set(dict, "worker", gw_i64(worker->id));
-        set(dict, "host", gw_str(worker->host));
-        set(dict, "number", gw_i64(i));
-        set(dict, "name", gw_str(gpu->name));
-        set(dict, "uuid", gw_str(gpu->uuid));
-        set(dict, "board", gw_str(gpu->board));
-        set(dict, "cpus", gw_str(gpu->cpus));
-        set(dict, "memory_bytes", gw_i64((int64_t)gpu->memory_bytes));
-        set(dict, "used_bytes", gw_i64((int64_t)gpu->used_bytes));
-        set(dict, "processes", gw_i64(gpu->processes));
-        set(dict, "power", gw_str(gpu->power_mw ? power : "-"));
-        set(dict, "power_w", gw_f64(gpu->power_mw / 1000.0));
-        set(dict, "busy_percent", gw_i64(gpu->busy_percent));
-        set(dict, "island", gw_i64(gpu->island));
-        set(dict, "bridge", gw_i64(gpu->bridge));
-        set(dict, "numa_node", gw_i64(gpu->numa_node));
-        set(dict, "free", gw_bool(gw_sched_gpu_free(gpu)));
-        set(dict, "shared", gw_f64(gpu->shared / (double)GW_GPU_WHOLE));
-        set(dict, "state", gw_str(state_of(gpu)));
-        set(dict, "drained", gw_str(gpu->drained ? gpu->drained : ""));
-        set(dict, "used_by", owners(sched, worker, i, who, sizeof who));
-        set(dict, "by", gw_str(gpu->drained ? gpu->drained : who));
-        GW_MUST(gw_list_push(list, dict));
     }
 }
 

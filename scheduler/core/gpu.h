@@ -37,6 +37,9 @@ bool gw_sched_gpu_free(const struct gw_gpu *gpu);
  * any. */
 bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_shape *shape);
 
+/* gw_sched_gpu_memory is how much each GPU of a rank must have. */
+uint64_t gw_sched_gpu_memory(const struct gw_shape *shape);
+
 /* gw_sched_gpu_ranks is how many ranks of a shape a worker has GPUs for: now, or (ever) if it were
  * empty. UINT64_MAX: they need none. */
 uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shape *shape,
@@ -54,6 +57,10 @@ bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_shape *sh
  * already, first. The same for the same state. */
 void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t ranks,
                        uint32_t *numbers);
+
+/* gw_sched_gpu_board_shared tells whether two ranks of a gang have instances of one GPU, which can
+ * form no NCCL communicator. */
+bool gw_sched_gpu_board_shared(const struct gw_sched *sched, const struct gw_gang_try *gang);
 
 /* gw_sched_gpus_take debits the GPUs of the attempt at a place in the table, gw_sched_gpus_give
  * gives them back. numbers: those of the attempt; NULL: what pick gives. */

@@ -9,6 +9,7 @@
 #include "graph/base/text.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/cancel.h"
+#include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/task.h"
@@ -87,6 +88,8 @@ void gw_sched_story_gang(struct gw_sched *sched, const struct gw_gang_try *gang)
     char where[GW_STORY_TEXT_MAX + 64] = "", name[GW_WORKER_NAME_MAX];
     struct gw_text text = {where, sizeof where, 0};
     uint32_t workers = 0;
+    if (gw_sched_gpu_board_shared(sched, gang)) /* first: the end may be cut off */
+        gw_text_say(&text, "some share a GPU's MIG instances, so that none can use NCCL: ");
     for (uint32_t first = 0, end; first < gang->count; first = end, workers++) {
         for (end = first;
              end < gang->count && gang->ranks[end].worker == gang->ranks[first].worker;)

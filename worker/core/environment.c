@@ -337,6 +337,8 @@ static void add_rank(struct added *added, const struct gw_run *run)
         add(added, "GLOO_SOCKET_IFNAME=%s", interface);
     }
     add_line(added, gw_door_tf_config(added->core, run));
+    if (run->gang->message.board_shared)
+        add(added, "GANGWAY_BOARD_SHARED=1");
     add_open_mpi(added, run);
     add_horovod(added, run, interface);
 }

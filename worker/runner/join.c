@@ -128,7 +128,7 @@ static bool has_own_gpu(void)
 
 /* NCCL over what the ranks share. All ranks of a gang have the same number of GPUs, so all come
  * here or none; where NCCL is missing on one, the host backend stays on all. */
-static int open_nccl(struct gw_comm **comm, struct gw_error *error)
+static int open_nccl(struct gw_join *join, struct gw_comm **comm, struct gw_error *error)
 {
     const struct gw_comm_nccl_options options = {.host = *comm};
     struct gw_error why;
@@ -142,11 +142,10 @@ static int open_nccl(struct gw_comm **comm, struct gw_error *error)
         gw_comm_close(*comm);
         return gw_error_set(error, rc, "%s", why.text);
     }
-    if (gw_comm_rank(*comm) == 0)
-        (void)fprintf(stderr,
-                      "gangway: no NCCL for this gang's GPUs, its communicator reaches host "
-                      "memory only: %s\n",
-                      why.text);
+    (void)snprintf(join->note, sizeof join->note,
+                   "gangway: no NCCL for this gang's GPUs, its communicator reaches host memory "
+                   "only: %s\n",
+                   why.text);
     return 0;
 }
 
@@ -159,9 +158,21 @@ int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t 
     int rc = gang->groups > 1 ? open_hosts(join, gang, rank, &opened, error)
                               : gw_comm_open_host(&options, &opened, error);
     gw_join_clear(join);
-    if (rc == 0 && has_own_gpu())
-        rc = open_nccl(&opened, error);
+    if (rc == 0 && has_own_gpu() && gang->board_shared)
+        (void)snprintf(join->note, sizeof join->note,
+                       "gangway: ranks of this gang share a GPU's MIG instances, which NCCL "
+                       "refuses: its communicator reaches host memory only\n");
+    else if (rc == 0 && has_own_gpu())
+        rc = open_nccl(join, &opened, error);
+    if (rank != 0)
+        join->note[0] = '\0';
     if (rc == 0)
         *comm = opened;
     return rc;
+}
+
+void gw_join_say(struct gw_join *join)
+{
+    (void)fputs(join->note, stderr);
+    join->note[0] = '\0';
 }

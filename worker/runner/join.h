@@ -13,6 +13,7 @@ struct gw_join {
     int segment, listener; /* -1: none */
     uint8_t *info;
     uint32_t info_size;
+    char note[GW_ERROR_TEXT_MAX + 128]; /* of rank 0, for its log; empty: nothing to say */
 };
 
 /* gw_join_init makes one that did not go. gw_join_clear closes what it holds, and makes it so. */
@@ -29,5 +30,9 @@ int gw_join_go(struct gw_join *join, const struct gw_msg_gang_go *go, const int 
  * gw_comm_open_hosts. */
 int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
                  struct gw_comm **comm, struct gw_error *error);
+
+/* gw_join_say writes to stderr, once, why the ranks have no NCCL though they have GPUs: when stderr
+ * is the task's. */
+void gw_join_say(struct gw_join *join);
 
 #endif

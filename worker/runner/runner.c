@@ -655,8 +655,10 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     runner->progress.sent_ns = 0;
     runner->silence_ns = spec->progress_ns;
     runner->paused = false;
-    if (gang)
+    if (gang) {
         gw_output_redirect(&runner->output, &place);
+        gw_join_say(&runner->join);
+    }
     if (row->try_number > 0)
         must(gw_outbox_flush(&runner->outbox));
     gw_outbox_watch(&runner->outbox);

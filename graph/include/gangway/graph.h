@@ -103,7 +103,8 @@ struct gw_task_options {
  * refused where only instances would do: CUDA shows a process one. The ranks of a gang have whole
  * GPUs, and wait for them; where those that the cluster has could never suffice for it, all have
  * instances, on different boards where that can be; each rank of a command sees its own alone, as
- * with isolate_gpus. A share may be of either.
+ * with isolate_gpus. Where two of them are on one board, which NCCL refuses, gw_task_comm is of the
+ * host backend, and commands find GANGWAY_BOARD_SHARED=1. A share may be of either.
  * Its process starts bound to the CPUs that are near its GPUs (sched_setaffinity), those that its
  * worker may use: to all of them where the driver does not say what is near one of its GPUs, or the
  * worker may use none of those, and with `unbound`. It may bind itself otherwise. */
