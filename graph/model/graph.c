@@ -483,12 +483,15 @@ void gw_graph_after(struct gw_graph *graph, gw_node node, gw_node before)
  * the order of nodes. */
 static size_t deps_of(const struct gw_graph *graph, size_t count)
 {
-    return count < graph->nodes.count ? graph->nodes.items[count].deps_at : graph->deps.count;
+    for (; count < graph->nodes.count; count++) /* an external one has no place */
+        if (graph->nodes.items[count].spec != EXTERNAL)
+            return graph->nodes.items[count].deps_at;
+    return graph->deps.count;
 }
 
 static size_t args_of(const struct gw_graph *graph, size_t count)
 {
-    for (; count < graph->nodes.count; count++) /* an external one has no place */
+    for (; count < graph->nodes.count; count++) /* likewise */
         if (graph->nodes.items[count].spec != EXTERNAL)
             return graph->nodes.items[count].args_at;
     return graph->args.size;

@@ -202,6 +202,28 @@ static void test_a_large_graph_has_a_head(void **state)
     gw_graph_free(small);
 }
 
+/* The head of a graph ends where a node of another graph stands, which has no edges of its own. */
+static void test_a_head_before_an_external_node(void **state)
+{
+    enum { NODES = 40000 };
+    struct gw_graph *graph = gw_graph_new();
+    struct gw_graph_rows head, rows;
+    (void)state;
+    for (uint32_t i = 0; i < NODES; i += 2) /* also where the head ends, at an even place */
+        gw_call(graph, train, NULL, gw_ref(gw_graph_external(graph, 7, i)));
+    assert_int_equal(gw_graph_head(graph, &head, NULL), 0);
+    assert_in_range(head.count, 1, NODES / 10);
+    assert_int_equal(head.deps_at[head.count], head.count);
+    assert_int_equal(gw_graph_seal(graph, &rows, NULL), 0);
+    assert_int_equal(rows.count, NODES / 2);
+    for (uint32_t i = 0; i < head.count; i++) {
+        assert_int_equal(head.dep_row[i], rows.dep_row[i]);
+        assert_int_equal(head.dep_job[i], 7);
+        assert_int_equal(head.dep_row[i], 2 * i);
+    }
+    gw_graph_free(graph);
+}
+
 static struct gw_graph *make_ladder(uint32_t count)
 {
     struct gw_graph *graph = gw_graph_new();
@@ -509,6 +531,7 @@ int main(void)
         cmocka_unit_test(test_commands_share_specs),
         cmocka_unit_test(test_external_results),
         cmocka_unit_test(test_a_large_graph_has_a_head),
+        cmocka_unit_test(test_a_head_before_an_external_node),
         cmocka_unit_test(test_rows_are_written_in_steps),
         cmocka_unit_test(test_cycles_are_named),
         cmocka_unit_test(test_names_are_unique),
