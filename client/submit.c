@@ -6,6 +6,7 @@
 #include "client/targets.h"
 #include "graph/base/clock.h"
 #include "graph/wire/codec.h"
+#include "graph/wire/content.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -430,26 +431,6 @@ int gw_map(struct gw_client *client, const struct gw_map_call *call, struct gw_f
 /* -- Values --------------------------------------------------------------------------------------
  */
 
-/* A sealed memory file with these bytes: readers may map it and know that it never changes. */
-static int memory_file(const void *data, size_t bytes, struct gw_error *error)
-{
-    int fd = memfd_create("gangway-value", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    size_t at = 0;
-    while (fd >= 0 && at < bytes) {
-        ssize_t written = write(fd, (const char *)data + at, bytes - at);
-        if (written < 0 && errno != EINTR)
-            break;
-        at += written > 0 ? (size_t)written : 0;
-    }
-    if (fd >= 0 && at == bytes &&
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0)
-        return fd;
-    gw_error_set(error, GW_EIO, "cannot keep %zu bytes in memory: %s", bytes, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return GW_EIO;
-}
-
 /* One try, over one connection: asks, and notes the job. Takes fd. */
 static int scatter_once(struct gw_client *client, const struct gw_msg_scatter *scatter, int fd,
                         uint64_t *job, struct gw_error *error)
@@ -490,8 +471,9 @@ int gw_submit_scatter(struct gw_client *client, const void *encoded, size_t byte
     struct gw_msg_scatter scatter = {.bytes = bytes};
     uint64_t job = 0;
     int fd = -1, rc = 0;
-    if (bytes > GW_INLINE_BYTES_MAX && (fd = memory_file(encoded, bytes, error)) < 0)
-        return fd;
+    if (bytes > GW_SCATTER_INLINE_BYTES_MAX &&
+        (rc = gw_content_file(encoded, bytes, &fd, error)) < 0)
+        return rc;
     if (fd < 0)
         scatter.value = (struct gw_bin){encoded, (uint32_t)bytes};
     struct gw_record *record = record_scatter(client, &scatter, fd);

@@ -15,6 +15,7 @@ struct typed {
     const char *dir, *listen, *tokens, *state, *peers, *resources;
     uint32_t slots, workers;
     uint64_t idle_stop_ns, pure_keep_bytes, file_cache_bytes, keep_files_bytes, carry_max_bytes;
+    uint64_t scatter_memory_bytes;
     uint64_t orphan_ns;
     struct gw_memory_options memory;
 };
@@ -50,6 +51,8 @@ static int start(struct typed *typed)
                            (typed->idle_stop_ns + GW_NS_PER_S - 1) / GW_NS_PER_S);
     if (typed->file_cache_bytes)
         gw_argv_add_number(&argv, "--file-cache", typed->file_cache_bytes);
+    if (typed->scatter_memory_bytes)
+        gw_argv_add_number(&argv, "--scatter-memory", typed->scatter_memory_bytes);
     if (typed->carry_max_bytes)
         gw_argv_add_number(&argv, "--carry-max", typed->carry_max_bytes);
     /* The daemon takes 0 for its default; nothing is so small as one byte. */
@@ -103,6 +106,8 @@ int gw_cli_scheduler(int argc, char **argv)
          "end when unused for so long (30m)"},
         {"pure-keep", 0, GW_OPTION_SIZE, &typed.pure_keep_bytes, "SIZE",
          "results of pure tasks that are kept for who\nasks next (64M; 0: none)"},
+        {"scatter-memory", 0, GW_OPTION_SIZE, &typed.scatter_memory_bytes, "SIZE",
+         "values that clients scatter, at the scheduler\n(default: half of this machine's memory)"},
         {"file-cache", 0, GW_OPTION_SIZE, &typed.file_cache_bytes, "SIZE",
          "shipped files that are kept (4G)"},
         {"keep-files", 0, GW_OPTION_SIZE, &typed.keep_files_bytes, "SIZE",

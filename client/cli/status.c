@@ -18,6 +18,8 @@ int gw_cli_status(int argc, char **argv)
         {"memory_bytes", "Memory", GW_CELL_SIZE},
         {"memory_used", "Memory used", GW_CELL_SIZE},
         {"spilled_bytes", "Results on disk", GW_CELL_SIZE},
+        {"scattered.values", "Values scattered", GW_CELL_TEXT},
+        {"scattered.bytes", "Their memory", GW_CELL_SIZE},
         {"memory_trouble", "No disk for results", GW_CELL_TEXT},
         {"jobs.running", "Jobs unfinished", GW_CELL_TEXT},
         {"jobs.ended", "Jobs ended", GW_CELL_TEXT},

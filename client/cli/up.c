@@ -242,6 +242,8 @@ int gw_cli_up(int argc, char **argv)
          "end when unused for so long (30m)"},
         {"pure-keep", 0, GW_OPTION_SIZE, &pure_keep_bytes, "SIZE",
          "results of pure tasks that are kept for who\nasks next (64M; 0: none)"},
+        {"scatter-memory", 0, GW_OPTION_SIZE, &cluster.scatter_memory_bytes, "SIZE",
+         "values that clients scatter, at the scheduler\n(default: half of this machine's memory)"},
         {"file-cache", 0, GW_OPTION_SIZE, &cluster.file_cache_bytes, "SIZE",
          "shipped files that are kept (4G): of all jobs,\nand on each host those used last"},
         {"keep-files", 0, GW_OPTION_SIZE, &keep_files_bytes, "SIZE",

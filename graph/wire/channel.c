@@ -459,8 +459,12 @@ static int receive_some(struct gw_channel *channel, struct gw_error *error)
         return gw_error_set(error, GW_ECLOSED, "connection closed by the other side");
 
     channel->in_end += (size_t)got;
-    if (!take_rights(channel, &header) || (header.msg_flags & MSG_CTRUNC))
+    if (!take_rights(channel, &header))
         return gw_error_set(error, GW_EPROTO, "more descriptors than a frame may have");
+    if (header.msg_flags & MSG_CTRUNC) /* as many as a frame may have fit into `control` */
+        return gw_error_set(error, GW_EPROTO,
+                            "descriptors were lost on their way: more than a frame may have, or "
+                            "this process has as many as it may (ulimit -n)");
     return 0;
 }
 

@@ -23,6 +23,27 @@ int gw_content_sendable(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? 0 : GW_ENOTSUP;
 }
 
+int gw_content_file(const void *data, size_t bytes, int *fd, struct gw_error *error)
+{
+    int file = memfd_create("gangway-value", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    size_t at = 0;
+    while (file >= 0 && at < bytes) {
+        ssize_t written = write(file, (const char *)data + at, bytes - at);
+        if (written < 0 && errno != EINTR)
+            break;
+        at += written > 0 ? (size_t)written : 0;
+    }
+    if (file >= 0 && at == bytes &&
+        fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0) {
+        *fd = file;
+        return 0;
+    }
+    gw_error_set(error, GW_EIO, "cannot keep %zu bytes in memory: %s", bytes, strerror(errno));
+    if (file >= 0)
+        (void)close(file);
+    return GW_EIO;
+}
+
 void gw_content_deinit(struct gw_content *content)
 {
     if (content->map)

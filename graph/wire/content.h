@@ -39,6 +39,10 @@ bool gw_content_is_in_piece(const struct gw_content *content);
 int gw_content_receive(struct gw_content *content, struct gw_bin bytes, size_t *used, int *fd,
                        struct gw_error *error);
 
+/* gw_content_file gives a new sealed memfd with these bytes (the caller's): readers may map it and
+ * know that it never changes. GW_EIO, with text. */
+int gw_content_file(const void *data, size_t bytes, int *fd, struct gw_error *error);
+
 /* gw_content_deinit forgets what is active. */
 void gw_content_deinit(struct gw_content *content);
 

@@ -17,8 +17,9 @@ enum {
     GW_PROTOCOL_HEIRS = 2 /* from here on, a runner knows GW_DEP_HERE */
 };
 
-/* How large a value may be to travel inside a message; larger ones go by descriptor. */
-enum { GW_INLINE_BYTES_MAX = 4096 };
+/* How large a value may be to travel inside a message; larger ones go by descriptor. One that is
+ * scattered travels so to the scheduler, once, which then needs no descriptor for it. */
+enum { GW_INLINE_BYTES_MAX = 4096, GW_SCATTER_INLINE_BYTES_MAX = 256 << 10 };
 
 /* Borrowed bytes. */
 struct gw_bin {

@@ -3,6 +3,7 @@
 #include "scheduler/core/ageing.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/gpu.h"
+#include "scheduler/core/job.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
@@ -363,13 +364,15 @@ void gw_sched_check(const struct gw_sched *sched)
     uint64_t ended_tasks = 0;
     check_workers(sched);
     gw_sync_check(sched);
+    gw_sched_scattered_check(sched);
     for (struct gw_job *job = sched->first_job; job; job = job->next) {
         assert(!job->next || job->next->id > job->id);
         check_job(sched, job);
         jobs++;
         unended += job->state != GW_JOB_ENDED;
-        ended += job->state == GW_JOB_ENDED;
-        ended_tasks += job->state == GW_JOB_ENDED ? job->weight : 0;
+        bool listed = job->state == GW_JOB_ENDED && !gw_sched_job_is_value(job);
+        ended += listed;
+        ended_tasks += listed ? job->weight : 0;
     }
     gw_sched_actors_check(sched);
     gw_sched_tunnels_check(sched);

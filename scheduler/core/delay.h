@@ -4,6 +4,13 @@
 
 #include "scheduler/core/state.h"
 
+/* A task that waits before it is tried again, at this try. */
+struct gw_delay {
+    uint64_t due_ns, job;
+    uint32_t index;
+    uint16_t tries;
+};
+
 /* gw_sched_delay_ns is how long a task waits before its next try, by what is charged to it: the
  * spec's backoff, doubled with each charge, GW_BACKOFF_NS_MAX at most. */
 uint64_t gw_sched_delay_ns(const struct gw_spec *spec, const struct gw_charges *charges);

@@ -179,12 +179,13 @@ void gw_sched_job_leave_session(struct gw_job *job)
 /* -- End -----------------------------------------------------------------------------------------
  */
 
-void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_ended *fact)
+bool gw_sched_job_is_value(const struct gw_job *job)
 {
-    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
-    gw_sm_move(&gw_sched_job_sm, &job->state, GW_JOB_ENDED);
-    job->ended_wall_ns = fact->wall_ns;
-    job->ended_number = job->detached ? sched->facts + 1 : 0;
+    return job->specs.count && job->specs.items[0].message.kind == GW_SPEC_VALUE;
+}
+
+static void ended_link(struct gw_sched *sched, struct gw_job *job)
+{
     job->ended_prev = sched->last_ended;
     job->ended_next = NULL;
     if (sched->last_ended)
@@ -195,6 +196,16 @@ void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_e
     sched->ended_jobs++;
     job->weight = job->tasks.forgets ? 1 : job->tasks.count; /* its table shrinks by itself */
     sched->ended_tasks += job->weight;
+}
+
+void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_ended *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    gw_sm_move(&gw_sched_job_sm, &job->state, GW_JOB_ENDED);
+    job->ended_wall_ns = fact->wall_ns;
+    job->ended_number = job->detached ? sched->facts + 1 : 0;
+    if (!gw_sched_job_is_value(job))
+        ended_link(sched, job);
     gw_sched_gates_on_ended(sched, job);
     if (--sched->unended_jobs == 0)
         sched->idle_since_ns = sched->now_ns;
@@ -205,6 +216,8 @@ void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_e
 
 static void ended_unlink(struct gw_sched *sched, struct gw_job *job)
 {
+    if (gw_sched_job_is_value(job))
+        return;
     if (job->ended_prev)
         job->ended_prev->ended_next = job->ended_next;
     else
@@ -400,7 +413,8 @@ void gw_sched_jobs_tidy(struct gw_sched *sched)
             continue;
         tell_forget(sched, job);
         GW_FACT(sched, job_compacted, .job = job);
-        if (job->calls_of && may_forget(job)) /* they would push everything else from the history */
+        /* Calls would push everything else from the history; values were never in it. */
+        if ((job->calls_of || gw_sched_job_is_value(job)) && may_forget(job))
             GW_FACT(sched, job_forgotten, .at = job, .job = job->id);
     }
     gw_array_clear(&sched->aging);

@@ -22,6 +22,10 @@ void gw_sched_jobs_tidy(struct gw_sched *sched);
 /* gw_sched_job_shown_ended tells whether the job has ended for the world to see. */
 bool gw_sched_job_shown_ended(const struct gw_sched *sched, const struct gw_job *job);
 
+/* gw_sched_job_is_value: it is a value that somebody scattered, and no work: it is in nobody's
+ * history, and forgotten when the value was given up and nothing can need it again. */
+bool gw_sched_job_is_value(const struct gw_job *job);
+
 /* For apply functions and the end of the core. */
 void gw_sched_job_seal(struct gw_sched *sched, struct gw_job *job, uint64_t wall_ns);
 void gw_sched_job_reopen(struct gw_sched *sched, struct gw_job *job);

@@ -1,7 +1,7 @@
 /* Objects and holders.
  *
- * What always holds: a task in state done has its objects, one a rank; each is here (a small value,
- * or a token) or has holders. A holder is firm when its worker has the bytes, else an attempt there
+ * What always holds: a task in state done has its objects, one a rank; each is here (its bytes, or
+ * a token) or has holders. A holder is firm when its worker has the bytes, else an attempt there
  * is fetching them, or it was told to keep a copy: that counts for locality, but nobody is sent to
  * fetch from it. */
 #include "scheduler/core/object.h"
@@ -204,6 +204,8 @@ void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t 
         struct gw_object *object = &sched->objects.items[at];
         while (object->holders != GW_NONE)
             holder_remove(sched, object->holders);
+        if (object->scattered)
+            gw_sched_scattered_remove(sched, object);
         if (!object->has_token && object->size > sizeof object->small)
             free(object->value);
         uint32_t next = object->next;
@@ -233,16 +235,21 @@ uint32_t gw_sched_object_of(const struct gw_sched *sched, const struct gw_job *j
     return at;
 }
 
-const void *gw_sched_object_value(const struct gw_object *object)
+const void *gw_sched_object_bytes(const struct gw_object *object)
 {
     if (object->has_token || object->bytes != object->size)
         return NULL;
     return object->size > sizeof object->small ? object->value : object->small;
 }
 
+const void *gw_sched_object_value(const struct gw_object *object)
+{
+    return object->size <= GW_INLINE_BYTES_MAX ? gw_sched_object_bytes(object) : NULL;
+}
+
 bool gw_sched_object_here(const struct gw_object *object)
 {
-    return object->has_token || gw_sched_object_value(object) != NULL;
+    return object->has_token || gw_sched_object_bytes(object) != NULL;
 }
 
 bool gw_sched_objects_whole(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)

@@ -17,7 +17,10 @@ uint32_t gw_sched_objects_of(const struct gw_sched *sched, const struct gw_job *
 uint32_t gw_sched_object_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                             uint32_t rank);
 
-/* gw_sched_object_value gives a value that is here; NULL when workers or a token have it. */
+/* gw_sched_object_bytes gives a value that is here; NULL when workers or a token have it.
+ * gw_sched_object_value gives one that is small enough to travel wherever it is an input; a larger
+ * one is fetched. */
+const void *gw_sched_object_bytes(const struct gw_object *object);
 const void *gw_sched_object_value(const struct gw_object *object);
 
 /* gw_sched_object_here: the scheduler itself can give it. gw_sched_objects_whole: every rank's

@@ -158,7 +158,12 @@ static struct gw_value *query_status(const struct gw_sched *sched)
 {
     struct gw_value *dict = gw_dict(), *tasks = gw_dict(), *jobs = gw_dict();
     uint64_t waiting = 0, placed = 0, done = 0, failed = 0, cancelled = 0, running_jobs = 0;
+    uint64_t values = 0;
     for (const struct gw_job *job = sched->first_job; job; job = job->next) {
+        if (gw_sched_job_is_value(job)) {
+            values++;
+            continue;
+        }
         waiting += job->unfinished - job->placed;
         placed += job->placed;
         done += job->done;
@@ -193,10 +198,11 @@ static struct gw_value *query_status(const struct gw_sched *sched)
     set_u64(dict, "memory_bytes", memory);
     set_u64(dict, "memory_used", used);
     set_u64(dict, "spilled_bytes", spilled);
+    gw_sched_scattered_query(sched, dict);
     if (*trouble)
         set(dict, "memory_trouble", gw_str(trouble));
     set_u64(jobs, "running", running_jobs);
-    set_u64(jobs, "ended", sched->job_count - running_jobs);
+    set_u64(jobs, "ended", sched->job_count - values - running_jobs);
     set(dict, "jobs", jobs);
     set_u64(tasks, "waiting", waiting);
     set_u64(tasks, "running", placed);
@@ -213,9 +219,8 @@ static struct gw_value *query_jobs(const struct gw_sched *sched, const struct gw
     uint32_t rows = 0;
     for (const struct gw_job *job = sched->last_job; job && rows < GW_ANSWER_JOBS_MAX;
          job = job->prev) {
-        const struct gw_spec *spec = job->specs.count ? &job->specs.items[0] : NULL;
-        if (spec && spec->message.kind == GW_SPEC_VALUE)
-            continue; /* a value that somebody scattered is no work */
+        if (gw_sched_job_is_value(job))
+            continue;
         if (job->calls_of)
             continue; /* a handful of calls: their actor is listed */
         if (job->tasks.count == 0)

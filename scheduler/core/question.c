@@ -112,7 +112,7 @@ static void answer_object(struct gw_sched *sched, struct gw_remote *remote, uint
 static void send_object(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
                         const struct gw_object *from)
 {
-    const void *value = gw_sched_object_value(from);
+    const void *value = gw_sched_object_bytes(from);
     struct gw_bin bin = {"", 0};
     if (value)
         bin = gw_sched_bin(sched, (struct gw_bin){value, from->size});

@@ -16,6 +16,7 @@
 #include "scheduler/core/adopted.h"
 #include "scheduler/core/bits.h"
 #include "scheduler/core/fact.h"
+#include "scheduler/core/scattered.h"
 #include "scheduler/core/sched.h"
 #include "scheduler/core/spans.h"
 #include "scheduler/core/story_fact.h"
@@ -162,6 +163,7 @@ struct gw_session {
     uint32_t attempt; /* place of the attempt that it is inside of; GW_NONE: a client's */
     uint64_t age;     /* of what it submits; 0: the jobs' own */
     uint32_t depth;
+    struct gw_scattered scattered; /* of its jobs' values, those that are here */
 };
 
 /* Who is told of a task's end, and as what. */
@@ -243,13 +245,6 @@ struct gw_tasks {
     uint32_t *edge_rows;  /* of every 32nd edge */
     GW_ARRAY(struct gw_edge) far;
     GW_ARRAY(struct gw_later) laters;
-};
-
-/* A task that waits before it is tried again, at this try. */
-struct gw_delay {
-    uint64_t due_ns, job;
-    uint32_t index;
-    uint16_t tries;
 };
 
 /* How far a task says that it is. */
@@ -650,6 +645,7 @@ struct gw_object {
     uint32_t holders;
     uint32_t next; /* the next rank's; of a free one: the next free */
     bool has_token;
+    bool scattered; /* by a client: it is counted */
 };
 
 /* A worker that has an object, or will have it because an attempt there fetches it, or it was told
@@ -727,6 +723,7 @@ struct gw_sched {
     uint32_t free_object;
     GW_ARRAY(struct gw_holder) holders;
     uint32_t free_holder;
+    struct gw_scattered scattered; /* of all */
 
     /* What follows from what became true, to be decided before the step ends. */
     struct gw_actor *actors, *actors_last; /* all, oldest first */

@@ -28,8 +28,8 @@ static struct gw_job *open_job(const struct gw_session *session, uint64_t reques
                                                            : NULL;
 }
 
-static void reject(struct gw_sched *sched, struct gw_session *session, uint64_t request,
-                   const struct gw_error *error)
+void gw_sched_reject(struct gw_sched *sched, struct gw_session *session, uint64_t request,
+                     const struct gw_error *error)
 {
     struct gw_msg_rejected *rejected =
         &gw_sched_send(sched, session->remote, GW_MESSAGE_rejected)->rejected;
@@ -44,7 +44,7 @@ static void refuse_job(struct gw_sched *sched, struct gw_job *job, bool last,
                        const struct gw_error *error)
 {
     struct gw_session *session = job->session;
-    reject(sched, session, job->request, error);
+    gw_sched_reject(sched, session, job->request, error);
     if (!last)
         GW_FACT(sched, job_refused, .session = session, .request = job->request, .more = true);
     if (job->tasks.count == 0) {
@@ -249,7 +249,7 @@ static int submit_detached(struct gw_sched *sched, struct gw_job *job,
 /* -- Attached ------------------------------------------------------------------------------------
  */
 
-static void tell_accepted(struct gw_sched *sched, const struct gw_job *job)
+void gw_sched_tell_accepted(struct gw_sched *sched, const struct gw_job *job)
 {
     struct gw_msg_accepted *accepted =
         &gw_sched_send(sched, job->session->remote, GW_MESSAGE_accepted)->accepted;
@@ -284,7 +284,7 @@ static int submit_attached(struct gw_sched *sched, struct gw_job *job,
     if (!(submit->flags & GW_SUBMIT_LAST))
         return 0;
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
-    tell_accepted(sched, job);
+    gw_sched_tell_accepted(sched, job);
     return 0;
 }
 
@@ -326,7 +326,7 @@ static int add_range(struct gw_sched *sched, struct gw_job *job, const struct gw
     }
     GW_FACT(sched, range_added, .job = job, .range = range);
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
-    tell_accepted(sched, job);
+    gw_sched_tell_accepted(sched, job);
     return 0;
 }
 
@@ -386,7 +386,7 @@ int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
     }
     if (!job) {
         gw_error_set(&error, GW_EINVAL, "submit: a job without specs");
-        reject(sched, session, submit->request, &error);
+        gw_sched_reject(sched, session, submit->request, &error);
         return 0;
     }
     if (sched->shutting_down)
@@ -399,44 +399,5 @@ int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
         (void)submit_attached(sched, job, submit, &error);
     if (error.code < 0)
         refuse_job(sched, job, last, &error);
-    return 0;
-}
-
-/* -- Scatter -------------------------------------------------------------------------------------
- */
-
-int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
-                        const struct gw_msg_scatter *scatter)
-{
-    uint32_t tokens = sched->event->token_count;
-    if (tokens > 1 || (tokens == 0 && scatter->value.size != scatter->bytes) ||
-        open_job(session, scatter->request))
-        return GW_EPROTO;
-    struct gw_job *job = gw_sched_job_open(sched, session, scatter->request);
-    struct gw_msg_spec spec = {.kind = GW_SPEC_VALUE, .slots = 1, .function = "value", .cwd = ""};
-    uint32_t zero = 0, target = 0;
-    const struct gw_col32 one = {&zero, 1};
-    struct gw_msg_submit chunk = {.flags = GW_SUBMIT_LAST,
-                                  .name = "value",
-                                  .spec = one,
-                                  .args_size = one,
-                                  .dep_count = one,
-                                  .names = {"", 0},
-                                  .args = {"", 0},
-                                  .targets = {&target, 1}};
-    struct gw_result result = {
-        .bytes = scatter->bytes,
-        .value = tokens ? NULL : scatter->value.data,
-        .size = scatter->value.size,
-        .token = tokens ? sched->event->tokens[0] : 0,
-    };
-    if (tokens)
-        sched->tokens_kept = true;
-    GW_FACT(sched, spec_added, .job = job, .spec = &spec);
-    GW_FACT(sched, chunk_added, .job = job, .chunk = &chunk);
-    GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
-    GW_FACT(sched, value_scattered, .job = job, .result = &result);
-    GW_FACT(sched, told, .job = job, .index = 0, .flags = GW_TASK_TOLD);
-    tell_accepted(sched, job);
     return 0;
 }

@@ -438,6 +438,7 @@ void gw_sched_apply_value_scattered(struct gw_sched *sched,
                                                                   .job = fact->job->id,
                                                                   .state = GW_TASK_DONE,
                                                                   .results = {fact->result, 1}});
+    gw_sched_scattered_add(sched, fact->job, &sched->objects.items[fact->job->tasks.object[0]]);
 }
 
 /* Its inputs that are gone must be made again, too; `users` was raised already. */

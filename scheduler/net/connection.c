@@ -5,6 +5,7 @@
 #include "scheduler/net/connection.h"
 
 #include "graph/base/log.h"
+#include "graph/wire/content.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/tls.h"
@@ -34,7 +35,7 @@ void gw_connection_leave(struct gw_connection *connection, const char *why)
     }
 }
 
-static void close_fds(const int *fds, uint8_t count)
+void gw_connection_close_fds(const int *fds, uint8_t count)
 {
     for (uint8_t i = 0; i < count; i++)
         close(fds[i]);
@@ -95,8 +96,8 @@ static void disconnect_deaf(struct gw_connection *connection)
     gw_link_close(connection->link);
 }
 
-void gw_connection_send(struct gw_connection *connection, const struct gw_message *message,
-                        const int *fds, uint8_t count)
+static void send_as_is(struct gw_connection *connection, const struct gw_message *message,
+                       const int *fds, uint8_t count)
 {
     int copies[GW_FRAME_FDS_MAX], rc;
     if (connection->backlog && gw_backlog_counts(message))
@@ -121,13 +122,49 @@ void gw_connection_send(struct gw_connection *connection, const struct gw_messag
     }
 }
 
+/* A value that is large for a message, but lies here without a descriptor, gets one for its way:
+ * whoever takes it has it as all large values. The descriptor, or -1: the message stays as it
+ * is. */
+static int give_descriptor(const struct gw_message *message, struct gw_message *changed)
+{
+    struct gw_error error;
+    int fd = -1;
+    if (message->type != GW_MESSAGE_object || message->object.value.size <= GW_INLINE_BYTES_MAX)
+        return fd;
+    const struct gw_bin value = message->object.value;
+    *changed = *message;
+    changed->object.value = (struct gw_bin){"", 0};
+    if (gw_content_file(value.data, value.size, &fd, &error) < 0) {
+        gw_log_error("%s", error.text);
+        changed->object.code = error.code;
+        changed->object.text = "the scheduler is out of descriptors, or of memory";
+    }
+    return fd;
+}
+
+void gw_connection_send(struct gw_connection *connection, const struct gw_message *message,
+                        const int *fds, uint8_t count)
+{
+    struct gw_message changed = {0};
+    int fd = give_descriptor(message, &changed);
+    if (changed.type)
+        message = &changed;
+    if (fd >= 0) {
+        fds = &fd;
+        count = 1;
+    }
+    send_as_is(connection, message, fds, count);
+    if (fd >= 0)
+        close(fd);
+}
+
 static void deaf_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
                             uint8_t fd_count, void *arg)
 {
     (void)link;
     (void)message;
     (void)arg;
-    close_fds(fds, fd_count);
+    gw_connection_close_fds(fds, fd_count);
 }
 
 static void deaf_on_close(struct gw_link *link, const struct gw_error *error, void *arg)

@@ -35,6 +35,9 @@ struct gw_connection {
 void gw_connection_send(struct gw_connection *connection, const struct gw_message *message,
                         const int *fds, uint8_t count);
 
+/* gw_connection_close_fds closes descriptors that came with a message nobody takes. */
+void gw_connection_close_fds(const int *fds, uint8_t count);
+
 /* gw_connection_refuse says why, and closes. The link is open. */
 void gw_connection_refuse(struct gw_connection *connection, const struct gw_error *error);
 

@@ -8,6 +8,7 @@
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
 #include "graph/base/log.h"
+#include "graph/base/machine.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/token_file.h"
 #include "scheduler/net/crew.h"
@@ -24,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { SHUTDOWN_MS_MAX = 15000, EXIT_USAGE = 2 };
@@ -47,6 +47,7 @@ struct daemon {
     uint32_t slots;
     uint64_t orphan_ms; /* of its workers; UINT64_MAX: their default */
     uint64_t idle_stop_s, pure_keep_bytes, file_cache_bytes, keep_files_bytes, carry_max_bytes;
+    uint64_t scatter_memory_bytes;
     int lifeline_fd;
     int ready_fd;
     bool private_cluster;
@@ -81,6 +82,7 @@ static const struct option option_table[] = {
     {"memory", required_argument, NULL, 'm'},
     {"spill-dir", required_argument, NULL, 'S'},
     {"pure-keep", required_argument, NULL, 'k'},
+    {"scatter-memory", required_argument, NULL, 'M'},
     {"file-cache", required_argument, NULL, 'f'},
     {"keep-files", required_argument, NULL, 'K'},
     {"listen", required_argument, NULL, 'L'},
@@ -91,13 +93,17 @@ static const struct option option_table[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* What is kept although nobody needs it now, and how long workers live on alone. */
-static int parse_bytes(struct daemon *daemon, int option)
+/* How much is kept, and for how long. */
+static int parse_kept(struct daemon *daemon, int option)
 {
+    if (option == 'i')
+        return parse_number(optarg, "idle-stop", UINT32_MAX, &daemon->idle_stop_s);
     if (option == 'o')
         return parse_number(optarg, "orphan-timeout", GW_ORPHAN_MS_MAX, &daemon->orphan_ms);
     if (option == 'k')
         return parse_number(optarg, "pure-keep", UINT64_MAX, &daemon->pure_keep_bytes);
+    if (option == 'M')
+        return parse_number(optarg, "scatter-memory", UINT64_MAX, &daemon->scatter_memory_bytes);
     if (option == 'C')
         return parse_number(optarg, "carry-max", UINT64_MAX, &daemon->carry_max_bytes);
     if (option == 'f')
@@ -141,14 +147,13 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             daemon->spill_dir = optarg;
             break;
         case 'i':
-            rc = parse_number(optarg, "idle-stop", UINT32_MAX, &daemon->idle_stop_s);
-            break;
         case 'k':
+        case 'M':
         case 'f':
         case 'K':
         case 'C':
         case 'o':
-            rc = parse_bytes(daemon, option);
+            rc = parse_kept(daemon, option);
             break;
         case 'e':
             daemon->peers = optarg;
@@ -362,6 +367,8 @@ static int start(struct daemon *daemon, struct gw_error *error)
     struct gw_server_options server = {
         .dir = daemon->dir,
         .pure_keep_bytes = daemon->pure_keep_bytes,
+        .scattered_bytes_max = daemon->scatter_memory_bytes ? daemon->scatter_memory_bytes
+                                                            : gw_machine_memory_bytes() / 2,
         .files_bytes_max = daemon->file_cache_bytes,
         .on_worker = daemon_on_worker,
         .on_exit = daemon_on_exit,
@@ -422,11 +429,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
 /* A private scheduler must not outlive a broken pipe's signal, and may hold many descriptors. */
 static void set_limits(void)
 {
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &files);
-    }
+    gw_machine_raise_descriptors();
     /* Tables that double are moved as pages, and what is not used yet takes none; in the heap each
      * leaves a hole behind that no later one fits. Messages stay below. */
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);

@@ -10,6 +10,7 @@
  *   --private          of one client: removes DIR at its end
  *   --lifeline FD      ends when FD reads end-of-file
  *   --ready-fd FD      writes "ready\n" there when all its workers have registered, then closes it
+ *   --scatter-memory BYTES  values that clients scatter (default: half of what it may use)
  *   --orphan-timeout MS  how long what its workers run outlives it (default: theirs; 0: not at all)
  *   --idle-stop SECONDS  ends after so long without clients and unfinished jobs (default: never) */
 int gw_scheduler_main(int argc, char **argv);

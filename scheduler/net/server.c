@@ -9,6 +9,7 @@
 
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
+#include "graph/base/machine.h"
 #include "graph/base/map.h"
 #include "graph/wire/acceptor.h"
 #include "graph/wire/backlog.h"
@@ -123,12 +124,6 @@ static void server_on_room(const struct gw_error *why, void *arg)
     event.text = why ? why->text : "there is room for jobs on disk again";
     gw_log_warn("%s", event.text);
     (void)step(arg, &event);
-}
-
-static void close_fds(const int *fds, uint8_t count)
-{
-    for (uint8_t i = 0; i < count; i++)
-        close(fds[i]);
 }
 
 static void programs_send(uint64_t peer, const struct gw_message *message, int fd, void *arg)
@@ -497,22 +492,22 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
     int rc;
     (void)link;
     if (server->closing) {
-        close_fds(fds, fd_count);
+        gw_connection_close_fds(fds, fd_count);
         return;
     }
     if (connection->role == 0) {
-        close_fds(fds, fd_count);
+        gw_connection_close_fds(fds, fd_count);
         rc = on_hello(connection, message, &error);
     } else if ((rc = gw_connection_count(connection, message)) < 0) {
-        close_fds(fds, fd_count);
+        gw_connection_close_fds(fds, fd_count);
         gw_error_set(&error, rc, "a heartbeat of what was never sent");
     } else if (about_programs(connection, message->type)) {
         if (fd_count > 1)
-            close_fds(fds + 1, (uint8_t)(fd_count - 1));
+            gw_connection_close_fds(fds + 1, (uint8_t)(fd_count - 1));
         rc = gw_programs_on_message(server->programs, connection->id, message,
                                     fd_count > 0 ? fds[0] : -1, &error);
     } else if (message->type == GW_MESSAGE_spec && !was_shipped(server, &message->spec)) {
-        close_fds(fds, fd_count);
+        gw_connection_close_fds(fds, fd_count);
         rc = gw_error_set(&error, GW_ENOENT, "spec: its program or its files were not shipped");
     } else {
         rc = to_core(connection, message, fds, fd_count);
@@ -694,10 +689,12 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
         rc = open_sockets(opened, options, error);
     if (rc < 0)
         goto fail_listening;
-    opened->core =
-        gw_sched_new(&(struct gw_sched_options){.pure_keep_bytes = options->pure_keep_bytes,
-                                                .keeps_workers = options->state != NULL,
-                                                .state_dir = options->dir});
+    opened->core = gw_sched_new(
+        &(struct gw_sched_options){.pure_keep_bytes = options->pure_keep_bytes,
+                                   .scattered_bytes_max = options->scattered_bytes_max,
+                                   .scattered_descriptors_max = gw_machine_descriptors_for_values(),
+                                   .keeps_workers = options->state != NULL,
+                                   .state_dir = options->dir});
     opened->open_handles++;
     opened->tick.data = opened;
     (void)uv_timer_init(loop, &opened->tick);

@@ -12,12 +12,13 @@
 struct gw_server;
 
 struct gw_server_options {
-    const char *dir;          /* borrowed during the call; scheduler.sock is made in it */
-    const char *state;        /* likewise: the folder of what outlives it; NULL: nothing does */
-    uint64_t files_bytes_max; /* of files that clients ship; 0: the default */
-    uint64_t pure_keep_bytes; /* results of pure tasks that are kept for a while; 0: default */
-    const char *listen;       /* HOST:PORT, by TLS; NULL: the socket alone. As `dir`: */
-    const char *tokens;       /* the token file, where it listens */
+    const char *dir;              /* borrowed during the call; scheduler.sock is made in it */
+    const char *state;            /* likewise: the folder of what outlives it; NULL: nothing does */
+    uint64_t files_bytes_max;     /* of files that clients ship; 0: the default */
+    uint64_t pure_keep_bytes;     /* results of pure tasks that are kept for a while; 0: default */
+    uint64_t scattered_bytes_max; /* of values that clients scattered; 0: no limit */
+    const char *listen;           /* HOST:PORT, by TLS; NULL: the socket alone. As `dir`: */
+    const char *tokens;           /* the token file, where it listens */
     /* Called on the loop's thread, each with arg: */
     void (*on_worker)(uint32_t workers, void *arg); /* so many workers have registered */
     void (*on_exit)(void *arg);                     /* the core has ended all work */

@@ -1,6 +1,6 @@
 /* Clients: they submit, wait, fetch, give up, cancel, retry, and die; and they check what they are
  * told: each target ends once, with the right value or for a reason that there was. */
-#include "tests/sim/sim.h"
+#include "tests/sim/scatter.h"
 
 #include "graph/wire/codec.h"
 
@@ -8,7 +8,13 @@
 
 void sim_client_send(struct sim *sim, struct client *client, const struct gw_message *message)
 {
-    struct gw_effect effect = {.message = *message};
+    sim_client_send_with(sim, client, message, 0);
+}
+
+void sim_client_send_with(struct sim *sim, struct client *client, const struct gw_message *message,
+                          uint64_t token)
+{
+    struct gw_effect effect = {.message = *message, .tokens = &token, .token_count = token != 0};
     effect.message.term = client->term;
     effect.message.peer = client->session;
     effect.message.sequence = ++client->sent;
@@ -506,6 +512,8 @@ static void take_accepted(struct sim *sim, struct client *client,
     SIM_CHECK(sim, !job->accepted && !job->rejected, "a job is accepted twice");
     job->accepted = true;
     job->id = accepted->job;
+    if (job->scattered)
+        sim_scatter_accepted(sim);
     sim_actor_accepted(sim, job);
     if (job->range)
         wait_for(sim, client, job);
@@ -540,11 +548,13 @@ static void take_rejected(struct sim *sim, struct client *client,
     }
     if (job->bad)
         sim_fault(sim, FAULT_STREAM_REFUSED);
+    bool no_room = rejected->code == GW_ELIMIT && sim_scatter_refused(sim, job);
     bool bad = job->bad && rejected->code == GW_EINVAL;
     bool late = job->after && rejected->code == GW_EDEPENDENCY; /* it failed on the way here */
     SIM_CHECK(sim,
-              !job->accepted && (bad || late || (large && rejected->code == GW_EINFEASIBLE) ||
-                                 (unknown && rejected->code == GW_ENOENT)),
+              !job->accepted &&
+                  (bad || late || no_room || (large && rejected->code == GW_EINFEASIBLE) ||
+                   (unknown && rejected->code == GW_ENOENT)),
               "a job is refused for no reason: %s", rejected->text);
     if (!job->rejected)
         sim_fault(sim, FAULT_REFUSED);

@@ -83,6 +83,7 @@ static const struct {
     [401] = {"instances-seen", "ranks of a command see the MIG instances of all of them"},
     [400] = {"gang-mixed", "a gang gets whole GPUs and MIG instances, whatever is free"},
     [310] = {"rank-beside", "a rank starts on a GPU that another one has just left"},
+    [420] = {"scatter-unlimited", "values are taken for which there is no room"},
     [391] = {"turn-free", "a command whose turn comes has no slots"},
     [390] = {"command-beside", "a command starts beside the one that it was to wait for"},
     [370] = {"no-hold", "another life of the scheduler places at once what may still run"},

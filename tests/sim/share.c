@@ -190,7 +190,7 @@ size_t sim_published_tokens(struct sim *sim)
         (void)gw_value_get_i64(gw_value_find(gw_value_at(list, i), "job"), &job, NULL);
         (void)gw_value_get_i64(gw_value_find(gw_value_at(list, i), "index"), &index, NULL);
         const struct work *work = sim_share_work(sim, (uint64_t)job, (uint32_t)index);
-        bool known = !work->job->scattered || work->bytes <= GW_INLINE_BYTES_MAX;
+        bool known = !work->job->scattered || work->bytes <= GW_SCATTER_INLINE_BYTES_MAX;
         for (size_t k = 0; k < seen.count; k++)
             known = known || seen.items[k] == work->id;
         if (!known)

@@ -89,6 +89,7 @@ enum {
     X(COPY_RELEASED, "copy released while it was made")                                            \
     X(PURE, "pure task shared")                                                                    \
     X(REFUSED, "submission refused")                                                               \
+    X(SCATTER_REFUSED, "no room for a scattered value")                                            \
     X(RESOURCES, "task took a named resource")                                                     \
     X(RESTRICTED, "task ran on a worker of its choice")                                            \
     X(BACKOFF, "failed task tried again after a pause")                                            \
@@ -791,7 +792,6 @@ void sim_work_count_shared(struct sim *sim, const struct sim_job *job);
 /* sim_work_unwanted marks what may be cancelled because nobody holds it any more. */
 void sim_work_unwanted(struct work *work);
 void sim_work_free(struct sim *sim);
-void sim_job_scatter(struct sim *sim, struct client *client);
 /* sim_job_send_range submits a job that is a range. */
 void sim_job_send_range(struct sim *sim, struct client *client);
 /* sim_job_check_turn checks that a job may begin: those before it have ended as it wants. */

@@ -311,7 +311,7 @@ static void come_after(struct sim *sim, struct sim_job *job)
     struct client *client = job->client;
     struct sim_job *before = client->jobs.items[sim_below(sim, client->jobs.count)];
     const struct work *first = before->work.count ? before->work.items[0] : NULL;
-    if (first && (first->makes_actor || first->calls))
+    if (before->scattered || (first && (first->makes_actor || first->calls)))
         return;
     if (!sim_chance(sim, 15) || before == job || !before->accepted || before->infeasible ||
         before->pure || job->pure || (job->detached && !before->detached))
@@ -481,17 +481,6 @@ struct sim_job *sim_job_make_inside(struct sim *sim, struct client *client,
 /* -- Sending -------------------------------------------------------------------------------------
  */
 
-static void send(struct sim *sim, struct client *client, struct gw_message *message,
-                 const uint64_t *tokens, uint32_t token_count)
-{
-    message->term = client->term;
-    message->peer = client->session;
-    message->sequence = ++client->sent;
-    struct gw_effect effect = {.message = *message, .tokens = tokens, .token_count = token_count};
-    if (client->conn)
-        sim_send(sim, client->conn, 1, &effect);
-}
-
 static bool same_spec(const struct work *a, const struct work *b)
 {
     return a->kind == b->kind && (a->kind == GW_SPEC_FUNCTION || !a->ranks) &&
@@ -577,7 +566,7 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         message.spec.program = (struct gw_bin){hash, sizeof hash};
     else
         message.spec.argv = (struct gw_bin){argv, sizeof argv - 1};
-    send(sim, job->client, &message, NULL, 0);
+    sim_client_send(sim, job->client, &message);
     job->specs_sent++;
 }
 
@@ -590,7 +579,7 @@ static void send_after(struct sim *sim, struct sim_job *job)
         .type = GW_MESSAGE_after,
         .after = {
             job->request, job->detached ? GW_SUBMIT_DETACHED : 0, {&job->after->id, 1}, {&any, 1}}};
-    send(sim, job->client, &message, NULL, 0);
+    sim_client_send(sim, job->client, &message);
 }
 
 struct columns {
@@ -670,7 +659,7 @@ void sim_job_send_chunk(struct sim *sim, struct sim_job *job)
         COLUMN(targets),
     };
 #undef COLUMN
-    send(sim, job->client, &message, NULL, 0);
+    sim_client_send(sim, job->client, &message);
     gw_array_deinit(&columns.spec);
     gw_array_deinit(&columns.args_size);
     gw_array_deinit(&columns.dep_count);
@@ -760,31 +749,7 @@ void sim_job_send_range(struct sim *sim, struct client *client)
         .dep_rank = {dep_rank, first->dep_count},
     };
     job->sent = job->made = (uint32_t)job->work.count;
-    send(sim, client, &message, NULL, 0);
-}
-
-/* A job of one value, small or by descriptor. */
-void sim_job_scatter(struct sim *sim, struct client *client)
-{
-    struct sim_job *job = sim_job_new(sim, client);
-    job->scattered = true;
-    struct work *work = sim_work_new(sim, job);
-    work->target = work->held = true;
-    work->ended_well = 1;
-    work->told = TOLD_DONE;
-    work->bytes = sim_chance(sim, 50) ? 8 : 100000;
-    job->sent = 1;
-    uint64_t value = sim_work_value(work, 0), token;
-    struct gw_message message = {.type = GW_MESSAGE_scatter,
-                                 .scatter = {job->request, work->bytes, {&value, 8}}};
-    if (work->bytes == 8) {
-        send(sim, client, &message, NULL, 0);
-        return;
-    }
-    token = sim_token(sim, value, work->bytes);
-    message.scatter.value.size = 0;
-    send(sim, client, &message, &token, 1);
-    sim_token_drop(sim, token);
+    sim_client_send(sim, client, &message);
 }
 
 void sim_work_free(struct sim *sim)

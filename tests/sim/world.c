@@ -3,6 +3,7 @@
 #include "tests/sim/crash.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/limit.h"
+#include "tests/sim/scatter.h"
 
 #include "graph/wire/codec.h"
 
@@ -13,8 +14,10 @@
 
 struct gw_sched *sim_sched_new(void)
 {
-    return gw_sched_new(&(struct gw_sched_options){
-        .state_dir = "/sim", .keeps_workers = true, .range_block = BLOCK, .ageing_ns = 300 * MS});
+    struct gw_sched_options options = {
+        .state_dir = "/sim", .keeps_workers = true, .range_block = BLOCK, .ageing_ns = 300 * MS};
+    sim_scatter_options(&options);
+    return gw_sched_new(&options);
 }
 
 void sim_sched_restore(struct sim *sim, struct gw_sched *sched, size_t bytes)
@@ -219,6 +222,7 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
     int end;
     struct conn *conn;
     struct keyed keyed;
+    struct parcel parcel = {.token = 0};
     switch (effect->type) {
     case GW_EFFECT_SEND:
         if (effect->message.type == GW_MESSAGE_assign)
@@ -242,9 +246,11 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
         if (conn && effect->type == GW_EFFECT_CLOSE)
             sim_crash_silent(sim, conn);
         if (conn && effect->type == GW_EFFECT_SEND)
-            sim_send(sim, conn, end, sim_trust_add(effect, &keyed));
+            sim_send(sim, conn, end, sim_scatter_pack(sim, sim_trust_add(effect, &keyed), &parcel));
         else if (conn)
             sim_close(sim, conn, end);
+        if (parcel.token)
+            sim_token_drop(sim, parcel.token);
         break;
     case GW_EFFECT_DROP_TOKEN:
         drop_sched_token(sim, effect->tokens[0]);

@@ -1,5 +1,5 @@
 /* What the scheduler does about a peer that does not read: it waits to a limit, says who it was and
- * why it went, and nobody else notices. */
+ * why it went, and nobody else notices. And how values leave that lie at it. */
 #include "tests/unit/unit.h"
 
 #include "scheduler/net/connection.h"
@@ -30,8 +30,8 @@ static void on_message(struct gw_link *link, const struct gw_message *message, c
     (void)link;
     (void)fds;
     assert_int_equal(fd_count, 0);
-    assert_int_equal(message->object.value.size, VALUE_BYTES);
-    assert_int_equal(message->object.request, side->got++);
+    assert_int_equal(message->log_data.data.size, VALUE_BYTES);
+    assert_int_equal(message->log_data.request, side->got++);
 }
 
 static void on_close(struct gw_link *link, const struct gw_error *error, void *arg)
@@ -66,9 +66,9 @@ static void side_open(uv_loop_t *loop, bool reads, struct side *side)
 
 static void side_send(struct side *side, const char *value)
 {
-    struct gw_message message = {.type = GW_MESSAGE_object};
-    message.object.request = (uint64_t)side->sent++;
-    message.object.value = (struct gw_bin){value, VALUE_BYTES};
+    struct gw_message message = {.type = GW_MESSAGE_log_data};
+    message.log_data.request = (uint64_t)side->sent++;
+    message.log_data.data = (struct gw_bin){value, VALUE_BYTES};
     gw_connection_send(&side->connection, &message, NULL, 0);
 }
 
@@ -155,8 +155,74 @@ static void test_a_peer_that_does_not_read(void **state)
     free(value);
 }
 
+/* -- Values that lie at the scheduler without a descriptor ---------------------------------------
+ */
+
+static void value_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
+                             uint8_t fd_count, void *arg)
+{
+    struct side *side = arg;
+    char *data = malloc(message->object.bytes);
+    (void)link;
+    assert_non_null(data);
+    assert_int_equal(fd_count, message->object.bytes > GW_INLINE_BYTES_MAX);
+    if (fd_count) {
+        assert_int_equal(message->object.value.size, 0);
+        assert_int_equal(pread(fds[0], data, message->object.bytes, 0), message->object.bytes);
+        assert_int_equal(pwrite(fds[0], "x", 1, 0), -1); /* sealed */
+        close(fds[0]);
+    } else {
+        memcpy(data, message->object.value.data, message->object.value.size);
+    }
+    for (uint64_t i = 0; i < message->object.bytes; i++)
+        assert_int_equal(data[i], 'v');
+    free(data);
+    side->got++;
+}
+
+static int descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 256; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* A small one travels in its message; a large one as all large values do. Nothing is left open. */
+static void test_a_value_gets_a_descriptor_for_its_way(void **state)
+{
+    static const uint32_t sizes[] = {1, GW_INLINE_BYTES_MAX, GW_INLINE_BYTES_MAX + 1,
+                                     GW_SCATTER_INLINE_BYTES_MAX};
+    static char value[GW_SCATTER_INLINE_BYTES_MAX];
+    uv_loop_t loop;
+    struct side side;
+    (void)state;
+    memset(value, 'v', sizeof value);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    side_open(&loop, true, &side);
+    gw_link_hand_over(side.peer,
+                      &(struct gw_link_callbacks){value_on_message, peer_on_close, &side});
+    const int before = descriptors();
+    for (int i = 0; i < 4; i++) {
+        struct gw_message message = {.type = GW_MESSAGE_object};
+        message.object.bytes = sizes[i];
+        message.object.value = (struct gw_bin){value, sizes[i]};
+        gw_connection_send(&side.connection, &message, NULL, 0);
+    }
+    while (side.got < 4)
+        (void)uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(descriptors(), before);
+    gw_link_close(side.connection.link);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_null(side.peer);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_peer_that_does_not_read)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_peer_that_does_not_read),
+        cmocka_unit_test(test_a_value_gets_a_descriptor_for_its_way),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

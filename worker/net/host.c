@@ -8,6 +8,7 @@
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
 #include "graph/base/log.h"
+#include "graph/base/machine.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "worker/net/survey.h"
@@ -253,16 +254,6 @@ static uint32_t find_gpus(struct gw_host *host, struct gw_node_gpu gpus[GW_DEVIC
     return (uint32_t)count;
 }
 
-/* What is left of our descriptors for results; the others are for connections and messages. */
-static uint32_t descriptors_for_results(void)
-{
-    enum { RESERVE = 128, LEAST = 16 };
-    long files = sysconf(_SC_OPEN_MAX);
-    if (files < 0 || files > INT32_MAX)
-        return INT32_MAX;
-    return files < 2 * RESERVE + LEAST ? LEAST : (uint32_t)(files - RESERVE) / 2;
-}
-
 /* A worker without a place for results on disk works, and says so. */
 static void open_disk(struct gw_host *host)
 {
@@ -288,7 +279,8 @@ static void new_core(struct gw_host *host)
         strcpy(name, "localhost");
     name[sizeof name - 1] = '\0';
     uint64_t part = host->options.slots, all = host->options.slots_in_all;
-    host->memory_bytes = (lines->limit_bytes ? lines->limit_bytes : gw_usage_limit()) / all * part;
+    host->memory_bytes =
+        (lines->limit_bytes ? lines->limit_bytes : gw_machine_memory_bytes()) / all * part;
     struct gw_node_options options = {
         .slots = host->options.slots,
         .cores = (uint32_t)((uint64_t)cores * part / all),
@@ -297,7 +289,7 @@ static void new_core(struct gw_host *host)
         .spill_permille = lines->spill,
         .pause_permille = lines->pause,
         .terminate_permille = lines->terminate,
-        .descriptors_max = descriptors_for_results(),
+        .descriptors_max = gw_machine_descriptors_for_values(),
         .spills_off = !host->disk,
         .gpus = gpus,
         .gpu_count = find_gpus(host, gpus),

@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <dirent.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,57 +87,6 @@ static uint64_t tree_of(pid_t pid, int depth)
 uint64_t gw_usage_of(pid_t pid)
 {
     return tree_of(pid, 0);
-}
-
-/* -- Limits --------------------------------------------------------------------------------------
- */
-
-static uint64_t limit_in(const char *folder, const char *name)
-{
-    char path[PATH_MAX], text[TEXT_BYTES];
-    unsigned long long bytes;
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
-        !read_text(path, text) || sscanf(text, "%llu", &bytes) != 1)
-        return UINT64_MAX; /* "max", or no such file */
-    return bytes;
-}
-
-/* The least of a cgroup and of those above it. */
-static uint64_t limit_of(const char *root, const char *group, const char *name)
-{
-    char folder[PATH_MAX];
-    uint64_t least = UINT64_MAX;
-    if (snprintf(folder, sizeof folder, "%s%s", root, group) >= (int)sizeof folder)
-        return least;
-    for (;;) {
-        uint64_t limit = limit_in(folder, name);
-        least = limit < least ? limit : least;
-        char *slash = strrchr(folder, '/');
-        if (!slash || (size_t)(slash - folder) < strlen(root))
-            return least;
-        *slash = '\0';
-    }
-}
-
-uint64_t gw_usage_limit(void)
-{
-    char line[PATH_MAX];
-    long pages = sysconf(_SC_PHYS_PAGES);
-    uint64_t least = pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_MAX;
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file && fgets(line, sizeof line, file)) {
-        uint64_t limit = UINT64_MAX;
-        line[strcspn(line, "\n")] = '\0';
-        char *memory = strstr(line, ":memory:");
-        if (strncmp(line, "0::", 3) == 0)
-            limit = limit_of("/sys/fs/cgroup", line + 3, "memory.max");
-        else if (memory)
-            limit = limit_of("/sys/fs/cgroup/memory", memory + 8, "memory.limit_in_bytes");
-        least = limit < least ? limit : least;
-    }
-    if (file)
-        (void)fclose(file);
-    return least == UINT64_MAX ? 0 : least;
 }
 
 /* -- The timer -----------------------------------------------------------------------------------

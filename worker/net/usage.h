@@ -35,8 +35,4 @@ void gw_usage_close(struct gw_usage *usage);
  * files and results is not in it. 0 where it is gone. */
 uint64_t gw_usage_of(pid_t pid);
 
-/* gw_usage_limit is how much memory this process may use: the machine's, or what its cgroup, or one
- * above it, says. 0: nobody knows. */
-uint64_t gw_usage_limit(void);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include "graph/base/dir.h"
 #include "graph/base/log.h"
+#include "graph/base/machine.h"
 #include "graph/model/resources.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/token_file.h"
@@ -20,7 +21,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -348,11 +348,7 @@ static void watch(struct daemon *daemon)
  * gone is an error, no signal. */
 static void set_limits(void)
 {
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &files);
-    }
+    gw_machine_raise_descriptors();
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error, no signal */
 }

@@ -1,0 +1,136 @@
+/* Scatters values until all are there, or the first is refused, against the cluster that is up.
+ * Arguments: how many, of how many bytes each, and how many of them tasks are to look at.
+ *
+ * Prints how many were taken, and the refusal. What was taken must be whole, a second client must
+ * not notice, and what is released must make room. */
+#include <gangway/gangway.h>
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { AGAIN_TRIES = 100000 };
+
+static struct gw_error error;
+
+#define MUST(call)                                                                                 \
+    do {                                                                                           \
+        if ((call) < 0) {                                                                          \
+            (void)fprintf(stderr, "line %d: %s\n", __LINE__, error.text);                          \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static void fill(char *data, size_t bytes, uint64_t number)
+{
+    memset(data, 'a' + (int)(number % 26), bytes);
+    memcpy(data, &number, bytes < sizeof number ? bytes : sizeof number);
+}
+
+static int look(struct gw_task *task)
+{
+    const void *data;
+    size_t bytes;
+    int64_t number;
+    if (gw_task_arg_bytes(task, 0, &data, &bytes) < 0 || gw_task_arg_i64(task, 1, &number) < 0)
+        return GW_EINVAL;
+    char *wanted = malloc(bytes);
+    if (!wanted)
+        return GW_ENOMEM;
+    fill(wanted, bytes, (uint64_t)number);
+    bool whole = memcmp(data, wanted, bytes) == 0;
+    free(wanted);
+    return whole ? gw_task_return(task, gw_i64(number))
+                 : gw_task_fail(task, GW_ECORRUPT, "value %lld is another", (long long)number);
+}
+GW_TASK(look);
+
+static int put(struct gw_client *client, size_t bytes, uint64_t number, struct gw_future **future)
+{
+    char *data = malloc(bytes);
+    assert(data);
+    fill(data, bytes, number);
+    struct gw_value *value = gw_bytes(data, bytes);
+    int rc = gw_scatter(client, value, future, &error);
+    gw_value_unref(value);
+    free(data);
+    return rc;
+}
+
+/* Tasks look at the first ones. */
+static void check(struct gw_client *client, struct gw_future **futures, size_t count)
+{
+    if (!count)
+        return;
+    struct gw_graph *graph = gw_graph_new();
+    gw_node *nodes = calloc(count, sizeof *nodes);
+    struct gw_future **looked = calloc(count, sizeof *looked);
+    struct gw_value **values = calloc(count, sizeof(struct gw_value *));
+    assert(nodes && looked && values);
+    for (size_t i = 0; i < count; i++)
+        nodes[i] = gw_call(graph, look, NULL, gw_ref_future(graph, futures[i]), gw_i64((int64_t)i));
+    MUST(gw_client_submit_many(client, graph, NULL, nodes, (uint32_t)count, looked, &error));
+    gw_graph_free(graph);
+    MUST(gw_gather(client, looked, count, values, &error));
+    for (size_t i = 0; i < count; i++) {
+        int64_t number;
+        MUST(gw_value_get_i64(values[i], &number, &error));
+        assert(number == (int64_t)i);
+        gw_value_unref(values[i]);
+        gw_future_release(looked[i]);
+    }
+    free(values);
+    free(looked);
+    free(nodes);
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    struct gw_client *client, *other;
+    assert(argc == 4);
+    size_t count = strtoul(argv[1], NULL, 10), bytes = strtoul(argv[2], NULL, 10), taken = 0;
+    size_t tasks = strtoul(argv[3], NULL, 10);
+    struct gw_future **futures = calloc(count + 1, sizeof *futures), *one;
+    assert(futures && count && bytes);
+    MUST(gw_client_open(NULL, &client, &error));
+    MUST(gw_client_open(NULL, &other, &error));
+    int rc = 0;
+    while (taken < count && (rc = put(client, bytes, taken, &futures[taken])) == 0)
+        taken++;
+    printf("taken %zu\n", taken);
+    if (rc < 0)
+        printf("refused %d: %s\n", rc, error.text);
+
+    if (taken == count || rc == GW_ELIMIT) { /* others, and what is here, are as they were */
+        check(client, futures, tasks < taken ? tasks : taken);
+        MUST(put(other, 100, 0, &one));
+        check(other, &one, 1);
+        gw_future_release(one);
+    }
+    if (rc == GW_ELIMIT && taken) { /* the release is a message of its own */
+        gw_future_release(futures[--taken]);
+        int tries = 0;
+        while ((rc = put(client, bytes, taken, &futures[taken])) == GW_ELIMIT)
+            assert(tries++ < AGAIN_TRIES);
+        MUST(rc);
+        taken++;
+    }
+    if (taken) {
+        struct gw_value *value;
+        const void *data;
+        size_t got;
+        MUST(gw_future_get(futures[taken - 1], 0, &value, &error));
+        MUST(gw_value_get_bytes(value, &data, &got, &error));
+        assert(got == bytes);
+        gw_value_unref(value);
+    }
+    for (size_t i = 0; i < taken; i++)
+        gw_future_release(futures[i]);
+    gw_client_close(client);
+    gw_client_close(other);
+    free(futures);
+    puts("well");
+    return 0;
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Values that clients scatter are counted at the scheduler, and limited; see programs/scatter.c."""
+import os
+import re
+
+import e2e
+
+SCATTER = os.path.join(e2e.BUILD, "bin", "scatter")
+KIB = 1024
+
+
+class Scatter(e2e.Case):
+    def up_with(self, files, *arguments):
+        """A cluster whose processes may have so many descriptors."""
+        self.run_program("sh", "-c", f'ulimit -n {files} && exec "$@"', "sh", e2e.BINARY, "up",
+                         *arguments)
+        self.is_up = True
+
+    def scatter(self, count, size, tasks, env=None):
+        """How many values were taken, and why the next one was not."""
+        done = self.run_program(SCATTER, str(count), str(size), str(tasks), env=env, timeout_s=100)
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines[-1], "well")
+        refused = re.match(r"refused (-\d+): (.*)", lines[1])
+        return int(lines[0].split()[1]), refused and refused.group(2)
+
+    def assert_nothing_left(self, env=None):
+        """What a client had goes when it is gone, which is noticed a moment later."""
+        self.assert_idle()
+        while (counts := self.gangway_json("status", env=env)["scattered"])["values"]:
+            pass
+        self.assertEqual((counts["bytes"], counts["descriptors"]), (0, 0))
+
+    def test_many_without_descriptors(self):
+        """More values than there are descriptors, of all sizes that need none."""
+        self.up_with(400, "--slots", "2")
+        for size in (10, 8 * KIB, 200 * KIB):
+            self.assertEqual(self.scatter(600, size, 50), (600, None))
+            self.assert_nothing_left()
+
+    def test_descriptors_run_out(self):
+        self.up_with(400, "--slots", "2")
+        most = self.gangway_json("status")["scattered"]["descriptors_max"]
+        self.assertEqual(most, (400 - 128) // 2)
+        taken, why = self.scatter(300, 300 * KIB, 20)
+        self.assertEqual(taken, most)
+        self.assertIn(f"holds {most} values that are larger than 256 KiB, which is the most, "
+                      f"{most} of them from here; release the futures", why)
+        self.assert_nothing_left()
+
+    def test_memory_runs_out(self):
+        self.up("--slots", "2", "--scatter-memory", "4M")
+        for size, fit in ((100 * KIB, 37), (1000 * KIB, 4)):
+            taken, why = self.scatter(100, size, 4)
+            self.assertEqual(taken, fit)
+            self.assertIn(f"it holds {fit} values of 3.9 MiB, of at most 4.0, {fit} of them and "
+                          "3.9 MiB from here", why)
+            self.assertIn("release the futures", why)
+            self.assertIn("--scatter-memory", why)
+        self.assertIn("no room for a value of 9.5 MiB: it holds 0 values",
+                      self.run_program(SCATTER, "1", "10000000", "0").stdout)
+        self.assert_nothing_left()
+        listed = self.gangway("status").stdout
+        self.assertRegex(listed, r"Values scattered\s+0\n")
+
+    def test_over_tls(self):
+        """Large values come as bytes, and are descriptors here: they are counted likewise."""
+        token = self.gangway_json("token", "create", "--user", "root", "--role", "admin")
+        self.up_with(400, "--slots", "2", "--listen", "127.0.0.1")
+        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
+        with open(path, encoding="utf-8") as f:
+            env = {"GANGWAY_ADDRESS": f.read().strip(), "GANGWAY_TOKEN": token["token"]}
+        self.assertEqual(self.scatter(500, 8 * KIB, 50, env), (500, None))
+        taken, why = self.scatter(200, 300 * KIB, 20, env)
+        self.assertEqual(taken, (400 - 128) // 2)
+        self.assertIn("release the futures", why)
+        self.assert_nothing_left(env)
+
+    def test_history_stays(self):
+        """Values push no job out of the list of those that have ended."""
+        self.up("--slots", "1")
+        self.gangway("submit", "--", "true")
+        before = self.gangway_json("status")["jobs"]["ended"]
+        self.assertEqual(self.scatter(300, 10, 0), (300, None))
+        self.assert_nothing_left()
+        jobs = self.gangway_json("jobs")
+        self.assertEqual(self.gangway_json("status")["jobs"]["ended"], len(jobs))
+        self.assertEqual(before, 1)
+        self.assertIn("no job 150", self.gangway("tasks", "150", rc=2).stderr)
+
+
+if __name__ == "__main__":
+    e2e.main()
