@@ -129,7 +129,7 @@ class Launch(e2e.Case):
         self.up("--slots", "1")
         fifo = self.fifo()
         job = self.gangway("submit", "-d", "--container", "image", *path, "--", "sh", "-c",
-                           f"readlink /proc/self/ns/mnt > {fifo}; exec tail -f {fifo}")
+                           f"readlink /proc/self/ns/mnt > {fifo}; exec tail -f /dev/null")
         job = job.stdout.strip()
         inside = self.read_fifo(fifo)
         show = "exec", job, "--", "sh", "-c", "readlink /proc/self/ns/mnt; echo $PWD"
