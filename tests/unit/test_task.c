@@ -290,6 +290,43 @@ static void test_references_are_replaced(void **state)
     gw_value_unref(deps[1]);
 }
 
+static void check_text(const struct gw_value *value, const char *expected)
+{
+    char text[128];
+    gw_value_format(value, text, sizeof text);
+    assert_string_equal(text, expected);
+}
+
+static void test_own_references_make_way(void **state)
+{
+    struct gw_value *deps[] = {gw_str("zero"), list_of(gw_i64(1), gw_i64(2)), NULL};
+    struct gw_value *resolved, *args = list_of(gw_ref((gw_node){0}), gw_i64(7));
+    assert_int_equal(gw_args_resolve_own(args, deps, 3, &resolved, NULL), 0);
+    assert_ptr_equal(resolved, args); /* where they stood */
+    check_text(resolved, "[\"zero\", 7]");
+    gw_value_unref(resolved);
+
+    args = list_of(gw_ref((gw_node){0}), NULL); /* somebody else has it, too */
+    assert_int_equal(gw_args_resolve_own(gw_value_ref(args), deps, 3, &resolved, NULL), 0);
+    check_text(resolved, "[\"zero\"]");
+    assert_int_equal(gw_value_type(gw_value_at(args, 0)), GW_REF);
+    gw_value_unref(resolved);
+    gw_value_unref(args);
+
+    args = list_of(gw_ref((gw_node){1}), gw_ref((gw_node){0})); /* a list is one level more */
+    assert_int_equal(gw_args_resolve_own(args, deps, 3, &resolved, NULL), 0);
+    check_text(resolved, "[[1, 2], \"zero\"]");
+    gw_value_unref(resolved);
+
+    struct gw_error error;
+    for (uint32_t k = 2; k < 4; k++) { /* one without data, one that is not there */
+        args = list_of(gw_ref((gw_node){0}), gw_ref((gw_node){k}));
+        assert_int_equal(gw_args_resolve_own(args, deps, 3, &resolved, &error), GW_EPROTO);
+    }
+    gw_value_unref(deps[0]);
+    gw_value_unref(deps[1]);
+}
+
 static int call_gang(const struct gw_function *function, int64_t argument, uint32_t ranks,
                      struct gw_value **values, struct gw_error *error)
 {
@@ -475,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_results_of_every_size),
         cmocka_unit_test(test_references_are_replaced),
+        cmocka_unit_test(test_own_references_make_way),
         cmocka_unit_test(test_a_gang_of_threads),
         cmocka_unit_test(test_checkpoints_go_on),
         cmocka_unit_test(test_gpus_as_cuda_counts_them),

@@ -3,6 +3,8 @@
 
 #include "graph/model/value.h"
 
+#include <stdatomic.h>
+
 struct resolver {
     struct gw_value *const *deps;
     size_t count;
@@ -74,9 +76,50 @@ static int resolve(const struct resolver *resolver, struct gw_value *value,
     return 0;
 }
 
+static const struct gw_value *dep_of(const struct resolver *resolver, const struct gw_value *ref)
+{
+    return ref->ref.node.index < resolver->count ? resolver->deps[ref->ref.node.index] : NULL;
+}
+
+/* A list that nobody else has, of scalars and references to scalars, as nearly all arguments are:
+ * the references make way where they stand. False: it is not such a list, and untouched. */
+static bool resolve_in_place(const struct resolver *resolver, struct gw_value *args)
+{
+    if (args->type != GW_LIST || args->immortal || args->failed || args->depth > 1 ||
+        atomic_load_explicit(&args->refs, memory_order_acquire) != 1)
+        return false;
+    for (size_t i = 0; i < args->list.count; i++) {
+        const struct gw_value *item = args->list.items[i];
+        const struct gw_value *dep = item->type == GW_REF ? dep_of(resolver, item) : item;
+        if (!dep || dep->depth > 0)
+            return false;
+    }
+    for (size_t i = 0; i < args->list.count; i++) {
+        struct gw_value *item = args->list.items[i];
+        if (item->type != GW_REF)
+            continue;
+        args->list.items[i] = gw_value_ref(resolver->deps[item->ref.node.index]);
+        gw_value_unref(item);
+    }
+    return true;
+}
+
 int gw_args_resolve(struct gw_value *args, struct gw_value *const *deps, size_t dep_count,
                     struct gw_value **resolved, struct gw_error *error)
 {
     const struct resolver resolver = {deps, dep_count, error};
     return resolve(&resolver, args, resolved);
+}
+
+int gw_args_resolve_own(struct gw_value *args, struct gw_value *const *deps, size_t dep_count,
+                        struct gw_value **resolved, struct gw_error *error)
+{
+    const struct resolver resolver = {deps, dep_count, error};
+    if (resolve_in_place(&resolver, args)) {
+        *resolved = args;
+        return 0;
+    }
+    int rc = resolve(&resolver, args, resolved);
+    gw_value_unref(args);
+    return rc;
 }

@@ -10,4 +10,9 @@
 int gw_args_resolve(struct gw_value *args, struct gw_value *const *deps, size_t dep_count,
                     struct gw_value **resolved, struct gw_error *error);
 
+/* gw_args_resolve_own does the same, and takes `args`, on failure too: a list that is the caller's
+ * alone may be the one that it gives. */
+int gw_args_resolve_own(struct gw_value *args, struct gw_value *const *deps, size_t dep_count,
+                        struct gw_value **resolved, struct gw_error *error);
+
 #endif

@@ -517,10 +517,10 @@ static int resolve_args(struct gw_bin args, struct gw_value *const *deps, uint32
 {
     struct gw_value *raw = args.size ? NULL : gw_list();
     int rc = args.size ? gw_codec_decode(args.data, args.size, NULL, &raw, &task->error) : 0;
-    if (rc == 0 && gw_value_type(raw) != GW_LIST)
-        rc = gw_error_set(&task->error, GW_EPROTO, "arguments are no list");
+    if (rc == 0 && gw_value_type(raw) == GW_LIST)
+        return gw_args_resolve_own(raw, deps, dep_count, &task->args, &task->error);
     if (rc == 0)
-        rc = gw_args_resolve(raw, deps, dep_count, &task->args, &task->error);
+        rc = gw_error_set(&task->error, GW_EPROTO, "arguments are no list");
     gw_value_unref(raw);
     return rc;
 }
