@@ -135,8 +135,10 @@ static void copy_row(struct gw_run *run, struct row *row)
     size_t deps_bytes = run->dep_count * sizeof *run->deps;
     size_t bytes = deps_bytes + run->gpu_count * sizeof *run->gpus + run->args_size + values;
     uint8_t *at = (uint8_t *)(void *)run->small;
-    if (bytes > sizeof run->small)
-        at = run->block = gw_core_alloc(bytes);
+    if (bytes > sizeof run->small) { /* malloc: calloc goes past the C library's cache */
+        at = run->block = malloc(bytes);
+        GW_MUST_PTR(at);
+    }
     run->deps = (struct gw_run_dep *)(void *)at;
     at += deps_bytes;
     run->gpus = (uint32_t *)(void *)at;
@@ -150,15 +152,17 @@ static void copy_row(struct gw_run *run, struct row *row)
     row->args += run->args_size;
     for (uint32_t d = 0; d < run->dep_count; d++, row->dep++) {
         struct gw_run_dep *dep = &run->deps[d];
-        dep->job = gw_col64_at(assign->dep_job, row->dep);
-        dep->index = gw_col32_at(assign->dep_index, row->dep);
-        dep->rank = gw_col32_at(assign->dep_rank, row->dep);
-        dep->bytes = gw_col64_at(assign->dep_bytes, row->dep);
-        dep->worker = gw_col32_at(assign->dep_worker, row->dep);
-        dep->value_size = gw_col32_at(assign->dep_value_size, row->dep);
+        *dep = (struct gw_run_dep){
+            .job = gw_col64_at(assign->dep_job, row->dep),
+            .index = gw_col32_at(assign->dep_index, row->dep),
+            .rank = gw_col32_at(assign->dep_rank, row->dep),
+            .bytes = gw_col64_at(assign->dep_bytes, row->dep),
+            .worker = gw_col32_at(assign->dep_worker, row->dep),
+            .value_size = gw_col32_at(assign->dep_value_size, row->dep),
+            .value = at,
+        };
         if (dep->value_size)
             memcpy(at, row->values, dep->value_size);
-        dep->value = at;
         at += dep->value_size;
         row->values += dep->value_size;
     }

@@ -234,7 +234,7 @@ struct gw_run {
     struct gw_run *prev, *next;
     char *folder; /* its own, with its files; NULL: none, or not there yet */
     struct gw_run_end end;
-    uint64_t small[9]; /* last: what was not written is not read */
+    uint64_t small[30]; /* last: what was not written is not read; two inputs fit */
 };
 
 struct gw_pool {
