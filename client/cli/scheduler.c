@@ -15,7 +15,7 @@ struct typed {
     const char *dir, *listen, *tokens, *state, *peers, *resources;
     uint32_t slots, workers;
     uint64_t idle_stop_ns, pure_keep_bytes, file_cache_bytes, keep_files_bytes, carry_max_bytes;
-    uint64_t scatter_memory_bytes;
+    uint64_t scatter_memory_bytes, log_max_bytes;
     uint64_t orphan_ns;
     struct gw_memory_options memory;
 };
@@ -55,6 +55,8 @@ static int start(struct typed *typed)
         gw_argv_add_number(&argv, "--scatter-memory", typed->scatter_memory_bytes);
     if (typed->carry_max_bytes)
         gw_argv_add_number(&argv, "--carry-max", typed->carry_max_bytes);
+    if (typed->log_max_bytes)
+        gw_argv_add_number(&argv, "--log-max", typed->log_max_bytes);
     /* The daemon takes 0 for its default; nothing is so small as one byte. */
     if (typed->pure_keep_bytes != UINT64_MAX)
         gw_argv_add_number(&argv, "--pure-keep",
@@ -114,6 +116,9 @@ int gw_cli_scheduler(int argc, char **argv)
          "what tasks with --ship left, kept by those\nworkers for `gangway get` (4G; 0: nothing)"},
         {"carry-max", 0, GW_OPTION_SIZE, &typed.carry_max_bytes, "SIZE",
          "checkpoints up to this are carried to, and\ncopied at, those workers (8G)"},
+        {"log-max", 0, GW_OPTION_SIZE, &typed.log_max_bytes, "SIZE",
+         "its log, where stderr is a file that is appended\nto, and theirs: larger, they begin "
+         "anew, and the\none before is kept, as .1 (64M)"},
         {"orphan-timeout", 0, GW_OPTION_DURATION, &typed.orphan_ns, "TIME",
          "if it dies, what those run goes on for so long,\nfor its next life (10m; 0: it ends, "
          "too)"},

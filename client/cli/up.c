@@ -250,6 +250,8 @@ int gw_cli_up(int argc, char **argv)
          "what tasks with --ship left, kept on each host\nfor `gangway get` (4G; 0: nothing)"},
         {"carry-max", 0, GW_OPTION_SIZE, &cluster.carry_max_bytes, "SIZE",
          "checkpoints up to this are carried to, and\ncopied at, other hosts (8G)"},
+        {"log-max", 0, GW_OPTION_SIZE, &cluster.log_max_bytes, "SIZE",
+         "a log of this cluster that is larger begins\nanew; the one before is kept, as .1 (64M)"},
         {"listen", 0, GW_OPTION_TEXT, &cluster.listen, "HOST:PORT",
          "other machines reach it at this address, by\nTLS, with tokens (`gangway token create`)"},
         {"tokens", 0, GW_OPTION_TEXT, &cluster.tokens, "FILE",

@@ -19,6 +19,7 @@ struct typed {
     const char *connect, *dir, *name, *peers, *resources;
     uint32_t slots;
     uint64_t file_cache_bytes, keep_files_bytes, carry_max_bytes, orphan_ns;
+    uint64_t log_max_bytes;
     struct gw_memory_options memory;
     bool background;
 };
@@ -71,6 +72,8 @@ static int start(struct typed *typed)
         gw_argv_add_number(&argv, "--file-cache", typed->file_cache_bytes);
     if (typed->carry_max_bytes)
         gw_argv_add_number(&argv, "--carry-max", typed->carry_max_bytes);
+    if (typed->log_max_bytes)
+        gw_argv_add_number(&argv, "--log-max", typed->log_max_bytes);
     if (typed->keep_files_bytes != UINT64_MAX)
         gw_argv_add_number(&argv, "--keep-files", typed->keep_files_bytes);
     if (typed->orphan_ns != UINT64_MAX)
@@ -104,6 +107,9 @@ int gw_worker_daemon_run(int argc, char **argv)
          "what tasks with --ship left, kept for\n`gangway get` (4G; 0: nothing)"},
         {"carry-max", 0, GW_OPTION_SIZE, &typed.carry_max_bytes, "SIZE",
          "checkpoints up to this are carried to, and\ncopied at, other hosts (8G)"},
+        {"log-max", 0, GW_OPTION_SIZE, &typed.log_max_bytes, "SIZE",
+         "its log, where stderr is a file that is appended\nto: larger, it begins anew, and the "
+         "one before\nis kept, as .1 (64M)"},
         {"orphan-timeout", 0, GW_OPTION_DURATION, &typed.orphan_ns, "TIME",
          "if the scheduler dies, what runs here goes on\nfor so long, for the next one (10m)"},
         {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",

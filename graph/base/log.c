@@ -5,9 +5,14 @@
 #include "graph/base/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +21,8 @@ enum { LINE_BYTES_MAX = 4096 };
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static const char *process_name = "gangway";
 static enum gw_log_level level_max = GW_LOG_WARN;
+static uint64_t bytes_max = UINT64_MAX; /* of the file; UINT64_MAX: no limit */
+static pthread_mutex_t rolling = PTHREAD_MUTEX_INITIALIZER;
 
 void gw_log_init(const char *process, enum gw_log_level level)
 {
@@ -38,6 +45,77 @@ static size_t GW_PRINTF(3, 0) line_add(char *line, size_t at, const char *format
     return (size_t)length < LINE_BYTES_MAX - at ? at + (size_t)length : LINE_BYTES_MAX - 1;
 }
 
+/* -- Rolling -------------------------------------------------------------------------------------
+ */
+
+void gw_log_limit(uint64_t bytes)
+{
+    bytes_max = bytes ? bytes : GW_LOG_BYTES_MAX;
+}
+
+static bool write_all(int fd, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t wrote = write(fd, data, bytes);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        data += wrote;
+        bytes -= (size_t)wrote;
+    }
+    return true;
+}
+
+/* All that stderr's file has, and what comes meanwhile, into another. */
+static bool copy_to(const char *path)
+{
+    static char part[1 << 16]; /* under the lock */
+    int from = open("/proc/self/fd/2", O_RDONLY | O_CLOEXEC);
+    int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool well = from >= 0 && to >= 0;
+    ssize_t got = 1;
+    while (well && got > 0) {
+        got = read(from, part, sizeof part);
+        well = got >= 0 && write_all(to, part, (size_t)got);
+    }
+    if (from >= 0)
+        close(from);
+    if (to >= 0 && close(to) < 0)
+        well = false;
+    return well;
+}
+
+/* Descriptors that others have, too, stay as they are: so it is emptied, not replaced. */
+static void roll(void)
+{
+    struct stat stat;
+    char path[PATH_MAX];
+    if (fstat(STDERR_FILENO, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_nlink == 0 ||
+        (uint64_t)stat.st_size < bytes_max || !(fcntl(STDERR_FILENO, F_GETFL) & O_APPEND))
+        return;
+    ssize_t length = readlink("/proc/self/fd/2", path, sizeof path - sizeof ".1");
+    if (length <= 0 || (size_t)length >= sizeof path - sizeof ".1")
+        return;
+    memcpy(path + length, ".1", sizeof ".1");
+    if (!copy_to(path))
+        (void)unlink(path); /* half of it would pass for all */
+    if (ftruncate(STDERR_FILENO, 0) < 0)
+        bytes_max = UINT64_MAX; /* as a file that may only grow: not at each line again */
+}
+
+static void line_out(const char *line, size_t bytes)
+{
+    bool limited = bytes_max < UINT64_MAX;
+    if (limited)
+        (void)pthread_mutex_lock(&rolling);
+    (void)write_all(STDERR_FILENO, line, bytes);
+    if (limited) {
+        roll();
+        (void)pthread_mutex_unlock(&rolling);
+    }
+}
+
 static void GW_PRINTF(2, 0) log_line(enum gw_log_level level, const char *format, va_list args)
 {
     if (level > level_max)
@@ -58,8 +136,7 @@ static void GW_PRINTF(2, 0) log_line(enum gw_log_level level, const char *format
     if (at == LINE_BYTES_MAX - 1)
         at--; /* room for the newline */
     line[at++] = '\n';
-    while (write(STDERR_FILENO, line, at) < 0 && errno == EINTR)
-        ;
+    line_out(line, at);
     errno = saved;
 }
 

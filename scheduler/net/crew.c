@@ -208,7 +208,7 @@ static int member_start(struct member *member, struct gw_error *error)
     if (!options->private_cluster && member_lives_on(member))
         return 0;
     char slots[16], all[16], parent[16], name[32], files[32], kept[32], carry[32], log[PATH_MAX];
-    char orphan[32];
+    char orphan[32], rolls[32];
     uint32_t each = options->slots / options->workers, more = options->slots % options->workers;
     (void)snprintf(slots, sizeof slots, "%u", member->number < more ? each + 1 : each);
     (void)snprintf(all, sizeof all, "%u", options->slots);
@@ -235,6 +235,7 @@ static int member_start(struct member *member, struct gw_error *error)
     add_bytes(argv, &argc, "--file-cache", options->files_bytes_max, files);
     add_bytes(argv, &argc, "--keep-files", options->kept_bytes_max, kept);
     add_bytes(argv, &argc, "--carry-max", options->carry_bytes_max, carry);
+    add_bytes(argv, &argc, "--log-max", options->log_bytes_max, rolls);
     if (options->orphan_ms != UINT64_MAX) {
         (void)snprintf(orphan, sizeof orphan, "%llu", (unsigned long long)options->orphan_ms);
         argv[argc++] = "--orphan-timeout";

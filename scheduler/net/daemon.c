@@ -47,7 +47,7 @@ struct daemon {
     uint32_t slots;
     uint64_t orphan_ms; /* of its workers; UINT64_MAX: their default */
     uint64_t idle_stop_s, pure_keep_bytes, file_cache_bytes, keep_files_bytes, carry_max_bytes;
-    uint64_t scatter_memory_bytes;
+    uint64_t scatter_memory_bytes, log_max_bytes;
     int lifeline_fd;
     int ready_fd;
     bool private_cluster;
@@ -90,10 +90,11 @@ static const struct option option_table[] = {
     {"state", required_argument, NULL, 'D'},
     {"carry-max", required_argument, NULL, 'C'},
     {"orphan-timeout", required_argument, NULL, 'o'},
+    {"log-max", required_argument, NULL, 'g'},
     {NULL, 0, NULL, 0},
 };
 
-/* How much is kept, and for how long. */
+/* How much is kept, and for how long; GW_EINVAL: it is none of those. */
 static int parse_kept(struct daemon *daemon, int option)
 {
     if (option == 'i')
@@ -106,9 +107,13 @@ static int parse_kept(struct daemon *daemon, int option)
         return parse_number(optarg, "scatter-memory", UINT64_MAX, &daemon->scatter_memory_bytes);
     if (option == 'C')
         return parse_number(optarg, "carry-max", UINT64_MAX, &daemon->carry_max_bytes);
+    if (option == 'g')
+        return parse_number(optarg, "log-max", UINT64_MAX, &daemon->log_max_bytes);
     if (option == 'f')
         return parse_number(optarg, "file-cache", UINT64_MAX, &daemon->file_cache_bytes);
-    return parse_number(optarg, "keep-files", UINT64_MAX, &daemon->keep_files_bytes);
+    if (option == 'K')
+        return parse_number(optarg, "keep-files", UINT64_MAX, &daemon->keep_files_bytes);
+    return GW_EINVAL;
 }
 
 static int parse(struct daemon *daemon, int argc, char **argv)
@@ -146,15 +151,6 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 'S':
             daemon->spill_dir = optarg;
             break;
-        case 'i':
-        case 'k':
-        case 'M':
-        case 'f':
-        case 'K':
-        case 'C':
-        case 'o':
-            rc = parse_kept(daemon, option);
-            break;
         case 'e':
             daemon->peers = optarg;
             break;
@@ -171,7 +167,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             daemon->state = optarg;
             break;
         default:
-            rc = GW_EINVAL;
+            rc = parse_kept(daemon, option);
         }
     }
     if (rc >= 0 && (!daemon->dir || optind != argc || slots == 0)) {
@@ -408,6 +404,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .files_bytes_max = daemon->file_cache_bytes,
         .kept_bytes_max = daemon->keep_files_bytes,
         .carry_bytes_max = daemon->carry_max_bytes,
+        .log_bytes_max = daemon->log_max_bytes,
         .memory = daemon->memory,
         .spill_dir = daemon->spill_dir,
         .private_cluster = daemon->private_cluster,
@@ -443,6 +440,7 @@ int gw_scheduler_main(int argc, char **argv)
     gw_log_init("scheduler", GW_LOG_INFO);
     if (parse(&daemon, argc, argv) < 0)
         return EXIT_USAGE;
+    gw_log_limit(daemon.log_max_bytes);
     set_limits();
     if (daemon.lifeline_fd >= 0)
         (void)fcntl(daemon.lifeline_fd, F_SETFD, FD_CLOEXEC);

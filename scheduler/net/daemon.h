@@ -12,6 +12,8 @@
  *   --ready-fd FD      writes "ready\n" there when all its workers have registered, then closes it
  *   --scatter-memory BYTES  values that clients scatter (default: half of what it may use)
  *   --orphan-timeout MS  how long what its workers run outlives it (default: theirs; 0: not at all)
+ *   --log-max BYTES    of its log, and of each of its workers', before it begins anew (default:
+ *                      GW_LOG_BYTES_MAX)
  *   --idle-stop SECONDS  ends after so long without clients and unfinished jobs (default: never) */
 int gw_scheduler_main(int argc, char **argv);
 

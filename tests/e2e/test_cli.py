@@ -232,6 +232,18 @@ class CommandLine(e2e.Case):
         self.assertEqual([place[1:] for place in places], [("0", "1"), ("2", "2")])
         self.assertEqual(len({place[0] for place in places}), 1)
 
+    def test_a_log_that_is_full_begins_anew(self):
+        self.up("--slots", "4", "--log-max", "500")
+        folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default")
+        for _ in range(8):
+            self.gangway("dispatch", "-n", "3", "--", "true")
+        for name in ("scheduler.log", "worker-0.log"):
+            self.assertLess(os.path.getsize(os.path.join(folder, name)), 500)
+        with open(os.path.join(folder, "scheduler.log.1"), encoding="utf-8") as file:
+            self.assertIn("ranks 0 to 2 of 3 at worker", file.read())
+        workers = [e2e.command_of(pid) for pid in e2e.pids_marked(self.mark)]
+        self.assertIn("--log-max 500", next(w for w in workers if "worker --dir" in w))
+
     def test_new_refuses_a_full_folder(self):
         self.gangway("new", "project")
         self.assertEqual(sorted(os.listdir(os.path.join(self.dir, "project"))),

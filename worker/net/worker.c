@@ -45,6 +45,7 @@ struct daemon {
     int dir_lock_fd;
     int live_fd;  /* -1: nobody looks whether we live */
     pid_t parent; /* the scheduler that started us, 0: none did */
+    uint64_t log_max_bytes;
 };
 
 static int usage(void)
@@ -55,7 +56,8 @@ static int usage(void)
         "%d), and may have "
         "--of M (N or more), --private, --parent PID, --name NAME, --peers HOST[:PORT], "
         "--file-cache BYTES, --keep-files BYTES (what tasks with --ship left; 0: nothing), "
-        "--carry-max BYTES, --orphan-timeout MILLISECONDS (what it runs outlives the scheduler by; "
+        "--carry-max BYTES, --log-max BYTES, --orphan-timeout MILLISECONDS (what it runs outlives "
+        "the scheduler by; "
         "0: not at all), --resources NAME=AMOUNT,..., "
         "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE, --spill-dir DIR, --token-fd FD "
         "(instead of this machine's token) and --ready-fd FD; `gangway up` "
@@ -97,6 +99,7 @@ static const struct option option_table[] = {
     {"spill-dir", required_argument, NULL, 'S'},
     {"file-cache", required_argument, NULL, 'f'},
     {"carry-max", required_argument, NULL, 'C'},
+    {"log-max", required_argument, NULL, 'g'},
     {"connect", required_argument, NULL, 'c'},
     {"token-fd", required_argument, NULL, 't'},
     {"ready-fd", required_argument, NULL, 'r'},
@@ -147,6 +150,10 @@ static bool parse_given(struct daemon *daemon, int option)
         daemon->options.orphan_ms = strtoull(optarg, &end, 10);
         return *optarg >= '0' && *optarg <= '9' && !*end &&
                daemon->options.orphan_ms <= ORPHAN_MS_MAX;
+    }
+    if (option == 'g') {
+        daemon->log_max_bytes = strtoull(optarg, &end, 10);
+        return *optarg >= '0' && *optarg <= '9' && !*end;
     }
     if (option == 't')
         daemon->token_fd = (int)strtol(optarg, NULL, 10);
@@ -403,6 +410,7 @@ int gw_worker_main(int argc, char **argv)
     gw_log_init("worker", GW_LOG_INFO);
     if (parse(&daemon, argc, argv) < 0)
         return EXIT_USAGE;
+    gw_log_limit(daemon.log_max_bytes);
     set_limits();
     (void)prctl(PR_SET_NAME, "gangway-worker");
     (void)uv_loop_init(&daemon.loop);

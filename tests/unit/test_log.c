@@ -1,0 +1,155 @@
+/* Logs that roll: how much is kept of them, in which order, and what is left alone. */
+#include "tests/unit/unit.h"
+
+#include "graph/base/dir.h"
+#include "graph/base/log.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LIMIT = 4096, LINES = 300, TEXT_BYTES = 1 << 16 };
+
+static char dir[64], path[96], old_path[96];
+static int saved;
+
+static int set_up(void **state)
+{
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "/tmp/gw-log-XXXXXX");
+    saved = dup(STDERR_FILENO);
+    if (!mkdtemp(dir) || saved < 0)
+        return -1;
+    (void)snprintf(path, sizeof path, "%s/x.log", dir);
+    (void)snprintf(old_path, sizeof old_path, "%s/x.log.1", dir);
+    gw_log_init("tester", GW_LOG_INFO);
+    gw_log_limit(LIMIT);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    (void)dup2(saved, STDERR_FILENO);
+    close(saved);
+    gw_log_limit(UINT64_MAX);
+    return gw_dir_remove(dir, NULL);
+}
+
+static void log_to(const char *to, int flags)
+{
+    int fd = open(to, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0600);
+    assert_true(fd >= 0);
+    assert_true(dup2(fd, STDERR_FILENO) >= 0);
+    close(fd);
+}
+
+static void log_lines(int from, int count)
+{
+    for (int i = from; i < from + count; i++)
+        gw_log_info("line %d", i);
+}
+
+/* What a file has, as a text; gives its size. */
+static size_t content(const char *of, char *text)
+{
+    FILE *file = fopen(of, "re");
+    assert_non_null(file);
+    size_t bytes = fread(text, 1, TEXT_BYTES - 1, file);
+    (void)fclose(file);
+    text[bytes] = '\0';
+    return bytes;
+}
+
+/* All of its lines are whole, and follow each other; gives the number after the last. */
+static int lines_follow(const char *text, int next)
+{
+    for (const char *at = text; *at; at = strchr(at, '\n') + 1) {
+        int number = -1;
+        assert_non_null(strchr(at, '\n'));
+        assert_int_equal(sscanf(at, "%*s tester info: line %d\n", &number), 1);
+        assert_true(next < 0 || number == next);
+        next = number + 1;
+    }
+    return next;
+}
+
+static void two_files_are_kept(void **state)
+{
+    char *text = malloc(TEXT_BYTES);
+    struct stat stats;
+    (void)state;
+    assert_non_null(text);
+    log_to(path, O_APPEND);
+    for (int i = 0; i < LINES; i++) {
+        log_lines(i, 1);
+        assert_int_equal(stat(path, &stats), 0);
+        assert_true(stats.st_size < LIMIT);
+    }
+    assert_in_range(content(old_path, text), LIMIT, LIMIT + 100); /* whole, but for one line */
+    int next = lines_follow(text, -1);
+    (void)content(path, text);
+    assert_int_equal(lines_follow(text, next), LINES);
+    free(text);
+}
+
+/* Who has it open goes on in the new one. */
+static void others_write_on(void **state)
+{
+    char *text = malloc(TEXT_BYTES);
+    (void)state;
+    assert_non_null(text);
+    log_to(path, O_APPEND);
+    int other = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    log_lines(0, LINES / 2);
+    assert_int_equal(write(other, "other\n", 6), 6);
+    (void)content(path, text);
+    assert_non_null(strstr(text, "other\n"));
+    assert_null(memchr(text, 0, strstr(text, "other\n") - text)); /* no hole */
+    close(other);
+    free(text);
+}
+
+static void what_cannot_be_kept_goes(void **state)
+{
+    struct stat stats;
+    (void)state;
+    log_to(path, O_APPEND);
+    assert_int_equal(mkdir(old_path, 0700), 0);
+    log_lines(0, LINES);
+    assert_int_equal(stat(path, &stats), 0);
+    assert_true(stats.st_size < LIMIT);
+}
+
+static void what_is_not_appended_to_is_left_alone(void **state)
+{
+    char *text = malloc(TEXT_BYTES);
+    (void)state;
+    assert_non_null(text);
+    log_to(path, 0);
+    log_lines(0, LINES);
+    assert_true(content(path, text) > LIMIT);
+    assert_int_equal(lines_follow(text, 0), LINES);
+    log_to(path, O_APPEND | O_TRUNC);
+    assert_int_equal(unlink(path), 0); /* of a cluster that has ended */
+    log_lines(0, LINES);
+    assert_int_equal(rmdir(dir), 0); /* nothing was left in it */
+    assert_int_equal(mkdir(dir, 0700), 0);
+    free(text);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(two_files_are_kept),
+        TEST(others_write_on),
+        TEST(what_cannot_be_kept_goes),
+        TEST(what_is_not_appended_to_is_left_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
