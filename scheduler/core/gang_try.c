@@ -116,11 +116,9 @@ void gw_sched_gang_place(struct gw_sched *sched, struct gw_queue *queue,
 }
 
 /* Those that prepare, by deadline. */
-static void enter_preparing(struct gw_sched *sched, struct gw_gang_try *gang)
+static void enter_preparing(struct gw_sched *sched, struct gw_gang_try *gang, uint64_t limit_ns)
 {
-    gang->deadline_ns = sched->now_ns + GW_GANG_PREPARE_NS;
-    if (gw_sched_checkpoint_carries(sched, gang))
-        gang->deadline_ns += GW_GANG_CARRY_NS;
+    gang->deadline_ns = sched->now_ns + limit_ns;
     gang->prev = sched->preparing_last;
     while (gang->prev && gang->prev->deadline_ns > gang->deadline_ns)
         gang->prev = gang->prev->prev;
@@ -133,6 +131,12 @@ static void enter_preparing(struct gw_sched *sched, struct gw_gang_try *gang)
         gang->prev->next = gang;
     else
         sched->preparing = gang;
+}
+
+/* How long its ranks have to get ready. */
+static uint64_t prepare_ns(const struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    return GW_GANG_PREPARE_NS + (gw_sched_checkpoint_carries(sched, gang) ? GW_GANG_CARRY_NS : 0);
 }
 
 void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gang_placed *fact)
@@ -167,7 +171,7 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
     gw_sched_questions_on_placed(sched, job);
     GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
     gw_sched_checkpoint_choose(sched, gang);
-    enter_preparing(sched, gang);
+    enter_preparing(sched, gang, prepare_ns(sched, gang));
 
     struct gw_queue *queue = gw_sched_task_queue(sched, job, fact->index);
     gw_sched_queue_remove(sched, queue, fact->index);
@@ -335,6 +339,13 @@ static void leave_preparing(struct gw_sched *sched, struct gw_gang_try *gang)
     gang->prev = gang->next = NULL;
 }
 
+void gw_sched_apply_gang_late(struct gw_sched *sched, const struct gw_fact_gang_late *fact)
+{
+    leave_preparing(sched, fact->gang);
+    fact->gang->late = true;
+    enter_preparing(sched, fact->gang, GW_HANG_LOOK_NS);
+}
+
 void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang_moved *fact)
 {
     struct gw_gang_try *gang = fact->gang;
@@ -344,6 +355,8 @@ void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang
     gw_sm_move(&gw_sched_gang_sm, &gang->state, fact->state);
     if (fact->state == GW_GANG_GOING)
         gang->went_ns = sched->now_ns;
+    for (uint32_t i = 0; i < gang->count && gang->late; i++) /* it has come all the same */
+        gang->ranks[i].asked = gang->ranks[i].seen = false;
     if (fact->state == GW_GANG_GOING && !gathered)
         GW_STORY(sched, gang->job, .kind = GW_STORY_GANG_STARTED, .index = gang->index,
                  .count = gang->count, .number = gw_sched_elastic_all(gang),
@@ -680,19 +693,27 @@ void gw_sched_gangs_on_tick(struct gw_sched *sched)
 {
     while (sched->preparing && sched->preparing->deadline_ns <= sched->now_ns) {
         struct gw_gang_try *gang = sched->preparing;
-        uint32_t rank = 0;
-        while (rank + 1 < gang->count && gang->ranks[rank].ready)
-            rank++;
-        char text[128];
-        (void)snprintf(
-            text, sizeof text, "it did not get ready in %u s",
-            (unsigned)((gw_sched_checkpoint_carries(sched, gang) ? GW_GANG_CARRY_NS : 0) /
-                           GW_NS_PER_S +
-                       GW_GANG_PREPARE_NS / GW_NS_PER_S));
-        struct gw_end end = {.outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text};
-        GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = &end);
-        gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
-        gw_sched_gang_kill(sched, gang,
-                           &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
+        if (!gang->late) {
+            GW_FACT(sched, gang_late, .gang = gang);
+            gw_sched_hang_ask_late(sched, gang);
+        } else {
+            gw_sched_gang_end_late(sched, gang);
+        }
     }
+}
+
+void gw_sched_gang_end_late(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    char text[128], stacks[512];
+    const uint32_t rank = gw_sched_hang_late(gang, stacks, sizeof stacks);
+    (void)snprintf(text, sizeof text, "it did not get ready in %u s%s",
+                   (unsigned)(prepare_ns(sched, gang) / GW_NS_PER_S),
+                   gang->ranks[rank].stopped
+                       ? ": its process is stopped (SIGSTOP, or a job control signal)"
+                       : "");
+    struct gw_end end = {
+        .outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text, .stderr_tail = stacks};
+    GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = &end);
+    gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
+    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
 }

@@ -67,8 +67,10 @@ struct gw_went gw_sched_gang_went(const struct gw_job *job, uint32_t row);
 void gw_sched_gang_goes(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                         struct gw_went went);
 
-/* gw_sched_gangs_on_tick ends the attempts whose ranks do not stand in time. */
+/* gw_sched_gangs_on_tick has the ranks looked at that do not stand in time, and ends their attempts
+ * when that has had its time, too. gw_sched_gang_end_late ends one. */
 void gw_sched_gangs_on_tick(struct gw_sched *sched);
+void gw_sched_gang_end_late(struct gw_sched *sched, struct gw_gang_try *gang);
 
 /* gw_sched_gang_of gives the running attempt of a gang, or NULL. */
 struct gw_gang_try *gw_sched_gang_of(const struct gw_sched *sched, const struct gw_job *job,

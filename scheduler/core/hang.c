@@ -212,14 +212,15 @@ static uint32_t all_still(const struct gw_gang_try *gang, struct gw_standing *ra
     return count;
 }
 
-/* Tells whether all live ranks were looked at closely; has their workers do so that have not. */
-static bool all_seen(struct gw_sched *sched, struct gw_gang_try *gang)
+/* Tells whether all live ranks were looked at closely that are not ready, or all that are; has the
+ * workers do so of those that have not. */
+static bool all_seen(struct gw_sched *sched, struct gw_gang_try *gang, bool ready)
 {
     bool seen = true;
     const struct gw_worker *last = NULL;
     for (uint32_t i = 0; i < gang->count; i++) {
         const struct gw_rank *rank = &gang->ranks[i];
-        if (rank->slot == GW_NONE || rank->seen)
+        if (rank->slot == GW_NONE || rank->ready != ready || rank->seen)
             continue;
         seen = false;
         if (rank->asked)
@@ -241,7 +242,7 @@ static void end_if_hung(struct gw_sched *sched, struct gw_gang_try *gang)
     uint32_t count = all_still(gang, ranks), named = 0;
     char text[512], stacks[768], hint[64];
     if (!count || !gw_sched_hang_text(ranks, count, text, sizeof text, &named) ||
-        !all_seen(sched, gang))
+        !all_seen(sched, gang, true))
         return;
     int length = snprintf(hint, sizeof hint, "whole stacks: gangway logs %llu/%u --rank %u",
                           (unsigned long long)gang->job->id, gang->index, named);
@@ -251,6 +252,41 @@ static void end_if_hung(struct gw_sched *sched, struct gw_gang_try *gang)
         .outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text, .stderr_tail = stacks};
     GW_FACT(sched, gang_ending, .gang = gang, .rank = named, .cause = &end);
     gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
+}
+
+void gw_sched_hang_ask_late(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    (void)all_seen(sched, gang, false);
+}
+
+uint32_t gw_sched_hang_late(const struct gw_gang_try *gang, char *stacks, size_t stacks_bytes)
+{
+    uint32_t blamed = GW_NONE;
+    struct gw_text text = {stacks, stacks_bytes, 0};
+    *stacks = '\0';
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const struct gw_rank *rank = &gang->ranks[i];
+        if (rank->ready)
+            continue;
+        if (blamed == GW_NONE || (rank->stopped && !gang->ranks[blamed].stopped))
+            blamed = i;
+        const size_t before = text.used;
+        if (rank->stack && before < stacks_bytes)
+            gw_text_say(&text, "%srank %u: %s", before ? "\n" : "", i, rank->stack);
+        if (text.used >= stacks_bytes && before < stacks_bytes)
+            stacks[before] = '\0'; /* whole lines only */
+    }
+    return blamed == GW_NONE ? 0 : blamed;
+}
+
+/* Of ranks that stand still, or (late) were not ready: where they are. */
+static void take(struct gw_sched *sched, const struct gw_fact_rank_stood *seen, bool late)
+{
+    if (late && (!seen->gang->late || seen->gang->ranks[seen->rank].ready))
+        return;
+    GW_FACT(sched, rank_stood, .gang = seen->gang, .rank = seen->rank, .still = !late,
+            .begun = seen->begun, .stopped = seen->stopped, .seen = seen->seen,
+            .operation = seen->operation, .stack = seen->stack);
 }
 
 /* Texts of ranks that come one behind the other. */
@@ -271,24 +307,29 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
         stuck->operation_size.count != rows || stuck->stack_size.count != rows)
         return GW_EPROTO;
     struct gw_gang_try *gang = gw_sched_gang_find(sched, stuck->attempt);
-    if (!gang || (gang->state != GW_GANG_GOING && gang->state != GW_GANG_GATHERING))
+    const bool forms = stuck->closely == 2;
+    if (!gang || (forms ? gang->state != GW_GANG_PREPARING
+                        : gang->state != GW_GANG_GOING && gang->state != GW_GANG_GATHERING))
         return 0;
     for (uint32_t i = 0; i < gang->count && rows == 0; i++)
         if (gang->ranks[i].worker == worker->id && gang->ranks[i].still)
             GW_FACT(sched, rank_stood, .gang = gang, .rank = i);
-    struct gw_bin operations = stuck->operations, stacks = stuck->stacks, operation, stack;
+    struct gw_bin operations = stuck->operations, stacks = stuck->stacks;
     for (uint32_t i = 0; i < rows; i++) {
-        uint32_t rank = gw_col32_at(stuck->rank, i);
-        if (!take_text(&operations, gw_col32_at(stuck->operation_size, i), &operation) ||
-            !take_text(&stacks, gw_col32_at(stuck->stack_size, i), &stack))
+        struct gw_fact_rank_stood stood = {.gang = gang,
+                                           .rank = gw_col32_at(stuck->rank, i),
+                                           .begun = gw_col64_at(stuck->begun, i),
+                                           .stopped = gw_col32_at(stuck->stopped, i) != 0,
+                                           .seen = stuck->closely != 0};
+        if (!take_text(&operations, gw_col32_at(stuck->operation_size, i), &stood.operation) ||
+            !take_text(&stacks, gw_col32_at(stuck->stack_size, i), &stood.stack))
             return GW_EPROTO;
-        if (gw_sched_gang_slot(sched, worker, stuck->attempt, rank) != GW_NONE)
-            GW_FACT(sched, rank_stood, .gang = gang, .rank = rank, .still = true,
-                    .begun = gw_col64_at(stuck->begun, i),
-                    .stopped = gw_col32_at(stuck->stopped, i) != 0, .operation = operation,
-                    .seen = stuck->closely != 0, .stack = stack);
+        if (gw_sched_gang_slot(sched, worker, stuck->attempt, stood.rank) != GW_NONE)
+            take(sched, &stood, forms);
     }
-    if (rows && gang->state == GW_GANG_GOING)
+    if (forms && gang->late && all_seen(sched, gang, false))
+        gw_sched_gang_end_late(sched, gang);
+    else if (rows && gang->state == GW_GANG_GOING)
         end_if_hung(sched, gang);
     return 0;
 }

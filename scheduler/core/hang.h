@@ -15,6 +15,14 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
  * before. */
 void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_try *gang);
 
+/* gw_sched_hang_ask_late has the workers look at the ranks of a gang that are not ready in time;
+ * they have GW_HANG_LOOK_NS. gw_sched_hang_late gives the rank that is to blame, one that is
+ * stopped rather than another that is not ready, and says in `stacks` where those are, as far as
+ * that is known. */
+#define GW_HANG_LOOK_NS (10 * GW_NS_PER_S)
+void gw_sched_hang_ask_late(struct gw_sched *sched, struct gw_gang_try *gang);
+uint32_t gw_sched_hang_late(const struct gw_gang_try *gang, char *stacks, size_t stacks_bytes);
+
 /* How far a rank has come. */
 struct gw_standing {
     uint32_t rank;

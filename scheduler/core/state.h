@@ -605,12 +605,12 @@ struct gw_gang_try {
     struct gw_gang_try *prev, *next; /* those that prepare, by deadline */
     void *info;
     uint32_t info_size;
-    bool stopped;    /* asked to stop: however it ends, it does not start again */
-    bool paused;     /* what its ranks return is no result: it goes on later */
-    bool growing;    /* it was told to pause because there is room for more ranks */
-    bool early;      /* it ended badly soon after it went, ... */
-    bool port_taken; /* ... and somebody else has its MASTER_PORT */
-    bool stood;      /* of one of its ranks it was said that it stands still */
+    bool stopped;     /* asked to stop: however it ends, it does not start again */
+    bool paused;      /* what its ranks return is no result: it goes on later */
+    bool growing;     /* it was told to pause because there is room for more ranks */
+    bool early;       /* it ended badly soon after it went, ... */
+    bool port_taken;  /* ... and somebody else has its MASTER_PORT */
+    bool stood, late; /* some rank stands still; ranks were not ready in time, and are looked at */
     uint64_t went_ns;
     uint64_t from_attempt; /* whose checkpoint it goes on from; 0: none */
     int64_t from_step;

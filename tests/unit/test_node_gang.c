@@ -159,6 +159,32 @@ static void test_hang_is_looked_at_when_asked(void **state)
     free_world(w);
 }
 
+/* Of a gang that forms, those are looked at that have a process and are not ready. */
+static void test_rank_that_is_not_ready_is_looked_at(void **state)
+{
+    (void)state;
+    struct world *w = new_world(2);
+    function_spec(w, (struct gw_msg_spec){.ranks = 2});
+    send_gang(w, 1, 2);
+    must_assign(w, (struct task){.attempt = 1, .rank = 0});
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    forget_sent(w);
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang_look, .gang_look = {.attempt = 1}});
+    const struct gw_effect *survey = NULL, *effect;
+    GW_ARRAY_EACH (&w->effects.list, effect)
+        if (effect->type == GW_EFFECT_SURVEY)
+            survey = effect;
+    assert_non_null(survey);
+    assert_int_equal(survey->count, 1);
+    assert_true(survey->stand_count > 0);
+    surveyed(w, 1);
+    const struct gw_msg_gang_stuck *stuck = &must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck;
+    assert_int_equal(stuck->closely, 2);
+    assert_int_equal(gw_col32_at(stuck->stopped, 1), 1);
+    free_world(w);
+}
+
 static bool has(const struct gw_msg_spawn *spawn, const char *text)
 {
     return memmem(spawn->env.data, spawn->env.size, text, strlen(text)) != NULL;
@@ -490,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_gang_rank_dies),
         cmocka_unit_test(test_hang_is_told_to_each_life),
         cmocka_unit_test(test_hang_is_looked_at_when_asked),
+        cmocka_unit_test(test_rank_that_is_not_ready_is_looked_at),
         cmocka_unit_test(test_gang_of_commands),
         cmocka_unit_test(test_gang_of_commands_is_told_as_launchers_do),
         cmocka_unit_test(test_doors_of_commands),

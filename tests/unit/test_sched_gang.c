@@ -495,6 +495,61 @@ static uint64_t go_apart(struct world *w, struct gw_msg_spec spec)
     return attempt;
 }
 
+/* A rank that is not ready in time is looked at before its gang is ended: it may be stopped. */
+static void a_rank_that_is_not_ready_is_looked_at(void **state)
+{
+    (void)state;
+    for (int answers = 0; answers < 3; answers++) {
+        struct world *w = new_world();
+        add_worker(w, 0, 3, "a");
+        submit_gang(w, 1, (struct gw_msg_spec){.ranks = 3});
+        uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+        ready(w, 0, attempt, 0);
+        assert_null(sent(w, WORKER, GW_MESSAGE_gang_look, 0));
+        for (int i = 0; i < 6; i++) {
+            say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat});
+            pass(w, 10 * SECOND);
+        }
+        assert_int_equal(must(w, WORKER, GW_MESSAGE_gang_look)->gang_look.attempt, attempt);
+        assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
+        say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat});
+        uint32_t ranks[] = {1, 2}, stopped[] = {0, 1}, none[] = {0, 0}, stacks[] = {4, 5};
+        uint64_t begun[] = {0, 0};
+        if (answers == 1)
+            stuck_at(w, WORKER,
+                     &(struct gw_msg_gang_stuck){.attempt = attempt,
+                                                 .rank = {ranks, 2},
+                                                 .begun = {begun, 2},
+                                                 .stopped = {stopped, 2},
+                                                 .operation_size = {none, 2},
+                                                 .operations = {"", 0},
+                                                 .closely = 2,
+                                                 .stack_size = {stacks, 2},
+                                                 .stacks = {"loadpause", 9}});
+        else if (answers == 0)
+            pass(w, GW_HANG_LOOK_NS);
+        if (answers == 2) { /* they come all the same */
+            ready(w, 0, attempt, 1);
+            ready(w, 0, attempt, 2);
+            must(w, WORKER, GW_MESSAGE_gang_go);
+            free_world(w);
+            continue;
+        }
+        assert_int_equal(must(w, WORKER, GW_MESSAGE_kill)->kill.reason, GW_KILL_GANG);
+        for (uint32_t rank = 0; rank < 3; rank++)
+            rank_ended(w, 0,
+                       (struct gw_msg_ended){
+                           .attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
+        const char *text = must(w, CLIENT, GW_MESSAGE_failed)->failed.text;
+        const char *wanted = answers ? "rank 2 on a: it did not get ready in 60 s: its process is "
+                                       "stopped (SIGSTOP, or a job control signal)\nrank 1: load\n"
+                                       "rank 2: pause"
+                                     : "rank 1 on a: it did not get ready in 60 s";
+        assert_non_null(strstr(text, wanted));
+        free_world(w);
+    }
+}
+
 /* All workers are asked where their ranks are, and all answers waited for. */
 static void stacks_come_from_all_workers(void **state)
 {
@@ -645,6 +700,7 @@ int main(void)
         cmocka_unit_test(where_ranks_are_is_told_once),
         cmocka_unit_test(a_gang_that_hangs_is_ended),
         cmocka_unit_test(stacks_come_from_all_workers),
+        cmocka_unit_test(a_rank_that_is_not_ready_is_looked_at),
         cmocka_unit_test(a_death_that_is_told_late_is_the_cause),
         cmocka_unit_test(on_one_host_a_kill_is_the_cause),
     };

@@ -465,6 +465,7 @@ void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
         return;
     gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_RUNNING);
     gang->watch.look_ns = gang->watch.since_ns = core->now_ns;
+    gang->watch.closer = false; /* why it was not ready matters to nobody any more */
     read_info(gang, go->info);
     let_port_go(core, gang);
     const struct gw_bin info = pack_info(core, gang, gang->has_key);

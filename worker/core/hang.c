@@ -31,7 +31,7 @@ static void look(struct gw_node_core *core, struct gw_gang *gang, bool closely)
     effect->stands = stands;
     for (size_t i = 0; i < gang->ranks.count; i++) {
         const struct gw_run *run = gang->ranks.items[i];
-        if (run->state == GW_RUN_RUNNING && run->process)
+        if ((run->state == GW_RUN_RUNNING || run->state == GW_RUN_STARTING) && run->process)
             stands[effect->stand_count++] =
                 (struct gw_stand){.rank = run->rank,
                                   .place = run->rank - gang->message.first_rank,
@@ -156,7 +156,9 @@ static void tell(struct gw_node_core *core, const struct gw_gang *gang,
                                    .stopped = {stopped, count},
                                    .operation_size = {operations.sizes, count},
                                    .operations = {operations.text, operations.size},
-                                   .closely = event && event->code,
+                                   .closely = !event || !event->code           ? 0
+                                              : gang->state == GW_GANG_FORMING ? 2
+                                                                               : 1,
                                    .stack_size = {stacks.sizes, count},
                                    .stacks = {stacks.text, stacks.size}};
 }
@@ -173,8 +175,11 @@ void gw_hang_on_look(struct gw_node_core *core, const struct gw_msg_gang_look *w
     if (!gw_map_get(&core->gangs, wanted->attempt, &value))
         return;
     struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
-    if (!limit_of(gang) || !gang->watch.told || gang->watch.closer || gang->watch.closely)
-        return; /* it moved, and that was told; or it is as good as answered */
+    if (gang->state != GW_GANG_FORMING &&
+        (!limit_of(gang) || !gang->watch.told || gang->watch.closely))
+        return; /* it moved, and that was told; or it is answered */
+    if (gang->watch.closer)
+        return;
     gang->watch.closer = true;
     if (!gang->watch.asked)
         look(core, gang, true);
@@ -188,6 +193,14 @@ void gw_hang_on_surveyed(struct gw_node_core *core, const struct gw_event *event
     struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
     uint64_t limit_ns = limit_of(gang);
     gang->watch.asked = false;
+    if (gang->state == GW_GANG_FORMING && gang->watch.closer && core->registered) {
+        gang->watch.closer = !event->code;
+        if (event->code)
+            tell(core, gang, event);
+        else
+            look(core, gang, true);
+        return;
+    }
     if (!limit_ns || !core->registered)
         return;
     if (has_changed(gang, event)) {

@@ -233,7 +233,7 @@ static void look_closely(struct gw_survey *survey, struct gw_stand *stand, const
     struct gw_node_place place;
     struct gw_text text = {whole, sizeof whole, 0}, known = {kernel, sizeof kernel, 0};
     pid_t pid = gw_usage_pid(host->usage, stand->process);
-    if (pid <= 0 || !gw_node_core_executing(host->core, stand->process, &place))
+    if (pid <= 0 || !gw_node_core_find(host->core, survey->attempt, stand->rank, &place))
         return;
     pid = program_of(pid);
     say_kernel(&known, pid);
