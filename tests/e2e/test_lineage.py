@@ -18,19 +18,22 @@ class Lineage(e2e.Case):
         self.assertEqual(len(found), 1)
         return found[0]
 
-    def runs(self, what):
+    def runs(self, what, *arguments, number=signal.SIGKILL):
         """How often each of the chain's tasks ran, when worker-1 died after all of them had."""
-        self.up("--slots", "2", "--workers", "2")
+        self.up("--slots", "2", "--workers", "2", *arguments)
         counts, go = self.write("counts", ""), self.fifo("go")
         program = self.start(LINEAGE, what, counts, go)
         program.wait_output("^computed$")
         worker = self.worker("worker-1")
-        os.kill(worker, signal.SIGKILL)
-        self.assertTrue(e2e.wait_gone(worker, e2e.TIMEOUT_S))
+        os.kill(worker, number)
+        if number == signal.SIGKILL:
+            self.assertTrue(e2e.wait_gone(worker, e2e.TIMEOUT_S))
         with open(go, "w", encoding="utf-8") as f:
             f.write("x")
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("ok", program.text)
+        if number == signal.SIGSTOP:
+            os.kill(worker, signal.SIGCONT)
         with open(counts, encoding="utf-8") as f:
             lines = f.read().split()
         return [lines.count(str(number)) for number in range(1, 6)]
@@ -40,6 +43,15 @@ class Lineage(e2e.Case):
 
     def test_down_to_what_is_left(self):
         self.assertEqual(self.runs("tail"), [1, 1, 1, 2, 2])
+
+    def test_giver_is_stopped(self):
+        """Whoever takes its result over TLS does not wait for ever: it is made again."""
+        self.assertEqual(self.runs("peer", "--peers", "127.0.0.1", number=signal.SIGSTOP),
+                         [2, 1, 0, 0, 0])
+
+    def test_giver_is_stopped_on_one_host(self):
+        """Likewise where results go as descriptors."""
+        self.assertEqual(self.runs("peer", number=signal.SIGSTOP), [2, 1, 0, 0, 0])
 
     def test_scattered_value_that_was_given_up(self):
         self.assertEqual(self.runs("value"), [0, 1, 0, 0, 0])

@@ -1,9 +1,10 @@
 /* A chain of five tasks with large results, whose worker is killed when it has run.
- * `lineage all|tail|value COUNTS GO`: says "computed", waits until somebody writes into the fifo
- * GO, gets the last result and checks it. Each task appends its number to the file COUNTS. all:
- * only the last result is held, and all of it lies at worker-1. tail: that of the third one is
+ * `lineage all|tail|value|peer COUNTS GO`: says "computed", waits until somebody writes into the
+ * fifo GO, gets the last result and checks it. Each task appends its number to the file COUNTS.
+ * all: only the last result is held, and all of it lies at worker-1. tail: that of the third one is
  * held, too, and lies at worker-2. value: instead of a chain, one task that takes a scattered
- * value, which is given up. Prints "ok". */
+ * value, which is given up. peer: one task, whose result lies at worker-1 and is taken by another
+ * at worker-2. Prints "ok". */
 #include "tests/e2e/programs/check.h"
 
 #include <fcntl.h>
@@ -116,6 +117,34 @@ static void say_what_is_lost(const char *counts, const char *go)
     gw_value_unref(value);
 }
 
+/* What lies at worker-1, which was stopped meanwhile, goes to worker-2 all the same. */
+static void pass_on(const char *counts, const char *go)
+{
+    struct gw_task_options options = {.workers = "worker-1", .workers_prefer = true};
+    struct gw_future *made, *taken;
+    struct gw_value *value;
+    const void *data;
+    size_t bytes;
+    struct gw_graph *graph = gw_graph_new(), *next = gw_graph_new();
+    gw_node node = gw_call(graph, link_of_chain, &options, gw_i64(1), gw_str(counts));
+    CHECK(gw_client_submit(client, graph, node, &made, &error) == 0);
+    CHECK(gw_future_wait(made, UINT64_MAX) == 0);
+    must_lie_at(made, "worker-1");
+    say_computed(go);
+    options.workers = "worker-2";
+    node = gw_call(next, link_of_chain, &options, gw_i64(2), gw_str(counts),
+                   gw_ref_future(next, made));
+    CHECK(gw_client_submit(client, next, node, &taken, &error) == 0);
+    CHECK(gw_future_get(taken, 0, &value, &error) == 0);
+    CHECK(gw_value_get_bytes(value, &data, &bytes, &error) == 0 && bytes == BYTES);
+    CHECK(((const uint8_t *)data)[0] == 1 + 2 && ((const uint8_t *)data)[BYTES - 1] == 1 + 2);
+    gw_value_unref(value);
+    gw_future_release(taken);
+    gw_future_release(made);
+    gw_graph_free(graph);
+    gw_graph_free(next);
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
@@ -129,6 +158,10 @@ int main(int argc, char **argv)
     CHECK(gw_client_open(NULL, &client, &error) == 0);
     if (strcmp(argv[1], "value") == 0) {
         say_what_is_lost(argv[2], argv[3]);
+    } else if (strcmp(argv[1], "peer") == 0) {
+        pass_on(argv[2], argv[3]);
+    }
+    if (strcmp(argv[1], "value") == 0 || strcmp(argv[1], "peer") == 0) {
         gw_client_close(client);
         printf("ok\n");
         return 0;
