@@ -124,6 +124,8 @@ static struct gw_future *find_row(struct gw_bundle *bundle, uint32_t row)
     if (!bundle->rows)
         return row < bundle->count ? &bundle->futures[row] : NULL;
     uint32_t low = 0, high = bundle->count;
+    if (row < high && bundle->rows[row] == row && (row == 0 || bundle->rows[row - 1] < row))
+        return &bundle->futures[row]; /* as where all tasks have one: not looked for */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (bundle->rows[middle] < row)

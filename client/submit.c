@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MAP_CALLS_MAX = 1 << 30, EARLY_TARGETS_MAX = 1 << 16, BLOCK_ROWS = 1 << 14 };
+enum { MAP_CALLS_MAX = 1 << 30, EARLY_TARGETS_MAX = 1 << 24, BLOCK_ROWS = 1 << 14 };
 
 /* -- Graphs --------------------------------------------------------------------------------------
  */
