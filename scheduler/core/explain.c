@@ -174,6 +174,16 @@ static void say_elastic(const struct gw_sched *sched, const struct gw_job *job, 
     gw_text_say(text, "%s", why);
 }
 
+/* A preference that nothing can meet now is no error, but perhaps a name that was mistyped. */
+static void say_preferred_gone(const struct gw_sched *sched, const struct gw_shape *shape,
+                               struct gw_text *text)
+{
+    char gone[320];
+    if (shape->need && shape->need->prefer &&
+        gw_sched_need_gone(sched, shape->need, gone, sizeof gone))
+        gw_text_say(text, "; no worker or host that is here is called %s, which it prefers", gone);
+}
+
 static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           struct gw_text *text)
 {
@@ -236,6 +246,7 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     say_room(sched, shape, text);
     if (shape->ranks > 0)
         say_cooling(sched, text);
+    say_preferred_gone(sched, shape, text);
     say_who_holds(sched, text);
     say_elastic(sched, job, row, text);
     char kept[640];
@@ -317,6 +328,7 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
         gw_text_say(text, "it is at %s, attempt %u",
                     gw_sched_worker_where(sched, job->tasks.worker[row], where),
                     job->tasks.charges[row].tries);
+    say_preferred_gone(sched, job->specs.items[job->tasks.spec[row]].shape, text);
     if (gang)
         say_elastic(sched, job, row, text);
     if (gang && job->paused && gang->state == GW_GANG_GOING)

@@ -187,6 +187,7 @@ static void a_preferred_worker_is_taken_while_it_has_room(void **state)
     offer(w, 1, (struct offer){"w-2", NULL, NULL, 1, NULL});
     go(w, 1, (struct gw_msg_spec){.workers = "w-2,unheard-of", .workers_prefer = 1});
     must(w, WORKER + 1, GW_MESSAGE_assign);
+    explained(w, 1, "called unheard-of, which it prefers"); /* it runs, and that is said */
     go(w, 2, (struct gw_msg_spec){.workers = "w-2,unheard-of", .workers_prefer = 1});
     must(w, WORKER, GW_MESSAGE_assign);
     free_world(w);
