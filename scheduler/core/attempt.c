@@ -18,7 +18,7 @@
 
 #include <assert.h>
 
-enum { ATTEMPTS_AHEAD = 8, ROWS_AHEAD = 4 };
+enum { ATTEMPTS_AHEAD = 8, ROWS_AHEAD = 4, EDGES_AHEAD = 2, SUCCESSORS_AHEAD = 1 };
 
 static const struct gw_sm_state attempt_states[] = {
     [GW_ATTEMPT_FREE] = {"free", GW_SM_NEXT(GW_ATTEMPT_SENT)},
@@ -57,6 +57,32 @@ uint64_t gw_sched_attempt_next(struct gw_sched *sched)
     return attempt_id(sched, slot, sched->attempts.items[slot].generation);
 }
 
+/* The attempt of the id at a place of a column; NULL: there is none. */
+static const struct gw_attempt *attempt_at(const struct gw_sched *sched, const struct gw_col64 *ids,
+                                           uint32_t at)
+{
+    uint32_t slot = at < ids->count ? gw_sched_attempt_find(sched, gw_col64_at(*ids, at)) : GW_NONE;
+    return slot == GW_NONE ? NULL : &sched->attempts.items[slot];
+}
+
+/* The first successor of a row: its edge, and when that is there, the row that it leads to. */
+static void successor_ahead(const struct gw_attempt *attempt, bool edge)
+{
+    const struct gw_tasks *tasks = &attempt->job->tasks;
+    bool any = tasks->edges > 0 && !tasks->shared_deps;
+    uint32_t link = any ? tasks->succ[attempt->index] : GW_NONE;
+    if (link >= tasks->edges) /* there is none, or it is of another job */
+        return;
+    if (edge) {
+        gw_sched_edge_ahead(tasks, link);
+        return;
+    }
+    uint32_t row = gw_sched_edge_row(tasks, link);
+    __builtin_prefetch(&tasks->waiting[row], 1);
+    __builtin_prefetch(&tasks->state[row], 1);
+    __builtin_prefetch(&tasks->flags[row]);
+}
+
 void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64 *ids, uint32_t at)
 {
     if (at + ATTEMPTS_AHEAD < ids->count) {
@@ -64,18 +90,21 @@ void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64
         if (slot < sched->attempts.count)
             __builtin_prefetch(&sched->attempts.items[slot], 1);
     }
-    if (at + ROWS_AHEAD >= ids->count)
-        return;
-    uint32_t slot = gw_sched_attempt_find(sched, gw_col64_at(*ids, at + ROWS_AHEAD));
-    if (slot == GW_NONE)
-        return;
-    const struct gw_attempt *attempt = &sched->attempts.items[slot];
-    const struct gw_tasks *tasks = &attempt->job->tasks;
-    __builtin_prefetch(&tasks->succ[attempt->index]);
-    __builtin_prefetch(&tasks->deps_at[attempt->index]);
-    __builtin_prefetch(&tasks->users[attempt->index], 1);
-    __builtin_prefetch(&tasks->object[attempt->index], 1);
-    __builtin_prefetch(&tasks->attempt[attempt->index], 1);
+    const struct gw_attempt *attempt = attempt_at(sched, ids, at + ROWS_AHEAD);
+    if (attempt) {
+        const struct gw_tasks *tasks = &attempt->job->tasks;
+        __builtin_prefetch(&tasks->succ[attempt->index]);
+        __builtin_prefetch(&tasks->deps_at[attempt->index]);
+        __builtin_prefetch(&tasks->users[attempt->index], 1);
+        __builtin_prefetch(&tasks->object[attempt->index], 1);
+        __builtin_prefetch(&tasks->attempt[attempt->index], 1);
+        if (tasks->edges == 0) /* nor have those before it, most likely */
+            return;
+    }
+    if ((attempt = attempt_at(sched, ids, at + EDGES_AHEAD)))
+        successor_ahead(attempt, true);
+    if ((attempt = attempt_at(sched, ids, at + SUCCESSORS_AHEAD)))
+        successor_ahead(attempt, false);
 }
 
 /* Those of an earlier life have a place of their own, which their id does not name. */
@@ -113,6 +142,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->rank = options->rank;
     attempt->is_long = options->is_long;
     attempt->handed = options->handed;
+    attempt->fetches = true; /* until it is known that it does not */
     attempt->why = options->why;
     attempt->near_bytes = options->near_bytes;
     attempt->placed_ns = sched->now_ns;
@@ -209,7 +239,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     struct gw_spec *spec = &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
     if (fact->well || fact->run_ns) /* a failure says how long such tasks run, and no size */
         measure(spec, fact->run_ns, fact->well ? fact->bytes : spec->mean_bytes);
-    if (!attempt->handed)
+    if (!attempt->handed && attempt->fetches)
         gw_sched_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
     gw_sched_handover_freed(sched, worker);
     gw_sched_actor_attempt_ended(sched, attempt->job, fact->well, fact->run_ns);

@@ -57,6 +57,12 @@ bool gw_sched_dep_far(const struct gw_sched *sched, struct gw_job *job, uint32_t
     return dep->job != NULL;
 }
 
+void gw_sched_edge_ahead(const struct gw_tasks *tasks, uint32_t edge)
+{
+    __builtin_prefetch(&tasks->next[edge]);
+    __builtin_prefetch(&tasks->edge_rows[edge / BLOCK]);
+}
+
 uint32_t gw_sched_edge_row(const struct gw_tasks *tasks, uint32_t edge)
 {
     uint32_t block = edge / BLOCK, blocks = (tasks->edges - 1) / BLOCK;

@@ -69,6 +69,9 @@ static inline uint32_t gw_sched_dep_ahead(const struct gw_tasks *tasks, uint32_t
     return from & GW_EDGE_FAR ? 0 : from & ~GW_EDGE_AFTER;
 }
 
+/* gw_sched_edge_ahead asks for what gw_sched_edge_row and a walk along the successors read. */
+void gw_sched_edge_ahead(const struct gw_tasks *tasks, uint32_t edge);
+
 /* gw_sched_edge_row is the row that an edge leads to; not for a range, whose rows share theirs. */
 uint32_t gw_sched_edge_row(const struct gw_tasks *tasks, uint32_t edge);
 

@@ -164,7 +164,7 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
                                                                  .gang = gang,
                                                                  .is_long = true,
                                                                  .gpus = fact->seats[i].gpus});
-        gw_sched_inputs_fetch(sched, job, fact->index, worker);
+        (void)gw_sched_inputs_fetch(sched, job, fact->index, worker);
         GW_MUST(gw_array_push(&job->places,
                               ((struct gw_place){gang->id, fact->index, i, worker->id, NULL})));
     }

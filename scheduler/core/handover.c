@@ -189,7 +189,14 @@ void gw_sched_handover_complete(struct gw_sched *sched, struct gw_job *job, uint
     attempt->handed = false;
     attempt->lane->barren = false;
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
-    gw_sched_inputs_fetch(sched, job, row, attempt->worker);
+    attempt->fetches = gw_sched_inputs_fetch(sched, job, row, attempt->worker);
+}
+
+/* What is ready comes before all successors there are: all are in its queue, the only one of their
+ * job. Most often so while a wide graph is under way, and seen without a look at any of them. */
+static bool nothing_follows(const struct gw_job *job, const struct gw_queue *ready)
+{
+    return ready && ready->job == job && job->queues.count == 1 && job->tasks.laters.count == 0;
 }
 
 /* Hands over what may follow the attempt at a place; false where its lane has no room left. */
@@ -200,13 +207,15 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct gw_queue 
     struct gw_successors from = gw_sched_successors_of(attempt->job, attempt->index);
     struct gw_row row = {0};
     uint32_t followed = 0;
+    if (nothing_follows(attempt->job, ready))
+        return true;
     for (int i = 0; i < GW_HANDED_SUCCESSORS_MAX; i++) {
         if (!gw_sched_successors_next(sched, &from, &row))
             return true;
         if (!row.job || row.job->compacted || row.index == GW_INDEX_ALL) /* all: a whole job */
             continue;
         struct gw_spec *spec = &row.job->specs.items[row.job->tasks.spec[row.index]];
-        if (!may_follow(sched, &row, lane) || comes_first(ready, spec->queue))
+        if (comes_first(ready, spec->queue) || !may_follow(sched, &row, lane))
             continue;
         if (gw_sched_lane_room(lane, gw_sched_window(sched, spec)) == 0)
             return false;

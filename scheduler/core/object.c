@@ -269,8 +269,10 @@ void gw_sched_objects_ahead(const struct gw_sched *sched, const struct gw_tasks 
                             uint32_t row)
 {
     uint32_t at = tasks->object[row];
-    if (at != GW_NONE)
-        __builtin_prefetch(&sched->objects.items[at]);
+    if (at == GW_NONE)
+        return;
+    __builtin_prefetch(&sched->objects.items[at]); /* and its end: it may lie across two lines */
+    __builtin_prefetch(&sched->objects.items[at].has_token);
 }
 
 void gw_sched_inputs_ahead(const struct gw_sched *sched, const struct gw_tasks *tasks, uint32_t row)
@@ -302,23 +304,31 @@ void gw_sched_each_input(struct gw_sched *sched, struct gw_job *job, uint32_t ro
     }
 }
 
+struct fetch {
+    struct gw_worker *worker;
+    bool any;
+};
+
 static void input_fetch(struct gw_sched *sched, uint32_t at, void *arg)
 {
-    struct gw_worker *worker = arg;
+    struct fetch *fetch = arg;
     if (gw_sched_object_value(&sched->objects.items[at]))
         return;
-    uint32_t place = gw_sched_holder_of(sched, at, worker->slot);
+    uint32_t place = gw_sched_holder_of(sched, at, fetch->worker->slot);
     if (place == GW_NONE)
-        place = holder_add(sched, at, worker);
+        place = holder_add(sched, at, fetch->worker);
     sched->holders.items[place].fetching++;
+    fetch->any = true;
 }
 
-void gw_sched_inputs_fetch(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+bool gw_sched_inputs_fetch(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                            struct gw_worker *worker)
 {
     if (job->tasks.deps_at[row] == gw_sched_deps_end(&job->tasks, row))
-        return;
-    gw_sched_each_input(sched, job, row, &(struct gw_input_visit){input_fetch, worker});
+        return false;
+    struct fetch fetch = {worker, false};
+    gw_sched_each_input(sched, job, row, &(struct gw_input_visit){input_fetch, &fetch});
+    return fetch.any;
 }
 
 struct fetched {

@@ -38,9 +38,10 @@ uint32_t gw_sched_holder_any(const struct gw_sched *sched, uint32_t object, uint
 uint32_t gw_sched_holder_copy(struct gw_sched *sched, uint32_t object, struct gw_worker *worker);
 void gw_sched_holder_copied(struct gw_sched *sched, uint32_t holder, bool well);
 
-/* gw_sched_inputs_fetch counts that an attempt of the row at a worker fetches the row's inputs;
- * gw_sched_inputs_fetched that it ended, and has them where it ended well. */
-void gw_sched_inputs_fetch(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+/* gw_sched_inputs_fetch counts that an attempt of the row at a worker fetches the row's inputs, and
+ * gives whether there was any: those whose values are here go with the row.
+ * gw_sched_inputs_fetched counts that it ended, and has them where it ended well. */
+bool gw_sched_inputs_fetch(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                            struct gw_worker *worker);
 void gw_sched_inputs_fetched(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                              struct gw_worker *worker, bool well);

@@ -277,7 +277,7 @@ void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_tas
     job->placed++;
     gw_sched_range_row_placed(sched, job);
     gw_sched_questions_on_placed(sched, job);
-    gw_sched_inputs_fetch(sched, job, row, fact->worker);
+    sched->attempts.items[slot].fetches = gw_sched_inputs_fetch(sched, job, row, fact->worker);
 }
 
 /* Whether the next of a queue only adds to memory while others of its job, that would let go of

@@ -549,9 +549,10 @@ struct gw_attempt {
     uint32_t prev, next; /* of its worker; next: also of the free ones */
     uint32_t generation;
     uint8_t state;
-    bool is_long;
-    bool blocked;            /* it waits for others; its slots are lent */
-    bool stands;             /* a call, or an actor that is through */
+    bool is_long : 1, blocked : 1; /* blocked: it waits for others; its slots are lent */
+    bool stands : 1;               /* a call, or an actor that is through */
+    bool handed : 1;               /* its task waits: its inputs do not count as fetched yet */
+    bool fetches : 1;        /* some of its inputs count as fetched by it; else all were here */
     uint64_t expected_bytes; /* see memory.h */
 
     /* ... and the rest */
@@ -563,7 +564,6 @@ struct gw_attempt {
     uint32_t gpus, gpu;             /* how many, and the first */
     uint16_t gpu_share;             /* of that one, in thousandths; 0: it has them whole */
     bool aside;                     /* it counts as such at its worker */
-    bool handed;                    /* its task waits: its inputs do not count as fetched yet */
     uint8_t why;                    /* enum gw_placed_why */
 };
 
