@@ -52,11 +52,19 @@ static uint32_t two(uint32_t i, uint32_t count, uint32_t from[2])
     return i >= leaves ? 2 : 0;
 }
 
+/* One or two that lie anywhere before it: half of them ready when it comes, half not. */
+static uint32_t any(uint32_t i, uint32_t count, uint32_t from[2])
+{
+    for (uint32_t k = 0; k < 2 && i > 0; k++)
+        from[k] = (uint32_t)(((i * 2 + k) * UINT64_C(0x9e3779b97f4a7c15) >> 33) % i);
+    if (i == 0)
+        return 0;
+    return i % 2 && from[0] != from[1] ? 2 : 1;
+}
+
 static const struct scenario scenarios[] = {
-    {"bag", 8192, 8192, none},
-    {"chain", 1024, 1024, one},
-    {"tree", 4095, 4095, two},
-    {"trickle", 512, 1, none},
+    {"bag", 8192, 8192, none}, {"chain", 1024, 1024, one}, {"random", 8192, 8192, any},
+    {"tree", 4095, 4095, two}, {"trickle", 512, 1, none},
 };
 enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
