@@ -206,6 +206,9 @@ static void io_on_close(struct gw_link *link, const struct gw_error *error, void
     io->down = true; /* before the socket is closed: see send_at_once */
     outbox_clear(&io->outbox);
     outbox_clear(&io->leaving);
+    gw_array_clear(&io->release_jobs); /* else their timer would say them before the next hello */
+    gw_array_clear(&io->release_indices);
+    gw_array_clear(&io->drops);
     io->queued_bytes = 0;
     pthread_cond_broadcast(&io->room);
     bool closing = io->closing;
