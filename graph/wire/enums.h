@@ -56,6 +56,13 @@ enum gw_range_flag {
 enum gw_outcome { GW_OUTCOMES(GW_OUTCOME_ENUM) };
 #undef GW_OUTCOME_ENUM
 
+/* What a task says of itself (task_blocked). */
+enum gw_blocked {
+    GW_BLOCKED_NOT = 0,   /* it goes on */
+    GW_BLOCKED_WAITS = 1, /* it waits for others, and gives its slots back */
+    GW_BLOCKED_LONG = 2,  /* it takes longer than a moment, and keeps its slots */
+};
+
 enum gw_kill_reason {
     GW_KILL_CANCEL = 1,    /* by the user */
     GW_KILL_GANG = 2,      /* another rank ended */

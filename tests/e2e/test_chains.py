@@ -5,6 +5,7 @@ import os
 import e2e
 
 CHAINS = os.path.join(e2e.BUILD, "bin", "chains")
+BEHIND = os.path.join(e2e.BUILD, "bin", "behind")
 
 
 class Chains(e2e.Case):
@@ -26,6 +27,14 @@ class Chains(e2e.Case):
 
     def test_crash(self):
         self.subject("crash")
+
+    def test_behind_one_that_waits(self):
+        """What is behind a task that runs long, in its runner, goes to another; both ways a runner
+        may be given work: one that is warm, and one that starts for it."""
+        self.up("--slots", "2")
+        for name in ("first", "second"):
+            self.assertEqual(self.run_program(BEHIND, self.fifo(name)).stdout, "ok\n")
+        self.assert_idle()
 
     def test_large(self):
         self.subject("large")

@@ -1,5 +1,6 @@
 /* Clients: they submit, wait, fetch, give up, cancel, retry, and die; and they check what they are
  * told: each target ends once, with the right value or for a reason that there was. */
+#include "tests/sim/nested.h"
 #include "tests/sim/scatter.h"
 
 #include "graph/wire/codec.h"

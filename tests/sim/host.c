@@ -3,6 +3,7 @@
 #include "tests/sim/door.h"
 #include "tests/sim/folder.h"
 #include "tests/sim/limit.h"
+#include "tests/sim/nested.h"
 
 #include <stdio.h>
 

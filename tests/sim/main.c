@@ -85,6 +85,7 @@ static const struct {
     [310] = {"rank-beside", "a rank starts on a GPU that another one has just left"},
     [420] = {"scatter-unlimited", "values are taken for which there is no room"},
     [391] = {"turn-free", "a command whose turn comes has no slots"},
+    [560] = {"long-before-others", "tasks stay in a runner behind one that runs long"},
     [390] = {"command-beside", "a command starts beside the one that it was to wait for"},
     [370] = {"no-hold", "another life of the scheduler places at once what may still run"},
     [371] = {"gang-lacking", "a gang is taken over though a rank of it did not come back"},

@@ -1,6 +1,7 @@
 /* Tasks that submit tasks: they ask their worker for a connection, submit, wait and give their
  * slots back, or leave at once; and die in the middle. What they submit behaves as anything else
  * does. */
+#include "tests/sim/nested.h"
 #include "tests/sim/crash.h"
 
 static const struct row *row_of(const struct process *process)
@@ -92,12 +93,37 @@ static void block(struct sim *sim, struct process *process)
     set_blocked(sim, process, true);
 }
 
-void sim_nested_taken(struct sim *sim, struct process *process)
+void sim_nested_taken(struct sim *sim, struct process *process, uint64_t attempt)
 {
+    if (!attempt)
+        return;
     if (process->rows.count > 1)
         sim_fault(sim, FAULT_TAKEN);
     if (process->rows.count)
         process->rows.count = 1;
+}
+
+/* It runs for longer than a moment: says so, and then nothing may wait behind it. */
+static void say_long(struct sim *sim, struct process *process)
+{
+    const struct row row = *row_of(process);
+    uint64_t epoch = process->epoch;
+    struct gw_message message = {.type = GW_MESSAGE_task_blocked};
+    message.task_blocked = (struct gw_msg_task_blocked){
+        .attempt = row.attempt, .rank = row.rank, .blocked = GW_BLOCKED_LONG};
+    sim_fault(sim, process->rows.count > 1 ? FAULT_LONG_BEFORE_OTHERS : FAULT_LONG);
+    (void)sim_process_say(sim, process, &message);
+    SIM_CHECK(sim, process->epoch != epoch || process->rows.count == 1,
+              "%zu tasks wait in a runner behind task %llu, which runs long",
+              process->rows.count - 1, (unsigned long long)row.work->id);
+}
+
+void sim_nested_long(struct sim *sim, struct process *process, uint64_t run_ns)
+{
+    const struct row *row = row_of(process);
+    if (run_ns > 50 * MS && process->runner && row->rank == GW_RANK_NONE && !process->actor &&
+        !row->work->calls)
+        sim_process_later(sim, process, 50 * MS, say_long);
 }
 
 /* It has been connected, or told something, or its connection closed. */

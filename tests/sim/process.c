@@ -6,6 +6,7 @@
  * twice, no task runs before what it depends on, and each gets the values that it should. */
 #include "tests/sim/folder.h"
 #include "tests/sim/limit.h"
+#include "tests/sim/nested.h"
 #include "tests/sim/turn.h"
 
 #include <stdio.h>
@@ -444,6 +445,7 @@ void sim_process_go_on(struct sim *sim, struct process *process, int32_t executi
         sim_fault(sim, FAULT_TALKING);
         run_ns += 2 * work->progress_ns;
     }
+    sim_nested_long(sim, process, run_ns);
     plan(sim, process, run_ns,
          (struct later){.epoch = process->epoch,
                         .number = execution,
@@ -579,7 +581,7 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
     else if (message.type == GW_MESSAGE_control)
         sim_gang_asked(sim, process, &message.control);
     else if (message.type == GW_MESSAGE_task_taken)
-        sim_nested_taken(sim, process);
+        sim_nested_taken(sim, process, message.task_taken.attempt);
     else if (message.type == GW_MESSAGE_actor_end)
         sim_actor_let_go(sim, process);
     gw_buffer_deinit(&buffer);

@@ -101,7 +101,9 @@ enum {
     X(INSIDE, "task submitted tasks")                                                              \
     X(NO_LINK, "no connection for a task")                                                         \
     X(BLOCKED, "task waited for its own")                                                          \
-    X(TAKEN, "tasks taken from behind one that waits")                                             \
+    X(TAKEN, "tasks taken from behind one that waits, or runs long")                               \
+    X(LONG, "a task runs long")                                                                    \
+    X(LONG_BEFORE_OTHERS, "a task runs long before others")                                        \
     X(OVERDRAWN, "task went on where no slot was free")                                            \
     X(BLOCKED_DEATH, "task died while it waited")                                                  \
     X(TOO_MANY_WAIT, "too many tasks waited on a worker")                                          \
@@ -742,19 +744,6 @@ void sim_sync_acquire(struct sim *sim, struct client *client);
 void sim_sync_release(struct sim *sim, struct client *client);
 void sim_sync_take(struct sim *sim, struct client *client, const struct gw_msg_synced *synced);
 void sim_sync_end(struct sim *sim, struct client *client);
-
-/* -- nested.c: tasks that submit tasks */
-/* sim_nested_begin has the task of a process ask for a client, and tells whether it does: then its
- * execution goes on with sim_process_go_on. */
-bool sim_nested_begin(struct sim *sim, struct process *process, int32_t execution);
-/* sim_nested_link opens the connection that a worker wants for a task of its own. */
-void sim_nested_link(struct sim *sim, struct host *host, const struct gw_effect *effect);
-void sim_nested_taken(struct sim *sim, struct process *process);
-/* sim_nested_told follows whatever a client inside of a task is told, and its end. */
-void sim_nested_told(struct sim *sim, struct client *client);
-/* sim_nested_end ends the client of what a process executed. */
-void sim_nested_end(struct sim *sim, struct process *process);
-void sim_nested_free(struct sim *sim);
 
 /* -- trespass.c: reaching for what is another user's */
 void sim_trespass_act(struct sim *sim, struct client *client);

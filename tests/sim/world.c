@@ -3,6 +3,7 @@
 #include "tests/sim/crash.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/limit.h"
+#include "tests/sim/nested.h"
 #include "tests/sim/scatter.h"
 
 #include "graph/wire/codec.h"

@@ -102,11 +102,23 @@ static void get_one(struct side *side, uint32_t type)
         side->checkpointed = side->message.checkpointed;
 }
 
+/* On a loaded machine a task may run for longer than a moment. */
+static bool passes_long(struct side *side, uint32_t type)
+{
+    const struct gw_message nothing = {.type = GW_MESSAGE_task_taken};
+    if (side->message.type != GW_MESSAGE_task_blocked || type == GW_MESSAGE_task_blocked ||
+        side->message.task_blocked.blocked != GW_BLOCKED_LONG)
+        return false;
+    side_put(side, &nothing, -1);
+    side_flush(side);
+    return true;
+}
+
 const struct gw_message *side_get(struct side *side, uint32_t type)
 {
     do
         get_one(side, type);
-    while (side->message.type == GW_MESSAGE_checkpointed);
+    while (side->message.type == GW_MESSAGE_checkpointed || passes_long(side, type));
     if (side->message.type != type)
         fail_msg("%s came, not %s: %s", gw_message_name(side->message.type), gw_message_name(type),
                  side->message.type == GW_MESSAGE_ended ? side->message.ended.text : "");

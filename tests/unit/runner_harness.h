@@ -28,7 +28,8 @@ void side_open(struct side *side, const char *dir);
 void side_close(struct side *side);
 int side_wait(struct side *side);
 
-/* side_get takes the next message, which must be of a type; its descriptors are closed at the next
+/* side_get takes the next message, which must be of a type (that a task runs long is passed over,
+ * too, and nothing taken for it, unless that is the type); its descriptors are closed at the next
  * call unless side_fd took them. side_is_silent tells that nothing came yet. */
 const struct gw_message *side_get(struct side *side, uint32_t type);
 int side_fd(struct side *side);

@@ -1,4 +1,5 @@
-/* Tasks that submit tasks: their connection to the scheduler, and their slots while they wait.
+/* Tasks that submit tasks: their connection to the scheduler, and their slots while they wait; and
+ * what becomes of the tasks behind one that waits, or runs long.
  *
  * Always: a process whose task waits (lent) holds no slots and is given nothing; what was queued
  * behind its task goes back to the scheduler, which has debited nothing for it but what that task
@@ -6,6 +7,7 @@
  * over the task runs on at once: slots_used may be more than there are, until so many tasks have
  * ended or wait. Its runner may be idle then and stay so: it is warm for the next task that waits.
  */
+#include "graph/base/planted.h"
 #include "worker/core/state.h"
 
 /* The run that a runner speaks of: only what it executes can ask anything. */
@@ -71,6 +73,18 @@ static void lend(struct gw_node_core *core, struct gw_process *process, const st
     }
 }
 
+/* Its task keeps its slots, but nothing has to wait for it that another runner could begin. */
+static void take_back(struct gw_node_core *core, struct gw_process *process,
+                      const struct gw_run *run)
+{
+    const bool takes = process->queue.last != run && !GW_PLANTED(560);
+    process->runs_long = true;
+    if (takes)
+        gw_process_requeue(core, process, run);
+    gw_core_send(core, process->link, GW_MESSAGE_task_taken)->message.task_taken.attempt =
+        takes ? run->attempt : 0;
+}
+
 int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
                          const struct gw_msg_task_blocked *blocked)
 {
@@ -80,6 +94,10 @@ int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
     if (run->spec->message.actor) { /* its slots are the actor's, waiting or not */
         if (blocked->blocked)
             gw_node_actor_take_back(core, process, blocked->attempt);
+        return 0;
+    }
+    if (blocked->blocked == GW_BLOCKED_LONG) {
+        take_back(core, process, run);
         return 0;
     }
     if (!blocked->blocked) {

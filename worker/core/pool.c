@@ -139,7 +139,8 @@ static bool takes_work(const struct gw_node_core *core, const struct gw_process 
         return gw_nested_room(core, process);
     /* Nothing queues for a slot that is overdrawn. */
     return process->state == GW_PROCESS_BUSY && run && !run->gang && !run->killing &&
-           !run->spec->message.actor && !(process->woke && core->slots_used > core->options.slots);
+           !run->spec->message.actor && !process->runs_long &&
+           !(process->woke && core->slots_used > core->options.slots);
 }
 
 static size_t row_bytes(const struct gw_run *run, uint32_t *tokens)

@@ -164,7 +164,7 @@ void gw_process_idle(struct gw_node_core *core, struct gw_process *process)
 void gw_process_next(struct gw_node_core *core, struct gw_process *process)
 {
     struct gw_run *run = process->queue.first;
-    process->started_told = false;
+    process->started_told = process->runs_long = false;
     gw_nested_end(core, process);
     process->head_since_ns = run ? core->now_ns : 0;
     if (process->state != GW_PROCESS_BUSY)
@@ -376,10 +376,10 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
     gw_run_tell(core, run);
 }
 
-/* Those behind the first one: back to where they came from, at the front, in their order. */
-static void requeue(struct gw_node_core *core, struct gw_process *process)
+void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
+                        const struct gw_run *first)
 {
-    while (process->queue.last) {
+    while (process->queue.last != first) {
         struct gw_run *run = process->queue.last;
         if (run->missing > 0 && !run->killing) {
             gw_heir_unsend(core, run);
@@ -438,7 +438,7 @@ static void judge(struct gw_node_core *core, struct gw_process *process)
     } else if (run && run->gang) { /* buried for what it did as a process */
         charge(core, process, run);
     }
-    requeue(core, process);
+    gw_process_requeue(core, process, NULL);
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_GONE);
     gw_process_free(core, process);
 }

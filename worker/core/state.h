@@ -257,9 +257,10 @@ struct gw_process {
     bool runner;
     bool burying; /* by our order: what it says from then on is too late */
     bool started_told;
-    bool starts; /* counted in its pool's `starting` */
-    bool lent;   /* its task waits for others: it holds no slots */
-    bool woke;   /* that is over: its task runs on whether there were slots for it or not */
+    bool starts;    /* counted in its pool's `starting` */
+    bool lent;      /* its task waits for others: it holds no slots */
+    bool runs_long; /* its task takes longer than a moment: nothing is queued behind it */
+    bool woke;      /* that is over: its task runs on whether there were slots for it or not */
     struct gw_process *behind, *before; /* a command: whose turn comes before its own, and after */
     uint32_t slots;
     struct gw_pool *pool;
@@ -641,6 +642,11 @@ void gw_process_give(struct gw_node_core *core, struct gw_process *process, stru
 void gw_process_unbind(struct gw_node_core *core, struct gw_process *process, struct gw_run *run);
 /* gw_process_next follows the end of the first run of a queue: the next one executes, or none. */
 void gw_process_next(struct gw_node_core *core, struct gw_process *process);
+
+/* gw_process_requeue has those behind `first` (NULL: all) go back to where they came from, at the
+ * front, in their order. */
+void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
+                        const struct gw_run *first);
 void gw_process_idle(struct gw_node_core *core, struct gw_process *process);
 void gw_process_bury(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns);
 /* gw_process_signal sends a command and its descendants the signal that its user named for its end,

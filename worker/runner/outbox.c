@@ -5,22 +5,32 @@
  *
  * What is gathered leaves when nothing is left to execute (gw_outbox_get), GATHER_NS after the
  * first of them as long as tasks are short, and otherwise by the watching thread, within two of its
- * rounds. It goes round only while there is something to watch, and otherwise waits to be woken. */
+ * rounds. It goes round quickly only while there is something gathered, slowly while a task runs,
+ * and otherwise waits to be woken: while tasks come every now and then nobody has to wake it. */
 #include "worker/runner/outbox.h"
 
 #include "graph/base/clock.h"
+#include "graph/wire/enums.h"
 
 #include <signal.h>
 #include <time.h>
 
 #define GATHER_NS (200 * GW_NS_PER_US)
 #define ROUND_NS GW_NS_PER_MS
-enum { QUIET_ROUNDS_MAX = 20 };
+/* A task that runs for this long lets nothing wait behind it. Less would be said on loaded machines
+ * of tasks that only wait for a processor. */
+#define LONG_NS (50 * GW_NS_PER_MS)
+#define HEAD_SAID UINT64_MAX
+enum { QUIET_ROUNDS_MAX = 20, NAPS_MAX = 4, NAP_MS = 16 };
 
 int gw_outbox_init(struct gw_outbox *outbox, int fd)
 {
-    *outbox =
-        (struct gw_outbox){.mutex = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+    pthread_condattr_t attributes;
+    *outbox = (struct gw_outbox){.mutex = PTHREAD_MUTEX_INITIALIZER};
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&outbox->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
     return gw_channel_new(fd, &outbox->channel);
 }
 
@@ -108,24 +118,69 @@ int gw_outbox_get(struct gw_outbox *outbox, bool wait, struct gw_message *messag
 /* -- Watching ------------------------------------------------------------------------------------
  */
 
+/* Whether a task runs that it was not yet said of that it runs long. */
+static bool looks(const struct gw_outbox *outbox)
+{
+    uint64_t head = atomic_load(&outbox->head);
+    return head != 0 && head != HEAD_SAID;
+}
+
+/* Waits for longer than a round, or to be woken: after some naps without a task, for as long as
+ * that takes. */
+static void nap(struct gw_outbox *outbox, unsigned naps)
+{
+    struct timespec until;
+    outbox->parked = true;
+    if (naps >= NAPS_MAX) {
+        atomic_store(&outbox->asleep, true); /* before head is looked at: see gw_outbox_begin */
+        while (outbox->parked && atomic_load(&outbox->asleep) && !looks(outbox))
+            pthread_cond_wait(&outbox->wake, &outbox->mutex);
+        atomic_store(&outbox->asleep, false);
+    } else {
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += (long)((uint64_t)NAP_MS << naps) * (long)GW_NS_PER_MS;
+        until.tv_sec += until.tv_nsec / (long)GW_NS_PER_S;
+        until.tv_nsec %= (long)GW_NS_PER_S;
+        while (outbox->parked && pthread_cond_timedwait(&outbox->wake, &outbox->mutex, &until) == 0)
+            continue;
+    }
+    outbox->parked = false;
+}
+
+/* Says that the task runs long, once. Its end is told behind this: that takes the mutex, too. */
+static void tell_long(struct gw_outbox *outbox)
+{
+    uint64_t attempt = atomic_load(&outbox->head);
+    if (!looks(outbox) || gw_clock_now_ns() - atomic_load(&outbox->head_since_ns) < LONG_NS ||
+        !atomic_compare_exchange_strong(&outbox->head, &attempt, HEAD_SAID))
+        return;
+    const struct gw_message message = {
+        .type = GW_MESSAGE_task_blocked,
+        .task_blocked = {.attempt = attempt, .rank = GW_RANK_NONE, .blocked = GW_BLOCKED_LONG}};
+    (void)gw_report_put(&outbox->report, outbox->channel);
+    (void)gw_channel_put(outbox->channel, &message, (struct gw_channel_fds){0});
+    (void)flush_locked(outbox);
+}
+
 /* A socket that fails is for the main thread to find. */
 static void *watch_main(void *arg)
 {
     struct gw_outbox *outbox = arg;
-    unsigned quiet = 0;
+    unsigned quiet = 0, naps = 0;
     pthread_mutex_lock(&outbox->mutex);
     for (;;) {
-        if (quiet == QUIET_ROUNDS_MAX) {
-            outbox->parked = true;
-            while (outbox->parked)
-                pthread_cond_wait(&outbox->wake, &outbox->mutex);
+        if (quiet >= QUIET_ROUNDS_MAX) {
+            nap(outbox, naps);
+        } else {
+            pthread_mutex_unlock(&outbox->mutex);
+            nanosleep(&(struct timespec){.tv_nsec = ROUND_NS}, NULL);
+            pthread_mutex_lock(&outbox->mutex);
         }
-        pthread_mutex_unlock(&outbox->mutex);
-        nanosleep(&(struct timespec){.tv_nsec = ROUND_NS}, NULL);
-        pthread_mutex_lock(&outbox->mutex);
+        naps = quiet < QUIET_ROUNDS_MAX || looks(outbox) ? 0 : naps + 1;
         quiet = outbox->gathered ? 0 : quiet + 1;
         if (outbox->gathered && gw_clock_now_ns() - outbox->oldest_ns >= ROUND_NS)
             (void)flush_locked(outbox);
+        tell_long(outbox);
     }
     return NULL;
 }
@@ -144,7 +199,7 @@ static bool start_thread(struct gw_outbox *outbox)
     return started;
 }
 
-void gw_outbox_watch(struct gw_outbox *outbox)
+static void watch(struct gw_outbox *outbox)
 {
     if (!outbox->unwatched) /* and so it stays: while something is gathered nobody is parked */
         return;
@@ -159,4 +214,31 @@ void gw_outbox_watch(struct gw_outbox *outbox)
         }
     }
     pthread_mutex_unlock(&outbox->mutex);
+}
+
+/* Starts the thread, or wakes it: a task runs that it is to look at. */
+static void attend(struct gw_outbox *outbox)
+{
+    pthread_mutex_lock(&outbox->mutex);
+    outbox->watched = outbox->watched || start_thread(outbox);
+    if (atomic_exchange(&outbox->asleep, false))
+        pthread_cond_signal(&outbox->wake);
+    pthread_mutex_unlock(&outbox->mutex);
+}
+
+void gw_outbox_begin(struct gw_outbox *outbox, uint64_t attempt, uint64_t now_ns)
+{
+    watch(outbox);
+    if (!attempt)
+        return;
+    atomic_store(&outbox->head_since_ns, now_ns);
+    atomic_store(&outbox->head, attempt);
+    if (!outbox->attended || atomic_load(&outbox->asleep)) /* behind head: see nap */
+        attend(outbox);
+    outbox->attended = true;
+}
+
+bool gw_outbox_end(struct gw_outbox *outbox)
+{
+    return atomic_exchange(&outbox->head, 0) == HEAD_SAID;
 }

@@ -1,8 +1,9 @@
 /* The runner's side of its socket: what it says, in order, and when that leaves.
  *
- * Results and failures gather so that many short tasks share a message, or a system call.
- * gw_outbox_watch, called before a task runs, makes sure that they do not wait for its end: after a
- * moment a thread sends them. Everything else is for the one thread that executes tasks. */
+ * Results and failures gather so that many short tasks share a message, or a system call. They do
+ * not wait for the end of a task that runs long: a thread sends them after a moment, and says that
+ * it runs long, so that what the worker sent behind it need not wait either. Everything else is for
+ * the one thread that executes tasks. */
 #ifndef GW_RUNNER_OUTBOX_H
 #define GW_RUNNER_OUTBOX_H
 
@@ -10,8 +11,13 @@
 #include "worker/runner/report.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct gw_outbox {
+    _Atomic uint64_t head; /* attempt that executes; 0: none to be watched; or it was said */
+    _Atomic uint64_t head_since_ns;
+    _Atomic bool asleep;   /* the thread waits for `wake` without an end */
+    bool attended;         /* the thread was asked for; the executing thread's alone */
     bool unwatched;        /* nobody sends by itself what was added; the executing thread's alone */
     pthread_mutex_t mutex; /* guards all below */
     pthread_cond_t wake;
@@ -19,7 +25,7 @@ struct gw_outbox {
     struct gw_report report;
     uint32_t gathered;  /* messages in the channel, and results of the report, that did not leave */
     uint64_t oldest_ns; /* when the first of them ended */
-    bool watched, parked; /* the thread exists; it waits for `wake` */
+    bool watched, parked; /* the thread exists; it waits for `wake`, or longer than a round */
 };
 
 /* gw_outbox_init takes a connected socket. It lives as long as the process. */
@@ -41,8 +47,12 @@ int gw_outbox_say(struct gw_outbox *outbox, const struct gw_message *message);
 int gw_outbox_say_with(struct gw_outbox *outbox, const struct gw_message *message, int fd);
 int gw_outbox_flush(struct gw_outbox *outbox);
 
-/* gw_outbox_watch sees to it that what is there now leaves soon, whatever the caller does. */
-void gw_outbox_watch(struct gw_outbox *outbox);
+/* gw_outbox_begin is called before a task runs: it sees to it that what is there now leaves soon,
+ * and (attempt not 0) that the worker is told when the task runs for longer than a moment.
+ * gw_outbox_end comes when it ended, before that is told: true when the worker was told so, and
+ * answers. */
+void gw_outbox_begin(struct gw_outbox *outbox, uint64_t attempt, uint64_t now_ns);
+bool gw_outbox_end(struct gw_outbox *outbox);
 
 /* gw_outbox_get is gw_channel_get. Before it waits, all results are sent. */
 int gw_outbox_get(struct gw_outbox *outbox, bool wait, struct gw_message *message, int *fds,

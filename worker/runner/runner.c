@@ -81,7 +81,7 @@ struct runner {
     /* of the task's client */
     struct gw_task_link *linking; /* where the answer to a task_link goes; NULL: none is awaited */
     struct gw_error link_error;   /* and why there is none; code 0: there is */
-    uint32_t blocked_unanswered;  /* task_blocked that no task_taken has answered */
+    uint32_t blocked_unanswered;  /* task_blocked, but with 0, that no task_taken has answered */
 };
 
 static void out_of_memory(void) __attribute__((noreturn));
@@ -192,14 +192,14 @@ static bool on_linked(struct runner *runner, const struct gw_msg_task_linked *li
     return true;
 }
 
-/* While a task waits the worker has what is queued behind it run elsewhere: all that came before
- * this message and was not begun. The batch of the task itself stays, it may use its memory. */
-static void on_taken(struct runner *runner)
+/* While a task waits, or runs long, the worker has what is queued behind it run elsewhere: all that
+ * came before this message and was not begun. Its own batch stays, it may use that memory. */
+static void on_taken(struct runner *runner, uint64_t attempt)
 {
     struct gw_batch *batch = runner->first;
     if (runner->blocked_unanswered)
         runner->blocked_unanswered--;
-    if (!batch)
+    if (!batch || !attempt)
         return;
     gw_batch_skip(batch);
     for (struct gw_batch *next = batch->next, *after; next; next = after) {
@@ -251,7 +251,7 @@ static void on_message(struct runner *runner, const struct gw_message *message, 
         taken = on_linked(runner, &message->task_linked, fd_count ? fds[0] : -1);
         break;
     case GW_MESSAGE_task_taken:
-        on_taken(runner);
+        on_taken(runner, message->task_taken.attempt);
         break;
     case GW_MESSAGE_actor_end:
         runner->ending = true;
@@ -661,8 +661,8 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     }
     if (row->try_number > 0)
         must(gw_outbox_flush(&runner->outbox));
-    gw_outbox_watch(&runner->outbox);
     uint64_t started_ns = gw_clock_now_ns();
+    gw_outbox_begin(&runner->outbox, gang || runner->actor.made ? 0 : row->attempt, started_ns);
 
     if (gang)
         heed_term();
@@ -671,6 +671,7 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     int rc = gw_task_run(task);
 
     uint64_t ended_ns = gw_clock_now_ns();
+    runner->blocked_unanswered += gw_outbox_end(&runner->outbox);
     if (gang)
         gw_output_restore(&runner->output);
     else
