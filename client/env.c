@@ -41,6 +41,8 @@ static const char *const of_this_process[] = {
     "HOROVOD_CROSS_SIZE=",
     "HOROVOD_HOSTNAME=",
     "HOROVOD_GLOO_RENDEZVOUS_",
+    "GANGWAY_TOKEN=", /* who has it is its user: it would lie in every host's /proc, and in jobs */
+    "GANGWAY_TOKEN_FILE=",
     NULL,
 };
 static const char *const of_this_task[] = {

@@ -70,6 +70,15 @@ class CommandLine(e2e.Case):
                             env={"KEPT": "kept", "SLURM_JOB_ID": "1"})
         self.assertEqual(done.stdout, "a b /elsewhere kept \n/\n")
 
+    def test_who_submits_keeps_the_token(self):
+        """Whoever reads a task's environment would be its user."""
+        show = ["--", "sh", "-c", 'echo "$KEPT,$GANGWAY_TOKEN,$GANGWAY_TOKEN_FILE"']
+        secret = {"KEPT": "kept", "GANGWAY_TOKEN": "secret", "GANGWAY_TOKEN_FILE": "/secret"}
+        for words in ([], ["-e", "ADDED=1"]):
+            self.assertEqual(self.gangway("submit", *words, *show, env=secret).stdout, "kept,,\n")
+        done = self.gangway("submit", "-e", "GANGWAY_TOKEN=given", *show, env=secret)
+        self.assertEqual(done.stdout, "kept,given,\n")
+
     def test_ranks_are_not_inherited(self):
         """From another launcher around us, or a gang that dispatches gangs."""
         show = 'echo "$RANK of $WORLD_SIZE, $GANGWAY_RANK, $LOCAL_RANK at $MASTER_PORT"'
