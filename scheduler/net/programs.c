@@ -145,15 +145,22 @@ static void answer_ready(struct gw_programs *programs, const struct program *pro
     programs->callbacks.send(peer, &message, -1, programs->callbacks.arg);
 }
 
+/* Whether all of its content is there, and of the size that was said. What was there may have gone:
+ * a person removes files, and so do those who tidy temporary folders. */
+static bool is_whole(const struct gw_programs *programs, const struct program *program)
+{
+    uint8_t hash[GW_HASH_BYTES];
+    return gw_manifest_lacks(&program->manifest, &programs->blobs, hash, 1) == 0;
+}
+
 /* Tells everybody who waits, when the last file has come or one will never come. */
 static void settle(struct gw_programs *programs, struct program *program,
                    const struct gw_error *error)
 {
     if (!error) {
-        for (uint32_t i = 0; i < program->manifest.count; i++)
-            if (!gw_blobs_has(&programs->blobs, program->manifest.files[i].hash))
-                return;
-        program->ready = true;
+        program->ready = is_whole(programs, program);
+        if (!program->ready)
+            return;
     }
     for (size_t i = 0; i < program->waiting.count; i++)
         answer_ready(programs, program, program->waiting.items[i], error);

@@ -109,6 +109,18 @@ class Files(e2e.Case):
                  for store in stores]
         self.assertEqual(before, after)
 
+    def test_lost_content_is_asked_for_again(self):
+        """What a person, or one who tidies, took away from the scheduler's store."""
+        self.up("--slots", "1")
+        self.write("in.txt", "one")
+        shipped = ["submit", "--ship", "in.txt", "--", "cat", "in.txt"]
+        self.gangway(*shipped)
+        store = self.cluster("state", "blobs")
+        for name in os.listdir(store):
+            os.unlink(os.path.join(store, name))
+        self.assertEqual(self.gangway(*shipped).stdout, "one")
+        self.assertEqual(len(os.listdir(store)), 1)
+
     @e2e.not_for_tsan
     def test_stores_are_bounded(self):
         self.up("--slots", "1", "--file-cache", "1M")
