@@ -86,8 +86,8 @@ static int admit(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES]
     int rc = gw_hash_file(to, found, error);
     if (rc >= 0 && memcmp(found, hash, GW_HASH_BYTES) != 0)
         rc = gw_error_set(error, GW_ECORRUPT,
-                          "the content of a shipped file is not what its hash "
-                          "says: was it written to meanwhile?");
+                          "its content is not what its hash says: it was written to while it was "
+                          "sent; submit it again");
     if (rc >= 0 && (fchmod(to, 0500) < 0 || futimens(to, NULL) < 0))
         rc = gw_error_set(error, GW_EIO, "%s: %s", temporary, strerror(errno));
     close(to); /* before the rename: a file open for writing cannot be executed */

@@ -36,7 +36,7 @@ enum {
 struct mark {
     size_t at; /* its first byte in `out` */
     uint8_t count;
-    bool take;
+    bool take, hashed;
     int fds[GW_FRAME_FDS_MAX];
 };
 
@@ -176,6 +176,7 @@ int gw_channel_put(struct gw_channel *channel, const struct gw_message *message,
     const bool is_urgent = channel->transport && message->type == GW_MESSAGE_heartbeat;
     assert(!(is_urgent && fds.count));
     int rc = prepare(channel, fds, &mark);
+    mark.hashed = message->type == GW_MESSAGE_blob;
     if (rc == 0)
         rc = gw_message_encode(message, fds.count, is_urgent ? &channel->urgent : &channel->out);
     return conclude(channel, &mark, fds, rc);
@@ -266,8 +267,8 @@ static int write_up_to(struct gw_channel *channel, const struct gw_buffer *from,
 /* A piece of the contents that follow a frame. */
 static int write_piece(struct gw_channel *channel, struct mark *mark)
 {
-    int rc = gw_content_send(&channel->sending, mark->fds[channel->contents_sent],
-                             channel->transport, &channel->failure);
+    const struct gw_content_source source = {mark->fds[channel->contents_sent], mark->hashed};
+    int rc = gw_content_send(&channel->sending, source, channel->transport, &channel->failure);
     if (rc < 0 || channel->sending.active || ++channel->contents_sent < mark->count)
         return rc;
     if (mark->take)

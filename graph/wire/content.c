@@ -1,8 +1,9 @@
 /* Contents of descriptors as bytes.
  *
- * Always: a piece never holds bytes of two descriptors. What is sent is read through a mapping,
- * without a copy. What is received is written with pwrite: a page that is written whole is never
- * cleared first, and no page faults. */
+ * Always: a piece never holds bytes of two descriptors. What a memfd holds is sent through a
+ * mapping, without a copy. A file on disk is read piece by piece: whoever makes it shorter
+ * meanwhile would have us killed (SIGBUS) where it is mapped. What is received is written with
+ * pwrite: a page that is written whole is never cleared first, and no page faults. */
 #include "graph/wire/content.h"
 
 #include "graph/wire/frame.h"
@@ -10,6 +11,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -48,6 +50,8 @@ void gw_content_deinit(struct gw_content *content)
 {
     if (content->map)
         (void)munmap((void *)(uintptr_t)content->map, content->bytes);
+    else if (content->piece)
+        free(content->piece);
     else if (content->active && content->size_bytes == sizeof content->size && content->fd >= 0)
         (void)close(content->fd);
     *content = (struct gw_content){0};
@@ -56,13 +60,24 @@ void gw_content_deinit(struct gw_content *content)
 /* -- Sending -------------------------------------------------------------------------------------
  */
 
+/* Files of a tmpfs answer as memfds do, but that no seal was ever possible. */
+static bool is_memfd(int fd)
+{
+    int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && seals != F_SEAL_SEAL;
+}
+
 static int start_sending(struct gw_content *content, int fd, struct gw_error *error)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
         return gw_error_set(error, GW_EIO, "fstat: %s", strerror(errno));
     struct gw_content made = {.active = true, .fd = fd, .bytes = (uint64_t)st.st_size};
-    if (made.bytes) {
+    if (made.bytes && !is_memfd(fd)) {
+        made.piece = malloc(GW_FRAME_PIECE_BYTES_MAX);
+        if (!made.piece)
+            return gw_error_set(error, GW_ENOMEM, "out of memory");
+    } else if (made.bytes) {
         void *map = mmap(NULL, made.bytes, PROT_READ, MAP_SHARED, fd, 0);
         if (map == MAP_FAILED)
             return gw_error_set(error, GW_EIO, "mmap: %s", strerror(errno));
@@ -79,6 +94,25 @@ bool gw_content_is_in_piece(const struct gw_content *content)
     return content->head_sent < content->head_bytes || content->done < content->piece_end;
 }
 
+/* Reads the piece that comes next. The size was said: what a file has lost since is sent as zeros
+ * where the receiver looks at its hash, and finds that it is not what was promised. */
+static int read_piece(struct gw_content *content, size_t bytes, bool hashed, struct gw_error *error)
+{
+    size_t at = 0;
+    ssize_t got = 1;
+    while (at < bytes && got != 0) {
+        got = pread(content->fd, content->piece + at, bytes - at, (off_t)(content->done + at));
+        if (got < 0 && errno != EINTR)
+            break;
+        at += got > 0 ? (size_t)got : 0;
+    }
+    if (at < bytes && !hashed)
+        return gw_error_set(error, GW_EIO, "a value on disk cannot be read: %s",
+                            got < 0 ? strerror(errno) : "its file became shorter");
+    memset(content->piece + at, 0, bytes - at);
+    return 0;
+}
+
 /* The head of the next piece; the first has the size in it. */
 static void start_piece(struct gw_content *content)
 {
@@ -93,16 +127,20 @@ static void start_piece(struct gw_content *content)
     memcpy(content->head + GW_FRAME_HEADER_BYTES, content->size, size_bytes);
     content->head_bytes = GW_FRAME_HEADER_BYTES + size_bytes;
     content->head_sent = 0;
+    content->piece_start = content->done;
     content->piece_end = content->done + left;
 }
 
-int gw_content_send(struct gw_content *content, int fd, struct gw_transport *transport,
-                    struct gw_error *error)
+int gw_content_send(struct gw_content *content, struct gw_content_source source,
+                    struct gw_transport *transport, struct gw_error *error)
 {
-    int rc = content->active ? 0 : start_sending(content, fd, error);
+    int rc = content->active ? 0 : start_sending(content, source.fd, error);
     size_t wrote;
-    if (rc == 0 && !gw_content_is_in_piece(content))
+    if (rc == 0 && !gw_content_is_in_piece(content)) {
         start_piece(content);
+        if (content->piece)
+            rc = read_piece(content, content->piece_end - content->done, source.hashed, error);
+    }
     while (rc == 0 && content->head_sent < content->head_bytes) {
         rc = transport->write(transport, content->head + content->head_sent,
                               content->head_bytes - content->head_sent, &wrote, error);
@@ -110,8 +148,10 @@ int gw_content_send(struct gw_content *content, int fd, struct gw_transport *tra
             content->head_sent += wrote;
     }
     while (rc == 0 && content->done < content->piece_end) {
-        rc = transport->write(transport, content->map + content->done,
-                              content->piece_end - content->done, &wrote, error);
+        const uint8_t *from = content->piece
+                                  ? content->piece + (content->done - content->piece_start)
+                                  : content->map + content->done;
+        rc = transport->write(transport, from, content->piece_end - content->done, &wrote, error);
         if (rc == 0)
             content->done += wrote;
     }

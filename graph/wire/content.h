@@ -15,10 +15,16 @@ struct gw_content {
     uint8_t size[8];
     size_t size_bytes; /* of `size`, received */
     uint64_t bytes, done;
-    const uint8_t *map; /* sent */
-    uint8_t head[16];   /* sent: of a piece, what comes before bytes of the map */
+    const uint8_t *map; /* sent, of a memfd */
+    uint8_t *piece;     /* sent, of a file: the piece that has begun */
+    uint8_t head[16];   /* sent: of a piece, what comes before its bytes */
     size_t head_bytes, head_sent;
-    uint64_t piece_end; /* sent: where in the contents the piece ends */
+    uint64_t piece_start, piece_end; /* sent: where in the contents the piece begins and ends */
+};
+
+struct gw_content_source {
+    int fd;      /* borrowed */
+    bool hashed; /* the receiver knows its hash: what a file has lost may be zeros */
 };
 
 /* gw_content_sendable is 0 where a descriptor has contents that can be sent: a memfd or a file;
@@ -27,10 +33,10 @@ int gw_content_sendable(int fd);
 
 /* gw_content_send starts to send a descriptor where nothing is active, and sends the piece that has
  * begun, or else the next one. 0 when all of a piece was taken: something else may go before the
- * next, and no piece is left where `active` is false; GW_EAGAIN; GW_EIO or the transport's failure,
- * with text. */
-int gw_content_send(struct gw_content *content, int fd, struct gw_transport *transport,
-                    struct gw_error *error);
+ * next, and no piece is left where `active` is false; GW_EAGAIN; GW_EIO (also for a file that is
+ * shorter now, where it is not `hashed`) or the transport's failure, with text. */
+int gw_content_send(struct gw_content *content, struct gw_content_source source,
+                    struct gw_transport *transport, struct gw_error *error);
 bool gw_content_is_in_piece(const struct gw_content *content);
 
 /* gw_content_receive takes bytes of the next descriptor: *used of them. 0 with a new descriptor

@@ -329,12 +329,60 @@ static void test_pieces_of_cheats_are_refused(void **state)
     assert_refused(world, "not a Gangway peer");
 }
 
+/* A file on disk, whole when it is put; what became of its channel when the file lost most of
+ * itself behind the first piece. */
+static int send_shrinking(struct world *world, const struct gw_message *message)
+{
+    char path[] = "/tmp/gangway-content-XXXXXX";
+    int fd = mkstemp(path), rc;
+    assert_true(fd >= 0 && unlink(path) == 0 && ftruncate(fd, 1 << 20) == 0);
+    assert_int_equal(pwrite(fd, "end", 3, (1 << 20) - 3), 3);
+    assert_int_equal(gw_channel_put(world->a, message, (struct gw_channel_fds){&fd, 1, true}), 0);
+    world->there.room = 300 << 10;
+    assert_int_equal(gw_channel_flush(world->a), GW_EAGAIN);
+    assert_int_equal(ftruncate(fd, 1000), 0);
+    world->there.room = 2 << 20;
+    while ((rc = gw_channel_flush(world->a)) == GW_EAGAIN && world->there.room > 1 << 20)
+        ;
+    return rc;
+}
+
+/* What a client ships may get shorter while it goes out. Shipped content has a hash, by which the
+ * receiver knows; a value has none, and its connection ends. */
+static void test_files_that_get_shorter(void **state)
+{
+    const uint8_t hash[32] = {0};
+    struct gw_message blob = {.type = GW_MESSAGE_blob, .blob.hash = {hash, sizeof hash}}, got;
+    const struct gw_message inputs = {.type = GW_MESSAGE_inputs};
+    struct world *world = world_new();
+    int fds[GW_FRAME_FDS_MAX];
+    uint8_t count;
+    struct stat st;
+    char end[3];
+    (void)state;
+    blob.blob.bytes = 1 << 20;
+    assert_int_equal(send_shrinking(world, &blob), 0);
+    assert_int_equal(gw_channel_get(world->b, true, &got, fds, &count, NULL), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(fstat(fds[0], &st), 0);
+    assert_int_equal(st.st_size, 1 << 20);
+    assert_int_equal(pread(fds[0], end, 3, (1 << 20) - 3), 3);
+    assert_memory_equal(end, "\0\0\0", 3);
+    close(fds[0]);
+    world_free(world);
+
+    world = world_new();
+    assert_int_equal(send_shrinking(world, &inputs), GW_EIO);
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_heartbeats_pass_contents),
         cmocka_unit_test(test_heartbeats_pass_frames_whole),
         cmocka_unit_test(test_pieces_of_cheats_are_refused),
+        cmocka_unit_test(test_files_that_get_shorter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
