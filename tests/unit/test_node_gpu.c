@@ -289,6 +289,34 @@ static void a_runner_that_work_waits_for_is_not_ended(void **state)
     free_world(w);
 }
 
+/* What came later than one that waits for slots is held back. When that one starts, it goes to the
+ * runner that is idle, not to one more beside that (simulator, seed 1646). */
+static void an_idle_runner_gets_no_other_beside_it(void **state)
+{
+    struct world *w = new_world(4);
+    (void)state;
+    function_spec(w, (struct gw_msg_spec){.gpus = 1});
+    command_spec(w, 1, (struct gw_msg_spec){.slots = 3});
+    command_spec(w, 2, (struct gw_msg_spec){.slots = 2});
+    must_assign(w, (struct task){.attempt = 1, .gpu = A});
+    hello(w, 1, GW_PROTOCOL);
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+    must_assign(w, (struct task){.attempt = 2, .index = 1, .spec = 1});
+    spawned(w, 2, 0, "");
+    kill_attempt(w, 2, GW_KILL_CANCEL);
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 3, .index = 2, .spec = 2});
+    must_assign(w, (struct task){.attempt = 4, .index = 3, .gpu = A});
+    assert_null(sent(w, GW_MESSAGE_spawn, 0));
+    assert_null(sent(w, GW_MESSAGE_assign, 0));
+    dies(w, 2, 0, SIGTERM);
+    assert_int_equal(must_send(w, GW_MESSAGE_spawn)->spawn.process, 3); /* the command's */
+    assert_null(sent(w, GW_MESSAGE_spawn, 1));
+    must_send(w, GW_MESSAGE_assign);
+    assert_int_equal(finish(w, 1, 4, GW_RANK_NONE, 0, 1000), 0);
+    free_world(w);
+}
+
 static void what_has_none_sees_none(void **state)
 {
     struct world *w = watched_world(4);
@@ -369,6 +397,7 @@ int main(void)
         cmocka_unit_test(an_error_of_the_program_is_its_own),
         cmocka_unit_test(shares_are_side_by_side),
         cmocka_unit_test(a_runner_that_work_waits_for_is_not_ended),
+        cmocka_unit_test(an_idle_runner_gets_no_other_beside_it),
         cmocka_unit_test(what_has_none_sees_none),
         cmocka_unit_test(isolated_ranks_see_their_own),
         cmocka_unit_test(ranks_with_instances_see_their_own),

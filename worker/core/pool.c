@@ -310,21 +310,27 @@ static struct gw_process *idle_runner(const struct gw_node_core *core, struct gw
     return NULL;
 }
 
-/* Whether a run waits for its GPUs: others are, or were, there. */
+/* Whether a process of a run's own would have to wait for its GPUs: others are, or were, there. */
 static bool waits_for_gpus(const struct gw_node_core *core, const struct gw_run *run)
 {
-    return run->gpu_count && !(run->pool && idle_runner(core, run->pool)) &&
-           !gw_gpu_lets(core, run->spec, run->gpus, run->gpu_count);
+    return run->gpu_count && !gw_gpu_lets(core, run->spec, run->gpus, run->gpu_count);
 }
 
-/* Without memory only ranks start: the others of their gang wait for them. */
+/* One that is to be alone in its process may take an idle one, which is on its GPUs already. */
+static bool alone_waits(struct gw_node_core *core, const struct gw_run *run)
+{
+    return waits_for_gpus(core, run) && !(run->pool && idle_runner(core, run->pool));
+}
+
+/* Without memory only ranks start: the others of their gang wait for them. A pool may get a runner
+ * though one of it is idle (that is fed in the next round), but none beside that one's GPUs. */
 static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
 {
     bool holds = gw_memory_holds(core);
     *claim = (struct claim){.serial = UINT64_MAX};
     struct gw_run *run = core->alone.first;
     while (run && ((run->pool && run->pool->program->code != 0) || /* it is on its way */
-                   (holds && !run->gang) || waits_for_gpus(core, run)))
+                   (holds && !run->gang) || alone_waits(core, run)))
         run = run->next;
     if (run)
         *claim = (struct claim){run, run->pool, run->serial, run->spec->slots, true};
