@@ -7,7 +7,9 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -81,6 +83,17 @@ static int listen_unix(const char *path, int *fd, struct gw_error *error)
 
 /* -- TCP -- */
 
+/* getaddrinfo takes a number that is too large for another one; 0: a free one. */
+static int check_port(const char *endpoint, const char *port, struct gw_error *error)
+{
+    char *end;
+    unsigned long number = strtoul(port, &end, 10);
+    if (*port < '0' || *port > '9' || *end || number > UINT16_MAX)
+        return gw_error_set(error, GW_EINVAL, "%s: a port is a number from 1 to %d", endpoint,
+                            UINT16_MAX);
+    return 0;
+}
+
 /* Cuts "HOST", "HOST:PORT", "V6", "[V6]" or "[V6]:PORT". */
 static int cut(const char *endpoint, char host[HOST_MAX], char port[PORT_MAX],
                struct gw_error *error)
@@ -104,7 +117,7 @@ static int cut(const char *endpoint, char host[HOST_MAX], char port[PORT_MAX],
     memcpy(host, from, host_bytes);
     host[host_bytes] = '\0';
     memcpy(port, colon ? colon + 1 : "0", port_bytes + 1);
-    return 0;
+    return check_port(endpoint, port, error);
 }
 
 static int resolve(const char *endpoint, int flags, struct addrinfo **list, struct gw_error *error)
