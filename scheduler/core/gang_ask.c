@@ -96,7 +96,7 @@ void gw_sched_on_gang_ask(struct gw_sched *sched, struct gw_session *session,
     struct gw_error error = {0};
     char by[160];
     (void)snprintf(by, sizeof by, "%s (user %u)", session->remote->name, session->remote->uid);
-    if (gw_sched_job_check(job, ask->job, session->remote->uid, &error) == 0)
+    if (gw_sched_job_check(job, ask->job, gw_sched_acts_as(session->remote, job), &error) == 0)
         (void)ask_job(sched, job, ask->verb, by, &error);
     gw_sched_reply(sched, session->remote, ask->request, &error);
 }

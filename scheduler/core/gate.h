@@ -5,9 +5,9 @@
 #include "scheduler/core/state.h"
 
 /* gw_sched_gate_check: GW_ENOENT, GW_EPERM, GW_EINVAL, GW_ELIMIT, or GW_EDEPENDENCY for a job that
- * has failed already. */
+ * has failed already. admin: who submits may name jobs of others. */
 int gw_sched_gate_check(const struct gw_sched *sched, const struct gw_job *job,
-                        const struct gw_msg_after *after, struct gw_error *error);
+                        const struct gw_msg_after *after, bool admin, struct gw_error *error);
 
 /* gw_sched_gates_settle lets jobs start whose gates have opened, and fails those whose never will.
  */

@@ -363,7 +363,7 @@ int gw_sched_on_after(struct gw_sched *sched, struct gw_session *session,
         return 0;
     if (!job || job->tasks.count > 0 || job->gated || job->content.size > 0)
         return GW_EPROTO;
-    if (gw_sched_gate_check(sched, job, after, &error) < 0)
+    if (gw_sched_gate_check(sched, job, after, session->remote->admin, &error) < 0)
         refuse_job(sched, job, false, &error);
     else if (after->flags & GW_SUBMIT_DETACHED)
         keep(sched, job, message);

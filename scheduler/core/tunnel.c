@@ -182,7 +182,7 @@ static int check_open(struct gw_sched *sched, const struct gw_remote *remote,
                       struct gw_msg_tunnel_open *open, struct gw_error *error)
 {
     struct gw_job *job = gw_sched_job_find(sched, open->job);
-    int rc = gw_sched_row_check(job, open->job, open->index, remote->uid, error);
+    int rc = gw_sched_row_check(job, open->job, open->index, gw_sched_acts_as(remote, job), error);
     if (rc < 0)
         return rc;
     uint32_t ranks = job->specs.items[job->tasks.spec[open->index]].message.ranks;
