@@ -134,6 +134,18 @@ uint32_t gw_sched_elastic_ranks(const struct gw_sched *sched, const struct gw_qu
     return size_now(sched, &sum, queue->full_ns, queue->job->tasks.attempt[row] == 0);
 }
 
+uint64_t gw_sched_elastic_start(const struct gw_sched *sched, const struct gw_job *job,
+                                uint32_t row, uint32_t ranks)
+{
+    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    uint64_t full_ns = spec->queue ? spec->queue->full_ns : 0;
+    if (ranks >= spec->shape->ranks || full_ns <= sched->now_ns)
+        return sched->now_ns;
+    bool first = job->tasks.attempt[row] == 0;
+    return first || most_at(sched, spec->shape, full_ns) == spec->shape->ranks ? full_ns
+                                                                               : sched->now_ns;
+}
+
 uint32_t gw_sched_elastic_all(const struct gw_gang_try *gang)
 {
     return gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.ranks;

@@ -36,6 +36,11 @@ uint32_t gw_sched_elastic_most(const struct gw_sched *sched, const struct gw_sha
 uint32_t gw_sched_elastic_ranks(const struct gw_sched *sched, const struct gw_queue *queue,
                                 const struct gw_pack *packs, uint32_t count);
 
+/* gw_sched_elastic_start is when a gang that is ready would start at the soonest with so many
+ * ranks, in the time of the core: where they are not all it may wait for the others before. */
+uint64_t gw_sched_elastic_start(const struct gw_sched *sched, const struct gw_job *job,
+                                uint32_t row, uint32_t ranks);
+
 /* gw_sched_elastic_all is how many ranks a gang has when there is room for all. */
 uint32_t gw_sched_elastic_all(const struct gw_gang_try *gang);
 

@@ -325,6 +325,7 @@ uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *atte
     const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
     struct gw_opening *openings = malloc(shape->ranks * sizeof *openings);
+    uint32_t ranks = 0;
     GW_MUST_PTR(openings);
     for (size_t i = 0; i < reservation->berths.count; i++) {
         const struct gw_berth *berth = &reservation->berths.items[i];
@@ -334,8 +335,12 @@ uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *atte
             opening = openings[found - 1];
         if (last.known != opening.known ? last.known : opening.at_ns > last.at_ns)
             last = opening;
+        ranks += berth->ranks;
     }
     free(openings);
+    uint64_t waits_ns = gw_sched_elastic_start(sched, job, reservation->index, ranks);
+    if (last.known && last.at_ns < waits_ns)
+        last = (struct gw_opening){.at_ns = waits_ns, .known = true};
     if (attempt)
         *attempt = last.attempt;
     return last.known ? last.at_ns : UINT64_MAX;

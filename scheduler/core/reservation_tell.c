@@ -102,8 +102,11 @@ void gw_sched_reservation_explain(const struct gw_sched *sched, const struct gw_
     uint32_t ranks = 0;
     for (size_t i = 0; i < reservation->berths.count; i++)
         ranks += reservation->berths.items[i].ranks;
+    uint32_t all = holder->specs.items[holder->tasks.spec[reservation->index]].shape->ranks;
     gw_text_say(&text, "; slots that come free are kept for job %llu (%s), a gang of %u that waits",
-                (unsigned long long)holder->id, holder->name ? holder->name : "", ranks);
+                (unsigned long long)holder->id, holder->name ? holder->name : "", all);
+    if (ranks < all)
+        gw_text_say(&text, " (there is room for %u)", ranks);
     if (spec->message.wall_ns == 0)
         gw_text_say(&text,
                     "; with a wall limit (--wall) that ends before that starts it could run there");

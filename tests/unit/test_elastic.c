@@ -29,12 +29,17 @@ static struct placed placed_now(const struct world *w)
     return placed;
 }
 
-static struct placed submit_gang(struct world *w, struct gw_msg_spec spec)
+static void submit_task(struct world *w, struct gw_msg_spec spec)
 {
     static uint64_t request;
     spec.key = ++request;
     send_spec(w, spec);
     submit(w, (struct chunk){spec.key, 1, GW_SUBMIT_LAST, false, 0});
+}
+
+static struct placed submit_gang(struct world *w, struct gw_msg_spec spec)
+{
+    submit_task(w, spec);
     return placed_now(w);
 }
 
@@ -78,13 +83,13 @@ static void save(struct world *w, const struct placed *placed, int64_t at)
                             .checkpointed = {placed->attempt, 0, at}});
 }
 
-static const char *explain(struct world *w)
+static const char *explain_job(struct world *w, int64_t job)
 {
     static char text[1024];
     struct gw_value *arguments = gw_dict(), *body = NULL;
     struct gw_error error;
     const char *found = "";
-    gw_dict_set(arguments, "job", gw_i64(1));
+    gw_dict_set(arguments, "job", gw_i64(job));
     gw_dict_set(arguments, "index", gw_i64(0));
     assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &body, &error), 0);
     assert_int_equal(gw_value_get_str(body, &found, NULL), 0);
@@ -92,6 +97,33 @@ static const char *explain(struct world *w)
     gw_value_unref(arguments);
     gw_value_unref(body);
     return text;
+}
+
+static const char *explain(struct world *w)
+{
+    return explain_job(w, 1);
+}
+
+/* While it waits for all it starts at the end of that: who ends before may run until then. */
+static void who_ends_before_a_smaller_start_may_run(void **state)
+{
+    const struct gw_msg_spec spec = {.ranks = 4, .min_ranks = 2, .full_wait_ns = 12 * SECOND};
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 3, "a");
+    assert_int_equal(submit_gang(w, spec).count, 0);
+    submit_task(w, (struct gw_msg_spec){.wall_ns = 20 * SECOND, .grace_ns = SECOND});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    assert_non_null(strstr(explain(w), "it starts in about 12 s"));
+    assert_non_null(strstr(explain_job(w, 2), "a gang of 4 that waits (there is room for 3)"));
+    assert_non_null(strstr(explain_job(w, 2), "that gang starts in about 12 s"));
+    submit_task(w, (struct gw_msg_spec){.wall_ns = 5 * SECOND, .grace_ns = SECOND});
+    finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 1);
+    w->now_ns += 8 * SECOND;
+    submit_task(w, (struct gw_msg_spec){.wall_ns = 5 * SECOND, .grace_ns = SECOND});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    assert_int_equal(pass(w, 5 * SECOND).count, 3);
+    free_world(w);
 }
 
 static void a_gang_whose_host_is_lost_goes_on_smaller(void **state)
@@ -453,6 +485,7 @@ static void what_cannot_be_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_ends_before_a_smaller_start_may_run),
         cmocka_unit_test(a_gang_whose_host_is_lost_goes_on_smaller),
         cmocka_unit_test(a_gang_that_must_have_more_waits),
         cmocka_unit_test(the_first_attempt_waits_for_all),
