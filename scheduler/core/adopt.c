@@ -299,7 +299,7 @@ void gw_sched_adopt(struct gw_sched *sched, struct gw_worker *worker,
         if (read_claim(sched, registration, i, &claim))
             take(sched, &claim);
     }
-    if (!sched->hold.until_ns && registration->attempt.count && !GW_PLANTED(472))
+    if (!sched->hold.until_ns && registration->attempt.count)
         gw_sched_adopt_over(sched); /* a gang of which nobody else is awaited any more */
 }
 

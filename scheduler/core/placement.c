@@ -495,7 +495,7 @@ static struct turn next_turn(struct gw_sched *sched)
         if (!shape || shape->heap.count == 0)
             continue;
         const struct gw_queue *top = gw_sched_queue_top(shape);
-        if (!top)
+        if (!top || (GW_PLANTED(510) && top->job->state == GW_JOB_OPEN))
             continue;
         if (!shape->blocked) {
             if (!best_top || gw_sched_queue_before(top, best_top))

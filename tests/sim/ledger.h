@@ -24,5 +24,7 @@ void sim_ledger_free(struct sim *sim);
 uint32_t sim_sync_user(const struct client *client);
 /* -- share.c: the task at a row of a job, by the job's number */
 struct work *sim_share_work(struct sim *sim, uint64_t job, uint32_t row);
+/* sim_share_endless: it never ends unless it is cancelled, or waits for what does not. */
+bool sim_share_endless(const struct work *work);
 
 #endif

@@ -4,7 +4,7 @@
  * client with an endless stream of small tasks, of all priorities, with and without wall limits.
  * Gangs of all sizes come in between, and workers go and come back. Each gang must start in a time
  * that follows from how fast it rises, what runs before it, and how many others wait; the stream
- * goes on until all have. */
+ * goes on until all have. What would take longer than all that is let in before no gang. */
 #include "tests/sim/sim.h"
 
 enum {
@@ -18,6 +18,7 @@ enum {
 };
 #define AGEING_NS (200 * MS)
 #define RUN_NS_MAX (600 * MS)
+#define GUEST_NS (60 * SECOND)
 /* Six levels are passed in three periods; then each gang before it, and itself, waits for what
  * runs, has what was let in before it end at its wall limit, and runs; and lost workers do it all
  * again. */
@@ -58,6 +59,7 @@ struct patience {
     struct gw_map walls;       /* job -> wall_ns */
     uint64_t submitted, begun; /* tasks of the stream */
     bool urgent;               /* all of the stream come before the gangs */
+    bool guest;                /* one task that takes GUEST_NS comes after the only gang */
     bool refused;              /* the last submission: no worker is there that is large enough */
 };
 
@@ -94,7 +96,7 @@ static void assigned(struct patience *patience, struct booth *booth,
         (void)gw_map_get(&patience->walls, job, &wall_ns);
         uint64_t how = sim_hash(job, 7);
         uint64_t run_ns = how % 3 == 0 ? MS / 5 : MS + sim_hash(how, i) % RUN_NS_MAX;
-        run_ns = wall_ns && wall_ns < run_ns ? wall_ns : run_ns;
+        run_ns = wall_ns && (wall_ns < run_ns || wall_ns == GUEST_NS) ? wall_ns : run_ns;
         struct stint stint = {.job = job,
                               .attempt = gw_col64_at(assign->attempt, i),
                               .run_ns = run_ns,
@@ -388,6 +390,13 @@ static bool client_acts(struct patience *patience)
         }
         return true;
     }
+    if (patience->guest && patience->parties[0].request) {
+        patience->guest = false;
+        patience->submitted += submit(
+            patience,
+            (struct gw_msg_spec){.slots = 1, .priority = -PRIORITY_MAX, .wall_ns = GUEST_NS}, 1);
+        return true;
+    }
     if (patience->submitted >= patience->begun + BACKLOG)
         return false;
     uint32_t rows = 1 + (uint32_t)sim_below(sim, 6);
@@ -461,6 +470,10 @@ static void make(struct patience *patience)
     }
     patience->losses = sim_chance(sim, 30) ? 1 + (uint32_t)sim_below(sim, 2) : 0;
     patience->loss_ns = sim->now_ns + sim_below(sim, 2 * SECOND);
+    /* Nothing comes before this gang, so that its room is reserved when the guest comes. */
+    patience->guest = patience->gangs == 1 && !patience->losses;
+    if (patience->guest)
+        patience->parties[0].spec.priority = PRIORITY_MAX + 1;
 }
 
 static void live(struct patience *patience)

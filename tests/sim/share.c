@@ -6,12 +6,11 @@
 
 enum { NAMES = 4 };
 
-/* What never ends unless it is cancelled, or waits for that. */
-static bool is_endless(const struct work *work)
+bool sim_share_endless(const struct work *work)
 {
     bool endless = work->job->infeasible || work->makes_actor || (work->hangs && !work->wall_ns);
     for (uint32_t i = 0; i < work->dep_count; i++)
-        endless = endless || is_endless(work->deps[i].on);
+        endless = endless || sim_share_endless(work->deps[i].on);
     return endless;
 }
 
@@ -22,7 +21,7 @@ static struct work *some_work(struct sim *sim)
     if (!job || !job->accepted || job->rejected || job->range || job->work.count == 0)
         return NULL;
     struct work *work = job->work.items[sim_below(sim, job->work.count)];
-    return is_endless(work) ? NULL : work;
+    return sim_share_endless(work) ? NULL : work;
 }
 
 /* Rather one whose result lies at a worker. */

@@ -508,8 +508,9 @@ struct sim {
 
     struct host hosts[HOSTS_MAX];
     uint32_t host_count, client_count;
-    struct ledger *ledger; /* see ledger.c */
-    struct limits *limits; /* see limit.c */
+    struct ledger *ledger; /* see ledger.c, limit.c, again.c */
+    struct limits *limits;
+    struct again *again;
     struct client clients[CLIENTS_MAX];
     GW_ARRAY(struct client *) insiders; /* clients inside of tasks, also those that have ended */
     uint64_t next_put;                  /* values put into the queue */
@@ -557,9 +558,6 @@ void sim_fail(struct sim *sim, const char *format, ...) GW_PRINTF(2, 3) __attrib
 void sim_run(uint64_t seed, bool log);
 /* sim_sched_step gives the scheduler an event and carries out its effects. */
 int sim_sched_step(struct sim *sim, struct gw_event *event);
-/* sim_durable tells whether what a client was told of a detached job would survive the scheduler.
- */
-void sim_check_survives(struct sim *sim, const struct sim_job *job, const struct work *work);
 
 /* -- net.c */
 struct conn *sim_connect(struct sim *sim, struct end a, struct end b);

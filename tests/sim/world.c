@@ -1,5 +1,6 @@
 /* One seed: a world is made, things go wrong in it for a while, then it heals; everything must have
  * been safe at every step, and must end. */
+#include "tests/sim/again.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/limit.h"
@@ -154,6 +155,7 @@ static void check_told(struct sim *sim, const struct client *client,
     } else if (message->type == GW_MESSAGE_replicated) {
         sim_replica_promise(sim, client, &message->replicated);
     } else if (message->type == GW_MESSAGE_failed) {
+        sim_again_failed(sim, client, &message->failed);
         check_end_survives(sim, client, message->failed.request, message->failed.index);
     } else if (message->type == GW_MESSAGE_done) {
         for (uint32_t i = 0; i < message->done.request.count; i++)
@@ -242,6 +244,8 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
             check_told(sim, conn->ends[1].client, &effect->message);
         if (conn && effect->type == GW_EFFECT_SEND)
             sim_tunnel_watch(sim, effect);
+        if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
+            sim_again_assigned(sim, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_CLOSE && conn->ends[1].side == SIDE_CLIENT)
             sim_sync_end(sim, conn->ends[1].client); /* what it holds is others' from now on */
         if (conn && effect->type == GW_EFFECT_CLOSE)
@@ -529,6 +533,7 @@ void sim_run(uint64_t seed, bool log)
         sim_client_free(sim, &sim->clients[i]);
     sim_nested_free(sim);
     sim_ledger_free(sim);
+    sim_again_free(sim);
     sim_limit_free(sim);
     sim_conns_free(sim);
     sim_work_free(sim);

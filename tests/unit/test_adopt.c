@@ -265,6 +265,20 @@ static int64_t tries_of(const struct world *w, uint64_t job)
     return tries;
 }
 
+/* When nobody else is awaited a rank that comes back alone does not wait for the others. */
+static void who_comes_back_alone_and_late_does_not_gather(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){0});
+    struct world *w = begin();
+    w->now_ns += 16 * SECOND;
+    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    connect_worker(w, WORKER, 7, &rows[0], 1);
+    assert_true(killed(w, rows[0].attempt));
+    free_world(w);
+}
+
 /* Both workers of a life before are here, and have nothing of it. */
 static void begin_anew(struct world *w)
 {
@@ -356,6 +370,7 @@ int main(void)
         cmocka_unit_test(who_does_not_come_is_waited_for),
         cmocka_unit_test(who_is_gone_is_not_waited_for),
         cmocka_unit_test(who_hangs_before_all_are_back_hangs),
+        cmocka_unit_test(who_comes_back_alone_and_late_does_not_gather),
         cmocka_unit_test(a_gang_that_went_is_counted),
         cmocka_unit_test(a_gang_that_is_taken_over_is_counted_once),
         cmocka_unit_test(a_gang_that_went_unwritten_is_counted),
