@@ -104,6 +104,11 @@ int gw_blobs_put(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES]
     char temporary[PATH_MAX];
     (void)snprintf(temporary, sizeof temporary, "%s/new.XXXXXX", blobs->dir);
     int to = mkostemp(temporary, O_CLOEXEC);
+    if (to < 0 && errno == ENOENT && (mkdir(blobs->dir, 0700) == 0 || errno == EEXIST)) {
+        /* somebody tidied up */
+        (void)snprintf(temporary, sizeof temporary, "%s/new.XXXXXX", blobs->dir);
+        to = mkostemp(temporary, O_CLOEXEC);
+    }
     if (to < 0)
         return gw_error_set(error, GW_EIO, "cannot write below %s: %s", blobs->dir,
                             strerror(errno));

@@ -50,7 +50,9 @@ enum gw_range_flag {
     X(GW_OUTCOME_LOST, 8, "lost with its worker") /* loss budget; said by the scheduler itself */  \
     X(GW_OUTCOME_GPU, 9, "lost its GPU")          /* no charge: run again elsewhere */             \
     X(GW_OUTCOME_PREEMPTED, 10, "preempted")      /* preemption budget; said as LOST is */         \
-    X(GW_OUTCOME_PORT, 11, "found its port taken") /* no charge, thrice: another port; likewise */
+    X(GW_OUTCOME_PORT, 11, "found its port taken") /* no charge, thrice: another port; likewise */ \
+    X(GW_OUTCOME_FILES, 12, "got no files there")  /* no charge: run again elsewhere, if anywhere  \
+                                                    */
 
 #define GW_OUTCOME_ENUM(name, number, text) name = number,
 enum gw_outcome { GW_OUTCOMES(GW_OUTCOME_ENUM) };

@@ -56,6 +56,7 @@ int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shap
         .wall_class = wall_class(spec),
         .per_node = spec->ranks ? spec->ranks_per_node : 0,
         .spread = spec->ranks && spec->spread,
+        .files = spec->files.size > 0,
         .min_ranks = spec->min_ranks < spec->ranks ? spec->min_ranks : 0,
         .full_wait_ns = spec->min_ranks < spec->ranks && spec->min_ranks ? spec->full_wait_ns : 0,
     };

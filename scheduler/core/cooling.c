@@ -1,16 +1,20 @@
 /* Cooling.
  *
- * One entry a worker's name; it stays when its time is over, because the next failure counts on
- * from there, until a gang ends well at that worker or newer entries push it out. */
+ * One entry a worker's name and kind; it stays when its time is over, because the next failure
+ * counts on from there, until a gang (a task with files) ends well at that worker or newer entries
+ * push it out. */
 #include "scheduler/core/cooling.h"
+
+#include "scheduler/core/placement.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static struct gw_cooling *find(const struct gw_sched *sched, const char *name)
+static struct gw_cooling *find(const struct gw_sched *sched, const char *name, bool files)
 {
     for (size_t i = 0; i < sched->coolings.count; i++)
-        if (strcmp(sched->coolings.items[i].name, name) == 0)
+        if (sched->coolings.items[i].files == files &&
+            strcmp(sched->coolings.items[i].name, name) == 0)
             return &sched->coolings.items[i];
     return NULL;
 }
@@ -22,14 +26,14 @@ void gw_sched_cooling_begin(struct gw_sched *sched, const struct gw_worker *work
 
 void gw_sched_apply_worker_cooled(struct gw_sched *sched, const struct gw_fact_worker_cooled *fact)
 {
-    struct gw_cooling *cooling = find(sched, fact->name);
+    struct gw_cooling *cooling = find(sched, fact->name, fact->files);
     if (!cooling) {
         if (sched->coolings.count == GW_COOLINGS_MAX) { /* the oldest goes */
             memmove(sched->coolings.items, sched->coolings.items + 1,
                     (GW_COOLINGS_MAX - 1) * sizeof *sched->coolings.items);
             sched->coolings.count--;
         }
-        struct gw_cooling fresh = {0};
+        struct gw_cooling fresh = {.files = fact->files};
         (void)snprintf(fresh.name, sizeof fresh.name, "%s", fact->name);
         GW_MUST(gw_array_push(&sched->coolings, fresh));
         cooling = &sched->coolings.items[sched->coolings.count - 1];
@@ -44,25 +48,65 @@ void gw_sched_apply_worker_cooled(struct gw_sched *sched, const struct gw_fact_w
 
 void gw_sched_cooling_end(struct gw_sched *sched, const struct gw_worker *worker)
 {
-    if (sched->coolings.count && find(sched, worker->remote->name))
+    if (sched->coolings.count && find(sched, worker->remote->name, false))
         GW_FACT(sched, worker_warmed, .name = worker->remote->name);
+}
+
+bool gw_sched_cooling_files_begin(struct gw_sched *sched, const struct gw_worker *worker,
+                                  const struct gw_shape *shape)
+{
+    const uint32_t least = shape->min_ranks ? shape->min_ranks : shape->ranks ? shape->ranks : 1;
+    uint64_t others = 0;
+    for (size_t i = 0; i < sched->workers.count && others < least; i++) {
+        const struct gw_worker *other = sched->workers.items[i];
+        if (!other || other == worker || gw_sched_cooling_files_left_ns(sched, other) > 0)
+            continue;
+        uint64_t ranks = gw_sched_ranks_at(sched, other, shape, true);
+        others += ranks < least ? ranks : least;
+    }
+    if (others < least)
+        return false;
+    if (!gw_sched_cooling_files_left_ns(sched,
+                                        worker)) /* its other tasks fail in this moment, too */
+        GW_FACT(sched, worker_cooled, .name = worker->remote->name, .files = true);
+    return true;
+}
+
+void gw_sched_cooling_files_end(struct gw_sched *sched, const struct gw_worker *worker)
+{
+    if (sched->coolings.count && find(sched, worker->remote->name, true))
+        GW_FACT(sched, worker_warmed, .name = worker->remote->name, .files = true);
 }
 
 void gw_sched_apply_worker_warmed(struct gw_sched *sched, const struct gw_fact_worker_warmed *fact)
 {
-    size_t at = (size_t)(find(sched, fact->name) - sched->coolings.items);
+    size_t at = (size_t)(find(sched, fact->name, fact->files) - sched->coolings.items);
     memmove(&sched->coolings.items[at], &sched->coolings.items[at + 1],
             (--sched->coolings.count - at) * sizeof *sched->coolings.items);
     sched->freed = true;
 }
 
-uint64_t gw_sched_cooling_left_ns(const struct gw_sched *sched, const struct gw_worker *worker)
+static uint64_t left_ns(const struct gw_sched *sched, const struct gw_worker *worker, bool files)
 {
     const struct gw_cooling *cooling =
-        sched->coolings.count ? find(sched, worker->remote->name) : NULL;
+        sched->coolings.count ? find(sched, worker->remote->name, files) : NULL;
     return cooling && !cooling->over && cooling->until_ns > sched->now_ns
                ? cooling->until_ns - sched->now_ns
                : 0;
+}
+
+uint64_t gw_sched_cooling_files_left_ns(const struct gw_sched *sched,
+                                        const struct gw_worker *worker)
+{
+    return left_ns(sched, worker, true);
+}
+
+uint64_t gw_sched_cooling_left_ns(const struct gw_sched *sched, const struct gw_worker *worker,
+                                  const struct gw_shape *shape)
+{
+    uint64_t ranks_ns = shape->ranks ? left_ns(sched, worker, false) : 0;
+    uint64_t files_ns = shape->files ? left_ns(sched, worker, true) : 0;
+    return ranks_ns > files_ns ? ranks_ns : files_ns;
 }
 
 void gw_sched_coolings_on_tick(struct gw_sched *sched)

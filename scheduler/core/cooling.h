@@ -1,5 +1,7 @@
 /* Workers that failed gangs lately: they take no ranks for a while, so that a gang that starts
- * again does not start on the same bad worker at once. */
+ * again does not start on the same bad worker at once. And workers that could not give a task its
+ * files, because the disk is full, say: they take nothing that has files for a while, or they,
+ * being idle, would draw all such tasks and fail them. */
 #ifndef GW_SCHEDULER_CORE_COOLING_H
 #define GW_SCHEDULER_CORE_COOLING_H
 
@@ -11,8 +13,19 @@
 void gw_sched_cooling_begin(struct gw_sched *sched, const struct gw_worker *worker);
 void gw_sched_cooling_end(struct gw_sched *sched, const struct gw_worker *worker);
 
-/* gw_sched_cooling_left_ns is how long a worker takes no ranks yet; 0: it does. */
-uint64_t gw_sched_cooling_left_ns(const struct gw_sched *sched, const struct gw_worker *worker);
+/* gw_sched_cooling_files_begin: a worker could not give its files to something of this shape. False
+ * where no other workers could hold it: then nothing cools, and it may as well fail.
+ * gw_sched_cooling_files_end: something with files ended well there. */
+bool gw_sched_cooling_files_begin(struct gw_sched *sched, const struct gw_worker *worker,
+                                  const struct gw_shape *shape);
+void gw_sched_cooling_files_end(struct gw_sched *sched, const struct gw_worker *worker);
+
+/* gw_sched_cooling_left_ns is how long a worker takes nothing of a shape yet; 0: it does.
+ * gw_sched_cooling_files_left_ns is that for what has files. */
+uint64_t gw_sched_cooling_left_ns(const struct gw_sched *sched, const struct gw_worker *worker,
+                                  const struct gw_shape *shape);
+uint64_t gw_sched_cooling_files_left_ns(const struct gw_sched *sched,
+                                        const struct gw_worker *worker);
 
 /* gw_sched_coolings_on_tick lets those go whose time is over; gw_sched_coolings_deadline_ns is when
  * that is next. */

@@ -95,7 +95,7 @@ static uint32_t most_at(const struct gw_sched *sched, const struct gw_shape *sha
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         uint64_t ranks = gw_sched_ranks_at(sched, worker, shape, true);
-        if (ranks && sched->now_ns + gw_sched_cooling_left_ns(sched, worker) <= at_ns)
+        if (ranks && sched->now_ns + gw_sched_cooling_left_ns(sched, worker, shape) <= at_ns)
             sum_add(&sum, ranks > UINT32_MAX ? UINT32_MAX : ranks);
     }
     return sum_size(&sum);
@@ -209,7 +209,7 @@ static uint32_t size_again(const struct gw_sched *sched, const struct gw_gang_tr
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state != GW_WORKER_READY ||
-            gw_sched_cooling_left_ns(sched, worker) > 0)
+            gw_sched_cooling_left_ns(sched, worker, shape) > 0)
             continue;
         uint64_t ranks = gw_sched_ranks_at(sched, worker, shape, false);
         sum_add(&sum, (ranks > UINT32_MAX ? UINT32_MAX : ranks) + ranks_of(gang, worker));

@@ -137,20 +137,22 @@ static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uin
     return true;
 }
 
-/* Which workers take no ranks at the moment, three at most. */
-static void say_cooling(const struct gw_sched *sched, struct gw_text *text)
+/* Which workers take none of it at the moment, three at most of each kind. */
+static void say_cooling(const struct gw_sched *sched, const struct gw_shape *shape, bool files,
+                        struct gw_text *text)
 {
+    const struct gw_shape of = {.ranks = files ? 0 : shape->ranks, .files = files && shape->files};
+    const char *first = files ? "; these workers could not lay files, and take no task with any:"
+                              : "; a gang failed because of these workers, which take no ranks:";
     uint32_t said = 0;
     for (size_t i = 0; i < sched->workers.count && said < 3; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         uint64_t left_ns = worker && worker->state == GW_WORKER_READY
-                               ? gw_sched_cooling_left_ns(sched, worker)
+                               ? gw_sched_cooling_left_ns(sched, worker, &of)
                                : 0;
         if (left_ns)
-            gw_text_say(text, "%s %s, for %.1f s more",
-                        said++ ? ","
-                               : "; a gang failed because of these workers, which take no ranks:",
-                        worker->remote->name, (double)left_ns / 1e9);
+            gw_text_say(text, "%s %s, for %.1f s more", said++ ? "," : first, worker->remote->name,
+                        (double)left_ns / 1e9);
     }
 }
 
@@ -244,8 +246,8 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     gw_text_say(text, "%s", need);
     gw_text_say(text, "%s", back);
     say_room(sched, shape, text);
-    if (shape->ranks > 0)
-        say_cooling(sched, text);
+    say_cooling(sched, shape, false, text);
+    say_cooling(sched, shape, true, text);
     say_preferred_gone(sched, shape, text);
     say_who_holds(sched, text);
     say_elastic(sched, job, row, text);

@@ -192,7 +192,7 @@ uint32_t gw_sched_outlook(const struct gw_sched *sched, struct gw_worker *worker
     struct room room = {.worker = worker, .shape = shape};
     uint32_t found = 0;
     if ((shape->need && !gw_sched_need_allows(shape->need, worker)) ||
-        gw_sched_cooling_left_ns(sched, worker) > 0)
+        gw_sched_cooling_left_ns(sched, worker, shape) > 0)
         return 0;
     struct gw_opening opening = {worker, true, sched->now_ns, 0};
     if (!gw_sched_memory_lets(worker)) {

@@ -194,9 +194,11 @@ static struct gw_worker *free_worker_elsewhere(struct gw_sched *sched, struct ch
 }
 
 /* How many may queue in a lane, on top of those that do. */
-static uint32_t lane_room(const struct gw_lane *lane, const struct choice *choice, uint32_t window)
+static uint32_t lane_room(const struct gw_sched *sched, const struct gw_lane *lane,
+                          const struct choice *choice, uint32_t window)
 {
     if (!gw_sched_memory_lets(lane->worker) ||
+        gw_sched_cooling_left_ns(sched, lane->worker, lane->shape) > 0 ||
         !gw_sched_memory_admits(lane->worker, choice->bytes, choice->held_back))
         return 0;
     if (choice->bytes)
@@ -218,7 +220,8 @@ static struct gw_worker *lane_worker(struct gw_sched *sched, const struct choice
     for (uint32_t i = 0; i < choice->count; i++) {
         struct gw_worker *worker = choice->workers[i];
         const struct gw_lane *lane = gw_sched_lane_get(worker, shape);
-        if (lane && lane_room(lane, choice, window) > 0 && (!best || worker->score > best->score))
+        if (lane && lane_room(sched, lane, choice, window) > 0 &&
+            (!best || worker->score > best->score))
             best = worker;
     }
     if (best)
@@ -228,7 +231,7 @@ static struct gw_worker *lane_worker(struct gw_sched *sched, const struct choice
         const struct gw_lane *first = shape->room[__builtin_ctzll(rooms)];
         for (struct gw_lane *lane = shape->room[__builtin_ctzll(rooms)]; tries < GW_LANES_TRIED_MAX;
              tries++) {
-            if (lane_room(lane, choice, window) > 0)
+            if (lane_room(sched, lane, choice, window) > 0)
                 return lane->worker;
             GW_FACT(sched, room_turned, .lane = lane);
             lane = lane->next;
@@ -375,7 +378,7 @@ uint64_t gw_sched_ranks_at(const struct gw_sched *sched, const struct gw_worker 
 {
     if (!worker || worker->state != GW_WORKER_READY || (!ever && !gw_sched_memory_lets(worker)))
         return 0;
-    if (!ever && shape->ranks > 0 && gw_sched_cooling_left_ns(sched, worker) > 0)
+    if (!ever && gw_sched_cooling_left_ns(sched, worker, shape) > 0)
         return 0;
     return smallest(divided(ever ? worker->slots : worker->slots_free, shape->slots),
                     divided(ever ? worker->memory_bytes : worker->memory_free, shape->memory_bytes),

@@ -7,6 +7,7 @@
 #include "scheduler/core/actor.h"
 #include "scheduler/core/annotation.h"
 #include "scheduler/core/checkpoint.h"
+#include "scheduler/core/cooling.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"
@@ -340,7 +341,7 @@ static struct gw_value *query_attempts(const struct gw_job *job, uint32_t row)
     return list;
 }
 
-static const char *memory_state(const struct gw_worker *worker)
+static const char *memory_state(const struct gw_sched *sched, const struct gw_worker *worker)
 {
     switch (worker->memory.state) {
     case GW_MEMORY_PAUSED:
@@ -348,7 +349,7 @@ static const char *memory_state(const struct gw_worker *worker)
     case GW_MEMORY_ONE:
         return "one more";
     default:
-        return "open";
+        return gw_sched_cooling_files_left_ns(sched, worker) > 0 ? "no files" : "open";
     }
 }
 
@@ -378,7 +379,7 @@ static struct gw_value *query_workers(const struct gw_sched *sched)
         set_u64(dict, "spilled_bytes", worker->memory.spilled_bytes);
         set_u64(dict, "written_bytes", worker->memory.written_bytes);
         set_u64(dict, "descriptors", worker->memory.descriptors);
-        set(dict, "memory_state", gw_str(memory_state(worker)));
+        set(dict, "memory_state", gw_str(memory_state(sched, worker)));
         set(dict, "memory_trouble", gw_str(worker->memory_trouble ? worker->memory_trouble : ""));
         set_u64(dict, "running", worker->attempts);
         GW_MUST(gw_list_push(list, dict));

@@ -22,8 +22,9 @@ static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
     return a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
            a->gpu_share == b->gpu_share && a->gpu_if_any == b->gpu_if_any && a->alone == b->alone &&
            a->memory_bytes == b->memory_bytes && a->wall_class == b->wall_class &&
-           a->per_node == b->per_node && a->spread == b->spread && a->min_ranks == b->min_ranks &&
-           a->full_wait_ns == b->full_wait_ns && gw_sched_need_equal(a->need, b->need);
+           a->per_node == b->per_node && a->spread == b->spread && a->files == b->files &&
+           a->min_ranks == b->min_ranks && a->full_wait_ns == b->full_wait_ns &&
+           gw_sched_need_equal(a->need, b->need);
 }
 
 /* Shapes that nobody uses are kept for the next job that looks the same, but not without end. */
@@ -67,6 +68,7 @@ struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shap
         .wall_class = key->wall_class,
         .per_node = key->per_node,
         .spread = key->spread,
+        .files = key->files,
         .min_ranks = key->min_ranks,
         .full_wait_ns = key->full_wait_ns,
         .need = gw_sched_need_ref(key->need),

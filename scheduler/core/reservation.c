@@ -135,7 +135,7 @@ static bool still_holds(struct gw_sched *sched)
     for (size_t i = 0; i < reservation->berths.count; i++) {
         const struct gw_berth *berth = &reservation->berths.items[i];
         if ((berth->let && !gw_sched_memory_lets(berth->worker)) ||
-            gw_sched_cooling_left_ns(sched, berth->worker) > 0)
+            gw_sched_cooling_left_ns(sched, berth->worker, reservation->shape) > 0)
             return false;
     }
     return true;

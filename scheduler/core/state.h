@@ -385,6 +385,7 @@ struct gw_shape {
     uint32_t wall_class;                /* limits of about so long; 0: none */
     uint32_t per_node;                  /* of a gang: ranks at each worker; 0: any */
     bool spread;                        /* of a gang: at many workers, evenly */
+    bool files;                         /* files come with it */
     uint32_t min_ranks;                 /* of a gang: it may start with fewer; 0: it may not */
     uint64_t full_wait_ns;              /* how long such a gang waits for all; see elastic.h */
     struct gw_need *need;               /* what it needs besides; NULL: nothing */
@@ -620,9 +621,10 @@ struct gw_gang_try {
     struct gw_end cause;               /* texts are owned */
 };
 
-/* A worker that failed gangs, by its name. */
+/* A worker that failed gangs, or could not lay files of tasks into folders, by its name. */
 struct gw_cooling {
     char name[64];
+    bool files;        /* the latter: what has files does not go there */
     uint32_t failures; /* in a row */
     uint64_t until_ns;
     bool over; /* it takes ranks again */

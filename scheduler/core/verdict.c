@@ -4,6 +4,7 @@
  * user's own errors to the task's retries, the end of a runner under it to its crash budget, a lost
  * worker to its loss budget; being killed, missing an input, or the failure of a GPU, to nobody. */
 #include "scheduler/core/verdict.h"
+#include "scheduler/core/cooling.h"
 
 #include "scheduler/core/actor.h"
 #include "scheduler/core/announce.h"
@@ -119,6 +120,8 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
     uint32_t row = sched->attempts.items[slot].index;
     GW_FACT(sched, attempt_ended, .slot = slot, .well = true, .run_ns = run_ns,
             .bytes = result->bytes);
+    if (sched->coolings.count && job->specs.items[job->tasks.spec[row]].message.files.size)
+        gw_sched_cooling_files_end(sched, worker);
     uint8_t state = job->tasks.state[row];
     if (state == GW_TASK_CANCELLING || state == GW_TASK_HANDED) {
         if (!result->value) /* the worker has it, nobody will ask for it */
@@ -173,6 +176,7 @@ static int code_of(uint32_t outcome)
     case GW_OUTCOME_TIMEOUT:
         return GW_ETIMEDOUT;
     case GW_OUTCOME_CANNOT_START:
+    case GW_OUTCOME_FILES:
         return GW_ESTART;
     case GW_OUTCOME_LOST:
     case GW_OUTCOME_LOST_INPUT:
@@ -260,6 +264,7 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
         return true;
     case GW_OUTCOME_LOST_INPUT:
     case GW_OUTCOME_GPU:
+    case GW_OUTCOME_FILES:
         break;
     default:
         return false; /* over its limit, cannot start: final */
@@ -391,7 +396,7 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
                       const struct gw_msg_ended *ended)
 {
     if (ended->outcome < GW_OUTCOME_FAILED || ended->outcome == GW_OUTCOME_LOST ||
-        ended->outcome > GW_OUTCOME_GPU)
+        (ended->outcome > GW_OUTCOME_GPU && ended->outcome != GW_OUTCOME_FILES))
         return GW_EPROTO;
     uint32_t slot = gw_sched_attempt_slot(sched, worker, ended->attempt, ended->rank);
     if (slot == GW_NONE)
@@ -412,6 +417,10 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
         .run_ns = ended->outcome == GW_OUTCOME_FAILED ? ended->run_ns : 0,
     };
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    const struct gw_shape *shape =
+        attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]].shape;
+    if (end.outcome == GW_OUTCOME_FILES && !gw_sched_cooling_files_begin(sched, worker, shape))
+        end.outcome = GW_OUTCOME_CANNOT_START; /* no other worker may do better */
     char text[GW_ERROR_TEXT_MAX];
     if (gw_sched_gpu_ran_out(attempt, &end)) {
         uint64_t bytes = worker->gpus[attempt->gpu].memory_bytes;

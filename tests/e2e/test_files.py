@@ -2,6 +2,7 @@
 """Files shipped with tasks: by content, once, into a folder of the task's own."""
 import os
 import resource
+import shutil
 import signal
 
 import e2e
@@ -120,6 +121,9 @@ class Files(e2e.Case):
             os.unlink(os.path.join(store, name))
         self.assertEqual(self.gangway(*shipped).stdout, "one")
         self.assertEqual(len(os.listdir(store)), 1)
+        for folder in ("files", "work"):  # and from the worker
+            shutil.rmtree(self.cluster(folder))
+        self.assertEqual(self.gangway(*shipped).stdout, "one")
 
     @e2e.not_for_tsan
     def test_stores_are_bounded(self):

@@ -167,6 +167,21 @@ static void test_what_is_there_stays(void **state)
     remove_tree(dir);
 }
 
+/* Who tidies takes away the store itself. */
+static void test_a_store_that_is_gone_is_made_again(void **state)
+{
+    char dir[] = "/tmp/gangway-blobs-XXXXXX";
+    uint8_t hash[GW_HASH_BYTES];
+    struct gw_blobs blobs;
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(gw_blobs_init(&blobs, dir, NULL), 0);
+    assert_int_equal(rmdir(dir), 0);
+    put_at(&blobs, "here", 1, hash);
+    assert_true(gw_blobs_has(&blobs, hash));
+    remove_tree(dir);
+}
+
 static void test_takes_the_file_itself(void **state)
 {
     char dir[] = "/tmp/gangway-blobs-XXXXXX", here[64], there[64], path[PATH_MAX];
@@ -204,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trims_what_was_used_first),
         cmocka_unit_test(test_what_is_there_stays),
+        cmocka_unit_test(test_a_store_that_is_gone_is_made_again),
         cmocka_unit_test(test_takes_the_file_itself),
         cmocka_unit_test(test_put_verifies_and_opens),
         cmocka_unit_test(test_unwritable_store_is_an_error),

@@ -579,6 +579,25 @@ static void test_folders_go_with_their_processes(void **state)
     free_world(w);
 }
 
+/* A disk that is full here may not be elsewhere; files that are nowhere any more are not. */
+static void test_why_there_are_no_files(void **state)
+{
+    static const uint8_t hash[GW_HASH_BYTES] = {1};
+    const int codes[] = {GW_EIO, GW_ENOENT};
+    const uint32_t outcomes[] = {GW_OUTCOME_FILES, GW_OUTCOME_CANNOT_START};
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct world *w = new_world(2);
+        function_spec(w, (struct gw_msg_spec){.files = bin(hash, sizeof hash)});
+        must_assign(w, (struct task){.attempt = 1});
+        raise_event(
+            w, (struct gw_event){
+                   .type = GW_EVENT_FOLDER, .number = w->folder, .code = codes[i], .text = "no"});
+        assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.outcome, outcomes[i]);
+        free_world(w);
+    }
+}
+
 static void test_guardian_gone(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -617,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_refused_runs_on),
         cmocka_unit_test(test_refused_and_silent),
         cmocka_unit_test(test_folders_go_with_their_processes),
+        cmocka_unit_test(test_why_there_are_no_files),
         cmocka_unit_test(test_shutdown_buries_all),
         cmocka_unit_test(test_guardian_gone),
     };

@@ -359,6 +359,59 @@ static void others_take_the_ranks_meanwhile(void **state)
     free_world(w);
 }
 
+static void submit_files(struct world *w, uint64_t request)
+{
+    static const uint8_t hash[32] = {7};
+    send_spec(w, (struct gw_msg_spec){.key = request, .files = {hash, sizeof hash}});
+    submit(w, (struct chunk){request, 1, GW_SUBMIT_LAST, false, 0});
+}
+
+/* The task that a worker has just been assigned gets no files there. */
+static void lack_files(struct world *w, int worker)
+{
+    uint64_t attempt = attempt_in(must(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign), 0);
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_ended,
+                            .ended = {.attempt = attempt,
+                                      .rank = GW_RANK_NONE,
+                                      .outcome = GW_OUTCOME_FILES,
+                                      .code = GW_ESTART,
+                                      .text = "its files: no space left",
+                                      .stderr_tail = ""}});
+}
+
+/* A worker whose disk is full is idle, and would draw all that has files. */
+static void who_cannot_lay_files_gets_none(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 1, "b");
+    submit_files(w, 1);
+    lack_files(w, 0);
+    uint64_t attempt = attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
+    submit_files(w, 2);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    explained(w, 2, "could not lay files, and take no task with any: a, for ");
+    send_spec(w, (struct gw_msg_spec){.key = 3}); /* what has none runs there */
+    submit(w, (struct chunk){3, 1, GW_SUBMIT_LAST, false, 0});
+    must(w, WORKER, GW_MESSAGE_assign);
+    pass(w, SECOND);
+    lack_files(w, 0); /* it tries again, in vain, and b is still busy: 2 s */
+    pass(w, SECOND);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    finish(w, 1, attempt, GW_RANK_NONE, 1);
+    must(w, CLIENT, GW_MESSAGE_done);
+    must(w, WORKER + 1, GW_MESSAGE_assign);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}});
+    pass(w, 2 * SECOND);
+    lack_files(w, 0); /* nobody else is left: that is what its user wants to know */
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_int_equal(failed->code, GW_ESTART);
+    assert_non_null(strstr(failed->text, "its files: no space left"));
+    free_world(w);
+}
+
 /* -- Hangs ---------------------------------------------------------------------------------------
  */
 
@@ -696,6 +749,7 @@ int main(void)
         cmocka_unit_test(a_lost_worker_is_another_budget),
         cmocka_unit_test(a_worker_that_was_lost_cools_down),
         cmocka_unit_test(others_take_the_ranks_meanwhile),
+        cmocka_unit_test(who_cannot_lay_files_gets_none),
         cmocka_unit_test(who_hangs_is_named),
         cmocka_unit_test(where_ranks_are_is_told_once),
         cmocka_unit_test(a_gang_that_hangs_is_ended),

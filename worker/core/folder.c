@@ -51,6 +51,8 @@ void gw_folder_on_event(struct gw_node_core *core, const struct gw_event *event)
         return;
     }
     struct gw_run_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+    if (event->code == GW_EIO) /* this host's disk: another one may do */
+        end.outcome = GW_OUTCOME_FILES;
     end.text = gw_run_text("its files: %s", event->text);
     gw_map_remove(&core->folders, event->number);
     gw_run_end(core, run, end, 0);

@@ -311,7 +311,7 @@ static void on_put_done(uv_work_t *request, int status)
 static void on_lay_run(uv_work_t *request)
 {
     struct work *work = request->data;
-    work->rc = make_folder(work->cache->folders, &work->error);
+    work->rc = gw_dir_make(work->cache->folders, &work->error);
     if (work->rc == 0)
         work->rc = gw_folder_lay(work->path, &work->cache->files, work->manifest, &work->error);
 }

@@ -20,6 +20,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+/* GW_EIO is the disk's fault, and may be another's elsewhere; a list of files that cannot lie in
+ * one folder can do so nowhere. */
+static int code_of_errno(void)
+{
+    return errno == EEXIST || errno == ENOTDIR || errno == EISDIR || errno == ENAMETOOLONG
+               ? GW_EINVAL
+               : GW_EIO;
+}
+
 /* Makes the folders that a name leads through. */
 static int make_parents(const char *folder, const char *name, struct gw_error *error)
 {
@@ -27,9 +36,10 @@ static int make_parents(const char *folder, const char *name, struct gw_error *e
     for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
         int length = snprintf(path, sizeof path, "%s/%.*s", folder, (int)(slash - name), name);
         if (length >= (int)sizeof path)
-            return gw_error_set(error, GW_EIO, "%s: too long a path", name);
+            return gw_error_set(error, GW_EINVAL, "%s: too long a path", name);
         if (mkdir(path, 0700) < 0 && errno != EEXIST)
-            return gw_error_set(error, GW_EIO, "cannot make %s: %s", path, strerror(errno));
+            return gw_error_set(error, code_of_errno(), "cannot make %s: %s", path,
+                                strerror(errno));
     }
     return 0;
 }
@@ -67,7 +77,7 @@ static int lay_file(const char *folder, const struct gw_blobs *blobs,
     uint64_t bytes;
     int from, to = -1;
     if (snprintf(path, sizeof path, "%s/%s", folder, file->name) >= (int)sizeof path)
-        return gw_error_set(error, GW_EIO, "%s: too long a path", file->name);
+        return gw_error_set(error, GW_EINVAL, "%s: too long a path", file->name);
     int rc = gw_blobs_open(blobs, file->hash, &from, &bytes, error);
     if (rc < 0)
         return gw_error_prefix(error, "%s", file->name);
@@ -75,7 +85,8 @@ static int lay_file(const char *folder, const struct gw_blobs *blobs,
         goto out;
     to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (to < 0 || copy(from, to) < 0 || fchmod(to, file->mode & 0777) < 0)
-        rc = gw_error_set(error, GW_EIO, "cannot write %s: %s", file->name, strerror(errno));
+        rc = gw_error_set(error, code_of_errno(), "cannot write %s: %s", file->name,
+                          strerror(errno));
     (void)futimens(from, NULL); /* used now: it goes later than what was not */
 out:
     close(from);
