@@ -4,6 +4,9 @@ target_compile_definitions(gangway_flags INTERFACE _GNU_SOURCE GANGWAY_VERSION="
 target_compile_options(gangway_flags INTERFACE
   -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> -Wpointer-arith -Wcast-qual
   $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
+  # Calls of what nobody declared, and pointers to something else, stop every build.
+  "$<$<COMPILE_LANGUAGE:C>:-Werror=implicit-function-declaration;-Werror=implicit-int>"
+  "$<$<COMPILE_LANGUAGE:C>:-Werror=incompatible-pointer-types;-Werror=int-conversion>"
   -Wformat=2 -Wno-unused-parameter -Wvla -fno-common)
 target_include_directories(gangway_flags INTERFACE
   ${PROJECT_SOURCE_DIR}

@@ -371,6 +371,7 @@ static struct gw_worker *carried_from(const struct gw_sched *sched, const struct
                                       bool *kept)
 {
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
+    *kept = false;
     if (!record || !may_carry(gang->job, gang->index))
         return NULL;
     const struct source source = find_source(sched, record);
