@@ -13,6 +13,7 @@
 #include "scheduler/core/gate.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/hold.h"
+#include "scheduler/core/inside.h"
 #include "scheduler/core/memory.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
@@ -339,11 +340,10 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     if (slot != GW_NONE && gw_sched_attempt_waits(&sched->attempts.items[slot]) &&
         job->specs.items[job->tasks.spec[row]].message.files.size)
         gw_text_say(text, "; it has not begun: its files are brought there first");
-    if (slot != GW_NONE && sched->attempts.items[slot].blocked)
-        gw_text_say(
-            text,
-            "; it waits inside for others (gw_task_client), and its slots are lent meanwhile");
+    if (slot != GW_NONE)
+        gw_sched_inside_explain(sched, &sched->attempts.items[slot], text);
     if (gang) {
+        gw_sched_inside_explain_gang(sched, gang, text);
         char saved[640];
         gw_sched_checkpoint_explain(sched, job, row, saved, sizeof saved);
         gw_text_say(text, "%s", saved);

@@ -22,7 +22,7 @@ static const char *const kinds[] = {
     [GW_SYNC_VARIABLE] = "variable",   [GW_SYNC_QUEUE] = "queue",
 };
 
-enum { KEY_BYTES = GW_SYNC_NAME_BYTES_MAX + 32 };
+enum { KEY_BYTES = GW_SYNC_NAME_BYTES_MAX + 32, HOLDERS_SAID_MAX = 3 };
 
 static const char *key_of(char key[KEY_BYTES], uint32_t uid, uint32_t kind, const char *name)
 {
@@ -407,23 +407,64 @@ static void set(struct gw_value *dict, const char *key, struct gw_value *value)
     GW_MUST(gw_dict_set(dict, key, value));
 }
 
+/* Whose lease it is: "train (task 0 of job 3) x 2". */
+static void say_holder(const struct gw_sched *sched, const struct gw_sync_lease *lease,
+                       struct gw_text *text)
+{
+    const struct gw_session *session = lease->session;
+    gw_text_say(text, "%.200s", session->remote->name);
+    if (session->attempt != GW_NONE) {
+        const struct gw_attempt *attempt = &sched->attempts.items[session->attempt];
+        gw_text_say(text, " (task %u of job %llu)", attempt->index,
+                    (unsigned long long)attempt->job->id);
+    }
+    if (lease->count > 1)
+        gw_text_say(text, " x %u", lease->count);
+}
+
 static struct gw_value *describe_holders(const struct gw_sched *sched, const struct gw_sync *sync)
 {
     struct gw_value *list = gw_list();
     for (const struct gw_sync_lease *lease = sync->leases; lease; lease = lease->next) {
-        char text[512];
-        const struct gw_session *session = lease->session;
-        int n = snprintf(text, sizeof text, "%.200s", session->remote->name);
-        if (session->attempt != GW_NONE) {
-            const struct gw_attempt *attempt = &sched->attempts.items[session->attempt];
-            n += snprintf(text + n, sizeof text - (size_t)n, " (task %u of job %llu)",
-                          attempt->index, (unsigned long long)attempt->job->id);
-        }
-        if (lease->count > 1)
-            (void)snprintf(text + n, sizeof text - (size_t)n, " x %u", lease->count);
-        GW_MUST(gw_list_push(list, gw_str(text)));
+        char name[512];
+        struct gw_text text = {name, sizeof name, 0};
+        say_holder(sched, lease, &text);
+        GW_MUST(gw_list_push(list, gw_str(name)));
     }
     return list;
+}
+
+void gw_sync_explain(const struct gw_sched *sched, const struct gw_sync_waiter *waiter,
+                     struct gw_text *text)
+{
+    const struct gw_sync *sync = waiter->sync;
+    uint32_t holders = 0;
+    gw_text_say(text, "%s%s %s", waiter->put ? "room in " : "", kinds[sync->kind], sync->name);
+    switch (sync->kind) {
+    case GW_SYNC_EVENT:
+        gw_text_say(text, ", which nobody has set");
+        break;
+    case GW_SYNC_VARIABLE:
+        if (sync->version)
+            gw_text_say(text, " to be set again (it has version %llu)",
+                        (unsigned long long)sync->version);
+        else
+            gw_text_say(text, ", which nobody has set");
+        break;
+    case GW_SYNC_QUEUE:
+        gw_text_say(text, " (it has %u of %u values)", sync->filled, sync->count);
+        break;
+    default:
+        gw_text_say(text, " (%u of %u held", sync->held, sync->count);
+        for (const struct gw_sync_lease *lease = sync->leases; lease; lease = lease->next)
+            if (holders++ < HOLDERS_SAID_MAX) {
+                gw_text_say(text, "%s ", holders == 1 ? " by" : ",");
+                say_holder(sched, lease, text);
+            }
+        if (holders > HOLDERS_SAID_MAX)
+            gw_text_say(text, " and %u more", holders - HOLDERS_SAID_MAX);
+        gw_text_say(text, ")");
+    }
 }
 
 struct gw_value *gw_sync_query(const struct gw_sched *sched)

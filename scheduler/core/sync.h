@@ -7,6 +7,8 @@
 
 #include "scheduler/core/state.h"
 
+#include "graph/base/text.h"
+
 enum {
     GW_SYNC_NAME_BYTES_MAX = 255,
     GW_SYNC_NAMES_MAX = 10000,     /* of a user */
@@ -79,6 +81,10 @@ void gw_sync_session_end(struct gw_sched *sched, struct gw_session *session);
 /* gw_sync_on_tick ends waits whose time is over; gw_sync_deadline_ns is when the next one is. */
 void gw_sync_on_tick(struct gw_sched *sched);
 uint64_t gw_sync_deadline_ns(const struct gw_sched *sched);
+
+/* gw_sync_explain appends what a waiter waits for: "semaphore gate (1 of 1 held by ...)". */
+void gw_sync_explain(const struct gw_sched *sched, const struct gw_sync_waiter *waiter,
+                     struct gw_text *text);
 
 /* gw_sync_query lists all; gw_sync_check asserts what holds; gw_sync_deinit frees all. */
 struct gw_value *gw_sync_query(const struct gw_sched *sched);

@@ -2,6 +2,7 @@
 """Semaphores, locks, events, variables and queues, between clients and tasks that wait for each
 other on fewer slots than wait; see programs/coordination.c."""
 import os
+import re
 import signal
 
 import e2e
@@ -43,6 +44,32 @@ class Coordination(e2e.Case):
             self.assertIn("task 0 of job", gate[0]["holder"])
             os.kill(int(pid), signal.SIGKILL)
         self.assertEqual(process.wait(), 0, process.text)
+
+    def test_explain_names_what_a_task_waits_for(self):
+        self.up("--slots", "1")
+        process = self.start(COORDINATION, "waits", self.fifo())
+        process.wait_output("^held$")
+        wanted = [
+            r"it runs and waits for semaphore gate \(1 of 1 held by .*coordination.*\)",
+            r"lock own \(1 of 1 held by .*coordination.*\)",
+            r"event go, which nobody has set",
+            r"variable news, which nobody has set",
+            r"queue work \(it has 0 of 3 values\)",
+            r"room in queue full \(it has 1 of 1 values\)",
+        ]
+        for i, text in enumerate(wanted, 1):
+            said = self.wait_explained(f"{i}/0", text)
+            self.assertIn("its slots are lent meanwhile", said)
+        process.kill()
+        process.wait()
+
+    def wait_explained(self, task, pattern):
+        """What explain says, once it waits: asked again until then, bounded by the asking."""
+        for _ in range(300):
+            said = self.gangway("explain", task).stdout
+            if re.search(pattern, said):
+                return said
+        self.fail(f"{said!r} has no {pattern!r}")
 
     def test_client_killed_lets_go(self):
         self.up("--slots", "1")

@@ -58,6 +58,20 @@ class Nested(e2e.Case):
         self.assertEqual(process.wait(), 0, process.text)
         self.assertTrue(e2e.wait_gone(pids["child"], 20))
 
+    def test_explain_names_the_child(self):
+        self.up("--slots", "2")
+        lines = e2e.Lines(self.fifo())
+        self.addCleanup(lines.close)
+        process = self.start(NESTED, "running", lines.path)
+        self.assertEqual({lines.next().split()[0] for _ in range(2)}, {"parent", "child"})
+        for _ in range(300):  # it says that it is there just before it waits
+            said = self.gangway("explain", "1/0").stdout
+            if "waits" in said:
+                break
+        self.assertIn("it runs and waits for its child task 2/0 (hang), which is ", said)
+        process.kill()
+        process.wait()
+
     def test_limits_go_on(self):
         lines = e2e.Lines(self.fifo())
         self.addCleanup(lines.close)

@@ -155,6 +155,36 @@ static int hold(struct gw_task *task)
 }
 GW_TASK(hold);
 
+/* Waits for one of each kind, by its number. */
+static int wait_for(struct gw_task *task)
+{
+    struct gw_error *why = gw_task_error(task);
+    struct gw_client *own = gw_task_client(task, why);
+    struct gw_variable variable;
+    struct gw_value *value;
+    int64_t which;
+    if (!own || gw_task_arg_i64(task, 0, &which) < 0)
+        return why->code;
+    switch (which) {
+    case 0:
+        return gw_semaphore_acquire(own, "gate", UINT64_MAX, why);
+    case 1:
+        return gw_lock_acquire(own, "own", UINT64_MAX, why);
+    case 2:
+        return gw_event_wait(own, "go", UINT64_MAX, why);
+    case 3:
+        return gw_variable_get(own, "news", UINT64_MAX, &variable, why);
+    case 4:
+        return gw_queue_get(own, "work", UINT64_MAX, &value, why);
+    default:
+        value = gw_i64(which);
+        int rc = gw_queue_put(own, "full", value, UINT64_MAX, why);
+        gw_value_unref(value);
+        return rc;
+    }
+}
+GW_TASK(wait_for);
+
 /* -- Subjects ------------------------------------------------------------------------------------
  */
 
@@ -320,6 +350,25 @@ static void test_deleted(void)
     assert(rc == GW_ECANCELLED);
 }
 
+/* Tasks that wait inside, one for each kind: the test has them explained, and kills this. */
+static void test_waits(void)
+{
+    struct gw_future *futures[6];
+    struct gw_value *value = gw_i64(0);
+    well(gw_semaphore_open(client, "gate", 1, &error));
+    well(gw_semaphore_acquire(client, "gate", 0, &error));
+    well(gw_lock_acquire(client, "own", 0, &error));
+    well(gw_queue_open(client, "work", 3, &error));
+    well(gw_queue_open(client, "full", 1, &error));
+    well(gw_queue_put(client, "full", value, 0, &error));
+    gw_value_unref(value);
+    for (int i = 0; i < 6; i++)
+        well(gw_submit(client, &futures[i], &error, wait_for, NULL, gw_i64(i)));
+    puts("held");
+    fflush(stdout);
+    (void)gw_future_get(futures[0], 0, &value, &error);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -328,6 +377,7 @@ int main(int argc, char **argv)
     } subjects[] = {
         {"counter", test_counter}, {"queue", test_queue}, {"holders", test_holders},
         {"events", test_events},   {"wrong", test_wrong}, {"deleted", test_deleted},
+        {"waits", test_waits},
     };
     gw_init(&argc, &argv);
     assert(argc == 3);
