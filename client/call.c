@@ -42,7 +42,7 @@ int gw_call_wait(struct gw_call *call, struct gw_client *client, uint64_t timeou
     int rc = gw_client_sleep(client, &call->waiter, timeout_ns, &item);
     if (rc < 0)
         return gw_error_set(error, rc, "timed out");
-    if (call->error.code == GW_ECLOSED)
+    if (call->error.code == GW_ECLOSED && !*call->error.text) /* gw_call_fail_all says no more */
         return gw_client_down_error(client, error);
     if (call->error.code < 0 && error)
         *error = call->error;

@@ -1,5 +1,6 @@
 /* `gangway data`: results under a name, for other programs of the same user. */
 #include "client/cli/cli.h"
+#include "client/cli/content.h"
 #include "client/cli/listing.h"
 #include "client/cli/options.h"
 #include "client/cli/selector.h"
@@ -23,19 +24,6 @@ static int find(struct gw_client *client, const char *text, struct gw_future **f
 /* -- get -----------------------------------------------------------------------------------------
  */
 
-/* Bytes and text as they are, what has a structure as JSON. */
-static int print_value(FILE *out, const struct gw_value *value, bool json)
-{
-    const void *data;
-    const char *text;
-    size_t bytes;
-    if (!json && gw_value_get_bytes(value, &data, &bytes, NULL) == 0)
-        return bytes == 0 || fwrite(data, bytes, 1, out) == 1 ? 0 : GW_EIO;
-    if (!json && gw_value_get_str(value, &text, NULL) == 0)
-        return fprintf(out, "%s\n", text) < 0 ? GW_EIO : 0;
-    return gw_table_json(out, value, false);
-}
-
 /* To a file, whole or not at all. */
 static int write_file(const char *path, const struct gw_value *value, bool json,
                       struct gw_error *error)
@@ -46,7 +34,7 @@ static int write_file(const char *path, const struct gw_value *value, bool json,
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     snprintf(part, room, "%s.part", path);
     FILE *file = fopen(part, "wbe");
-    int rc = file ? print_value(file, value, json) : GW_EIO;
+    int rc = file ? gw_content_print(file, value, json) : GW_EIO;
     if (file && fclose(file) != 0)
         rc = GW_EIO;
     if (rc == 0 && rename(part, path) != 0)
@@ -74,7 +62,7 @@ static int get(struct gw_client *client, const char *name, const char *path, boo
         return rc;
     if (path)
         rc = write_file(path, value, json, error);
-    else if ((rc = print_value(stdout, value, json)) < 0)
+    else if ((rc = gw_content_print(stdout, value, json)) < 0)
         gw_error_set(error, rc, "the output could not be written");
     gw_value_unref(value);
     return rc;
@@ -110,8 +98,55 @@ static int run_get(int argc, char **argv)
     return verb.exit_code;
 }
 
-/* -- publish, rm ---------------------------------------------------------------------------------
+/* -- put, publish, rm ----------------------------------------------------------------------------
  */
+
+static int put(struct gw_client *client, const char *name, const struct gw_value *value,
+               struct gw_error *error)
+{
+    struct gw_future *future;
+    int rc = gw_scatter(client, value, &future, error);
+    if (rc < 0)
+        return rc;
+    rc = gw_publish(client, name, future, error);
+    gw_future_release(future);
+    return rc;
+}
+
+static int run_put(int argc, char **argv)
+{
+    bool json = false;
+    const struct gw_option table[] = {
+        {"json", 0, GW_OPTION_FLAG, &json, NULL, "FILE is JSON: put what it says"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "data put",
+        .arguments = "NAME FILE",
+        .summary = "Put a file's bytes into the cluster, and keep them under a name.",
+        .details = "FILE - is stdin. Programs get it by gw_published(NAME), shells by\n"
+                   "`gangway data get NAME`; it stays until `gangway data rm NAME`.",
+        .table = table,
+        .arguments_min = 2,
+        .arguments_max = 2,
+    };
+    struct gw_client *client;
+    struct gw_value *value;
+    struct gw_error error;
+    int first, exit_code;
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    if (gw_content_read(argv[first + 1], json, &value, &error) < 0)
+        return gw_cli_error(&error);
+    exit_code = gw_cli_open(&client);
+    if (exit_code == GW_EXIT_OK) {
+        if (put(client, argv[first], value, &error) < 0)
+            exit_code = gw_cli_error(&error);
+        gw_client_close(client);
+    }
+    gw_value_unref(value);
+    return exit_code;
+}
 
 static int publish(struct gw_client *client, const char *name, const char *text,
                    struct gw_error *error)
@@ -315,6 +350,7 @@ static int run_list(int argc, char **argv)
 static const struct gw_cli_command verbs[] = {
     {"list", "list what is published", run_list},
     {"get", "print a result, or write it to a file", run_get},
+    {"put", "put a file into the cluster under a name", run_put},
     {"publish", "keep a task's result under a name", run_publish},
     {"rm", "let go of it", run_rm},
     {"where", "show which workers have it", run_where},

@@ -1,7 +1,319 @@
-/* `gangway sync`: what clients and tasks coordinate by, and a way out where one is stuck. */
+/* `gangway sync`: what clients and tasks coordinate by, from a shell, and a way out where one is
+ * stuck. What would be held until the command has ended, a lease, has no verb. */
 #include "client/cli/cli.h"
+#include "client/cli/content.h"
 #include "client/cli/listing.h"
 #include "client/cli/options.h"
+
+#include <string.h>
+
+/* What a verb is asked to do. */
+struct request {
+    struct gw_client *client;
+    const char *name, *word; /* word: what follows the name; NULL: nothing does */
+    uint64_t timeout_ns;
+    bool json;
+    const struct gw_value *value; /* that the word says */
+};
+
+/* A verb of a kind. */
+struct deed {
+    const char *kind;
+    bool takes_word;
+    int (*run)(const struct request *request, struct gw_error *error);
+};
+
+/* A verb: what it does to each kind, ended by a NULL kind. */
+struct verb {
+    struct gw_options options;
+    const struct deed *deeds;
+    bool waits, prints, takes;
+};
+
+/* -- What is done --------------------------------------------------------------------------------
+ */
+
+static int set_variable(const struct request *request, struct gw_error *error)
+{
+    return gw_variable_set(request->client, request->name, request->value, NULL, error);
+}
+
+static int set_event(const struct request *request, struct gw_error *error)
+{
+    return gw_event_set(request->client, request->name, error);
+}
+
+static int clear_event(const struct request *request, struct gw_error *error)
+{
+    return gw_event_clear(request->client, request->name, error);
+}
+
+static int wait_event(const struct request *request, struct gw_error *error)
+{
+    return gw_event_wait(request->client, request->name, request->timeout_ns, error);
+}
+
+static int put_queue(const struct request *request, struct gw_error *error)
+{
+    return gw_queue_put(request->client, request->name, request->value, request->timeout_ns, error);
+}
+
+static int close_queue(const struct request *request, struct gw_error *error)
+{
+    return gw_queue_close(request->client, request->name, error);
+}
+
+/* Takes the value over. */
+static int print(const struct request *request, struct gw_value *value, struct gw_error *error)
+{
+    int rc = gw_content_print(stdout, value, request->json);
+    gw_value_unref(value);
+    if (rc < 0 || fflush(stdout) != 0)
+        return gw_error_set(error, rc < 0 ? rc : GW_EIO, "the output could not be written");
+    return 0;
+}
+
+static int get_variable(const struct request *request, struct gw_error *error)
+{
+    struct gw_variable variable;
+    int rc = gw_variable_get(request->client, request->name, request->timeout_ns, &variable, error);
+    return rc < 0 ? rc : print(request, variable.value, error);
+}
+
+static int get_queue(const struct request *request, struct gw_error *error)
+{
+    struct gw_value *value;
+    int rc = gw_queue_get(request->client, request->name, request->timeout_ns, &value, error);
+    return rc < 0 ? rc : print(request, value, error);
+}
+
+static int count_of(const struct request *request, uint32_t *count, struct gw_error *error)
+{
+    int64_t number = 0;
+    if (!request->value || gw_value_get_i64(request->value, &number, NULL) < 0 || number < 1 ||
+        number > UINT32_MAX)
+        return gw_error_set(error, GW_EINVAL, "%s is not a count: 1 or more", request->word);
+    *count = (uint32_t)number;
+    return 0;
+}
+
+static int open_semaphore(const struct request *request, struct gw_error *error)
+{
+    uint32_t count;
+    int rc = count_of(request, &count, error);
+    return rc < 0 ? rc : gw_semaphore_open(request->client, request->name, count, error);
+}
+
+static int open_queue(const struct request *request, struct gw_error *error)
+{
+    uint32_t count;
+    int rc = count_of(request, &count, error);
+    return rc < 0 ? rc : gw_queue_open(request->client, request->name, count, error);
+}
+
+/* -- The verbs -----------------------------------------------------------------------------------
+ */
+
+/* The deed for a kind, with as many words as it takes; NULL with what is wrong. */
+static const struct deed *find_deed(const struct verb *verb, char **argv, struct gw_error *error)
+{
+    char kinds[128] = "";
+    int words = 0;
+    while (argv[words])
+        words++;
+    for (const struct deed *deed = verb->deeds; deed->kind; deed++) {
+        size_t used = strlen(kinds);
+        if (strcmp(deed->kind, argv[0]) == 0 && words == 2 + deed->takes_word)
+            return deed;
+        if (strcmp(deed->kind, argv[0]) == 0) {
+            gw_error_set(error, GW_EINVAL, "%s %s: a name%s is wanted, and no more",
+                         verb->options.command, deed->kind,
+                         deed->takes_word ? " and one word behind it" : "");
+            return NULL;
+        }
+        (void)snprintf(kinds + used, sizeof kinds - used, "%s%s", used ? " or " : "", deed->kind);
+    }
+    gw_error_set(error, GW_EINVAL, "%s: wanted %s, not %s", verb->options.command, kinds, argv[0]);
+    return NULL;
+}
+
+/* The exit code, after printing why. A queue that is closed is no scheduler that went away. */
+static int fail(struct gw_client *client, const struct gw_error *error)
+{
+    struct gw_value *answer;
+    int exit_code = gw_cli_error(error);
+    if (error->code != GW_ECLOSED || gw_client_query(client, "sync", NULL, &answer, NULL) < 0)
+        return exit_code;
+    gw_value_unref(answer);
+    return GW_EXIT_FAILED;
+}
+
+static int run(const struct verb *verb, int argc, char **argv)
+{
+    struct request request = {.timeout_ns = UINT64_MAX};
+    struct gw_value *value = NULL;
+    struct gw_error error;
+    bool text = false, json = false;
+    struct gw_option table[4] = {{0}};
+    size_t options = 0;
+    int first, exit_code, rc = 0;
+    if (verb->waits)
+        table[options++] = (struct gw_option){"timeout",           0,      GW_OPTION_DURATION,
+                                              &request.timeout_ns, "TIME", "wait no longer"};
+    if (verb->takes) {
+        table[options++] = (struct gw_option){
+            "text", 0, GW_OPTION_FLAG, &text, NULL, "VALUE is text, whatever it looks like"};
+        table[options++] =
+            (struct gw_option){"json", 0, GW_OPTION_FLAG, &json, NULL, "VALUE has to be JSON"};
+    }
+    if (verb->prints)
+        table[options++] = (struct gw_option){"json",        0,    GW_OPTION_FLAG,
+                                              &request.json, NULL, "print JSON, bytes as base64"};
+    struct gw_options with = verb->options;
+    with.table = table;
+    if (!gw_options_parse(&with, argc, argv, &first, &exit_code))
+        return exit_code;
+    const struct deed *deed = find_deed(verb, argv + first, &error);
+    if (!deed)
+        return gw_cli_error(&error);
+    request.name = argv[first + 1];
+    request.word = deed->takes_word ? argv[first + 2] : NULL;
+    if (request.word)
+        rc = gw_content_parse(request.word,
+                              text   ? GW_CONTENT_TEXT
+                              : json ? GW_CONTENT_JSON
+                                     : GW_CONTENT_EITHER,
+                              &value, &error);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    request.value = value;
+    exit_code = gw_cli_open(&request.client);
+    if (exit_code == GW_EXIT_OK) {
+        if (deed->run(&request, &error) < 0)
+            exit_code = fail(request.client, &error);
+        gw_client_close(request.client);
+    }
+    gw_value_unref(value);
+    return exit_code;
+}
+
+#define VALUE_HELP "VALUE is JSON where it is JSON, else text: programs get a number, list or text."
+
+static int run_set(int argc, char **argv)
+{
+    static const struct deed deeds[] = {
+        {"variable", true, set_variable}, {"event", false, set_event}, {0}};
+    const struct verb verb = {
+        .options = {.command = "sync set",
+                    .arguments = "variable NAME VALUE | event NAME",
+                    .summary = "Give a variable a value, or set an event.",
+                    .details = VALUE_HELP,
+                    .arguments_min = 2,
+                    .arguments_max = 3},
+        .deeds = deeds,
+        .takes = true,
+    };
+    return run(&verb, argc, argv);
+}
+
+static int run_get(int argc, char **argv)
+{
+    static const struct deed deeds[] = {
+        {"variable", false, get_variable}, {"queue", false, get_queue}, {0}};
+    const struct verb verb = {
+        .options = {.command = "sync get",
+                    .arguments = "variable|queue NAME",
+                    .summary = "Print a variable's value, or take the oldest of a queue.",
+                    .details = "Waits until there is one. Bytes and text come out as they are, "
+                               "the rest as JSON.",
+                    .arguments_min = 2,
+                    .arguments_max = 2},
+        .deeds = deeds,
+        .waits = true,
+        .prints = true,
+    };
+    return run(&verb, argc, argv);
+}
+
+static int run_put(int argc, char **argv)
+{
+    static const struct deed deeds[] = {{"queue", true, put_queue}, {0}};
+    const struct verb verb = {
+        .options = {.command = "sync put",
+                    .arguments = "queue NAME VALUE",
+                    .summary = "Put a value into a queue; waits until it has room.",
+                    .details = VALUE_HELP,
+                    .arguments_min = 3,
+                    .arguments_max = 3},
+        .deeds = deeds,
+        .waits = true,
+        .takes = true,
+    };
+    return run(&verb, argc, argv);
+}
+
+static int run_open(int argc, char **argv)
+{
+    static const struct deed deeds[] = {
+        {"semaphore", true, open_semaphore}, {"queue", true, open_queue}, {0}};
+    const struct verb verb = {
+        .options = {.command = "sync open",
+                    .arguments = "semaphore|queue NAME COUNT",
+                    .summary = "Make a semaphore of COUNT leases, or a queue of at most COUNT "
+                               "values.",
+                    .details = "One that is there already has to have as many.",
+                    .arguments_min = 3,
+                    .arguments_max = 3},
+        .deeds = deeds,
+    };
+    return run(&verb, argc, argv);
+}
+
+static int run_clear(int argc, char **argv)
+{
+    static const struct deed deeds[] = {{"event", false, clear_event}, {0}};
+    const struct verb verb = {
+        .options = {.command = "sync clear",
+                    .arguments = "event NAME",
+                    .summary = "Clear an event: who comes now waits until it is set again.",
+                    .arguments_min = 2,
+                    .arguments_max = 2},
+        .deeds = deeds,
+    };
+    return run(&verb, argc, argv);
+}
+
+static int run_wait(int argc, char **argv)
+{
+    static const struct deed deeds[] = {{"event", false, wait_event}, {0}};
+    const struct verb verb = {
+        .options = {.command = "sync wait",
+                    .arguments = "event NAME",
+                    .summary = "Wait until an event is set.",
+                    .arguments_min = 2,
+                    .arguments_max = 2},
+        .deeds = deeds,
+        .waits = true,
+    };
+    return run(&verb, argc, argv);
+}
+
+static int run_close(int argc, char **argv)
+{
+    static const struct deed deeds[] = {{"queue", false, close_queue}, {0}};
+    const struct verb verb = {
+        .options = {.command = "sync close",
+                    .arguments = "queue NAME",
+                    .summary = "Close a queue: what is in it can be got, and then no more comes.",
+                    .arguments_min = 2,
+                    .arguments_max = 2},
+        .deeds = deeds,
+    };
+    return run(&verb, argc, argv);
+}
+
+/* -- list, delete --------------------------------------------------------------------------------
+ */
 
 static int run_list(int argc, char **argv)
 {
@@ -47,6 +359,13 @@ int gw_cli_sync(int argc, char **argv)
 {
     static const struct gw_cli_command verbs[] = {
         {"list", "what there is, who holds it, how many wait", run_list},
+        {"set", "give a variable a value, or set an event", run_set},
+        {"get", "print a variable's value, or take one of a queue", run_get},
+        {"put", "put a value into a queue", run_put},
+        {"open", "make a semaphore or a queue", run_open},
+        {"clear", "clear an event", run_clear},
+        {"wait", "wait until an event is set", run_wait},
+        {"close", "close a queue", run_close},
         {"delete", "delete one that is stuck", run_delete},
         {NULL, NULL, NULL},
     };

@@ -71,6 +71,47 @@ class Coordination(e2e.Case):
                 return said
         self.fail(f"{said!r} has no {pattern!r}")
 
+    def test_from_a_shell(self):
+        self.up("--slots", "1")
+        sync = lambda *words, **options: self.gangway("sync", *words, **options)
+        for value, shown in (("0.5", "0.5\n"), ("well done", "well done\n"), ("[1,", None),
+                             ('{"a": [1, true, null]}', None)):
+            if value == "[1,":
+                self.assertIn("--text takes it as text", sync("set", "variable", "v", value,
+                                                              rc=2).stderr)
+                continue
+            sync("set", "variable", "v", value)
+            if shown:
+                self.assertEqual(sync("get", "variable", "v").stdout, shown)
+        self.assertEqual(self.gangway_json("sync", "get", "variable", "v"), {"a": [1, True, None]})
+        sync("set", "variable", "v", "7", "--text")
+        self.assertEqual(self.gangway_json("sync", "get", "variable", "v"), "7")
+        self.assertIn("is not JSON", sync("set", "variable", "v", "word", "--json", rc=2).stderr)
+        sync("get", "variable", "none", "--timeout", "1ms", rc=124)
+
+        sync("wait", "event", "go", "--timeout", "1ms", rc=124)
+        sync("set", "event", "go")
+        sync("wait", "event", "go")
+        sync("clear", "event", "go")
+        sync("wait", "event", "go", "--timeout", "1ms", rc=124)
+
+        sync("open", "queue", "q", "2")
+        for value in ("1", "two"):
+            sync("put", "queue", "q", value)
+        self.assertIn("2 of 2", sync("list").stdout)
+        sync("put", "queue", "q", "3", "--timeout", "1ms", rc=124)
+        self.assertEqual(sync("get", "queue", "q").stdout, "1\n")
+        sync("close", "queue", "q")
+        self.assertEqual(sync("get", "queue", "q").stdout, "two\n")
+        self.assertIn("queue q is closed", sync("get", "queue", "q", rc=1).stderr)
+
+        sync("open", "semaphore", "s", "3")
+        self.assertRegex(sync("list").stdout, r"semaphore +s +0 of 3 held")
+        self.assertIn("is not a count", sync("open", "semaphore", "s", "many", rc=2).stderr)
+        self.assertIn("wanted variable or event, not lock", sync("set", "lock", "l", rc=2).stderr)
+        self.assertIn("a name and one word behind it", sync("set", "variable", "v", rc=2).stderr)
+        self.assertIn("a name is wanted, and no more", sync("set", "event", "e", "x", rc=2).stderr)
+
     def test_client_killed_lets_go(self):
         self.up("--slots", "1")
         process = self.start(COORDINATION, "deleted", self.fifo())

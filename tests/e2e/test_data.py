@@ -68,6 +68,33 @@ class Data(e2e.Case):
         self.assertIn("no file", self.gangway("data", "get", "ended", "-o", "/no/such/file",
                                               rc=1).stderr.lower().replace("such ", ""))
 
+    def test_put(self):
+        self.up("--slots", "1")
+        content = bytes(range(256)) * 3000
+        path = os.path.join(self.dir, "in")
+        for name, text in (("in", content), ("in.json", b'{"lr": 0.1, "layers": [1, 2]}'),
+                           ("bad.json", b"{lr}"), ("empty", b"")):
+            with open(os.path.join(self.dir, name), "wb") as f:
+                f.write(text)
+        self.gangway("data", "put", "weights", path)
+        self.gangway("data", "get", "weights", "-o", path + ".out")
+        with open(path + ".out", "rb") as f:
+            self.assertEqual(f.read(), content)
+        self.gangway("data", "put", "nothing", os.path.join(self.dir, "empty"))
+        self.assertEqual(self.gangway("data", "get", "nothing").stdout, "")
+        self.gangway("data", "put", "config", path + ".json", "--json")
+        self.assertEqual(self.gangway_json("data", "get", "config"), {"lr": 0.1, "layers": [1, 2]})
+        done = self.gangway("data", "put", "bad", os.path.join(self.dir, "bad.json"), "--json",
+                            rc=2)
+        self.assertIn("bad.json is not JSON: line 1", done.stderr)
+        self.assertIn("is published already", self.gangway("data", "put", "config", path,
+                                                           rc=2).stderr)
+        self.assertIn("/no/such", self.gangway("data", "put", "x", "/no/such", rc=1).stderr)
+        self.assertEqual({line["name"] for line in self.gangway_json("data", "list")},
+                         {"config", "nothing", "weights"})
+        self.run_program("sh", "-c", f"printf 'a b' | '{e2e.BINARY}' data put piped -")
+        self.assertEqual(self.gangway("data", "get", "piped").stdout, "a b")
+
 
 if __name__ == "__main__":
     e2e.main()

@@ -235,7 +235,7 @@ static void test_queue(void)
     assert(sum == 300 * 299 / 2);
     struct gw_value *none;
     rc = gw_queue_get(client, "work", UINT64_MAX, &none, &error);
-    assert(rc == GW_ECLOSED);
+    assert(rc == GW_ECLOSED && strstr(error.text, "queue work is closed"));
     well(gw_sync_delete(client, "queue", "work", &error));
 }
 

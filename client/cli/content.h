@@ -1,0 +1,29 @@
+/* Values as people give them in a shell, and as a shell gets them. */
+#ifndef GW_CLI_CONTENT_H
+#define GW_CLI_CONTENT_H
+
+#include <gangway/value.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* How what a person gives becomes a value. */
+enum gw_content_form {
+    GW_CONTENT_EITHER, /* JSON where it is JSON, else text; what begins like {, [ or " has to be */
+    GW_CONTENT_TEXT,
+    GW_CONTENT_JSON,
+};
+
+/* gw_content_parse makes a value of a word of a command line. 0, GW_EINVAL with what is wrong with
+ * it, GW_ENOMEM. */
+int gw_content_parse(const char *text, enum gw_content_form form, struct gw_value **value,
+                     struct gw_error *error);
+
+/* gw_content_read makes one of a file, "-" for stdin: bytes as they are, or (json) what JSON says.
+ * 0, GW_EIO, GW_EINVAL, GW_ENOMEM. */
+int gw_content_read(const char *path, bool json, struct gw_value **value, struct gw_error *error);
+
+/* gw_content_print writes bytes and text as they are (a newline behind text), what has a structure,
+ * or all (json), as JSON. 0, GW_EIO, GW_ENOMEM. */
+int gw_content_print(FILE *out, const struct gw_value *value, bool json);
+
+#endif
