@@ -11,6 +11,7 @@
  * that a chain stays where it is and a fan spreads. */
 #include "scheduler/core/handover.h"
 
+#include "scheduler/core/ageing.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/object.h"
@@ -80,10 +81,16 @@ static const struct gw_queue *first_ready(const struct gw_sched *sched)
     return first;
 }
 
+/* Of the task's queue nothing may be ready, so that it has no first row: in its own job what is
+ * ready comes first where both are as urgent. */
 static bool comes_first(const struct gw_queue *ready, const struct gw_queue *queue)
 {
-    return ready && ((ready->job == queue->job && ready->priority == queue->priority) ||
-                     gw_sched_queue_before(ready, queue));
+    if (!ready)
+        return false;
+    if (ready->job == queue->job && (ready->priority == queue->priority ||
+                                     gw_sched_ageing_level(ready) == gw_sched_ageing_level(queue)))
+        return true;
+    return gw_sched_queue_before(ready, queue);
 }
 
 /* An attempt at the worker makes it, soon. */
