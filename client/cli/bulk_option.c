@@ -11,7 +11,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { COUNT, PRIORITY, TIME, SIZE, FLAG, GPUS, SIGNAL, BIND, PAIRS, ON, PREFER, FILES };
+/* Of BUDGET, DELAY and PATIENCE 0 means 0, as in GW_OPTION_BUDGET. */
+enum kind {
+    COUNT,
+    FROM_1,
+    BUDGET,
+    PRIORITY,
+    TIME,
+    DELAY,
+    PATIENCE,
+    SIZE,
+    FLAG,
+    GPUS,
+    SIGNAL,
+    BIND,
+    PAIRS,
+    ON,
+    PREFER,
+    FILES
+};
 
 static const struct key {
     const char *name;
@@ -21,16 +39,16 @@ static const struct key {
 #define AT(field) offsetof(struct gw_task_options, field)
     {"retries", COUNT, AT(retries)},
     {"backoff", TIME, AT(backoff_ns)},
-    {"max-lost", COUNT, AT(losses_max)},
-    {"max-preemptions", COUNT, AT(preemptions_max)},
+    {"max-lost", BUDGET, AT(losses_max)},
+    {"max-preemptions", BUDGET, AT(preemptions_max)},
     {"wall", TIME, AT(wall_ns)},
     {"progress-limit", TIME, AT(progress_ns)},
-    {"hang-timeout", TIME, AT(hang_ns)},
-    {"grace", TIME, AT(grace_ns)},
-    {"fail-grace", TIME, AT(fail_grace_ns)},
+    {"hang-timeout", PATIENCE, AT(hang_ns)},
+    {"grace", DELAY, AT(grace_ns)},
+    {"fail-grace", DELAY, AT(fail_grace_ns)},
     {"signal", SIGNAL, AT(signal)},
     {"priority", PRIORITY, AT(priority)},
-    {"slots", COUNT, AT(slots)},
+    {"slots", FROM_1, AT(slots)},
     {"memory", SIZE, AT(memory_bytes)},
     {"gpus", GPUS, AT(gpus_per_rank)},
     {"gpu-memory", SIZE, AT(gpu_memory_bytes)},
@@ -43,7 +61,7 @@ static const struct key {
     {"ship", FILES, AT(files)},
     {"ranks", COUNT, AT(ranks)},
     {"min-ranks", COUNT, AT(min_ranks)},
-    {"full-wait", TIME, AT(full_wait_ns)},
+    {"full-wait", DELAY, AT(full_wait_ns)},
     {"per-node", COUNT, AT(ranks_per_node)},
     {"spread", FLAG, AT(spread)},
 #undef AT
@@ -52,8 +70,12 @@ enum { KEYS = sizeof keys / sizeof *keys };
 
 static const char *const takes_texts[] = {
     [COUNT] = "a number from 0 on",
+    [FROM_1] = "a number from 1 on",
+    [BUDGET] = "a number from 0 on",
     [PRIORITY] = "a number",
     [TIME] = "seconds, or a text like \"1h30m\"",
+    [DELAY] = "seconds, or a text like \"1h30m\"",
+    [PATIENCE] = "seconds, or a text like \"1h30m\"",
     [SIZE] = "bytes, or a text like \"8G\"",
     [FLAG] = "true or false",
     [GPUS] = "how many GPUs (2), a part of one (0.5), or \"any\"",
@@ -77,12 +99,14 @@ static int number_of(const json_t *value, uint64_t most, uint64_t *number)
     return 0;
 }
 
-static int set_count(uint32_t *count, const json_t *value)
+static int set_count(uint32_t *count, enum kind kind, const json_t *value)
 {
     uint64_t n = 0;
     int rc = number_of(value, INT32_MAX, &n);
+    if (rc == 0 && n == 0 && kind == FROM_1)
+        rc = GW_EINVAL;
     if (rc == 0)
-        *count = (uint32_t)n;
+        *count = n == 0 && kind == BUDGET ? UINT32_MAX : (uint32_t)n;
     return rc;
 }
 
@@ -95,15 +119,22 @@ static int set_priority(int32_t *priority, const json_t *value)
     return 0;
 }
 
-static int set_amount(uint64_t *amount, bool time, const json_t *value)
+static int set_amount(uint64_t *amount, enum kind kind, const json_t *value)
 {
-    if (json_is_string(value))
-        return time ? gw_units_parse_duration(json_string_value(value), amount)
-                    : gw_units_parse_size(json_string_value(value), amount);
-    int rc = number_of(value, UINT64_MAX / 1000000000, amount);
-    if (rc == 0 && time)
-        *amount *= 1000000000;
-    return rc;
+    uint64_t n = 0;
+    int rc;
+    if (!json_is_string(value))
+        rc = number_of(value, UINT64_MAX / 1000000000, &n);
+    else if (kind == SIZE)
+        rc = gw_units_parse_size(json_string_value(value), &n);
+    else
+        rc = gw_units_parse_duration(json_string_value(value), &n);
+    if (rc < 0)
+        return rc;
+    if (kind != SIZE && !json_is_string(value))
+        n *= 1000000000;
+    *amount = n > 0 ? n : kind == DELAY ? 1 : kind == PATIENCE ? UINT64_MAX : 0;
+    return 0;
 }
 
 /* The words that are typed for it: a text as it is, a number in digits. */
@@ -203,12 +234,16 @@ static int set(struct gw_task_options *task, struct gw_bulk_texts *texts, const 
     int rc;
     switch (key->kind) {
     case COUNT:
-        return set_count(at, value);
+    case FROM_1:
+    case BUDGET:
+        return set_count(at, key->kind, value);
     case PRIORITY:
         return set_priority(at, value);
     case TIME:
+    case DELAY:
+    case PATIENCE:
     case SIZE:
-        return set_amount(at, key->kind == TIME, value);
+        return set_amount(at, key->kind, value);
     case FLAG:
         *(bool *)at = json_is_true(value);
         return json_is_boolean(value) ? 0 : GW_EINVAL;

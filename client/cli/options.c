@@ -120,7 +120,8 @@ static bool parse_integer(const char *text, long long least, long long most, lon
 /* Stores one option; 0 or the exit code. */
 static int store(const struct gw_options *options, const struct gw_option *option, const char *text)
 {
-    long long number;
+    long long number, least;
+    uint64_t duration_ns;
     switch (option->kind) {
     case GW_OPTION_FLAG:
         *(bool *)option->into = true;
@@ -143,15 +144,28 @@ static int store(const struct gw_options *options, const struct gw_option *optio
             return usage_error(options, "--%s %s: not a number of 0 or more", option->name, text);
         *(uint32_t *)option->into = (uint32_t)number;
         return 0;
+    case GW_OPTION_COUNT:
+    case GW_OPTION_BUDGET:
+        least = option->kind == GW_OPTION_COUNT;
+        if (!parse_integer(text, least, INT32_MAX, &number))
+            return usage_error(options, "--%s %s: not a number of %lld or more", option->name, text,
+                               least);
+        *(uint32_t *)option->into = number ? (uint32_t)number : UINT32_MAX;
+        return 0;
     case GW_OPTION_I32:
         if (!parse_integer(text, INT32_MIN, INT32_MAX, &number))
             return usage_error(options, "--%s %s: not a whole number", option->name, text);
         *(int32_t *)option->into = (int32_t)number;
         return 0;
     case GW_OPTION_DURATION:
-        if (gw_units_parse_duration(text, option->into) < 0)
+    case GW_OPTION_DELAY:
+    case GW_OPTION_PATIENCE:
+        if (gw_units_parse_duration(text, &duration_ns) < 0)
             return usage_error(options, "--%s %s: not a duration like 90, 500ms or 1h30m",
                                option->name, text);
+        if (duration_ns == 0 && option->kind != GW_OPTION_DURATION)
+            duration_ns = option->kind == GW_OPTION_DELAY ? 1 : UINT64_MAX;
+        *(uint64_t *)option->into = duration_ns;
         return 0;
     case GW_OPTION_SIZE:
         if (gw_units_parse_size(text, option->into) < 0)

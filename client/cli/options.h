@@ -11,8 +11,12 @@ enum gw_option_kind {
     GW_OPTION_TEXT,     /* const char *, borrowed from argv */
     GW_OPTION_TEXTS,    /* struct gw_option_texts: may be given many times */
     GW_OPTION_U32,      /* uint32_t */
+    GW_OPTION_COUNT,    /* uint32_t of 1 or more, for 0 is not said in it */
+    GW_OPTION_BUDGET,   /* the same of 0 or more: 0 typed is UINT32_MAX, none */
     GW_OPTION_I32,      /* int32_t */
     GW_OPTION_DURATION, /* uint64_t of nanoseconds: 90, 1h30m, 500ms */
+    GW_OPTION_DELAY,    /* the same, where 0 is not said: 0 typed is 1, at once */
+    GW_OPTION_PATIENCE, /* the same: 0 typed is UINT64_MAX, for ever */
     GW_OPTION_SIZE,     /* uint64_t of bytes: 100, 64M, 1.5G */
 };
 

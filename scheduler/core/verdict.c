@@ -207,12 +207,16 @@ static uint32_t losses_max(const struct gw_sched *sched, const struct gw_spec *s
     uint32_t most = spec->message.losses_max;
     if (most == 0)
         return sched->options.loss_budget;
+    if (most == UINT32_MAX)
+        return 1; /* the first is the last */
     return most < GW_UNCHARGED_MAX ? most + 1 : GW_UNCHARGED_MAX;
 }
 
 static uint32_t preemptions_max(const struct gw_spec *spec)
 {
     uint32_t most = spec->message.preemptions_max;
+    if (most == UINT32_MAX)
+        return 0;
     return most && most < GW_UNCHARGED_MAX ? most : GW_UNCHARGED_MAX;
 }
 

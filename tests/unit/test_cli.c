@@ -1,7 +1,9 @@
 /* What the command line reads and writes: options, durations, sizes, selectors, tables, JSON. */
 #include "tests/unit/unit.h"
 
+#include "client/cli/bulk_option.h"
 #include "client/cli/hosts.h"
+#include "client/cli/launch_options.h"
 #include "client/cli/options.h"
 #include "client/cli/table.h"
 #include "client/cli/units.h"
@@ -162,6 +164,51 @@ static void test_options_stop_at_a_command(void **state)
     char dashes[] = "test -- -n";
     assert_true(parse(&p, true, dashes));
     assert_string_equal(p.argv[p.first], "-n");
+}
+
+/* For a library's 0 is the default. */
+static void test_zero_that_is_typed_is_zero(void **state)
+{
+    static const char *const keys[] = {"max-lost",   "max-preemptions", "grace",
+                                       "fail-grace", "hang-timeout",    "full-wait"};
+    struct gw_launch_options launch;
+    int exit_code = 0;
+    char *argv[] = {"dispatch",
+                    "--max-lost=0",
+                    "--max-preemptions=0",
+                    "--grace=0",
+                    "--fail-grace=0",
+                    "--full-wait=0s",
+                    "--hang-timeout=0",
+                    "-n2",
+                    "--slots-per-rank=3",
+                    "--min-ranks=1",
+                    "true",
+                    NULL};
+    assert_true(gw_launch_options_init(&launch, true, 11, argv, &exit_code));
+    struct gw_task_options read = {0};
+    json_t *zero = json_integer(0);
+    struct gw_bulk_texts texts = {0};
+    const char *takes;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        assert_int_equal(gw_bulk_option_set(&read, &texts, keys[i], zero, &takes), 0);
+    assert_int_equal(gw_bulk_option_set(&read, &texts, "slots", zero, &takes), GW_EINVAL);
+    const struct gw_task_options *both[] = {&launch.task, &read};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(both[i]->losses_max, UINT32_MAX);
+        assert_int_equal(both[i]->preemptions_max, UINT32_MAX);
+        assert_int_equal(both[i]->grace_ns, 1);
+        assert_int_equal(both[i]->fail_grace_ns, 1);
+        assert_int_equal(both[i]->full_wait_ns, 1);
+        assert_true(both[i]->hang_ns == UINT64_MAX);
+    }
+    assert_int_equal(launch.task.slots, 3);
+    json_decref(zero);
+    gw_bulk_texts_deinit(&texts);
+    gw_launch_options_deinit(&launch);
+    char *none[] = {"submit", "--slots", "0", "true", NULL};
+    assert_false(gw_launch_options_init(&launch, false, 4, none, &exit_code));
+    assert_int_equal(exit_code, 2);
 }
 
 static void test_wrong_options_are_usage(void **state)
@@ -394,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_options_stop_at_a_command),
+        cmocka_unit_test(test_zero_that_is_typed_is_zero),
         cmocka_unit_test(test_wrong_options_are_usage),
         cmocka_unit_test(test_typos),
         cmocka_unit_test(test_tables),

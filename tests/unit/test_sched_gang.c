@@ -308,6 +308,28 @@ static void a_lost_worker_is_another_budget(void **state)
     free_world(w);
 }
 
+static void without_a_budget_the_first_is_the_last(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = UINT32_MAX});
+    add_worker(w, 0, 2, "a");
+    (void)go(w, 0);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.code, GW_ELOST);
+
+    add_worker(w, 1, 2, "b");
+    submit_gang(w, 2, (struct gw_msg_spec){.ranks = 2, .preemptions_max = UINT32_MAX});
+    uint64_t attempt = go(w, 1);
+    ask(w, 2);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        rank_ended(
+            w, 1,
+            (struct gw_msg_ended){.attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.code, GW_ECANCELLED);
+    free_world(w);
+}
+
 /* Loses worker 0, which comes back at once as the next number. */
 static void lose(struct world *w, int number)
 {
@@ -747,6 +769,7 @@ int main(void)
         cmocka_unit_test(a_gang_that_was_stopped_does_not_start_again),
         cmocka_unit_test(nothing_of_a_paused_job_starts),
         cmocka_unit_test(a_lost_worker_is_another_budget),
+        cmocka_unit_test(without_a_budget_the_first_is_the_last),
         cmocka_unit_test(a_worker_that_was_lost_cools_down),
         cmocka_unit_test(others_take_the_ranks_meanwhile),
         cmocka_unit_test(who_cannot_lay_files_gets_none),

@@ -69,8 +69,10 @@ struct gw_task_options {
                                   keeps a task to its part: GANGWAY_GPU_MEMORY_BYTES tells it */
     bool isolate_gpus;         /* a rank of a command's gang sees its own GPUs, not those of all
                                   its gang's ranks on its host in the order of LOCAL_RANK */
-    uint32_t losses_max;       /* further attempts after a worker was lost with it; 0: 9 */
-    uint32_t preemptions_max;  /* the same after gw_job_restart; 0: 100, which is the most */
+    uint32_t losses_max;       /* further attempts after a worker was lost with it; 0: 9;
+                                  UINT32_MAX: none */
+    uint32_t preemptions_max;  /* the same after gw_job_restart; 0: 100, which is the most;
+                                  UINT32_MAX: none */
     uint32_t signal;           /* that a command and its descendants get instead of SIGTERM when
                                   they are to end, by number (SIGUSR1); 0: SIGTERM */
     uint64_t hang_ns;          /* of a gang: how long its ranks may stand still at different places,
