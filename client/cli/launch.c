@@ -26,6 +26,15 @@ struct launch {
     bool over; /* the job has ended: a signal ends this process */
 };
 
+/* The task of --pty: waits until it is told how the command ended that runs beside it (see
+ * at_terminal), and ends so, too. Where it can have no pipe it waits until it is cancelled. */
+static const char *const holder[] = {
+    "sh", "-c",
+    "pipe=$(mktemp -u) && mkfifo -m 600 \"$pipe\" && exec 9<>\"$pipe\" && rm \"$pipe\" &&\n"
+    "read -r code <&9 && exit \"$code\"\n"
+    "exec sleep infinity",
+    NULL};
+
 /* -- Submitting ----------------------------------------------------------------------------------
  */
 
@@ -36,7 +45,11 @@ static int submit_one(struct launch *launch, const struct gw_bulk_after *after,
     const char **env;
     if (gw_launch_options_env(typed, &env) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
-    static const char *const holder[] = {"sleep", "infinity", NULL}; /* see at_terminal */
+    struct gw_task_options task = typed->task;
+    if (typed->pty) { /* what was typed into a shell is not there in the next */
+        task.retries = 0;
+        task.losses_max = UINT32_MAX;
+    }
     const struct gw_command command = {.argv = typed->pty ? holder : typed->command,
                                        .env = env,
                                        .cwd = typed->cwd,
@@ -49,7 +62,7 @@ static int submit_one(struct launch *launch, const struct gw_bulk_after *after,
                                               .after_count = after->count,
                                               .after_any = after->any};
     struct gw_graph *graph = gw_graph_new();
-    gw_node node = gw_graph_command(graph, &command, &typed->task);
+    gw_node node = gw_graph_command(graph, &command, &task);
     struct gw_future *future = NULL;
     int rc = gw_client_submit_many(launch->client, graph, &options, &node, 1, &future, error);
     pthread_mutex_lock(&launch->lock);
@@ -201,6 +214,31 @@ static int foreground(struct launch *launch)
     return exit_code;
 }
 
+/* Tells the holder, which may not be ready for it yet; false: it could not be told. */
+static bool end_holder(struct launch *launch, int exit_code)
+{
+    char code[16];
+    snprintf(code, sizeof code, "%d", exit_code);
+    const char *const teller[] = {"sh",
+                                  "-c",
+                                  "for i in 1 2 3 4 5 6 7 8 9; do\n"
+                                  "  [ ! -p /proc/$1/fd/9 ] || break\n"
+                                  "  sleep 0.$i\n"
+                                  "done\n"
+                                  "[ -p /proc/$1/fd/9 ] && echo $2 >/proc/$1/fd/9",
+                                  "sh",
+                                  "{pid}",
+                                  code,
+                                  NULL};
+    const struct gw_console_options console = {.client = launch->client,
+                                               .task = {.job = launch->job},
+                                               .argv = teller,
+                                               .in = -1,
+                                               .out = STDERR_FILENO};
+    int told = 0, rc = gw_cli_console_run(&console, &told, NULL);
+    return rc == 0 ? told == 0 : rc == GW_ECLOSED || rc == GW_ENOENT; /* it has ended by that */
+}
+
 /* The task holds what it asked for, and the command runs beside it, at this terminal; when that is
  * over the task is. */
 static int at_terminal(struct launch *launch)
@@ -217,9 +255,12 @@ static int at_terminal(struct launch *launch)
     struct gw_error error;
     int exit_code = 0, rc = gw_cli_console_run(&console, &exit_code, &error);
     if (rc == 0 || rc == GW_ESTART) {
-        (void)gw_job_cancel(launch->client, launch->job, true, NULL);
+        if (rc < 0)
+            exit_code = gw_cli_error(&error);
+        if (!end_holder(launch, exit_code))
+            (void)gw_job_cancel(launch->client, launch->job, true, NULL);
         (void)gw_future_wait(launch->future, UINT64_MAX);
-        return rc == 0 ? exit_code : gw_cli_error(&error);
+        return exit_code;
     }
     if (rc == GW_ECLOSED && gw_future_state(launch->future) == GW_PENDING)
         return gw_cli_error(&error); /* the scheduler is gone */

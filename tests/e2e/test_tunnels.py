@@ -242,6 +242,29 @@ class Tunnels(e2e.Case):
         terminal.type("exit 5\n")
         self.assertEqual(terminal.wait(), 5)
 
+    def test_a_terminal_that_ends_is_how_its_job_ends(self):
+        self.up("--slots", "1")
+        for code, state in ((0, "done"), (3, "failed")):
+            terminal = Terminal(self, "submit", "--pty", "--", "sh", "-c", f"exit {code}")
+            self.assertEqual(terminal.wait(), code)
+            task = self.gangway_json("tasks", "last")[0]
+            self.assertEqual((task["state"], task.get("exit_code", 0)), (state, code), task)
+        self.assertEqual(Terminal(self, "submit", "--pty", "--", "no-such-program").wait(), 127)
+
+    def test_a_terminal_whose_worker_is_lost(self):
+        """Nobody is given a fresh shell for it, on the worker that is left, or later."""
+        self.up("--slots", "2", "--workers", "2")
+        terminal = Terminal(self, "submit", "--pty", "--on", "worker-2", "--", "sh", "-c",
+                            "echo at $PPID; exec cat")
+        terminal.wait_for("at ")
+        worker = next(pid for pid in e2e.pids_marked(self.mark)
+                      if "gangway worker --dir" in e2e.command_of(pid) and
+                      "--name worker-2" in e2e.command_of(pid))
+        os.kill(worker, signal.SIGKILL)
+        terminal.wait_for("was lost")
+        self.assertNotEqual(terminal.wait(), 0)
+        self.assertEqual(self.gangway_json("tasks", "last")[0]["state"], "failed")
+
 
 if __name__ == "__main__":
     e2e.main()
