@@ -136,7 +136,8 @@ enum gw_effect_type {
     GW_EFFECT_LEASE,   /* worker: make a segment for the `count` ranks of attempt `number` that are
                           here, and where this worker leads the gang (`size` > 0: how many workers
                           it stands at) lease a port, and open a rendezvous where that is set;
-                          doors: and a port for each rank that is here; answered by LEASED */
+                          doors: no segment, but a port for each rank that is here;
+                          answered by LEASED */
     GW_EFFECT_UNLEASE, /* worker: the lease of attempt `number` is over */
     GW_EFFECT_ABORT,   /* worker: abort the collectives on segment tokens[0] */
     GW_EFFECT_LINK,    /* worker: open a connection to the scheduler for rank `count` of attempt

@@ -157,6 +157,10 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
     if (spec->ranks > GW_RANKS_MAX)
         return gw_error_set(error, GW_EINFEASIBLE, "a gang of %u ranks: %d are the most",
                             spec->ranks, GW_RANKS_MAX);
+    if (spec->kind == GW_SPEC_FUNCTION && spec->ranks > GW_FUNCTION_RANKS_MAX)
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "a gang of %u ranks: of a function %d are the most, of a command %d",
+                            spec->ranks, GW_FUNCTION_RANKS_MAX, GW_RANKS_MAX);
     if (spec->ranks_per_node && (spec->spread || spec->ranks % spec->ranks_per_node))
         return gw_error_set(error, GW_EINVAL,
                             "a gang of %u ranks, %u at each node%s: whole nodes, and not spread",

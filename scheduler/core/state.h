@@ -27,6 +27,7 @@ enum {
     GW_TASK_DEPS_MAX = 1 << 18,
     GW_TASKS_MAX = 1 << 30, /* of a job */
     GW_RANKS_MAX = 4096,
+    GW_FUNCTION_RANKS_MAX = 128,    /* of a gang of a function: what its collectives can have */
     GW_ROW_BYTES_MAX = 14 << 20,    /* of one task in an assign: arguments and dependencies */
     GW_DEP_BYTES = 40,              /* of a dependency in an assign, its value apart */
     GW_FLUSH_BYTES = 640 << 10,     /* a batch that is larger leaves at once */

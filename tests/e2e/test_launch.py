@@ -150,5 +150,15 @@ class Launch(e2e.Case):
                                                           "--", "true", rc=2).stderr)
 
 
+class Crowded(e2e.Case):
+    def test_more_ranks_on_a_host_than_collectives_have(self):
+        """Commands bring their own; of functions 128 are the most (tests/unit/test_sched_gang.c)"""
+        self.up("--slots", "130")
+        job = self.gangway("dispatch", "-d", "-n", "129", "--", "sh", "-c",
+                           "[ $RANK != 128 ] || echo of $LOCAL_WORLD_SIZE").stdout.strip()
+        self.gangway("wait", job)
+        self.assertEqual(self.gangway("logs", "-r", "128", job).stdout, "of 129\n")
+
+
 if __name__ == "__main__":
     e2e.main()

@@ -72,12 +72,14 @@ static void on_answer(struct sim *sim, void *arg)
         event.text = "no port is free";
         sim->some_did_not_start = true;
     } else {
-        token = sim_token(sim, answer.number, 0);
         event.code = 2000;
         event.text = "127.0.0.1";
-        event.tokens = &token;
-        event.token_count = 1;
-        GW_MUST(gw_array_push(&answer.host->tokens, token));
+        if (answer.doors == 0) { /* commands have no collectives */
+            token = sim_token(sim, answer.number, 0);
+            event.tokens = &token;
+            event.token_count = 1;
+            GW_MUST(gw_array_push(&answer.host->tokens, token));
+        }
         for (uint32_t i = 0; i < answer.doors; i++)
             ports[i] = sim_door_port(answer.host, i);
         event.ports = ports;

@@ -1,6 +1,9 @@
 /* Gangs that start again: budgets, workers that cool down, and what their users ask. */
 #include "scheduler/core/hang.h"
+#include "scheduler/core/state.h"
 #include "tests/unit/sched_world.h"
+
+#include <gangway/comm.h>
 
 #define SECOND (1000 * MS)
 
@@ -305,6 +308,18 @@ static void a_lost_worker_is_another_budget(void **state)
         (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)i}});
     }
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.code, GW_ELOST);
+    free_world(w);
+}
+
+static void a_function_has_no_more_ranks_than_its_collectives(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = GW_COMM_HOST_RANKS_MAX});
+    assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0));
+    send_spec(w, (struct gw_msg_spec){.key = 2, .ranks = GW_COMM_HOST_RANKS_MAX + 1});
+    const struct gw_msg_rejected *rejected = &must(w, CLIENT, GW_MESSAGE_rejected)->rejected;
+    assert_non_null(strstr(rejected->text, "of a function 128 are the most"));
     free_world(w);
 }
 
@@ -769,6 +784,7 @@ int main(void)
         cmocka_unit_test(a_gang_that_was_stopped_does_not_start_again),
         cmocka_unit_test(nothing_of_a_paused_job_starts),
         cmocka_unit_test(a_lost_worker_is_another_budget),
+        cmocka_unit_test(a_function_has_no_more_ranks_than_its_collectives),
         cmocka_unit_test(without_a_budget_the_first_is_the_last),
         cmocka_unit_test(a_worker_that_was_lost_cools_down),
         cmocka_unit_test(others_take_the_ranks_meanwhile),

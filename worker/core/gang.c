@@ -277,7 +277,7 @@ void gw_gang_stand(struct gw_node_core *core, struct gw_run *run)
     if (run->rank == 0) {
         info = pack_info(core, gang, false);
     }
-    if (run->rank == 0 && !spans(gang)) {
+    if (run->rank == 0 && !spans(gang) && gang->segment) {
         token = gw_core_scratch(core, sizeof *token);
         *token = gang->segment;
     }

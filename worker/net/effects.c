@@ -174,12 +174,14 @@ static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
                                        .ranks = effect->count,
                                        .groups = (uint32_t)effect->size,
                                        .address = address,
+                                       .collectives = !effect->doors, /* those are of commands */
                                        .rendezvous = effect->rendezvous,
                                        .doors = effect->doors};
     event.code = gw_lease_open(&host->leases, &what, &leased, &error);
     event.text = error.text;
     if (event.code == 0) {
-        GW_MUST(gw_tokens_add(&host->tokens, leased.segment_fd, &tokens[event.token_count++]));
+        if (leased.segment_fd >= 0)
+            GW_MUST(gw_tokens_add(&host->tokens, leased.segment_fd, &tokens[event.token_count++]));
         if (leased.listener_fd >= 0)
             GW_MUST(gw_tokens_add(&host->tokens, leased.listener_fd, &tokens[event.token_count++]));
         event.code = leased.port;

@@ -60,7 +60,7 @@ static int lead(struct gw_leases *leases, const struct gw_lease_what *what, stru
         return rc;
     lease->leads = true;
     made->port = lease->port.number;
-    if (what->groups > 1)
+    if (what->groups > 1 && what->collectives)
         rc = door_open(what->address, made, error);
     if (rc == 0 && what->rendezvous)
         rc = gw_rendezvous_open(leases->loop, what->address, &lease->rendezvous,
@@ -73,7 +73,9 @@ int gw_lease_open(struct gw_leases *leases, const struct gw_lease_what *what,
 {
     struct gw_lease lease = {.attempt = what->attempt};
     struct gw_leased made = {.segment_fd = -1, .listener_fd = -1};
-    int rc = gw_comm_segment_create(what->ranks > INT_MAX ? INT_MAX : (int)what->ranks,
+    int rc = 0;
+    if (what->collectives)
+        rc = gw_comm_segment_create(what->ranks > INT_MAX ? INT_MAX : (int)what->ranks,
                                     &made.segment_fd, error);
     if (rc < 0)
         return rc;
@@ -86,7 +88,8 @@ int gw_lease_open(struct gw_leases *leases, const struct gw_lease_what *what,
         free(made.doors);
         if (made.listener_fd >= 0)
             close(made.listener_fd);
-        close(made.segment_fd);
+        if (made.segment_fd >= 0)
+            close(made.segment_fd);
         return rc;
     }
     if (lease.leads || lease.door_count)

@@ -25,26 +25,28 @@ struct gw_leases {
 
 /* What a gang gets. */
 struct gw_leased {
-    int segment_fd;           /* the caller's */
+    int segment_fd;           /* the caller's; -1: no collectives */
     uint16_t port;            /* 0: this worker does not lead */
-    int listener_fd;          /* the caller's; -1: the gang stands at one worker */
+    int listener_fd;          /* the caller's; -1: the gang stands at one worker,
+                                 or has no collectives */
     uint16_t ring_port;       /* where that listens */
     uint16_t rendezvous_port; /* 0: none */
     uint32_t *doors;          /* ports of the ranks here, the caller's; NULL: none */
     uint32_t door_count;
 };
 
-/* gw_lease_open makes a segment for `ranks`. Where this worker leads (`groups` > 0) it keeps a port
- * for the attempt, a number that no other process is given meanwhile; for `groups` > 1 it also
- * listens at this address for ranks of other workers, and for a rendezvous where that is asked for.
- * doors: it also keeps a port for each of `ranks`, leading or not.
+/* gw_lease_open makes a segment for `ranks` that have collectives: those of functions. Where this
+ * worker leads (`groups` > 0) it keeps a port for the attempt, a number that no other process is
+ * given meanwhile; for `groups` > 1 it also listens at this address for the ring of ranks with
+ * collectives, and for a rendezvous where that is asked for. doors: it also keeps a port for each
+ * of `ranks`, leading or not.
  * GW_EIO, GW_EINVAL (too many ranks) with text. */
 struct gw_lease_what {
     uint64_t attempt;
     uint32_t ranks;
     uint32_t groups;
     const char *address; /* without a port, numeric */
-    bool rendezvous, doors;
+    bool collectives, rendezvous, doors;
 };
 int gw_lease_open(struct gw_leases *leases, const struct gw_lease_what *what,
                   struct gw_leased *leased, struct gw_error *error);
