@@ -181,6 +181,7 @@ void gw_bulk_free(struct gw_bulk *bulk)
 /* A task that has ended. */
 struct ended {
     uint32_t index;  /* in the job */
+    uint32_t ranks;  /* of a gang; 0: it is none */
     char label[128]; /* before each line */
     int exit_code;
     const struct gw_error *error;
@@ -190,7 +191,7 @@ struct ended {
 struct printer {
     const struct gw_bulk *bulk;
     const struct ended *ended;
-    uint32_t stream;
+    uint32_t rank, stream;
     FILE *out;
     bool inside;       /* of a line */
     size_t line_bytes; /* gathered of it, for JSON */
@@ -216,6 +217,8 @@ static void print_object(json_t *object)
 static void print_json_line(struct printer *printer)
 {
     json_t *object = about(printer->bulk, printer->ended);
+    if (printer->ended->ranks)
+        json_object_set_new(object, "rank", json_integer(printer->rank));
     json_object_set_new(object, "stream", json_string(printer->stream == 1 ? "out" : "err"));
     json_object_set_new(object, "text", gw_table_json_string(printer->line, printer->line_bytes));
     print_object(object);
@@ -240,13 +243,25 @@ static void print_label(FILE *out, const struct ended *ended)
     fputs("] ", out);
 }
 
+/* Of a gang's rank "[label:rank] ". */
+static void print_place(const struct printer *printer)
+{
+    if (printer->ended->ranks <= 1) {
+        print_label(printer->out, printer->ended);
+        return;
+    }
+    fputc('[', printer->out);
+    gw_table_say(printer->out, printer->ended->label);
+    fprintf(printer->out, ":%u] ", printer->rank);
+}
+
 static void print_piece(struct printer *printer, const char *data, size_t bytes)
 {
     while (bytes > 0) {
         const char *newline = memchr(data, '\n', bytes);
         size_t line = newline ? (size_t)(newline - data) + 1 : bytes;
         if (!printer->inside)
-            print_label(printer->out, printer->ended);
+            print_place(printer);
         fwrite(data, 1, line, printer->out);
         printer->inside = !newline;
         data += line;
@@ -254,15 +269,20 @@ static void print_piece(struct printer *printer, const char *data, size_t bytes)
     }
 }
 
-static void print_stream(struct gw_bulk *bulk, const struct ended *ended, uint32_t stream)
+static void print_stream(struct gw_bulk *bulk, const struct ended *ended, uint32_t rank,
+                         uint32_t stream)
 {
     bool json = bulk->options->json;
     struct printer *printer = calloc(1, sizeof *printer);
     if (!printer)
         return;
-    *printer = (struct printer){
-        .bulk = bulk, .ended = ended, .stream = stream, .out = stream == 1 ? stdout : stderr};
-    struct gw_log_request request = {.job = bulk->job, .index = ended->index, .stream = stream};
+    *printer = (struct printer){.bulk = bulk,
+                                .ended = ended,
+                                .rank = rank,
+                                .stream = stream,
+                                .out = stream == 1 ? stdout : stderr};
+    struct gw_log_request request = {
+        .job = bulk->job, .index = ended->index, .rank = rank, .stream = stream};
     for (bool end = false; !end;) {
         struct gw_log_chunk chunk;
         const void *data = NULL;
@@ -305,9 +325,9 @@ static void show(struct gw_bulk *bulk, const struct ended *ended)
 {
     const struct gw_launch_options *options = bulk->options;
     bulk->failed += ended->error->code < 0;
-    if (!options->quiet) {
-        print_stream(bulk, ended, 1);
-        print_stream(bulk, ended, 2);
+    for (uint32_t rank = 0; !options->quiet && rank < (ended->ranks ? ended->ranks : 1); rank++) {
+        print_stream(bulk, ended, rank, 1);
+        print_stream(bulk, ended, rank, 2);
     }
     if (options->json) {
         print_end(bulk, ended);
@@ -346,6 +366,7 @@ static void show_graph(struct gw_bulk *bulk)
         if (gw_future_get(bulk->futures[i], 0, &value, &error) == 0)
             gw_value_unref(value);
         struct ended ended = {.index = gw_future_index(bulk->futures[i]),
+                              .ranks = bulk->file.ranks ? bulk->file.ranks[i] : 0,
                               .error = &error,
                               .exit_code = gw_future_exit_code(bulk->futures[i])};
         gw_bulk_file_label(&bulk->file, i, ended.label, sizeof ended.label);

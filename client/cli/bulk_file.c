@@ -274,6 +274,7 @@ static int add_object(struct gw_bulk_file *file, const struct gw_launch_options 
                                            .env_templates = (uint32_t)with.env.count};
         with.task.name = place->name;
         gw_node node = gw_graph_command(file->graph, &command, &with.task);
+        file->ranks[file->count] = with.task.ranks;
         file->names[file->count] = place->name ? strdup(place->name) : NULL;
         rc = grow(file, node) < 0 ? no_memory(error) : 0;
     }
@@ -324,7 +325,8 @@ static int add_objects(struct gw_bulk_file *file, const struct gw_launch_options
         return gw_error_set(error, GW_EINVAL, "%s:%d: %s", path, where.line, where.text);
     size_t count = json_array_size(list);
     file->names = calloc(count + 1, sizeof *file->names);
-    if (!file->names)
+    file->ranks = calloc(count + 1, sizeof *file->ranks);
+    if (!file->names || !file->ranks)
         rc = no_memory(error);
     else if (!json_is_array(list))
         rc = gw_error_set(error, GW_EINVAL, "%s is not a list of objects", path);
@@ -375,6 +377,7 @@ void gw_bulk_file_deinit(struct gw_bulk_file *file)
     for (size_t i = 0; file->names && i < file->count; i++)
         free(file->names[i]);
     free(file->names);
+    free(file->ranks);
     free(file->nodes);
     gw_graph_free(file->graph);
 }

@@ -8,8 +8,9 @@
 
 struct gw_bulk_file {
     struct gw_graph *graph;
-    gw_node *nodes; /* count */
-    char **names;   /* count, NULL where it has none; NULL: lines */
+    gw_node *nodes;  /* count */
+    char **names;    /* count, NULL where it has none; NULL: lines */
+    uint32_t *ranks; /* count, of gangs, else 0; NULL: lines */
     size_t count;
     const char *name; /* of the job: the file's; borrowed */
 };

@@ -204,6 +204,19 @@ class Files(e2e.Case):
         with open(out, encoding="utf-8") as f:
             self.assertEqual(f.read().split("\n"), ["first", "side", "side", "last y", ""])
 
+    def test_all_ranks_of_a_gang_in_json_are_heard(self):
+        self.up("--slots", "3")
+        path = self.write("gang.json", json.dumps([
+            {"argv": ["sh", "-c", "echo r$RANK; [ $RANK = 0 ] || echo no $RANK >&2"], "name": "g",
+             "options": {"ranks": 3}}]))
+        done = self.gangway("submit", "--from-json", path)
+        self.assertEqual(done.stdout.splitlines(), ["[g:0] r0", "[g:1] r1", "[g:2] r2"])
+        self.assertEqual(done.stderr.splitlines(), ["[g:1] no 1", "[g:2] no 2"])
+        told = [json.loads(line) for line in
+                self.gangway("submit", "--json", "--from-json", path).stdout.splitlines()]
+        self.assertEqual([(line["rank"], line["text"]) for line in told if "stream" in line],
+                         [(0, "r0"), (1, "r1"), (1, "no 1"), (2, "r2"), (2, "no 2")])
+
     @e2e.not_for_tsan
     def test_wrong_json(self):
         self.up("--slots", "1")
