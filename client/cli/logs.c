@@ -150,6 +150,7 @@ int gw_cli_logs(int argc, char **argv)
     stream_options.out = out || !err;
     stream_options.err = err || !out;
     stream_options.follow = follow;
+    stream_options.onwards = attempt == UINT32_MAX;
     stream_options.json = json;
     int rc = resolve(&stream_options, argv[first], attempt, &error);
     if (rc == 0)

@@ -2,6 +2,7 @@
  * Lines of several ranks are never mixed: a line is printed whole, with its rank before it. */
 #include "client/cli/tail.h"
 
+#include "client/cli/selector.h"
 #include "client/cli/table.h"
 
 #include <jansson.h>
@@ -26,8 +27,9 @@ struct reader {
 
 struct gw_tail {
     struct gw_tail_options options;
-    pthread_mutex_t lock; /* of what is printed, and error */
+    pthread_mutex_t lock; /* of what is printed, error, and told */
     struct gw_error error;
+    uint32_t told; /* attempts that ended and were followed by another, and it was said why */
     bool prefix;
     size_t count;
     struct reader readers[];
@@ -129,8 +131,44 @@ static int read_chunk(struct reader *reader, struct gw_log_request *request,
     return gw_job_log(options->client, request, chunk, error);
 }
 
-/* Prints one attempt from its beginning; request->attempt says which, afterwards at least. */
-static int read_attempt(struct reader *reader, struct gw_log_request *request,
+/* Says why the last attempt ended that another followed: once, though each reader comes here. */
+static void say_why(struct gw_tail *stream, uint32_t ended)
+{
+    const struct gw_tail_options *options = &stream->options;
+    const char *why = NULL;
+    pthread_mutex_lock(&stream->lock);
+    struct gw_value *story = NULL, *question = NULL;
+    if (ended > stream->told && !options->json)
+        question = gw_selector_question(
+            &(struct gw_selected_task){.job = options->job, .index = options->index});
+    if (question && gw_client_query(options->client, "story", question, &story, NULL) == 0) {
+        const struct gw_value *facts = gw_value_find(story, "facts");
+        for (size_t i = 0; i < gw_value_count(facts); i++) {
+            const char *text = gw_table_text(gw_value_at(facts, i), "text");
+            uint32_t number;
+            int end = 0;
+            if (sscanf(text, "attempt %u %n", &number, &end) == 1 && end &&
+                (strncmp(text + end, "failed", 6) == 0 || strncmp(text + end, "was", 3) == 0))
+                why = text;
+        }
+    }
+    if (why) {
+        char *line = strndup(why, strcspn(why, "\n"));
+        fputs("gangway: ", stderr);
+        gw_table_say(stderr, line ? line : "out of memory");
+        fputs("; the next follows\n", stderr);
+        free(line);
+    }
+    if (ended > stream->told)
+        stream->told = ended;
+    gw_value_unref(story);
+    gw_value_unref(question);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* Prints one attempt from its beginning, which `ended` others came before; request->attempt says
+ * which, afterwards at least. */
+static int read_attempt(struct reader *reader, struct gw_log_request *request, uint32_t ended,
                         struct gw_error *error)
 {
     for (;;) {
@@ -140,6 +178,8 @@ static int read_attempt(struct reader *reader, struct gw_log_request *request,
         int rc = read_chunk(reader, request, &chunk, error);
         if (rc < 0)
             return rc;
+        if (ended > 0 && request->attempt == 0 && chunk.attempt > 0)
+            say_why(reader->stream, ended);
         gw_value_get_bytes(chunk.data, &data, &bytes, NULL);
         feed(reader, data, bytes);
         flush(reader);
@@ -162,11 +202,13 @@ static void *reader_thread(void *arg)
     struct gw_future *future = stream->options.future;
     struct gw_log_request request = {.attempt = stream->options.attempt, .after = future ? 1 : 0};
     struct gw_error error = {0};
-    int rc = read_attempt(reader, &request, &error);
+    bool follow = stream->options.follow, onwards = future || stream->options.onwards;
+    uint32_t ended = 0;
+    int rc = read_attempt(reader, &request, 0, &error);
     /* A retry, or another worker after this one was lost, is another attempt. */
-    while (future && request.attempt > 0 && rc != GW_ECLOSED) {
+    while (follow && onwards && request.attempt > 0 && rc != GW_ECLOSED) {
         request = (struct gw_log_request){.after = request.attempt};
-        int again = read_attempt(reader, &request, &error);
+        int again = read_attempt(reader, &request, ++ended, &error);
         rc = request.attempt > 0 || again < 0 ? again : rc;
     }
     pthread_mutex_lock(&stream->lock);

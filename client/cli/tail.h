@@ -13,6 +13,7 @@ struct gw_tail_options {
     int32_t rank;             /* only this one; -1: all */
     bool out, err;            /* which streams; both go to this process's own of the same kind */
     bool follow;              /* until the attempt has ended */
+    bool onwards;             /* with follow: then the next one, until the task has ended */
     bool json;                /* a line of JSON for each line, on stdout */
     struct gw_future *future; /* with follow: until it has ended, over all attempts; or NULL */
 };

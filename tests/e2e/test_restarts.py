@@ -181,5 +181,33 @@ while :; do read -r line < "$NEVER"; done
         self.assertRegex(program.text, r"rank 1 on .*signal 9")
 
 
+class Followed(e2e.Case):
+    SCRIPT = ('[ $RANK = 0 ] || { echo try $GANGWAY_TRY; [ $GANGWAY_TRY != 0 ] || exit 4; }; '
+              '[ $RANK != 0 ] || [ $GANGWAY_TRY != 0 ] || exec cat FIFO')
+
+    def test_logs_follow_a_gang_into_its_next_attempt(self):
+        self.up("--slots", "2")
+        gate = self.fifo("gate")
+        script = (f"[ $RANK = 0 ] || {{ echo here; read -r line <{gate}; }}; "
+                  + self.SCRIPT.replace("FIFO", self.fifo()))
+        job = self.gangway("dispatch", "-d", "-n", "2", "--max-restarts", "1", "--", "sh", "-c",
+                           script).stdout.strip()
+        follower = self.start(e2e.BINARY, "logs", "-f", job)
+        for attempt in (1, 2):
+            follower.wait_output(r"(?s)(here.*){%d}" % attempt)
+            with open(gate, "w", encoding="utf-8") as file:
+                file.write("go\n")
+        self.gangway("wait", job)
+        self.assertEqual(follower.wait(), 0, follower.text)
+        self.assertIn("try 0", follower.text)
+        self.assertIn("try 1", follower.text)
+        self.assertRegex(follower.text, "attempt 1 failed.*rank 1.*exit code 4.*the next follows")
+
+    def test_attached_says_why_it_starts_again(self):
+        run = self.gangway("dispatch", "-n", "2", "--max-restarts", "1", "--", "sh", "-c",
+                           self.SCRIPT.replace('FIFO', self.fifo()))
+        self.assertRegex(run.stderr, "attempt 1 failed.*rank 1.*exit code 4.*the next follows")
+
+
 if __name__ == "__main__":
     e2e.main()
