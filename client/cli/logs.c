@@ -42,17 +42,24 @@ static int rank_count(struct gw_client *client, const struct gw_selected_task *t
     return rc;
 }
 
-/* The id of a task's try number 1, 2, ... */
+/* The id of a task's try number 1, 2, ... (UINT32_MAX: the last so far), and how many ranks that
+ * has, if it is not as many as its gang may have. */
 static int find_try(struct gw_client *client, const struct gw_selected_task *task, uint32_t number,
-                    uint64_t *attempt, struct gw_error *error)
+                    uint64_t *attempt, uint32_t *ranks, struct gw_error *error)
 {
     struct gw_value *question = gw_selector_question(task), *answer;
     int64_t id = 0;
+    bool last = number == UINT32_MAX;
     int rc = gw_client_query(client, "attempts", question, &answer, error);
     gw_value_unref(question);
     if (rc < 0)
         return rc;
     uint32_t count = (uint32_t)gw_value_count(answer);
+    if (last && count == 0) {
+        gw_value_unref(answer);
+        return 0; /* there is nothing to read yet */
+    }
+    number = last ? count : number;
     if (number == 0 || number > count)
         rc = count ? gw_error_set(error, GW_ENOENT, "there is no attempt %u: they are 1 to %u",
                                   number, count)
@@ -60,8 +67,11 @@ static int find_try(struct gw_client *client, const struct gw_selected_task *tas
     else
         rc =
             gw_value_get_i64(gw_value_find(gw_value_at(answer, number - 1), "attempt"), &id, error);
+    int64_t had = rc == 0 ? gw_table_number(gw_value_at(answer, number - 1), "ranks") : 0;
+    if (had > 0 && had < *ranks)
+        *ranks = (uint32_t)had;
     gw_value_unref(answer);
-    *attempt = (uint64_t)id;
+    *attempt = last ? 0 : (uint64_t)id;
     return rc;
 }
 
@@ -88,10 +98,11 @@ static int resolve(struct gw_tail_options *options, const char *text, uint32_t a
     options->index = task.index;
     bool told = options->err && !options->json && attempt == UINT32_MAX;
     rc = rank_count(options->client, &task, told, &options->ranks, error);
+    /* What is followed may have more ranks in its next attempt. */
+    if (rc == 0 && (attempt != UINT32_MAX || (options->ranks && !options->follow)))
+        rc = find_try(options->client, &task, attempt, &options->attempt, &options->ranks, error);
     if (rc == 0)
         rc = check_rank(options->rank, options->ranks, error);
-    if (rc == 0 && attempt != UINT32_MAX)
-        rc = find_try(options->client, &task, attempt, &options->attempt, error);
     return rc;
 }
 

@@ -317,15 +317,30 @@ static struct gw_value *describe_stock(const struct gw_worker *worker)
     return dict;
 }
 
-static void push_attempt(struct gw_value *list, uint64_t attempt, uint32_t worker)
+static void push_attempt(struct gw_value *list, uint64_t attempt, uint32_t worker, uint32_t ranks)
 {
     struct gw_value *dict = gw_dict();
     set_u64(dict, "attempt", attempt);
     set_u64(dict, "worker", worker);
+    if (ranks)
+        set_u64(dict, "ranks", ranks);
     GW_MUST(gw_list_push(list, dict));
 }
 
-/* A task's attempts, the first one first; of a gang, where rank 0 was. */
+/* How many ranks an attempt of a gang had, of which places[at] is rank 0: they were placed at once.
+ */
+static uint32_t ranks_at(const struct gw_job *job, size_t at)
+{
+    uint32_t ranks = 0;
+    for (size_t i = at;
+         i < job->places.count && job->places.items[i].attempt == job->places.items[at].attempt &&
+         job->places.items[i].index == job->places.items[at].index;
+         i++)
+        ranks++;
+    return ranks;
+}
+
+/* A task's attempts, the first one first; of a gang, where rank 0 was, and its ranks. */
 static struct gw_value *query_attempts(const struct gw_job *job, uint32_t row)
 {
     struct gw_value *list = gw_list();
@@ -334,10 +349,11 @@ static struct gw_value *query_attempts(const struct gw_job *job, uint32_t row)
         const struct gw_place *place = &job->places.items[i];
         bool first_rank = place->rank == GW_RANK_NONE || place->rank == 0;
         if (place->index == row && first_rank && gw_value_count(list) < GW_ANSWER_TASKS_MAX)
-            push_attempt(list, last = place->attempt, place->worker);
+            push_attempt(list, last = place->attempt, place->worker,
+                         place->rank == 0 ? ranks_at(job, i) : 0);
     }
     if (job->tasks.attempt[row] && job->tasks.attempt[row] != last)
-        push_attempt(list, job->tasks.attempt[row], job->tasks.worker[row]);
+        push_attempt(list, job->tasks.attempt[row], job->tasks.worker[row], 0);
     return list;
 }
 

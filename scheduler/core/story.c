@@ -152,14 +152,32 @@ void gw_sched_story_tell_attempt_ended(struct gw_sched *sched, const struct gw_a
 /* -- Tasks ---------------------------------------------------------------------------------------
  */
 
+/* How many results it has, without those of ranks that its last attempt had not. */
+static uint32_t results_of(const struct gw_job *job, const struct gw_fact_task_ended *fact)
+{
+    const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[fact->index]].message;
+    uint32_t ranks = 0;
+    if (!spec->min_ranks)
+        return fact->results.count;
+    for (size_t i = job->places.count; i-- > 0;) {
+        const struct gw_place *place = &job->places.items[i];
+        bool same =
+            place->index == fact->index && place->attempt == job->tasks.attempt[fact->index];
+        ranks += same;
+        if (same && place->rank == 0)
+            break; /* numbers of attempts are used again */
+    }
+    return ranks && ranks < fact->results.count ? ranks : fact->results.count;
+}
+
 static void tell_done(struct gw_sched *sched, struct gw_job *job,
                       const struct gw_fact_task_ended *fact)
 {
     struct gw_story *story = &sched->story;
     bool timed = story->ended_attempt == fact->attempt && fact->attempt;
     uint64_t bytes = 0;
-    uint32_t worker = 0;
-    for (uint32_t i = 0; i < fact->results.count; i++) {
+    uint32_t worker = 0, count = results_of(job, fact);
+    for (uint32_t i = 0; i < count; i++) {
         const struct gw_result *result = &fact->results.items[i];
         bytes += result->bytes;
         if (!result->value && result->worker && !worker)
@@ -167,7 +185,7 @@ static void tell_done(struct gw_sched *sched, struct gw_job *job,
     }
     GW_STORY(sched, job, .kind = GW_PLANTED(190) ? GW_STORY_CANCELLED : GW_STORY_DONE,
              .index = fact->index, .try_number = job->tasks.charges[fact->index].tries,
-             .number = bytes, .worker = worker, .count = fact->results.count,
+             .number = bytes, .worker = worker, .count = count,
              .run_ns = timed ? story->ended_run_ns : 0);
 }
 

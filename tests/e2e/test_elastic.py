@@ -49,6 +49,22 @@ class Elastic(e2e.Case):
                            "--", "sh", "-c", "echo rank $RANK of $WORLD_SIZE")
         self.assertIn("rank 1 of 2", run.stdout)
 
+    def test_what_ended_with_fewer_ranks_is_shown_so(self):
+        self.up("--slots", "2")
+        job = self.gangway("dispatch", "-d", "-n", "4", "--min-ranks", "2", "--full-wait", "0",
+                           "--", "sh", "-c", "echo rank $RANK").stdout.strip()
+        self.gangway("wait", job)
+        for attempt in ([], ["--attempt", "1"]):
+            said = self.gangway("logs", job, *attempt)
+            self.assertEqual(said.stdout, "[0] rank 0\n[1] rank 1\n")
+            self.assertEqual(said.stderr, "")
+        self.gangway("logs", job, "-o", "out")
+        self.assertEqual(sorted(os.listdir(os.path.join(self.dir, "out"))),
+                         ["rank.000", "rank.001"])
+        self.assertIn("there is no rank 3: they are 0 to 1",
+                      self.gangway("logs", "-r", "3", job, rc=2).stderr)
+        self.assertIn("; 2 results, ", self.gangway("story", job).stdout)
+
     def test_command_grows(self):
         """After a checkpoint, when there is room and it has run for a while, it starts again."""
         self.up("--slots", "2")
