@@ -337,10 +337,8 @@ static void without_a_budget_the_first_is_the_last(void **state)
     submit_gang(w, 2, (struct gw_msg_spec){.ranks = 2, .preemptions_max = UINT32_MAX});
     uint64_t attempt = go(w, 1);
     ask(w, 2);
-    for (uint32_t rank = 0; rank < 2; rank++)
-        rank_ended(
-            w, 1,
-            (struct gw_msg_ended){.attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
+    finish(w, 1, attempt, 0, 1);
+    finish(w, 1, attempt, 1, 1);
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.code, GW_ECANCELLED);
     free_world(w);
 }
