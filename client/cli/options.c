@@ -237,6 +237,13 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
     /* Arguments between options ('-' in letters) move, in order, to where argv begins. */
     while (*exit_code == 0 && (found = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         const char *word = argv[optind - 1];
+        if (found == 'h' && optind < argc && strncmp(argv[optind], "-h", 2) == 0 &&
+            argv[optind][2] != '\0') { /* its first letter only was read */
+            *exit_code =
+                usage_error(options, "unknown option %s: only a letter has one dash (-%s?)",
+                            argv[optind], argv[optind]);
+            return false;
+        }
         if (found == HELP || found == 'h') {
             gw_options_help(options);
             return false;
