@@ -88,8 +88,12 @@ static void describe_largest(const struct gw_sched *sched, char *text, size_t by
             (!largest || worker->slots > largest->slots))
             largest = worker;
     }
-    (void)snprintf(text, bytes, "%u slots, %u GPUs, %.1f GiB of memory", largest->slots,
-                   largest->gpu_count, (double)largest->memory_bytes / (1 << 30));
+    uint32_t drained = gw_sched_worker_gpus_drained(largest);
+    char aside[32] = "";
+    if (drained)
+        (void)snprintf(aside, sizeof aside, " (%u more drained)", drained);
+    (void)snprintf(text, bytes, "%u slots, %u GPUs%s, %.1f GiB of memory", largest->slots,
+                   largest->gpu_count - drained, aside, (double)largest->memory_bytes / (1 << 30));
 }
 
 int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *shape,
@@ -98,7 +102,7 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
     if (sched->workers_ready == 0)
         return 0;
     int rc = shape->need ? gw_sched_need_missing(sched, shape, error) : 0;
-    char need[320], largest[128];
+    char need[320], largest[160], aside[48] = "";
     if (rc < 0 || (shape->need && !shape->need->prefer &&
                    gw_sched_need_gone(sched, shape->need, need, sizeof need)))
         return rc; /* what is gone may come back */
@@ -112,6 +116,10 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
         return rc;
     describe_need(sched, shape, need, sizeof need);
     describe_largest(sched, largest, sizeof largest);
+    uint32_t drained = gw_sched_gpus_drained(sched);
+    if (drained)
+        (void)snprintf(aside, sizeof aside, " (%u more %s drained)", drained,
+                       drained == 1 ? "is" : "are");
     if (gw_sched_places_of(shape) && (rc = gw_sched_places_missing(sched, shape, need, error)) < 0)
         return rc;
     if (shape->per_node == shape->ranks && shape->ranks > 0)
@@ -130,10 +138,10 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
     if (shape->ranks > 0)
         return gw_error_set(error, GW_EINFEASIBLE,
                             "a gang of %u (each rank %s) does not fit this cluster: it has %u "
-                            "slots and %u GPUs in all, room for %llu ranks; its largest worker "
+                            "slots and %u GPUs%s in all, room for %llu rank%s; its largest worker "
                             "has %s",
-                            shape->ranks, need, sched->slots, sched->gpus,
-                            (unsigned long long)ranks, largest);
+                            shape->ranks, need, sched->slots, sched->gpus - drained, aside,
+                            (unsigned long long)ranks, ranks == 1 ? "" : "s", largest);
     return gw_error_set(error, GW_EINFEASIBLE,
                         "a task that needs %s fits no worker of this cluster: the largest has %s",
                         need, largest);

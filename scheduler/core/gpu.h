@@ -92,8 +92,10 @@ int gw_sched_gpu_on_drained(struct gw_sched *sched, struct gw_worker *worker,
 int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
                           const struct gw_msg_gpu_usage *message);
 
-/* gw_sched_gpus_drained is how many there are that are drained. */
+/* gw_sched_gpus_drained is how many there are that are drained, gw_sched_worker_gpus_drained how
+ * many of a worker's. */
 uint32_t gw_sched_gpus_drained(const struct gw_sched *sched);
+uint32_t gw_sched_worker_gpus_drained(const struct gw_worker *worker);
 
 /* gw_sched_gpus_push appends a dict for people for each GPU of a worker. */
 void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *worker,

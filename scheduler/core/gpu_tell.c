@@ -36,7 +36,10 @@ void gw_sched_gpu_explain(const struct gw_sched *sched, const struct gw_shape *s
     *to = '\0';
     if (gw_sched_shape_gpus(shape) == 0)
         return;
-    gw_text_say(&text, ", %u of %u GPUs", sched->gpus_free, sched->gpus);
+    uint32_t drained = gw_sched_gpus_drained(sched);
+    gw_text_say(&text, ", %u of %u GPUs", sched->gpus_free, sched->gpus - drained);
+    if (drained)
+        gw_text_say(&text, " (%u more %s drained)", drained, drained == 1 ? "is" : "are");
     if (shape->on_instances)
         gw_text_say(&text,
                     " (%u of them MIG instances, which its ranks get as whole GPUs could "
@@ -197,14 +200,21 @@ static struct gw_value *owners(const struct gw_sched *sched, const struct gw_wor
     return list;
 }
 
+uint32_t gw_sched_worker_gpus_drained(const struct gw_worker *worker)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        count += worker->gpus[i].drained != NULL;
+    return count;
+}
+
 uint32_t gw_sched_gpus_drained(const struct gw_sched *sched)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        for (uint32_t k = 0; worker && worker->state == GW_WORKER_READY && k < worker->gpu_count;
-             k++)
-            count += worker->gpus[k].drained != NULL;
+        if (worker && worker->state == GW_WORKER_READY)
+            count += gw_sched_worker_gpus_drained(worker);
     }
     return count;
 }

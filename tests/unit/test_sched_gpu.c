@@ -205,6 +205,21 @@ static void what_never_fits_is_refused_by_what_is_missing(void **state)
     free_world(w);
 }
 
+static void what_is_drained_is_not_counted(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aaaa");
+    for (uint32_t gpu = 0; gpu < 3; gpu++)
+        drain(w, 0, gpu, "Xid 48");
+    go(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    refused(w, GW_EINFEASIBLE,
+            "1 GPUs (3 more are drained) in all, room for 1 rank; its largest worker");
+    go(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    refused(w, GW_EINFEASIBLE, "slots, 1 GPUs (3 more drained), ");
+    free_world(w);
+}
+
 static void nothing_is_placed_on_one_that_is_drained(void **state)
 {
     struct world *w = new_world();
@@ -426,6 +441,7 @@ int main(void)
         cmocka_unit_test(shares_fill_a_gpu_before_the_next),
         cmocka_unit_test(a_share_has_memory_enough),
         cmocka_unit_test(what_never_fits_is_refused_by_what_is_missing),
+        cmocka_unit_test(what_is_drained_is_not_counted),
         cmocka_unit_test(nothing_is_placed_on_one_that_is_drained),
         cmocka_unit_test(running_out_of_memory_is_named),
         cmocka_unit_test(people_see_who_has_which),
