@@ -113,6 +113,7 @@ static const struct gw_relation gpu_usage[] = {
     ROWS(gpu_usage.used_bytes, gpu_usage.processes),
     ROWS(gpu_usage.used_bytes, gpu_usage.power_mw),
     ROWS(gpu_usage.used_bytes, gpu_usage.busy_percent),
+    ROWS(gpu_usage.used_bytes, gpu_usage.clearing),
     END,
 };
 

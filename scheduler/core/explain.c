@@ -331,6 +331,7 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
         gw_text_say(text, "it is at %s, attempt %u",
                     gw_sched_worker_where(sched, job->tasks.worker[row], where),
                     job->tasks.charges[row].tries);
+    gw_sched_gpu_explain_clearing(sched, job, row, text);
     say_preferred_gone(sched, job->specs.items[job->tasks.spec[row]].shape, text);
     if (gang)
         say_elastic(sched, job, row, text);

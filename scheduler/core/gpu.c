@@ -499,7 +499,7 @@ int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
     uint32_t count = worker->gpu_count;
     if (worker->state == GW_WORKER_GREETED || message->used_bytes.count != count ||
         message->processes.count != count || message->power_mw.count != count ||
-        message->busy_percent.count != count)
+        message->busy_percent.count != count || message->clearing.count != count)
         return GW_EPROTO;
     GW_FACT(sched, gpu_used, .worker = worker, .usage = message);
     return 0;
@@ -514,6 +514,7 @@ void gw_sched_apply_gpu_used(struct gw_sched *sched, const struct gw_fact_gpu_us
         gpu->processes = gw_col32_at(fact->usage->processes, i);
         gpu->power_mw = gw_col32_at(fact->usage->power_mw, i);
         gpu->busy_percent = gw_col32_at(fact->usage->busy_percent, i);
+        gpu->clearing = gw_col32_at(fact->usage->clearing, i);
     }
 }
 

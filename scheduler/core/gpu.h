@@ -92,6 +92,11 @@ int gw_sched_gpu_on_drained(struct gw_sched *sched, struct gw_worker *worker,
 int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
                           const struct gw_msg_gpu_usage *message);
 
+/* gw_sched_gpu_explain_clearing says that a task that is placed waits for a GPU to be clear. */
+struct gw_text;
+void gw_sched_gpu_explain_clearing(const struct gw_sched *sched, const struct gw_job *job,
+                                   uint32_t row, struct gw_text *text);
+
 /* gw_sched_gpus_drained is how many there are that are drained, gw_sched_worker_gpus_drained how
  * many of a worker's. */
 uint32_t gw_sched_gpus_drained(const struct gw_sched *sched);

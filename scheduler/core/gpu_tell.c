@@ -3,6 +3,7 @@
 
 #include "graph/base/text.h"
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/gang_try.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/queue.h"
 
@@ -48,6 +49,33 @@ void gw_sched_gpu_explain(const struct gw_sched *sched, const struct gw_shape *s
     else if (instances && (gw_sched_gpu_has_kind(shape) || gw_sched_shape_gpus(shape) > 1))
         gw_text_say(&text, " (%u of them %s, and it waits for whole ones)", instances,
                     instances == 1 ? "is a MIG instance" : "are MIG instances");
+}
+
+/* The first GPU of an attempt that its worker does not give to it yet; NULL: none. */
+static const struct gw_gpu *clearing(const struct gw_sched *sched, uint32_t slot)
+{
+    for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++)
+        if (sched->attempts.items[slot].worker->gpus[i].clearing)
+            return &sched->attempts.items[slot].worker->gpus[i];
+    return NULL;
+}
+
+void gw_sched_gpu_explain_clearing(const struct gw_sched *sched, const struct gw_job *job,
+                                   uint32_t row, struct gw_text *text)
+{
+    const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    const struct gw_gpu *gpu = NULL;
+    uint32_t slot = gang ? GW_NONE : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
+    if (slot != GW_NONE)
+        gpu = clearing(sched, slot);
+    for (uint32_t i = 0; gang && gang->state != GW_GANG_GOING && i < gang->count && !gpu; i++)
+        if (gang->ranks[i].slot != GW_NONE)
+            gpu = clearing(sched, gang->ranks[i].slot);
+    if (gpu)
+        gw_text_say(text,
+                    "; it starts when what the last task used of GPU %s is back (%.1f GiB are in "
+                    "use; after 10 s it is drained)",
+                    gpu->uuid, (double)gpu->used_bytes / (1 << 30));
 }
 
 /* How CUDA, PyTorch, JAX, TensorFlow, NCCL and the other libraries say it. */
@@ -223,6 +251,8 @@ static const char *state_of(const struct gw_gpu *gpu)
 {
     if (gpu->drained)
         return "drained";
+    if (gpu->clearing)
+        return "clearing";
     if (gw_sched_gpu_free(gpu))
         return "free";
     return gpu->slot == GW_NONE ? "shared" : "used";

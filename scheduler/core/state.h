@@ -455,7 +455,7 @@ struct gw_gpu {
     int32_t numa_node;
     const char *uuid, *name, *board, *cpus;
     uint64_t used_bytes; /* as its worker saw it last, and what follows */
-    uint32_t processes, power_mw, busy_percent;
+    uint32_t processes, power_mw, busy_percent, clearing;
 };
 
 /* A named resource that a worker offers. */

@@ -276,12 +276,14 @@ static void people_see_who_has_which(void **state)
     struct world *w = new_world();
     const uint64_t used[] = {5 * GIB, 0};
     const uint32_t processes[] = {1, 0}, power[] = {250000, 60000}, busy[] = {98, 0};
+    const uint32_t clear[] = {0, 0};
     (void)state;
     add_gpus(w, 0, "a", "aa");
     go(w, 1, (struct gw_msg_spec){.gpus = 1});
     say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_gpu_usage,
-                            .gpu_usage = {{used, 2}, {processes, 2}, {power, 2}, {busy, 2}}});
+        (struct gw_message){
+            .type = GW_MESSAGE_gpu_usage,
+            .gpu_usage = {{used, 2}, {processes, 2}, {power, 2}, {busy, 2}, {clear, 2}}});
     struct gw_value *workers = ask(w, "workers");
     const struct gw_value *gpus = gw_value_find(gw_value_at(workers, 0), "gpus"), *owner;
     const struct gw_value *gpu = gw_value_at(gpus, 0);
@@ -300,6 +302,32 @@ static void people_see_who_has_which(void **state)
     gpu = gw_value_at(gpus, 1);
     assert_int_equal(gw_value_count(gw_value_find(gpu, "used_by")), 0);
     gw_value_unref(workers);
+    free_world(w);
+}
+
+static void who_waits_until_a_gpu_is_clear_is_told_so(void **state)
+{
+    struct world *w = new_world();
+    const uint64_t used[] = {8 * GIB};
+    const uint32_t zero[] = {0}, one[] = {1};
+    (void)state;
+    add_gpus(w, 0, "a", "a");
+    const struct gw_message usage = {
+        .type = GW_MESSAGE_gpu_usage,
+        .gpu_usage = {{used, 1}, {one, 1}, {zero, 1}, {zero, 1}, {one, 1}}};
+    say(w, WORKER, usage);
+    struct gw_value *workers = ask(w, "workers");
+    const struct gw_value *gpu = gw_value_at(gw_value_find(gw_value_at(workers, 0), "gpus"), 0);
+    const char *text;
+    assert_int_equal(gw_value_get_str(gw_value_find(gpu, "state"), &text, NULL), 0);
+    assert_string_equal(text, "clearing");
+    gw_value_unref(workers);
+    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    struct gw_value *why = ask(w, "explain");
+    assert_int_equal(gw_value_get_str(why, &text, NULL), 0);
+    if (!strstr(text, "is back (8.0 GiB are in use"))
+        fail_msg("%s", text);
+    gw_value_unref(why);
     free_world(w);
 }
 
@@ -445,6 +473,7 @@ int main(void)
         cmocka_unit_test(nothing_is_placed_on_one_that_is_drained),
         cmocka_unit_test(running_out_of_memory_is_named),
         cmocka_unit_test(people_see_who_has_which),
+        cmocka_unit_test(who_waits_until_a_gpu_is_clear_is_told_so),
         cmocka_unit_test(a_task_gets_an_instance_before_a_whole_one),
         cmocka_unit_test(a_gang_waits_for_whole_ones),
         cmocka_unit_test(a_gang_that_whole_ones_never_suffice_gets_instances),

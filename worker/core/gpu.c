@@ -312,7 +312,8 @@ static bool worth_telling(const struct gw_node_core *core)
                     core->options.gpus[i].memory_bytes / TOLD_PART) ||
             seen->processes != told->processes ||
             differs(seen->power_mw, told->power_mw, POWER_STEP_MW) ||
-            differs(seen->busy_percent, told->busy_percent, 10))
+            differs(seen->busy_percent, told->busy_percent, 10) ||
+            (core->gpus[i].state == GW_GPU_CLEARING) != core->gpus[i].told_clearing)
             return true;
     }
     return !core->gpus_told;
@@ -322,19 +323,22 @@ static void tell_usage(struct gw_node_core *core)
 {
     uint32_t count = core->options.gpu_count;
     uint64_t *used = gw_core_scratch(core, count * sizeof *used);
-    uint32_t *processes = gw_core_scratch(core, 3 * count * sizeof *processes);
-    uint32_t *power = processes + count, *busy = power + count;
+    uint32_t *processes = gw_core_scratch(core, 4 * count * sizeof *processes);
+    uint32_t *power = processes + count, *busy = power + count, *clearing = busy + count;
     for (uint32_t i = 0; i < count; i++) {
         struct gw_gpu *gpu = &core->gpus[i];
         used[i] = gpu->seen.used_bytes;
         processes[i] = gpu->seen.processes;
         power[i] = gpu->seen.power_mw;
         busy[i] = gpu->seen.busy_percent;
+        clearing[i] = gpu->state == GW_GPU_CLEARING;
         gpu->told_seen = gpu->seen;
+        gpu->told_clearing = clearing[i] != 0;
     }
     core->gpus_told = true;
     gw_core_send(core, core->scheduler, GW_MESSAGE_gpu_usage)->message.gpu_usage =
-        (struct gw_msg_gpu_usage){{used, count}, {processes, count}, {power, count}, {busy, count}};
+        (struct gw_msg_gpu_usage){
+            {used, count}, {processes, count}, {power, count}, {busy, count}, {clearing, count}};
 }
 
 void gw_gpu_on_samples(struct gw_node_core *core, const struct gw_event *event)

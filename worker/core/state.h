@@ -297,13 +297,13 @@ struct gw_process {
 
 struct gw_gpu {
     uint8_t state;
-    bool broken;         /* drained as long as this worker lives */
-    bool shared;         /* those there have shares of it */
-    bool told;           /* the scheduler knows `why` */
-    char *why;           /* it is drained; owned */
-    uint32_t processes;  /* of ours, from spawn to burial */
-    uint64_t since_ns;   /* it is clearing */
-    uint64_t idle_bytes; /* in use while nothing of ours was there */
+    bool broken;              /* drained as long as this worker lives */
+    bool shared;              /* those there have shares of it */
+    bool told, told_clearing; /* the scheduler knows `why`; and that it is clearing */
+    char *why;                /* it is drained; owned */
+    uint32_t processes;       /* of ours, from spawn to burial */
+    uint64_t since_ns;        /* it is clearing */
+    uint64_t idle_bytes;      /* in use while nothing of ours was there */
     uint32_t idle_processes;
     struct gw_gpu_sample seen, told_seen;
 };
