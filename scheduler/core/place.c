@@ -88,4 +88,10 @@ void gw_sched_apply_task_ran(struct gw_sched *sched, const struct gw_fact_task_r
         name += length + (name[length] == ',');
     }
     job->tasks.attempt[fact->index] = fact->attempt;
+    /* It was the last one: before it were those that were charged to something. */
+    struct gw_charges *charges = &job->tasks.charges[fact->index];
+    uint16_t tries = (uint16_t)(1 + charges->retries + charges->crashes + charges->losses +
+                                charges->uncharged + charges->preemptions + charges->ports);
+    if (charges->tries < tries)
+        charges->tries = tries;
 }

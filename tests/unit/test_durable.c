@@ -101,6 +101,28 @@ static void what_was_under_way_runs_again(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
+static void how_often_a_task_was_tried_is_known(void **state)
+{
+    struct lives lives = {0};
+    struct gw_value *jobs, *arguments = gw_dict();
+    uint64_t attempt;
+    int64_t tries = 0;
+    (void)state;
+    begin(&lives);
+    (void)submit_one(&lives, 1, &attempt);
+    finish_one(&lives, attempt);
+    end(&lives);
+    begin(&lives);
+    assert_int_equal(gw_sched_query(lives.w->sched, "jobs", arguments, &jobs, NULL), 0);
+    assert_int_equal(gw_value_get_i64(gw_value_find(gw_value_at(jobs, 0), "tries"), &tries, NULL),
+                     0);
+    assert_int_equal(tries, 1);
+    gw_value_unref(jobs);
+    gw_value_unref(arguments);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
 /* Its end was not reported yet when the scheduler died: nobody who cancelled it sees it run again.
  */
 static void what_was_cancelled_stays_cancelled(void **state)
@@ -333,6 +355,7 @@ int main(void)
         cmocka_unit_test(output_of_who_is_gone_is_lost),
         cmocka_unit_test(output_is_waited_for),
         cmocka_unit_test(what_was_under_way_runs_again),
+        cmocka_unit_test(how_often_a_task_was_tried_is_known),
         cmocka_unit_test(what_was_cancelled_stays_cancelled),
         cmocka_unit_test(a_full_disk_refuses_detached_jobs),
         cmocka_unit_test(forgotten_jobs_leave_nothing),
