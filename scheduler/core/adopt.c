@@ -133,10 +133,10 @@ static void leave_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row
 }
 
 static void tell_adopted(struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                         const struct gw_adopted *adopted)
+                         const struct gw_adopted *adopted, uint32_t count)
 {
     GW_STORY(sched, job, .kind = GW_STORY_ADOPTED, .index = row, .worker = adopted->worker->id,
-             .try_number = job->tasks.charges[row].tries, .detail = adopted->ended);
+             .try_number = job->tasks.charges[row].tries, .detail = adopted->ended, .count = count);
 }
 
 void gw_sched_apply_task_adopted(struct gw_sched *sched, const struct gw_fact_task_adopted *fact)
@@ -153,7 +153,7 @@ void gw_sched_apply_task_adopted(struct gw_sched *sched, const struct gw_fact_ta
     tasks->worker[row] = options.worker->id;
     tasks->flags[row] |= GW_TASK_STARTED;
     gw_sched_range_row_placed(sched, job);
-    tell_adopted(sched, job, row, fact->adopted);
+    tell_adopted(sched, job, row, fact->adopted, 0);
     sched->attempts.items[slot].told = sched->story.told;
 }
 
@@ -214,7 +214,7 @@ void gw_sched_apply_rank_adopted(struct gw_sched *sched, const struct gw_fact_ra
             break;
         }
     }
-    tell_adopted(sched, job, gang->index, fact->adopted);
+    tell_adopted(sched, job, gang->index, fact->adopted, fact->rank + 1);
     sched->attempts.items[rank->slot].told = sched->story.told;
 }
 

@@ -54,7 +54,7 @@ enum gw_placed_why {
     X(GROWS, "room again")                /* count: ranks, number: that it can have */             \
     X(CHECKPOINT_LOST, "checkpoint lost") /* worker, number: step, detail: enum gw_story_lost */   \
     X(CHECKPOINT, "checkpoint")           /* text: what became of it */                            \
-    X(ADOPTED, "taken over")              /* worker, detail: it had ended */
+    X(ADOPTED, "taken over") /* worker, detail: it had ended, count: 1 + rank of a gang */
 enum gw_story_kind {
 #define KIND(name, text) GW_STORY_##name,
     GW_STORY_KINDS(KIND)

@@ -171,6 +171,22 @@ static void tell_at_worker(const struct gw_sched *sched, const struct gw_story_f
         gw_text_say(text, "its result was lost with %s", name);
 }
 
+/* number: the last of several ranks there; 0: of one. */
+static void tell_adopted(const struct gw_sched *sched, const struct gw_story_fact *fact,
+                         struct gw_text *text)
+{
+    bool several = fact->number > 0;
+    gw_text_say(text, "attempt %u", fact->try_number);
+    if (several)
+        gw_text_say(text, ": ranks %u to %u", fact->count - 1, (unsigned)fact->number);
+    else if (fact->count)
+        gw_text_say(text, ": rank %u", fact->count - 1);
+    gw_text_say(text, " %s at ", fact->detail ? "ended" : several ? "run on" : "runs on");
+    say_worker(sched, text, fact->worker);
+    gw_text_say(text, ", where %s while the scheduler was not: %s taken over",
+                several ? "they were" : "it was", several ? "they are" : "it is");
+}
+
 static void tell_again(const struct gw_story_fact *fact, struct gw_text *text)
 {
     static const char *const whys[] = {
@@ -201,10 +217,7 @@ void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fac
         tell_placed(sched, fact, &text);
         break;
     case GW_STORY_ADOPTED:
-        gw_text_say(&text, "attempt %u %s at ", fact->try_number,
-                    fact->detail ? "ended" : "runs on");
-        say_worker(sched, &text, fact->worker);
-        gw_text_say(&text, ", where it was while the scheduler was not: it is taken over");
+        tell_adopted(sched, fact, &text);
         break;
     case GW_STORY_STARTED:
     case GW_STORY_RECALLED:
@@ -334,6 +347,21 @@ static int by_time(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Of the ranks of a gang that are taken over at a worker one after the other, one fact. */
+static struct gw_story_fact merged(const struct found *found, size_t count, size_t *at)
+{
+    struct gw_story_fact fact = *found[*at].fact;
+    for (; fact.kind == GW_STORY_ADOPTED && fact.count && *at + 1 < count; ++*at) {
+        const struct gw_story_fact *next = found[*at + 1].fact;
+        if (next->kind != fact.kind || next->index != fact.index || next->worker != fact.worker ||
+            next->try_number != fact.try_number || next->detail != fact.detail ||
+            next->count != found[*at].fact->count + 1)
+            break;
+        fact.number = next->count - 1;
+    }
+    return fact;
+}
+
 /* How many there are beside those that the answer has. */
 static size_t push_facts(const struct telling *telling, int64_t row)
 {
@@ -353,12 +381,12 @@ static size_t push_facts(const struct telling *telling, int64_t row)
     bool ends = row < 0 && telling->job->state == GW_JOB_ENDED;
     uint64_t end_ns = telling->job->ended_wall_ns;
     for (size_t i = first; i < found.count; i++) {
-        const struct gw_story_fact *fact = found.items[i].fact;
-        if (ends && wall_of(telling->sched, fact->at_ns) > end_ns + MOMENT_NS) {
+        const struct gw_story_fact fact = merged(found.items, found.count, &i);
+        if (ends && wall_of(telling->sched, fact.at_ns) > end_ns + MOMENT_NS) {
             push(telling, end_ns, "ended", "the job has ended");
             ends = false;
         }
-        push_fact(telling, fact);
+        push_fact(telling, &fact);
     }
     if (ends)
         push(telling, end_ns, "ended", "the job has ended");
@@ -435,7 +463,7 @@ static void push_live(const struct telling *telling, uint32_t row)
     const struct gw_tasks *tasks = &telling->job->tasks;
     uint32_t slot = gw_sched_attempt_find(sched, tasks->attempt[row]);
     uint16_t tries = tasks->charges[row].tries;
-    if (slot == GW_NONE || has(telling, "placed", tries))
+    if (slot == GW_NONE || has(telling, "placed", tries) || has(telling, "taken over", tries))
         return;
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct gw_story_fact fact = {.kind = GW_STORY_PLACED,

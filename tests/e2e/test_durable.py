@@ -120,7 +120,7 @@ class Durable(e2e.Case):
         for index in range(2):
             self.assertEqual(self.gangway("logs", f"{array}/{index}").stdout, f"out {index}\n")
         self.assertIn("taken over", self.gangway("story", f"{array}/1").stdout)
-        self.assertIn("attempt 1 runs on", self.gangway("story", gang).stdout)
+        self.assertIn("attempt 1: ranks 0 to 1 run on at", self.gangway("story", gang).stdout)
         self.assertEqual(self.gangway_json("tasks", gang)[0]["tries"], 1)
         self.assert_idle()
 

@@ -345,6 +345,47 @@ static void a_gang_that_went_unwritten_is_counted(void **state)
     free_world(w);
 }
 
+/* Whether a fact of a job's story has these words. */
+static bool story_says(const struct world *w, uint64_t job, const char *words)
+{
+    struct gw_value *arguments = gw_dict(), *story;
+    bool found = false;
+    gw_dict_set(arguments, "job", gw_i64((int64_t)job));
+    gw_dict_set(arguments, "index", gw_i64(0));
+    assert_int_equal(gw_sched_query(w->sched, "story", arguments, &story, NULL), 0);
+    const struct gw_value *told = gw_value_find(story, "facts");
+    for (size_t i = 0; i < gw_value_count(told); i++) {
+        const char *text = "";
+        (void)gw_value_get_str(gw_value_find(gw_value_at(told, i), "text"), &text, NULL);
+        found = found || strstr(text, words);
+    }
+    gw_value_unref(arguments);
+    gw_value_unref(story);
+    return found;
+}
+
+static void ranks_that_are_taken_over_are_told_as_such(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){0});
+    struct world *w = begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
+        commit(w);
+    }
+    assert_true(story_says(w, rows[0].job, "attempt 1: rank 0 runs on at "));
+    assert_true(story_says(w, rows[0].job, "attempt 1: rank 1 runs on at "));
+    assert_false(story_says(w, rows[0].job, "placed"));
+    assert_false(story_says(w, rows[0].job, "attempt 1 started"));
+    free_world(w);
+    w = begin();
+    connect_worker(w, WORKER, 7, rows, 2); /* it says that both are there */
+    assert_true(story_says(w, rows[0].job, "attempt 1: ranks 0 to 1 run on at "));
+    assert_false(story_says(w, rows[0].job, "rank 1 runs"));
+    free_world(w);
+}
+
 /* Its workers may still be on their way to another life, however often it went in the one before.
  */
 static void a_gang_waits_for_all_in_each_life(void **state)
@@ -374,6 +415,7 @@ int main(void)
         cmocka_unit_test(a_gang_that_went_is_counted),
         cmocka_unit_test(a_gang_that_is_taken_over_is_counted_once),
         cmocka_unit_test(a_gang_that_went_unwritten_is_counted),
+        cmocka_unit_test(ranks_that_are_taken_over_are_told_as_such),
         cmocka_unit_test(a_gang_waits_for_all_in_each_life),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
