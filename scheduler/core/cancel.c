@@ -11,6 +11,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/remote.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/story.h"
@@ -126,11 +127,11 @@ void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
                         const struct gw_msg_cancel *message)
 {
     struct gw_job *job = gw_sched_job_find(sched, message->job);
-    char by[160];
+    char by[GW_REMOTE_WHO_MAX];
     struct gw_cancel cancel = {message->hard != 0, GW_KILL_CANCEL, by};
     struct gw_error error = {0};
     uint32_t uid = gw_sched_acts_as(session->remote, job);
-    (void)snprintf(by, sizeof by, "%s (user %u)", session->remote->name, session->remote->uid);
+    (void)gw_sched_remote_who(session->remote, by);
     if (message->index == GW_INDEX_ALL) {
         if (gw_sched_job_check(job, message->job, uid, &error) == 0)
             gw_sched_cancel_job(sched, job, &cancel);

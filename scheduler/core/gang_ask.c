@@ -7,6 +7,7 @@
 #include "scheduler/core/pause.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/remote.h"
 #include "scheduler/core/task.h"
 
 #include <stdio.h>
@@ -94,8 +95,8 @@ void gw_sched_on_gang_ask(struct gw_sched *sched, struct gw_session *session,
 {
     struct gw_job *job = gw_sched_job_find(sched, ask->job);
     struct gw_error error = {0};
-    char by[160];
-    (void)snprintf(by, sizeof by, "%s (user %u)", session->remote->name, session->remote->uid);
+    char by[GW_REMOTE_WHO_MAX];
+    (void)gw_sched_remote_who(session->remote, by);
     if (gw_sched_job_check(job, ask->job, gw_sched_acts_as(session->remote, job), &error) == 0)
         (void)ask_job(sched, job, ask->verb, by, &error);
     gw_sched_reply(sched, session->remote, ask->request, &error);

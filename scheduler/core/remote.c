@@ -203,3 +203,12 @@ void gw_sched_remote_free(struct gw_sched *sched, struct gw_remote *remote)
     free(remote->name);
     free(remote);
 }
+
+const char *gw_sched_remote_who(const struct gw_remote *remote, char who[GW_REMOTE_WHO_MAX])
+{
+    if (*remote->address)
+        (void)snprintf(who, GW_REMOTE_WHO_MAX, "%s", remote->name);
+    else
+        (void)snprintf(who, GW_REMOTE_WHO_MAX, "%s (user %u)", remote->name, remote->uid);
+    return who;
+}

@@ -20,4 +20,9 @@ int gw_sched_remote_accepts(struct gw_sched *sched, struct gw_remote *remote,
 /* gw_sched_remote_free frees it and its session; for apply functions and the end of the core. */
 void gw_sched_remote_free(struct gw_sched *sched, struct gw_remote *remote);
 
+/* gw_sched_remote_who names a client for people, and gives `who`: one that came by a token has its
+ * user's name in its own, and the number that stands for it says nothing. */
+enum { GW_REMOTE_WHO_MAX = 160 };
+const char *gw_sched_remote_who(const struct gw_remote *remote, char who[GW_REMOTE_WHO_MAX]);
+
 #endif

@@ -191,6 +191,34 @@ static void cancels(void **state)
     free_world(w);
 }
 
+/* Who came by a token has a name, and a number that says nothing. */
+static void who_cancels(void **state)
+{
+    enum { ALICE = CLIENT + 1 };
+    (void)state;
+    struct world *w = new_world();
+    (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                    .peer = {ALICE},
+                                    .role = GW_ROLE_CLIENT,
+                                    .uid = 3375093766,
+                                    .admin = true,
+                                    .address = "10.0.0.3",
+                                    .text = "gangway cancel (alice)"});
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    say(w, ALICE,
+        (struct gw_message){.type = GW_MESSAGE_cancel,
+                            .cancel = {.request = 2, .job = 1, .index = GW_INDEX_ALL}});
+    struct gw_value *story = ask(w, 1, 0);
+    const struct gw_value *facts = gw_value_find(story, "facts");
+    const char *text = "";
+    for (size_t i = 0; i < gw_value_count(facts) && !strstr(text, "cancelled, by "); i++)
+        text = text_of(gw_value_at(facts, i), "text");
+    assert_string_equal(text, "to be cancelled, by gangway cancel (alice)");
+    gw_value_unref(story);
+    free_world(w);
+}
+
 /* A job of 2000 tasks, the first of which fails, and the second of which is slow. */
 static void large(void **state)
 {
@@ -268,10 +296,10 @@ static void dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(retries),           cmocka_unit_test(losses),
-        cmocka_unit_test(cancels),           cmocka_unit_test(ends_of_jobs),
-        cmocka_unit_test(names_that_repeat), cmocka_unit_test(large),
-        cmocka_unit_test(dropped),
+        cmocka_unit_test(retries),      cmocka_unit_test(losses),
+        cmocka_unit_test(cancels),      cmocka_unit_test(who_cancels),
+        cmocka_unit_test(ends_of_jobs), cmocka_unit_test(names_that_repeat),
+        cmocka_unit_test(large),        cmocka_unit_test(dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
