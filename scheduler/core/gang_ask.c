@@ -48,7 +48,7 @@ static void ask_gang(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t 
             gw_sched_gang_control(sched, gang, GW_CONTROL_CONTINUE);
         break;
     default:
-        GW_FACT(sched, gang_stopped, .gang = gang);
+        GW_FACT(sched, gang_stopped, .gang = gang, .by = by);
         gw_sched_gang_control(sched, gang, GW_CONTROL_STOP);
     }
 }
@@ -81,7 +81,10 @@ static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb, co
     if (rc < 0)
         return rc;
     char text[200];
-    (void)snprintf(text, sizeof text, "%s by %s", verb == GW_ASK_RESTART ? "restarted" : "paused",
+    (void)snprintf(text, sizeof text, "%s by %s",
+                   verb == GW_ASK_RESTART ? "restarted"
+                   : verb == GW_ASK_STOP  ? "told to stop, with what it has,"
+                                          : "paused",
                    by);
     if (ask_gangs(sched, job, verb, text) == 0 && (verb == GW_ASK_RESTART || verb == GW_ASK_STOP))
         rc = gw_error_set(error, GW_ENOENT,

@@ -672,8 +672,10 @@ int gw_sched_gang_on_paused(struct gw_sched *sched, const struct gw_worker *work
 
 void gw_sched_apply_gang_stopped(struct gw_sched *sched, const struct gw_fact_gang_stopped *fact)
 {
-    (void)sched;
-    fact->gang->stopped = true;
+    struct gw_gang_try *gang = fact->gang;
+    gang->stopped = true;
+    GW_STORY(sched, gang->job, .kind = GW_STORY_STOPPED, .index = gang->index,
+             .try_number = gang->job->tasks.charges[gang->index].tries, .text = fact->by);
 }
 
 void gw_sched_apply_gang_paused(struct gw_sched *sched, const struct gw_fact_gang_paused *fact)

@@ -51,6 +51,7 @@ enum gw_placed_why {
     X(ACTOR, "actor")                     /* detail: enum gw_actor_state */                        \
     X(OPENED, "opened")                   /* the jobs before its job have ended */                 \
     X(PAUSED, "paused")                   /* of the job; detail: or not any more, text: who */     \
+    X(STOPPED, "stopped")                 /* early; text: by whom */                               \
     X(GROWS, "room again")                /* count: ranks, number: that it can have */             \
     X(CHECKPOINT_LOST, "checkpoint lost") /* worker, number: step, detail: enum gw_story_lost */   \
     X(CHECKPOINT, "checkpoint")           /* text: what became of it */                            \

@@ -262,6 +262,9 @@ void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fac
     case GW_STORY_PAUSED:
         gw_text_say(&text, "its job was %s by %s", fact->detail ? "paused" : "resumed", fact->text);
         break;
+    case GW_STORY_STOPPED:
+        gw_text_say(&text, "attempt %u was %s", fact->try_number, fact->text);
+        break;
     case GW_STORY_ACTOR:
         gw_text_say(&text, "as an actor it is %s", gw_sm_name(&gw_sched_actor_sm, fact->detail));
         break;

@@ -219,6 +219,25 @@ static void who_cancels(void **state)
     free_world(w);
 }
 
+static void who_stops_a_gang_is_told(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    uint64_t attempt = assigned(w, 0);
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {attempt, 0, {"", 0}}});
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {7, 1, GW_ASK_STOP}});
+    finish(w, 0, attempt, 0, 1);
+    told(w, 1, 0,
+         (const char *[]){"attempt 1 goes", "attempt 1 was told to stop, with what it has, by c",
+                          "done", NULL});
+    free_world(w);
+}
+
 /* A job of 2000 tasks, the first of which fails, and the second of which is slow. */
 static void large(void **state)
 {
@@ -296,10 +315,15 @@ static void dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(retries),      cmocka_unit_test(losses),
-        cmocka_unit_test(cancels),      cmocka_unit_test(who_cancels),
-        cmocka_unit_test(ends_of_jobs), cmocka_unit_test(names_that_repeat),
-        cmocka_unit_test(large),        cmocka_unit_test(dropped),
+        cmocka_unit_test(retries),
+        cmocka_unit_test(losses),
+        cmocka_unit_test(cancels),
+        cmocka_unit_test(who_cancels),
+        cmocka_unit_test(ends_of_jobs),
+        cmocka_unit_test(names_that_repeat),
+        cmocka_unit_test(large),
+        cmocka_unit_test(dropped),
+        cmocka_unit_test(who_stops_a_gang_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
