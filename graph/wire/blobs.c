@@ -1,6 +1,10 @@
 /* A content store in a folder. A blob appears by rename, whole and verified, or not at all; files
  * are executable, because a program's executable may be started straight from here. One that is
- * there is not put in place of: whoever is about to link it would find that it is gone. */
+ * there is not put in place of: whoever is about to link it would find that it is gone.
+ *
+ * What is let in gets a time of change that follows from its hash. Whoever writes to it later
+ * changes that, too, and so does a copy of the store: it counts as not there then, and comes once
+ * more. Its time of use is its time of access. It is on disk before it has its name. */
 #include "graph/wire/blobs.h"
 
 #include <dirent.h>
@@ -31,11 +35,53 @@ void gw_blobs_path(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTE
     (void)snprintf(path, PATH_MAX, "%s/%s", blobs->dir, text);
 }
 
-bool gw_blobs_has(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES])
+/* Even, and without parts of a second: not all file systems keep those. */
+static struct timespec stamp_of(const uint8_t hash[GW_HASH_BYTES])
+{
+    const time_t origin = 1000000000;
+    return (struct timespec){.tv_sec = origin + ((hash[0] << 16 | hash[1] << 8 | hash[2]) << 1)};
+}
+
+static bool is_stamped(const struct stat *info, const uint8_t hash[GW_HASH_BYTES])
+{
+    return S_ISREG(info->st_mode) && info->st_mtim.tv_sec == stamp_of(hash).tv_sec &&
+           info->st_mtim.tv_nsec == 0;
+}
+
+/* It is used now, and what it says is what it says. */
+static int stamp(int fd, const uint8_t hash[GW_HASH_BYTES])
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, stamp_of(hash)};
+    return futimens(fd, times);
+}
+
+bool gw_blobs_has(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], uint64_t bytes)
 {
     char path[PATH_MAX];
+    struct stat info;
     gw_blobs_path(blobs, hash, path);
-    return access(path, R_OK) == 0;
+    return stat(path, &info) == 0 && is_stamped(&info, hash) && (uint64_t)info.st_size == bytes &&
+           access(path, R_OK) == 0;
+}
+
+void gw_blobs_look(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES])
+{
+    uint8_t found[GW_HASH_BYTES];
+    struct stat info;
+    uint64_t bytes;
+    int fd;
+    if (gw_blobs_open(blobs, hash, &fd, &bytes, NULL) < 0)
+        return;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && !is_stamped(&info, hash) &&
+        gw_hash_file(fd, found, NULL) == 0 && memcmp(found, hash, GW_HASH_BYTES) == 0)
+        (void)stamp(fd, hash);
+    close(fd);
+}
+
+void gw_blobs_use(int fd)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+    (void)futimens(fd, times);
 }
 
 /* Copies all of `from`; 0 or GW_EIO. */
@@ -63,16 +109,28 @@ static int copy_file(int from, int to, const char *path, struct gw_error *error)
     }
 }
 
-/* Gives a file its name; where one of that name is there, it is the same, and stays. */
-static int name_it(const char *temporary, const char *path)
+/* Whether the file of this name is still what was let in. */
+static bool is_intact(const char *path, const char *temporary, const uint8_t hash[GW_HASH_BYTES])
 {
+    struct stat there, fresh;
+    return stat(path, &there) == 0 && stat(temporary, &fresh) == 0 && is_stamped(&there, hash) &&
+           there.st_size == fresh.st_size;
+}
+
+/* Gives a file its name; where one of that name is there, it is the same, and stays, unless
+ * somebody has written to it. */
+static int name_it(const char *temporary, const char *path, const uint8_t hash[GW_HASH_BYTES])
+{
+    const struct timespec used[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
     if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
         return 0;
     if (errno == EINVAL || errno == ENOSYS) /* not on this file system */
         return rename(temporary, path);
     if (errno != EEXIST)
         return -1;
-    (void)utimensat(AT_FDCWD, path, NULL, 0); /* it was wanted now */
+    if (!is_intact(path, temporary, hash))
+        return rename(temporary, path);
+    (void)utimensat(AT_FDCWD, path, used, 0); /* it was wanted now */
     return unlink(temporary);
 }
 
@@ -88,10 +146,10 @@ static int admit(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES]
         rc = gw_error_set(error, GW_ECORRUPT,
                           "its content is not what its hash says: it was written to while it was "
                           "sent; submit it again");
-    if (rc >= 0 && (fchmod(to, 0500) < 0 || futimens(to, NULL) < 0))
+    if (rc >= 0 && (fchmod(to, 0500) < 0 || stamp(to, hash) < 0 || fsync(to) < 0))
         rc = gw_error_set(error, GW_EIO, "%s: %s", temporary, strerror(errno));
     close(to); /* before the rename: a file open for writing cannot be executed */
-    if (rc >= 0 && name_it(temporary, path) < 0)
+    if (rc >= 0 && name_it(temporary, path, hash) < 0)
         rc = gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
     if (rc < 0)
         (void)unlink(temporary);
@@ -184,7 +242,7 @@ static size_t list_blobs(DIR *listing, struct found **list)
             *list = more;
         }
         struct found *found = &(*list)[count++];
-        *found = (struct found){.used = info.st_mtim, .bytes = (uint64_t)info.st_size};
+        *found = (struct found){.used = info.st_atim, .bytes = (uint64_t)info.st_size};
         memcpy(found->name, entry->d_name, sizeof found->name);
     }
     return count;

@@ -14,8 +14,16 @@ struct gw_blobs {
 /* gw_blobs_init uses `dir`, made (0700) where it is not there. 0 or GW_EIO with text. */
 int gw_blobs_init(struct gw_blobs *blobs, const char *dir, struct gw_error *error);
 
-/* gw_blobs_has tells whether the content is there. */
-bool gw_blobs_has(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES]);
+/* gw_blobs_has tells whether the content is there, of this size, and nobody has written to it since
+ * it was let in; else it may be put again, and takes the place of what is there. */
+bool gw_blobs_has(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], uint64_t bytes);
+
+/* gw_blobs_look reads content that seems to have been written to, or was copied here with its
+ * store, and lets it in if it is what its name says. Reads files, as put does. */
+void gw_blobs_look(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES]);
+
+/* gw_blobs_use says that content is used now, by an open descriptor of it. */
+void gw_blobs_use(int fd);
 
 /* gw_blobs_put copies a descriptor's content (borrowed, read from its start), and lets it in under
  * its name only when its hash is `hash`: GW_ECORRUPT otherwise; GW_EIO (disk full, say) leaves
@@ -30,7 +38,7 @@ int gw_blobs_take(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES
 
 /* gw_blobs_trim removes content, that not used for the longest time first, until at most bytes_max
  * are left or nothing but what `keeps` tells to keep; gives what is left. Content is used when it
- * comes, and when its time is set to now (futimens). Thread-safe. */
+ * comes, and by gw_blobs_use. Thread-safe. */
 uint64_t gw_blobs_trim(const struct gw_blobs *blobs, uint64_t bytes_max,
                        bool (*keeps)(const uint8_t hash[GW_HASH_BYTES], void *arg), void *arg);
 

@@ -116,7 +116,7 @@ uint32_t gw_manifest_lacks(const struct gw_manifest *manifest, const struct gw_b
     uint32_t count = 0;
     for (uint32_t i = 0; i < manifest->count && count < most; i++) {
         const uint8_t *hash = manifest->files[i].hash;
-        if (gw_blobs_has(blobs, hash) || listed(hashes, count, hash))
+        if (gw_blobs_has(blobs, hash, manifest->files[i].bytes) || listed(hashes, count, hash))
             continue;
         memcpy(hashes + (size_t)count * GW_HASH_BYTES, hash, GW_HASH_BYTES);
         count++;

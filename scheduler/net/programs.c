@@ -375,8 +375,11 @@ static struct program *read_kept(struct gw_programs *programs, const char *path,
         program_new(&(struct gw_msg_program){.hash = {hash, GW_HASH_BYTES},
                                              .manifest = {bytes + 1, (uint32_t)size - 1},
                                              .files = bytes[0] == KEPT_FILES},
-                    &program, &error) == 0)
+                    &program, &error) == 0) {
+        for (uint32_t i = 0; i < program->manifest.count; i++)
+            gw_blobs_look(&programs->blobs, program->manifest.files[i].hash);
         settle(programs, program, NULL);
+    }
     free(bytes);
     if (program && !program->ready) {
         program_free(program);
@@ -423,12 +426,13 @@ static void on_copy_run(uv_work_t *work)
     copy->rc = gw_blobs_put(&copy->programs->blobs, copy->hash, copy->fd, &copy->error);
 }
 
-static const char *name_of(const struct program *program, const uint8_t hash[GW_HASH_BYTES])
+static const struct gw_manifest_file *file_of(const struct program *program,
+                                              const uint8_t hash[GW_HASH_BYTES])
 {
     uint32_t i = 0;
     while (memcmp(program->manifest.files[i].hash, hash, GW_HASH_BYTES) != 0)
         i++;
-    return program->manifest.files[i].name;
+    return &program->manifest.files[i];
 }
 
 /* One more of its files has come, or will not. */
@@ -436,10 +440,13 @@ static void copied(struct gw_programs *programs, struct program *program,
                    const uint8_t hash[GW_HASH_BYTES], const struct gw_error *why)
 {
     struct gw_error error;
+    const struct gw_manifest_file *file = file_of(program, hash);
+    bool here = !why && gw_blobs_has(&programs->blobs, hash, file->bytes);
     program->asked -= program->asked > 0;
-    if (why)
-        gw_error_set(&error, why->code, "%s: %s", name_of(program, hash), why->text);
-    settle(programs, program, why ? &error : NULL);
+    if (!here) /* also of a list that lies about sizes: it would be asked for without end */
+        gw_error_set(&error, why ? why->code : GW_ECORRUPT, "%s: %s", file->name,
+                     why ? why->text : "it is not of the size that was said, or was changed here");
+    settle(programs, program, here ? NULL : &error);
     if (!program->ready && program->asked == 0 && program->waiting.count > 0)
         want(programs, program, program->waiting.items[0]);
 }

@@ -121,6 +121,11 @@ class Files(e2e.Case):
             os.unlink(os.path.join(store, name))
         self.assertEqual(self.gangway(*shipped).stdout, "one")
         self.assertEqual(len(os.listdir(store)), 1)
+        copy, = os.listdir(self.cluster("files"))
+        for content in ("two", ""):  # a worker's copy that was changed is not handed out
+            with open(self.cluster("files", copy), "w", encoding="utf-8") as f:
+                f.write(content)
+            self.assertEqual(self.gangway(*shipped).stdout, "one")
         for folder in ("files", "work"):  # and from the worker
             shutil.rmtree(self.cluster(folder))
         self.assertEqual(self.gangway(*shipped).stdout, "one")

@@ -50,12 +50,13 @@ static void test_put_verifies_and_opens(void **state)
     int fd = content_fd("hello");
     int opened;
     uint64_t bytes;
-    assert_false(gw_blobs_has(&blobs, hash));
+    assert_false(gw_blobs_has(&blobs, hash, 5));
     assert_int_equal(gw_blobs_open(&blobs, hash, &opened, &bytes, &error), GW_ENOENT);
     assert_int_equal(gw_blobs_put(&blobs, other, fd, &error), GW_ECORRUPT);
-    assert_false(gw_blobs_has(&blobs, other));
+    assert_false(gw_blobs_has(&blobs, other, 5));
     assert_int_equal(gw_blobs_put(&blobs, hash, fd, &error), 0);
-    assert_true(gw_blobs_has(&blobs, hash));
+    assert_true(gw_blobs_has(&blobs, hash, 5));
+    assert_false(gw_blobs_has(&blobs, hash, 6));
     assert_int_equal(gw_blobs_open(&blobs, hash, &opened, &bytes, &error), 0);
     assert_int_equal(bytes, 5);
     close(opened);
@@ -104,7 +105,7 @@ static bool keeps_one(const uint8_t hash[GW_HASH_BYTES], void *arg)
 static void put_at(const struct gw_blobs *blobs, const char *text, time_t second,
                    uint8_t hash[GW_HASH_BYTES])
 {
-    const struct timespec times[2] = {{.tv_sec = second}, {.tv_sec = second}};
+    const struct timespec times[2] = {{.tv_sec = second}, {.tv_nsec = UTIME_OMIT}};
     char path[PATH_MAX];
     int fd = content_fd(text);
     gw_hash_bytes(text, strlen(text), hash);
@@ -127,10 +128,10 @@ static void test_trims_what_was_used_first(void **state)
     put_at(&blobs, "cccccccccc", 2, old);
     assert_int_equal(gw_blobs_trim(&blobs, 30, keeps_nothing, NULL), 30);
     assert_int_equal(gw_blobs_trim(&blobs, 25, keeps_one, oldest), 20); /* pinned: the next goes */
-    assert_true(gw_blobs_has(&blobs, oldest) && gw_blobs_has(&blobs, new));
-    assert_false(gw_blobs_has(&blobs, old));
+    assert_true(gw_blobs_has(&blobs, oldest, 10) && gw_blobs_has(&blobs, new, 10));
+    assert_false(gw_blobs_has(&blobs, old, 10));
     assert_int_equal(gw_blobs_trim(&blobs, 10, keeps_nothing, NULL), 10);
-    assert_true(gw_blobs_has(&blobs, new));
+    assert_true(gw_blobs_has(&blobs, new, 10));
     assert_int_equal(gw_blobs_trim(&blobs, 0, keeps_one, new), 10); /* more than there may be */
     remove_tree(dir);
 }
@@ -158,7 +159,7 @@ static void test_what_is_there_stays(void **state)
     assert_int_equal(stat(path, &then), 0);
     assert_int_equal(then.st_ino, first.st_ino);
     assert_int_equal(then.st_nlink, 1);
-    assert_true(then.st_mtim.tv_sec > first.st_mtim.tv_sec); /* it is used now */
+    assert_true(then.st_atim.tv_sec > first.st_atim.tv_sec); /* it is used now */
     assert_int_equal(gw_blobs_open(&blobs, hash, &fd, &bytes, NULL), 0);
     assert_int_equal(gw_blobs_take(&blobs, hash, fd, NULL), 0);
     close(fd);
@@ -178,7 +179,49 @@ static void test_a_store_that_is_gone_is_made_again(void **state)
     assert_int_equal(gw_blobs_init(&blobs, dir, NULL), 0);
     assert_int_equal(rmdir(dir), 0);
     put_at(&blobs, "here", 1, hash);
-    assert_true(gw_blobs_has(&blobs, hash));
+    assert_true(gw_blobs_has(&blobs, hash, 4));
+    remove_tree(dir);
+}
+
+static void write_into(const struct gw_blobs *blobs, const uint8_t *hash, const char *text)
+{
+    char path[PATH_MAX];
+    gw_blobs_path(blobs, hash, path);
+    assert_int_equal(chmod(path, 0700), 0);
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+}
+
+/* What lies in a store outlives workers; people, and hosts that lose power, change it. */
+static void test_what_was_changed_is_not_there(void **state)
+{
+    char dir[] = "/tmp/gangway-blobs-XXXXXX", text[8] = "";
+    const char *const changes[] = {"eno", "one, and more", ""};
+    uint8_t hash[GW_HASH_BYTES];
+    struct gw_blobs blobs;
+    uint64_t bytes;
+    int fd;
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(gw_blobs_init(&blobs, dir, NULL), 0);
+    put_at(&blobs, "one", 1, hash);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        assert_true(gw_blobs_has(&blobs, hash, 3));
+        write_into(&blobs, hash, changes[i]);
+        assert_false(gw_blobs_has(&blobs, hash, 3));
+        gw_blobs_look(&blobs, hash);
+        assert_false(gw_blobs_has(&blobs, hash, 3));
+        put_at(&blobs, "one", 1, hash); /* takes its place */
+    }
+    assert_int_equal(gw_blobs_open(&blobs, hash, &fd, &bytes, NULL), 0);
+    assert_int_equal(read(fd, text, sizeof text), 3);
+    assert_string_equal(text, "one");
+    close(fd);
+    write_into(&blobs, hash, "one"); /* as a copy of the store has it */
+    assert_false(gw_blobs_has(&blobs, hash, 3));
+    gw_blobs_look(&blobs, hash);
+    assert_true(gw_blobs_has(&blobs, hash, 3));
     remove_tree(dir);
 }
 
@@ -200,7 +243,7 @@ static void test_takes_the_file_itself(void **state)
     gw_hash_bytes("sharee", 6, other);
     assert_int_equal(gw_blobs_open(&from, hash, &fd, &bytes, NULL), 0);
     assert_int_equal(gw_blobs_take(&to, other, fd, NULL), GW_ECORRUPT);
-    assert_false(gw_blobs_has(&to, other));
+    assert_false(gw_blobs_has(&to, other, 6));
     assert_int_equal(gw_blobs_take(&to, hash, fd, NULL), 0);
     close(fd);
     gw_blobs_path(&to, hash, path);
@@ -210,7 +253,7 @@ static void test_takes_the_file_itself(void **state)
     gw_hash_bytes("anonymous", 9, hash);
     assert_int_equal(gw_blobs_take(&to, hash, fd, NULL), 0);
     close(fd);
-    assert_true(gw_blobs_has(&to, hash));
+    assert_true(gw_blobs_has(&to, hash, 9));
     remove_tree(dir);
 }
 
@@ -220,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_trims_what_was_used_first),
         cmocka_unit_test(test_what_is_there_stays),
         cmocka_unit_test(test_a_store_that_is_gone_is_made_again),
+        cmocka_unit_test(test_what_was_changed_is_not_there),
         cmocka_unit_test(test_takes_the_file_itself),
         cmocka_unit_test(test_put_verifies_and_opens),
         cmocka_unit_test(test_unwritable_store_is_an_error),

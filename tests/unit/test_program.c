@@ -37,6 +37,7 @@ static void put(const char *content, struct gw_manifest_file *file)
     int fd = memfd_create("content", MFD_CLOEXEC);
     assert_int_equal(write(fd, content, strlen(content)), strlen(content));
     gw_hash_bytes(content, strlen(content), file->hash);
+    file->bytes = strlen(content);
     assert_int_equal(gw_blobs_put(&blobs, file->hash, fd, NULL), 0);
     close(fd);
 }

@@ -87,7 +87,7 @@ static int lay_file(const char *folder, const struct gw_blobs *blobs,
     if (to < 0 || copy(from, to) < 0 || fchmod(to, file->mode & 0777) < 0)
         rc = gw_error_set(error, code_of_errno(), "cannot write %s: %s", file->name,
                           strerror(errno));
-    (void)futimens(from, NULL); /* used now: it goes later than what was not */
+    gw_blobs_use(from); /* it goes later than what was not */
 out:
     close(from);
     if (to >= 0 && close(to) < 0 && rc == 0)
