@@ -140,6 +140,9 @@ enum gw_tunnel_kind {
     GW_TUNNEL_PORT = 2,    /* a connection to a TCP port of the rank's host, loopback */
 };
 
+/* Of one message of leftovers; it fits a frame. */
+enum { GW_LEFTOVERS_MAX = 1 << 16 };
+
 enum { GW_TUNNEL_DATA_BYTES = 32 << 10, GW_TUNNEL_WINDOW_BYTES = 256 << 10 };
 
 enum gw_memory_state {

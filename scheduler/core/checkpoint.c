@@ -3,7 +3,7 @@
  * What always holds: an attempt goes on from the newest that somebody alive has: home, whoever
  * saved it, or else the copy. From go on that is current, and its rank 0's worker is home: what
  * another host saved later, and nobody could reach, is over. Where nobody of these is there any
- * more, home's next life is asked: it may have the same folder.
+ * more, their next lives are asked, in the same order: they may have the same folders.
  * A worker that has it no more (carry_absent) is not asked for it again: it is as good as lost. */
 #include "scheduler/core/checkpoint.h"
 
@@ -142,14 +142,18 @@ static struct source find_source(const struct gw_sched *sched, const struct gw_c
     if (source.worker || !record->home.worker || (record->shared && !record->home.gone))
         return source;
     const struct gw_checkpoint_place *others[] = {&record->saver, &record->copy};
+    struct source next = {.worker = source.beside, .beside = source.beside, .place = &record->home};
     for (size_t i = 0; i < sizeof others / sizeof *others && !source.worker; i++) {
         source.worker = holder(sched, others[i], &beside);
         source.place = others[i];
+        if (!next.worker && beside) {
+            next.worker = beside;
+            next.place = others[i];
+        }
     }
     if (source.worker)
         return source;
-    source.worker = source.beside;
-    source.place = &record->home;
+    source = next;
     source.lost = !source.worker; /* of commands, which ran there, though nothing was ever told */
     return source;
 }

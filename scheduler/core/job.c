@@ -457,6 +457,22 @@ bool gw_sched_knows(const struct gw_sched *sched, uint64_t job)
     return gw_sched_job_find(sched, job) != NULL;
 }
 
+void gw_sched_on_leftovers(struct gw_sched *sched, const struct gw_worker *worker,
+                           const struct gw_msg_leftovers *message)
+{
+    uint64_t *unknown =
+        gw_arena_alloc(&sched->effects->arena, (message->job.count + 1) * sizeof *unknown);
+    uint32_t count = 0;
+    GW_MUST_PTR(unknown);
+    for (uint32_t i = 0; i < message->job.count; i++) {
+        unknown[count] = gw_col64_at(message->job, i);
+        count += !gw_sched_knows(sched, unknown[count]);
+    }
+    if (count)
+        gw_sched_send(sched, worker->remote, GW_MESSAGE_leftovers)->leftovers.job =
+            (struct gw_col64){unknown, count};
+}
+
 static bool is_hash(struct gw_bin a, struct gw_bin b)
 {
     return a.size && a.size == b.size && memcmp(a.data, b.data, b.size) == 0;

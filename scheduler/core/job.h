@@ -19,6 +19,10 @@ void gw_sched_job_name(struct gw_job *job, const char *name);
 void gw_sched_jobs_settle(struct gw_sched *sched);
 void gw_sched_jobs_tidy(struct gw_sched *sched);
 
+/* gw_sched_on_leftovers answers a worker with those of these jobs that are not known any more. */
+void gw_sched_on_leftovers(struct gw_sched *sched, const struct gw_worker *worker,
+                           const struct gw_msg_leftovers *message);
+
 /* gw_sched_job_shown_ended tells whether the job has ended for the world to see. */
 bool gw_sched_job_shown_ended(const struct gw_sched *sched, const struct gw_job *job);
 

@@ -46,6 +46,7 @@ int gw_sched_remote_on_open(struct gw_sched *sched, const struct gw_event *event
     welcome->worker = remote->worker ? remote->worker->id : 0;
     welcome->version = GANGWAY_VERSION;
     welcome->state_dir = sched->options.state_dir;
+    welcome->cluster = sched->options.cluster;
     return 0;
 }
 

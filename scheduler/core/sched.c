@@ -73,6 +73,8 @@ struct gw_sched *gw_sched_new(const struct gw_sched_options *options)
         sched->options.history_jobs = GW_HISTORY_JOBS_MAX;
     if (!sched->options.state_dir)
         sched->options.state_dir = "";
+    if (!sched->options.cluster)
+        sched->options.cluster = "";
     sched->next_remote = sched->next_relay = 1;
     sched->next_job = sched->job_ids_upto = options->first_job ? options->first_job : 1;
     sched->next_worker = 1;
@@ -395,6 +397,9 @@ static int on_worker_state(struct gw_sched *sched, struct gw_worker *worker,
         return gw_sched_memory_on_measured(sched, worker, &message->measured);
     case GW_MESSAGE_heartbeat:
         gw_sched_worker_on_heartbeat(sched, worker, &message->heartbeat);
+        return 0;
+    case GW_MESSAGE_leftovers:
+        gw_sched_on_leftovers(sched, worker, &message->leftovers);
         return 0;
     case GW_MESSAGE_refuse: /* its last words */
         gw_sched_worker_lose(sched, worker, message->refuse.text);

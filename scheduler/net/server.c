@@ -18,6 +18,7 @@
 #include "graph/wire/frame.h"
 #include "graph/wire/tls.h"
 #include "graph/wire/tokens.h"
+#include "scheduler/net/cluster_id.h"
 #include "scheduler/net/connection.h"
 #include "scheduler/net/door.h"
 #include "scheduler/net/local.h"
@@ -62,7 +63,7 @@ struct gw_server {
     int listen_fd;         /* until the acceptor has it */
     uint32_t open_handles; /* close callbacks that are still to come */
     bool closing;
-    char path[GW_LOCAL_PATH_BYTES];
+    char path[GW_LOCAL_PATH_BYTES], cluster[GW_CLUSTER_ID_BYTES];
     struct gw_secrets secrets; /* of this life */
 };
 
@@ -660,6 +661,8 @@ static int open_stores(struct gw_server *server, const struct gw_server_options 
     int rc =
         gw_journal_open(server->loop, options->state, &journal, facts, &server->journal, error);
     if (rc == 0)
+        rc = gw_cluster_id_open(options->state, facts->size == 0, server->cluster, error);
+    if (rc == 0)
         rc = gw_programs_open(server->loop, &programs, &server->programs, error);
     return rc;
 }
@@ -694,7 +697,8 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
                                    .scattered_bytes_max = options->scattered_bytes_max,
                                    .scattered_descriptors_max = gw_machine_descriptors_for_values(),
                                    .keeps_workers = options->state != NULL,
-                                   .state_dir = options->dir});
+                                   .state_dir = options->dir,
+                                   .cluster = opened->cluster});
     opened->open_handles++;
     opened->tick.data = opened;
     (void)uv_timer_init(loop, &opened->tick);

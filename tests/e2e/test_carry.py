@@ -50,10 +50,11 @@ class Carry(e2e.Case):
         super().tearDown()
 
     def worker(self, name, slots, *arguments):
+        """Of this name; another life of one, with its folders, where there was one before."""
         env = {"GANGWAY_TOKEN": self.token["token"]}
         for folder in ("HOME", "XDG_RUNTIME_DIR"):
             env[folder] = os.path.join(self.dir, f"{name}-{folder.lower()}")
-            os.mkdir(env[folder], 0o700)
+            os.makedirs(env[folder], 0o700, exist_ok=True)
         self.homes[name] = env["XDG_RUNTIME_DIR"]
         self.workers[name] = self.start(e2e.BINARY, "worker", "--connect", self.address, "--name",
                                         name, "--slots", str(slots), *arguments, env=env)
@@ -183,6 +184,87 @@ class Carry(e2e.Case):
         self.assertIn("finds step 7", self.gangway("logs", "1").stdout)
         self.assertRegex(self.gangway("story", "1").stdout,
                          r"HAS ITS CHECKPOINT NO MORE(.|\n)*it goes on from the copy")
+
+    def test_a_worker_that_starts_again(self):
+        """However it ended: its folder has the checkpoint, and the output of attempts before."""
+        self.worker("one", 2)
+        self.wait_workers(1)
+        fifo = e2e.Lines(self.fifo())
+        self.addCleanup(fifo.close)
+        self.gangway("dispatch", "-d", "-n", "2", "--max-restarts", "2", "--max-lost", "2", "--env",
+                     f"FIFO={self.dir}/fifo", "--env", "STAYS=2", "--", "sh", "-c", RANK)
+        for number in signal.SIGKILL, signal.SIGTERM:
+            fifo.next()
+            self.workers["one"].kill(number)
+            self.workers["one"].wait()
+            self.worker("one", 2)
+        self.gangway("wait", "1")
+        self.assertIn("attempt 2 finds step 1", self.gangway("logs", "1").stdout)
+        kept = ""
+        for path in glob.glob(os.path.join(self.homes["one"], "**/logs/1/*.out"), recursive=True):
+            with open(path, encoding="utf-8") as f:
+                kept += f.read()
+        self.assertIn("attempt 1 finds step 0", kept)
+        self.assertNotIn("NO MORE", self.gangway("story", "1").stdout)
+
+    def test_all_workers_start_again(self):
+        """The copy outlives the worker that keeps it, too: it is used where the other is gone."""
+        program, ranks = self.start_function("one", "two")
+        for worker in self.workers.values():
+            worker.kill(signal.SIGKILL)
+            worker.wait()
+        shutil.rmtree(os.path.join(ranks[0][1], "1"))
+        for name in "one", "two":
+            self.worker(name, 1)
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("sum 24 from step 4", program.text)
+        self.assertIn("it goes on from the copy", self.gangway("story", "1").stdout)
+
+    def files_of_a_job(self):
+        """A job that is attached, and over, and what the worker `one` has of it."""
+        fifo = e2e.Lines(self.fifo())
+        self.addCleanup(fifo.close)
+        program = self.start(e2e.BINARY, "dispatch", "-n", "1", "--env", f"FIFO={self.dir}/fifo",
+                             "--env", "STAYS=1", "--", "sh", "-c", RANK)
+        folder = os.path.join(fifo.next().split()[1], "1")
+        program.kill(signal.SIGKILL)
+        self.assert_idle()
+        self.assertTrue(os.path.exists(os.path.join(folder, "deep/state")))
+        return folder
+
+    def wait_no(self, path):
+        deadline = time.monotonic() + e2e.TIMEOUT_S
+        while os.path.exists(path):
+            self.assertLess(time.monotonic(), deadline)
+
+    def test_a_job_that_nobody_knows(self):
+        """The next scheduler does not know an attached job: what the worker has of it goes."""
+        self.worker("one", 1)
+        self.wait_workers(1)
+        folder = self.files_of_a_job()
+        self.scheduler.kill(signal.SIGKILL)
+        self.scheduler.wait()
+        self.start_scheduler(self.address)
+        self.wait_no(folder)
+        self.wait_no(os.path.join(os.path.dirname(folder), "../logs/1"))
+
+    def test_another_cluster(self):
+        """At the same address, with a job of the same number: that finds an empty folder."""
+        self.worker("one", 1)
+        self.wait_workers(1)
+        folder = self.files_of_a_job()
+        for process in self.workers["one"], self.scheduler:
+            process.kill(signal.SIGKILL)
+            process.wait()
+        shutil.rmtree(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/state"))
+        self.start_scheduler(self.address)
+        self.worker("one", 1)
+        self.wait_workers(1)
+        done = self.gangway("dispatch", "-n", "1", "--", "sh", "-c",
+                            'echo job $GANGWAY_JOB; ls -A "$GANGWAY_CHECKPOINT_DIR"')
+        self.assertIn("job 1\n", done.stdout)
+        self.assertNotIn("deep", done.stdout)
+        self.assertFalse(os.path.exists(os.path.join(folder, "deep")))
 
     @unittest.skipUnless(e2e.SANITIZED, "it waits 20 s for what is given up: once is enough")
     def test_stopped_in_the_middle(self):

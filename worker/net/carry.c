@@ -442,7 +442,8 @@ static void removal_on_thread(uv_work_t *work)
     const struct removal *removal = work->data;
     char path[2 * PATH_MAX];
     if (!removal->prefix[0]) {
-        (void)gw_dir_remove(removal->path, NULL);
+        if (removal->path[0])
+            (void)gw_dir_remove(removal->path, NULL);
         (void)unlink(removal->marker);
         return;
     }
@@ -504,5 +505,7 @@ void gw_carries_close(struct gw_carries *carries)
     for (struct gw_carry *carry = carries->first; carry; carry = carry->next)
         fail(carry, GW_ECLOSED, "this worker ends");
     struct removal *removal = removal_new(carries);
+    if (carries->host->options.connect) /* its next life has the same folder */
+        removal->path[0] = '\0';
     GW_MUST(uv_queue_work(carries->host->loop, &removal->work, removal_on_thread, removal_on_done));
 }

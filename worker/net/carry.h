@@ -16,7 +16,7 @@ struct gw_carries;
 
 /* gw_carries_new makes the table of a host, which it borrows; files lie below its folder of
  * checkpoints. gw_carries_close has what is under way end, and frees it after that; the copies that
- * this worker keeps are removed. */
+ * this worker keeps are removed, but where its next life has the same folder. */
 struct gw_carries *gw_carries_new(struct gw_host *host);
 void gw_carries_close(struct gw_carries *carries);
 

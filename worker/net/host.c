@@ -11,6 +11,7 @@
 #include "graph/base/machine.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
+#include "worker/net/leftovers.h"
 #include "worker/net/survey.h"
 #include "worker/store/spillfile.h"
 
@@ -375,6 +376,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
         loop, host->core, host->log_dir, host->incarnation, gw_host_tell_scheduler, host});
     host->tunnels = gw_tunnels_new(host);
     host->carries = gw_carries_new(host);
+    gw_leftovers_open(host);
     host->watches = gw_watches_new(host);
     uv_timer_t *timers[] = {&host->tick, &host->reconnect, &host->hello_timer};
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {

@@ -45,6 +45,7 @@ struct gw_host_options {
     int ready_fd; /* gets a line when the scheduler has this worker first, and is closed; 0: none */
     uint64_t orphan_ms; /* how long what runs lives on while no scheduler is there; 0: not at all */
     bool private_cluster;
+    bool first_in_folder; /* with connect: no other worker lives in it */
 };
 
 /* A connection. It is freed when its link is closed. */
@@ -100,6 +101,7 @@ struct gw_host {
     bool orphan_said;    /* that nobody came in time */
     int exit_code;
     uint64_t job_with_folder; /* whose output folder was made last */
+    uint64_t set_aside;       /* folders with what was to go */
 
     uv_timer_t tick;
     uint64_t armed_ns;

@@ -2,6 +2,7 @@
  *
  * Always: the core hears of a connection only after it is known who is on the other side. */
 #include "worker/net/host.h"
+#include "worker/net/leftovers.h"
 
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
@@ -267,7 +268,11 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
         break;
     case GW_MESSAGE_welcome:
         gw_keyring_on_welcome(&host->keyring, &message->welcome);
+        gw_leftovers_on_welcome(host, message->welcome.cluster);
         return false;
+    case GW_MESSAGE_leftovers:
+        gw_leftovers_on_unknown(host, &message->leftovers);
+        break;
     case GW_MESSAGE_neighbour:
         gw_keyring_on_neighbour(&host->keyring, &message->neighbour);
         return false;
@@ -359,6 +364,7 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
         (void)uv_timer_stop(&host->reconnect);
         say_ready(host);
         gw_cache_reconnected(host->cache);
+        gw_leftovers_tell(host);
     }
 }
 

@@ -242,25 +242,18 @@ static int parse(struct daemon *daemon, int argc, char **argv)
  */
 
 /* The folder is for all workers of this host at that scheduler, and outlives them: what they were
- * shipped is kept. What else an earlier life left would pass for ours: the first to come removes
- * it. */
-static int tidy_folder(struct daemon *daemon, struct gw_error *error)
+ * shipped is kept, and what is of jobs that this knows. The first to come looks after the rest. */
+static int enter_folder(struct daemon *daemon, struct gw_error *error)
 {
-    static const char *const names[] = {"checkpoints", "logs"};
     char path[PATH_MAX];
     (void)snprintf(path, sizeof path, "%.*s/lock", PATH_MAX - 8, daemon->dir);
     daemon->dir_lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (daemon->dir_lock_fd < 0)
         return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
-    int rc = 0;
-    if (flock(daemon->dir_lock_fd, LOCK_EX | LOCK_NB) == 0)
-        for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++) {
-            (void)snprintf(path, sizeof path, "%.*s/%s", PATH_MAX - 16, daemon->dir, names[i]);
-            rc = gw_dir_remove(path, error);
-        }
-    if (rc == 0 && flock(daemon->dir_lock_fd, LOCK_SH) < 0)
-        rc = gw_error_set(error, GW_EIO, "%s: %s", daemon->dir, strerror(errno));
-    return rc;
+    daemon->options.first_in_folder = flock(daemon->dir_lock_fd, LOCK_EX | LOCK_NB) == 0;
+    return flock(daemon->dir_lock_fd, LOCK_SH) < 0
+               ? gw_error_set(error, GW_EIO, "%s: %s", daemon->dir, strerror(errno))
+               : 0;
 }
 
 /* Whoever starts a scheduler in our folder sees by the lock that we live, and who we are. */
@@ -312,7 +305,7 @@ static int prepare(struct daemon *daemon, struct gw_error *error)
         }
         return 0;
     }
-    rc = tidy_folder(daemon, error);
+    rc = enter_folder(daemon, error);
     if (rc == 0)
         rc = daemon->token_fd >= 0 ? read_token(daemon->token_fd, &token, error)
                                    : gw_token_mine(&token, error);

@@ -1,0 +1,23 @@
+/* What earlier lives left in the folder of a worker of another host's scheduler: checkpoints,
+ * copies of others', and output. All functions run on the loop's thread. */
+#ifndef GW_NET_LEFTOVERS_H
+#define GW_NET_LEFTOVERS_H
+
+#include "graph/wire/message.h"
+
+struct gw_host;
+
+/* gw_leftovers_open makes ours what may be of use: where nobody else lives in the folder, the
+ * copies that its workers kept. What no job could be asked about goes. */
+void gw_leftovers_open(struct gw_host *host);
+
+/* gw_leftovers_on_welcome removes all that is of another cluster than this one (borrowed), before
+ * anything of this one runs here. Removing goes on behind, on a thread. */
+void gw_leftovers_on_welcome(struct gw_host *host, const char *cluster);
+
+/* gw_leftovers_tell asks the scheduler about the jobs of which there is something; to be called
+ * after the registration. gw_leftovers_on_unknown removes what is of the jobs in its answer. */
+void gw_leftovers_tell(struct gw_host *host);
+void gw_leftovers_on_unknown(struct gw_host *host, const struct gw_msg_leftovers *unknown);
+
+#endif
