@@ -122,6 +122,26 @@ class Kills(e2e.Case):
         self.assert_gone(list(again.values()) + grandchildren, 10)
         self.assert_idle()
 
+    def test_worker_stopped(self):
+        """What it runs is over before it is given away; it runs once more, and nobody is blamed."""
+        self.up("--slots", "1")
+        fifo = e2e.Lines(self.fifo())
+        self.addCleanup(fifo.close)
+        go = os.path.join(self.dir, "go")
+        job = self.gangway("submit", "-d", "--", "sh", "-c",
+                           f"echo $$ > {fifo.path}; [ -e {go} ] || exec tail -f /dev/null")
+        rank = int(fifo.next())
+        worker = self.process_of("worker --dir")
+        os.kill(worker, signal.SIGSTOP)
+        begun = time.monotonic()
+        self.assert_gone([rank], 60)
+        self.assertLess(time.monotonic() - begun, 15)
+        self.assertEqual(self.gangway_json("status")["workers"], 1)  # it is not given away yet
+        self.write("go", "")
+        os.kill(worker, signal.SIGCONT)
+        self.gangway("wait", job.stdout.strip())
+        self.assertNotEqual(int(fifo.next()), rank)
+
 
 if __name__ == "__main__":
     e2e.main()

@@ -7,6 +7,7 @@
 #include "worker/guardian/guardian.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -441,6 +442,42 @@ static void test_the_workers_death_buries_all(void **state)
         assert_true(harness_is_gone(pids[i]));
 }
 
+static void beat(struct harness *to)
+{
+    const struct gw_message message = {.type = GW_MESSAGE_heartbeat};
+    assert_int_equal(gw_channel_put(to->channel, &message, (struct gw_channel_fds){0}), 0);
+    assert_int_equal(gw_channel_flush(to->channel), 0);
+}
+
+/* One worker stands still after its first beat, another one goes on beating: what the first runs
+ * is over within the time after which its scheduler gives it away, and nobody is blamed for it. */
+static void test_a_worker_that_stands_still(void **state)
+{
+    struct harness still, well;
+    (void)state;
+    struct harness *both[] = {&still, &well};
+    for (size_t i = 0; i < 2; i++) {
+        harness_open(both[i]);
+        beat(both[i]);
+        harness_spawn(both[i], &(struct harness_spawn){
+                                   .process = 1, .argv = SHELL("trap '' TERM; tail -f /dev/null")});
+        (void)harness_wait(both[i], GW_MESSAGE_spawned, 1);
+    }
+    const uint64_t begun_ns = gw_clock_now_ns();
+    while (!harness_has(&still, GW_MESSAGE_exited, 1)) {
+        struct pollfd fd = {.fd = gw_channel_fd(still.channel), .events = POLLIN};
+        beat(&well);
+        assert_true(gw_clock_now_ns() - begun_ns < 60 * GW_NS_PER_S);
+        (void)poll(&fd, 1, 1000);
+    }
+    assert_true(gw_clock_now_ns() - begun_ns > 9 * GW_NS_PER_S);
+    assert_int_equal(harness_wait(&still, GW_MESSAGE_exited, 1).unasked, 0);
+    (void)harness_wait(&still, GW_MESSAGE_buried, 1);
+    assert_false(harness_has(&well, GW_MESSAGE_exited, 1));
+    for (size_t i = 0; i < 2; i++)
+        harness_close(both[i]);
+}
+
 static void test_the_guardians_death_buries_all(void **state)
 {
     struct harness mine;
@@ -637,6 +674,7 @@ int main(int argc, char **argv)
         TEST(test_an_epilog_that_cannot_start),
         cmocka_unit_test(test_the_workers_death_buries_all),
         cmocka_unit_test(test_the_guardians_death_buries_all),
+        cmocka_unit_test(test_a_worker_that_stands_still),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

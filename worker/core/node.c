@@ -614,6 +614,8 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
 
 static int on_guardian(struct gw_node_core *core, const struct gw_message *message)
 {
+    if (anything_runs(core) && core->now_ns >= fence_at(core)) /* we stood still: it did that */
+        fence(core);
     switch (message->type) {
     case GW_MESSAGE_spawned:
         gw_process_on_spawned(core, &message->spawned);

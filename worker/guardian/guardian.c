@@ -3,7 +3,8 @@
  * Every process that it starts has a warden of its own between them (warden.h), forked once and
  * used again. Always holds: a child of the guardian is a warden, or an orphan whose warden was
  * killed; such orphans are killed whosever they are, and until none is left their processes are not
- * reported as buried. It is single-threaded and never blocks but in epoll. */
+ * reported as buried. What runs while its worker stands still (stopped, or stuck in the kernel) is
+ * killed before the scheduler gives it away. Single-threaded; never blocks but in epoll. */
 #include "worker/guardian/guardian.h"
 
 #include "graph/base/array.h"
@@ -32,6 +33,11 @@
 
 enum { WORKER_FD = 3, IDLE_MAX = 16, EVENTS = 64, OOM_SCORE = 500, OOM_SCORE_MAX = 1000 };
 #define ORPHAN_SWEEP_MS 2
+
+/* Silence is counted in ticks of ours: where this process stood still as well, that is no silence.
+ * After 10 s; the scheduler waits for 15 s, and heard of the worker a beat earlier at most. */
+enum { SILENT_TICKS = 11 };
+#define SILENT_TICK_NS GW_NS_PER_S
 
 enum { WARD_IDLE, WARD_STARTING, WARD_RUNNING, WARD_ENDED, WARD_DEAD };
 
@@ -65,6 +71,9 @@ struct guardian {
     GW_ARRAY(struct ward *) idle;
     GW_ARRAY(uint64_t) orphaned; /* processes whose warden was killed */
     unsigned quiet;              /* scans in a row that found no orphan */
+    unsigned silent;             /* ticks since the worker's last word */
+    bool beats;                  /* it does, since its first beat */
+    uint64_t tick_ns;            /* the next one */
 };
 
 static struct ward *ward_of(const struct gw_map *map, uint64_t key)
@@ -336,6 +345,9 @@ static void worker_receive(struct guardian *guardian)
          (rc = gw_channel_get(guardian->worker, read, &message, fds, &fd_count, &error)) == 0;
          read = false) {
         struct gw_channel_fds passed = {.fds = fds, .count = fd_count, .take = true};
+        guardian->beats = guardian->beats || message.type == GW_MESSAGE_heartbeat;
+        guardian->silent = 0;
+        guardian->tick_ns = gw_clock_now_ns() + SILENT_TICK_NS;
         if (message.type == GW_MESSAGE_spawn) {
             on_spawn(guardian, &message, passed);
             continue;
@@ -350,6 +362,35 @@ static void worker_receive(struct guardian *guardian)
     if (rc == GW_EPROTO)
         gw_log_error("from the worker: %s", error.text);
     guardian->closed = guardian->closed || rc != GW_EAGAIN;
+}
+
+/* For how long to wait for what comes, in ms; -1: for ever. */
+static int patience_ms(const struct guardian *guardian)
+{
+    if (guardian->orphaned.count)
+        return ORPHAN_SWEEP_MS;
+    if (!guardian->beats || !guardian->by_process.count)
+        return -1;
+    const uint64_t now_ns = gw_clock_now_ns();
+    return now_ns >= guardian->tick_ns ? 0 : (int)((guardian->tick_ns - now_ns) / GW_NS_PER_MS) + 1;
+}
+
+/* Counts the worker's silence, after all that it said was read. */
+static void count_silence(struct guardian *guardian)
+{
+    const uint64_t now_ns = gw_clock_now_ns();
+    if (!guardian->beats || guardian->closed || now_ns < guardian->tick_ns)
+        return;
+    guardian->tick_ns = now_ns + SILENT_TICK_NS;
+    if (++guardian->silent != SILENT_TICKS || !guardian->by_process.count)
+        return;
+    gw_log_warn("the worker stands still: what it runs is ended");
+    size_t at = 0;
+    uint64_t process, ward;
+    while (gw_map_next(&guardian->by_process, &at, &process, &ward)) {
+        const struct gw_message bury = {.type = GW_MESSAGE_bury, .bury = {.process = process}};
+        pass_on(guardian, &bury, process);
+    }
 }
 
 /* -- The process ---------------------------------------------------------------------------------
@@ -410,8 +451,7 @@ static void turn(struct guardian *guardian)
 {
     struct epoll_event events[EVENTS];
     bool reaping = false;
-    int count = epoll_wait(guardian->epoll_fd, events, EVENTS,
-                           guardian->orphaned.count ? ORPHAN_SWEEP_MS : -1);
+    int count = epoll_wait(guardian->epoll_fd, events, EVENTS, patience_ms(guardian));
     for (int i = 0; i < count; i++) {
         void *ptr = events[i].data.ptr;
         if (ptr == &guardian->signal_fd)
@@ -433,6 +473,7 @@ static void turn(struct guardian *guardian)
     }
     if (guardian->orphaned.count)
         sweep_orphans(guardian);
+    count_silence(guardian);
     if (!guardian->closed &&
         !flush(guardian, guardian->worker, &guardian->worker_writing, guardian))
         guardian->closed = true;

@@ -378,7 +378,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     host->carries = gw_carries_new(host);
     gw_leftovers_open(host);
     host->watches = gw_watches_new(host);
-    uv_timer_t *timers[] = {&host->tick, &host->reconnect, &host->hello_timer};
+    uv_timer_t *timers[] = {&host->tick, &host->reconnect, &host->hello_timer, &host->beat};
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
         (void)uv_timer_init(loop, timers[i]);
         timers[i]->data = host;
@@ -420,6 +420,7 @@ static void host_exit(struct gw_host *host)
     uv_close((uv_handle_t *)&host->tick, NULL);
     uv_close((uv_handle_t *)&host->reconnect, NULL);
     uv_close((uv_handle_t *)&host->hello_timer, NULL);
+    uv_close((uv_handle_t *)&host->beat, NULL);
     gw_acceptor_close(host->acceptor);
     gw_mend_close(host);
     if (!host->options.peers)

@@ -116,6 +116,7 @@ struct gw_host {
     struct gw_devices *devices; /* NULL: this worker has none, */
     struct gw_gpus *gpus;       /* likewise */
     uv_timer_t hello_timer;
+    uv_timer_t beat; /* for the guardian */
     struct gw_cache *cache;
     struct gw_follow *follow;
     struct gw_tunnels *tunnels;

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { RECONNECT_MS_FIRST = 200, RECONNECT_MS_MAX = 2000, WELCOME_MS_MAX = 5000 };
+enum { RECONNECT_MS_FIRST = 200, RECONNECT_MS_MAX = 2000, WELCOME_MS_MAX = 5000, BEAT_MS = 2000 };
 
 /* Tells whoever started us that the scheduler has this worker. */
 static void say_ready(struct gw_host *host)
@@ -626,6 +626,15 @@ static void guardian_on_closed(uv_handle_t *handle)
     host->guardian_runs = false;
 }
 
+/* It looks whether we stand still: then our own fence does not come. */
+static void beat_on_timer(uv_timer_t *timer)
+{
+    struct gw_host *host = timer->data;
+    const struct gw_message message = {.type = GW_MESSAGE_heartbeat};
+    if (host->guardian && !host->guardian->closed)
+        gw_host_send(host->guardian, &message, NULL, 0);
+}
+
 static void guardian_on_exit(uv_process_t *process, int64_t status, int signal)
 {
     if (status || signal)
@@ -666,6 +675,7 @@ int gw_host_start_guardian(struct gw_host *host, struct gw_error *error)
     host->guardian = gw_host_link_new(host, pair[0], GW_ROLE_GUARDIAN);
     if (!host->guardian)
         return gw_error_set(error, GW_EIO, "cannot speak with the guardian");
+    (void)uv_timer_start(&host->beat, beat_on_timer, 0, BEAT_MS);
     host->guardian->told_core = true;
     return gw_host_step(host, &(struct gw_event){.type = GW_EVENT_OPEN,
                                                  .peer = {host->guardian->id},
