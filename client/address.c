@@ -148,7 +148,8 @@ int gw_address_connect_tcp(const char *place, struct gw_transport **transport,
     return rc;
 }
 
-int gw_address_read_note(char address[GW_ADDRESS_TCP_MAX], struct gw_error *error)
+/* A line of the note, from 1 on. */
+static int read_line(char address[GW_ADDRESS_TCP_MAX], int line, struct gw_error *error)
 {
     char dir[PATH_MAX], path[PATH_MAX + 32], text[GW_ADDRESS_TCP_MAX];
     int rc = gw_address_runtime_dir(dir, error);
@@ -156,7 +157,9 @@ int gw_address_read_note(char address[GW_ADDRESS_TCP_MAX], struct gw_error *erro
         return rc;
     snprintf(path, sizeof path, "%s/default/address", dir);
     FILE *file = fopen(path, "re");
-    bool read = file && fgets(text, sizeof text, file);
+    bool read = file != NULL;
+    for (int i = 0; i < line && read; i++)
+        read = fgets(text, sizeof text, file);
     if (file)
         fclose(file);
     if (!read)
@@ -164,6 +167,16 @@ int gw_address_read_note(char address[GW_ADDRESS_TCP_MAX], struct gw_error *erro
     text[strcspn(text, "\n")] = '\0';
     strcpy(address, text);
     return 0;
+}
+
+int gw_address_read_note(char address[GW_ADDRESS_TCP_MAX], struct gw_error *error)
+{
+    return read_line(address, 1, error);
+}
+
+int gw_address_read_missed(char address[GW_ADDRESS_TCP_MAX], struct gw_error *error)
+{
+    return read_line(address, 2, error);
 }
 
 void gw_address_user(char user[GW_ADDRESS_USER_BYTES])

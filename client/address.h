@@ -38,6 +38,10 @@ int gw_address_connect_tcp(const char *place, struct gw_transport **transport,
  * scheduler noted it in the default folder. GW_ENOENT: it does not. */
 int gw_address_read_note(char address[GW_ADDRESS_TCP_MAX], struct gw_error *error);
 
+/* gw_address_read_missed gives where its last life listened, and this one could not, for somebody
+ * else does. GW_ENOENT: nothing of that kind. */
+int gw_address_read_missed(char address[GW_ADDRESS_TCP_MAX], struct gw_error *error);
+
 /* gw_address_user gives the name of this process's user, or "user" where it has none that a token
  * may have. */
 void gw_address_user(char user[GW_ADDRESS_USER_BYTES]);

@@ -12,16 +12,26 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { START_TIMEOUT_S = 20, STOP_TIMEOUT_S = 5, LINE_BYTES = 1024, OPTIONS = 4 };
+enum {
+    START_TIMEOUT_S = 20,
+    STOP_TIMEOUT_S = 5,
+    FOUND_TIMEOUT_S = 10,
+    LINE_BYTES = 1024,
+    OPTIONS = 6
+};
+enum { FOUND_POLL_US = 20000 };
 
 struct background {
     char text[4 * GW_TOKEN_TEXT_BYTES]; /* of the token */
     int token[2], ready[2];             /* pipes */
+    char alive[PATH_MAX];               /* the file by which a worker of this name says so */
     int log;
     off_t log_from; /* where this daemon's part begins */
     pid_t pid;
@@ -72,6 +82,7 @@ static int prepare(struct background *background, const char *dir, struct gw_err
 static void become(struct background *background, int argc, char **argv, const char *dir)
 {
     char token[] = "--token-fd", ready[] = "--ready-fd", token_fd[16], ready_fd[16];
+    char alive[] = "--alive";
     char **all = calloc((size_t)argc + OPTIONS + 1, sizeof *all);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (!all || null < 0 || setsid() < 0 || dup2(null, 0) < 0 || dup2(background->log, 1) < 0 ||
@@ -84,7 +95,7 @@ static void become(struct background *background, int argc, char **argv, const c
     (void)snprintf(token_fd, sizeof token_fd, "%d", background->token[0]);
     (void)snprintf(ready_fd, sizeof ready_fd, "%d", background->ready[1]);
     memcpy(all, argv, (size_t)argc * sizeof *all);
-    char *const options[OPTIONS] = {token, token_fd, ready, ready_fd};
+    char *const options[OPTIONS] = {token, token_fd, ready, ready_fd, alive, background->alive};
     memcpy(all + argc, options, sizeof options);
     int exit_code = gw_worker_main(argc + OPTIONS, all);
     free(all);
@@ -125,10 +136,65 @@ static void print_last_line(const struct background *background)
     fprintf(stderr, "%s\n", *text ? newline ? newline + 1 : text : "the worker said nothing");
 }
 
-int gw_background_run(int argc, char **argv, const char *dir)
+/* -- One that is there already -------------------------------------------------------------------
+ */
+
+struct found {
+    int pid;
+    unsigned slots;
+    int known; /* its scheduler has it */
+};
+
+/* Whether a worker lives that holds this file, and what it says there. */
+static bool look(const char *path, struct found *found)
+{
+    char text[64] = "";
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    const bool lives = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    *found = (struct found){0};
+    if (lives && read(fd, text, sizeof text - 1) > 0)
+        (void)sscanf(text, "%d %u %d", &found->pid, &found->slots, &found->known);
+    if (fd >= 0)
+        close(fd);
+    return lives;
+}
+
+/* A worker of an earlier life of the scheduler comes back by itself, with what it runs, and is the
+ * one that is wanted, if it has as many slots. Else it ends: true when ours is to be started. */
+static bool make_room(const struct gw_background_options *options, const char *path)
+{
+    const uint64_t deadline_ns = gw_clock_now_ns() + FOUND_TIMEOUT_S * GW_NS_PER_S;
+    struct found found;
+    while (look(path, &found) && gw_clock_now_ns() < deadline_ns) {
+        if (found.pid && options->slots && found.slots && found.slots != options->slots)
+            break;
+        if (found.known)
+            return false;
+        (void)usleep(FOUND_POLL_US);
+    }
+    if (!look(path, &found) || found.pid <= 1)
+        return true;
+    fprintf(stderr, "a worker of that name (process %d, %u slots) was there and is ended\n",
+            found.pid, found.slots);
+    (void)kill(found.pid, SIGTERM);
+    if (!gw_cluster_wait_gone(found.pid, STOP_TIMEOUT_S * GW_NS_PER_S))
+        (void)kill(found.pid, SIGKILL);
+    (void)gw_cluster_wait_gone(found.pid, STOP_TIMEOUT_S * GW_NS_PER_S);
+    return true;
+}
+
+int gw_background_run(int argc, char **argv, const struct gw_background_options *options)
 {
     struct background background = {.token = {-1, -1}, .ready = {-1, -1}, .log = -1};
     struct gw_error error;
+    const char *dir = options->dir;
+    if (snprintf(background.alive, sizeof background.alive, "%s/at-%s.lock", dir,
+                 options->name ? options->name : "") >= (int)sizeof background.alive) {
+        fprintf(stderr, "gangway worker: the path %.64s... is too long\n", dir);
+        return GW_EXIT_USAGE;
+    }
+    if (!make_room(options, background.alive))
+        return GW_EXIT_OK;
     if (prepare(&background, dir, &error) < 0)
         return gw_cli_error(&error);
     fflush(NULL);

@@ -166,8 +166,11 @@ static int make_command(const struct member *member, const struct gw_fleet_optio
         length += snprintf(tail + length, sizeof tail - (size_t)length, " --slots %u",
                            member->host->slots);
     if (options->carry_max_bytes)
-        (void)snprintf(tail + length, sizeof tail - (size_t)length, " --carry-max %" PRIu64,
-                       options->carry_max_bytes);
+        length += snprintf(tail + length, sizeof tail - (size_t)length, " --carry-max %" PRIu64,
+                           options->carry_max_bytes);
+    if (options->orphan_given)
+        (void)snprintf(tail + length, sizeof tail - (size_t)length,
+                       " --orphan-timeout %" PRIu64 "ms", options->orphan_ms);
     strcpy(command, "exec sh -c ");
     fits = fits && strlen(script) + strlen(tail) < sizeof script;
     if (!fits || !add_quoted(command, COMMAND_BYTES, strcat(script, tail)))

@@ -5,12 +5,16 @@
 #include "client/cli/hosts.h"
 
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct gw_fleet_options {
     const struct gw_hosts *hosts;
     const char *address;      /* HOST:PORT of the scheduler */
     const char *tokens;       /* its token file */
     uint64_t carry_max_bytes; /* 0: the workers' default */
+    bool orphan_given;
+    uint64_t orphan_ms; /* where it is given */
 };
 
 /* gw_fleet_prepare sees to it that the token file has a token for the workers that are started by

@@ -152,12 +152,13 @@ static int start_fleet(const struct gw_cluster_options *cluster, const struct fa
     int rc = gw_address_read_note(address, error);
     if (rc == 0 && gw_cli_open(&client) != GW_EXIT_OK)
         client = NULL;
-    const int64_t here = count_workers(client);
+    const int64_t here = cluster->no_workers ? 0 : cluster->workers ? cluster->workers : 1;
     if (rc == 0)
         rc = gw_fleet_start(&(struct gw_fleet_options){&far->hosts, address, cluster->tokens,
-                                                       cluster->carry_max_bytes},
+                                                       cluster->carry_max_bytes,
+                                                       cluster->orphan_given, cluster->orphan_ms},
                             error);
-    if (rc == 0 && here >= 0)
+    if (rc == 0)
         await_workers(client, here + (int64_t)far->hosts.items.count);
     gw_client_close(client);
     if (rc == 0)
@@ -172,7 +173,12 @@ static int start_fleet(const struct gw_cluster_options *cluster, const struct fa
 
 static void report(pid_t pid, bool listens, bool json)
 {
-    char address[GW_ADDRESS_TCP_MAX] = "";
+    char address[GW_ADDRESS_TCP_MAX] = "", missed[GW_ADDRESS_TCP_MAX];
+    if (listens && gw_address_read_missed(missed, NULL) == 0)
+        fprintf(stderr,
+                "gangway up: somebody else listens at %s now, where workers and clients of this "
+                "cluster look for it: it takes another port\n",
+                missed);
     if (listens)
         (void)gw_address_read_note(address, NULL);
     if (json) {

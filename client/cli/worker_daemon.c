@@ -80,7 +80,8 @@ static int start(struct typed *typed)
         gw_argv_add_number(&argv, "--orphan-timeout", typed->orphan_ns / GW_NS_PER_MS);
     /* getopt may change the order of words, never the words */
     char **words = (char **)(uintptr_t)argv.words;
-    return typed->background ? gw_background_run(argv.count, words, typed->dir)
+    const struct gw_background_options background = {typed->dir, typed->name, typed->slots};
+    return typed->background ? gw_background_run(argv.count, words, &background)
                              : gw_worker_main(argv.count, words);
 }
 

@@ -12,6 +12,7 @@
 #include "graph/wire/endpoint.h"
 #include "graph/wire/token_file.h"
 #include "scheduler/net/crew.h"
+#include "scheduler/net/port_note.h"
 #include "scheduler/net/server.h"
 
 #include <assert.h>
@@ -342,20 +343,27 @@ static int remove_leftovers(const struct daemon *daemon, struct gw_error *error)
 }
 
 /* Tells who looks into the folder where this scheduler is reached, and our own workers by which
- * address other hosts' reach them: the same. */
-static int note_address(struct daemon *daemon, const char *address, struct gw_error *error)
+ * address other hosts' reach them: the same. instead_of: where its last life was, and somebody else
+ * is now; NULL: nobody is. */
+static int note_address(struct daemon *daemon, const char *instead_of, struct gw_error *error)
 {
+    const char *address = gw_server_address(daemon->server);
     char path[PATH_MAX];
     (void)snprintf(path, sizeof path, "%s/address", daemon->dir);
     FILE *file = fopen(path, "we");
-    bool wrote = file && fprintf(file, "%s\n", address) > 0;
+    bool wrote = file && fprintf(file, "%s\n", address) > 0 &&
+                 (!instead_of || fprintf(file, "%s\n", instead_of) > 0);
     if ((file && fclose(file) != 0) || !wrote)
         return gw_error_set(error, GW_EIO, "cannot write %s: %s", path, strerror(errno));
     (void)snprintf(daemon->peers_host, sizeof daemon->peers_host, "%.*s",
                    (int)(strrchr(address, ':') - address), address);
     if (!daemon->peers)
         daemon->peers = daemon->peers_host;
-    return 0;
+    if (instead_of)
+        gw_log_warn("somebody else listens at %s, where workers and clients of this cluster look "
+                    "for it: it is at %s now",
+                    instead_of, address);
+    return daemon->state ? gw_port_note_keep(daemon->state, address, error) : 0;
 }
 
 static int start(struct daemon *daemon, struct gw_error *error)
@@ -384,12 +392,18 @@ static int start(struct daemon *daemon, struct gw_error *error)
         daemon->state = daemon->state_path;
     }
     server.state = daemon->state;
+    char place[GW_ENDPOINT_TEXT_MAX] = "";
+    enum gw_port_note note = GW_PORT_NONE;
+    if (daemon->listen && daemon->state)
+        note = gw_port_note_find(daemon->state, daemon->listen, place);
+    if (note == GW_PORT_FREE)
+        server.listen = place;
     rc = gw_server_open(&daemon->loop, &server, &daemon->server, error);
     if (rc < 0)
         return rc;
     rc = remove_leftovers(daemon, error); /* the folder is ours now */
     if (rc >= 0 && daemon->listen)
-        rc = note_address(daemon, gw_server_address(daemon->server), error);
+        rc = note_address(daemon, note == GW_PORT_TAKEN ? place : NULL, error);
     if (rc < 0) {
         gw_server_close(daemon->server, NULL);
         return rc;

@@ -386,6 +386,63 @@ class UpHosts(e2e.Case):
         self.assert_gone()
         self.gangway("status", rc=3)
 
+    def processes(self, words):
+        return {pid for pid in e2e.pids_marked(self.mark) if words in e2e.command_of(pid)}
+
+    def kill_scheduler(self):
+        for pid in self.processes("scheduler --dir"):
+            os.kill(pid, signal.SIGKILL)
+            self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S))
+
+    def listens(self):
+        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
+        with open(path, encoding="utf-8") as f:
+            return f.readline().strip()
+
+    def test_the_next_life(self):
+        """It listens where the last one did, and has its workers again, with what they run."""
+        up = "--listen", "127.0.0.1", "--hosts", "a:1,b:1"
+        self.up(*up)
+        told, go = e2e.Lines(self.fifo()), self.fifo("go")
+        self.addCleanup(told.close)
+        self.gangway("dispatch", "-d", "-n", "2", "--", "sh", "-c",
+                     f"echo $$ > {told.path}; read x < {go}; exit 0")
+        ranks = [int(told.next()) for _ in range(2)]
+        listens, workers = self.listens(), self.processes("--background")
+        self.assertEqual(len(workers), 2)
+        self.kill_scheduler()
+        self.up(*up)
+        self.assertEqual((self.listens(), self.processes("--background")), (listens, workers))
+        self.assertEqual(self.gangway_json("status")["slots"], 2)
+        self.assertEqual([e2e.wait_gone(pid, 0) for pid in ranks], [False, False])
+        with open(go, "w", encoding="utf-8") as f:
+            f.write("1\n1\n")
+            f.flush()
+            self.gangway("wait", "1")
+        self.kill_scheduler()
+        self.up("--listen", "127.0.0.1", "--hosts", "a:2")  # with other slots: another worker
+        rows = self.gangway_json("worker", "list")
+        self.assertIn(("a", 2), [(row["name"], row["slots"]) for row in rows])
+        self.assertNotIn(("a", 1), [(row["name"], row["slots"]) for row in rows])
+
+    def test_its_port_is_taken(self):
+        """It says so, and takes another."""
+        self.up("--listen", "127.0.0.1", "--hosts", "a:1")
+        listens = self.listens()
+        self.gangway("down")
+        self.assert_gone()
+        host, port = listens.split(":")
+        with socket.create_server((host, int(port))):
+            done = self.gangway("up", "--listen", "127.0.0.1", "--slots", "1")
+        self.assertIn(f"somebody else listens at {listens} now", done.stderr)
+        self.assertNotEqual(self.listens(), listens)
+
+    def test_nobody_comes(self):
+        """A worker that nobody would end does not wait for ever."""
+        self.up("--listen", "127.0.0.1", "--hosts", "a:1", "--orphan-timeout", "1s")
+        self.kill_scheduler()
+        self.assert_gone()
+
     def test_interrupted(self):
         """What was begun is taken down again."""
         fifo = self.fifo()

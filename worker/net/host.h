@@ -45,6 +45,8 @@ struct gw_host_options {
     int ready_fd; /* gets a line when the scheduler has this worker first, and is closed; 0: none */
     uint64_t orphan_ms; /* how long what runs lives on while no scheduler is there; 0: not at all */
     bool private_cluster;
+    int alive_fd; /* says that it lives, and whether its scheduler has it; it then ends when none
+                   * was found for orphan_ms; 0: none */
     bool first_in_folder; /* with connect: no other worker lives in it */
 };
 
@@ -108,6 +110,7 @@ struct gw_host {
     uv_timer_t reconnect;
     uint64_t reconnect_ms;
     uint64_t refused_ns; /* since when connecting is; 0: it is not */
+    uint64_t alone_ns;   /* since when no scheduler has it; 0: one has */
     uv_process_t guardian_process;
     bool guardian_runs;
     struct gw_acceptor *acceptor;

@@ -99,6 +99,34 @@ static void reconnect_later(struct gw_host *host)
         host->reconnect_ms = RECONNECT_MS_MAX;
 }
 
+/* "PID SLOTS 1" where the scheduler has us, for whoever would start another one in our place. */
+static void tell_alive(const struct gw_host *host, bool known)
+{
+    char text[64];
+    int bytes =
+        snprintf(text, sizeof text, "%d %u %d\n", (int)getpid(), host->options.slots, known);
+    if (host->options.alive_fd > 0 &&
+        (ftruncate(host->options.alive_fd, 0) < 0 ||
+         pwrite(host->options.alive_fd, text, (size_t)bytes, 0) != bytes))
+        gw_log_warn("cannot say that this worker lives: %s", strerror(errno));
+}
+
+/* There is none, or the way to it is gone. Whom nobody would end (`gangway up --hosts` started it)
+ * does not wait for ever. */
+static void on_alone(struct gw_host *host)
+{
+    const uint64_t now_ns = gw_clock_now_ns(), limit_ns = host->options.orphan_ms * GW_NS_PER_MS;
+    if (!host->alone_ns) {
+        host->alone_ns = now_ns;
+        tell_alive(host, false);
+    }
+    if (!host->options.alive_fd || host->exiting || now_ns - host->alone_ns < limit_ns)
+        return;
+    gw_log_warn("no scheduler was found for %.3g s (--orphan-timeout): this worker ends",
+                (double)host->options.orphan_ms / 1e3);
+    gw_host_shut_down(host);
+}
+
 /* Connecting was refused: nobody is there, so that what runs may run on for a while. A worker of
  * this host's own scheduler has nobody left to come back to after that. */
 static void on_nobody(struct gw_host *host, uint64_t begun_ns)
@@ -144,6 +172,7 @@ static void on_scheduler_closed(struct gw_host *host, const struct gw_error *err
     }
     if (refused)
         on_nobody(host, begun_ns);
+    on_alone(host);
 }
 
 void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error)
@@ -359,7 +388,8 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
         gw_host_tidy_runner(host, buried);
     if (welcome && !host->exiting) {
         host->welcomed = true;
-        host->refused_ns = 0;
+        host->refused_ns = host->alone_ns = 0;
+        tell_alive(host, true);
         host->orphan_said = false;
         (void)uv_timer_stop(&host->reconnect);
         say_ready(host);
@@ -460,6 +490,7 @@ void gw_host_connect_scheduler(struct gw_host *host)
         }
         if (rc == GW_ECLOSED)
             on_nobody(host, begun_ns);
+        on_alone(host);
         reconnect_later(host);
         return;
     }

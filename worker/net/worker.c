@@ -37,6 +37,7 @@ struct daemon {
     struct gw_host *host;
     struct gw_host_options options;
     char dir[PATH_MAX], host_name[256];
+    const char *alive;   /* the file that says so; NULL: none */
     const char *connect; /* as it was typed; NULL: a scheduler of this host */
     char scheduler[GW_ENDPOINT_TEXT_MAX], peers[GW_ENDPOINT_TEXT_MAX];
     char interface[GW_ENDPOINT_INTERFACE_BYTES];
@@ -60,7 +61,7 @@ static int usage(void)
         "the scheduler by; "
         "0: not at all), --resources NAME=AMOUNT,..., "
         "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE, --spill-dir DIR, --token-fd FD "
-        "(instead of this machine's token) and --ready-fd FD; `gangway up` "
+        "(instead of this machine's token), --ready-fd FD and --alive FILE; `gangway up` "
         "starts it with what it needs\n",
         SLOTS_MAX);
     return GW_EINVAL;
@@ -87,25 +88,16 @@ static int check_texts(const struct gw_host_options *options)
 }
 
 static const struct option option_table[] = {
-    {"dir", required_argument, NULL, 'd'},
-    {"slots", required_argument, NULL, 's'},
-    {"of", required_argument, NULL, 'o'},
-    {"name", required_argument, NULL, 'n'},
-    {"peers", required_argument, NULL, 'e'},
-    {"resources", required_argument, NULL, 'R'},
-    {"private", no_argument, NULL, 'p'},
-    {"parent", required_argument, NULL, 'P'},
-    {"memory", required_argument, NULL, 'm'},
-    {"spill-dir", required_argument, NULL, 'S'},
-    {"file-cache", required_argument, NULL, 'f'},
-    {"carry-max", required_argument, NULL, 'C'},
-    {"log-max", required_argument, NULL, 'g'},
-    {"connect", required_argument, NULL, 'c'},
-    {"token-fd", required_argument, NULL, 't'},
-    {"ready-fd", required_argument, NULL, 'r'},
-    {"keep-files", required_argument, NULL, 'k'},
-    {"orphan-timeout", required_argument, NULL, 'O'},
-    {NULL, 0, NULL, 0},
+    {"dir", required_argument, NULL, 'd'},        {"slots", required_argument, NULL, 's'},
+    {"of", required_argument, NULL, 'o'},         {"name", required_argument, NULL, 'n'},
+    {"peers", required_argument, NULL, 'e'},      {"resources", required_argument, NULL, 'R'},
+    {"private", no_argument, NULL, 'p'},          {"parent", required_argument, NULL, 'P'},
+    {"memory", required_argument, NULL, 'm'},     {"spill-dir", required_argument, NULL, 'S'},
+    {"file-cache", required_argument, NULL, 'f'}, {"carry-max", required_argument, NULL, 'C'},
+    {"log-max", required_argument, NULL, 'g'},    {"connect", required_argument, NULL, 'c'},
+    {"token-fd", required_argument, NULL, 't'},   {"ready-fd", required_argument, NULL, 'r'},
+    {"keep-files", required_argument, NULL, 'k'}, {"orphan-timeout", required_argument, NULL, 'O'},
+    {"alive", required_argument, NULL, 'A'},      {NULL, 0, NULL, 0},
 };
 
 static unsigned long cores(void)
@@ -161,7 +153,9 @@ static bool parse_given(struct daemon *daemon, int option)
         daemon->options.ready_fd = (int)strtol(optarg, NULL, 10);
     else if (option == 'P')
         daemon->parent = (pid_t)strtol(optarg, NULL, 10);
-    return option == 't' || option == 'r' || option == 'P';
+    else if (option == 'A')
+        daemon->alive = optarg;
+    return option == 't' || option == 'r' || option == 'P' || option == 'A';
 }
 
 static int parse(struct daemon *daemon, int argc, char **argv)
@@ -260,8 +254,11 @@ static int enter_folder(struct daemon *daemon, struct gw_error *error)
 static int say_alive(struct daemon *daemon, struct gw_error *error)
 {
     char path[PATH_MAX];
-    (void)snprintf(path, sizeof path, "%.*s/%.200s.lock", PATH_MAX - 210, daemon->dir,
-                   daemon->options.name);
+    if (daemon->alive)
+        (void)snprintf(path, sizeof path, "%s", daemon->alive);
+    else
+        (void)snprintf(path, sizeof path, "%.*s/%.200s.lock", PATH_MAX - 210, daemon->dir,
+                       daemon->options.name);
     daemon->live_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (daemon->live_fd < 0 || flock(daemon->live_fd, LOCK_EX | LOCK_NB) < 0 ||
         ftruncate(daemon->live_fd, 0) < 0 || dprintf(daemon->live_fd, "%d\n", (int)getpid()) < 0)
@@ -293,11 +290,13 @@ static int prepare(struct daemon *daemon, struct gw_error *error)
     struct gw_token token;
     int rc = 0;
     options->interface = daemon->interface;
-    if (daemon->parent && !options->private_cluster) {
+    if ((daemon->parent && !options->private_cluster) || daemon->alive) {
         rc = say_alive(daemon, error);
         if (rc < 0)
             return rc;
     }
+    if (daemon->alive)
+        options->alive_fd = daemon->live_fd;
     if (!daemon->connect) {
         if (options->peers) {
             gw_endpoint_host(options->peers, daemon->scheduler);
