@@ -236,6 +236,7 @@ bool gw_mend_on_broken(struct gw_host *host, const struct gw_error *error)
     }
     gw_log_info("the connection to the scheduler broke: %s", error->text);
     mend->broken = true;
+    host->scheduler->transport = NULL; /* its link has it, which is over: it goes with that */
     mend->ended = ended;
     mend->why = *error;
     if (!mend->second)
