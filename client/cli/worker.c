@@ -36,7 +36,7 @@ int gw_cli_worker(int argc, char **argv)
         {"state", "STATE", GW_CELL_TEXT},
         {"slots", "SLOTS", GW_CELL_NUMBER},
         {"slots_free", "FREE", GW_CELL_NUMBER},
-        {"gpus", "GPUS", GW_CELL_COUNT},
+        {"gpus_own", "GPUS", GW_CELL_TEXT},
         {"running", "RUNNING", GW_CELL_NUMBER},
         {"memory_bytes", "MEMORY", GW_CELL_SIZE},
         {"memory_used", "USED", GW_CELL_SIZE},
@@ -47,7 +47,9 @@ int gw_cli_worker(int argc, char **argv)
     };
     const struct gw_listing listing = {
         .command = "worker list",
-        .summary = "List this cluster's workers.",
+        .summary =
+            "List this cluster's workers. GPUS 1 of 4: it offers four, and three of them are\n"
+            "another worker's of this machine (`gangway worker gpus` says whose).",
         .query = "workers",
         .columns = columns,
         .none = "no workers",

@@ -61,8 +61,8 @@ static bool gpus_are_well(const struct claim *claim)
         if (claim->gpus[i] >= worker->gpu_count || (i > 0 && claim->gpus[i] <= claim->gpus[i - 1]))
             return false;
         const struct gw_gpu *gpu = &worker->gpus[claim->gpus[i]];
-        if (gpu->slot != GW_NONE || gpu->shared + shape->gpu_share > GW_GPU_WHOLE ||
-            (!shape->gpu_share && gpu->shared))
+        if (gpu->slot != GW_NONE || gpu->twin != GW_NONE ||
+            gpu->shared + shape->gpu_share > GW_GPU_WHOLE || (!shape->gpu_share && gpu->shared))
             return false;
     }
     return true;

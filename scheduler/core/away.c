@@ -38,15 +38,33 @@ static void forget(struct gw_away *away, uint32_t at)
     memmove(&away->items[at], &away->items[at + 1], (--away->count - at) * sizeof *away->items);
 }
 
+static bool is_same(const struct gw_away_worker *item, const struct gw_worker *worker)
+{
+    return item->incarnation == worker->incarnation ||
+           (strcmp(item->name, worker->remote->name) == 0 && strcmp(item->host, worker->host) == 0);
+}
+
+bool gw_sched_away_knows(const struct gw_sched *sched, const struct gw_worker *worker)
+{
+    for (uint32_t i = 0; sched->away && i < sched->away->count; i++)
+        if (is_same(&sched->away->items[i], worker))
+            return true;
+    return false;
+}
+
+bool gw_sched_away_has(const struct gw_sched *sched, uint64_t incarnation)
+{
+    for (uint32_t i = 0; sched->away && i < sched->away->count; i++)
+        if (sched->away->items[i].incarnation == incarnation)
+            return true;
+    return false;
+}
+
 void gw_sched_away_on_ready(struct gw_sched *sched, const struct gw_worker *worker)
 {
-    for (uint32_t i = sched->away ? sched->away->count : 0; i-- > 0;) {
-        const struct gw_away_worker *item = &sched->away->items[i];
-        bool same =
-            strcmp(item->name, worker->remote->name) == 0 && strcmp(item->host, worker->host) == 0;
-        if (same || item->incarnation == worker->incarnation)
+    for (uint32_t i = sched->away ? sched->away->count : 0; i-- > 0;)
+        if (is_same(&sched->away->items[i], worker))
             forget(sched->away, i);
-    }
 }
 
 static uint32_t instances_of(const struct gw_worker *worker)

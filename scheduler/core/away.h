@@ -11,6 +11,12 @@ void gw_sched_away_on_lost(struct gw_sched *sched, const struct gw_worker *worke
 void gw_sched_away_on_ready(struct gw_sched *sched, const struct gw_worker *worker);
 void gw_sched_away_deinit(struct gw_sched *sched);
 
+/* gw_sched_away_knows tells whether a worker that comes is one of them. */
+bool gw_sched_away_knows(const struct gw_sched *sched, const struct gw_worker *worker);
+
+/* gw_sched_away_has tells whether this life of a worker is one of them. */
+bool gw_sched_away_has(const struct gw_sched *sched, uint64_t incarnation);
+
 /* gw_sched_away_could tells whether the cluster could hold a shape if those that are away were
  * back, and everything were empty. Their named resources are not known. */
 bool gw_sched_away_could(const struct gw_sched *sched, const struct gw_shape *shape);

@@ -3,6 +3,7 @@
 #include "scheduler/core/ageing.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/gpu.h"
+#include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/need.h"
@@ -112,6 +113,7 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
     assert(expected == worker->expected_bytes && aside == worker->aside);
     assert(attempts == worker->attempts && previous == worker->last);
     gw_sched_gpus_check(sched, worker);
+    gw_sched_gpu_twins_check(sched, worker);
     for (uint32_t at = worker->first_holder; at != GW_NONE;
          at = sched->holders.items[at].worker_next) {
         const struct gw_holder *holder = &sched->holders.items[at];
@@ -138,7 +140,7 @@ static void check_workers(const struct gw_sched *sched)
         ready++;
         slots += worker->slots;
         slots_free += worker->slots_free;
-        gpus += worker->gpu_count;
+        gpus += gw_sched_gpus_own(worker);
         gpus_free += worker->gpus_free;
     }
     assert(ready == sched->workers_ready && slots == sched->slots && gpus == sched->gpus);

@@ -10,6 +10,7 @@
 #include "scheduler/core/away.h"
 #include "scheduler/core/elastic.h"
 #include "scheduler/core/gpu.h"
+#include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
@@ -93,7 +94,8 @@ static void describe_largest(const struct gw_sched *sched, char *text, size_t by
     if (drained)
         (void)snprintf(aside, sizeof aside, " (%u more drained)", drained);
     (void)snprintf(text, bytes, "%u slots, %u GPUs%s, %.1f GiB of memory", largest->slots,
-                   largest->gpu_count - drained, aside, (double)largest->memory_bytes / (1 << 30));
+                   gw_sched_gpus_own(largest) - drained, aside,
+                   (double)largest->memory_bytes / (1 << 30));
 }
 
 int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *shape,

@@ -87,6 +87,7 @@ void gw_sched_gpus_set(struct gw_worker *worker, struct gw_bin bin)
         const struct gw_value *gpu = gw_value_at(list, i);
         worker->gpus[i] = (struct gw_gpu){
             .slot = GW_NONE,
+            .twin = GW_NONE,
             .uuid = text_at(worker, gpu, 0),
             .name = text_at(worker, gpu, 1),
             .memory_bytes = (uint64_t)number_at(gpu, 2, 0),
@@ -117,9 +118,15 @@ bool gw_sched_gpu_is_instance(const struct gw_gpu *gpu)
     return *gpu->board != '\0';
 }
 
+/* Whether anything may be placed there at all. */
+static bool is_usable(const struct gw_gpu *gpu)
+{
+    return !gpu->drained && gpu->twin == GW_NONE;
+}
+
 bool gw_sched_gpu_free(const struct gw_gpu *gpu)
 {
-    return gpu->slot == GW_NONE && gpu->shared == 0 && !gpu->drained;
+    return gpu->slot == GW_NONE && gpu->shared == 0 && is_usable(gpu);
 }
 
 uint64_t gw_sched_gpu_memory(const struct gw_shape *shape)
@@ -141,14 +148,14 @@ static bool is_of_kind(const struct gw_gpu *gpu, const struct gw_shape *shape)
 static bool takes_whole(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
 {
     return is_of_kind(gpu, shape) && gpu->memory_bytes >= gw_sched_gpu_memory(shape) &&
-           (ever ? !gpu->drained : gw_sched_gpu_free(gpu));
+           (ever ? is_usable(gpu) : gw_sched_gpu_free(gpu));
 }
 
 /* How many ranks could have a share of it. */
 static uint32_t takes_shares(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
 {
     uint64_t bytes = gpu->memory_bytes / GW_GPU_WHOLE * shape->gpu_share;
-    if (bytes < gw_sched_gpu_memory(shape) || gpu->drained || (!ever && gpu->slot != GW_NONE))
+    if (bytes < gw_sched_gpu_memory(shape) || !is_usable(gpu) || (!ever && gpu->slot != GW_NONE))
         return 0;
     return (GW_GPU_WHOLE - (ever ? 0 : gpu->shared)) / shape->gpu_share;
 }
@@ -384,9 +391,8 @@ void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *sh
 /* -- Debits --------------------------------------------------------------------------------------
  */
 
-/* Follows a change of what gw_sched_gpu_free says. */
-static void count_free(struct gw_sched *sched, struct gw_worker *worker, const struct gw_gpu *gpu,
-                       bool was)
+void gw_sched_gpu_counts(struct gw_sched *sched, struct gw_worker *worker, const struct gw_gpu *gpu,
+                         bool was)
 {
     bool is = gw_sched_gpu_free(gpu), ready = worker->state == GW_WORKER_READY;
     uint32_t more = was == is ? 0 : is ? 1 : UINT32_MAX;
@@ -416,7 +422,7 @@ void gw_sched_gpus_take(struct gw_sched *sched, uint32_t slot, const uint32_t *n
             gpu->shared += attempt->gpu_share;
         else
             gpu->slot = slot;
-        count_free(sched, worker, gpu, was);
+        gw_sched_gpu_counts(sched, worker, gpu, was);
     }
 }
 
@@ -443,7 +449,7 @@ void gw_sched_gpus_give(struct gw_sched *sched, uint32_t slot)
             gpu->shared -= attempt->gpu_share;
         else
             gpu->slot = GW_NONE;
-        count_free(sched, worker, gpu, was);
+        gw_sched_gpu_counts(sched, worker, gpu, was);
     }
 }
 
@@ -487,7 +493,7 @@ void gw_sched_apply_gpu_drained(struct gw_sched *sched, const struct gw_fact_gpu
         gpu->drained = strdup(fact->why);
         GW_MUST_PTR(gpu->drained);
     }
-    count_free(sched, fact->worker, gpu, was);
+    gw_sched_gpu_counts(sched, fact->worker, gpu, was);
     sched->workers_epoch++; /* who could ever hold what */
     gw_sched_shapes_update(sched);
     sched->freed = true;
@@ -533,6 +539,7 @@ void gw_sched_gpus_check(const struct gw_sched *sched, const struct gw_worker *w
         whole += gpu->slot != GW_NONE;
         shared += gpu->shared;
         assert(gpu->slot == GW_NONE || sched->attempts.items[gpu->slot].worker == worker);
+        assert(gpu->twin == GW_NONE || (gpu->slot == GW_NONE && gpu->shared == 0));
     }
     assert(free_ones == worker->gpus_free && free_instances == worker->instances_free);
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {

@@ -30,8 +30,11 @@ bool gw_sched_gpu_has_kind(const struct gw_shape *shape);
 bool gw_sched_gpu_likes_instances(const struct gw_shape *shape);
 bool gw_sched_gpu_has_instance(const struct gw_worker *worker, const struct gw_shape *shape);
 
-/* gw_sched_gpu_free tells whether nobody has any of it, and it is not drained. */
+/* gw_sched_gpu_free tells whether nobody has any of it, it is not drained, and its worker's own
+ * (gpu_twin.h). gw_sched_gpu_counts follows a change of what it says, from what it said before. */
 bool gw_sched_gpu_free(const struct gw_gpu *gpu);
+void gw_sched_gpu_counts(struct gw_sched *sched, struct gw_worker *worker, const struct gw_gpu *gpu,
+                         bool was);
 
 /* gw_sched_gpu_could tells whether a rank of a shape could have it, or a share of it, if nobody had
  * any. */
@@ -98,7 +101,7 @@ void gw_sched_gpu_explain_clearing(const struct gw_sched *sched, const struct gw
                                    uint32_t row, struct gw_text *text);
 
 /* gw_sched_gpus_drained is how many there are that are drained, gw_sched_worker_gpus_drained how
- * many of a worker's. */
+ * many of a worker's own: all that offer one may drain it. */
 uint32_t gw_sched_gpus_drained(const struct gw_sched *sched);
 uint32_t gw_sched_worker_gpus_drained(const struct gw_worker *worker);
 

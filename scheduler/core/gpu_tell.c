@@ -4,8 +4,10 @@
 #include "graph/base/text.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/gang_try.h"
+#include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/worker_name.h"
 
 #include <gangway/value.h>
 
@@ -106,8 +108,8 @@ struct offer {
     uint32_t whole, instances; /* at all of them, with memory enough */
     uint32_t useless;          /* instances that a rank could not get */
     uint64_t memory_most;      /* of those that a rank could get */
-    uint32_t drained;
-    const char *why; /* one of them is */
+    uint32_t drained, twins;   /* twins: another worker's, too, and counted there */
+    const char *why;           /* one of the drained is */
 };
 
 static void add_offer(const struct gw_worker *worker, const struct gw_shape *shape,
@@ -117,6 +119,10 @@ static void add_offer(const struct gw_worker *worker, const struct gw_shape *sha
     for (uint32_t k = 0; k < worker->gpu_count; k++) {
         const struct gw_gpu *gpu = &worker->gpus[k];
         bool instance = gw_sched_gpu_is_instance(gpu);
+        if (gpu->twin != GW_NONE) {
+            offer->twins++;
+            continue;
+        }
         if (gpu->drained) {
             offer->drained++;
             offer->why = gpu->drained;
@@ -232,7 +238,7 @@ uint32_t gw_sched_worker_gpus_drained(const struct gw_worker *worker)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++)
-        count += worker->gpus[i].drained != NULL;
+        count += worker->gpus[i].drained && worker->gpus[i].twin == GW_NONE;
     return count;
 }
 
@@ -249,6 +255,8 @@ uint32_t gw_sched_gpus_drained(const struct gw_sched *sched)
 
 static const char *state_of(const struct gw_gpu *gpu)
 {
+    if (gpu->twin != GW_NONE)
+        return "elsewhere";
     if (gpu->drained)
         return "drained";
     if (gpu->clearing)
@@ -264,7 +272,7 @@ void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *wo
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
         struct gw_value *dict = gw_dict();
-        char who[128], power[24];
+        char who[256], power[24], name[GW_WORKER_NAME_MAX];
         (void)snprintf(power, sizeof power, "%u W", (gpu->power_mw + 500) / 1000);
         set(dict, "worker", gw_i64(worker->id));
         set(dict, "host", gw_str(worker->host));
@@ -287,7 +295,15 @@ void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *wo
         set(dict, "state", gw_str(state_of(gpu)));
         set(dict, "drained", gw_str(gpu->drained ? gpu->drained : ""));
         set(dict, "used_by", owners(sched, worker, i, who, sizeof who));
-        set(dict, "by", gw_str(gpu->drained ? gpu->drained : who));
+        uint64_t left_ns = gw_sched_gpu_left_ns(sched, worker, gpu);
+        if (left_ns)
+            (void)snprintf(who, sizeof who,
+                           "%s was lost, and may run something there for %.0f s yet",
+                           gw_sched_worker_where(sched, gpu->twin, name), (double)left_ns / 1e9);
+        else if (gpu->twin != GW_NONE)
+            (void)snprintf(who, sizeof who, "it is given to tasks by %s, which offered it first",
+                           gw_sched_worker_where(sched, gpu->twin, name));
+        set(dict, "by", gw_str(gpu->drained && gpu->twin == GW_NONE ? gpu->drained : who));
         GW_MUST(gw_list_push(list, dict));
     }
 }

@@ -10,6 +10,7 @@
 #include "scheduler/core/cooling.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
+#include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/outline.h"
@@ -369,6 +370,16 @@ static const char *memory_state(const struct gw_sched *sched, const struct gw_wo
     }
 }
 
+/* "4", or "1 of 4": another worker of the machine offers them, too, and has the others. */
+static struct gw_value *describe_gpus(const struct gw_worker *worker)
+{
+    char text[32];
+    uint32_t own = gw_sched_gpus_own(worker);
+    (void)snprintf(text, sizeof text, own < worker->gpu_count ? "%u of %u" : "%u", own,
+                   worker->gpu_count);
+    return gw_str(text);
+}
+
 static struct gw_value *query_workers(const struct gw_sched *sched)
 {
     struct gw_value *list = gw_list();
@@ -387,6 +398,7 @@ static struct gw_value *query_workers(const struct gw_sched *sched)
         set_u64(dict, "slots", worker->slots);
         set_u64(dict, "slots_free", worker->slots_free);
         set(dict, "gpus", gpus);
+        set(dict, "gpus_own", describe_gpus(worker));
         set_u64(dict, "memory_bytes", worker->memory_bytes);
         set_u64(dict, "memory_free", worker->memory_free);
         set_u64(dict, "held_bytes", worker->held_bytes);

@@ -20,6 +20,7 @@
 #include "scheduler/core/gang_ask.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
+#include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/hang.h"
 #include "scheduler/core/hold.h"
 #include "scheduler/core/job.h"
@@ -100,6 +101,7 @@ void gw_sched_free(struct gw_sched *sched)
             gw_sched_shape_free(sched, sched->shapes.items[i]);
         }
     gw_sched_away_deinit(sched);
+    gw_sched_gpu_twins_deinit(sched);
     gw_sched_hold_deinit(sched);
     gw_sched_replicas_deinit(sched);
     gw_sched_questions_deinit(sched);
@@ -546,6 +548,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     gw_sched_outbox_begin(sched, effects);
     int rc = handle(sched, event);
     gw_sched_hold_settle(sched);
+    gw_sched_gpu_twins_settle(sched);
     do {
         gw_sched_settle(sched);
         gw_sched_place(sched);
@@ -591,6 +594,8 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
         deadline_ns = gw_sched_elastic_deadline_ns(sched);
     if (gw_sched_hold_deadline_ns(sched) < deadline_ns)
         deadline_ns = gw_sched_hold_deadline_ns(sched);
+    if (gw_sched_gpu_twins_deadline_ns(sched) < deadline_ns)
+        deadline_ns = gw_sched_gpu_twins_deadline_ns(sched);
     if (gw_sync_deadline_ns(sched) < deadline_ns)
         deadline_ns = gw_sync_deadline_ns(sched);
     if (sched->shutting_down && !sched->exited && sched->shutdown_deadline_ns < deadline_ns)

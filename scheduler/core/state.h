@@ -447,9 +447,9 @@ struct gw_lane {
 /* A GPU of a worker, or an instance of one; see gpu.h. */
 struct gw_gpu {
     uint64_t memory_bytes;
-    uint32_t slot;   /* of the attempt that has all of it; GW_NONE: none has */
-    uint32_t shared; /* thousandths that attempts share */
-    char *drained;   /* why nothing is placed there; NULL: it may be; owned */
+    uint32_t slot, twin; /* the attempt that has all of it; whose it is (gpu_twin.h); GW_NONE */
+    uint32_t shared;     /* thousandths that attempts share */
+    char *drained;       /* why nothing is placed there; NULL: it may be; owned */
     /* Those of one number are linked by NVLink, below one PCIe bridge, near one processor. */
     uint32_t island, bridge;
     int32_t numa_node;
@@ -502,7 +502,7 @@ struct gw_worker {
     uint8_t state;
     struct gw_remote *remote;
     struct gw_arena arena; /* texts of the registration */
-    const char *host, *address;
+    const char *host, *address, *machine;
     uint64_t incarnation;
     uint32_t slots, slots_free, gpu_count, gpus_free, instances_free;
     uint64_t memory_bytes, memory_free;
@@ -779,9 +779,9 @@ struct gw_sched {
     char no_room[400];     /* why no detached job can be taken; empty: it can */
     char lost_worker[240]; /* the last that was lost, and why */
     uint64_t lost_worker_ns;
-    struct gw_away *away; /* who may come back; NULL: nobody */
-
-    uint64_t beat_ns; /* when heartbeats are due */
+    struct gw_away *away;           /* who may come back; NULL: nobody */
+    struct gw_gpus_left *gpus_left; /* gpu_twin.c; NULL: none */
+    uint64_t beat_ns;               /* when heartbeats are due */
     gw_peer shutdown_peer;
     uint64_t shutdown_request, shutdown_deadline_ns;
     uint32_t shutdown_workers; /* ids below it were told, and are waited for */

@@ -11,6 +11,7 @@
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/away.h"
 #include "scheduler/core/gpu.h"
+#include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/hold.h"
 #include "scheduler/core/lane.h"
@@ -132,7 +133,6 @@ void gw_sched_apply_worker_registered(struct gw_sched *sched,
 {
     struct gw_worker *worker = fact->worker;
     const struct gw_msg_registration *registration = fact->registration;
-    (void)sched;
     worker->incarnation = registration->incarnation;
     worker->slots = worker->slots_free = registration->slots;
     worker->memory_bytes = worker->memory_free = registration->memory_bytes;
@@ -140,7 +140,12 @@ void gw_sched_apply_worker_registered(struct gw_sched *sched,
     GW_MUST_PTR(worker->host);
     worker->address = gw_arena_strdup(&worker->arena, registration->address);
     GW_MUST_PTR(worker->address);
+    worker->machine = gw_arena_strdup(
+        &worker->arena, registration->machine && *registration->machine ? registration->machine
+                                                                        : registration->host);
+    GW_MUST_PTR(worker->machine);
     gw_sched_gpus_set(worker, registration->gpus);
+    gw_sched_gpu_twins_find(sched, worker, registration);
     gw_sched_stock_set(worker, registration->resources);
     for (uint32_t i = 0; i < registration->attempt.count; i++)
         GW_MUST(gw_array_push(&worker->stale,
@@ -159,7 +164,7 @@ void gw_sched_apply_worker_readied(struct gw_sched *sched,
     sched->workers_epoch++;
     sched->slots += worker->slots;
     sched->slots_free += worker->slots_free;
-    sched->gpus += worker->gpu_count;
+    sched->gpus += gw_sched_gpus_own(worker);
     sched->gpus_free += worker->gpus_free;
     sched->instances_free += worker->instances_free;
     GW_MUST(gw_strmap_put(&sched->names, worker->remote->name, 1));
@@ -245,7 +250,7 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
         sched->workers_epoch++;
         sched->slots -= worker->slots;
         sched->slots_free -= worker->slots;
-        sched->gpus -= worker->gpu_count;
+        sched->gpus -= gw_sched_gpus_own(worker);
         sched->gpus_free -= worker->gpus_free;
         sched->instances_free -= worker->instances_free;
         gw_sched_worker_unlink(sched, worker);
@@ -256,6 +261,7 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
     }
     gw_sched_away_on_lost(sched, worker);
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
+    gw_sched_gpu_twins_free(sched, worker);
     sched->freed = true; /* a gang may start smaller because its room is gone */
     gw_sched_shapes_update(sched);
 }

@@ -95,7 +95,7 @@ class Worker:
         """What its NVML says of the memory of its GPUs."""
         with open(self.machine + ".new", "w", encoding="utf-8") as f:
             for i in range(GPUS):
-                f.write(f"gpu GPU-{i} memory={GPU_BYTES} used={used} nvlink=1\n")
+                f.write(f"gpu GPU-{self.name}-{i} memory={GPU_BYTES} used={used} nvlink=1\n")
         os.rename(self.machine + ".new", self.machine)
 
     def start(self):

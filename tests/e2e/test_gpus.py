@@ -159,5 +159,52 @@ class Instances(e2e.Case):
                                    rc=2).stderr)
 
 
+class Twins(e2e.Case):
+    """Two workers of one machine, which offer the same two GPUs."""
+
+    def second(self):
+        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
+        token = self.gangway_json("token", "create", "--user", "w", "--role", "worker")["token"]
+        with open(path, encoding="utf-8") as f:
+            env = {"GANGWAY_ADDRESS": f.read().strip(), "GANGWAY_TOKEN": token}
+        for name in ("HOME", "XDG_RUNTIME_DIR"):
+            env[name] = os.path.join(self.dir, f"second-{name.lower()}")
+            os.mkdir(env[name], 0o700)
+        worker = self.start(e2e.BINARY, "worker", "--connect", env["GANGWAY_ADDRESS"], "--name",
+                            "second", "--slots", "4", env=env)
+        worker.wait_output("other workers reach this one")
+        while self.gangway_json("status")["workers"] < 2:
+            pass
+
+    def test_each_is_given_once(self):
+        """By the first; a task that is to run at the other one is told that it has none."""
+        lines = [f"gpu GPU-{name} memory=17179869184\n" for name in "ab"]
+        self.env.update({"GANGWAY_NVML": FAKE, "FAKE_NVML": self.write("machine", "".join(lines))})
+        self.gangway("token", "create", "--user", "admin", "--role", "admin")
+        self.up("--listen", "127.0.0.1", "--slots", "4")
+        self.second()
+        states = [(gpu["uuid"], gpu["state"]) for gpu in self.gangway_json("worker", "gpus")]
+        self.assertEqual(sorted(states), [("GPU-a", "elsewhere"), ("GPU-a", "free"),
+                                          ("GPU-b", "elsewhere"), ("GPU-b", "free")])
+        self.assertIn("which offered it first", self.gangway("worker", "gpus").stdout)
+        self.assertIn("0 of 2", self.gangway("worker", "list").stdout)
+        self.assertEqual(self.gangway_json("status")["gpus"], 2)
+        said = e2e.Lines(self.fifo("said"))
+        self.addCleanup(said.close)
+        self.env["SAID"] = said.path
+        script = 'echo "$CUDA_VISIBLE_DEVICES" > "$SAID"; read -r line < "$1"'
+        go = self.fifo("go")
+        for _ in range(3):
+            last = self.gangway("submit", "-d", "--gpus", "1", "--", "sh", "-c", script, "sh",
+                                go).stdout.strip()
+        self.assertEqual(sorted([said.next(), said.next()]), ["GPU-a", "GPU-b"])
+        self.assertIn("0 of 2 GPUs;", self.gangway("explain", last).stdout)
+        refused = self.gangway("submit", "--on", "second", "--gpus", "1", "--", "true", rc=2)
+        self.assertIn("GPU", refused.stderr)
+        with open(go, "w", encoding="utf-8") as fifo:
+            fifo.write("end\n")
+        said.next()  # the third, on the one that is free again
+
+
 if __name__ == "__main__":
     e2e.main()

@@ -5,6 +5,7 @@ import os
 
 import e2e
 
+MACHINE = "".join(f"gpu GPU-{name} memory=17179869184 used=0\n" for name in "ab")
 NCCL = os.path.join(e2e.BUILD, "bin", "nccl")
 
 
@@ -17,6 +18,7 @@ class Nccl(e2e.Case):
         for name in ("HOME", "XDG_RUNTIME_DIR"):
             env[name] = os.path.join(self.dir, f"second-{name.lower()}")
             os.mkdir(env[name], 0o700)
+        env["FAKE_NVML"] = self.write("second", MACHINE.replace("GPU-", "GPU-2"))
         worker = self.start(e2e.BINARY, "worker", "--connect", env["GANGWAY_ADDRESS"], "--name",
                             "second", "--slots", "4", env=env)
         worker.wait_output("other workers reach this one")
@@ -26,9 +28,8 @@ class Nccl(e2e.Case):
         return self.gangway_json("token", "create", "--user", role, "--role", role)["token"]
 
     def test_a_gang_with_gpus(self):
-        lines = [f"gpu GPU-{name} memory=17179869184 used=0" for name in "ab"]
         self.env.update({"GANGWAY_NVML": os.path.join(e2e.BUILD, "lib", "libfake_nvml.so"),
-                         "FAKE_NVML": self.write("machine", "\n".join(lines) + "\n")})
+                         "FAKE_NVML": self.write("machine", MACHINE)})
         self.token("admin")
         self.up("--listen", "127.0.0.1", "--slots", "4")
         self.second_host()

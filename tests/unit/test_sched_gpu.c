@@ -46,6 +46,63 @@ static void add_gpus(struct world *w, int number, const char *name, const char *
     gw_value_unref(list);
 }
 
+/* The same, on a machine that others run on, too; each GPU has the name of its number. */
+static void add_machine(struct world *w, int number, const char *name, uint32_t gpus,
+                        const uint32_t *held)
+{
+    struct gw_value *list = gw_list();
+    struct gw_buffer bytes = {0};
+    const uint64_t attempt = 1, job = 1;
+    const uint32_t zero = 0, none = GW_RANK_NONE, one = 1;
+    for (uint32_t i = 0; i < gpus; i++) {
+        struct gw_value *gpu = gw_list();
+        push(gpu, gw_str((const char[]){(char)('0' + i), '\0'}));
+        push(gpu, gw_str("Fake"));
+        push(gpu, gw_i64(16 * (int64_t)GIB));
+        push(list, gpu);
+    }
+    assert_int_equal(gw_codec_encode(list, NULL, &bytes), 0);
+    uint64_t peer = WORKER + (uint64_t)number;
+    (void)step(w, (struct gw_event){
+                      .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = name});
+    struct gw_msg_registration registration = {.incarnation = 1 + (uint64_t)number,
+                                               .slots = 16 + (uint32_t)number,
+                                               .memory_bytes = 1000,
+                                               .gpus = {bytes.data, (uint32_t)bytes.size},
+                                               .host = name,
+                                               .address = name,
+                                               .machine = "one"};
+    if (held) {
+        registration.attempt = (struct gw_col64){(const void *)&attempt, 1};
+        registration.attempt_job = (struct gw_col64){(const void *)&job, 1};
+        registration.attempt_index = (struct gw_col32){(const void *)&zero, 1};
+        registration.attempt_rank = (struct gw_col32){(const void *)&none, 1};
+        registration.attempt_claim = (struct gw_col32){(const void *)&zero, 1};
+        registration.attempt_world = (struct gw_col32){(const void *)&zero, 1};
+        registration.attempt_gpu_count = (struct gw_col32){(const void *)&one, 1};
+        registration.attempt_gpus = (struct gw_col32){(const void *)held, 1};
+    }
+    say(w, peer,
+        (struct gw_message){.type = GW_MESSAGE_registration, .registration = registration});
+    gw_buffer_deinit(&bytes);
+    gw_value_unref(list);
+}
+
+static void leaves(struct world *w, int number)
+{
+    (void)step(w, (struct gw_event){
+                      .type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)number}, .text = "gone"});
+}
+
+/* Seconds pass, in which worker b is there. */
+static void pass(struct world *w, int seconds)
+{
+    for (int i = 0; i < seconds; i++) {
+        w->now_ns += 1000 * MS - 1;
+        say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat});
+    }
+}
+
 static void go(struct world *w, uint64_t request, struct gw_msg_spec spec)
 {
     spec.key = request;
@@ -461,6 +518,122 @@ static void shares_are_of_either(void **state)
     free_world(w);
 }
 
+/* -- One GPU, two workers ------------------------------------------------------------------------
+ */
+
+/* What the list of GPUs says of one. */
+static void assert_by(struct world *w, size_t at, const char *wanted)
+{
+    struct gw_value *gpus = ask(w, "gpus");
+    const char *text;
+    assert_int_equal(gw_value_get_str(gw_value_find(gw_value_at(gpus, at), "by"), &text, NULL), 0);
+    assert_string_equal(text, wanted);
+    gw_value_unref(gpus);
+}
+
+static void a_gpu_of_two_workers_is_given_once(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 0, "a", 1, NULL);
+    add_machine(w, 1, "b", 2, NULL);
+    go(w, 1, (struct gw_msg_spec){.gpus = 1, .workers = "a"});
+    assert_gpus(w, 0, "0");
+    go(w, 2, (struct gw_msg_spec){.gpus = 2});
+    refused(w, GW_EINFEASIBLE, "it wants 2 GPUs; the largest worker has 1");
+    go(w, 3, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 1, "1");
+    go(w, 4, (struct gw_msg_spec){.gpus = 1});
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    struct gw_value *status = ask(w, "status");
+    int64_t count;
+    assert_int_equal(gw_value_get_i64(gw_value_find(status, "gpus"), &count, NULL), 0);
+    assert_int_equal(count, 2);
+    gw_value_unref(status);
+    assert_by(w, 1, "it is given to tasks by a, which offered it first");
+    free_world(w);
+}
+
+/* What the other ran may live until it has been silent for long. */
+static void a_gpu_is_left_while_what_was_there_may_live(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 0, "a", 1, NULL);
+    add_machine(w, 1, "b", 1, NULL);
+    pass(w, 3);
+    leaves(w, 0); /* it was heard 3 s ago */
+    assert_by(w, 0, "a was lost, and may run something there for 12 s yet");
+    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    pass(w, 11);
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    pass(w, 1);
+    assert_gpus(w, 1, "0");
+    free_world(w);
+}
+
+/* Two of a host have its name; both are cut off, and the one that had none is back first. */
+static void who_is_back_from_the_same_break_is_not_the_other(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 0, "a", 1, NULL);
+    add_machine(w, 1, "a", 1, NULL);
+    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 0, "0");
+    leaves(w, 0);
+    leaves(w, 1);
+    add_machine(w, 1, "a", 1, NULL);
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    add_machine(w, 0, "a", 1, NULL);
+    assert_gpus(w, 0, "0");
+    free_world(w);
+}
+
+static void who_comes_back_gets_what_is_idle(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 0, "a", 2, NULL);
+    add_machine(w, 1, "b", 2, NULL);
+    leaves(w, 0);
+    pass(w, 15);
+    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 1, "0");
+    add_machine(w, 0, "a", 2, NULL);
+    go(w, 2, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 0, "1");
+    free_world(w);
+}
+
+static void who_comes_with_something_on_it_has_it(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 1, "b", 2, NULL);
+    add_machine(w, 0, "a", 2, (const uint32_t[]){0});
+    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 1, "1"); /* not the first: it is the other's */
+    free_world(w);
+}
+
+/* A broken one is drained by all that offer it. */
+static void a_gpu_that_two_workers_drained_is_counted_once(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 0, "a", 2, NULL);
+    add_machine(w, 1, "b", 3, NULL);
+    drain(w, 0, 0, "Xid 48");
+    drain(w, 1, 0, "Xid 48");
+    drain(w, 1, 2, "Xid 48");
+    go(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    refused(w, GW_EINFEASIBLE,
+            "1 GPUs (2 more are drained) in all, room for 1 rank; its largest worker has "
+            "17 slots, 0 GPUs (1 more drained), ");
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +654,12 @@ int main(void)
         cmocka_unit_test(ranks_on_different_boards_come_first),
         cmocka_unit_test(what_needs_whole_ones_is_refused),
         cmocka_unit_test(shares_are_of_either),
+        cmocka_unit_test(a_gpu_of_two_workers_is_given_once),
+        cmocka_unit_test(a_gpu_is_left_while_what_was_there_may_live),
+        cmocka_unit_test(who_is_back_from_the_same_break_is_not_the_other),
+        cmocka_unit_test(who_comes_back_gets_what_is_idle),
+        cmocka_unit_test(who_comes_with_something_on_it_has_it),
+        cmocka_unit_test(a_gpu_that_two_workers_drained_is_counted_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

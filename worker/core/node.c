@@ -112,6 +112,7 @@ struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
     core->options.gpus = gpus;
     gw_gpus_init(core);
     core->options.host = gw_core_strdup(options->host);
+    core->options.machine = gw_core_strdup(options->machine);
     core->options.address = gw_core_strdup(options->address);
     core->options.interface = gw_core_strdup(options->interface);
     core->options.log_dir = gw_core_strdup(options->log_dir);
@@ -227,6 +228,7 @@ void gw_node_core_free(struct gw_node_core *core)
     }
     free((void *)(uintptr_t)core->options.gpus);
     free_text(core->options.host);
+    free_text(core->options.machine);
     free_text(core->options.address);
     free_text(core->options.interface);
     free_text(core->options.log_dir);
@@ -314,6 +316,7 @@ static void on_welcome(struct gw_node_core *core, const struct gw_message *messa
         .memory_bytes = core->options.memory_bytes,
         .gpus = pack_gpus(core),
         .host = core->options.host,
+        .machine = core->options.machine,
         .address = core->options.address,
         .resources = core->options.resources,
     };

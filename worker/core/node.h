@@ -41,6 +41,7 @@ struct gw_node_options {
     uint64_t gpu_clear_ns; /* how long what was on a GPU may take to be gone; 0: 10 s */
     bool gpus_watched;     /* the driver tells how they do, more often while they are clearing */
     const char *host;      /* name of this host, for people */
+    const char *machine;   /* what no other kernel is called; NULL: unknown */
     const char *address;   /* of the peers' socket */
     const char *interface; /* by which other hosts are reached; NULL: unknown */
     const char *log_dir;   /* output files lie below: <job>/<index>.<attempt>[.<rank>].out, .err */

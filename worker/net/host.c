@@ -222,6 +222,19 @@ static void gpus_on_seen(const struct gw_event *event, void *arg)
 /* -- Opening and closing -------------------------------------------------------------------------
  */
 
+/* Containers have names of their own, and the GPUs of their machine; this tells machines apart. */
+static const char *read_machine(char *to, size_t bytes)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    bool well = file && fgets(to, (int)bytes, file);
+    if (file)
+        (void)fclose(file);
+    if (!well)
+        return NULL;
+    to[strcspn(to, "\n")] = '\0';
+    return to;
+}
+
 /* The GPUs of this machine belong to the first worker of a cluster on it. */
 static uint32_t find_gpus(struct gw_host *host, struct gw_node_gpu gpus[GW_DEVICES_MAX])
 {
@@ -272,7 +285,7 @@ static void open_disk(struct gw_host *host)
 static void new_core(struct gw_host *host)
 {
     struct gw_node_gpu gpus[GW_DEVICES_MAX];
-    char name[256];
+    char name[256], machine[64];
     cpu_set_t ours; /* a container or taskset may leave us fewer processors than there are */
     int cores = sched_getaffinity(0, sizeof ours, &ours) == 0 ? CPU_COUNT(&ours) : 0;
     const struct gw_memory_lines *lines = &host->options.memory;
@@ -296,6 +309,7 @@ static void new_core(struct gw_host *host)
         .gpu_count = find_gpus(host, gpus),
         .gpus_watched = true,
         .host = name,
+        .machine = read_machine(machine, sizeof machine),
         .address = host->peers_address,
         .interface = host->options.interface,
         .log_dir = host->log_dir,

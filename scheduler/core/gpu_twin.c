@@ -1,0 +1,302 @@
+/* Twins: one GPU, several workers.
+ *
+ * Always: of the workers of a machine that offer a GPU, but for those that are lost, one has no
+ * twin of it, and the others have that one; while it is left, none has, and all have the worker
+ * that was lost. */
+#include "scheduler/core/gpu_twin.h"
+
+#include "scheduler/core/away.h"
+#include "scheduler/core/gpu.h"
+#include "scheduler/core/queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A GPU whose worker was lost before it was silent for long: what it runs may live until then. */
+struct gpu_left {
+    char *machine, *uuid, *name, *host;
+    uint64_t incarnation, until_ns;
+    uint32_t worker;
+};
+
+struct gw_gpus_left {
+    GW_ARRAY(struct gpu_left) items;
+};
+
+uint32_t gw_sched_gpus_own(const struct gw_worker *worker)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        count += worker->gpus[i].twin == GW_NONE;
+    return count;
+}
+
+static struct gw_gpu *offer_of(const struct gw_worker *worker, const char *machine,
+                               const char *uuid)
+{
+    if (!worker || worker->state == GW_WORKER_LOST || !worker->gpu_count ||
+        strcmp(worker->machine, machine) != 0)
+        return NULL;
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        if (strcmp(worker->gpus[i].uuid, uuid) == 0)
+            return &worker->gpus[i];
+    return NULL;
+}
+
+/* The same GPU as another worker offers it; NULL: it does not. */
+static struct gw_gpu *same_at(const struct gw_worker *other, const struct gw_worker *worker,
+                              const struct gw_gpu *gpu)
+{
+    return other == worker ? NULL : offer_of(other, worker->machine, gpu->uuid);
+}
+
+static struct gpu_left *left_of(const struct gw_sched *sched, const struct gw_worker *worker,
+                                const struct gw_gpu *gpu)
+{
+    for (size_t i = 0; sched->gpus_left && i < sched->gpus_left->items.count; i++) {
+        struct gpu_left *left = &sched->gpus_left->items.items[i];
+        if (strcmp(left->machine, worker->machine) == 0 && strcmp(left->uuid, gpu->uuid) == 0)
+            return left;
+    }
+    return NULL;
+}
+
+/* Whose own it is, among the others. */
+static struct gw_worker *owner_of(const struct gw_sched *sched, const struct gw_worker *worker,
+                                  const struct gw_gpu *gpu, struct gw_gpu **owned)
+{
+    for (size_t i = 0; i < sched->workers.count && !GW_PLANTED(600); i++) {
+        *owned = same_at(sched->workers.items[i], worker, gpu);
+        if (*owned && (*owned)->twin == GW_NONE)
+            return sched->workers.items[i];
+    }
+    return NULL;
+}
+
+static void set_twin(struct gw_sched *sched, struct gw_worker *worker, struct gw_gpu *gpu,
+                     uint32_t twin)
+{
+    bool was = gw_sched_gpu_free(gpu), mine = gpu->twin == GW_NONE;
+    gpu->twin = twin;
+    gw_sched_gpu_counts(sched, worker, gpu, was);
+    if (worker->state != GW_WORKER_READY)
+        return;
+    sched->gpus -= mine;
+    sched->gpus += twin == GW_NONE;
+    sched->workers_epoch++; /* who could ever hold what */
+    sched->freed = true;
+}
+
+/* It becomes a worker's own; all others that offer it have a new one to look at. */
+static void make_own(struct gw_sched *sched, struct gw_worker *worker, struct gw_gpu *gpu)
+{
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_gpu *same = same_at(sched->workers.items[i], worker, gpu);
+        if (same)
+            set_twin(sched, sched->workers.items[i], same, worker->id);
+    }
+    set_twin(sched, worker, gpu, GW_NONE);
+}
+
+/* Whether the worker says that something of it is there still. */
+static bool has_on_it(const struct gw_msg_registration *registration, uint32_t number)
+{
+    for (uint32_t i = 0; i < registration->attempt_gpus.count; i++)
+        if (gw_col32_at(registration->attempt_gpus, i) == number)
+            return true;
+    return false;
+}
+
+/* -- GPUs that are left --------------------------------------------------------------------------
+ */
+
+static char *copy(const char *text)
+{
+    char *to = strdup(text);
+    GW_MUST_PTR(to);
+    return to;
+}
+
+static void leave(struct gw_sched *sched, const struct gw_worker *lost, const struct gw_gpu *gpu,
+                  uint64_t until_ns)
+{
+    if (!sched->gpus_left)
+        GW_MUST_PTR(sched->gpus_left = calloc(1, sizeof *sched->gpus_left));
+    const struct gpu_left left = {.machine = copy(lost->machine),
+                                  .uuid = copy(gpu->uuid),
+                                  .name = copy(lost->remote->name),
+                                  .host = copy(lost->host),
+                                  .incarnation = lost->incarnation,
+                                  .until_ns = until_ns,
+                                  .worker = lost->id};
+    GW_MUST(gw_array_push(&sched->gpus_left->items, left));
+}
+
+static void free_left(struct gpu_left *left)
+{
+    free(left->machine);
+    free(left->uuid);
+    free(left->name);
+    free(left->host);
+}
+
+static void forget(struct gw_sched *sched, struct gpu_left *left)
+{
+    size_t at = (size_t)(left - sched->gpus_left->items.items);
+    free_left(left);
+    gw_array_remove_swap(&sched->gpus_left->items, at);
+}
+
+/* The worker that was lost, or its next life. Another one that is back from the same break is
+ * neither, whatever its name. */
+static bool is_back(const struct gw_sched *sched, const struct gpu_left *left,
+                    const struct gw_worker *worker)
+{
+    if (left->incarnation == worker->incarnation)
+        return true;
+    return strcmp(left->name, worker->remote->name) == 0 && strcmp(left->host, worker->host) == 0 &&
+           !gw_sched_away_has(sched, worker->incarnation);
+}
+
+static void give(struct gw_sched *sched, const char *machine, const char *uuid)
+{
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_gpu *gpu = offer_of(sched->workers.items[i], machine, uuid);
+        if (gpu) {
+            make_own(sched, sched->workers.items[i], gpu);
+            return;
+        }
+    }
+}
+
+void gw_sched_gpu_twins_settle(struct gw_sched *sched)
+{
+    if (gw_sched_gpu_twins_deadline_ns(sched) <= sched->now_ns)
+        GW_FACT(sched, gpus_let, .now_ns = sched->now_ns);
+}
+
+void gw_sched_apply_gpus_let(struct gw_sched *sched, const struct gw_fact_gpus_let *fact)
+{
+    for (size_t i = sched->gpus_left->items.count; i-- > 0;) {
+        struct gpu_left left = sched->gpus_left->items.items[i];
+        if (fact->now_ns < left.until_ns)
+            continue;
+        gw_array_remove_swap(&sched->gpus_left->items, i);
+        give(sched, left.machine, left.uuid);
+        free_left(&left);
+    }
+    gw_sched_shapes_update(sched);
+}
+
+uint64_t gw_sched_gpu_twins_deadline_ns(const struct gw_sched *sched)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    for (size_t i = 0; sched->gpus_left && i < sched->gpus_left->items.count; i++)
+        if (sched->gpus_left->items.items[i].until_ns < deadline_ns)
+            deadline_ns = sched->gpus_left->items.items[i].until_ns;
+    return deadline_ns;
+}
+
+uint64_t gw_sched_gpu_left_ns(const struct gw_sched *sched, const struct gw_worker *worker,
+                              const struct gw_gpu *gpu)
+{
+    const struct gpu_left *left = left_of(sched, worker, gpu);
+    return left && left->until_ns > sched->now_ns ? left->until_ns - sched->now_ns : 0;
+}
+
+void gw_sched_gpu_twins_deinit(struct gw_sched *sched)
+{
+    if (!sched->gpus_left)
+        return;
+    for (size_t i = 0; i < sched->gpus_left->items.count; i++)
+        free_left(&sched->gpus_left->items.items[i]);
+    gw_array_deinit(&sched->gpus_left->items);
+    free(sched->gpus_left);
+    sched->gpus_left = NULL;
+}
+
+/* -- Coming and going ----------------------------------------------------------------------------
+ */
+
+/* Returns whether anything changed. */
+static bool find_twin(struct gw_sched *sched, struct gw_worker *worker, uint32_t number, bool mine)
+{
+    struct gw_gpu *gpu = &worker->gpus[number], *owned;
+    struct gpu_left *left = left_of(sched, worker, gpu);
+    if (left && is_back(sched, left, worker)) {
+        forget(sched, left);
+        make_own(sched, worker, gpu);
+        return true;
+    }
+    if (left) {
+        set_twin(sched, worker, gpu, left->worker);
+        return true;
+    }
+    struct gw_worker *owner = owner_of(sched, worker, gpu, &owned);
+    if (!owner)
+        return false;
+    if (mine && owned->slot == GW_NONE && owned->shared == 0)
+        make_own(sched, worker, gpu);
+    else
+        set_twin(sched, worker, gpu, owner->id);
+    return true;
+}
+
+void gw_sched_gpu_twins_find(struct gw_sched *sched, struct gw_worker *worker,
+                             const struct gw_msg_registration *registration)
+{
+    bool back = gw_sched_away_knows(sched, worker), changed = false;
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        changed |= find_twin(sched, worker, i, back || has_on_it(registration, i));
+    if (changed)
+        gw_sched_shapes_update(sched);
+}
+
+/* The same worker by another connection; NULL: there is none. */
+static struct gw_worker *other_side(const struct gw_sched *sched, const struct gw_worker *lost)
+{
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker != lost && worker->state != GW_WORKER_LOST && worker->machine &&
+            worker->incarnation == lost->incarnation)
+            return worker;
+    }
+    return NULL;
+}
+
+void gw_sched_gpu_twins_free(struct gw_sched *sched, const struct gw_worker *lost)
+{
+    uint64_t until_ns = lost->heard_ns + sched->options.worker_lost_ns;
+    struct gw_worker *same = lost->gpu_count ? other_side(sched, lost) : NULL;
+    for (uint32_t i = 0; i < lost->gpu_count; i++) {
+        const struct gw_gpu *gpu = &lost->gpus[i];
+        struct gw_gpu *offer = same ? offer_of(same, lost->machine, gpu->uuid) : NULL;
+        if (gpu->twin != GW_NONE)
+            continue;
+        if (offer)
+            make_own(sched, same, offer);
+        else if (sched->now_ns < until_ns)
+            leave(sched, lost, gpu, until_ns);
+        else
+            give(sched, lost->machine, gpu->uuid);
+    }
+}
+
+void gw_sched_gpu_twins_check(const struct gw_sched *sched, const struct gw_worker *worker)
+{
+    for (uint32_t i = 0; worker->state != GW_WORKER_LOST && i < worker->gpu_count; i++) {
+        const struct gw_gpu *gpu = &worker->gpus[i];
+        const struct gpu_left *left = left_of(sched, worker, gpu);
+        uint32_t owners = gpu->twin == GW_NONE;
+        assert(!left || gpu->twin == left->worker);
+        for (size_t k = 0; k < sched->workers.count; k++) {
+            const struct gw_gpu *same = same_at(sched->workers.items[k], worker, gpu);
+            if (!same || same->twin != GW_NONE)
+                continue;
+            owners++;
+            assert(gpu->twin == sched->workers.items[k]->id);
+        }
+        assert(owners == (left ? 0 : 1));
+    }
+}
