@@ -11,6 +11,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 
 import e2e
 
@@ -421,7 +422,10 @@ class UpHosts(e2e.Case):
             self.gangway("wait", "1")
         self.kill_scheduler()
         self.up("--listen", "127.0.0.1", "--hosts", "a:2")  # with other slots: another worker
-        rows = self.gangway_json("worker", "list")
+        rows, deadline = [], time.monotonic() + e2e.TIMEOUT_S
+        while "b" not in [row["name"] for row in rows]:  # it finds its cluster by itself
+            self.assertLess(time.monotonic(), deadline, "b does not come back")
+            rows = self.gangway_json("worker", "list")
         self.assertIn(("a", 2), [(row["name"], row["slots"]) for row in rows])
         self.assertNotIn(("a", 1), [(row["name"], row["slots"]) for row in rows])
 
