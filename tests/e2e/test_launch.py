@@ -132,7 +132,8 @@ class Launch(e2e.Case):
                            f"readlink /proc/self/ns/mnt > {fifo}; exec tail -f /dev/null")
         job = job.stdout.strip()
         inside = self.read_fifo(fifo)
-        show = "exec", job, "--", "sh", "-c", "readlink /proc/self/ns/mnt; echo $PWD"
+        # The scheduler may hear a moment later that it runs: --wait.
+        show = "exec", "--wait", job, "--", "sh", "-c", "readlink /proc/self/ns/mnt; echo $PWD"
         self.assertIn("no nsenter on PATH here", self.gangway(*show, rc=127).stderr)
         os.symlink(shutil.which("nsenter"), os.path.join(self.dir, "bin", "nsenter"))
         self.assertEqual(self.gangway(*show).stdout, f"{inside.strip()}\n{self.dir}\n")
