@@ -311,7 +311,8 @@ static void give_up(struct gw_reconnect *reconnect, int rc, const struct gw_erro
     else if (client->refused.code)
         client->down = client->refused;
     else
-        client->down = *why;
+        (void)gw_error_set(&client->down, rc, "%s",
+                           why->code == rc ? why->text : gw_error_text(rc));
     client->lost = false;
     gw_waiter_hold();
     gw_bundle_fail_all(client, true);
