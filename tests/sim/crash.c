@@ -202,8 +202,9 @@ static bool is_in(struct sim *sim, struct claim claim, const char *wanted)
     int64_t current = 0;
     const char *state = "";
     GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)claim.job)));
+    GW_MUST(gw_dict_set(arguments, "index", gw_i64(claim.index))); /* a range has no row for some */
     if (gw_sched_query(sim->sched, "tasks", arguments, &tasks, NULL) == 0) {
-        const struct gw_value *task = gw_value_at(tasks, claim.index);
+        const struct gw_value *task = gw_value_at(tasks, 0);
         if (task && gw_value_get_i64(gw_value_find(task, "attempt"), &current, NULL) == 0)
             (void)gw_value_get_str(gw_value_find(task, "state"), &state, NULL);
     }
