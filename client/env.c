@@ -30,6 +30,8 @@ static const char *const of_this_process[] = {
     "GANGWAY_CHECKPOINT_DIR=",
     "GANGWAY_CONTAINER=",
     "GANGWAY_BOARD_SHARED=",
+    "GANGWAY_GPUS=",
+    "GANGWAY_GPU_MEMORY_BYTES=",
     "GANGWAY_RUNNER_FD=",
     "NODE_RANK=",
     "OMPI_COMM_WORLD_",

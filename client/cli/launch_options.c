@@ -35,6 +35,9 @@ static const char gang_details[] =
             "when they start again, GANGWAY_RESTART_COUNT, how often they have,\n"
             "GANGWAY_GPU_MEMORY_BYTES, what each may take of a GPU, and GANGWAY_BOARD_SHARED\n"
             "(1) where some share a GPU's MIG instances: NCCL refuses that, gloo does not.\n"
+            "With one GPU a rank, ranks see those of all ranks on their host, and theirs is\n"
+            "cuda:LOCAL_RANK; with more, each sees its own alone: cuda:0, cuda:1 ...\n"
+            "GANGWAY_GPUS has the numbers of its own, either way.\n"
             "{rank}, {local_rank}, {node_rank} and {world_size} in the words and in --env\n"
             "are replaced.";
 
@@ -46,8 +49,8 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
     const struct gw_option gangs[] = {
         {"retries", 0, GW_OPTION_U32, &task->retries, "N", "the same as --max-restarts"},
         {"isolate-gpus", 0, GW_OPTION_FLAG, &task->isolate_gpus, NULL,
-         "a rank sees its own GPUs, not those of all\nranks on its host (so it is anyway with MIG\n"
-         "instances): its first one is device 0"},
+         "a rank sees its own GPU, not those of all\non its host (so it is anyway with several a\n"
+         "rank, parts and MIG instances): device 0"},
         {"max-preemptions", 0, GW_OPTION_BUDGET, &task->preemptions_max, "N",
          "start again after `gangway restart`\n(default: 100)"},
         {"hang-timeout", 0, GW_OPTION_PATIENCE, &task->hang_ns, "TIME",

@@ -76,6 +76,20 @@ class Gpus(e2e.Case):
         self.assertIn("a part of one (0.5)", self.gangway("submit", "--gpus", "1.5", "--", "true",
                                                           rc=2).stderr)
 
+    def test_ranks_with_several_see_their_own(self):
+        """cuda:0 and cuda:1 are a rank's own: LOCAL_RANK would be another's. With one GPU each,
+        and where one rank has all, that is as ever."""
+        script = "echo sees $CUDA_VISIBLE_DEVICES own $GANGWAY_GPUS"
+
+        def sees(*words):
+            said = self.gangway("dispatch", *words, "--", "sh", "-c", script)
+            return sorted(line.split("sees ")[1] for line in said.stdout.splitlines())
+        self.assertEqual(sees("-n", "2", "--gpus", "2"),
+                         ["GPU-a,GPU-c own 0,1", "GPU-b,GPU-d own 0,1"])
+        self.assertEqual(sees("-n", "2", "--gpus", "1"), ["GPU-a,GPU-c own 0", "GPU-a,GPU-c own 1"])
+        self.assertEqual(sees("-n", "1", "--gpus", "4"), ["GPU-a,GPU-c,GPU-b,GPU-d own 0,1,2,3"])
+        self.assertEqual(sees("-n", "2", "--gpus", "0.5"), ["GPU-a own 0", "GPU-a own 0"])
+
     def bound(self, *words):
         """The CPUs that a task with a GPU may run on."""
         return self.gangway("submit", *words, "--", "python3", "-c",

@@ -216,6 +216,7 @@ static void test_gang_of_commands(void **state)
         assert_false(has(&spawn->spawn, "MASTER_PORT=4321"));
         assert_true(has(&spawn->spawn, "GLOO_SOCKET_IFNAME=lo"));
         assert_true(has(&spawn->spawn, "CUDA_VISIBLE_DEVICES=GPU-b,GPU-a"));
+        assert_true(has(&spawn->spawn, i ? "GANGWAY_GPUS=1" : "GANGWAY_GPUS=0"));
         assert_string_equal(spawn->spawn.out, i ? "/d/logs/1/0.1.1.out" : "/d/logs/1/0.1.0.out");
     }
     free_world(w);

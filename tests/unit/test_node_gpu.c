@@ -363,6 +363,7 @@ static void isolated_ranks_see_their_own(void **state)
     assert_true(has(&first->spawn, "CUDA_VISIBLE_DEVICES=GPU-b"));
     assert_true(has(&second->spawn, "CUDA_VISIBLE_DEVICES=GPU-a"));
     assert_false(has(&first->spawn, "GPU-a"));
+    assert_true(has(&second->spawn, "GANGWAY_GPUS=0"));
     assert_false(has(&first->spawn, "GANGWAY_BOARD_SHARED"));
     free_world(w);
 }

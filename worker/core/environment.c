@@ -348,28 +348,42 @@ static bool has_instance(const struct gw_node_core *core, const struct gw_run *r
     return run->gpu_count && *core->options.gpus[run->gpus[0]].board && !GW_PLANTED(401);
 }
 
-/* All of the gang's GPUs on this host, in the order of LOCAL_RANK: scripts choose by that. Who has
- * a share, or asked for it, sees its own; and who has a MIG instance, of several of which CUDA
- * would show the first one to all. */
-static void command_gpus(struct gw_node_core *core, const struct gw_run *run,
-                         char ids[static TEXT_MAX])
+/* Whether a command's rank sees its own GPUs alone: who asked for it or has a share; who has
+ * several, as the number of none of them is LOCAL_RANK; who has a MIG instance, of several of which
+ * CUDA would show the first one to all. */
+static bool sees_its_own(const struct gw_node_core *core, const struct gw_run *run)
 {
-    if (!run->gang || run->spec->message.gpu_isolate || run->spec->message.gpu_share ||
-        has_instance(core, run)) {
-        append_gpus(core, run->gpus, run->gpu_count, ids);
-        return;
-    }
-    for (uint32_t i = 0; i < run->gang->message.local; i++) {
+    return !run->gang || run->spec->message.gpu_isolate || run->spec->message.gpu_share ||
+           run->gpu_count > 1 || has_instance(core, run);
+}
+
+/* What a command sees: its own, or all of the gang's GPUs on this host in the order of LOCAL_RANK,
+ * as scripts choose by that. GANGWAY_GPUS: which of those are its own, by number. */
+static void add_gpus(struct added *added, const struct gw_run *run)
+{
+    char ids[TEXT_MAX] = "", own[TEXT_MAX] = "";
+    const bool alone = sees_its_own(added->core, run);
+    uint32_t first = 0;
+    if (alone)
+        append_gpus(added->core, run->gpus, run->gpu_count, ids);
+    for (uint32_t i = 0; !alone && i < run->gang->message.local; i++) {
         const struct gw_run *rank = rank_of(run->gang, run->gang->message.first_rank + i);
-        if (rank)
-            append_gpus(core, rank->gpus, rank->gpu_count, ids);
+        if (!rank)
+            continue;
+        first += rank->rank < run->rank ? rank->gpu_count : 0;
+        append_gpus(added->core, rank->gpus, rank->gpu_count, ids);
     }
+    add(added, "CUDA_VISIBLE_DEVICES=%.*s", TEXT_MAX - 32, ids);
+    for (uint32_t i = 0, used = 0; i < run->gpu_count && used < sizeof own; i++)
+        used += (uint32_t)snprintf(own + used, sizeof own - used, "%s%" PRIu32, i ? "," : "",
+                                   first + i);
+    if (run->gpu_count)
+        add(added, "GANGWAY_GPUS=%.*s", TEXT_MAX - 32, own);
 }
 
 struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct gw_run *run)
 {
     struct added added = {.core = core};
-    char ids[TEXT_MAX] = "";
     add(&added, "GANGWAY_JOB=%" PRIu64, run->job);
     add(&added, "GANGWAY_TASK=%" PRIu32, run->index);
     add(&added, "GANGWAY_ATTEMPT=%" PRIu64, run->attempt);
@@ -379,8 +393,7 @@ struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct 
     add(&added, "PYTHONUNBUFFERED=1");
     add_threads(&added, run->spec->slots);
     add_folders(&added);
-    command_gpus(core, run, ids);
-    add(&added, "CUDA_VISIBLE_DEVICES=%.*s", TEXT_MAX - 32, ids);
+    add_gpus(&added, run);
     add_share(&added, run->spec, run->gpus, run->gpu_count);
     if (run->gang)
         add_rank(&added, run);

@@ -67,8 +67,11 @@ struct gw_task_options {
     double gpu_share;          /* of one GPU, 0.001 to 0.999, instead of gpus_per_rank: others may
                                   have the rest. What is shared out is its memory, and nothing
                                   keeps a task to its part: GANGWAY_GPU_MEMORY_BYTES tells it */
-    bool isolate_gpus;         /* a rank of a command's gang sees its own GPUs, not those of all
-                                  its gang's ranks on its host in the order of LOCAL_RANK */
+    bool isolate_gpus;         /* a rank of a command's gang sees its own GPU, not those of all
+                                  its gang's ranks on its host in the order of LOCAL_RANK; with
+                                  several GPUs a rank, or a share, it sees its own anyway.
+                                  GANGWAY_GPUS tells a command which of those that it sees are its
+                                  own, by number: "0,1" */
     uint32_t losses_max;       /* further attempts after a worker was lost with it; 0: 9;
                                   UINT32_MAX: none */
     uint32_t preemptions_max;  /* the same after gw_job_restart; 0: 100, which is the most;
