@@ -76,7 +76,7 @@ uint64_t sim_process_output(struct sim *sim, const struct host *host, uint64_t i
 struct sim_job *sim_limit_job(const struct sim *sim, uint64_t id)
 {
     for (size_t i = sim->jobs.count; i-- > 0;)
-        if (sim->jobs.items[i]->promised == id)
+        if (sim->jobs.items[i]->promised == id || sim->jobs.items[i]->id == id)
             return sim->jobs.items[i];
     return NULL;
 }

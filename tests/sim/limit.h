@@ -13,7 +13,8 @@ void sim_limit_told(struct sim *sim, const struct gw_msg_ended *ended);
 void sim_limit_assigned(struct sim *sim, const struct gw_msg_assign *assign);
 void sim_limit_free(struct sim *sim);
 
-/* sim_limit_job is the job that a client was promised by this number; NULL: nobody was. */
+/* sim_limit_job is the job that a client was promised by this number, or knows by it while its
+ * chunks are still under way; NULL: there is none. */
 struct sim_job *sim_limit_job(const struct sim *sim, uint64_t id);
 
 #endif
