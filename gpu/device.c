@@ -308,6 +308,16 @@ const struct gw_device *gw_devices_list(const struct gw_devices *devices, size_t
     return devices->list;
 }
 
+void gw_devices_keep(struct gw_devices *devices, uint32_t part, uint32_t parts)
+{
+    const size_t each = devices->count / parts, larger = devices->count % parts;
+    const size_t first = part * each + (part < larger ? part : larger);
+    devices->count = each + (part < larger);
+    memmove(devices->list, devices->list + first, devices->count * sizeof *devices->list);
+    memmove(devices->handles, devices->handles + first, devices->count * sizeof *devices->handles);
+    memmove(devices->boards, devices->boards + first, devices->count * sizeof *devices->boards);
+}
+
 /* -- How they are doing --------------------------------------------------------------------------
  */
 

@@ -53,6 +53,11 @@ void gw_devices_close(struct gw_devices *devices);
  */
 const struct gw_device *gw_devices_list(const struct gw_devices *devices, size_t *count);
 
+/* gw_devices_keep leaves only one part of several in the list, which begin with part 0: as large as
+ * each other, the first ones by one larger where they cannot be, and neighbours stay together. It
+ * may be empty. Before the first look. */
+void gw_devices_keep(struct gw_devices *devices, uint32_t part, uint32_t parts);
+
 /* gw_devices_look writes how each is doing to states, which has room for all, in the order of the
  * list. Blocks for some milliseconds; any thread, one at a time. */
 void gw_devices_look(struct gw_devices *devices, struct gw_device_state *states);

@@ -237,7 +237,9 @@ int gw_cli_up(int argc, char **argv)
         {"slots", 's', GW_OPTION_U32, &cluster.slots, "N",
          "slots in all: tasks that run at once\n(default: the cores)"},
         {"workers", 'w', GW_OPTION_U32, &cluster.workers, "K",
-         "worker processes that share the slots\n(default: 1)"},
+         "worker processes that share the slots and the\nGPUs (default: 1); `gangway worker gpus` "
+         "says\n"
+         "who has which"},
         {"resources", 0, GW_OPTION_TEXT, &cluster.resources, "NAME=N,...",
          "what tasks may ask for by name, like\nlicense=1,tape=2; the first worker has it"},
         {"peers", 0, GW_OPTION_TEXT, &cluster.peers, "HOST",

@@ -275,6 +275,7 @@ void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *wo
         char who[256], power[24], name[GW_WORKER_NAME_MAX];
         (void)snprintf(power, sizeof power, "%u W", (gpu->power_mw + 500) / 1000);
         set(dict, "worker", gw_i64(worker->id));
+        set(dict, "worker_name", gw_str(worker->remote->name));
         set(dict, "host", gw_str(worker->host));
         set(dict, "number", gw_i64(i));
         set(dict, "name", gw_str(gpu->name));

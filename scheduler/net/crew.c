@@ -202,13 +202,23 @@ static bool member_lives_on(struct member *member)
 /* -- Starting ------------------------------------------------------------------------------------
  */
 
+/* The GPUs of this machine are divided as its slots are. */
+static void add_part(const struct member *member, char **argv, int *argc, char text[32])
+{
+    if (member->crew->options.workers == 1)
+        return;
+    (void)snprintf(text, 32, "%u/%u", member->number, member->crew->options.workers);
+    argv[(*argc)++] = "--part";
+    argv[(*argc)++] = text;
+}
+
 static int member_start(struct member *member, struct gw_error *error)
 {
     const struct gw_crew_options *options = &member->crew->options;
     if (!options->private_cluster && member_lives_on(member))
         return 0;
     char slots[16], all[16], parent[16], name[32], files[32], kept[32], carry[32], log[PATH_MAX];
-    char orphan[32], rolls[32];
+    char orphan[32], rolls[32], part[32];
     uint32_t each = options->slots / options->workers, more = options->slots % options->workers;
     (void)snprintf(slots, sizeof slots, "%u", member->number < more ? each + 1 : each);
     (void)snprintf(all, sizeof all, "%u", options->slots);
@@ -228,6 +238,7 @@ static int member_start(struct member *member, struct gw_error *error)
     int argc = 12;
     if (options->private_cluster)
         argv[argc++] = "--private";
+    add_part(member, argv, &argc, part);
     char peers[PATH_MAX], memory[PATH_MAX], spill_dir[PATH_MAX];
     add_text(argv, &argc, "--peers", options->peers, peers);
     add_text(argv, &argc, "--memory", options->memory, memory);
@@ -241,7 +252,7 @@ static int member_start(struct member *member, struct gw_error *error)
         argv[argc++] = "--orphan-timeout";
         argv[argc++] = orphan;
     }
-    if (member->number == 0 && *resources) { /* like the GPUs of this machine */
+    if (member->number == 0 && *resources) {
         argv[argc++] = "--resources";
         argv[argc++] = resources;
     }

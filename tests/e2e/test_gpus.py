@@ -2,6 +2,7 @@
 """A worker whose GPUs a fake NVML makes up (tests/tools/fake_nvml.c): what tasks and ranks see,
 never two on one, memory that is not back yet, and one that falls off the bus."""
 import os
+import signal
 
 import e2e
 
@@ -171,6 +172,44 @@ class Instances(e2e.Case):
         self.assertIn("never some of both: for 4 ranks there are 1 GPU and 3 instances",
                       self.gangway("dispatch", "-n", "4", "--gpus", "1", "--", "true",
                                    rc=2).stderr)
+
+
+class Workers(e2e.Case):
+    """Workers of one machine that `gangway up` starts divide its GPUs as they divide its slots."""
+
+    def await_owners(self, wanted):
+        """Each question waits for its answer."""
+        while True:
+            gpus = self.gangway_json("worker", "gpus")
+            owners = sorted((gpu["worker_name"], gpu["uuid"], gpu["state"]) for gpu in gpus)
+            if owners == wanted:
+                return
+            self.assertLess(set(owners), set(wanted))
+
+    def test_each_has_its_part(self):
+        """Neighbours stay together; a task that wants one more than any has is told so; what a
+        worker that dies had comes back with its next life."""
+        lines = [f"gpu GPU-{name} memory=17179869184 nvlink={1 + i % 2}\n"
+                 for i, name in enumerate("abcde")]
+        self.env.update({"GANGWAY_NVML": FAKE, "FAKE_NVML": self.write("machine", "".join(lines))})
+        self.up("--slots", "8", "--workers", "2")
+        wanted = [("worker-1", "GPU-a", "free"), ("worker-1", "GPU-c", "free"),
+                  ("worker-1", "GPU-e", "free"), ("worker-2", "GPU-b", "free"),
+                  ("worker-2", "GPU-d", "free")]
+        self.await_owners(wanted)
+        log = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/worker-1.log")
+        with open(log, encoding="utf-8") as f:
+            self.assertIn("2 of this machine's 5 GPUs are this worker's: GPU-b, GPU-d", f.read())
+        seen = self.gangway("dispatch", "-n", "2", "--on", "worker-2", "--gpus", "1", "--", "sh",
+                            "-c", "echo sees $CUDA_VISIBLE_DEVICES").stdout
+        self.assertEqual(seen.count("sees GPU-b,GPU-d"), 2)
+        self.assertIn("the largest worker has 3",
+                      self.gangway("submit", "--gpus", "4", "--", "true", rc=2).stderr)
+        with open(log.replace("worker-1.log", "worker-2.lock"), encoding="utf-8") as f:
+            os.kill(int(f.read()), signal.SIGKILL)
+        while len(self.gangway_json("worker", "gpus")) > 3:
+            pass
+        self.await_owners(wanted)
 
 
 class Twins(e2e.Case):

@@ -102,6 +102,36 @@ static void instances_are_devices(void **state)
     gw_devices_close(devices);
 }
 
+/* Neighbours stay together; the first ones are larger; there may be more parts than GPUs. */
+static void parts_of_them_are_kept(void **state)
+{
+    static const char *const parts[3][7] = {
+        {"a c b", "d e"}, {"a c", "b d", "e"}, {"a", "c", "b", "d", "e", "", ""}};
+    static const uint32_t counts[] = {2, 3, 7};
+    (void)state;
+    machine("gpu a memory=1 nvlink=1 used=1\ngpu b memory=1 nvlink=2 used=2\n"
+            "gpu c memory=1 nvlink=1 used=3\ngpu d memory=1 nvlink=2 used=4\n"
+            "gpu e memory=1 used=5\nxid d 79 1\n");
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t part = 0; part < counts[i]; part++) {
+            struct gw_device_state states[5];
+            const struct gw_device *list;
+            char names[16] = "";
+            size_t count;
+            struct gw_devices *devices = must_open(&list, &count);
+            gw_devices_keep(devices, part, counts[i]);
+            list = gw_devices_list(devices, &count);
+            gw_devices_look(devices, states);
+            for (size_t k = 0; k < count; k++) {
+                strcat(strcat(names, k ? " " : ""), list[k].uuid);
+                assert_int_equal(states[k].used_bytes, *list[k].uuid - 'a' + 1);
+                assert_int_equal(states[k].xid_count, *list[k].uuid == 'd');
+            }
+            assert_string_equal(names, parts[i][part]);
+            gw_devices_close(devices);
+        }
+}
+
 /* Nor does a GPU that is partitioned link others to each other. */
 static void instances_are_linked_to_nothing(void **state)
 {
@@ -204,6 +234,7 @@ int main(void)
         cmocka_unit_test(neighbours_are_next_to_each_other),
         cmocka_unit_test(instances_are_devices),
         cmocka_unit_test(instances_are_linked_to_nothing),
+        cmocka_unit_test(parts_of_them_are_kept),
         cmocka_unit_test(how_they_are_doing),
         cmocka_unit_test(without_any),
         cmocka_unit_test(this_machine),

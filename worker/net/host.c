@@ -9,6 +9,7 @@
 #include "graph/base/dir.h"
 #include "graph/base/log.h"
 #include "graph/base/machine.h"
+#include "graph/base/text.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "worker/net/leftovers.h"
@@ -235,17 +236,42 @@ static const char *read_machine(char *to, size_t bytes)
     return to;
 }
 
-/* The GPUs of this machine belong to the first worker of a cluster on it. */
+/* Which part of this machine's GPUs it has; the log says so. */
+static void open_devices(struct gw_host *host)
+{
+    struct gw_error error;
+    char text[1024];
+    struct gw_text uuids = {text, sizeof text, 0};
+    size_t count, in_all;
+    if (gw_devices_open(getenv("GANGWAY_NVML"), &host->devices, &error) < 0)
+        gw_log_warn("this machine's GPUs are not used: %s", error.text);
+    if (!host->devices || !host->options.parts)
+        return;
+    (void)gw_devices_list(host->devices, &in_all);
+    gw_devices_keep(host->devices, host->options.part, host->options.parts);
+    const struct gw_device *devices = gw_devices_list(host->devices, &count);
+    for (size_t i = 0; i < count; i++)
+        gw_text_say(&uuids, "%s%s", i ? ", " : ": ", devices[i].uuid);
+    gw_log_info("%zu of this machine's %zu GPUs are this worker's%s", count, in_all,
+                count ? text : "");
+    if (count == 0) {
+        gw_devices_close(host->devices);
+        host->devices = NULL;
+    }
+}
+
+/* The GPUs of this machine belong to the first worker of a cluster on it; where `gangway up` starts
+ * several, each has a part of them. */
 static uint32_t find_gpus(struct gw_host *host, struct gw_node_gpu gpus[GW_DEVICES_MAX])
 {
-    char path[PATH_MAX];
-    struct gw_error error;
-    (void)snprintf(path, sizeof path, "%s/gpus.lock", host->options.dir);
+    char path[PATH_MAX], part[24] = "";
+    if (host->options.parts)
+        (void)snprintf(part, sizeof part, "-%u", host->options.part);
+    (void)snprintf(path, sizeof path, "%s/gpus%s.lock", host->options.dir, part);
     host->gpu_lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (host->gpu_lock_fd < 0 || flock(host->gpu_lock_fd, LOCK_EX | LOCK_NB) < 0)
         return 0;
-    if (gw_devices_open(getenv("GANGWAY_NVML"), &host->devices, &error) < 0)
-        gw_log_warn("this machine's GPUs are not used: %s", error.text);
+    open_devices(host);
     if (!host->devices)
         return 0;
     size_t count;

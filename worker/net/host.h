@@ -37,6 +37,7 @@ struct gw_host_options {
     uint64_t kept_bytes_max;  /* of folders that commands with files left; 0: none is kept */
     uint32_t slots;
     uint32_t slots_in_all; /* of this host's workers, which share its cores and memory */
+    uint32_t part, parts;  /* of this machine's GPUs: which part it offers of how many; 0: all */
     struct gw_memory_lines memory;
     const char *connect; /* numeric HOST:PORT of the scheduler, by TLS; NULL: its socket in dir */
     const struct gw_tls_key *key; /* to show there; borrowed */

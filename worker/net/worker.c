@@ -55,7 +55,8 @@ static int usage(void)
         stderr,
         "gangway worker: wants --connect HOST:PORT, or --dir DIR and --slots N (1 to "
         "%d), and may have "
-        "--of M (N or more), --private, --parent PID, --name NAME, --peers HOST[:PORT], "
+        "--of M (N or more), --part I/K (of the GPUs; I from 0), --private, --parent PID, --name "
+        "NAME, --peers HOST[:PORT], "
         "--file-cache BYTES, --keep-files BYTES (what tasks with --ship left; 0: nothing), "
         "--carry-max BYTES, --log-max BYTES, --orphan-timeout MILLISECONDS (what it runs outlives "
         "the scheduler by; "
@@ -88,16 +89,27 @@ static int check_texts(const struct gw_host_options *options)
 }
 
 static const struct option option_table[] = {
-    {"dir", required_argument, NULL, 'd'},        {"slots", required_argument, NULL, 's'},
-    {"of", required_argument, NULL, 'o'},         {"name", required_argument, NULL, 'n'},
-    {"peers", required_argument, NULL, 'e'},      {"resources", required_argument, NULL, 'R'},
-    {"private", no_argument, NULL, 'p'},          {"parent", required_argument, NULL, 'P'},
-    {"memory", required_argument, NULL, 'm'},     {"spill-dir", required_argument, NULL, 'S'},
-    {"file-cache", required_argument, NULL, 'f'}, {"carry-max", required_argument, NULL, 'C'},
-    {"log-max", required_argument, NULL, 'g'},    {"connect", required_argument, NULL, 'c'},
-    {"token-fd", required_argument, NULL, 't'},   {"ready-fd", required_argument, NULL, 'r'},
-    {"keep-files", required_argument, NULL, 'k'}, {"orphan-timeout", required_argument, NULL, 'O'},
-    {"alive", required_argument, NULL, 'A'},      {NULL, 0, NULL, 0},
+    {"dir", required_argument, NULL, 'd'},
+    {"slots", required_argument, NULL, 's'},
+    {"of", required_argument, NULL, 'o'},
+    {"name", required_argument, NULL, 'n'},
+    {"peers", required_argument, NULL, 'e'},
+    {"resources", required_argument, NULL, 'R'},
+    {"private", no_argument, NULL, 'p'},
+    {"parent", required_argument, NULL, 'P'},
+    {"memory", required_argument, NULL, 'm'},
+    {"spill-dir", required_argument, NULL, 'S'},
+    {"file-cache", required_argument, NULL, 'f'},
+    {"carry-max", required_argument, NULL, 'C'},
+    {"log-max", required_argument, NULL, 'g'},
+    {"connect", required_argument, NULL, 'c'},
+    {"token-fd", required_argument, NULL, 't'},
+    {"ready-fd", required_argument, NULL, 'r'},
+    {"keep-files", required_argument, NULL, 'k'},
+    {"orphan-timeout", required_argument, NULL, 'O'},
+    {"alive", required_argument, NULL, 'A'},
+    {"part", required_argument, NULL, 'a'},
+    {NULL, 0, NULL, 0},
 };
 
 static unsigned long cores(void)
@@ -147,6 +159,9 @@ static bool parse_given(struct daemon *daemon, int option)
         daemon->log_max_bytes = strtoull(optarg, &end, 10);
         return *optarg >= '0' && *optarg <= '9' && !*end;
     }
+    if (option == 'a')
+        return sscanf(optarg, "%u/%u", &daemon->options.part, &daemon->options.parts) == 2 &&
+               daemon->options.part < daemon->options.parts;
     if (option == 't')
         daemon->token_fd = (int)strtol(optarg, NULL, 10);
     else if (option == 'r')
