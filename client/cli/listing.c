@@ -39,6 +39,16 @@ static int make_question(const struct gw_option_texts *where, struct gw_value **
     return 0;
 }
 
+static void print_single(const struct gw_listing *listing, const struct gw_value *answer)
+{
+    const struct gw_value *below = listing->below ? gw_value_find(answer, listing->below) : NULL;
+    gw_table_print_dict(stdout, listing->columns, answer);
+    if (!below || gw_value_count(below) == 0)
+        return;
+    printf("\n");
+    gw_table_print(stdout, listing->below_columns, below);
+}
+
 int gw_listing_run(const struct gw_listing *listing, int argc, char **argv)
 {
     bool json = false;
@@ -79,7 +89,7 @@ int gw_listing_run(const struct gw_listing *listing, int argc, char **argv)
     if (json)
         gw_table_json(stdout, answer, false);
     else if (listing->single)
-        gw_table_print_dict(stdout, listing->columns, answer);
+        print_single(listing, answer);
     else if (gw_value_count(answer) == 0)
         fprintf(stderr, "%s\n", listing->none);
     else

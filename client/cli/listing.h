@@ -10,7 +10,10 @@ struct gw_listing {
     const struct gw_column *columns;
     const char *none; /* said when the list is empty */
     bool single;      /* the answer is one dict, not a list */
-    bool where;       /* --where NAME=VALUE narrows it, by annotations */
+    const char
+        *below; /* of a single one: a list in it that is shown as a table below it; or NULL */
+    const struct gw_column *below_columns;
+    bool where; /* --where NAME=VALUE narrows it, by annotations */
 };
 
 /* gw_listing_run is the whole subcommand; gives the exit code. */

@@ -15,6 +15,10 @@ int gw_cli_status(int argc, char **argv)
         {"gpus", "GPUs", GW_CELL_TEXT},
         {"gpus_free", "Free GPUs", GW_CELL_TEXT},
         {"gpus_drained", "Drained GPUs", GW_CELL_TEXT},
+        {"gpus_memory_bytes", "GPU memory", GW_CELL_SIZE},
+        {"gpus_used_bytes", "GPU memory used", GW_CELL_SIZE},
+        {"gpus_busy_percent", "GPUs busy (%)", GW_CELL_TEXT},
+        {"gpus_power", "GPU power", GW_CELL_TEXT},
         {"memory_bytes", "Memory", GW_CELL_SIZE},
         {"memory_used", "Memory used", GW_CELL_SIZE},
         {"spilled_bytes", "Results on disk", GW_CELL_SIZE},
@@ -30,12 +34,22 @@ int gw_cli_status(int argc, char **argv)
         {"tasks.cancelled", "Tasks cancelled", GW_CELL_TEXT},
         {0},
     };
+    static const struct gw_column gpu_columns[] = {
+        {"job", "JOB", GW_CELL_NUMBER},         {"task", "TASK", GW_CELL_NUMBER},
+        {"rank", "RANK", GW_CELL_NUMBER},       {"worker", "WORKER", GW_CELL_TEXT},
+        {"gpus", "GPUS", GW_CELL_TEXT},         {"memory_bytes", "MEMORY", GW_CELL_SIZE},
+        {"used_bytes", "USED", GW_CELL_SIZE},   {"busy_percent", "BUSY%", GW_CELL_NUMBER},
+        {"power", "POWER", GW_CELL_MINOR_TEXT}, {0},
+    };
     const struct gw_listing listing = {
         .command = "status",
-        .summary = "Show what the running cluster has and does.",
+        .summary = "Show what the running cluster has and does, and what each task and rank uses\n"
+                   "of the GPUs that it has.",
         .query = "status",
         .columns = columns,
         .single = true,
+        .below = "gpu_use",
+        .below_columns = gpu_columns,
     };
     return gw_listing_run(&listing, argc, argv);
 }

@@ -12,7 +12,7 @@ static const struct gw_column columns[] = {
     {"name", "NAME", GW_CELL_TEXT},
     {"state", "STATE", GW_CELL_TEXT},
     {"tries", "TRIES", GW_CELL_MINOR_NUMBER},
-    {"worker", "WORKER", GW_CELL_MINOR_NUMBER},
+    {"where", "WORKER", GW_CELL_MINOR_TEXT},
     {"text", "WHY", GW_CELL_TEXT},
     {0},
 };

@@ -49,7 +49,7 @@ int gw_cli_worker(int argc, char **argv)
         .command = "worker list",
         .summary =
             "List this cluster's workers. GPUS 1 of 4: it offers four, and three of them are\n"
-            "another worker's of this machine (`gangway worker gpus` says whose).",
+            "another worker's of this machine, or drained (`gangway worker gpus` says which).",
         .query = "workers",
         .columns = columns,
         .none = "no workers",

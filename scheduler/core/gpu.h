@@ -105,6 +105,11 @@ void gw_sched_gpu_explain_clearing(const struct gw_sched *sched, const struct gw
 uint32_t gw_sched_gpus_drained(const struct gw_sched *sched);
 uint32_t gw_sched_worker_gpus_drained(const struct gw_worker *worker);
 
+/* gw_sched_gpus_use adds to a dict for people how the GPUs do in all, where there are some, and, as
+ * "gpu_use", what is used by each task and rank that has some: the first GW_GPU_USE_MAX. */
+enum { GW_GPU_USE_MAX = 500 };
+void gw_sched_gpus_use(const struct gw_sched *sched, struct gw_value *dict);
+
 /* gw_sched_gpus_push appends a dict for people for each GPU of a worker. */
 void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *worker,
                         struct gw_value *list);

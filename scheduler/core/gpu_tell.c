@@ -308,3 +308,82 @@ void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *wo
         GW_MUST(gw_list_push(list, dict));
     }
 }
+
+/* -- Who uses how much ---------------------------------------------------------------------------
+ */
+
+struct use {
+    uint64_t used_bytes, memory_bytes, power_mw, busy_percent;
+    uint32_t count;
+};
+
+static void use_add(struct use *use, const struct gw_gpu *gpu)
+{
+    use->used_bytes += gpu->used_bytes;
+    use->memory_bytes += gpu->memory_bytes;
+    use->power_mw += gpu->power_mw;
+    use->busy_percent += gpu->busy_percent;
+    use->count++;
+}
+
+static void use_write(const struct use *use, struct gw_value *dict, const char *prefix)
+{
+    char key[32], text[24];
+    (void)snprintf(key, sizeof key, "%smemory_bytes", prefix);
+    set(dict, key, gw_i64((int64_t)use->memory_bytes));
+    (void)snprintf(key, sizeof key, "%sused_bytes", prefix);
+    set(dict, key, gw_i64((int64_t)use->used_bytes));
+    (void)snprintf(key, sizeof key, "%sbusy_percent", prefix);
+    set(dict, key, gw_i64((int64_t)(use->busy_percent / use->count)));
+    (void)snprintf(key, sizeof key, "%spower_w", prefix);
+    set(dict, key, gw_f64((double)use->power_mw / 1000));
+    (void)snprintf(key, sizeof key, "%spower", prefix);
+    (void)snprintf(text, sizeof text, "%llu W", (unsigned long long)(use->power_mw + 500) / 1000);
+    set(dict, key, gw_str(use->power_mw ? text : "-"));
+}
+
+/* What a task or rank has. A GPU that it shares is all there: nobody knows whose what is. */
+static struct gw_value *use_of(const struct gw_sched *sched, uint32_t slot)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_value *dict = gw_dict();
+    char numbers[128] = "", name[GW_WORKER_NAME_MAX];
+    struct gw_text text = {numbers, sizeof numbers, 0};
+    struct use use = {0};
+    for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++) {
+        gw_text_say(&text, "%s%u", use.count ? "," : "", i);
+        use_add(&use, &attempt->worker->gpus[i]);
+    }
+    if (attempt->gpu_share)
+        gw_text_say(&text, " (%g of it)", attempt->gpu_share / (double)GW_GPU_WHOLE);
+    set(dict, "job", gw_i64((int64_t)attempt->job->id));
+    set(dict, "task", gw_i64(attempt->index));
+    if (attempt->gang)
+        set(dict, "rank", gw_i64(attempt->rank));
+    set(dict, "worker", gw_str(gw_sched_worker_name(sched, attempt->worker->id, name)));
+    set(dict, "gpus", gw_str(numbers));
+    use_write(&use, dict, "");
+    return dict;
+}
+
+void gw_sched_gpus_use(const struct gw_sched *sched, struct gw_value *dict)
+{
+    struct use all = {0};
+    struct gw_value *list = gw_list();
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state != GW_WORKER_READY || !worker->gpu_count)
+            continue;
+        for (uint32_t k = 0; k < worker->gpu_count; k++)
+            if (worker->gpus[k].twin == GW_NONE)
+                use_add(&all, &worker->gpus[k]);
+        for (uint32_t slot = worker->first;
+             slot != GW_NONE && gw_value_count(list) < GW_GPU_USE_MAX;
+             slot = sched->attempts.items[slot].next)
+            if (sched->attempts.items[slot].gpus)
+                GW_MUST(gw_list_push(list, use_of(sched, slot)));
+    }
+    if (all.count)
+        use_write(&all, dict, "gpus_");
+    set(dict, "gpu_use", list);
+}

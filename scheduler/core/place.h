@@ -2,6 +2,7 @@
 #ifndef GW_SCHEDULER_CORE_PLACE_H
 #define GW_SCHEDULER_CORE_PLACE_H
 
+#include "graph/base/text.h"
 #include "scheduler/core/state.h"
 
 /* gw_sched_place_worker is the id of the worker that has a place's output; 0: none is known. */
@@ -10,5 +11,19 @@ uint32_t gw_sched_place_worker(const struct gw_sched *sched, const struct gw_pla
 /* gw_sched_places_keep has where a detached job's task ran last outlive the scheduler; called when
  * it is about to end. */
 void gw_sched_places_keep(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* gw_sched_places_last writes where the latest attempt of each task begins among its job's places,
+ * by row: what gw_sched_place_ranks and gw_sched_place_tell look at; the caller deinits the map. */
+void gw_sched_places_last(const struct gw_job *job, struct gw_map *last);
+
+/* gw_sched_place_ranks is how many ranks the latest attempt of a gang has, or had; 0: there was
+ * none, or nothing is known of it. */
+uint32_t gw_sched_place_ranks(const struct gw_job *job, uint32_t row, const struct gw_map *last);
+
+/* gw_sched_place_tell writes where the latest attempt of a task runs, or ran: "worker-1", and of a
+ * gang at several workers which ranks are where: "a 0-3, b 4"; empty: nowhere yet. Returns the id
+ * of that worker, of a gang rank 0's; 0: it is not known. */
+uint32_t gw_sched_place_tell(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                             const struct gw_map *last, struct gw_text *text);
 
 #endif

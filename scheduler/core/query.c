@@ -8,12 +8,12 @@
 #include "scheduler/core/annotation.h"
 #include "scheduler/core/checkpoint.h"
 #include "scheduler/core/cooling.h"
-#include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/outline.h"
+#include "scheduler/core/place.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/story.h"
@@ -54,9 +54,18 @@ static const char *job_state(const struct gw_sched *sched, const struct gw_job *
 /* -- One job -------------------------------------------------------------------------------------
  */
 
+/* Those that the gang of a job with one task has, or had; else as many as were asked for. */
 static uint32_t ranks_of(const struct gw_job *job)
 {
     uint32_t most = 0;
+    struct gw_map last;
+    if (job->tasks.count == 1 && gw_sched_row_live(job, 0)) {
+        gw_sched_places_last(job, &last);
+        most = gw_sched_place_ranks(job, 0, &last);
+        gw_map_deinit(&last);
+    }
+    if (most)
+        return most;
     for (size_t i = 0; i < job->specs.count; i++)
         if (job->specs.items[i].message.ranks > most)
             most = job->specs.items[i].message.ranks;
@@ -121,7 +130,7 @@ static struct gw_value *describe_job(const struct gw_sched *sched, const struct 
 }
 
 static struct gw_value *describe_task(const struct gw_sched *sched, const struct gw_job *job,
-                                      uint32_t row)
+                                      uint32_t row, const struct gw_map *last)
 {
     const struct gw_tasks *tasks = &job->tasks;
     struct gw_value *dict = gw_dict();
@@ -134,11 +143,13 @@ static struct gw_value *describe_task(const struct gw_sched *sched, const struct
         gw_str(gw_sm_name(&gw_sched_task_sm, state == GW_TASK_RELEASED ? GW_TASK_DONE : state)));
     set_u64(dict, "tries", tasks->charges[row].tries);
     set_u64(dict, "attempt", tasks->attempt[row]);
-    set_u64(dict, "worker", tasks->worker[row]);
+    char where[256] = "";
+    struct gw_text text = {where, sizeof where, 0};
+    set_u64(dict, "worker", gw_sched_place_tell(sched, job, row, last, &text));
+    set(dict, "where", gw_str(where));
     set_u64(dict, "ranks", job->specs.items[tasks->spec[row]].message.ranks);
-    const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
-    if (gang)
-        set_u64(dict, "world_size", gang->count);
+    if (gw_sched_place_ranks(job, row, last))
+        set_u64(dict, "world_size", gw_sched_place_ranks(job, row, last));
     set(dict, "annotations", gw_sched_annotations(job, tasks->spec[row], 1));
     const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, row);
     if (saved && saved->attempt)
@@ -186,6 +197,7 @@ static struct gw_value *query_status(const struct gw_sched *sched)
     uint32_t drained = gw_sched_gpus_drained(sched);
     if (drained)
         set_u64(dict, "gpus_drained", drained);
+    gw_sched_gpus_use(sched, dict);
     uint64_t memory = 0, used = 0, spilled = 0;
     const char *trouble = "";
     for (size_t i = 0; i < sched->workers.count; i++) {
@@ -286,11 +298,13 @@ static struct gw_value *query_tasks(const struct gw_sched *sched, const struct g
                                     const char *state, int64_t only)
 {
     struct gw_value *list = gw_list();
+    struct gw_map last;
     uint32_t rows = 0;
     if (only >= 0 && !gw_sched_row_live(job, (uint32_t)only)) {
         GW_MUST(gw_list_push(list, describe_rowless(job, (uint32_t)only)));
         return list;
     }
+    gw_sched_places_last(job, &last);
     for (uint32_t row = gw_sched_row_next(job, only > 0 ? (uint32_t)only : 0);
          row < job->tasks.count && rows < GW_ANSWER_TASKS_MAX;
          row = gw_sched_row_next(job, row + 1)) {
@@ -300,9 +314,10 @@ static struct gw_value *query_tasks(const struct gw_sched *sched, const struct g
         if ((state && strcmp(state, gw_sm_name(&gw_sched_task_sm, at)) != 0) ||
             (only >= 0 && row != only))
             continue;
-        GW_MUST(gw_list_push(list, describe_task(sched, job, row)));
+        GW_MUST(gw_list_push(list, describe_task(sched, job, row, &last)));
         rows++;
     }
+    gw_map_deinit(&last);
     return list;
 }
 
@@ -370,13 +385,17 @@ static const char *memory_state(const struct gw_sched *sched, const struct gw_wo
     }
 }
 
-/* "4", or "1 of 4": another worker of the machine offers them, too, and has the others. */
+/* "4", or "1 of 4": the others are drained, or of another worker of the machine, which offers them,
+ * too. */
 static struct gw_value *describe_gpus(const struct gw_worker *worker)
 {
-    char text[32];
-    uint32_t own = gw_sched_gpus_own(worker);
-    (void)snprintf(text, sizeof text, own < worker->gpu_count ? "%u of %u" : "%u", own,
-                   worker->gpu_count);
+    char text[64];
+    uint32_t drained = gw_sched_worker_gpus_drained(worker);
+    uint32_t own = gw_sched_gpus_own(worker) - drained;
+    int used = snprintf(text, sizeof text, own < worker->gpu_count ? "%u of %u" : "%u", own,
+                        worker->gpu_count);
+    if (drained)
+        (void)snprintf(text + used, sizeof text - (size_t)used, ", %u drained", drained);
     return gw_str(text);
 }
 

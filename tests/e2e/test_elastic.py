@@ -64,6 +64,10 @@ class Elastic(e2e.Case):
         self.assertIn("there is no rank 3: they are 0 to 1",
                       self.gangway("logs", "-r", "3", job, rc=2).stderr)
         self.assertIn("; 2 results, ", self.gangway("story", job).stdout)
+        self.assertEqual(self.gangway_json("jobs")[0]["ranks"], 2)
+        task = self.gangway_json("tasks", job)[0]
+        self.assertEqual((task["where"], task["world_size"]), ("worker-1", 2))
+        self.assertRegex(self.gangway("tasks", job).stdout, r"done +1 +worker-1\b")
 
     def test_command_grows(self):
         """After a checkpoint, when there is room and it has run for a while, it starts again."""

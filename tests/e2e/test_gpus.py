@@ -69,6 +69,12 @@ class Gpus(e2e.Case):
         self.assertEqual(gpus["GPU-d"]["used_by"], [{"job": int(gang), "task": 0, "rank": 1}])
         self.assertEqual(gpus["GPU-a"]["memory_bytes"], 16 << 30)
         self.assertIn(f"{first}/0", self.gangway("worker", "gpus").stdout)
+        while {use["power_w"] for use in self.gangway_json("status")["gpu_use"]} != {70}:
+            pass  # they are looked at once a second
+        status = self.gangway("status").stdout
+        self.assertRegex(status, r"GPU memory +64\.0 GiB")
+        self.assertRegex(status, rf"\n *{gang} +0 +1 +worker-1 +3 +16\.0 GiB +0 B +5 +70 W\n")
+        self.assertRegex(status, rf"\n *{parts[0]} +0 +- +worker-1 +1 \(0\.5 of it\) +")
         self.end("one")
         self.assertEqual(self.said.next(), "late GPU-a")
         refused = self.gangway("dispatch", "-n", "2", "--gpus-per-rank", "5", "--", "true",

@@ -277,6 +277,54 @@ static void what_is_drained_is_not_counted(void **state)
     free_world(w);
 }
 
+static void assert_formatted(struct gw_value *value, const char *wanted)
+{
+    char text[4096];
+    (void)gw_value_format(value, text, sizeof text);
+    if (!strstr(text, wanted))
+        fail_msg("%s is not in %s", wanted, text);
+}
+
+static void what_ranks_use_and_where_they_are_is_told(void **state)
+{
+    struct world *w = new_world();
+    const uint64_t used[] = {3 * GIB, GIB, 0};
+    const uint32_t processes[] = {1, 1, 0}, power[] = {250000, 50400, 0}, busy[] = {90, 30, 0},
+                   clearing[] = {0, 0, 0};
+    (void)state;
+    add_gpus(w, 0, "a", "aab");
+    add_gpus(w, 1, "b", "aa");
+    struct gw_value *told = ask(w, "status");
+    assert_formatted(told, "\"gpu_use\": []");
+    gw_value_unref(told);
+    go(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .workers = "a:2,b:1"});
+    go(w, 2, (struct gw_msg_spec){.gpus = 1, .gpu_share = 500, .workers = "a"});
+    const struct gw_message usage = {
+        .type = GW_MESSAGE_gpu_usage,
+        .gpu_usage = {{used, 3}, {processes, 3}, {power, 3}, {busy, 3}, {clearing, 3}}};
+    say(w, WORKER, usage);
+    drain(w, 0, 2, "Xid 48");
+    told = ask(w, "status");
+    assert_formatted(told, "\"gpus_used_bytes\": 4294967296, \"gpus_busy_percent\": 24");
+    assert_formatted(told, "\"gpus_power\": \"300 W\"");
+    assert_formatted(told, "{\"job\": 1, \"task\": 0, \"rank\": 0, \"worker\": \"a\", \"gpus\": "
+                           "\"0\", \"memory_bytes\": 17179869184, \"used_bytes\": 3221225472, "
+                           "\"busy_percent\": 90, \"power_w\": 250, \"power\": \"250 W\"}");
+    assert_formatted(told, "\"rank\": 2, \"worker\": \"b\", \"gpus\": \"0\"");
+    assert_formatted(told, "{\"job\": 2, \"task\": 0, \"worker\": \"a\", \"gpus\": "
+                           "\"2 (0.5 of it)\"");
+    gw_value_unref(told);
+    told = ask(w, "tasks");
+    assert_formatted(told, "\"worker\": 1, \"where\": \"a 0-1, b 2\", \"ranks\": 3, "
+                           "\"world_size\": 3");
+    gw_value_unref(told);
+    told = ask(w, "workers");
+    assert_formatted(told, "\"gpus_own\": \"2 of 3, 1 drained\"");
+    assert_formatted(told, "\"gpus_own\": \"2\"");
+    gw_value_unref(told);
+    free_world(w);
+}
+
 static void nothing_is_placed_on_one_that_is_drained(void **state)
 {
     struct world *w = new_world();
@@ -643,6 +691,7 @@ int main(void)
         cmocka_unit_test(a_share_has_memory_enough),
         cmocka_unit_test(what_never_fits_is_refused_by_what_is_missing),
         cmocka_unit_test(what_is_drained_is_not_counted),
+        cmocka_unit_test(what_ranks_use_and_where_they_are_is_told),
         cmocka_unit_test(nothing_is_placed_on_one_that_is_drained),
         cmocka_unit_test(running_out_of_memory_is_named),
         cmocka_unit_test(people_see_who_has_which),
