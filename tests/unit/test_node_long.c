@@ -78,6 +78,25 @@ static void test_one_slot(void **state)
     free_world(w);
 }
 
+/* Who is to end, and takes its time for that, holds up nobody either. */
+static void test_one_that_is_ended(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    (void)state;
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+    for (uint64_t attempt = 2; attempt < 5; attempt++)
+        must_assign(w, (struct task){.attempt = attempt, .index = (uint32_t)attempt});
+    kill_attempt(w, 2, GW_KILL_CANCEL);
+    forget_sent(w);
+    say_long(w, 1, 2);
+    assert_int_equal(must_send(w, GW_MESSAGE_task_taken)->task_taken.attempt, 2);
+    assert_int_equal(w->processes, 2);
+    spawned(w, 2, 0, "");
+    hello(w, 2, GW_PROTOCOL);
+    assert_int_equal(assigned_to(w, 2), 34);
+    free_world(w);
+}
+
 static void test_nothing_is_behind(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -94,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_another_runner_takes_them),
         cmocka_unit_test(test_one_slot),
+        cmocka_unit_test(test_one_that_is_ended),
         cmocka_unit_test(test_nothing_is_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

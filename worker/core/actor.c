@@ -4,7 +4,13 @@
  * runner's queue are calls, each of the actor that was here when it came. When the runner is buried
  * the actor's own end is told first, so that nobody sends more; a call that may have begun is said
  * to have ended with it, the others to have been given back. */
-#include "worker/core/state.h"
+#include "worker/core/actor.h"
+
+#include "worker/core/batch.h"
+#include "worker/core/core.h"
+#include "worker/core/pool.h"
+#include "worker/core/process.h"
+#include "worker/core/run.h"
 
 #include <assert.h>
 #include <stdlib.h>

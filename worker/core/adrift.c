@@ -10,7 +10,11 @@
  *
  * Always: what is kept ended since the last connection closed; a scheduler of the same life hears
  * nothing of it, since it counted all that was here as lost. */
-#include "worker/core/state.h"
+#include "worker/core/adrift.h"
+
+#include "worker/core/core.h"
+#include "worker/core/result.h"
+#include "worker/core/run.h"
 
 #include <stdlib.h>
 #include <string.h>

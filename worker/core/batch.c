@@ -2,9 +2,11 @@
  *
  * Always: a runner has the spec of a task before the task; inputs that are not inline go as
  * descriptors, in order, those that one frame does not hold ahead of it; a batch fits a frame. */
-#include "worker/core/state.h"
+#include "worker/core/batch.h"
 
 #include "graph/wire/frame.h"
+#include "worker/core/core.h"
+#include "worker/core/store.h"
 
 #include <string.h>
 

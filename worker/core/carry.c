@@ -3,7 +3,13 @@
  *
  * Always: each CARRY that was asked for is in core->carries until CARRIED; a gang that is gone by
  * then is not missed. */
-#include "worker/core/state.h"
+#include "worker/core/carry.h"
+
+#include "worker/core/core.h"
+#include "worker/core/fetch.h"
+#include "worker/core/gang.h"
+#include "worker/core/run.h"
+#include "worker/core/silence.h"
 
 #include <stdlib.h>
 #include <string.h>

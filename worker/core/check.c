@@ -1,5 +1,9 @@
 /* The invariants of the worker's core, walked after every step in the dev preset. */
-#include "worker/core/state.h"
+#include "worker/core/actor.h"
+#include "worker/core/gpu.h"
+#include "worker/core/kept.h"
+#include "worker/core/process.h"
+#include "worker/core/run.h"
 
 #include <assert.h>
 

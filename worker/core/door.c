@@ -4,9 +4,10 @@
  * worker keeps ports for its ranks, tells them when they stand, and hears of all at go.
  *
  * Always: what goes into TF_CONFIG is made of characters that JSON takes as they are. */
-#include "worker/core/state.h"
+#include "worker/core/door.h"
 
 #include "graph/wire/frame.h"
+#include "worker/core/core.h"
 
 #include <inttypes.h>
 #include <msgpack.h>

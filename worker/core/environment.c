@@ -1,9 +1,11 @@
 /* Environments: what a process gets besides what the user's own environment says.
  *
  * Always: a value that the user set wins. Lists are MessagePack lists of "NAME=value". */
-#include "worker/core/state.h"
+#include "worker/core/environment.h"
 
 #include "graph/wire/frame.h"
+#include "worker/core/core.h"
+#include "worker/core/door.h"
 #include "worker/core/template.h"
 
 #include <inttypes.h>

@@ -4,9 +4,14 @@
  * Always: there is one fetch an object, however many want it; it ends with the object, or with
  * every run that waits ended as LOST_INPUT and the scheduler told of what is not kept; its deadline
  * sees to that where nobody answers. What nobody wants any more when it comes does not stay. */
-#include "worker/core/state.h"
+#include "worker/core/fetch.h"
 
 #include "graph/base/planted.h"
+#include "worker/core/core.h"
+#include "worker/core/job.h"
+#include "worker/core/keep.h"
+#include "worker/core/run.h"
+#include "worker/core/store.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,9 +4,12 @@
  * waits for its inputs; once it is there it stays until the run is freed, and then it goes, or is
  * kept (kept.c). Where the run is given up while its process still lives, it goes with the process.
  */
-#include "worker/core/state.h"
+#include "worker/core/folder.h"
 
 #include "graph/base/planted.h"
+#include "worker/core/core.h"
+#include "worker/core/kept.h"
+#include "worker/core/run.h"
 
 #include <stdlib.h>
 

@@ -5,10 +5,20 @@
  * were seen on this host; the gang's record goes with its last live rank. Where a gang
  * spans workers each of them makes a segment for its own ranks, none of which stands without it,
  * and rank 0's also opens the socket by which the others' ranks find each other. */
-#include "worker/core/state.h"
+#include "worker/core/gang.h"
 
 #include "graph/base/planted.h"
 #include "graph/wire/frame.h"
+#include "worker/core/batch.h"
+#include "worker/core/carry.h"
+#include "worker/core/core.h"
+#include "worker/core/door.h"
+#include "worker/core/environment.h"
+#include "worker/core/folder.h"
+#include "worker/core/gpu.h"
+#include "worker/core/pool.h"
+#include "worker/core/process.h"
+#include "worker/core/run.h"
 
 #include <assert.h>
 #include <msgpack.h>

@@ -6,7 +6,11 @@
  * memory and processes than before ours came. One that does not come to that in time is drained
  * until it does; one that fell off the bus, or had an error after which it cannot be trusted, as
  * long as this worker lives. What runs on it is ended then, and nobody is charged. */
-#include "worker/core/state.h"
+#include "worker/core/gpu.h"
+
+#include "worker/core/core.h"
+#include "worker/core/process.h"
+#include "worker/core/run.h"
 
 #include <assert.h>
 #include <inttypes.h>

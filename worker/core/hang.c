@@ -6,7 +6,9 @@
  * changes. Who hangs and who only takes long is for the scheduler to say, which sees all ranks; for
  * those of an attempt that hangs it has this worker look at their stacks, which stops them for a
  * while, and is told of those. */
-#include "worker/core/state.h"
+#include "worker/core/hang.h"
+
+#include "worker/core/core.h"
 
 #include <stdlib.h>
 #include <string.h>

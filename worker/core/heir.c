@@ -5,8 +5,13 @@
  * with it. An heir that was sent to a runner is behind its maker in the same batch: the runner
  * keeps the value for it, or skips it where there is none; it gets the value here, too, for another
  * runner that may have to take over. */
+#include "worker/core/heir.h"
+
 #include "graph/base/planted.h"
-#include "worker/core/state.h"
+#include "worker/core/core.h"
+#include "worker/core/memory.h"
+#include "worker/core/run.h"
+#include "worker/core/store.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,7 +2,11 @@
  *
  * Always: a spec lives while its job lists it or a run of it lives; a job is freed when nothing is
  * in its tables. */
-#include "worker/core/state.h"
+#include "worker/core/job.h"
+
+#include "worker/core/core.h"
+#include "worker/core/kept.h"
+#include "worker/core/store.h"
 
 #include <stdlib.h>
 #include <string.h>

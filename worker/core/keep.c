@@ -3,7 +3,12 @@
  * Always: each request is answered once, when the object is here or cannot be had; also where it
  * was released before; not at all where the scheduler is gone. A copy is an object like any other:
  * it goes to disk and to peers, and with its release. */
-#include "worker/core/state.h"
+#include "worker/core/keep.h"
+
+#include "worker/core/core.h"
+#include "worker/core/fetch.h"
+#include "worker/core/memory.h"
+#include "worker/core/store.h"
 
 void gw_keep_tell(struct gw_node_core *core, const struct gw_msg_keep *keep, int code,
                   const char *text)

@@ -4,7 +4,10 @@
  * left, at most GW_NODE_KEPT_MAX of them; what was counted of them has no more bytes than the
  * limit, and than were free beside them when the last was counted, so that new folders find room.
  * The oldest go first, and all with their job and with the worker. */
-#include "worker/core/state.h"
+#include "worker/core/kept.h"
+
+#include "worker/core/core.h"
+#include "worker/core/job.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -12,7 +12,12 @@
  * more starts. What brought its inputs here is not given back as long as they can go to disk: it
  * reads them from there, where they take no memory; elsewhere they would be as large. Where they
  * cannot, one that is nearest to its start stays, so that something moves. */
-#include "worker/core/state.h"
+#include "worker/core/memory.h"
+
+#include "worker/core/core.h"
+#include "worker/core/process.h"
+#include "worker/core/run.h"
+#include "worker/core/spill.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

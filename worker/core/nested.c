@@ -7,8 +7,13 @@
  * over the task runs on at once: slots_used may be more than there are, until so many tasks have
  * ended or wait. Its runner may be idle then and stay so: it is warm for the next task that waits.
  */
+#include "worker/core/nested.h"
+
 #include "graph/base/planted.h"
-#include "worker/core/state.h"
+#include "worker/core/actor.h"
+#include "worker/core/core.h"
+#include "worker/core/process.h"
+#include "worker/core/run.h"
 
 /* The run that a runner speaks of: only what it executes can ask anything. */
 static struct gw_run *executed(const struct gw_process *process, uint64_t attempt, uint32_t rank)
@@ -85,19 +90,28 @@ static void take_back(struct gw_node_core *core, struct gw_process *process,
         takes ? run->attempt : 0;
 }
 
+/* What is being ended may use all of its grace, and then it runs long as well. */
+static bool on_long(struct gw_node_core *core, struct gw_process *process, uint64_t attempt)
+{
+    const struct gw_run *run = process->queue.first;
+    if (!run || run->attempt != attempt || run->spec->message.actor ||
+        (run->state == GW_RUN_ENDING ? !run->end.executing : !gw_run_executes(run)))
+        return false;
+    take_back(core, process, run);
+    return true;
+}
+
 int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
                          const struct gw_msg_task_blocked *blocked)
 {
+    if (blocked->blocked == GW_BLOCKED_LONG && on_long(core, process, blocked->attempt))
+        return 0;
     struct gw_run *run = executed(process, blocked->attempt, blocked->rank);
     if (!run)
         return process->queue.first && process->queue.first->state == GW_RUN_ENDING ? 0 : GW_EPROTO;
     if (run->spec->message.actor) { /* its slots are the actor's, waiting or not */
         if (blocked->blocked)
             gw_node_actor_take_back(core, process, blocked->attempt);
-        return 0;
-    }
-    if (blocked->blocked == GW_BLOCKED_LONG) {
-        take_back(core, process, run);
         return 0;
     }
     if (!blocked->blocked) {

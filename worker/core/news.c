@@ -3,7 +3,9 @@
  * Always: while the scheduler is slow to read, at most one `progress` and one `metric` a task is
  * kept here, the newest, and goes when it reads again, or just before the task's end. Nothing else
  * is ever held back. */
-#include "worker/core/state.h"
+#include "worker/core/news.h"
+
+#include "worker/core/core.h"
 
 #include <stdlib.h>
 #include <string.h>

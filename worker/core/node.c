@@ -4,9 +4,30 @@
  * welcome, and a sequence number above the last one, or none (a heartbeat); nothing runs longer
  * than fence_ns after the last acknowledged heartbeat was sent, or connecting was begun and refused
  * (adrift.c). */
-#include "worker/core/state.h"
-
 #include "graph/base/planted.h"
+#include "worker/core/actor.h"
+#include "worker/core/adrift.h"
+#include "worker/core/carry.h"
+#include "worker/core/core.h"
+#include "worker/core/fetch.h"
+#include "worker/core/folder.h"
+#include "worker/core/gang.h"
+#include "worker/core/gpu.h"
+#include "worker/core/hang.h"
+#include "worker/core/heir.h"
+#include "worker/core/job.h"
+#include "worker/core/keep.h"
+#include "worker/core/kept.h"
+#include "worker/core/memory.h"
+#include "worker/core/nested.h"
+#include "worker/core/news.h"
+#include "worker/core/pool.h"
+#include "worker/core/process.h"
+#include "worker/core/result.h"
+#include "worker/core/run.h"
+#include "worker/core/silence.h"
+#include "worker/core/spill.h"
+#include "worker/core/store.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -17,75 +38,6 @@
 #define SECOND UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
 #define SHUTDOWN_GRACE_NS (500 * MS)
-
-/* -- Memory and effects --------------------------------------------------------------------------
- */
-
-void *gw_core_alloc(size_t bytes)
-{
-    void *memory = calloc(1, bytes ? bytes : 1);
-    GW_MUST_PTR(memory);
-    return memory;
-}
-
-char *gw_core_strdup(const char *text)
-{
-    char *copy = strdup(text ? text : "");
-    GW_MUST_PTR(copy);
-    return copy;
-}
-
-void *gw_core_scratch(struct gw_node_core *core, size_t bytes)
-{
-    void *memory = gw_arena_alloc(&core->effects->arena, bytes ? bytes : 1);
-    GW_MUST_PTR(memory);
-    return memory;
-}
-
-const char *gw_core_text(struct gw_node_core *core, const char *text)
-{
-    size_t bytes = strlen(text ? text : "") + 1;
-    return memcpy(gw_core_scratch(core, bytes), text ? text : "", bytes);
-}
-
-struct gw_effect *gw_core_effect(struct gw_node_core *core, uint32_t type)
-{
-    GW_MUST(gw_array_push(&core->effects->list, (struct gw_effect){.type = type}));
-    return &core->effects->list.items[core->effects->list.count - 1];
-}
-
-static void stamp(const struct gw_node_core *core, struct gw_node_link *link,
-                  struct gw_message *message)
-{
-    message->term = core->term;
-    message->peer = core->peer;
-    if (message->type != GW_MESSAGE_heartbeat || GW_PLANTED(240)) /* those pass others */
-        message->sequence = ++link->sent;
-}
-
-struct gw_effect *gw_core_send(struct gw_node_core *core, struct gw_node_link *link, uint32_t type)
-{
-    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_SEND);
-    effect->peer = link->peer;
-    effect->message.type = type;
-    stamp(core, link, &effect->message);
-    return effect;
-}
-
-void gw_node_core_stamp(struct gw_node_core *core, struct gw_message *message)
-{
-    assert(core->scheduler);
-    stamp(core, core->scheduler, message);
-}
-
-void gw_core_drop_token(struct gw_node_core *core, uint64_t token)
-{
-    uint64_t *tokens = gw_core_scratch(core, sizeof *tokens);
-    tokens[0] = token;
-    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_DROP_TOKEN);
-    effect->tokens = tokens;
-    effect->token_count = 1;
-}
 
 static void drop_tokens(struct gw_node_core *core, const struct gw_event *event)
 {
@@ -567,11 +519,18 @@ static int on_progress(struct gw_node_core *core, struct gw_process *process,
     return 0;
 }
 
+/* What waits behind a task need not wait for its grace, too. */
+static bool says_long(const struct gw_message *message)
+{
+    return message->type == GW_MESSAGE_task_blocked &&
+           message->task_blocked.blocked == GW_BLOCKED_LONG;
+}
+
 static int on_runner(struct gw_node_core *core, struct gw_process *process,
                      const struct gw_event *event)
 {
     const struct gw_message *message = event->message;
-    if (!process || process->burying) { /* too late */
+    if (!process || (process->burying && !says_long(message))) { /* too late */
         drop_tokens(core, event);
         return 0;
     }

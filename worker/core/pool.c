@@ -5,10 +5,21 @@
  * wait: then idle runners beyond that get no work. Work starts in the order in which it came, pool
  * by pool: what is older and has no room stops what is younger from being handed out, until an idle
  * runner could be ended for it. */
-#include "graph/base/planted.h"
-#include "worker/core/state.h"
+#include "worker/core/pool.h"
 
+#include "graph/base/planted.h"
 #include "graph/wire/frame.h"
+#include "worker/core/actor.h"
+#include "worker/core/batch.h"
+#include "worker/core/core.h"
+#include "worker/core/gang.h"
+#include "worker/core/gpu.h"
+#include "worker/core/job.h"
+#include "worker/core/memory.h"
+#include "worker/core/nested.h"
+#include "worker/core/process.h"
+#include "worker/core/run.h"
+#include "worker/core/turn.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,15 +3,29 @@
  * Always: a process holds its slots until it is buried; what it ran is judged when it is buried and
  * its link is closed, since only then everything that it reported has arrived. The first run of a
  * runner's queue executes; those behind it are queued again, uncharged. */
-#include "worker/core/state.h"
+#include "worker/core/process.h"
+
+#include "graph/wire/frame.h"
+#include "worker/core/actor.h"
+#include "worker/core/core.h"
+#include "worker/core/environment.h"
+#include "worker/core/folder.h"
+#include "worker/core/gang.h"
+#include "worker/core/gpu.h"
+#include "worker/core/heir.h"
+#include "worker/core/nested.h"
+#include "worker/core/pool.h"
+#include "worker/core/result.h"
+#include "worker/core/run.h"
+#include "worker/core/silence.h"
+#include "worker/core/store.h"
+#include "worker/core/turn.h"
 
 #include <inttypes.h>
 #include <msgpack.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "graph/wire/frame.h"
 
 #define MS UINT64_C(1000000)
 #define HELLO_LIMIT_NS (20000 * MS)

@@ -2,7 +2,16 @@
  *
  * Always: a runner reports in the order in which it was given work; anything else is a broken
  * protocol, seen before anything is changed. */
-#include "worker/core/state.h"
+#include "worker/core/result.h"
+
+#include "worker/core/actor.h"
+#include "worker/core/adrift.h"
+#include "worker/core/core.h"
+#include "worker/core/heir.h"
+#include "worker/core/job.h"
+#include "worker/core/process.h"
+#include "worker/core/run.h"
+#include "worker/core/store.h"
 
 #include <string.h>
 

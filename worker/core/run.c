@@ -2,7 +2,22 @@
  *
  * Always: a live run is in exactly one list, and in the table of attempts or in its gang's ranks;
  * an end is told once, and where a process of it lived, only when that is buried. */
-#include "worker/core/state.h"
+#include "worker/core/run.h"
+
+#include "worker/core/actor.h"
+#include "worker/core/adrift.h"
+#include "worker/core/core.h"
+#include "worker/core/fetch.h"
+#include "worker/core/folder.h"
+#include "worker/core/gang.h"
+#include "worker/core/heir.h"
+#include "worker/core/job.h"
+#include "worker/core/memory.h"
+#include "worker/core/news.h"
+#include "worker/core/pool.h"
+#include "worker/core/process.h"
+#include "worker/core/result.h"
+#include "worker/core/store.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -4,7 +4,11 @@
  * and then four times within its limit. So what is silent is ended after its limit, and before five
  * quarters of it. A task whose output has reached its cap cannot be heard any more: it is let
  * live. */
-#include "worker/core/state.h"
+#include "worker/core/silence.h"
+
+#include "worker/core/core.h"
+#include "worker/core/process.h"
+#include "worker/core/run.h"
 
 enum { MEASURES = 4 }; /* within a limit */
 #define MEASURE_NS_MIN UINT64_C(10000000)

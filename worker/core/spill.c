@@ -4,9 +4,13 @@
  * and readers get the file itself from then on, which takes no memory that the system could not
  * have back. A file that is not what was written is a lost object, never a wrong one. A number of a
  * file is used once: an answer that comes after its object has gone finds nothing and is undone. */
-#include "worker/core/state.h"
+#include "worker/core/spill.h"
 
 #include "graph/base/planted.h"
+#include "worker/core/core.h"
+#include "worker/core/memory.h"
+#include "worker/core/run.h"
+#include "worker/core/store.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,7 +4,13 @@
  * counted once. An ordinary task's object has rank 0, and answers to GW_RANK_NONE too. An object
  * whose place another attempt's has taken (job NULL) goes with its last user. Where an object is,
  * in memory or on disk, is for memory.c and spill.c to say. */
-#include "worker/core/state.h"
+#include "worker/core/store.h"
+
+#include "worker/core/core.h"
+#include "worker/core/fetch.h"
+#include "worker/core/job.h"
+#include "worker/core/memory.h"
+#include "worker/core/spill.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,8 +3,11 @@
  *
  * Always: who waits holds no slot, and inherits that of the one before it when that is buried. Who
  * was not begun comes back (`spawned` with EAGAIN) and waits here, as if it had never been sent. */
+#include "worker/core/turn.h"
+
 #include "graph/base/planted.h"
-#include "worker/core/state.h"
+#include "worker/core/process.h"
+#include "worker/core/run.h"
 
 #define SHORT_NS UINT64_C(2000000) /* what others may wait for, if it has just begun */
 enum { TURNS_MAX = 2 };

@@ -1,0 +1,16 @@
+/* Specs and programs of jobs. */
+#ifndef GW_WORKER_CORE_JOB_H
+#define GW_WORKER_CORE_JOB_H
+
+#include "worker/core/state.h"
+
+struct gw_node_job *gw_core_job(struct gw_node_core *core, uint64_t id, bool make);
+void gw_job_tidy(struct gw_node_core *core, struct gw_node_job *job);
+void gw_job_free(struct gw_node_core *core, struct gw_node_job *job);
+void gw_job_on_spec(struct gw_node_core *core, const struct gw_msg_spec *spec);
+void gw_job_on_forget(struct gw_node_core *core, uint64_t id);
+struct gw_node_spec *gw_job_spec(struct gw_node_core *core, uint64_t job, uint32_t number);
+void gw_spec_unref(struct gw_node_spec *spec);
+void gw_program_on_event(struct gw_node_core *core, const struct gw_event *event);
+
+#endif

@@ -1,0 +1,14 @@
+/* How far tasks say that they are. */
+#ifndef GW_WORKER_CORE_NEWS_H
+#define GW_WORKER_CORE_NEWS_H
+
+#include "worker/core/state.h"
+
+/* gw_news_tell passes a task's `progress` or `metric` on, or keeps it while the scheduler is slow;
+ * gw_news_end: the end of that run is told next. gw_news_on_queued takes QUEUED. */
+void gw_news_tell(struct gw_node_core *core, const struct gw_run *run,
+                  const struct gw_message *message);
+void gw_news_end(struct gw_node_core *core, const struct gw_run *run);
+void gw_news_on_queued(struct gw_node_core *core, uint64_t bytes);
+
+#endif

@@ -1,0 +1,26 @@
+/* Attempts and ranks, from assign to their end. */
+#ifndef GW_WORKER_CORE_RUN_H
+#define GW_WORKER_CORE_RUN_H
+
+#include "worker/core/state.h"
+
+int gw_run_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assign);
+void gw_run_on_kill(struct gw_node_core *core, const struct gw_msg_kill *kill);
+void gw_run_ready(struct gw_node_core *core, struct gw_run *run); /* all inputs are there */
+void gw_run_find_pool(struct gw_node_core *core, struct gw_run *run);
+void gw_run_push(struct gw_runs *list, struct gw_run *run);
+void gw_run_push_first(struct gw_runs *list, struct gw_run *run);
+void gw_run_push_behind(struct gw_runs *list, struct gw_run *before, struct gw_run *run);
+void gw_run_pull(struct gw_run *run);
+bool gw_run_executes(const struct gw_run *run);
+/* gw_run_end ends a run otherwise than well: at once where nothing of it lives, else when its
+ * process, which is told to end within grace_ns, is buried. Takes end.text. */
+void gw_run_end(struct gw_node_core *core, struct gw_run *run, struct gw_run_end end,
+                uint64_t grace_ns);
+void gw_run_tell(struct gw_node_core *core, struct gw_run *run); /* run.end; frees the run */
+void gw_run_free(struct gw_node_core *core, struct gw_run *run);
+void gw_run_place(const struct gw_run *run, struct gw_node_place *place);
+struct gw_run *gw_run_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank);
+char *gw_run_text(const char *format, ...) GW_PRINTF(1, 2); /* owned by the caller */
+
+#endif
