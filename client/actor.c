@@ -5,6 +5,7 @@
  * GANGWAY_INLINE the state lives in the handle, and calls run on the caller's thread. */
 #include "client/actor.h"
 
+#include "client/answer.h"
 #include "client/spill.h"
 #include "client/submission.h"
 #include "graph/wire/codec.h"
@@ -208,7 +209,7 @@ void gw_actor_free(struct gw_actor *actor)
             -1);
     pthread_mutex_unlock(&client->lock);
     if (down)
-        gw_actors_closed(client);
+        gw_answers_closed(client);
     if (client->inlined)
         gw_actor_let_go(&actor->kept);
     gw_chunk_deinit(&actor->batch.chunk);

@@ -54,16 +54,4 @@ int gw_actor_add(struct gw_actor *actor, const struct gw_actor_row *row, struct 
 void gw_actor_flush(struct gw_actor *actor);
 void gw_actors_flush(struct gw_client *client);
 
-/* gw_actors_closed lets go of batches that will not be answered: the connection is down. Not with
- * the client's lock. */
-void gw_actors_closed(struct gw_client *client);
-
-/* gw_actor_answered follows the scheduler's answer to a batch: true where the message was one; the
- * client's lock is held. *done: a bundle that nobody holds any more, to be dropped without it. */
-bool gw_actor_answered(struct gw_client *client, const struct gw_message *message,
-                       struct gw_bundle **done);
-
-/* gw_actor_know waits until it is known which job a future's task is of: 0, or GW_ECLOSED. */
-int gw_actor_know(const struct gw_future *future, struct gw_error *error);
-
 #endif

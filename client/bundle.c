@@ -2,6 +2,7 @@
  * future's result is written before its state leaves GW_PENDING, and a value that is there (SMALL,
  * HEAP) never changes again while the state is GW_DONE; so done futures are read without the lock.
  */
+#include "client/answer.h"
 #include "client/record.h"
 #include "client/stream.h"
 
@@ -366,6 +367,8 @@ void gw_future_release(struct gw_future *future)
         gw_io_drop(io, bundle->request);
     else if (io && !bundle->unanswered) /* else when it is answered */
         gw_io_release(io, bundle->job, bundle->rows ? bundle->rows[i] : (uint32_t)i);
+    else if (io && bundle->quiet)
+        gw_answer_ask(client);
     pthread_mutex_unlock(&client->lock);
     if (last)
         gw_bundle_drop(bundle);

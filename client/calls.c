@@ -4,6 +4,7 @@
  * made; a bundle of calls counts itself as held until the scheduler has answered. */
 #include "client/actor.h"
 
+#include "client/answer.h"
 #include "client/record.h"
 #include "graph/base/clock.h"
 
@@ -104,29 +105,6 @@ void gw_actor_flush(struct gw_actor *actor)
         fail_bundle(bundle, rc, rc == GW_ECLOSED ? "the connection is closed" : gw_error_text(rc));
 }
 
-void gw_actors_closed(struct gw_client *client)
-{
-    struct gw_bundle *bundle;
-    do {
-        size_t at = 0;
-        uint64_t request, found;
-        bundle = NULL;
-        pthread_mutex_lock(&client->lock);
-        while (!bundle && gw_map_next(&client->bundles, &at, &request, &found)) {
-            struct gw_bundle *each = (struct gw_bundle *)(uintptr_t)found;
-            if (!each->unanswered || each->gathering)
-                continue;
-            each->unanswered = false;
-            if (--each->live == 0)
-                bundle = each;
-        }
-        pthread_cond_broadcast(&client->answered);
-        pthread_mutex_unlock(&client->lock);
-        if (bundle)
-            gw_bundle_drop(bundle);
-    } while (bundle);
-}
-
 void gw_actors_flush(struct gw_client *client)
 {
     while (client->unsent) {
@@ -155,8 +133,9 @@ static int open_batch(struct gw_actor *actor, struct gw_error *error)
     if (!bundle)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     bundle->count = bundle->pending = 0;
-    bundle->live = 1; /* itself, until it is answered */
-    bundle->unanswered = bundle->gathering = true;
+    bundle->live = 0;
+    gw_answer_open(bundle, false);
+    bundle->gathering = true;
     if (batch->bundle) { /* another thread was faster */
         (void)gw_map_remove(&client->bundles, request);
         client->refs--;
@@ -231,46 +210,4 @@ int gw_actor_add(struct gw_actor *actor, const struct gw_actor_row *row, struct 
     if (wake)
         gw_io_wake(client->io);
     return rc == GW_ECLOSED ? gw_client_down_error(client, error) : rc;
-}
-
-/* -- Answers -------------------------------------------------------------------------------------
- */
-
-bool gw_actor_answered(struct gw_client *client, const struct gw_message *message,
-                       struct gw_bundle **done)
-{
-    bool well = message->type == GW_MESSAGE_accepted;
-    uint64_t request = well ? message->accepted.request : message->rejected.request, found;
-    if (!gw_map_get(&client->bundles, request, &found))
-        return false;
-    struct gw_bundle *bundle = (struct gw_bundle *)(uintptr_t)found;
-    if (!bundle->unanswered)
-        return false;
-    bundle->unanswered = false;
-    if (well) {
-        bundle->job = message->accepted.job;
-        for (uint32_t i = 0; i < bundle->count; i++)
-            if (bundle->futures[i].released)
-                gw_io_release(client->io, bundle->job, i);
-    } else {
-        fail_bundle(bundle, message->rejected.code, message->rejected.text);
-    }
-    pthread_cond_broadcast(&client->answered);
-    if (--bundle->live == 0)
-        *done = bundle;
-    return true;
-}
-
-int gw_actor_know(const struct gw_future *future, struct gw_error *error)
-{
-    struct gw_bundle *bundle = future->bundle;
-    struct gw_client *client = bundle->client;
-    pthread_mutex_lock(&client->lock);
-    if (bundle->unanswered)
-        gw_actors_flush(client);
-    while (bundle->unanswered && !client->down.code && !client->closed)
-        pthread_cond_wait(&client->answered, &client->lock);
-    int rc = bundle->job ? 0 : GW_ECLOSED;
-    pthread_mutex_unlock(&client->lock);
-    return rc < 0 ? gw_client_down_error(client, error) : 0;
 }

@@ -5,6 +5,7 @@
 #include "client/actor.h"
 
 #include "client/address.h"
+#include "client/answer.h"
 #include "client/inline.h"
 #include "client/range.h"
 #include "client/reconnect.h"
@@ -69,7 +70,7 @@ static void client_on_message(const struct gw_message *message, const int *fds, 
         break;
     case GW_MESSAGE_accepted:
     case GW_MESSAGE_rejected:
-        answered = gw_actor_answered(client, message, &over) ||
+        answered = gw_answer_take(client, message, &over) ||
                    gw_call_answer(client, message, fds, fd_count);
         break;
     case GW_MESSAGE_tunnel_data:
@@ -130,7 +131,7 @@ static void client_on_close(const struct gw_error *error, void *arg)
     gw_call_fail_all(client);
     gw_tunnel_fail_all(client);
     pthread_mutex_unlock(&client->lock);
-    gw_actors_closed(client);
+    gw_answers_closed(client);
 }
 
 int gw_client_down_error(struct gw_client *client, struct gw_error *error)
@@ -494,8 +495,9 @@ static size_t unfinished_jobs(struct gw_client *client, uint64_t **jobs)
 static void end_jobs(struct gw_client *client)
 {
     uint64_t *jobs;
-    size_t count = unfinished_jobs(client, &jobs);
     uint64_t deadline_ns = gw_clock_now_ns() + CLOSE_TIMEOUT_S * GW_NS_PER_S;
+    gw_answer_wait_all(client, CLOSE_TIMEOUT_S * GW_NS_PER_S);
+    size_t count = unfinished_jobs(client, &jobs);
     for (size_t i = 0; i < count; i++)
         gw_io_put(client->io,
                   &(struct gw_message){.type = GW_MESSAGE_cancel,

@@ -74,7 +74,8 @@ struct gw_client {
     pthread_t task_thread;
     bool inlined;                    /* GANGWAY_INLINE: tasks run in this process */
     struct gw_actor *unsent;         /* actors with calls to send */
-    pthread_cond_t answered;         /* a batch of calls was */
+    pthread_cond_t answered;         /* a bundle that was not, was */
+    uint32_t plain_life;             /* 1 + the life in which a plain call was accepted, or 0 */
     struct gw_actor_kept *inline_on; /* the actor of the call that runs in this process */
     char *inline_dir;                /* for their checkpoints; NULL: the environment names one */
 };
@@ -208,8 +209,9 @@ struct gw_bundle {
     uint32_t pending;         /* futures not ended */
     const uint32_t *rows;     /* ascending, one a future; NULL: future i is row i */
     uint64_t *scattered;      /* names of what holds its large arguments, owned */
-    bool unanswered; /* of calls: its job is not known yet, and it counts itself in `live` */
-    bool gathering;  /* of calls: it was not sent yet */
+    _Atomic bool unanswered;  /* its job is not known yet, and it counts itself in `live` */
+    bool quiet;               /* and will not be, until it is asked for */
+    bool gathering;           /* of calls: it was not sent yet */
     uint32_t scattered_count;
     uint32_t count;
     struct gw_future futures[];

@@ -1,7 +1,7 @@
 /* Futures: reading, waiting, cancelling, retrying. A future that is done is read without the lock
  * (bundle.c says why); one that failed is read under it, because a retry may make it pending again.
  */
-#include "client/actor.h"
+#include "client/answer.h"
 #include "client/reconnect.h"
 
 #include "graph/wire/codec.h"
@@ -21,7 +21,7 @@ enum gw_future_state gw_future_state(const struct gw_future *future)
 uint64_t gw_future_job(const struct gw_future *future)
 {
     if (future->bundle->unanswered)
-        (void)gw_actor_know(future, NULL); /* a call that is on its way */
+        (void)gw_answer_wait(future, NULL); /* it is on its way */
     return future->bundle->job;
 }
 

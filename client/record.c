@@ -2,6 +2,7 @@
  * count up, so that what a record takes has a lower name than its own. */
 #include "client/record.h"
 
+#include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 
 #include <fcntl.h>
@@ -254,8 +255,10 @@ static int say_frame(const struct gw_record *record, const struct gw_message *ke
     struct gw_message message = *kept;
     uint64_t *room = NULL;
     int fd = -1, rc = 0;
-    if (message.type == GW_MESSAGE_submit)
+    if (message.type == GW_MESSAGE_submit) {
+        message.submit.flags &= ~(uint32_t)GW_SUBMIT_QUIET; /* somebody waits now */
         rc = gw_record_rename(&message, &room);
+    }
     if (rc == 0 && record->fd >= 0 && (fd = fcntl(record->fd, F_DUPFD_CLOEXEC, 0)) < 0)
         rc = GW_ENOMEM;
     if (rc == 0 && (rc = gw_io_room(io)) < 0 && fd >= 0)
@@ -316,7 +319,7 @@ int gw_record_list(const struct gw_client *client, struct gw_record ***records, 
     struct gw_record **list = malloc((names.count + 1) * sizeof *list);
     while (list && gw_map_next(&names, &at, &name, &value)) {
         struct gw_record *record = (struct gw_record *)(uintptr_t)value;
-        if (record->client != client || !record->job)
+        if (record->client != client || !(record->job || record->left))
             continue;
         record->refs++;
         list[found++] = record;

@@ -19,6 +19,7 @@ struct gw_record {
     uint64_t name; /* in this process, and no number of a job */
     uint64_t request;
     uint64_t job;             /* as the scheduler of that life calls it; 0: not accepted yet */
+    bool left;                /* it was said, and its thread does not wait until it is accepted */
     uint32_t life;            /* number of the client's connection */
     struct gw_bundle *bundle; /* of its futures; NULL: they are all given up, or it has none */
     bool held;                /* a value without a future: until it is let go */

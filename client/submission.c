@@ -2,6 +2,7 @@
  * again from the start when the connection breaks, by the thread that was saying it. */
 #include "client/submission.h"
 
+#include "client/answer.h"
 #include "client/env.h"
 #include "client/reconnect.h"
 #include "client/shipment.h"
@@ -356,7 +357,7 @@ int gw_submission_refused(struct gw_submission *submission, struct gw_error *err
     return found.code < 0 ? gw_error_set(error, found.code, "%s", found.text) : 0;
 }
 
-/* flags: GW_SUBMIT_LAST, GW_SUBMIT_PART or 0. */
+/* flags: GW_SUBMIT_LAST, with GW_SUBMIT_QUIET or without, GW_SUBMIT_PART or 0. */
 static int flush(struct gw_submission *submission, uint32_t flags, struct gw_error *error)
 {
     struct gw_message message = {
@@ -454,15 +455,60 @@ static bool note_job(struct gw_submission *submission)
     return there;
 }
 
-int gw_submission_finish(struct gw_submission *submission, struct gw_error *error)
+/* A plain call is refused for reasons that are its client's or the cluster's: where one was
+ * accepted, nobody waits for the next ones' answers. Notes that one was. */
+static bool is_answer_known(struct gw_submission *submission, bool accepted)
 {
-    int rc = flush(submission, GW_SUBMIT_LAST, error);
+    struct gw_client *client = submission->client;
+    pthread_mutex_lock(&client->lock);
+    if (accepted && submission->plain)
+        client->plain_life = client->life + 1;
+    bool known = submission->plain && client->plain_life == client->life + 1;
+    pthread_mutex_unlock(&client->lock);
+    return known;
+}
+
+/* Sends the last chunk without that its answer is to be waited for; *left: so it was, on a
+ * connection that still stands. */
+static int leave(struct gw_submission *submission, bool *left, struct gw_error *error)
+{
+    struct gw_client *client = submission->client;
+    const uint32_t life = submission->life;
+    pthread_mutex_lock(&client->lock);
+    gw_answer_open(submission->bundle, true);
+    pthread_mutex_unlock(&client->lock);
+    int rc = flush(submission, GW_SUBMIT_LAST | GW_SUBMIT_QUIET, error);
+    if (rc < 0)
+        return rc;
+    pthread_mutex_lock(&client->lock);
+    *left = submission->life == life && client->life == life && !client->down.code;
+    if (*left && submission->record)
+        submission->record->left = true; /* from here on it is said again by others */
+    pthread_mutex_unlock(&client->lock);
+    return 0;
+}
+
+static int wait_for_answer(struct gw_submission *submission, struct gw_error *error)
+{
+    int rc = 0;
     while (rc == 0) {
         rc = gw_call_wait(&submission->call, submission->client, UINT64_MAX, error);
         if (rc == 0 ? note_job(submission) : rc != GW_ECLOSED || !is_kept(submission))
             break;
         rc = again(submission, error);
     }
+    if (rc == 0)
+        (void)is_answer_known(submission, true);
+    return rc;
+}
+
+int gw_submission_finish(struct gw_submission *submission, struct gw_error *error)
+{
+    bool left = false;
+    int rc = is_answer_known(submission, false) ? leave(submission, &left, error)
+                                                : flush(submission, GW_SUBMIT_LAST, error);
+    if (rc == 0 && !left)
+        rc = wait_for_answer(submission, error);
     submission->sent = false; /* it is accepted, or the scheduler has forgotten it */
     if (rc < 0)
         return rc;

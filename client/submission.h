@@ -25,6 +25,7 @@ struct gw_submission {
     struct gw_submission_after after;
     GW_ARRAY(uint64_t) scattered; /* names of what holds large arguments */
     bool sent;                    /* a chunk has left: the scheduler knows this job */
+    bool plain;                   /* one call that is refused only if all are */
 };
 
 /* What a submission begins with. All borrowed until gw_submission_close. */
@@ -45,8 +46,9 @@ int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *
 
 /* gw_submission_open registers the futures' bundle. Then come gw_submission_spec for each spec,
  * gw_submission_row for each row in order, and gw_submission_finish, which blocks until the job
- * was accepted whole or refused. gw_submission_close follows in any case: it takes a job back that
- * was not finished, and leaves the bundle alone where it was accepted. */
+ * was accepted whole or refused, but for a plain call where one was accepted on this connection.
+ * gw_submission_close follows in any case: it takes a job back that was not finished, and leaves
+ * the bundle alone where it was accepted. */
 int gw_submission_open(struct gw_submission *submission, struct gw_client *client,
                        const struct gw_submission_options *options, struct gw_error *error);
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,

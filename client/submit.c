@@ -3,6 +3,7 @@
 
 #include "client/inline.h"
 #include "client/reconnect.h"
+#include "client/spill.h"
 #include "client/targets.h"
 #include "graph/base/clock.h"
 #include "graph/wire/codec.h"
@@ -88,6 +89,20 @@ static int open_job(struct gw_submission *submission, struct gw_client *client,
     return gw_submission_open(submission, client, &opened, error);
 }
 
+/* One call of a function, without options, names and inputs, of which a future is wanted. */
+static bool is_plain(const struct gw_graph_rows *rows, const struct gw_submit_options *options,
+                     const struct gw_targets *targets)
+{
+    static const struct gw_task_options none;
+    if (options || rows->count != 1 || rows->spec_count != 1 || targets->count != 1)
+        return false;
+    const struct gw_graph_spec *spec = &rows->specs[0];
+    return spec->kind == GW_SPEC_FUNCTION && !spec->env && !spec->cwd && !spec->actor &&
+           !rows->names[0] && rows->deps_at[1] == rows->deps_at[0] &&
+           rows->args_at[1] - rows->args_at[0] <= GW_SPILL_BYTES &&
+           memcmp(&spec->options, &none, sizeof none) == 0;
+}
+
 static int submit_rows(struct gw_client *client, const struct gw_graph_rows *rows,
                        const struct gw_submit_options *options, const struct gw_targets *targets,
                        struct gw_bundle **bundle, struct gw_error *error)
@@ -101,6 +116,7 @@ static int submit_rows(struct gw_client *client, const struct gw_graph_rows *row
     struct gw_submission submission;
     rc = open_job(&submission, client, rows, options, targets, error);
     *bundle = submission.bundle;
+    submission.plain = is_plain(rows, options, targets);
     if (rc == 0)
         rc = send_specs(&submission, rows, error);
     if (rc == 0)

@@ -31,6 +31,7 @@ enum gw_submit_flag {
     GW_SUBMIT_DETACHED = 2,
     GW_SUBMIT_STREAM = 4, /* answered by opened; later graphs take what has a future only */
     GW_SUBMIT_PART = 8,   /* the last chunk of one graph of a stream */
+    GW_SUBMIT_QUIET = 16, /* with LAST: `accepted` may be held back, see PROTOCOL.md */
 };
 
 enum gw_range_flag {

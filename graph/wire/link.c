@@ -231,6 +231,18 @@ int gw_link_send(struct gw_link *link, const struct gw_message *message, struct 
     return rc;
 }
 
+int gw_link_hold(struct gw_link *link, const struct gw_message *message)
+{
+    const struct gw_channel_fds none = {0};
+    return takes(link, none) ? gw_channel_put(link->channel, message, none) : 0;
+}
+
+void gw_link_urge(struct gw_link *link)
+{
+    if (!link->closing && !link->write_full && gw_channel_queued_bytes(link->channel) > 0)
+        later(link);
+}
+
 int gw_link_send_frame(struct gw_link *link, struct gw_bin frame, struct gw_channel_fds fds)
 {
     if (!takes(link, fds))

@@ -41,6 +41,10 @@ int gw_link_send_frame(struct gw_link *link, struct gw_bin frame, struct gw_chan
 /* gw_link_send_frames queues encoded frames without descriptors. */
 int gw_link_send_frames(struct gw_link *link, const void *frames, size_t bytes);
 
+/* gw_link_hold queues a message that leaves with the next that is sent, or after gw_link_urge. */
+int gw_link_hold(struct gw_link *link, const struct gw_message *message);
+void gw_link_urge(struct gw_link *link);
+
 /* gw_link_close flushes what the socket takes at once and closes; on_close follows in a later turn.
  */
 void gw_link_close(struct gw_link *link);

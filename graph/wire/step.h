@@ -176,6 +176,8 @@ enum gw_effect_type {
 struct gw_effect {
     uint32_t type; /* enum gw_effect_type */
     gw_peer peer;
+    bool held; /* SEND, without tokens: may wait until this peer is sent something else, or sends
+                  something else than specs and submits; its order stays */
     struct gw_message message;
     const uint64_t *tokens;
     uint32_t token_count;

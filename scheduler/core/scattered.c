@@ -143,6 +143,6 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
     GW_FACT(sched, value_scattered, .job = job, .result = &result);
     GW_FACT(sched, told, .job = job, .index = 0, .flags = GW_TASK_TOLD);
-    gw_sched_tell_accepted(sched, job);
+    gw_sched_tell_accepted(sched, job, false);
     return 0;
 }

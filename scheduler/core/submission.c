@@ -249,12 +249,13 @@ static int submit_detached(struct gw_sched *sched, struct gw_job *job,
 /* -- Attached ------------------------------------------------------------------------------------
  */
 
-void gw_sched_tell_accepted(struct gw_sched *sched, const struct gw_job *job)
+void gw_sched_tell_accepted(struct gw_sched *sched, const struct gw_job *job, bool quiet)
 {
     struct gw_msg_accepted *accepted =
         &gw_sched_send(sched, job->session->remote, GW_MESSAGE_accepted)->accepted;
     accepted->request = job->request;
     accepted->job = job->id;
+    sched->effects->list.items[sched->effects->list.count - 1].held = quiet;
 }
 
 static void open_stream(struct gw_sched *sched, struct gw_job *job)
@@ -284,7 +285,7 @@ static int submit_attached(struct gw_sched *sched, struct gw_job *job,
     if (!(submit->flags & GW_SUBMIT_LAST))
         return 0;
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
-    gw_sched_tell_accepted(sched, job);
+    gw_sched_tell_accepted(sched, job, submit->flags & GW_SUBMIT_QUIET);
     return 0;
 }
 
@@ -326,7 +327,7 @@ static int add_range(struct gw_sched *sched, struct gw_job *job, const struct gw
     }
     GW_FACT(sched, range_added, .job = job, .range = range);
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
-    gw_sched_tell_accepted(sched, job);
+    gw_sched_tell_accepted(sched, job, false);
     return 0;
 }
 

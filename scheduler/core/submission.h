@@ -12,7 +12,7 @@ int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
                        const struct gw_message *message);
 
 /* gw_sched_tell_accepted and gw_sched_reject are those answers. */
-void gw_sched_tell_accepted(struct gw_sched *sched, const struct gw_job *job);
+void gw_sched_tell_accepted(struct gw_sched *sched, const struct gw_job *job, bool quiet);
 void gw_sched_reject(struct gw_sched *sched, struct gw_session *session, uint64_t request,
                      const struct gw_error *error);
 

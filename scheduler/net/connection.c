@@ -158,6 +158,16 @@ void gw_connection_send(struct gw_connection *connection, const struct gw_messag
         close(fd);
 }
 
+void gw_connection_carry_out(struct gw_connection *connection, const struct gw_effect *effect,
+                             const int *fds)
+{
+    if (!effect->held || connection->backlog ||
+        gw_link_queued_bytes(connection->link) > QUEUED_BYTES_MAX) /* it is looked at there */
+        gw_connection_send(connection, &effect->message, fds, (uint8_t)effect->token_count);
+    else if (gw_link_hold(connection->link, &effect->message) < 0)
+        gw_connection_end(connection);
+}
+
 static void deaf_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
                             uint8_t fd_count, void *arg)
 {
@@ -176,6 +186,8 @@ static void deaf_on_close(struct gw_link *link, const struct gw_error *error, vo
 
 int gw_connection_count(struct gw_connection *connection, const struct gw_message *message)
 {
+    if (message->type != GW_MESSAGE_spec && message->type != GW_MESSAGE_submit)
+        gw_link_urge(connection->link);
     if (!connection->backlog)
         return 0;
     if (message->type == GW_MESSAGE_heartbeat)

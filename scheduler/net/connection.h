@@ -6,6 +6,7 @@
 #include "graph/wire/backlog.h"
 #include "graph/wire/greeting.h"
 #include "graph/wire/link.h"
+#include "graph/wire/step.h"
 #include "graph/wire/token_file.h"
 
 struct gw_server;
@@ -35,6 +36,10 @@ struct gw_connection {
 void gw_connection_send(struct gw_connection *connection, const struct gw_message *message,
                         const int *fds, uint8_t count);
 
+/* gw_connection_carry_out carries out a SEND with the descriptors of its tokens. */
+void gw_connection_carry_out(struct gw_connection *connection, const struct gw_effect *effect,
+                             const int *fds);
+
 /* gw_connection_close_fds closes descriptors that came with a message nobody takes. */
 void gw_connection_close_fds(const int *fds, uint8_t count);
 
@@ -51,8 +56,8 @@ bool gw_connection_reachable(const struct gw_connection *connection);
 /* gw_connection_end closes what is open; its end is told in a later turn of the loop. */
 void gw_connection_end(struct gw_connection *connection);
 
-/* gw_connection_count counts a message that came: 0, or GW_EPROTO where it is a heartbeat that says
- * that what was never sent was taken. */
+/* gw_connection_count counts a message that came, and has leave what was held back until it did:
+ * 0, or GW_EPROTO where it is a heartbeat that says that what was never sent was taken. */
 int gw_connection_count(struct gw_connection *connection, const struct gw_message *message);
 
 /* gw_connection_mend goes on by the link of `fresh`, which said hello; all that its other side

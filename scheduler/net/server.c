@@ -190,7 +190,7 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
     if (is_filled_in(effect->message.type))
         send_filled_in(server, connection, effect);
     else
-        gw_connection_send(connection, &effect->message, fds, (uint8_t)effect->token_count);
+        gw_connection_carry_out(connection, effect, fds);
 }
 
 static void effect_close(struct gw_server *server, uint64_t peer)

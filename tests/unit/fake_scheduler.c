@@ -52,16 +52,30 @@ struct gw_fake_scheduler {
     uint32_t spec_count;
     GW_ARRAY(struct job) jobs;
     uint64_t last_job;
-    struct gw_buffer large;     /* an encoded value */
-    struct gw_buffer scattered; /* the last large value that came in */
+    GW_ARRAY(struct gw_msg_accepted) held; /* of quiet submits: until there is more to say */
+    struct gw_buffer large;                /* an encoded value */
+    struct gw_buffer scattered;            /* the last large value that came in */
     uint64_t scattered_job;
     uint32_t wanted;
     uint8_t program[GW_HASH_BYTES];
-    int64_t releases, submits, arg_bytes, programs, blobs, cancels, scatters;
+    _Atomic int64_t releases;
+    int64_t submits, arg_bytes, programs, blobs, cancels, scatters;
 };
+
+static void put(struct gw_fake_scheduler *fake, struct gw_message *message, int fd);
+
+static void put_held(struct gw_fake_scheduler *fake)
+{
+    size_t count = fake->held.count;
+    fake->held.count = 0;
+    for (size_t i = 0; i < count; i++)
+        put(fake,
+            &(struct gw_message){.type = GW_MESSAGE_accepted, .accepted = fake->held.items[i]}, -1);
+}
 
 static void put(struct gw_fake_scheduler *fake, struct gw_message *message, int fd)
 {
+    put_held(fake);
     message->term = TERM;
     message->peer = SESSION;
     struct gw_channel_fds fds = {.fds = &fd, .count = fd >= 0, .take = true};
@@ -240,6 +254,8 @@ static bool on_submit(struct gw_fake_scheduler *fake, const struct gw_msg_submit
             &(struct gw_message){.type = GW_MESSAGE_rejected,
                                  .rejected = {submit->request, GW_EINFEASIBLE, "too large"}},
             -1);
+    else if (submit->flags & GW_SUBMIT_QUIET)
+        gw_array_push(&fake->held, (struct gw_msg_accepted){submit->request, job->job});
     else if (submit->flags & GW_SUBMIT_LAST)
         put(fake,
             &(struct gw_message){.type = GW_MESSAGE_accepted,
@@ -440,6 +456,8 @@ static void on_spec(struct gw_fake_scheduler *fake, const struct gw_msg_spec *sp
 
 static bool on_message(struct gw_fake_scheduler *fake, const struct gw_message *message, int fd)
 {
+    if (message->type != GW_MESSAGE_spec && message->type != GW_MESSAGE_submit)
+        put_held(fake);
     switch (message->type) {
     case GW_MESSAGE_hello:
         return on_hello(fake);
@@ -511,6 +529,7 @@ static void serve(struct gw_fake_scheduler *fake, int fd)
         gw_channel_flush(fake->channel);
     }
     set_fd(fake, -1);
+    fake->held.count = 0;
     gw_channel_flush(fake->channel);
     gw_channel_free(fake->channel);
 }
@@ -560,6 +579,7 @@ void gw_fake_scheduler_close(struct gw_fake_scheduler *fake)
     unlink(fake->path);
     rmdir(fake->dir);
     gw_array_deinit(&fake->jobs);
+    gw_array_deinit(&fake->held);
     gw_buffer_deinit(&fake->large);
     gw_buffer_deinit(&fake->scattered);
     pthread_mutex_destroy(&fake->lock);
@@ -583,6 +603,11 @@ void gw_fake_scheduler_return(struct gw_fake_scheduler *fake)
 const char *gw_fake_scheduler_address(const struct gw_fake_scheduler *fake)
 {
     return fake->address;
+}
+
+int64_t gw_fake_scheduler_releases(const struct gw_fake_scheduler *fake)
+{
+    return atomic_load(&fake->releases);
 }
 
 void gw_fake_scheduler_refuse(struct gw_fake_scheduler *fake)

@@ -12,12 +12,17 @@
  *   breaks   the first time the connection ends before that
  *   garbage  bytes that are no frame
  *
+ * That a quiet submit was accepted is held back until there is more to say, or the client says
+ * something else, and never told where the connection ends before that.
+ *
  * A job that takes results of another connection's is rejected with GW_ENOENT.
  *
  * Queries: "echo" gives back its arguments, "counts" a dict of what came in: "releases",
  * "submits", "bytes" (of arguments), "programs", "blobs", "scatters". */
 #ifndef GW_TESTS_UNIT_FAKE_SCHEDULER_H
 #define GW_TESTS_UNIT_FAKE_SCHEDULER_H
+
+#include <stdint.h>
 
 enum { GW_FAKE_LARGE_BYTES = 1 << 20 };
 
@@ -29,6 +34,9 @@ void gw_fake_scheduler_close(struct gw_fake_scheduler *fake);
 
 /* gw_fake_scheduler_address is "unix:/..."; borrowed. */
 const char *gw_fake_scheduler_address(const struct gw_fake_scheduler *fake);
+
+/* gw_fake_scheduler_releases counts the rows that were released so far. */
+int64_t gw_fake_scheduler_releases(const struct gw_fake_scheduler *fake);
 
 /* gw_fake_scheduler_leave ends the connection, and refuses others until gw_fake_scheduler_return.
  */

@@ -146,6 +146,37 @@ static void test_one_write_a_turn(void **state)
     gw_buffer_deinit(&one);
 }
 
+static void test_what_is_held_leaves_with_the_next(void **state)
+{
+    uv_loop_t loop;
+    struct end a = {0};
+    int fds[2];
+    char bytes[4096];
+    struct gw_message message = forget(1);
+    struct gw_buffer one = {0};
+    gw_message_encode(&message, 0, &one);
+    uv_loop_init(&loop);
+    make_pair(SOCK_SEQPACKET, fds);
+    open_end(&loop, fds[0], &a);
+    assert_int_equal(gw_link_hold(a.link, &message), 0);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), -1);
+    send_forget(&a, 1);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), 2 * one.size);
+    assert_int_equal(gw_link_hold(a.link, &message), 0);
+    gw_link_urge(a.link);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), one.size);
+    assert_int_equal(gw_link_hold(a.link, &message), 0);
+    gw_link_close(a.link);
+    assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), one.size);
+    assert_int_equal(gw_link_hold(a.link, &message), 0); /* dropped */
+    run(&loop);
+    close(fds[1]);
+    gw_buffer_deinit(&one);
+}
+
 static void prepare_on_turn(uv_prepare_t *prepare)
 {
     uv_prepare_stop(prepare);
@@ -327,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_and_closing),
         cmocka_unit_test(test_one_write_a_turn),
+        cmocka_unit_test(test_what_is_held_leaves_with_the_next),
         cmocka_unit_test(test_sent_in_a_prepare_callback),
         cmocka_unit_test(test_forwarding_between_links),
         cmocka_unit_test(test_close_inside_a_message_drops_the_rest),

@@ -196,6 +196,21 @@ static void test_scattered_values_come_along(void **state)
     gw_future_release(second);
 }
 
+static void test_a_call_that_was_not_answered(void **state)
+{
+    struct fixture *f = *state;
+    open_for(f, 0);
+    struct gw_future *done = submit_one(f, &gw_function_echo, 21);
+    assert_gives(f, done, 21);
+    struct gw_future *pending = submit_one(f, &gw_function_never, 22);
+    gw_fake_scheduler_leave(f->fake);
+    gw_fake_scheduler_return(f->fake);
+    assert_int_equal(count_of(f, "submits"), 3);
+    assert_int_equal(gw_future_job(pending), 3);
+    gw_future_release(done);
+    gw_future_release(pending);
+}
+
 static void test_what_was_given_up_meanwhile_is_released(void **state)
 {
     struct fixture *f = *state;
@@ -280,6 +295,7 @@ int main(int argc, char **argv)
         WITH_FAKE(test_a_later_graph_takes_what_was_done),
         WITH_FAKE(test_large_results_are_made_again),
         WITH_FAKE(test_scattered_values_come_along),
+        WITH_FAKE(test_a_call_that_was_not_answered),
         WITH_FAKE(test_what_was_given_up_meanwhile_is_released),
         WITH_FAKE(test_nobody_is_back),
         WITH_FAKE(test_it_is_back_and_refuses),

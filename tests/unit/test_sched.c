@@ -25,6 +25,36 @@ static void a_task_runs_and_its_end_is_told(void **state)
     free_world(w);
 }
 
+static bool is_held(const struct world *w, uint32_t type)
+{
+    const struct gw_effect *effect;
+    GW_ARRAY_EACH (&w->effects.list, effect)
+        if (effect->type == GW_EFFECT_SEND && effect->message.type == type)
+            return effect->held;
+    fail_msg("it was not sent");
+    return false;
+}
+
+static void that_a_quiet_submit_was_accepted_may_wait(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_QUIET, false, 0});
+    assert_true(is_held(w, GW_MESSAGE_accepted));
+    assert_false(is_held(w, GW_MESSAGE_assign));
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    finish(w, 0, attempt, GW_RANK_NONE, 3);
+    assert_false(is_held(w, GW_MESSAGE_done));
+    send_spec(w, (struct gw_msg_spec){.key = 2});
+    submit(w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0});
+    assert_false(is_held(w, GW_MESSAGE_accepted));
+    submit(w, (struct chunk){3, 1, GW_SUBMIT_LAST | GW_SUBMIT_QUIET, false, 0}); /* without spec */
+    assert_false(is_held(w, GW_MESSAGE_rejected));
+    free_world(w);
+}
+
 static void what_never_fits_is_refused_in_words(void **state)
 {
     struct world *w = new_world();
@@ -559,6 +589,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_task_runs_and_its_end_is_told),
+        cmocka_unit_test(that_a_quiet_submit_was_accepted_may_wait),
         cmocka_unit_test(what_never_fits_is_refused_in_words),
         cmocka_unit_test(a_task_goes_where_its_input_is),
         cmocka_unit_test(a_gang_is_packed_and_goes_together),

@@ -77,7 +77,9 @@ GW_API void gw_client_close(struct gw_client *client);
 /* gw_client_submit submits a graph (borrowed; may be freed after) and gives a future for one node.
  * Blocks until the scheduler accepted it whole or refused it: GW_ECYCLE, GW_EEXIST, GW_ENOENT (a
  * function that this program does not hold), GW_EINFEASIBLE (no worker could ever hold it),
- * GW_ECLOSED. gw_client_submit_many gives `count` futures for `count` nodes, all or none. */
+ * GW_ECLOSED. A plain call is not waited for: one function without options, names and inputs, where
+ * one like that was accepted on this connection. What it is refused for is its future's error.
+ * gw_client_submit_many gives `count` futures for `count` nodes, all or none. */
 GW_API int gw_client_submit(struct gw_client *client, struct gw_graph *graph, gw_node node,
                             struct gw_future **future, struct gw_error *error);
 struct gw_submit_options {
