@@ -58,6 +58,15 @@ static bool is_at(const struct gw_checkpoint_place *place, const struct gw_worke
            strcmp(place->host, worker->host) == 0;
 }
 
+/* The worker by its name, which outlives its number. */
+static const char *at(const struct gw_checkpoint_place *place, char text[static GW_WORKER_NAME_MAX])
+{
+    const bool same = strcmp(place->name, place->host) == 0;
+    (void)snprintf(text, GW_WORKER_NAME_MAX, "%.100s%s%.100s", place->name, same ? "" : " on ",
+                   same ? "" : place->host);
+    return text;
+}
+
 /* What of it is there; of which step, of home, is the record's. */
 struct lies {
     uint32_t which;
@@ -312,17 +321,17 @@ void gw_sched_apply_checkpoint_absent(struct gw_sched *sched,
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     struct gw_checkpointed *record = record_of(job, fact->index);
-    char text[512];
+    char text[640], where[GW_WORKER_NAME_MAX];
     struct gw_checkpoint_place *places[] = {[GW_CHECKPOINT_SAVED] = &record->saver,
                                             [GW_CHECKPOINT_HOME] = &record->home,
                                             [GW_CHECKPOINT_COPY] = &record->copy};
     for (size_t i = 0; i < sizeof places / sizeof *places && !GW_PLANTED(380); i++)
         if (fact->places >> i & 1)
             places[i]->gone = true;
-    (void)snprintf(
-        text, sizeof text, "worker %u on %s HAS %s NO MORE: %.300s", fact->worker, fact->host,
-        fact->places >> GW_CHECKPOINT_COPY & 1 ? "ITS COPY OF THE CHECKPOINT" : "ITS CHECKPOINT",
-        fact->text);
+    const bool copy = fact->places >> GW_CHECKPOINT_COPY & 1;
+    (void)snprintf(text, sizeof text, "%s HAS %s NO MORE: %.300s",
+                   at(copy ? &record->copy : &record->home, where),
+                   copy ? "ITS COPY OF THE CHECKPOINT" : "ITS CHECKPOINT", fact->text);
     GW_STORY(sched, job, .kind = GW_STORY_CHECKPOINT, .index = fact->index, .text = text);
 }
 
@@ -422,7 +431,8 @@ void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_try *
     const struct gw_worker *from = carried_from(sched, gang, &kept);
     if (gang->from_lost)
         GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT_LOST, .index = gang->index,
-                 .worker = record->home.worker, .number = (uint64_t)record->step,
+                 .number = (uint64_t)record->step, .count = is_command(gang->job, gang->index),
+                 .text = at(&record->home, where),
                  .detail = !record->attempt    ? GW_STORY_LOST_UNSEEN
                            : record->home.gone ? GW_STORY_LOST_FOLDER
                                                : GW_STORY_LOST_WITH_WORKER);
@@ -511,7 +521,7 @@ void gw_sched_checkpoint_explain(const struct gw_sched *sched, const struct gw_j
     else
         gw_text_say(&text, "; its last checkpoint is of step %lld", (long long)record->step);
     if (record->home.gone)
-        gw_text_say(&text, ", which %s on %s has no more", record->home.name, record->home.host);
+        gw_text_say(&text, ", which %s has no more", at(&record->home, where));
     const struct gw_worker *copier = holder(sched, &record->copy, &beside);
     if (copier && !is_at(&record->home, copier) && !is_command(job, row))
         gw_text_say(&text, ", and %s has a copy of step %lld",

@@ -482,12 +482,39 @@ static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *g
                              .executing = true,
                              .text = "a rank's worker was lost with its result"};
         release_results(sched, gang);
-        gw_sched_verdict(sched,
-                         &(struct gw_verdict){gang->job, gang->index, gang->id, "", &end, false});
+        gw_sched_verdict(
+            sched, &(struct gw_verdict){gang->job, gang->index, gang->id, "", &end, false, false});
         return;
     }
     warm_workers(sched, gang);
     gw_sched_task_done(sched, gang->job, gang->index, &(struct gw_results){results, all});
+}
+
+/* It never went, in this life or in another, and what came in between is nothing that it did. */
+static bool is_unbegun(const struct gw_gang_try *gang)
+{
+    const struct gw_end *cause = &gang->cause;
+    return gang->went_ns == 0 && !cause->executing &&
+           gw_sched_gang_went(gang->job, gang->index).attempt != gang->id &&
+           (cause->outcome == GW_OUTCOME_LOST_INPUT || cause->outcome == GW_OUTCOME_FILES ||
+            cause->outcome == GW_OUTCOME_GPU || cause->outcome == GW_OUTCOME_LOST);
+}
+
+/* The next attempt has its number: what ran counts, and nobody looks for output of this one. */
+void gw_sched_apply_gang_unbegun(struct gw_sched *sched, const struct gw_fact_gang_unbegun *fact)
+{
+    const struct gw_gang_try *gang = fact->gang;
+    struct gw_job *job = gang->job;
+    (void)sched;
+    job->tasks.charges[gang->index].tries--;
+    for (size_t i = job->places.count; i-- > 0;) {
+        struct gw_place *place = &job->places.items[i];
+        if (place->index != gang->index)
+            continue;
+        if (place->attempt != gang->id)
+            break;
+        place->unbegun = true;
+    }
 }
 
 /* The verdict over what ended the gang: its ranks' own doing, unless rank 0 could not listen where
@@ -508,8 +535,11 @@ static void judge(struct gw_sched *sched, const struct gw_gang_try *gang)
         end.outcome = GW_OUTCOME_PORT;
         end.text = text;
     }
-    gw_sched_verdict(
-        sched, &(struct gw_verdict){gang->job, gang->index, gang->id, where, &end, gang->stopped});
+    const bool unbegun = is_unbegun(gang);
+    gw_sched_verdict(sched, &(struct gw_verdict){gang->job, gang->index, gang->id, where, &end,
+                                                 gang->stopped, unbegun});
+    if (unbegun)
+        GW_FACT(sched, gang_unbegun, .gang = gang);
 }
 
 /* The last rank has ended: the gang has all its results, or goes on later, or its first cause
@@ -528,7 +558,7 @@ static void gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
                              .text = gang->growing ? "there is room for more of its ranks"
                                                    : "it was told to pause"};
         release_results(sched, gang);
-        gw_sched_verdict(sched, &(struct gw_verdict){job, row, gang->id, "", &end, false});
+        gw_sched_verdict(sched, &(struct gw_verdict){job, row, gang->id, "", &end, false, false});
     } else {
         gang_has_results(sched, gang);
     }

@@ -3,6 +3,7 @@
  * range may have 10^8 rows. */
 #include "scheduler/core/place.h"
 
+#include "scheduler/core/gang_try.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/task.h"
@@ -93,7 +94,7 @@ void gw_sched_apply_task_ran(struct gw_sched *sched, const struct gw_fact_task_r
     struct gw_charges *charges = &job->tasks.charges[fact->index];
     uint16_t tries = (uint16_t)(1 + charges->retries + charges->crashes + charges->losses +
                                 charges->uncharged + charges->preemptions + charges->ports);
-    if (charges->tries < tries)
+    if (charges->tries < tries && !gw_sched_gang_went(job, fact->index).attempt)
         charges->tries = tries;
 }
 

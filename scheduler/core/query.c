@@ -364,6 +364,8 @@ static struct gw_value *query_attempts(const struct gw_job *job, uint32_t row)
     for (size_t i = 0; i < job->places.count; i++) {
         const struct gw_place *place = &job->places.items[i];
         bool first_rank = place->rank == GW_RANK_NONE || place->rank == 0;
+        if (place->unbegun)
+            continue;
         if (place->index == row && first_rank && gw_value_count(list) < GW_ANSWER_TASKS_MAX)
             push_attempt(list, last = place->attempt, place->worker,
                          place->rank == 0 ? ranks_at(job, i) : 0);

@@ -260,6 +260,7 @@ struct gw_place {
     uint64_t attempt;
     uint32_t index, rank, worker; /* its id; 0: of an earlier life, where */
     const char *name;             /* it was called this; else NULL; in the job's arena */
+    bool unbegun;                 /* its gang never went: none of its attempts in what is said */
 };
 
 /* Somebody who waits for a job's or a task's end, or for an answer of a worker. */
@@ -607,11 +608,10 @@ struct gw_gang_try {
     struct gw_gang_try *prev, *next; /* those that prepare, by deadline */
     void *info;
     uint32_t info_size;
-    bool stopped;     /* asked to stop: however it ends, it does not start again */
-    bool paused;      /* what its ranks return is no result: it goes on later */
-    bool growing;     /* it was told to pause because there is room for more ranks */
-    bool early;       /* it ended badly soon after it went, ... */
-    bool port_taken;  /* ... and somebody else has its MASTER_PORT */
+    bool stopped;           /* asked to stop: however it ends, it does not start again */
+    bool paused;            /* what its ranks return is no result: it goes on later */
+    bool growing;           /* it was told to pause because there is room for more ranks */
+    bool early, port_taken; /* it ended badly soon after it went; another has its MASTER_PORT */
     bool stood, late; /* some rank stands still; ranks were not ready in time, and are looked at */
     uint64_t went_ns;
     uint64_t from_attempt; /* whose checkpoint it goes on from; 0: none */

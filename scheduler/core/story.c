@@ -128,7 +128,7 @@ void gw_sched_apply_try_ended(struct gw_sched *sched, const struct gw_fact_try_e
              .try_number = fact->job->tasks.charges[fact->index].tries,
              .detail = taken_back ? 0 : (uint8_t)end->outcome,
              .count = (uint32_t)(end->signal ? 128 + end->signal : end->exit_code),
-             .text = taken_back ? NULL : why);
+             .number = fact->unbegun, .text = taken_back ? NULL : why);
 }
 
 void gw_sched_story_cancel(struct gw_sched *sched, struct gw_job *job, uint32_t index,

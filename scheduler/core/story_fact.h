@@ -38,7 +38,8 @@ enum gw_placed_why {
     X(BLOCKED, "blocked")         /* detail: or not any more */                                    \
     X(RECALLED, "recalled")       /* worker */                                                     \
     X(KILLED, "killed")           /* worker, detail: hard */                                       \
-    X(TRY_ENDED, "attempt ended") /* detail: outcome, count: exit code, text: where, and why */    \
+    X(TRY_ENDED, "attempt ended") /* detail: outcome, count: exit code, text: where, and why,      \
+                                     number: it never began */                                     \
     X(DELAYED, "backoff")         /* number: nanoseconds */                                        \
     X(DONE, "done")               /* worker, number: bytes, run_ns, count: results */              \
     X(FAILED, "failed")           /* detail: because of another; text */                           \
@@ -53,7 +54,8 @@ enum gw_placed_why {
     X(PAUSED, "paused")                   /* of the job; detail: or not any more, text: who */     \
     X(STOPPED, "stopped")                 /* early; text: by whom */                               \
     X(GROWS, "room again")                /* count: ranks, number: that it can have */             \
-    X(CHECKPOINT_LOST, "checkpoint lost") /* worker, number: step, detail: enum gw_story_lost */   \
+    X(CHECKPOINT_LOST, "checkpoint lost") /* number: step, count: or none, detail: gw_story_lost,  \
+                                             text: at whom */                                      \
     X(CHECKPOINT, "checkpoint")           /* text: what became of it */                            \
     X(ADOPTED, "taken over") /* worker, detail: it had ended, count: 1 + rank of a gang */
 enum gw_story_kind {

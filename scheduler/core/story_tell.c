@@ -119,31 +119,37 @@ static void tell_try_ended(const struct gw_story_fact *fact, struct gw_text *tex
         gw_text_say(text, "given back by its worker before it began");
     else
         gw_text_say(text, "attempt %u %s %s", fact->try_number,
-                    fact->detail == GW_OUTCOME_PREEMPTED ? "ended,"
-                    : here                               ? "failed"
-                                                         : "failed:",
+                    fact->number                           ? "did not begin:"
+                    : fact->detail == GW_OUTCOME_PREEMPTED ? "ended,"
+                    : here                                 ? "failed"
+                                                           : "failed:",
                     why);
 }
 
-static void tell_gang(const struct gw_sched *sched, const struct gw_story_fact *fact,
-                      struct gw_text *text)
+/* Of a command's nobody knows the step. */
+static void tell_checkpoint_lost(const struct gw_story_fact *fact, struct gw_text *text)
 {
-    char name[GW_WORKER_NAME_MAX];
+    if (fact->detail == GW_STORY_LOST_UNSEEN) {
+        gw_text_say(text,
+                    "%s, where its rank 0 ran, is lost, and no checkpoint of it was seen: where "
+                    "hosts do not share the folder of checkpoints it STARTS FROM STEP 0",
+                    fact->text);
+        return;
+    }
+    gw_text_say(text, "%s, which saved its checkpoint", fact->text);
+    if (!fact->count)
+        gw_text_say(text, " of step %llu", (unsigned long long)fact->number);
+    gw_text_say(text, fact->detail == GW_STORY_LOST_FOLDER
+                          ? ", has it no more, and no other has a copy: it STARTS FROM STEP 0"
+                          : ", is lost: where hosts do not share the folder of checkpoints it "
+                            "STARTS FROM STEP 0");
+}
+
+static void tell_gang(const struct gw_story_fact *fact, struct gw_text *text)
+{
     unsigned long long number = fact->number;
     if (fact->kind == GW_STORY_GANG_PLACED)
         gw_text_say(text, "placed: %s", fact->text ? fact->text : "");
-    else if (fact->kind == GW_STORY_CHECKPOINT_LOST)
-        gw_text_say(text,
-                    fact->detail == GW_STORY_LOST_UNSEEN
-                        ? "%s, where its rank 0 ran, is lost, and no checkpoint of it was "
-                          "seen: where hosts do not share the folder of checkpoints it STARTS FROM "
-                          "STEP 0"
-                    : fact->detail == GW_STORY_LOST_FOLDER
-                        ? "%s, which saved its checkpoint of step %llu, has it no more, and "
-                          "no other has a copy: it STARTS FROM STEP 0"
-                        : "%s, which saved its checkpoint of step %llu, is lost: where "
-                          "hosts do not share the folder of checkpoints it STARTS FROM STEP 0",
-                    gw_sched_worker_name(sched, fact->worker, name), number);
     else if (fact->kind == GW_STORY_GROWS)
         gw_text_say(text,
                     "there is room for %llu ranks: attempt %u, which has %u, was told at its "
@@ -228,8 +234,10 @@ void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fac
     case GW_STORY_GANG_PLACED:
     case GW_STORY_GANG_STARTED:
     case GW_STORY_GROWS:
+        tell_gang(fact, &text);
+        break;
     case GW_STORY_CHECKPOINT_LOST:
-        tell_gang(sched, fact, &text);
+        tell_checkpoint_lost(fact, &text);
         break;
     case GW_STORY_BLOCKED:
         gw_text_say(&text,

@@ -320,7 +320,7 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
     if (gw_sched_actor_end_well(sched, job))
         return;
     GW_FACT(sched, try_ended, .job = job, .index = row, .where = verdict->where,
-            .end = verdict->end);
+            .end = verdict->end, .unbegun = verdict->unbegun);
     struct gw_charges charges = job->tasks.charges[row];
     const struct gw_charges before = charges;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
@@ -392,8 +392,8 @@ void gw_sched_verdict_ended(struct gw_sched *sched, uint32_t slot, const struct 
     char where[320];
     (void)snprintf(where, sizeof where, "on %s", attempt.worker->host);
     gw_sched_attempt_end_badly(sched, slot, end->run_ns);
-    gw_sched_verdict(
-        sched, &(struct gw_verdict){attempt.job, attempt.index, attempt.id, where, end, false});
+    gw_sched_verdict(sched, &(struct gw_verdict){attempt.job, attempt.index, attempt.id, where, end,
+                                                 false, false});
 }
 
 int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,

@@ -29,7 +29,8 @@ struct gw_verdict {
     uint64_t attempt;
     const char *where;
     const struct gw_end *end;
-    bool final; /* it has no further attempt, whatever its budgets */
+    bool final;   /* it has no further attempt, whatever its budgets */
+    bool unbegun; /* of a gang that never went, and through no fault of its own */
 };
 void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict);
 

@@ -401,6 +401,44 @@ static void a_command_whose_host_is_lost_begins_anew_and_says_so(void **state)
     free_world(w);
 }
 
+static uint32_t try_number_now(struct world *w, const struct placed *placed)
+{
+    const struct gw_message *assign =
+        must(w, WORKER + (uint64_t)placed->worker[0], GW_MESSAGE_assign);
+    return gw_col32_at(assign->assign.try_number, 0);
+}
+
+/* Which steps a command saved nobody knows, and an attempt that never went does not count. */
+static void what_never_began_is_no_try(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 1, .kind = GW_SPEC_COMMAND});
+    assert_int_equal(try_number_now(w, &at), 0);
+    go(w, &at);
+    save(w, &at, 9);
+    end_all(w, &at);
+    at = placed_now(w);
+    assert_int_equal(try_number_now(w, &at), 1);
+    has_it_no_more(w, &at, 0, false);
+    at = placed_now(w);
+    assert_int_equal(try_number_now(w, &at), 1);
+    assert_true(is_told(w, "a HAS ITS CHECKPOINT NO MORE"));
+    assert_true(is_told(w, "attempt 2 did not begin: rank 0 on a"));
+    assert_true(is_told(w, "a, which saved its checkpoint, has it no more"));
+    go(w, &at);
+    assert_true(is_told(w, "attempt 2 goes"));
+    struct gw_value *arguments = gw_dict(), *attempts;
+    gw_dict_set(arguments, "job", gw_i64(1));
+    gw_dict_set(arguments, "index", gw_i64(0));
+    assert_int_equal(gw_sched_query(w->sched, "attempts", arguments, &attempts, NULL), 0);
+    assert_int_equal(gw_value_count(attempts), 2);
+    gw_value_unref(arguments);
+    gw_value_unref(attempts);
+    free_world(w);
+}
+
 /* A folder that changes whenever it is copied: one copy may fail, but not all of them unheard. */
 static void that_no_copy_succeeds_is_told(void **state)
 {
@@ -495,6 +533,7 @@ int main(void)
         cmocka_unit_test(it_goes_where_its_checkpoint_is),
         cmocka_unit_test(who_has_it_no_more_is_not_asked_again),
         cmocka_unit_test(a_command_whose_host_is_lost_begins_anew_and_says_so),
+        cmocka_unit_test(what_never_began_is_no_try),
         cmocka_unit_test(that_no_copy_succeeds_is_told),
         cmocka_unit_test(rank_0_goes_home_however_it_is_packed),
         cmocka_unit_test(what_cannot_be_is_refused),

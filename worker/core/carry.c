@@ -81,8 +81,10 @@ bool gw_node_carry_lets(struct gw_node_core *core, struct gw_run *run)
     end.outcome = gang->carry_code == GW_ELOST || gang->carry_code == GW_ENOENT
                       ? GW_OUTCOME_LOST_INPUT
                       : GW_OUTCOME_FAILED;
-    end.text = gw_run_text("its checkpoint is not carried here from worker %u: %s",
-                           gang->message.carry_worker, gang->carry_text);
+    end.text = gw_run_text(gang->message.carry_worker == core->worker
+                               ? "its checkpoint is here no more: %s"
+                               : "its checkpoint is not carried here: %s",
+                           gang->carry_text);
     gw_run_end(core, run, end, 0);
     return false;
 }
