@@ -31,9 +31,11 @@ int gw_cli_restart(int argc, char **argv)
     return run((struct gw_options){.command = "restart",
                                    .summary = "End the gangs of jobs, gently, and have them start "
                                               "again.",
-                                   .details = "Their ranks get SIGTERM, and SIGKILL after their "
-                                              "grace; the next attempt goes on\nfrom the last "
-                                              "checkpoint. Charged to --max-preemptions."},
+                                   .details =
+                                       "Their ranks get SIGTERM, and SIGKILL after their "
+                                       "grace; the next attempt goes on\nfrom the last "
+                                       "checkpoint. Charged to --max-preemptions: where that is\n"
+                                       "used up it is refused."},
                (struct asking){gw_job_restart, "restarting"}, argc, argv);
 }
 

@@ -9,6 +9,7 @@
 #include "scheduler/core/range.h"
 #include "scheduler/core/remote.h"
 #include "scheduler/core/task.h"
+#include "scheduler/core/verdict.h"
 
 #include <stdio.h>
 
@@ -68,6 +69,24 @@ static uint32_t ask_gangs(struct gw_sched *sched, struct gw_job *job, uint32_t v
     return asked;
 }
 
+/* Who is started again more often than its budget allows would fail. */
+static int check_restart(const struct gw_sched *sched, const struct gw_job *job,
+                         struct gw_error *error)
+{
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1)) {
+        const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+        const uint32_t most = gw_sched_preemptions_max(&job->specs.items[job->tasks.spec[row]]);
+        const uint32_t used = job->tasks.charges[row].preemptions;
+        if (gang && gang->state == GW_GANG_GOING && used >= most)
+            return gw_error_set(error, GW_ELIMIT,
+                                "task %u of job %llu has been restarted or preempted %u time%s, "
+                                "and may be %u (--max-preemptions): once more, and it would fail",
+                                row, (unsigned long long)job->id, used, used == 1 ? "" : "s", most);
+    }
+    return 0;
+}
+
 static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb, const char *by,
                    struct gw_error *error)
 {
@@ -76,7 +95,9 @@ static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb, co
         rc = gw_sched_pause_job(sched, job, by, error);
     else if (verb == GW_ASK_RESUME)
         rc = gw_sched_pause_over(sched, job, by, error);
-    else if (verb != GW_ASK_RESTART && verb != GW_ASK_STOP)
+    else if (verb == GW_ASK_RESTART)
+        rc = check_restart(sched, job, error);
+    else if (verb != GW_ASK_STOP)
         rc = gw_error_set(error, GW_EINVAL, "a gang cannot be asked for %u", verb);
     if (rc < 0)
         return rc;

@@ -212,7 +212,7 @@ static uint32_t losses_max(const struct gw_sched *sched, const struct gw_spec *s
     return most < GW_UNCHARGED_MAX ? most + 1 : GW_UNCHARGED_MAX;
 }
 
-static uint32_t preemptions_max(const struct gw_spec *spec)
+uint32_t gw_sched_preemptions_max(const struct gw_spec *spec)
 {
     uint32_t most = spec->message.preemptions_max;
     if (most == UINT32_MAX)
@@ -256,7 +256,7 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
     case GW_OUTCOME_PREEMPTED:
         if (!end->executing)
             return true; /* paused, by its user's own wish */
-        return ++charges->preemptions <= preemptions_max(spec);
+        return ++charges->preemptions <= gw_sched_preemptions_max(spec);
     case GW_OUTCOME_KILLED:
         if (!end->executing)
             return true; /* taken back */

@@ -34,6 +34,10 @@ struct gw_verdict {
 };
 void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict);
 
+/* gw_sched_preemptions_max is how often a task may be ended for others, or by its user, and starts
+ * again all the same. */
+uint32_t gw_sched_preemptions_max(const struct gw_spec *spec);
+
 /* gw_sched_task_done ends a task well with its results. */
 void gw_sched_task_done(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                         const struct gw_results *results);

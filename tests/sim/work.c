@@ -134,7 +134,7 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
         own = sim->some_did_not_start;
         break;
     case GW_ECANCELLED:
-        own = cancelled || work->preempted > (work->preemptions_max ? work->preemptions_max : 100);
+        own = cancelled; /* a restart that its budget does not allow is refused */
         break;
     case GW_ELOST:
         own =

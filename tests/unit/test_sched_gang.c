@@ -116,6 +116,15 @@ static void what_an_earlier_attempt_says_is_no_news(void **state)
     free_world(w);
 }
 
+static void refuses_restart(struct world *w, uint64_t job, const char *words)
+{
+    ask(w, job);
+    const struct gw_msg_reply *reply = &must(w, CLIENT, GW_MESSAGE_reply)->reply;
+    assert_int_equal(reply->code, GW_ELIMIT);
+    assert_non_null(strstr(reply->text, words));
+    assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
+}
+
 static void a_restart_that_is_asked_for_has_its_own_budget(void **state)
 {
     struct world *w = new_world();
@@ -123,24 +132,19 @@ static void a_restart_that_is_asked_for_has_its_own_budget(void **state)
     add_worker(w, 0, 2, "a");
     submit_gang(w, 1,
                 (struct gw_msg_spec){.ranks = 2, .preemptions_max = 1, .grace_ns = 5 * SECOND});
-    for (int i = 0; i < 2; i++) {
-        uint64_t attempt = go(w, 0);
-        ask(w, 1);
-        assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
-        const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
-        assert_int_equal(kill->grace_ns, 5 * SECOND);
-        assert_int_equal(kill->reason, GW_KILL_PREEMPT);
-        ask(w, 1); /* it is being ended */
-        assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_ENOENT);
-        finish(w, 0, attempt, 0, 1); /* it saved, and ended well: that is no result */
-        rank_ended(
-            w, 0,
-            (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
-    }
-    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
-    assert_int_equal(failed->code, GW_ECANCELLED);
-    assert_non_null(strstr(failed->text, "restarted by c"));
+    uint64_t attempt = go(w, 0);
+    ask(w, 1);
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+    const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
+    assert_int_equal(kill->grace_ns, 5 * SECOND);
+    assert_int_equal(kill->reason, GW_KILL_PREEMPT);
+    ask(w, 1); /* it is being ended */
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_ENOENT);
+    finish(w, 0, attempt, 0, 1); /* it saved, and ended well: that is no result */
+    rank_ended(w, 0,
+               (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
+    (void)go(w, 0);
+    refuses_restart(w, 1, "1 time, and may be 1 (--max-preemptions)"); /* that would be its end */
     free_world(w);
 }
 
@@ -335,11 +339,8 @@ static void without_a_budget_the_first_is_the_last(void **state)
 
     add_worker(w, 1, 2, "b");
     submit_gang(w, 2, (struct gw_msg_spec){.ranks = 2, .preemptions_max = UINT32_MAX});
-    uint64_t attempt = go(w, 1);
-    ask(w, 2);
-    finish(w, 1, attempt, 0, 1);
-    finish(w, 1, attempt, 1, 1);
-    assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.code, GW_ECANCELLED);
+    (void)go(w, 1);
+    refuses_restart(w, 2, "0 times, and may be 0 (--max-preemptions)");
     free_world(w);
 }
 
