@@ -187,6 +187,27 @@ static void say_preferred_gone(const struct gw_sched *sched, const struct gw_sha
         gw_text_say(text, "; no worker or host that is here is called %s, which it prefers", gone);
 }
 
+/* How many slots are free, of the workers that it asks for where it asks for some. */
+static void say_slots(const struct gw_sched *sched, const struct gw_shape *shape,
+                      struct gw_text *text)
+{
+    uint32_t all = 0, free = 0;
+    bool some = false;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state != GW_WORKER_READY)
+            continue;
+        if (shape->need && !gw_sched_need_allows(shape->need, worker)) {
+            some = true;
+            continue;
+        }
+        all += worker->slots;
+        free += worker->slots_free;
+    }
+    gw_text_say(text, "; %u of %u slots %s free%s", free, all, free == 1 ? "is" : "are",
+                some ? " there" : "");
+}
+
 static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           struct gw_text *text)
 {
@@ -241,8 +262,9 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
                     shape->ranks ? " a rank" : "");
     need[0] = '\0';
     gw_sched_need_describe(shape->need, need, sizeof need);
-    gw_text_say(text, "%s; %u of %u slots %s free", need, sched->slots_free, sched->slots,
-                sched->slots_free == 1 ? "is" : "are");
+    gw_text_say(text, "%s", need);
+    say_slots(sched, shape, text);
+    need[0] = '\0';
     gw_sched_gpu_explain(sched, shape, need, sizeof need);
     gw_text_say(text, "%s", need);
     gw_text_say(text, "%s", back);

@@ -3,6 +3,7 @@
 
 #include "graph/base/text.h"
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/elastic.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/queue.h"
@@ -76,6 +77,22 @@ static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
     say_start(sched, "it", text);
 }
 
+/* When it would have ended, for who asks why it may not run before the gang starts. */
+static void say_end(const struct gw_msg_spec *spec, struct gw_text *text)
+{
+    const uint64_t grace_ns = spec->grace_ns ? spec->grace_ns : GW_GRACE_NS;
+    if (spec->wall_ns == 0) {
+        gw_text_say(text,
+                    "; with a wall limit (--wall) that ends before that starts it could run there");
+        return;
+    }
+    gw_text_say(text, "; it could run there if it had surely ended by then, which takes up to ");
+    say_in(spec->wall_ns, text);
+    gw_text_say(text, " (--wall) and ");
+    say_in(grace_ns, text);
+    gw_text_say(text, " more (--grace)");
+}
+
 void gw_sched_reservation_explain(const struct gw_sched *sched, const struct gw_job *job,
                                   uint32_t index, char *to, size_t bytes)
 {
@@ -94,7 +111,11 @@ void gw_sched_reservation_explain(const struct gw_sched *sched, const struct gw_
                         before == 1 ? " is" : "s are");
         else if (!reservation->job)
             gw_text_say(&text,
-                        "; it is the first gang in the queue, and tasks that come before it wait");
+                        gw_sched_elastic_could(sched, spec->shape)
+                            ? "; it is the first gang that waits, but tasks that come before it in "
+                              "the queue wait for slots, too: none are kept for it before those run"
+                            : "; nothing is kept for it while the workers that are here could not "
+                              "hold its ranks even if they were empty");
     }
     if (!reservation->job || job->depth > 0)
         return;
@@ -107,8 +128,6 @@ void gw_sched_reservation_explain(const struct gw_sched *sched, const struct gw_
                 (unsigned long long)holder->id, holder->name ? holder->name : "", all);
     if (ranks < all)
         gw_text_say(&text, " (there is room for %u)", ranks);
-    if (spec->message.wall_ns == 0)
-        gw_text_say(&text,
-                    "; with a wall limit (--wall) that ends before that starts it could run there");
+    say_end(&spec->message, &text);
     say_start(sched, "that gang", &text);
 }

@@ -308,6 +308,7 @@ static void who_waits_is_told_for_what(void **state)
     (void)add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1);
     (void)add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1);
     (void)add(w, &runs, (struct gw_msg_spec){0}, 1);
+    (void)add(w, &runs, (struct gw_msg_spec){.wall_ns = 715 * SECOND}, 1);
     explained(w, 3,
               (const char *[]){"a gang of 2 needs 2 free slots", "it is the first gang that waits",
                                "2 at a", "for 0 of 2 it is free by now",
@@ -324,6 +325,37 @@ static void who_waits_is_told_for_what(void **state)
                                "wall limit",
                                NULL});
     explained(w, 5, (const char *[]){"that gang starts in about 12 min", NULL});
+    explained(w, 6,
+              (const char *[]){"which takes up to 12 min (--wall) and 10 s more (--grace)",
+                               "that gang starts in about 12 min", NULL});
+    free_world(w);
+}
+
+/* Tasks that come before a gang have none kept before they ran; nor has one that does not fit. */
+static void nothing_is_kept_and_why(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 1}, 4), 4);
+    for (int i = 0; i < 4; i++)
+        started(w, &runs, i);
+    (void)add(w, &runs, (struct gw_msg_spec){.slots = 2, .priority = 1}, 1);
+    (void)add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1);
+    explained(
+        w, 3,
+        (const char *[]){"0 of 4 slots are free; ", "none are kept for it before those run", NULL});
+    (void)add(w, &runs, (struct gw_msg_spec){.workers = "a"}, 1);
+    explained(w, 4, (const char *[]){"on a; 0 of 2 slots are free there", NULL});
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE,
+                                    .peer = {WORKER + 1},
+                                    .text = "the connection broke"});
+    explained(w, 3,
+              (const char *[]){"may fit when these are back: b on b",
+                               "nothing is kept for it while the workers that are here could not",
+                               NULL});
     free_world(w);
 }
 
@@ -372,6 +404,7 @@ int main(void)
         cmocka_unit_test(what_comes_first_does_not_wait),
         cmocka_unit_test(who_waits_rises),
         cmocka_unit_test(who_waits_is_told_for_what),
+        cmocka_unit_test(nothing_is_kept_and_why),
         cmocka_unit_test(who_is_away_for_a_moment_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
