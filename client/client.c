@@ -543,28 +543,3 @@ void gw_client_end(struct gw_client *client)
     gw_inline_close(client);
     gw_client_unref(client);
 }
-
-int gw_client_shutdown(struct gw_client *client, struct gw_error *error)
-{
-    struct gw_call call;
-    int rc = gw_client_start(client, 0, error);
-    if (rc < 0)
-        return rc;
-    pid_t pid = gw_io_peer_pid(client->io);
-    gw_call_open(&call, client);
-    struct gw_message message = {
-        .type = GW_MESSAGE_shutdown,
-        .shutdown = {.request = call.request, .text = "asked by its user"},
-    };
-    rc = gw_call_send(&call, client, &message, -1);
-    if (rc == 0)
-        rc = gw_call_wait(&call, client, 2 * CLOSE_TIMEOUT_S * GW_NS_PER_S, error);
-    gw_call_close(&call, client);
-    if (rc == GW_ECLOSED || rc == 0) /* gone while we waited, or it said yes and goes now */
-        rc = pid <= 0 || gw_cluster_wait_gone(pid, 2 * CLOSE_TIMEOUT_S * GW_NS_PER_S)
-                 ? 0
-                 : GW_ETIMEDOUT;
-    if (rc == GW_ETIMEDOUT)
-        gw_error_set(error, rc, "the cluster has not ended within %d s", 2 * CLOSE_TIMEOUT_S);
-    return rc;
-}

@@ -5,7 +5,9 @@
 #include "client/cli/cli.h"
 #include "client/cli/options.h"
 #include "client/cluster.h"
+#include "client/shutdown.h"
 #include "graph/base/clock.h"
+#include "graph/base/text.h"
 #include "scheduler/net/crew.h"
 
 #include <signal.h>
@@ -33,11 +35,105 @@ static uint32_t end_workers(void)
     return count;
 }
 
+/* -- Watching it end -----------------------------------------------------------------------------
+ */
+
+#define SAID_FIRST_NS (1 * GW_NS_PER_S)
+#define SAID_EACH_NS (30 * GW_NS_PER_S)
+enum { NAMES_SAID = 4 };
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+struct watching {
+    char jobs[512]; /* that ran when it was told to end */
+    uint64_t said_ns;
+};
+
+static const char *text_of(const struct gw_value *dict, const char *key)
+{
+    const char *text = "";
+    (void)gw_value_get_str(gw_value_find(dict, key), &text, NULL);
+    return text;
+}
+
+static void say_some(struct gw_text *text, uint32_t count, const char *what)
+{
+    if (count < NAMES_SAID)
+        gw_text_say(text, "%s%s", count ? ", " : "", what);
+    else if (count == NAMES_SAID)
+        gw_text_say(text, " and others");
+}
+
+static void note_jobs(struct gw_client *client, struct watching *watching)
+{
+    struct gw_text text = {watching->jobs, sizeof watching->jobs, 0};
+    struct gw_value *list;
+    uint32_t count = 0;
+    if (gw_client_query(client, "jobs", NULL, &list, NULL) < 0)
+        return;
+    for (size_t i = 0; i < gw_value_count(list); i++) {
+        const struct gw_value *dict = gw_value_at(list, i);
+        int64_t id = 0, running = 0;
+        char what[160];
+        (void)gw_value_get_i64(gw_value_find(dict, "id"), &id, NULL);
+        (void)gw_value_get_i64(gw_value_find(dict, "running"), &running, NULL);
+        (void)snprintf(what, sizeof what, "job %lld (%.100s)", (long long)id,
+                       text_of(dict, "name"));
+        if (running > 0)
+            say_some(&text, count++, what);
+    }
+    gw_value_unref(list);
+}
+
+/* Which workers are still there; what is left runs at those. */
+static bool hurry(struct gw_client *client, uint64_t waited_ns, void *arg)
+{
+    struct watching *watching = arg;
+    char names[512] = "";
+    struct gw_text text = {names, sizeof names, 0};
+    struct gw_value *list;
+    uint32_t count = 0;
+    if (interrupted)
+        return true;
+    if (waited_ns < watching->said_ns || gw_client_query(client, "workers", NULL, &list, NULL) < 0)
+        return false;
+    watching->said_ns = waited_ns + SAID_EACH_NS;
+    for (size_t i = 0; i < gw_value_count(list); i++)
+        say_some(&text, count++, text_of(gw_value_at(list, i), "name"));
+    gw_value_unref(list);
+    if (count && *watching->jobs)
+        (void)fprintf(stderr,
+                      "waiting for %s to end, at %s: it has the time that its --grace gives it; "
+                      "Ctrl-C, or `gangway down --now`, ends it at once\n",
+                      watching->jobs, names);
+    return false;
+}
+
+static int end_cluster(struct gw_client *client, bool now, struct gw_error *error)
+{
+    struct watching watching = {.said_ns = SAID_FIRST_NS};
+    struct gw_shutdown shutdown = {
+        .grace_ns_max = now ? 0 : GW_SHUTDOWN_GRACE_NS_MAX, .hurry = hurry, .arg = &watching};
+    struct sigaction action = {.sa_handler = on_interrupt};
+    if (!now) {
+        note_jobs(client, &watching);
+        (void)sigaction(SIGINT, &action, NULL);
+    }
+    return gw_shutdown_wait(client, &shutdown, error);
+}
+
 int gw_cli_down(int argc, char **argv)
 {
     int first, exit_code;
-    bool json = false;
+    bool json = false, now = false;
     const struct gw_option table[] = {
+        {"now", 0, GW_OPTION_FLAG, &now, NULL, "what runs has half a second, whatever its --grace"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };
@@ -45,8 +141,9 @@ int gw_cli_down(int argc, char **argv)
         .command = "down",
         .arguments = "",
         .summary = "End the running cluster. Its jobs are cancelled, but for detached ones, with\n"
-                   "which the next `up` goes on. Waits until all of it is gone. When none is\n"
-                   "running it says so, and exits with 0.",
+                   "which the next `up` goes on. What runs gets SIGTERM, and SIGKILL after its\n"
+                   "--grace (at most 5 minutes); Ctrl-C ends it at once. Waits until all of it is\n"
+                   "gone. When none is running it says so, and exits with 0.",
         .table = table,
     };
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
@@ -58,7 +155,7 @@ int gw_cli_down(int argc, char **argv)
     int rc = gw_client_open(&open, &client, &error);
     bool running = rc != GW_ENOSCHEDULER;
     if (rc == 0) {
-        rc = gw_client_shutdown(client, &error);
+        rc = end_cluster(client, now, &error);
         gw_client_close(client);
     }
     if (rc < 0 && running)

@@ -206,7 +206,31 @@ void gw_sched_apply_shutting_down(struct gw_sched *sched, const struct gw_fact_s
     sched->shutdown_peer = fact->remote->peer;
     sched->shutdown_request = fact->request;
     sched->shutdown_deadline_ns = fact->deadline_ns;
+    sched->shutdown_grace_ns = fact->grace_ns;
     sched->shutdown_workers = sched->next_worker;
+}
+
+void gw_sched_apply_shutdown_hurried(struct gw_sched *sched,
+                                     const struct gw_fact_shutdown_hurried *fact)
+{
+    sched->shutdown_deadline_ns = fact->deadline_ns;
+    sched->shutdown_grace_ns = fact->grace_ns;
+}
+
+/* The longest of what is at workers, and no longer than that. */
+static uint64_t longest_grace_ns(const struct gw_sched *sched, uint64_t most_ns)
+{
+    uint64_t longest_ns = 0;
+    for (uint32_t slot = 0; slot < sched->attempts.count; slot++) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (attempt->state == GW_ATTEMPT_FREE)
+            continue;
+        const struct gw_job *job = attempt->job;
+        const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[attempt->index]].message;
+        uint64_t grace_ns = spec->grace_ns ? spec->grace_ns : GW_GRACE_NS;
+        longest_ns = grace_ns > longest_ns ? grace_ns : longest_ns;
+    }
+    return longest_ns < most_ns ? longest_ns : most_ns;
 }
 
 /* A worker that came after the others were told is told, too; nobody waits for it. */
@@ -215,6 +239,16 @@ static void shutdown_tell(struct gw_sched *sched, const struct gw_worker *worker
     struct gw_msg_shutdown *shutdown =
         &gw_sched_send(sched, worker->remote, GW_MESSAGE_shutdown)->shutdown;
     shutdown->text = gw_sched_text(sched, text);
+    shutdown->grace_ns_max = sched->shutdown_grace_ns;
+}
+
+static void shutdown_tell_all(struct gw_sched *sched, const char *text)
+{
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker->state != GW_WORKER_LOST)
+            shutdown_tell(sched, worker, text);
+    }
 }
 
 static void on_shutdown(struct gw_sched *sched, struct gw_remote *remote,
@@ -223,18 +257,27 @@ static void on_shutdown(struct gw_sched *sched, struct gw_remote *remote,
     struct gw_error error = {0};
     if (!remote->admin)
         (void)gw_error_set(&error, GW_EPERM, "only an admin, or who started it, ends this cluster");
+    const bool sooner =
+        sched->shutting_down && message->grace_ns_max < sched->shutdown_grace_ns && !error.code;
+    if (sooner) {
+        GW_FACT(sched, shutdown_hurried, .grace_ns = message->grace_ns_max,
+                .deadline_ns = sched->now_ns + message->grace_ns_max + GW_SHUTDOWN_NS);
+        shutdown_tell_all(sched, message->text);
+    }
     if (sched->shutting_down || error.code) {
         gw_sched_reply(sched, remote, message->request, &error);
         return;
     }
     GW_FACT(sched, shutting_down, .remote = remote, .request = message->request,
-            .deadline_ns = sched->now_ns + GW_SHUTDOWN_NS);
-    for (size_t i = 0; i < sched->workers.count; i++) {
-        struct gw_worker *worker = sched->workers.items[i];
-        if (!worker || worker->state == GW_WORKER_LOST)
-            continue;
-        shutdown_tell(sched, worker, message->text);
-    }
+            .deadline_ns =
+                sched->now_ns + longest_grace_ns(sched, message->grace_ns_max) + GW_SHUTDOWN_NS,
+            .grace_ns = message->grace_ns_max);
+    shutdown_tell_all(sched, message->text);
+}
+
+bool gw_sched_ends(const struct gw_sched *sched)
+{
+    return sched->shutting_down;
 }
 
 /* Once the workers are gone, or had their time: the one who asked hears it, and all is over. */

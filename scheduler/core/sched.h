@@ -75,6 +75,9 @@ void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out);
 /* gw_sched_job_ids gives the id of the next job, and below which one all are reserved durably. */
 void gw_sched_job_ids(const struct gw_sched *sched, uint64_t *next, uint64_t *upto);
 
+/* gw_sched_ends tells whether it was told to end all work, and to exit then. */
+bool gw_sched_ends(const struct gw_sched *sched);
+
 /* gw_sched_machine returns table i of the core's state machines, NULL behind the last; whoever
  * wants counts sets .taken before the first step. */
 struct gw_sm *gw_sched_machine(size_t i);

@@ -783,7 +783,7 @@ struct gw_sched {
     struct gw_gpus_left *gpus_left; /* gpu_twin.c; NULL: none */
     uint64_t beat_ns;               /* when heartbeats are due */
     gw_peer shutdown_peer;
-    uint64_t shutdown_request, shutdown_deadline_ns;
+    uint64_t shutdown_request, shutdown_deadline_ns, shutdown_grace_ns;
     uint32_t shutdown_workers; /* ids below it were told, and are waited for */
     bool shutting_down, exited;
 

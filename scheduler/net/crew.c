@@ -115,6 +115,8 @@ static void member_on_process_closed(uv_handle_t *handle)
             crew_finish(crew);
         return;
     }
+    if (crew->options.ends(crew->options.arg))
+        return;
     if (gw_clock_now_ns() - member->started_ns > LIVED_S * GW_NS_PER_S)
         member->pause_ms = RESTART_MS_FIRST;
     member_restart_later(member);
@@ -123,7 +125,7 @@ static void member_on_process_closed(uv_handle_t *handle)
 static void member_on_exit(uv_process_t *process, int64_t status, int signal)
 {
     struct member *member = process->data;
-    if (!member->crew->closing)
+    if (!member->crew->closing && !member->crew->options.ends(member->crew->options.arg))
         gw_log_error("worker %u ended by itself (exit code %lld, signal %d)", member->number,
                      (long long)status, signal);
     uv_close((uv_handle_t *)process, member_on_process_closed);

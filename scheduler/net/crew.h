@@ -28,6 +28,8 @@ struct gw_crew_options {
     uint64_t orphan_ms; /* how long what they run outlives the scheduler; UINT64_MAX: the default */
     /* A worker is about to be started: what an earlier one of this name ran is gone. */
     void (*on_new)(const char *name, void *arg);
+    /* Whether the cluster is about to end: who ends then is not started anew. */
+    bool (*ends)(void *arg);
     /* All workers have ended, after gw_crew_close; on the loop's thread. */
     void (*on_gone)(void *arg);
     void *arg;

@@ -301,6 +301,12 @@ static void watch(struct daemon *daemon)
     }
 }
 
+static bool daemon_ends(void *arg)
+{
+    const struct daemon *daemon = arg;
+    return daemon->ending || gw_server_ends(daemon->server);
+}
+
 static void daemon_on_new_worker(const char *name, void *arg)
 {
     const struct daemon *daemon = arg;
@@ -424,6 +430,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .private_cluster = daemon->private_cluster,
         .orphan_ms = daemon->orphan_ms,
         .on_new = daemon_on_new_worker,
+        .ends = daemon_ends,
         .on_gone = daemon_on_crew_gone,
         .arg = daemon,
     };

@@ -193,16 +193,10 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
         gw_connection_carry_out(connection, effect, fds);
 }
 
-static void effect_close(struct gw_server *server, uint64_t peer)
-{
-    struct gw_connection *connection = connection_find(server, peer);
-    if (connection)
-        gw_connection_end(connection);
-}
-
 static void carry_out(struct gw_server *server)
 {
     bool exits = false;
+    struct gw_connection *connection;
     struct gw_effect *effect;
     GW_ARRAY_EACH (&server->effects.list, effect) {
         switch (effect->type) {
@@ -210,7 +204,9 @@ static void carry_out(struct gw_server *server)
             effect_send(server, effect);
             break;
         case GW_EFFECT_CLOSE:
-            effect_close(server, effect->peer.id);
+            connection = connection_find(server, effect->peer.id);
+            if (connection)
+                gw_connection_end(connection);
             break;
         case GW_EFFECT_DROP_TOKEN:
             gw_tokens_drop(&server->tokens, effect->tokens[0]);
@@ -270,11 +266,10 @@ static void connection_lose(struct gw_connection *connection, const struct gw_er
     if (!server->closing) {
         gw_programs_forget_peer(server->programs, connection->id);
         if (connection->told_core) {
-            struct gw_event event = {.type = GW_EVENT_CLOSE,
-                                     .peer = {connection->id},
-                                     .code = error->code,
-                                     .text = error->text};
-            (void)step(server, &event);
+            (void)step(server, &(struct gw_event){.type = GW_EVENT_CLOSE,
+                                                  .peer = {connection->id},
+                                                  .code = error->code,
+                                                  .text = error->text});
         }
     }
     uv_close((uv_handle_t *)&connection->hello_timer, connection_on_timer_closed);
@@ -745,18 +740,21 @@ void gw_server_worker_gone(struct gw_server *server, const char *name)
 
 void gw_server_shutdown(struct gw_server *server, const char *reason)
 {
-    struct gw_event open = {.type = GW_EVENT_OPEN,
-                            .peer = {SHUTDOWN_PEER},
-                            .role = GW_ROLE_CLIENT,
-                            .uid = geteuid(),
-                            .admin = true,
-                            .text = "the scheduler itself"};
-    (void)step(server, &open);
+    (void)step(server, &(struct gw_event){.type = GW_EVENT_OPEN,
+                                          .peer = {SHUTDOWN_PEER},
+                                          .role = GW_ROLE_CLIENT,
+                                          .uid = geteuid(),
+                                          .admin = true,
+                                          .text = "the scheduler itself"});
     struct gw_message message = {
         .type = GW_MESSAGE_shutdown, .sequence = 1, .shutdown = {.request = 1, .text = reason}};
-    struct gw_event event = {
-        .type = GW_EVENT_MESSAGE, .peer = {SHUTDOWN_PEER}, .message = &message};
-    (void)step(server, &event);
+    (void)step(server, &(struct gw_event){
+                           .type = GW_EVENT_MESSAGE, .peer = {SHUTDOWN_PEER}, .message = &message});
+}
+
+bool gw_server_ends(const struct gw_server *server)
+{
+    return gw_sched_ends(server->core);
 }
 
 static void server_on_handle_closed(uv_handle_t *handle)
@@ -794,7 +792,6 @@ const char *gw_server_address(const struct gw_server *server)
 
 uint64_t gw_server_idle_ns(const struct gw_server *server)
 {
-    uint64_t since_ns = gw_sched_idle_since_ns(server->core);
-    uint64_t now_ns = gw_clock_now_ns();
+    uint64_t since_ns = gw_sched_idle_since_ns(server->core), now_ns = gw_clock_now_ns();
     return since_ns < now_ns ? now_ns - since_ns : 0;
 }

@@ -43,6 +43,9 @@ void gw_server_worker_gone(struct gw_server *server, const char *name);
 /* gw_server_shutdown asks the core to end all work; on_exit follows. */
 void gw_server_shutdown(struct gw_server *server, const char *reason);
 
+/* gw_server_ends tells whether somebody has asked for that. */
+bool gw_server_ends(const struct gw_server *server);
+
 /* gw_server_close closes all connections and the socket at once; clients hear why (NULL: nothing,
  * and they look for the next scheduler). The server is freed in a later turn of the loop, which
  * then no longer waits for it. */

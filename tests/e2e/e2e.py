@@ -172,8 +172,8 @@ class Case(unittest.TestCase):
 
     def tearDown(self):
         if self.is_up:  # its end is no must: the test may have killed it
-            subprocess.run([BINARY, "down"], env=self.env, capture_output=True, timeout=TIMEOUT_S,
-                           check=False)
+            subprocess.run([BINARY, "down", "--now"], env=self.env, capture_output=True,
+                           timeout=TIMEOUT_S, check=False)
         deadline = time.monotonic() + self.linger_s
         left = [(pid, command_of(pid)) for pid in pids_marked(self.mark)
                 if not wait_gone(pid, max(0, deadline - time.monotonic()))]

@@ -190,6 +190,30 @@ class CommandLine(e2e.Case):
         self.assertIn("gangway token create", self.gangway("up", "--listen", "127.0.0.1:1",
                                                            rc=2).stderr)
 
+    def test_down_leaves_time(self):
+        """What runs has its --grace, and who looks at it hears that; --now and Ctrl-C end that."""
+        said = e2e.Lines(self.fifo("said"))
+        self.addCleanup(said.close)
+        for way in "grace", "now", "Ctrl-C":
+            self.up("--slots", "1")
+            fifo = self.fifo(f"end-{way}")
+            client = self.start(e2e.BINARY, "submit", "--grace", "50s", "--", "sh", "-c",
+                                f"trap 'echo told > {said.path}; cat {fifo}; exit 0' TERM; "
+                                f"echo ready > {said.path}; tail -f /dev/null & wait")
+            self.assertEqual(said.next(), "ready")
+            down = self.start(e2e.BINARY, "down", *(["--now"] if way == "now" else []))
+            self.assertEqual(said.next(), "told")
+            if way != "now":
+                down.wait_output(r"waiting for job \d+ \(sh\) to end, at worker-1:")
+            if way == "grace":
+                with open(fifo, "w", encoding="utf-8"):
+                    pass
+            if way == "Ctrl-C":
+                down.kill(signal.SIGINT)
+            self.assertEqual(down.wait(), 0)
+            self.assertIn("the cluster has ended", down.text)
+            client.wait()
+
     def test_workers_share_the_host(self):
         """Threads and memory of all slots together are the host's, however many workers."""
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # the user's own would win

@@ -560,6 +560,32 @@ static void test_shutdown_buries_all(void **state)
     free_world(w);
 }
 
+static void told_to_end(struct world *w, uint64_t grace_ns_max, uint64_t wanted_ns)
+{
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_shutdown,
+                                .shutdown = {.text = "", .grace_ns_max = grace_ns_max}});
+    assert_true(must_send(w, GW_MESSAGE_bury)->bury.grace_ns == wanted_ns);
+    assert_int_equal(w->exits, 0);
+    forget_sent(w);
+}
+
+/* What runs has its own grace, but no more than is given; told again, it has less. */
+static void test_shutdown_leaves_time(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){.grace_ns = 20 * SECOND});
+    forget_sent(w);
+    told_to_end(w, 300 * SECOND, 20 * SECOND);
+    told_to_end(w, 0, SECOND / 2);
+    dies(w, 1, 0, 15);
+    assert_int_equal(w->exits, 1);
+    free_world(w);
+    w = world_with_runner((struct gw_msg_spec){.grace_ns = 400 * SECOND});
+    forget_sent(w);
+    told_to_end(w, 300 * SECOND, 300 * SECOND);
+    free_world(w);
+}
+
 static void test_folders_go_with_their_processes(void **state)
 {
     static const uint8_t hash[GW_HASH_BYTES] = {1};
@@ -638,6 +664,7 @@ int main(void)
         cmocka_unit_test(test_folders_go_with_their_processes),
         cmocka_unit_test(test_why_there_are_no_files),
         cmocka_unit_test(test_shutdown_buries_all),
+        cmocka_unit_test(test_shutdown_leaves_time),
         cmocka_unit_test(test_guardian_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -508,6 +508,46 @@ static void a_shutdown_waits_for_those_that_were_there(void **state)
     free_world(w);
 }
 
+/* It waits as long as the longest grace of what runs, unless somebody wants it sooner. */
+static void a_shutdown_waits_for_what_runs(void **state)
+{
+    enum { ADMIN = CLIENT + 1 };
+    (void)state;
+    for (int hurried = 0; hurried < 2; hurried++) {
+        struct world *w = new_world();
+        struct gw_message shutdown = {
+            .type = GW_MESSAGE_shutdown,
+            .shutdown = {.request = 5, .text = "enough", .grace_ns_max = 300000 * MS}};
+        add_worker(w, 0, 1, "a");
+        send_spec(w, (struct gw_msg_spec){.key = 1, .grace_ns = 60000 * MS});
+        submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+        (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                        .peer = {ADMIN},
+                                        .role = GW_ROLE_CLIENT,
+                                        .admin = true,
+                                        .text = "admin"});
+        say(w, ADMIN, shutdown);
+        assert_true(must(w, WORKER, GW_MESSAGE_shutdown)->shutdown.grace_ns_max == 300000 * MS);
+        if (hurried) {
+            shutdown.shutdown.grace_ns_max = 0;
+            shutdown.shutdown.request = 6;
+            say(w, ADMIN, shutdown);
+            assert_true(must(w, WORKER, GW_MESSAGE_shutdown)->shutdown.grace_ns_max == 0);
+            assert_int_equal(must(w, ADMIN, GW_MESSAGE_reply)->reply.request, 6);
+        }
+        const uint64_t most_ns = (hurried ? 12000 : 72000) * MS; /* and 12 s beside that */
+        while (w->now_ns < most_ns - 5000 * MS) {                /* it says that it lives */
+            w->now_ns += 2000 * MS;
+            say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat});
+            assert_null(sent(w, ADMIN, GW_MESSAGE_reply, 0));
+        }
+        w->now_ns += 10000 * MS;
+        (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+        assert_int_equal(must(w, ADMIN, GW_MESSAGE_reply)->reply.request, 5);
+        free_world(w);
+    }
+}
+
 /* A worker that ends by itself says why, and that is why it is lost. */
 static void a_workers_last_words_are_told(void **state)
 {
@@ -608,6 +648,7 @@ int main(void)
         cmocka_unit_test(waiting_is_explained),
         cmocka_unit_test(a_registration_of_a_lost_worker_is_too_late),
         cmocka_unit_test(a_shutdown_waits_for_those_that_were_there),
+        cmocka_unit_test(a_shutdown_waits_for_what_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

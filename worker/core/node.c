@@ -9,6 +9,7 @@
 #include "worker/core/adrift.h"
 #include "worker/core/carry.h"
 #include "worker/core/core.h"
+#include "worker/core/drop.h"
 #include "worker/core/fetch.h"
 #include "worker/core/folder.h"
 #include "worker/core/gang.h"
@@ -37,7 +38,6 @@
 
 #define SECOND UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
-#define SHUTDOWN_GRACE_NS (500 * MS)
 
 static void drop_tokens(struct gw_node_core *core, const struct gw_event *event)
 {
@@ -124,26 +124,13 @@ static void free_tables(struct gw_node_core *core)
     }
 }
 
-static void free_runs(struct gw_node_core *core, struct gw_runs *list)
-{
-    while (list->first)
-        gw_run_free(core, list->first);
-}
-
 void gw_node_core_free(struct gw_node_core *core)
 {
     if (!core)
         return;
     struct gw_effects effects = {0};
     core->effects = &effects; /* dropped: whoever drives this closes all descriptors */
-    free_runs(core, &core->waiting);
-    free_runs(core, &core->alone);
-    free_runs(core, &core->held);
-    for (size_t i = 0; i < core->pools.count; i++)
-        free_runs(core, &core->pools.items[i]->ready);
-    for (size_t i = 0; i < core->processes.count; i++)
-        free_runs(core, &core->processes.items[i]->queue);
-    gw_node_actors_drop(core);
+    gw_drop_runs(core);
     free_tables(core);
     for (size_t i = 0; i < core->run_chunks.count; i++)
         free(core->run_chunks.items[i]);
@@ -311,31 +298,6 @@ static void on_heartbeat(struct gw_node_core *core, const struct gw_msg_heartbea
         core->acked_ns = sent;
 }
 
-/* Everything that runs is given up: its ends will not be told. */
-static void drop_all(struct gw_node_core *core, uint64_t grace_ns)
-{
-    for (size_t i = 0; i < core->processes.count; i++) {
-        struct gw_process *process = core->processes.items[i];
-        gw_folder_outlive(core, process);
-        free_runs(core, &process->queue);
-        gw_process_bury(core, process, grace_ns);
-    }
-    free_runs(core, &core->waiting);
-    free_runs(core, &core->alone);
-    free_runs(core, &core->held);
-    gw_node_actors_drop(core);
-    for (size_t i = 0; i < core->pools.count; i++)
-        free_runs(core, &core->pools.items[i]->ready);
-    while (core->gangs.count) {
-        size_t at = 0;
-        uint64_t key, value;
-        gw_map_next(&core->gangs, &at, &key, &value);
-        struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
-        gw_gang_abort(core, gang);
-        gw_gang_tidy(core, gang);
-    }
-}
-
 static bool anything_runs(const struct gw_node_core *core)
 {
     return core->attempts.count || core->gangs.count;
@@ -343,7 +305,7 @@ static bool anything_runs(const struct gw_node_core *core)
 
 static void fence(struct gw_node_core *core)
 {
-    drop_all(core, 0);
+    gw_drop_all(core);
     if (core->scheduler) { /* half open: what it believes to run here does not */
         gw_core_effect(core, GW_EFFECT_CLOSE)->peer = core->scheduler->peer;
         core->registered = false;
@@ -360,14 +322,6 @@ static uint64_t fence_at(const struct gw_node_core *core)
     const uint64_t heard_ns =
         GW_PLANTED(481) ? UINT64_MAX : core->acked_ns + core->options.fence_ns;
     return sooner(heard_ns, gw_adrift_until_ns(core));
-}
-
-static void shut_down(struct gw_node_core *core)
-{
-    if (core->shutting_down)
-        return;
-    core->shutting_down = true;
-    drop_all(core, SHUTDOWN_GRACE_NS);
 }
 
 /* -- Events --------------------------------------------------------------------------------------
@@ -498,7 +452,7 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
         gw_job_on_forget(core, message->forget.job);
         return 0;
     case GW_MESSAGE_shutdown:
-        shut_down(core);
+        gw_drop_shut_down(core, message->shutdown.grace_ns_max);
         return 0;
     default:
         return GW_EPROTO;
@@ -682,7 +636,7 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         gw_folder_on_event(core, event);
         break;
     case GW_EVENT_SHUTDOWN:
-        shut_down(core);
+        gw_drop_shut_down(core, 0);
         break;
     case GW_EVENT_SPILLED:
     case GW_EVENT_RESTORED:

@@ -278,7 +278,8 @@ struct gw_log_chunk {
 GW_API int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
                       struct gw_log_chunk *chunk, struct gw_error *error);
 
-/* gw_client_shutdown ends the cluster: running work is cancelled. Blocks until it is gone. */
+/* gw_client_shutdown ends the cluster: running work is cancelled, with its own grace (5 minutes at
+ * most). Blocks until all is gone. GW_EPERM, GW_ETIMEDOUT. */
 GW_API int gw_client_shutdown(struct gw_client *client, struct gw_error *error);
 
 /* gw_error_exit prints the text to stderr and exits with gw_error_exit_code (error.h). */
