@@ -9,17 +9,24 @@
 
 enum { EMPTIED_PERCENT = 12 };
 
-/* A file of an attempt, or (attempt 0) the folder of commands; copy: of those kept for others. */
-static struct sim_saved *find(struct host *host, const struct gw_msg_carry *what, bool copy)
+static struct sim_saved *find_any(struct host *host, const struct gw_msg_carry *what, bool copy,
+                                  bool gone)
 {
     for (size_t i = 0; i < host->saved.count; i++) {
         struct sim_saved *saved = &host->saved.items[i];
-        if (saved->copy != copy || (!copy && saved->attempt != what->attempt) ||
+        if (saved->copy != copy || saved->gone != gone ||
+            (!copy && saved->attempt != what->attempt) ||
             (copy && (saved->job != what->job || saved->index != what->index)))
             continue;
         return saved;
     }
     return NULL;
+}
+
+/* A file of an attempt, or (attempt 0) the folder of commands; copy: of those kept for others. */
+static struct sim_saved *find(struct host *host, const struct gw_msg_carry *what, bool copy)
+{
+    return find_any(host, what, copy, false);
 }
 
 static void put(struct host *host, const struct gw_msg_carry *what, bool copy)
@@ -28,8 +35,10 @@ static void put(struct host *host, const struct gw_msg_carry *what, bool copy)
     if (saved)
         saved->attempt = what->attempt;
     else
-        GW_MUST(gw_array_push(&host->saved,
-                              ((struct sim_saved){what->job, what->index, what->attempt, copy})));
+        GW_MUST(gw_array_push(
+            &host->saved,
+            ((struct sim_saved){
+                .job = what->job, .index = what->index, .attempt = what->attempt, .copy = copy})));
 }
 
 void sim_carry_saved(struct process *process, uint64_t attempt)
@@ -46,12 +55,20 @@ struct trip {
     uint32_t tries; /* to reach who has it */
 };
 
-/* Somebody has removed its folder, and it does not know that before it is asked. */
+/* Somebody has removed its folder, and it does not know that before it is asked. Who was told that
+ * a checkpoint is there may find that it went. */
 static void lose_folder(struct sim *sim, struct host *host)
 {
     if (sim->healed || !host->saved.count || !sim_chance(sim, EMPTIED_PERCENT))
         return;
-    gw_array_clear(&host->saved);
+    size_t kept = 0;
+    for (size_t i = 0; i < host->saved.count; i++) {
+        struct sim_saved saved = host->saved.items[i];
+        saved.gone = true;
+        if (saved.looked)
+            host->saved.items[kept++] = saved;
+    }
+    host->saved.count = kept;
     host->emptied = true;
     sim_fault(sim, FAULT_EMPTIED);
 }
@@ -83,9 +100,14 @@ static void on_trip(struct sim *sim, void *arg)
     if (source)
         lose_folder(sim, source);
     struct gw_event event = {.type = GW_EVENT_CARRIED, .number = trip.number, .text = ""};
-    const struct sim_saved *saved = source ? find(source, &trip.what, trip.copy) : NULL;
+    struct sim_saved *saved = source ? find(source, &trip.what, trip.copy) : NULL;
+    struct sim_saved *gone = source ? find_any(source, &trip.what, trip.copy, true) : NULL;
     bool there = saved && saved->attempt == trip.what.attempt;
     const bool looks = !trip.address[0] && !trip.copy;
+    if (gone)
+        gone->looked = false; /* who looks now sees that */
+    if (there && looks)
+        saved->looked = true;
     if (!source) {
         event.code = GW_ELOST;
         event.text = "it does not answer";
@@ -164,8 +186,9 @@ void sim_carry_check(struct sim *sim, const struct process *process)
         return;
     if (from->life != sim->life)
         sim_fault(sim, FAULT_REMEMBERED);
-    SIM_CHECK(sim,
-              find(process->host, &(struct gw_msg_carry){.attempt = process->checkpoint}, false),
+    const struct gw_msg_carry what = {.attempt = process->checkpoint};
+    const struct sim_saved *gone = find_any(process->host, &what, false, true);
+    SIM_CHECK(sim, find(process->host, &what, false) || (gone && gone->looked),
               "attempt %llx goes on from a checkpoint that is not on its host",
               (unsigned long long)row->attempt);
 }

@@ -384,6 +384,8 @@ struct sim_saved {
     uint32_t index;
     uint64_t attempt;
     bool copy;
+    bool looked; /* a rank 0 that goes on from it was told that it is there */
+    bool gone;   /* and after that it went */
 };
 
 struct host {
