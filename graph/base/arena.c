@@ -4,6 +4,7 @@
  * newest, so that the room left in that one is not lost. */
 #include "graph/base/arena.h"
 
+#include <gangway/error.h>
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +48,14 @@ static struct gw_arena_block *arena_grow(struct gw_arena *arena, size_t bytes)
         arena->blocks = block;
     }
     return block;
+}
+
+int gw_arena_reserve(struct gw_arena *arena, size_t bytes)
+{
+    if (arena->blocks || bytes == 0)
+        return 0;
+    arena->blocks = block_new((bytes + ALIGN - 1) / ALIGN * ALIGN);
+    return arena->blocks ? 0 : GW_ENOMEM;
 }
 
 void *gw_arena_alloc(struct gw_arena *arena, size_t bytes)

@@ -8,6 +8,11 @@ struct gw_arena {
     struct gw_arena_block *blocks;
 };
 
+/* gw_arena_reserve makes the first block of an empty arena just as large as `bytes`: for arenas of
+ * which there are many, and which stay small. One that has a block is left as it is. 0 or
+ * GW_ENOMEM. */
+int gw_arena_reserve(struct gw_arena *arena, size_t bytes);
+
 /* gw_arena_alloc gives `bytes` of zeroed memory, aligned for any type; NULL when out of memory. */
 void *gw_arena_alloc(struct gw_arena *arena, size_t bytes);
 

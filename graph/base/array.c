@@ -8,7 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ITEMS_MIN = 8 };
+/* The first items are eight, or as many as fit into so many bytes: of large ones there is often one
+ * only. */
+enum { ITEMS_MIN = 8, FIRST_BYTES = 256 };
+
+static size_t items_min(size_t item_bytes)
+{
+    size_t fit = item_bytes ? FIRST_BYTES / item_bytes : ITEMS_MIN;
+    return fit < 1 ? 1 : fit < ITEMS_MIN ? fit : ITEMS_MIN;
+}
 
 int gw_array_reserve_bytes(void **items, size_t *capacity, const struct gw_array_need *need)
 {
@@ -18,7 +26,7 @@ int gw_array_reserve_bytes(void **items, size_t *capacity, const struct gw_array
     if (wanted <= *capacity)
         return 0;
 
-    size_t grown = *capacity < ITEMS_MIN ? ITEMS_MIN : *capacity;
+    size_t grown = *capacity ? *capacity : items_min(need->item_bytes);
     while (grown < wanted)
         if (__builtin_mul_overflow(grown, (size_t)2, &grown))
             return GW_ENOMEM;

@@ -22,6 +22,8 @@
 #include "scheduler/core/worker.h"
 
 #include <assert.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,8 +196,32 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
     return rc;
 }
 
+/* What a copy takes of an arena: whole units of its alignment; nothing takes nothing. */
+static size_t room(size_t bytes)
+{
+    return (bytes + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
+}
+
+static size_t text_room(const char *text)
+{
+    return text && *text ? room(strlen(text) + 1) : 0;
+}
+
+/* A job mostly has one spec and no names: its arena is just as large as that needs. */
+static void reserve_texts(struct gw_job *job, const struct gw_msg_spec *spec)
+{
+    size_t bytes = room(spec->program.size) + text_room(spec->function) + room(spec->argv.size) +
+                   room(spec->env.size) + room(spec->epilog.size) + text_room(spec->cwd) +
+                   text_room(spec->resources) + text_room(spec->workers) +
+                   text_room(spec->annotations) + room(spec->files.size) +
+                   text_room(spec->actor_name);
+    GW_MUST(gw_arena_reserve(&job->arena, bytes));
+}
+
 static struct gw_bin copy_bin(struct gw_job *job, struct gw_bin bin)
 {
+    if (!bin.size)
+        return (struct gw_bin){"", 0};
     void *copy = gw_arena_copy(&job->arena, bin.data, bin.size);
     GW_MUST_PTR(copy);
     return (struct gw_bin){copy, bin.size};
@@ -203,7 +229,9 @@ static struct gw_bin copy_bin(struct gw_job *job, struct gw_bin bin)
 
 static const char *copy_text(struct gw_job *job, const char *text)
 {
-    char *copy = gw_arena_strdup(&job->arena, text ? text : "");
+    if (!text || !*text)
+        return "";
+    char *copy = gw_arena_strdup(&job->arena, text);
     GW_MUST_PTR(copy);
     return copy;
 }
@@ -211,8 +239,13 @@ static const char *copy_text(struct gw_job *job, const char *text)
 void gw_sched_apply_spec_added(struct gw_sched *sched, const struct gw_fact_spec_added *fact)
 {
     struct gw_job *job = fact->job;
+    if (fact->spec->kind == GW_SPEC_VALUE) {
+        gw_sched_scattered_spec(job);
+        return;
+    }
     struct gw_spec spec = {.message = *fact->spec};
     spec.message.key = job->id;
+    reserve_texts(job, fact->spec);
     spec.message.program = copy_bin(job, spec.message.program);
     spec.message.function = copy_text(job, spec.message.function);
     spec.message.argv = copy_bin(job, spec.message.argv);
@@ -518,7 +551,7 @@ void gw_sched_apply_chunk_added(struct gw_sched *sched, const struct gw_fact_chu
     for (uint32_t row = base; row < tasks->count; row++) {
         if (tasks->deps_at[row] != gw_sched_deps_end(tasks, row))
             gw_sched_task_use(sched, job, row);
-        if (tasks->waiting[row] == 0)
+        if (tasks->waiting[row] == 0 && !gw_sched_job_is_value(job)) /* that one never runs */
             gw_sched_task_ready(sched, job, row);
     }
     if (job->gate_failed)

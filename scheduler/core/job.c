@@ -269,7 +269,7 @@ void gw_sched_apply_job_compacted(struct gw_sched *sched, const struct gw_fact_j
     for (size_t i = 0; i < job->queues.count; i++)
         gw_sched_queue_free(sched, job->queues.items[i]);
     gw_array_deinit(&job->queues);
-    for (size_t i = 0; i < job->specs.count; i++)
+    for (size_t i = 0; i < job->specs.count && job->specs.capacity; i++)
         job->specs.items[i].queue = NULL;
     job->compacted = true;
 }
@@ -311,7 +311,8 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
         gw_sched_queue_free(sched, job->queues.items[i]);
     for (size_t i = 0; i < job->blobs.count; i++)
         free(job->blobs.items[i]);
-    gw_array_deinit(&job->specs);
+    if (job->specs.capacity) /* else it is a value's: see scattered.h */
+        gw_array_deinit(&job->specs);
     gw_array_deinit(&job->queues);
     gw_array_deinit(&job->blobs);
     gw_array_deinit(&job->places);

@@ -25,6 +25,27 @@ static void count(struct gw_scattered *scattered, const struct gw_object *object
     scattered->descriptors += object->has_token ? (uint32_t)sign : 0;
 }
 
+static const struct gw_spec value_spec = {.message = {.kind = GW_SPEC_VALUE,
+                                                      .slots = 1,
+                                                      .program = {"", 0},
+                                                      .function = "value",
+                                                      .argv = {"", 0},
+                                                      .env = {"", 0},
+                                                      .epilog = {"", 0},
+                                                      .cwd = "",
+                                                      .resources = "",
+                                                      .workers = "",
+                                                      .annotations = "",
+                                                      .files = {"", 0},
+                                                      .actor_name = ""}};
+
+void gw_sched_scattered_spec(struct gw_job *job)
+{
+    assert(!job->specs.items);
+    job->specs.items = (struct gw_spec *)(uintptr_t)&value_spec;
+    job->specs.count = 1; /* of a capacity of 0: the job does not own it */
+}
+
 void gw_sched_scattered_add(struct gw_sched *sched, const struct gw_job *job,
                             struct gw_object *object)
 {
@@ -119,7 +140,6 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
         return 0;
     }
     struct gw_job *job = gw_sched_job_open(sched, session, scatter->request);
-    struct gw_msg_spec spec = {.kind = GW_SPEC_VALUE, .slots = 1, .function = "value", .cwd = ""};
     uint32_t zero = 0, target = 0;
     const struct gw_col32 one = {&zero, 1};
     struct gw_msg_submit chunk = {.flags = GW_SUBMIT_LAST,
@@ -138,7 +158,7 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
     };
     if (tokens)
         sched->tokens_kept = true;
-    GW_FACT(sched, spec_added, .job = job, .spec = &spec);
+    GW_FACT(sched, spec_added, .job = job, .spec = &value_spec.message);
     GW_FACT(sched, chunk_added, .job = job, .chunk = &chunk);
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
     GW_FACT(sched, value_scattered, .job = job, .result = &result);

@@ -10,8 +10,8 @@ struct gw_job;
 struct gw_object;
 struct gw_value;
 
-/* Each value is counted with what its job takes beside it, as measured. */
-enum { GW_SCATTERED_JOB_BYTES = 9 << 10 };
+/* Each value is counted with what its job takes beside it, as tests/unit/test_scattered.c sees. */
+enum { GW_SCATTERED_JOB_BYTES = 1280 };
 
 /* Values, of all clients or of one. */
 struct gw_scattered {
@@ -23,6 +23,10 @@ struct gw_scattered {
  * answer. It keeps the token of one that it accepts. GW_EPROTO: it makes no sense. */
 int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
                         const struct gw_msg_scatter *scatter);
+
+/* gw_sched_scattered_spec gives the job of a value its one spec, which all of them share: a value
+ * never runs, and has no queue. Nothing may change that spec, nor free it. */
+void gw_sched_scattered_spec(struct gw_job *job);
 
 /* gw_sched_scattered_add counts the object of a scattered value, gw_sched_scattered_remove no more.
  * Called by apply functions. */

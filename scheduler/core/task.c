@@ -114,7 +114,7 @@ static void tasks_lay_out(struct gw_tasks *tasks, uint32_t rows)
     const struct gw_tasks old = *tasks;
     uint32_t ahead = rows > GW_TASKS_MAX / LAZY_FACTOR ? GW_TASKS_MAX : rows * LAZY_FACTOR;
     if (rows < LAZY_ROWS || !tasks_point_lazy(tasks, ahead)) {
-        uint32_t capacity = (rows + 7) / 8 * 8;
+        uint32_t capacity = tasks->count ? (rows + 7) / 8 * 8 : rows; /* at first what it needs */
         uint8_t *block = malloc(row_bytes(tasks) * capacity);
         GW_MUST_PTR(block);
         tasks_point(tasks, block, capacity);

@@ -16,9 +16,10 @@ class Scatter(e2e.Case):
                          *arguments)
         self.is_up = True
 
-    def scatter(self, count, size, tasks, env=None):
+    def scatter(self, count, size, tasks, env=None, many=()):
         """How many values were taken, and why the next one was not."""
-        done = self.run_program(SCATTER, str(count), str(size), str(tasks), env=env, timeout_s=100)
+        done = self.run_program(SCATTER, str(count), str(size), str(tasks), *many, env=env,
+                                timeout_s=100)
         lines = done.stdout.splitlines()
         self.assertEqual(lines[-1], "well")
         refused = re.match(r"refused (-\d+): (.*)", lines[1])
@@ -50,11 +51,11 @@ class Scatter(e2e.Case):
 
     def test_memory_runs_out(self):
         self.up("--slots", "2", "--scatter-memory", "4M")
-        for size, fit in ((100 * KIB, 37), (1000 * KIB, 4)):
+        for size, fit, full in ((100 * KIB, 40, 4.0), (1000 * KIB, 4, 3.9)):
             taken, why = self.scatter(100, size, 4)
             self.assertEqual(taken, fit)
-            self.assertIn(f"it holds {fit} values of 3.9 MiB, of at most 4.0, {fit} of them and "
-                          "3.9 MiB from here", why)
+            self.assertIn(f"it holds {fit} values of {full} MiB, of at most 4.0, {fit} of them and "
+                          f"{full} MiB from here", why)
             self.assertIn("release the futures", why)
             self.assertIn("--scatter-memory", why)
         self.assertIn("no room for a value of 9.5 MiB: it holds 0 values",
@@ -62,6 +63,16 @@ class Scatter(e2e.Case):
         self.assert_nothing_left()
         listed = self.gangway("status").stdout
         self.assertRegex(listed, r"Values scattered\s+0\n")
+
+    def test_many_at_once(self):
+        """All of them are taken, or none is left."""
+        self.up("--slots", "2", "--scatter-memory", "4M")
+        self.assertEqual(self.scatter(2000, 10, 50, many=("many",)), (2000, None))
+        self.assert_nothing_left()
+        taken, why = self.scatter(100, 100 * KIB, 4, many=("many",))
+        self.assertEqual(taken, 0)
+        self.assertIn("it holds 40 values of 4.0 MiB, of at most 4.0", why)
+        self.assert_nothing_left()
 
     def test_over_tls(self):
         """Large values come as bytes, and are descriptors here: they are counted likewise."""

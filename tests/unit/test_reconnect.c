@@ -211,6 +211,71 @@ static void test_a_call_that_was_not_answered(void **state)
     gw_future_release(pending);
 }
 
+/* More than travel at once, and large ones among them. */
+static void test_values_travel_at_once(void **state)
+{
+    enum { COUNT = 700 };
+    struct fixture *f = *state;
+    static uint8_t data[300 << 10];
+    struct gw_value *values[COUNT], *got;
+    struct gw_future *futures[COUNT];
+    open_for(f, 0);
+    for (int i = 0; i < COUNT; i++)
+        values[i] = i % 100 == 50 ? gw_bytes(data, sizeof data) : gw_i64(i);
+    const struct gw_value *const *borrowed = (const struct gw_value *const *)values;
+    assert_int_equal(gw_scatter_many(f->client, borrowed, COUNT, futures, &f->error), 0);
+    assert_int_equal(count_of(f, "scatters"), COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        if (i % 100 != 50) {
+            assert_int_equal(gw_future_get(futures[i], 0, &got, &f->error), 0);
+            assert_true(gw_value_equal(got, values[i]));
+            gw_value_unref(got);
+        }
+        gw_future_release(futures[i]);
+    }
+    while (count_of(f, "releases") < COUNT)
+        continue;
+    assert_int_equal(gw_scatter_many(f->client, borrowed, 0, futures, &f->error), 0);
+
+    gw_value_unref(values[600]);
+    values[600] = NULL; /* none is left of those before it, whether they had been awaited or not */
+    assert_int_equal(gw_scatter_many(f->client, borrowed, COUNT, futures, &f->error), GW_ENOMEM);
+    while (count_of(f, "releases") < COUNT + 600)
+        continue;
+    assert_int_equal(count_of(f, "scatters"), COUNT + 600);
+    for (int i = 0; i < COUNT; i++)
+        gw_value_unref(values[i]);
+}
+
+/* The connection ends while many values are on their way: all are there in the end. */
+static void test_many_values_are_said_again(void **state)
+{
+    enum { COUNT = 1000 };
+    struct fixture *f = *state;
+    struct gw_value *values[COUNT];
+    struct gw_future *futures[COUNT];
+    open_for(f, 0);
+    for (int i = 0; i < COUNT; i++)
+        values[i] = gw_i64(i);
+    struct gw_future *leaves = submit_one(f, &gw_function_leaves, 10);
+    assert_int_equal(gw_scatter_many(f->client, (const struct gw_value *const *)values, COUNT,
+                                     futures, &f->error),
+                     0);
+    assert_gives(f, leaves, 10);
+    struct gw_future *first = submit_behind(f, &gw_function_echo, 11, futures[0]);
+    struct gw_future *last = submit_behind(f, &gw_function_echo, 12, futures[COUNT - 1]);
+    assert_gives(f, first, 11);
+    assert_gives(f, last, 12);
+    assert_true(count_of(f, "scatters") >= COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        gw_value_unref(values[i]);
+        gw_future_release(futures[i]);
+    }
+    gw_future_release(first);
+    gw_future_release(last);
+    gw_future_release(leaves);
+}
+
 static void test_what_was_given_up_meanwhile_is_released(void **state)
 {
     struct fixture *f = *state;
@@ -296,6 +361,8 @@ int main(int argc, char **argv)
         WITH_FAKE(test_large_results_are_made_again),
         WITH_FAKE(test_scattered_values_come_along),
         WITH_FAKE(test_a_call_that_was_not_answered),
+        WITH_FAKE(test_values_travel_at_once),
+        WITH_FAKE(test_many_values_are_said_again),
         WITH_FAKE(test_what_was_given_up_meanwhile_is_released),
         WITH_FAKE(test_nobody_is_back),
         WITH_FAKE(test_it_is_back_and_refuses),

@@ -131,13 +131,18 @@ GW_API int gw_map(struct gw_client *client, const struct gw_map_call *call,
 /* gw_scatter puts a value (borrowed) into the cluster once, for many tasks of graphs to take by
  * gw_ref_future; releasing the future frees it. A result made of it that is lost with its worker is
  * made again as long as that future is held; else it is GW_ELOST, with a text that names the value,
- * who scattered it, and the worker. Values lie in the scheduler's memory, with some 9 KiB beside
+ * who scattered it, and the worker. Values lie in the scheduler's memory, with some 1.3 KiB beside
  * each: where it has no room (`gangway up --scatter-memory`), or no descriptor for one larger than
  * 256 KiB, GW_ELIMIT says how many there are; nothing else is hurt, releasing others makes room.
- * gw_gather gets `count` futures' values (rank 0's), blocks, large ones 128 a round trip; values:
- * room for count, each to be unref'd; on the first error none are given. */
+ * gw_scatter_many is the same for `count` values, with a future each (futures: room for count):
+ * hundreds travel at once, where gw_scatter blocks for an answer each time; on the first error none
+ * are given, nor left there. gw_gather gets `count` futures' values (rank 0's), blocks, large ones
+ * 128 a round trip; values: room for count, each to be unref'd; on the first error none are given.
+ */
 GW_API int gw_scatter(struct gw_client *client, const struct gw_value *value,
                       struct gw_future **future, struct gw_error *error);
+GW_API int gw_scatter_many(struct gw_client *client, const struct gw_value *const *values,
+                           size_t count, struct gw_future **futures, struct gw_error *error);
 GW_API int gw_gather(struct gw_client *client, struct gw_future *const *futures, size_t count,
                      struct gw_value **values, struct gw_error *error);
 

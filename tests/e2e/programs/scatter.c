@@ -1,5 +1,6 @@
 /* Scatters values until all are there, or the first is refused, against the cluster that is up.
- * Arguments: how many, of how many bytes each, and how many of them tasks are to look at.
+ * Arguments: how many, of how many bytes each, and how many of them tasks are to look at; then
+ * "many" to give all of them at once.
  *
  * Prints how many were taken, and the refusal. What was taken must be whole, a second client must
  * not notice, and what is released must make room. */
@@ -58,6 +59,26 @@ static int put(struct gw_client *client, size_t bytes, uint64_t number, struct g
     return rc;
 }
 
+/* All at once; how many were taken is all of them, or none. */
+static int put_many(struct gw_client *client, size_t bytes, size_t count,
+                    struct gw_future **futures)
+{
+    char *data = malloc(bytes * count);
+    struct gw_value **values = calloc(count, sizeof(struct gw_value *));
+    assert(data && values);
+    for (size_t i = 0; i < count; i++) {
+        fill(data + i * bytes, bytes, i);
+        values[i] = gw_bytes(data + i * bytes, bytes);
+    }
+    const struct gw_value *const *borrowed = (const struct gw_value *const *)values;
+    int rc = gw_scatter_many(client, borrowed, count, futures, &error);
+    for (size_t i = 0; i < count; i++)
+        gw_value_unref(values[i]);
+    free(values);
+    free(data);
+    return rc;
+}
+
 /* Tasks look at the first ones. */
 static void check(struct gw_client *client, struct gw_future **futures, size_t count)
 {
@@ -89,7 +110,7 @@ int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
     struct gw_client *client, *other;
-    assert(argc == 4);
+    assert(argc == 4 || (argc == 5 && strcmp(argv[4], "many") == 0));
     size_t count = strtoul(argv[1], NULL, 10), bytes = strtoul(argv[2], NULL, 10), taken = 0;
     size_t tasks = strtoul(argv[3], NULL, 10);
     struct gw_future **futures = calloc(count + 1, sizeof *futures), *one;
@@ -97,7 +118,9 @@ int main(int argc, char **argv)
     MUST(gw_client_open(NULL, &client, &error));
     MUST(gw_client_open(NULL, &other, &error));
     int rc = 0;
-    while (taken < count && (rc = put(client, bytes, taken, &futures[taken])) == 0)
+    if (argc == 5 && (rc = put_many(client, bytes, count, futures)) == 0)
+        taken = count;
+    while (argc == 4 && taken < count && (rc = put(client, bytes, taken, &futures[taken])) == 0)
         taken++;
     printf("taken %zu\n", taken);
     if (rc < 0)
