@@ -29,7 +29,8 @@ struct gw_tail {
     struct gw_tail_options options;
     pthread_mutex_t lock; /* of what is printed, error, and told */
     struct gw_error error;
-    uint32_t told; /* attempts that ended and were followed by another, and it was said why */
+    uint32_t told;    /* the newest attempt of which it was said why it ended; 0: none */
+    uint64_t told_id; /* the attempt that came after it, by its id */
     bool prefix;
     size_t count;
     struct reader readers[];
@@ -131,44 +132,89 @@ static int read_chunk(struct reader *reader, struct gw_log_request *request,
     return gw_job_log(options->client, request, chunk, error);
 }
 
-/* Says why the last attempt ended that another followed: once, though each reader comes here. */
-static void say_why(struct gw_tail *stream, uint32_t ended)
+/* Which of the task's attempts, 1, 2, ..., has an id; 0: that is not known (any more). */
+static uint32_t number_of(const struct gw_value *attempts, uint64_t id)
+{
+    for (size_t i = 0; i < gw_value_count(attempts); i++)
+        if ((uint64_t)gw_table_number(gw_value_at(attempts, i), "attempt") == id)
+            return (uint32_t)i + 1;
+    return 0;
+}
+
+/* The number of the attempt whose end a fact tells; 0: it tells something else. */
+static uint32_t attempt_ended(const char *fact)
+{
+    uint32_t number;
+    int end = 0;
+    if (sscanf(fact, "attempt %u %n", &number, &end) != 1 || end == 0)
+        return 0;
+    return strncmp(fact + end, "failed", 6) == 0 || strncmp(fact + end, "was", 3) == 0 ? number : 0;
+}
+
+/* The newest fact that tells why an attempt ended: that with a number, or (0) any; NULL: none. */
+static const char *find_why(const struct gw_value *facts, uint32_t number)
+{
+    for (size_t i = gw_value_count(facts); i > 0; i--) {
+        const char *text = gw_table_text(gw_value_at(facts, i - 1), "text");
+        uint32_t ended = attempt_ended(text);
+        if (ended && (number == 0 || ended == number))
+            return text;
+    }
+    return NULL;
+}
+
+static void print_why(const char *why)
+{
+    if (!why)
+        return;
+    char *line = strndup(why, strcspn(why, "\n"));
+    fputs("gangway: ", stderr);
+    gw_table_say(stderr, line ? line : "out of memory");
+    fputs("; the next follows\n", stderr);
+    free(line);
+}
+
+static struct gw_value *ask(const struct gw_tail_options *options, const char *what)
+{
+    struct gw_value *answer = NULL, *question = gw_selector_question(&(struct gw_selected_task){
+                                        .job = options->job, .index = options->index});
+    if (question)
+        (void)gw_client_query(options->client, what, question, &answer, NULL);
+    gw_value_unref(question);
+    return answer;
+}
+
+/* Says why attempts ended, from one to before that which is read next: once each, though every
+ * reader comes here. A reader may be attempts behind what the story tells by now. */
+static void say_why(struct gw_tail *stream, uint64_t ended, uint64_t next)
 {
     const struct gw_tail_options *options = &stream->options;
-    const char *why = NULL;
     pthread_mutex_lock(&stream->lock);
-    struct gw_value *story = NULL, *question = NULL;
-    if (ended > stream->told && !options->json)
-        question = gw_selector_question(
-            &(struct gw_selected_task){.job = options->job, .index = options->index});
-    if (question && gw_client_query(options->client, "story", question, &story, NULL) == 0) {
-        const struct gw_value *facts = gw_value_find(story, "facts");
-        for (size_t i = 0; i < gw_value_count(facts); i++) {
-            const char *text = gw_table_text(gw_value_at(facts, i), "text");
-            uint32_t number;
-            int end = 0;
-            if (sscanf(text, "attempt %u %n", &number, &end) == 1 && end &&
-                (strncmp(text + end, "failed", 6) == 0 || strncmp(text + end, "was", 3) == 0))
-                why = text;
+    struct gw_value *attempts = options->json ? NULL : ask(options, "attempts");
+    uint32_t from = number_of(attempts, ended), before = number_of(attempts, next);
+    if (!options->json && (before ? stream->told + 1 < before : next > stream->told_id)) {
+        struct gw_value *story = ask(options, "story");
+        const struct gw_value *facts = story ? gw_value_find(story, "facts") : NULL;
+        from = from > stream->told ? from : stream->told + 1;
+        bool known = false;
+        for (uint32_t number = from; number < before; number++) {
+            const char *why = find_why(facts, number);
+            known = known || why;
+            print_why(why);
         }
+        if (!known) /* the scheduler has begun anew since, and counts others */
+            print_why(find_why(facts, 0));
+        stream->told = before ? before - 1 : stream->told;
+        stream->told_id = next;
+        gw_value_unref(story);
     }
-    if (why) {
-        char *line = strndup(why, strcspn(why, "\n"));
-        fputs("gangway: ", stderr);
-        gw_table_say(stderr, line ? line : "out of memory");
-        fputs("; the next follows\n", stderr);
-        free(line);
-    }
-    if (ended > stream->told)
-        stream->told = ended;
-    gw_value_unref(story);
-    gw_value_unref(question);
+    gw_value_unref(attempts);
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* Prints one attempt from its beginning, which `ended` others came before; request->attempt says
- * which, afterwards at least. */
-static int read_attempt(struct reader *reader, struct gw_log_request *request, uint32_t ended,
+/* Prints one attempt from its beginning, and first why that ended that this reader has read before
+ * it (0: none); request->attempt says which it was, afterwards at least. */
+static int read_attempt(struct reader *reader, struct gw_log_request *request, uint64_t ended,
                         struct gw_error *error)
 {
     for (;;) {
@@ -179,7 +225,7 @@ static int read_attempt(struct reader *reader, struct gw_log_request *request, u
         if (rc < 0)
             return rc;
         if (ended > 0 && request->attempt == 0 && chunk.attempt > 0)
-            say_why(reader->stream, ended);
+            say_why(reader->stream, ended, chunk.attempt);
         gw_value_get_bytes(chunk.data, &data, &bytes, NULL);
         feed(reader, data, bytes);
         flush(reader);
@@ -203,12 +249,12 @@ static void *reader_thread(void *arg)
     struct gw_log_request request = {.attempt = stream->options.attempt, .after = future ? 1 : 0};
     struct gw_error error = {0};
     bool follow = stream->options.follow, onwards = future || stream->options.onwards;
-    uint32_t ended = 0;
     int rc = read_attempt(reader, &request, 0, &error);
     /* A retry, or another worker after this one was lost, is another attempt. */
     while (follow && onwards && request.attempt > 0 && rc != GW_ECLOSED) {
-        request = (struct gw_log_request){.after = request.attempt};
-        int again = read_attempt(reader, &request, ++ended, &error);
+        uint64_t ended = request.attempt;
+        request = (struct gw_log_request){.after = ended};
+        int again = read_attempt(reader, &request, ended, &error);
         rc = request.attempt > 0 || again < 0 ? again : rc;
     }
     pthread_mutex_lock(&stream->lock);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A rank is killed: its gang starts again, goes on from its checkpoint, and the result is right."""
 import os
+import re
 import signal
 
 import e2e
@@ -207,6 +208,24 @@ class Followed(e2e.Case):
         run = self.gangway("dispatch", "-n", "2", "--max-restarts", "1", "--", "sh", "-c",
                            self.SCRIPT.replace('FIFO', self.fifo()))
         self.assertRegex(run.stderr, "attempt 1 failed.*rank 1.*exit code 4.*the next follows")
+
+    def test_each_attempt_is_named_that_failed(self):
+        """A client that stands still while the attempts fail learns of all of them at once."""
+        self.up("--slots", "1")
+        gates = [self.fifo(f"gate{attempt}") for attempt in range(3)]
+        client = self.start(e2e.BINARY, "submit", "--retries", "2", "--", "sh", "-c",
+                            "echo try $GANGWAY_TRY; read -r line <gate$GANGWAY_TRY; exit 4")
+        client.wait_output("try 0")
+        job = self.gangway_json("jobs")[0]["id"]
+        client.kill(signal.SIGSTOP)
+        for gate in gates:
+            with open(gate, "w", encoding="utf-8") as file:
+                file.write("go\n")
+        self.gangway("wait", str(job), rc=4)
+        client.kill(signal.SIGCONT)
+        self.assertEqual(client.wait(), 4, client.text)
+        said = re.findall(r"attempt (\d) failed.*the next follows", client.text)
+        self.assertEqual(said, ["1", "2"], client.text)
 
 
 if __name__ == "__main__":
