@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { CELL_BYTES = 256, COLUMNS_MAX = 24, TEXT_MIN = 6 };
+enum { CELL_BYTES = 256, COLUMNS_MAX = 24, TEXT_MIN = 6, TEXT_WELL = 12 };
 
 const char *gw_table_text(const struct gw_value *dict, const char *key)
 {
@@ -72,7 +72,7 @@ static void format_cell(const struct gw_column *column, const struct gw_value *r
         snprintf(text, CELL_BYTES, "%s", *string ? string : "-");
     } else if (column->cell >= GW_CELL_DURATION && gw_value_get_i64(value, &number, NULL) == 0) {
         uint64_t amount = number > 0 ? (uint64_t)number : 0;
-        if (column->cell == GW_CELL_SIZE)
+        if (column->cell == GW_CELL_SIZE || column->cell == GW_CELL_MINOR_SIZE)
             gw_units_format_size(amount, text, CELL_BYTES);
         else if (column->cell == GW_CELL_SINCE)
             gw_units_format_duration(now_ns > amount ? now_ns - amount : 0, text, CELL_BYTES);
@@ -98,7 +98,7 @@ static size_t width_of(const char *text)
 
 static bool is_minor(enum gw_cell cell)
 {
-    return cell == GW_CELL_MINOR_TEXT || cell == GW_CELL_MINOR_NUMBER;
+    return cell == GW_CELL_MINOR_TEXT || cell == GW_CELL_MINOR_NUMBER || cell == GW_CELL_MINOR_SIZE;
 }
 
 static bool is_text(enum gw_cell cell)
@@ -106,7 +106,21 @@ static bool is_text(enum gw_cell cell)
     return cell == GW_CELL_TEXT || cell == GW_CELL_MINOR_TEXT;
 }
 
-/* Makes texts narrower, the widest first, until lines fit into the terminal that out may be. */
+/* Makes the widest text narrower that is wider than `least`; false: there is none. */
+static bool shrink(const struct gw_column *columns, size_t *widths, size_t count, size_t least)
+{
+    size_t widest = count;
+    for (size_t k = 0; k < count; k++)
+        if (is_text(columns[k].cell) && widths[k] > least &&
+            (widest == count || widths[k] > widths[widest]))
+            widest = k;
+    if (widest < count)
+        widths[widest]--;
+    return widest < count;
+}
+
+/* Makes lines fit into the terminal that out may be: texts narrower, the widest first, while they
+ * can still be read, then fewer columns, then texts narrower still. */
 static void fit(FILE *out, const struct gw_column *columns, size_t *widths, size_t count)
 {
     struct winsize window;
@@ -116,23 +130,18 @@ static void fit(FILE *out, const struct gw_column *columns, size_t *widths, size
     for (size_t k = 0; k < count; k++)
         total += widths[k];
     for (; total > window.ws_col; total--) {
-        size_t widest = count;
-        for (size_t k = 0; k < count; k++)
-            if (is_text(columns[k].cell) && widths[k] > TEXT_MIN &&
-                (widest == count || widths[k] > widths[widest]))
-                widest = k;
-        if (widest < count) {
-            widths[widest]--;
-            continue;
-        }
         size_t least = count;
+        if (shrink(columns, widths, count, TEXT_WELL))
+            continue;
         for (size_t k = 0; k < count; k++)
             if (is_minor(columns[k].cell) && widths[k] > 0)
                 least = k;
-        if (least == count)
+        if (least < count) {
+            total -= widths[least] + 2 - 1; /* one of which the loop takes off */
+            widths[least] = 0;
+        } else if (!shrink(columns, widths, count, TEXT_MIN)) {
             return;
-        total -= widths[least] + 2 - 1; /* one of which the loop takes off */
-        widths[least] = 0;
+        }
     }
 }
 

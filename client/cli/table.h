@@ -10,11 +10,12 @@
 enum gw_cell {
     GW_CELL_TEXT,         /* strings; numbers as they are */
     GW_CELL_NUMBER,       /* right-aligned */
-    GW_CELL_MINOR_TEXT,   /* these two are left out where lines do not fit into the terminal */
-    GW_CELL_MINOR_NUMBER, /* otherwise, the last column first */
+    GW_CELL_MINOR_TEXT,   /* the minor ones are left out where lines do not fit into the */
+    GW_CELL_MINOR_NUMBER, /* terminal otherwise, the last column first */
     GW_CELL_COUNT,        /* how many items a list has */
     GW_CELL_DURATION,     /* nanoseconds */
     GW_CELL_SIZE,         /* bytes */
+    GW_CELL_MINOR_SIZE,   /* the same */
     GW_CELL_SINCE,        /* how long ago a wall clock time was, in nanoseconds since 1970 */
 };
 

@@ -10,7 +10,7 @@ enum { ROWS_MAX = 5000 }; /* of one answer */
 static const struct gw_column columns[] = {
     {"index", "TASK", GW_CELL_NUMBER},
     {"name", "NAME", GW_CELL_TEXT},
-    {"state", "STATE", GW_CELL_TEXT},
+    {"shown", "STATE", GW_CELL_TEXT},
     {"tries", "TRIES", GW_CELL_MINOR_NUMBER},
     {"where", "WORKER", GW_CELL_MINOR_TEXT},
     {"text", "WHY", GW_CELL_TEXT},
@@ -19,13 +19,14 @@ static const struct gw_column columns[] = {
 
 static int check_state(const char *state, struct gw_error *error)
 {
-    static const char *const states[] = {"waiting",    "ready", "placed", "handed",
-                                         "cancelling", "done",  "failed", "cancelled"};
+    /* "placed" is what --json says of those that run. */
+    static const char *const states[] = {"waiting",    "ready", "running", "placed",   "handed",
+                                         "cancelling", "done",  "failed",  "cancelled"};
     for (size_t i = 0; !state || i < sizeof states / sizeof *states; i++)
         if (!state || strcmp(state, states[i]) == 0)
             return 0;
     return gw_error_set(error, GW_EINVAL,
-                        "there is no state \"%s\": they are waiting, ready, placed, handed, "
+                        "there is no state \"%s\": they are waiting, ready, running, handed, "
                         "cancelling, done, failed and cancelled",
                         state);
 }
@@ -63,7 +64,7 @@ int gw_cli_tasks(int argc, char **argv)
     bool json = false;
     int first, exit_code;
     const struct gw_option table[] = {
-        {"state", 's', GW_OPTION_TEXT, &state, "STATE", "only those: failed, placed, waiting..."},
+        {"state", 's', GW_OPTION_TEXT, &state, "STATE", "only those: failed, running, waiting..."},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };

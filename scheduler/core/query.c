@@ -129,6 +129,19 @@ static struct gw_value *describe_job(const struct gw_sched *sched, const struct 
     return dict;
 }
 
+/* As people say it, and as `jobs` counts it: at a worker it runs. */
+static const char *shown_state(uint8_t state)
+{
+    return state == GW_TASK_PLACED ? "running" : gw_sm_name(&gw_sched_task_sm, state);
+}
+
+static bool is_called(uint8_t state, const char *word)
+{
+    return strcmp(word, gw_sm_name(&gw_sched_task_sm, state)) == 0 ||
+           strcmp(word, shown_state(state)) == 0 ||
+           (state == GW_TASK_HANDED && strcmp(word, "handed") == 0);
+}
+
 static struct gw_value *describe_task(const struct gw_sched *sched, const struct gw_job *job,
                                       uint32_t row, const struct gw_map *last)
 {
@@ -139,8 +152,9 @@ static struct gw_value *describe_task(const struct gw_sched *sched, const struct
     uint8_t state = tasks->state[row];
     set_u64(dict, "index", row);
     set(dict, "name", gw_str(label));
-    set(dict, "state",
-        gw_str(gw_sm_name(&gw_sched_task_sm, state == GW_TASK_RELEASED ? GW_TASK_DONE : state)));
+    state = state == GW_TASK_RELEASED ? GW_TASK_DONE : state;
+    set(dict, "state", gw_str(gw_sm_name(&gw_sched_task_sm, state)));
+    set(dict, "shown", gw_str(shown_state(state)));
     set_u64(dict, "tries", tasks->charges[row].tries);
     set_u64(dict, "attempt", tasks->attempt[row]);
     char where[256] = "";
@@ -254,7 +268,9 @@ static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row)
     const struct gw_failure *failure = gw_sched_failure_of(job, row);
     set_u64(dict, "index", row);
     set(dict, "name", gw_str(job->name));
-    set(dict, "state", gw_str(gw_sm_name(&gw_sched_task_sm, gw_sched_range_row_state(job, row))));
+    uint8_t state = gw_sched_range_row_state(job, row);
+    set(dict, "state", gw_str(gw_sm_name(&gw_sched_task_sm, state)));
+    set(dict, "shown", gw_str(shown_state(state)));
     if (failure) {
         set(dict, "code", gw_i64(failure->code));
         set(dict, "exit_code", gw_i64(exit_code_of(failure)));
@@ -311,8 +327,7 @@ static struct gw_value *query_tasks(const struct gw_sched *sched, const struct g
         uint8_t at = job->tasks.state[row];
         if (at == GW_TASK_RELEASED)
             at = GW_TASK_DONE;
-        if ((state && strcmp(state, gw_sm_name(&gw_sched_task_sm, at)) != 0) ||
-            (only >= 0 && row != only))
+        if ((state && !is_called(at, state)) || (only >= 0 && row != only))
             continue;
         GW_MUST(gw_list_push(list, describe_task(sched, job, row, &last)));
         rows++;
