@@ -4,6 +4,7 @@
 #include "client/cli/fleet.h"
 #include "client/cli/memory_options.h"
 #include "client/cli/options.h"
+#include "client/cli/table.h"
 #include "client/cluster.h"
 #include "graph/base/clock.h"
 #include "graph/wire/endpoint.h"
@@ -171,9 +172,47 @@ static int start_fleet(const struct gw_cluster_options *cluster, const struct fa
     return rc;
 }
 
+/* How many jobs of its life before the cluster goes on with. */
+static int64_t count_jobs(const char *address)
+{
+    const struct gw_client_options options = {.address = address,
+                                              .name = gw_cli_session_name(),
+                                              .must_exist = true,
+                                              .no_reconnect = true};
+    struct gw_client *client;
+    struct gw_value *status;
+    int64_t jobs = 0;
+    if (gw_client_open(&options, &client, NULL) < 0)
+        return 0;
+    if (gw_client_query(client, "status", NULL, &status, NULL) == 0) {
+        jobs = gw_table_number(gw_value_find(status, "jobs"), "running");
+        gw_value_unref(status);
+    }
+    gw_client_close(client);
+    return jobs;
+}
+
+/* What is easily overlooked: jobs that take slots at once, and commands that go elsewhere. */
+static void say_beside(int64_t jobs, const char *own, const char *listens_at)
+{
+    const char *address = getenv("GANGWAY_ADDRESS");
+    if (jobs > 0)
+        fprintf(stderr, "%lld unfinished job%s of its life before go%s on: `gangway jobs`\n",
+                (long long)jobs, jobs == 1 ? "" : "s", jobs == 1 ? "es" : "");
+    if (address && *address && strcmp(address, own) != 0 && strcmp(address, listens_at) != 0)
+        fprintf(stderr,
+                "gangway up: GANGWAY_ADDRESS is %s: commands and programs go there, not to this "
+                "cluster, until you unset it\n",
+                address);
+}
+
 static void report(pid_t pid, bool listens, bool json)
 {
     char address[GW_ADDRESS_TCP_MAX] = "", missed[GW_ADDRESS_TCP_MAX];
+    char dir[PATH_MAX], own[PATH_MAX + 32] = "";
+    if (gw_address_default_dir(dir, NULL) == 0)
+        snprintf(own, sizeof own, "unix:%s/%s", dir, GW_ADDRESS_SOCKET);
+    int64_t jobs = *own ? count_jobs(own) : 0;
     if (listens && gw_address_read_missed(missed, NULL) == 0)
         fprintf(stderr,
                 "gangway up: somebody else listens at %s now, where workers and clients of this "
@@ -182,7 +221,8 @@ static void report(pid_t pid, bool listens, bool json)
     if (listens)
         (void)gw_address_read_note(address, NULL);
     if (json) {
-        printf("{\"pid\": %d, \"address\": \"%s\"}\n", (int)pid, address);
+        printf("{\"pid\": %d, \"address\": \"%s\", \"jobs\": %lld}\n", (int)pid, address,
+               (long long)jobs);
         return;
     }
     fprintf(stderr, "the cluster is up (process %d); `gangway down` ends it\n", (int)pid);
@@ -191,6 +231,7 @@ static void report(pid_t pid, bool listens, bool json)
                 "other machines reach it at %s: `gangway token create --role worker` prints what "
                 "to paste there for a worker, --role user for a client\n",
                 address);
+    say_beside(jobs, own, address);
 }
 
 static const char far_help[] =
