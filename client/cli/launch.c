@@ -6,6 +6,7 @@
 #include "client/cli/cli.h"
 #include "client/cli/console.h"
 #include "client/cli/launch_options.h"
+#include "client/cli/patience.h"
 #include "client/cli/selector.h"
 #include "client/cli/tail.h"
 
@@ -268,6 +269,22 @@ static int at_terminal(struct launch *launch)
     return exit_code ? exit_code : GW_EXIT_FAILED;
 }
 
+/* To the end of what is attached, at this terminal; gives the exit code. */
+static int attend(struct launch *launch)
+{
+    const struct gw_launch_options *typed = &launch->options;
+    struct gw_patience patience;
+    bool told = !typed->quiet && !typed->json;
+    if (told)
+        gw_patience_init(&patience, launch->client, launch->job, typed->pty);
+    int exit_code = launch->bulk ? foreground_many(launch)
+                    : typed->pty ? at_terminal(launch)
+                                 : foreground(launch);
+    if (told)
+        gw_patience_deinit(&patience);
+    return exit_code;
+}
+
 int gw_launch_main(bool gang, int argc, char **argv)
 {
     static struct launch launch = {.lock = PTHREAD_MUTEX_INITIALIZER}; /* outlived by the thread */
@@ -294,9 +311,7 @@ int gw_launch_main(bool gang, int argc, char **argv)
     else if (typed->detached)
         printf(typed->json ? "{\"job\":%llu}\n" : "%llu\n", (unsigned long long)launch.job);
     else
-        exit_code = launch.bulk  ? foreground_many(&launch)
-                    : typed->pty ? at_terminal(&launch)
-                                 : foreground(&launch);
+        exit_code = attend(&launch);
     pthread_mutex_lock(&launch.lock);
     launch.over = true;
     pthread_mutex_unlock(&launch.lock);

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""What a person sees who types: why nothing happens, what a cluster goes on with, and tables."""
+import fcntl
+import os
+import pty
+import struct
+import termios
+
+import e2e
+
+
+class Waiting(e2e.Case):
+    def test_who_waits_is_told_why(self):
+        self.up("--slots", "1")
+        gate = self.fifo("gate")
+        self.gangway("submit", "-d", "--", "sh", "-c", f"read -r line <{gate}")
+        clients = [self.start(e2e.BINARY, "submit", "--", "echo", "one here"),
+                   self.start(e2e.BINARY, "dispatch", "-n", "1", "--", "echo", "gang here"),
+                   self.start(e2e.BINARY, "submit", "--array", "0-1", "--", "echo", "array here")]
+        for client in clients:
+            client.wait_output("it waits: .*needs 1 free slots?; 0 of 1 slots are free; job 1 ")
+        with open(gate, "w", encoding="utf-8") as file:
+            file.write("go\n")
+        for client, word in zip(clients, ("one", "gang", "array")):
+            self.assertEqual(client.wait(), 0, client.text)
+            self.assertIn(f"{word} here", client.text)
+            self.assertEqual(client.text.count("it waits"), 1, client.text)
+
+    def test_who_runs_is_told_nothing(self):
+        """Longer than the patience of a client, which another one's words prove."""
+        self.up("--slots", "1")
+        gate = self.fifo("gate")
+        runs = self.start(e2e.BINARY, "submit", "--", "sh", "-c", f"echo on; read -r line <{gate}")
+        runs.wait_output("on")
+        waits = self.start(e2e.BINARY, "submit", "--", "true")
+        waits.wait_output("it waits")
+        with open(gate, "w", encoding="utf-8") as file:
+            file.write("go\n")
+        self.assertEqual((runs.wait(), waits.wait()), (0, 0))
+        self.assertEqual(runs.text, "on\n")
+
+
+class Up(e2e.Case):
+    def test_jobs_that_go_on_are_said(self):
+        self.up("--slots", "1")
+        self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
+        self.gangway("down")
+        said = self.gangway("up", "--slots", "1").stderr
+        self.assertIn("1 unfinished job of its life before goes on: `gangway jobs`", said)
+        self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
+        self.gangway("down")
+        self.assertEqual(self.gangway_json("up", "--slots", "1")["jobs"], 2)
+        self.gangway("cancel", "--now", "all")
+        self.gangway("down")
+        self.assertNotIn("goes on", self.gangway("up", "--slots", "1").stderr)
+
+    def test_an_address_that_leads_elsewhere_is_said(self):
+        elsewhere = {"GANGWAY_ADDRESS": f"unix:{self.dir}/elsewhere/scheduler.sock"}
+        said = self.gangway("up", "--slots", "1", env=elsewhere).stderr
+        self.is_up = True
+        self.assertIn(f"GANGWAY_ADDRESS is {elsewhere['GANGWAY_ADDRESS']}: commands", said)
+        self.gangway("down")
+        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", "scheduler.sock")
+        here = {"GANGWAY_ADDRESS": f"unix:{path}"}
+        self.assertNotIn("GANGWAY_ADDRESS", self.gangway("up", "--slots", "1", env=here).stderr)
+
+
+class Tables(e2e.Case):
+    def lines(self, columns, *arguments):
+        """What a command shows in a terminal of so many columns."""
+        primary, secondary = pty.openpty()
+        fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.run_program("sh", "-c", f"exec \"$@\" >{os.ttyname(secondary)}", "sh", e2e.BINARY,
+                         *arguments, env={"NO_COLOR": "1"})
+        os.close(secondary)
+        text = b""
+        try:
+            while piece := os.read(primary, 65536):
+                text += piece
+        except OSError:
+            pass  # that is how a terminal ends
+        os.close(primary)
+        return text.decode().replace("\r", "").splitlines()
+
+    def test_they_fit_into_the_terminal(self):
+        self.up("--slots", "2")
+        self.gangway("submit", "-d", "--name", "a-name-that-is-longer-than-most", "--", "tail",
+                     "-f", "/dev/null")
+        for columns in (60, 80, 100):
+            for verb in (("jobs",), ("tasks", "last"), ("worker", "list")):
+                lines = self.lines(columns, *verb)
+                self.assertEqual([line for line in lines if len(line) > columns], [])
+                self.assertEqual(len(lines), 2, lines)
+        jobs = self.lines(80, "jobs")
+        self.assertRegex(jobs[1], r"^ +1  a-name-that…  running ")
+        self.assertIn("FREE", self.lines(60, "worker", "list")[0])
+
+    def test_tasks_at_a_worker_run(self):
+        self.up("--slots", "1")
+        self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
+        self.gangway("submit", "-d", "--", "true")
+        self.assertRegex(self.gangway("tasks", "1").stdout, r"(?m)^ +0 +tail +running +1 +worker-1 ")
+        self.assertRegex(self.gangway("tasks", "2").stdout, r"(?m)^ +0 +true +ready +0 +- ")
+        self.assertIn("tail", self.gangway("tasks", "-s", "running", "1").stdout)
+        self.assertIn("no tasks", self.gangway("tasks", "-s", "running", "2").stderr)
+
+
+if __name__ == "__main__":
+    e2e.main()
