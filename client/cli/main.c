@@ -94,15 +94,25 @@ static const struct gw_cli_command *find_command(const char *name)
     return NULL;
 }
 
+/* Of others a second word would be what they run. */
+static bool has_verbs(const struct gw_cli_command *command)
+{
+    static const char *const names[] = {"actor", "data", "sync", "token", "worker"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(command->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 int gw_cli_help(int argc, char **argv)
 {
     static const struct gw_option table[] = {{0}};
     const struct gw_options options = {
         .command = "help",
-        .arguments = "[COMMAND]",
+        .arguments = "[COMMAND [VERB]]",
         .summary = "List the commands, or print the help of one.",
         .table = table,
-        .arguments_max = 1,
+        .arguments_max = 2,
     };
     int first, exit_code;
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
@@ -112,9 +122,15 @@ int gw_cli_help(int argc, char **argv)
         return GW_EXIT_OK;
     }
     const struct gw_cli_command *command = find_command(argv[first]);
+    if (command && argv[first + 1] && !has_verbs(command)) {
+        fprintf(stderr, "gangway help: %s has no commands of its own: `gangway help %s`\n",
+                command->name, command->name);
+        return GW_EXIT_USAGE;
+    }
     char help[] = "--help";
-    char *words[] = {argv[first], help, NULL};
-    return command ? command->run(2, words) : GW_EXIT_USAGE;
+    char *verb = argv[first + 1] ? argv[first + 1] : help;
+    char *words[] = {argv[first], verb, verb == help ? NULL : help, NULL};
+    return command ? command->run(verb == help ? 2 : 3, words) : GW_EXIT_USAGE;
 }
 
 static int run(int argc, char **argv)

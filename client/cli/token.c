@@ -75,8 +75,8 @@ static int run_create(int argc, char **argv)
         .command = "token create",
         .arguments = "",
         .summary = "Make a token, and print what to paste on the other machine.",
-        .details = "It holds a secret, which is shown this once. A scheduler that runs knows it at "
-                   "once.",
+        .details = "It holds a secret, which is shown this once. A scheduler that runs knows it\n"
+                   "at once.",
         .table = table,
     };
     struct gw_token token;
@@ -219,8 +219,8 @@ static int run_store(int argc, char **argv)
         .command = "token store",
         .arguments = "",
         .summary = "Keep a token, read from stdin, as this user's on this machine.",
-        .details = "It goes to ~/.config/gangway/token, mode 0600, in place of one that was there. "
-                   "GANGWAY_TOKEN and GANGWAY_TOKEN_FILE (a path) come before it.",
+        .details = "It goes to ~/.config/gangway/token, mode 0600, in place of one that was\n"
+                   "there. GANGWAY_TOKEN and GANGWAY_TOKEN_FILE (a path) come before it.",
         .table = table,
     };
     struct gw_token token;

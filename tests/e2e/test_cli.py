@@ -235,6 +235,16 @@ class CommandLine(e2e.Case):
                 text = self.gangway(command, "--help").stdout
                 self.assertIn("Usage: gangway", text)
                 self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+            # Those whose verbs have options of their own.
+            behind = text.partition("\nCommands:\n")[2]
+            behind = "  list \n  gpus " if command == "worker" else behind
+            for verb in re.findall(r"^  (\w+) ", behind, re.M):
+                with self.subTest(command=command, verb=verb):
+                    text = self.gangway(command, verb, "--help").stdout
+                    self.assertEqual(self.gangway("help", command, verb).stdout, text)
+                    self.assertIn(f"Usage: gangway {command} {verb}", text)
+                    self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+        self.assertIn("no commands of its own", self.gangway("help", "submit", "ls", rc=2).stderr)
         self.assertRegex(self.gangway("--version").stdout, r"^gangway \d+\.\d+\.\d+$")
         self.assertIn("did you mean 'status'?", self.gangway("stauts", rc=2).stderr)
         self.gangway(rc=2)
@@ -245,6 +255,14 @@ class CommandLine(e2e.Case):
                              ("gangway s", ["status", "submit", "stop", "story", "sync",
                                             "scheduler"]),
                              ("gangway up --id", ["--idle-stop"]),
+                             ("gangway submit --an", ["--annotate"]),  # whose text has another
+                             ("gangway submit --w", ["--wall"]),
+                             ("gangway worker --na", ["--name"]),
+                             ("gangway worker l", ["list"]),
+                             ("gangway data p", ["put", "publish"]),
+                             ("gangway worker list --", ["--json", "--help"]),
+                             ("gangway help sta", ["status"]),
+                             ("gangway completion f", ["fish"]),
                              ("gangway submit -- ls --a", [])):
             words = "".join(f" '{word}'" for word in line.split())
             said = self.run_program(
