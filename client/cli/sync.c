@@ -99,14 +99,14 @@ static int count_of(const struct request *request, uint32_t *count, struct gw_er
 
 static int open_semaphore(const struct request *request, struct gw_error *error)
 {
-    uint32_t count;
+    uint32_t count = 0;
     int rc = count_of(request, &count, error);
     return rc < 0 ? rc : gw_semaphore_open(request->client, request->name, count, error);
 }
 
 static int open_queue(const struct request *request, struct gw_error *error)
 {
-    uint32_t count;
+    uint32_t count = 0;
     int rc = count_of(request, &count, error);
     return rc < 0 ? rc : gw_queue_open(request->client, request->name, count, error);
 }
