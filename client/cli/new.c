@@ -205,9 +205,10 @@ int gw_cli_new(int argc, char **argv)
         rc = write_file(dir, "README.md", readme, name, &error);
     if (rc < 0)
         return gw_cli_error(&error);
+    const char *quote = strpbrk(dir, " \t&;|<>()$*?[]#~\"\\`!") && !strchr(dir, '\'') ? "'" : "";
     if (json)
         printf("{\"name\": \"%s\"}\n", name);
     else
-        fprintf(stderr, "wrote %s; now: cd %s && make && ./%s\n", dir, dir, name);
+        fprintf(stderr, "wrote %s; now: cd %s%s%s && make && ./%s\n", dir, quote, dir, quote, name);
     return GW_EXIT_OK;
 }

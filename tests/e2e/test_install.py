@@ -10,6 +10,7 @@ import sys
 import e2e
 
 OUTSIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "outside")
+UNINSTALL = os.path.join(OUTSIDE, "..", "..", "..", "cmake", "uninstall.cmake")
 
 
 class Install(e2e.Case):
@@ -97,6 +98,21 @@ class Install(e2e.Case):
         again = self.run_program(os.path.join(build, made[0]), env=env).stdout
         self.assertEqual(again, said)
         self.run_program(binary, "new", project, rc=2)  # what is there is not overwritten
+        said = self.run_program(binary, "new", "a b").stderr
+        self.assertIn("cd 'a b' && make && ./a_b", said)
+
+    def test_uninstall(self):
+        """Every file goes, and folders that are Gangway's own; what others installed stays."""
+        foreign = os.path.join(self.prefix, "include", "foreign.h")
+        with open(foreign, "w", encoding="utf-8"):
+            pass
+        command = ("cmake", f"-DPREFIX={self.prefix}", f"-DBUILD={e2e.BUILD}", "-P", UNINSTALL)
+        self.assertRegex(self.run_program(*command).stdout, r"removed \d\d files from")
+        left = [os.path.join(folder, name) for folder, _, names in os.walk(self.prefix)
+                for name in names]
+        self.assertEqual(left, [foreign])
+        self.assertEqual(glob.glob(self.prefix + "/**/gangway", recursive=True), [])
+        self.assertIn("no Gangway is installed", self.run_program(*command, rc=1).stderr)
 
 
 if __name__ == "__main__":
