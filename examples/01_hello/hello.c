@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         gw_error_exit(&error);
 
     const double *w = data;
-    printf("%d ranks learned y = %.2f x %+.2f\n", RANKS, w[0], w[1]);
+    printf("%d ranks learned y = %.2f x %c %.2f\n", RANKS, w[0], w[1] < 0 ? '-' : '+', fabs(w[1]));
     int learned = bytes == 2 * sizeof *w && fabs(w[0] - 3) < 0.1 && fabs(w[1] + 1) < 0.1;
     gw_value_unref(weights);
     gw_future_release(future);

@@ -135,7 +135,7 @@ int main(int argc, char **argv)
     struct moments moments = {0};
     size_t tasks = argc > 1 ? strtoul(argv[1], NULL, 10) : 200;
     if (tasks < 1 || tasks > TASKS_MAX) {
-        fprintf(stderr, "moments: from 1 to %d tasks\n", TASKS_MAX);
+        fprintf(stderr, "usage: moments [TASKS], 1 to %d\n", TASKS_MAX);
         return 2;
     }
     int rc = gw_client_open(NULL, &client, &error);

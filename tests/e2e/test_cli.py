@@ -305,11 +305,11 @@ class CommandLine(e2e.Case):
         hello = os.path.join(e2e.BUILD, "bin", "hello")
         if not os.path.exists(hello):
             self.skipTest("the examples were not built")
-        self.assertIn("2 ranks learned y = 3.00 x -1.00", self.run_program(hello).stdout)
+        self.assertIn("2 ranks learned y = 3.00 x - 1.00", self.run_program(hello).stdout)
         self.assertIn("328350", self.run_program(os.path.join(e2e.BUILD, "bin", "tree"), "100")
                       .stdout)
         done = self.run_program(hello, env={"GANGWAY_INLINE": "1"})
-        self.assertIn("y = 3.00 x -1.00", done.stdout)
+        self.assertIn("y = 3.00 x - 1.00", done.stdout)
 
 
 if __name__ == "__main__":
