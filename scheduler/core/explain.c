@@ -333,9 +333,9 @@ static void explain_waiting(const struct gw_sched *sched, struct gw_job *job, ui
 
 static void explain_gang(const struct gw_gang_try *gang, uint32_t tries, struct gw_text *text)
 {
-    gw_text_say(text, "its gang of %u is %s, attempt %u: %u ranks have started, %u have not ended",
+    gw_text_say(text, "its gang of %u is %s, attempt %u: %u rank%s started, %u %s not ended",
                 gang->count, gw_sm_name(&gw_sched_gang_sm, gang->state), tries, gang->ready,
-                gang->live);
+                gang->ready == 1 ? " has" : "s have", gang->live, gang->live == 1 ? "has" : "have");
     if (gang->state == GW_GANG_ENDING && gang->cause.text && *gang->cause.text)
         gw_text_say(text, "; it ends because of this: %s", gang->cause.text);
 }
@@ -359,6 +359,10 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
         say_elastic(sched, job, row, text);
     if (gang && job->paused && gang->state == GW_GANG_GOING)
         gw_text_say(text, "; it is to pause, at its next step");
+    if (!gang && job->paused) {
+        gw_text_say(text, "; it goes on to its end: ");
+        say_paused(sched, job, text);
+    }
     uint32_t slot = gang ? GW_NONE : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
     if (slot != GW_NONE && gw_sched_attempt_waits(&sched->attempts.items[slot]) &&
         job->specs.items[job->tasks.spec[row]].message.files.size)
