@@ -65,6 +65,25 @@ class Up(e2e.Case):
         self.assertNotIn("GANGWAY_ADDRESS", self.gangway("up", "--slots", "1", env=here).stderr)
 
 
+class Explained(e2e.Case):
+    def test_what_runs_on_though_its_job_is_paused(self):
+        self.up("--slots", "1")
+        self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
+        self.gangway("pause", "1")
+        said = self.gangway("explain", "1").stdout
+        self.assertRegex(said, "it is at worker-1 .*; it goes on to its end: its job is paused, ")
+        self.gangway("resume", "1")
+        self.assertNotIn("paused", self.gangway("explain", "1").stdout)
+
+    def test_one_rank_is_no_plural(self):
+        self.up("--slots", "1")
+        fifo = self.fifo()
+        self.gangway("dispatch", "-d", "-n", "1", "--", "sh", "-c",
+                     f"echo on >{fifo}; exec tail -f /dev/null")
+        self.read_fifo(fifo)
+        self.assertIn("1 rank has started, 1 has not ended", self.gangway("explain", "1").stdout)
+
+
 class Tables(e2e.Case):
     def lines(self, columns, *arguments):
         """What a command shows in a terminal of so many columns."""
@@ -95,11 +114,22 @@ class Tables(e2e.Case):
         self.assertRegex(jobs[1], r"^ +1  a-name-that…  running ")
         self.assertIn("FREE", self.lines(60, "worker", "list")[0])
 
+    def test_explanations_break_between_words(self):
+        self.up("--slots", "1")
+        self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
+        self.gangway("submit", "-d", "--", "true")
+        said = self.gangway("explain", "2").stdout
+        lines = self.lines(40, "explain", "2")
+        self.assertGreater(len(lines), 2)
+        self.assertEqual([line for line in lines if len(line) > 40], [])
+        self.assertEqual(" ".join(lines), said.strip())
+
     def test_tasks_at_a_worker_run(self):
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
         self.gangway("submit", "-d", "--", "true")
-        self.assertRegex(self.gangway("tasks", "1").stdout, r"(?m)^ +0 +tail +running +1 +worker-1 ")
+        self.assertRegex(self.gangway("tasks", "1").stdout,
+                         r"(?m)^ +0 +tail +running +1 +worker-1 ")
         self.assertRegex(self.gangway("tasks", "2").stdout, r"(?m)^ +0 +true +ready +0 +- ")
         self.assertIn("tail", self.gangway("tasks", "-s", "running", "1").stdout)
         self.assertIn("no tasks", self.gangway("tasks", "-s", "running", "2").stderr)
