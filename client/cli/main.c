@@ -82,12 +82,27 @@ static const char *next_command(void *arg, size_t i)
     return NULL;
 }
 
+/* What other tools call it. */
+static const char *other_word(const char *name)
+{
+    static const struct {
+        const char *word, *ours;
+    } words[] = {{"start", "up"},    {"kill", "cancel"},  {"rm", "cancel"},   {"ps", "jobs"},
+                 {"list", "jobs"},   {"ls", "jobs"},      {"queue", "jobs"},  {"run", "dispatch"},
+                 {"info", "status"}, {"nodes", "worker"}, {"hosts", "worker"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].word, name) == 0)
+            return words[i].ours;
+    return NULL;
+}
+
 static const struct gw_cli_command *find_command(const char *name)
 {
     for (const struct gw_cli_command *command = gw_cli_commands; command->name; command++)
         if (strcmp(command->name, name) == 0)
             return command;
-    const char *nearest = gw_options_nearest(name, next_command, NULL);
+    const char *nearest = other_word(name);
+    nearest = nearest ? nearest : gw_options_nearest(name, next_command, NULL);
     fprintf(stderr, "gangway: unknown command '%s'%s%s%s\n", name,
             nearest ? ", did you mean '" : "; `gangway help` lists them", nearest ? nearest : "",
             nearest ? "'?" : "");

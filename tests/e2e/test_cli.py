@@ -246,7 +246,9 @@ class CommandLine(e2e.Case):
                     self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
         self.assertIn("no commands of its own", self.gangway("help", "submit", "ls", rc=2).stderr)
         self.assertRegex(self.gangway("--version").stdout, r"^gangway \d+\.\d+\.\d+$")
-        self.assertIn("did you mean 'status'?", self.gangway("stauts", rc=2).stderr)
+        for word, meant in (("stauts", "status"), ("run", "dispatch"), ("start", "up"),
+                            ("ps", "jobs"), ("kill", "cancel")):
+            self.assertIn(f"did you mean '{meant}'?", self.gangway(word, rc=2).stderr)
         self.gangway(rc=2)
 
     def test_completion(self):
