@@ -343,7 +343,8 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
 static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct placing *placing)
 {
     uint32_t row = gw_bits_first(&queue->ready);
-    gw_sched_inputs_ahead(sched, &queue->job->tasks, gw_bits_near(&queue->ready, row));
+    if (queue->job->tasks.edges > 0) /* else it has no inputs */
+        gw_sched_inputs_ahead(sched, &queue->job->tasks, gw_bits_near(&queue->ready, row));
     if (place_row(sched, queue, row, placing))
         return true;
     return placing->unaffording && queue->fed.count && gw_bits_first(&queue->fed) != row &&
