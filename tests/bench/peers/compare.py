@@ -9,7 +9,9 @@ Every run is a new cluster (not timed) of as many worker processes of one thread
 says, warmed up, and one graph (timed: from before it is handed over until the values of all sinks
 are here and compared). Runs of all systems take turns, --repeats times; the medians are shown. A
 peer that is missing is an error unless --skip names it; TaskVine takes part where vine_worker is on
-PATH."""
+PATH.
+
+    tests/bench/peers/compare.py --kill --graphs bag        and somebody dies on the way"""
 import argparse
 import json
 import os
@@ -137,7 +139,7 @@ def make_systems(options):
 
 def run_once(system, arguments, options):
     """Seconds of one run; None where it took too long; raises RuntimeError where it failed."""
-    argv = [*system.argv, *arguments]
+    argv = [*system.argv, *arguments, *(["--kill"] if options.kill else [])]
     if system.name != "gangway":
         argv += ["--workers", str(options.workers)]
     path = os.pathsep.join(filter(None, (HERE, os.environ.get("PYTHONPATH"))))
@@ -242,6 +244,8 @@ def parse(argv):
     add("--workers", type=int, default=2, help="processes that run tasks (2)")
     add("--limit", type=float, default=900, help="seconds of one run, start included (900)")
     add("--seed", type=int, default=1)
+    add("--kill", action="store_true", help="kill a process that runs tasks in each run, right "
+        "after the graph was handed over; without the bag of commands")
     add("--skip", default="", help="peers to leave out, with commas")
     add("--json", action="store_true", help="print JSON instead of a table")
     add("--replay", default=os.path.join(ROOT, "build", "release", "bin", "replay"),
@@ -262,6 +266,10 @@ def parse(argv):
             parser.error(f"--graphs {name}: there are "
                          f"{', '.join((*GROUPS, *graphs.NAMES, COMMANDS))}")
     options.wanted = list(dict.fromkeys(wanted))
+    if options.kill:
+        options.wanted = [name for name in options.wanted if name != COMMANDS]
+    if not options.wanted:
+        parser.error("--kill: commands have no process that runs tasks")
     for name in ("tasks", "commands", "repeats", "workers"):
         if getattr(options, name) < 1:
             parser.error(f"--{name} is at least 1")
@@ -282,14 +290,15 @@ def main(argv=None):
         sys.exit(f"\ncompare: {failure}")
     about = {"machine": platform.machine(), "kernel": platform.release(), "cores": os.cpu_count(),
              "load": os.getloadavg()[0], "workers": options.workers, "threads_per_worker": 1,
-             "repeats": options.repeats,
+             "repeats": options.repeats, "kill": options.kill,
              "versions": {system.name: system.version for system in systems}}
     if options.json:
         print(json.dumps({"about": about, "results": results}, indent=1))
         return
     print(", ".join(f"{name} {version}" for name, version in about["versions"].items()))
     print(f"{options.workers} worker processes of 1 thread, {about['cores']} cores, "
-          f"load {about['load']:.1f}, medians of {options.repeats}\n")
+          f"load {about['load']:.1f}, medians of {options.repeats}"
+          f"{', a process that runs tasks killed in each run' if options.kill else ''}\n")
     print_table(results, systems, options)
 
 

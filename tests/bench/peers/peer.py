@@ -1,9 +1,12 @@
 """What the drivers of the peers share. One is `peer_NAME.py GRAPH --repeats N --workers N`, run
 by the Python that has the peer. It prints a line of JSON {"version": ...}, then one {"seconds":
 ..., "tasks": ...} a run: from before the graph is handed over until all sinks are here and
-right."""
+right. --kill: in each run a process that runs tasks is killed once all is handed over."""
 import argparse
+import functools
 import json
+import os
+import signal
 import sys
 import time
 
@@ -32,14 +35,26 @@ def check(graph, expected, results):
             sys.exit(f"the value of row {sink} is wrong")
 
 
-def run(version, open_cluster, run_graph=None, run_commands=None):
-    """open_cluster(workers): a context manager, whose value goes to run_graph(cluster, graph),
-    which gives {sink: bytes}, or run_commands(cluster, count), which raises where one failed."""
+def pid():
+    """A task: who runs tasks."""
+    return os.getpid()
+
+
+def nothing():
+    pass
+
+
+def run(version, open_cluster, run_graph=None, run_commands=None, find_pid=None):
+    """open_cluster(workers): a context manager, whose value goes to run_graph(cluster, graph,
+    handed_over), which gives {sink: bytes} and calls handed_over() when all is submitted; to
+    run_commands(cluster, count), which raises where one failed; and to find_pid(cluster), which
+    runs the task `pid`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("graph", nargs="?")
     parser.add_argument("--commands", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--kill", action="store_true")
     options = parser.parse_args()
     if (run_commands if options.commands else run_graph) is None:
         sys.exit("this peer does not run that")
@@ -51,13 +66,16 @@ def run(version, open_cluster, run_graph=None, run_commands=None):
     with open_cluster(options.workers) as cluster:
         if graph:
             warm = graphs.make("bag", 64)
-            check(warm, warm.expected(), run_graph(cluster, warm))
+            check(warm, warm.expected(), run_graph(cluster, warm, nothing))
         else:
             run_commands(cluster, 8)
         for _ in range(options.repeats):
+            kill = nothing
+            if options.kill:
+                kill = functools.partial(os.kill, find_pid(cluster), signal.SIGKILL)
             begin = time.perf_counter()
             if graph:
-                results = run_graph(cluster, graph)
+                results = run_graph(cluster, graph, kill)
                 check(graph, expected, results)
             else:
                 run_commands(cluster, options.commands)

@@ -3,7 +3,7 @@ import contextlib
 import itertools
 
 import distributed
-from peer import row, run
+from peer import pid, row, run
 
 RUNS = itertools.count()  # keys are new each run: nothing is remembered from the last
 
@@ -16,15 +16,21 @@ def cluster(workers):
             yield client
 
 
-def run_graph(client, graph):
+def run_graph(client, graph, handed_over):
     prefix = f"row{next(RUNS)}"
     keys = [(prefix, i) for i in range(graph.count)]
     tasks = {keys[i]: (row, i, graph.duration_ns[i], graph.size[i],
                        *(keys[dep] for dep in graph.deps_of(i)))
              for i in range(graph.count)}
     sinks = graph.sinks()
-    return dict(zip(sinks, client.get(tasks, [keys[sink] for sink in sinks])))
+    futures = client.get(tasks, [keys[sink] for sink in sinks], sync=False)
+    handed_over()
+    return dict(zip(sinks, client.gather(futures)))
+
+
+def find_pid(client):
+    return client.submit(pid, pure=False).result()
 
 
 if __name__ == "__main__":
-    run(distributed.__version__, cluster, run_graph)
+    run(distributed.__version__, cluster, run_graph, find_pid=find_pid)

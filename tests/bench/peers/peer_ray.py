@@ -3,9 +3,9 @@ import contextlib
 import logging
 
 import ray
-from peer import row, run
+from peer import pid, row, run
 
-remote_row = ray.remote(row)
+remote_row, remote_pid = ray.remote(row), ray.remote(pid)
 
 
 @contextlib.contextmanager
@@ -18,15 +18,20 @@ def cluster(workers):
         ray.shutdown()
 
 
-def run_graph(_, graph):
+def run_graph(_, graph, handed_over):
     refs = []
     for i in range(graph.count):
         refs.append(remote_row.remote(i, graph.duration_ns[i], graph.size[i],
                                       *(refs[dep] for dep in graph.deps_of(i))))
+    handed_over()
     sinks = graph.sinks()
     wanted = [refs[sink] for sink in sinks]
     return dict(zip(sinks, ray.get(wanted)))
 
 
+def find_pid(_):
+    return ray.get(remote_pid.remote())
+
+
 if __name__ == "__main__":
-    run(ray.__version__, cluster, run_graph)
+    run(ray.__version__, cluster, run_graph, find_pid=find_pid)

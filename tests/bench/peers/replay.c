@@ -1,6 +1,7 @@
-/* replay GRAPH [--repeats N] [--workers N] [--slots N]: runs a graph of graphs.py on a private
- * cluster and prints a line of JSON a run: seconds from before the graph is built until the value
- * of every sink is here and right.
+/* replay GRAPH [--repeats N] [--workers N] [--slots N] [--kill]: runs a graph of graphs.py on a
+ * private cluster and prints a line of JSON a run: seconds from before the graph is built until the
+ * value of every sink is here and right. --kill: a runner is killed in each run, right after the
+ * graph was handed over.
  *
  * replay --commands N [...]: N commands `true` instead, as one bag.
  *
@@ -12,6 +13,7 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +71,13 @@ static int row(struct gw_task *task)
 }
 GW_TASK(row);
 
+/* Who runs tasks. */
+static int pid(struct gw_task *task)
+{
+    return gw_task_return(task, gw_i64(getpid()));
+}
+GW_TASK(pid);
+
 /* -- Runs ----------------------------------------------------------------------------------------
  */
 
@@ -101,7 +110,23 @@ static void check_sink(const struct graph_file *rows, uint32_t index, const stru
     }
 }
 
-static double run_graph(struct gw_client *client, const struct graph_file *rows)
+static pid_t find_runner(struct gw_client *client)
+{
+    struct gw_error error;
+    struct gw_future *future;
+    struct gw_value *value;
+    int64_t number;
+    if (gw_submit(client, &future, &error, pid, NULL) < 0 ||
+        gw_future_get(future, 0, &value, &error) < 0 ||
+        gw_value_get_i64(value, &number, &error) < 0)
+        gw_error_exit(&error);
+    gw_value_unref(value);
+    gw_future_release(future);
+    return (pid_t)number;
+}
+
+/* victim: who is killed once all is handed over; 0: nobody. */
+static double run_graph(struct gw_client *client, const struct graph_file *rows, pid_t victim)
 {
     struct gw_error error;
     uint64_t begin_ns = now_ns();
@@ -122,8 +147,11 @@ static double run_graph(struct gw_client *client, const struct graph_file *rows)
             sinks[count++] = nodes[i];
         }
     }
-    if (gw_client_submit_many(client, graph, NULL, sinks, count, futures, &error) < 0 ||
-        gw_gather(client, futures, count, results, &error) < 0)
+    if (gw_client_submit_many(client, graph, NULL, sinks, count, futures, &error) < 0)
+        gw_error_exit(&error);
+    if (victim && kill(victim, SIGKILL) < 0)
+        perror("replay: kill");
+    if (gw_gather(client, futures, count, results, &error) < 0)
         gw_error_exit(&error);
     for (uint32_t i = 0; i < count; i++) {
         check_sink(rows, sink_rows[i], results[i]);
@@ -190,12 +218,13 @@ static void warm_up(struct gw_client *client)
         expected[i] = graph_file_combine(i, 0);
         sink[i] = true;
     }
-    run_graph(client, &graph);
+    run_graph(client, &graph, 0);
 }
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: replay GRAPH | --commands N  [--repeats N] [--workers N] [--slots N]\n"
+    fprintf(stderr, "usage: replay GRAPH | --commands N  [--repeats N] [--workers N] [--slots N] "
+                    "[--kill]\n"
                     "GRAPH is a file that compare.py or graphs.py wrote.\n");
     return 2;
 }
@@ -210,18 +239,21 @@ static long parse_number(const char *text)
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
-    static const struct option table[] = {{"commands", 1, NULL, 'c'},
-                                          {"repeats", 1, NULL, 'r'},
-                                          {"workers", 1, NULL, 'w'},
-                                          {"slots", 1, NULL, 's'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option table[] = {{"commands", 1, NULL, 'c'}, {"repeats", 1, NULL, 'r'},
+                                          {"workers", 1, NULL, 'w'},  {"slots", 1, NULL, 's'},
+                                          {"kill", 0, NULL, 'k'},     {NULL, 0, NULL, 0}};
     struct gw_client_options options = {.private_cluster = true, .slots = 2};
     struct graph_file graph = {0};
     struct gw_client *client;
     struct gw_error error;
     long commands = 0, repeats = 1;
+    bool kills = false;
     for (int option; (option = getopt_long(argc, argv, "", table, NULL)) != -1;) {
         long number;
+        if (option == 'k') {
+            kills = true;
+            continue;
+        }
         if (option == '?' || (number = parse_number(optarg)) < 1)
             return usage();
         commands = option == 'c' ? number : commands;
@@ -239,8 +271,9 @@ int main(int argc, char **argv)
         gw_error_exit(&error);
     warm_up(client);
     for (long i = 0; i < repeats; i++) {
+        pid_t victim = kills ? find_runner(client) : 0;
         double seconds =
-            commands ? run_commands(client, (uint32_t)commands) : run_graph(client, &graph);
+            commands ? run_commands(client, (uint32_t)commands) : run_graph(client, &graph, victim);
         printf("{\"seconds\": %.6f, \"tasks\": %lu}\n", seconds,
                commands ? (unsigned long)commands : (unsigned long)graph.count);
         fflush(stdout);
