@@ -266,6 +266,10 @@ static bool wrap_up(struct gw_launch_options *launch, const char *command)
                 launch->container);
         return false;
     }
+    if (!*launch->command[0]) {
+        fprintf(stderr, "gangway %s: a command without a program\n", command);
+        return false;
+    }
     const struct gw_wrap_options options = {.command = launch->command,
                                             .prolog = launch->prolog,
                                             .container = launch->container,

@@ -17,24 +17,32 @@
 #include <string.h>
 
 /* $1: the prolog, then the command, whose words are put aside: a script that the prolog sources
- * sees none, and may set its own. `module` is a function that login shells define. */
+ * sees none, and may set its own. `module` is a function that login shells define. All up to the
+ * prolog is one line, so that what bash says of the prolog's lines has their numbers. Who is told
+ * to end in it ends by that signal, and the prolog is not blamed. */
 static const char prolog_script[] =
-    "gangway_prolog=$1\n"
-    "gangway_command=(\"${@:2}\")\n"
-    "set --\n"
-    "if ! command -v module >/dev/null 2>&1; then\n"
-    "  for file in /etc/profile.d/modules.sh /etc/profile.d/lmod.sh \"$MODULESHOME/init/bash\"; "
-    "do\n"
-    "    if [ -r \"$file\" ]; then . \"$file\"; break; fi\n"
-    "  done\n"
-    "fi\n"
-    "trap 'echo \"gangway: the prolog ended the task (exit code $?): $gangway_prolog\" >&2' EXIT\n"
+    "gangway_prolog=$1; gangway_command=(\"${@:2}\"); set --; "
+    "if ! command -v module >/dev/null 2>&1; then "
+    "for file in /etc/profile.d/modules.sh /etc/profile.d/lmod.sh \"$MODULESHOME/init/bash\"; do "
+    "if [ -r \"$file\" ]; then . \"$file\"; break; fi; done; fi; "
+    "gangway_ended() { trap - EXIT $1; "
+    "echo \"gangway: told to end (SIG$1) in its prolog: $gangway_prolog\" >&2; kill -$1 $$; }; "
+    "for gangway_signal in TERM INT HUP USR1 USR2; do "
+    "trap \"gangway_ended $gangway_signal\" $gangway_signal; done; "
+    "trap 'echo \"gangway: the prolog ended the task (exit code $?): $gangway_prolog\" >&2' EXIT; "
     "eval \"$gangway_prolog\"\n"
     "gangway_code=$?\n"
-    "trap - EXIT\n"
+    "trap - EXIT TERM INT HUP USR1 USR2\n"
     "if [ $gangway_code -ne 0 ]; then\n"
     "  echo \"gangway: the prolog failed (exit code $gangway_code): $gangway_prolog\" >&2\n"
     "  exit $gangway_code\n"
+    "fi\n"
+    "if ! type -P -- \"${gangway_command[0]}\" >/dev/null; then\n"
+    "  echo \"gangway: cannot start ${gangway_command[0]}: after the prolog there is no such "
+    "program"
+    " on\" \\\n"
+    "    \"that host (PATH=$PATH)\" >&2\n"
+    "  exit 127\n"
     "fi\n"
     "exec \"${gangway_command[@]}\"\n";
 
@@ -90,8 +98,16 @@ static const char container_script[] =
 
 /* $1: runtimes. */
 static const char removal_script[] =
-    "wanted=$1\n" CHOOSE
-    "case $runtime in docker|podman) $runtime rm -f $container >/dev/null 2>&1 ;; esac\n";
+    "wanted=$1\n" CHOOSE "case $runtime in docker|podman) ;; *) exit 0 ;; esac\n"
+    "limit=\n"
+    "command -v timeout >/dev/null 2>&1 && limit='timeout -k 1 15'\n"
+    "said=$($limit $runtime rm -f $container 2>&1)\n"
+    "code=$?\n"
+    "case $code:$said in 0:*|*'o such container'*|*'o container with'*) exit 0 ;; esac\n"
+    "[ $code -ne 124 ] || said='it did not answer in 15 s'\n"
+    "echo \"gangway: its container $container may still be there, and hold its GPU:\" \\\n"
+    "  \"$runtime rm -f: $said (exit code $code)\" >&2\n"
+    "exit 1\n";
 
 /* $1: the rank's process, $2: 1 where there is a terminal, then the command, in the environment of
  * the rank. A container of apptainer is namespaces of the rank's process, or of one below it. */
@@ -191,7 +207,8 @@ int gw_wrap_init(struct gw_wrap *wrap, const struct gw_wrap_options *options)
         return GW_ENOMEM;
     }
     if (options->prolog) {
-        const char *const words[] = {"bash", "-c", prolog_script, "gangway", options->prolog};
+        const char *const words[] = {"bash", "-c", prolog_script, "gangway: the prolog",
+                                     options->prolog};
         memcpy(wrap->argv, words, sizeof words);
         used = sizeof words / sizeof *words;
     }

@@ -54,6 +54,17 @@ class Launch(e2e.Case):
         self.assertEqual(said.stdout, "")
         said = self.gangway("submit", "--prolog", "exit 4", "--", "echo", "never", rc=4)
         self.assertIn("the prolog ended the task (exit code 4): exit 4", said.stderr)
+        said = self.gangway("submit", "--prolog", "true\nnosuchcmd", "--", "true", rc=127)
+        self.assertIn("gangway: the prolog: line 2: nosuchcmd: command not found", said.stderr)
+        said = self.gangway("submit", "--prolog", "PATH=/x", "--", "nosuchprog", rc=127)
+        self.assertIn("gangway: cannot start nosuchprog: after the prolog there is no such program "
+                      "on that host (PATH=/x)", said.stderr)
+        self.assertIn("a command without a program",
+                      self.gangway("submit", "--prolog", "true", "--", "", rc=2).stderr)
+        said = self.gangway("submit", "--wall", "1s", "--prolog", "tail -f /dev/null", "--", "true",
+                            rc=124).stderr
+        self.assertIn("told to end (SIGTERM) in its prolog: tail -f", said)
+        self.assertNotIn("exit code 0", said)
         # What it sources sees no words, and its own are not the command's.
         said = self.gangway("submit", "--prolog", 'echo "got $#: $@"; set -- echo other', "--",
                             "printf", "%s|", "a b", "it's", "")
@@ -96,6 +107,19 @@ class Launch(e2e.Case):
         with open(said, encoding="utf-8") as f:
             lines = f.read().splitlines()
         self.assertEqual(len([line for line in lines if line.startswith("podman rm -f ")]), 2)
+
+    def test_a_container_that_stays_is_told_of(self):
+        path, _ = self.runtimes("docker")
+        for says, wanted in (("Cannot connect to it", True), ("No such container: x", False)):
+            with open(os.path.join(self.dir, "bin", "docker"), "r+", encoding="utf-8") as f:
+                rest = f.read().split("\n", 1)[1].split("#rm\n")[-1]
+                f.seek(0)
+                f.write(f"#!/bin/sh\n[ $1 != rm ] || {{ echo '{says}' >&2; exit 1; }}\n#rm\n{rest}")
+                f.truncate()
+            said = self.gangway("submit", "--container", "image", *path, "--", "sh", "-c",
+                                ":").stderr
+            self.assertEqual("may still be there, and hold its GPU: docker rm -f: " + says +
+                             " (exit code 1)" in said, wanted, said)
 
     def test_exec_in_a_container(self):
         """By docker, in its container; --host beside it."""
