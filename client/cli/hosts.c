@@ -45,9 +45,8 @@ static int parse_item(const char *item, struct gw_hosts_item *host, struct gw_er
         host->slots = host->slots * 10 + (uint32_t)(rest[i] - '0');
     if (digits == 0 || rest[1 + digits] || host->slots < 1 || host->slots > GW_HOSTS_SLOTS_MAX)
         return gw_error_set(error, GW_EINVAL,
-                            "%.80s: behind the colon stands how many slots it gives, 1 to %d; "
-                            "without one it gives its cores",
-                            item, GW_HOSTS_SLOTS_MAX);
+                            "%.80s: behind the colon stands how many go there, 1 to %d", item,
+                            GW_HOSTS_SLOTS_MAX);
     return 0;
 }
 

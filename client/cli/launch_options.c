@@ -117,7 +117,7 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
     struct gw_task_options *task = &launch->task;
     describe(table, launch->gang ? "each rank" : "it");
     const struct gw_option rows[] = {
-        {"ranks", 'n', GW_OPTION_U32, &task->ranks, "N",
+        {"ranks", 'n', GW_OPTION_COUNT, &task->ranks, "N",
          "processes of the gang (default: 1); -np N\nis the same"},
         {"detach", 'd', GW_OPTION_FLAG, &launch->detached, NULL,
          "print the job's number and leave it to\nthe cluster (`gangway up` first)"},
@@ -286,6 +286,27 @@ static bool wrap_up(struct gw_launch_options *launch, const char *command)
     return true;
 }
 
+static bool check_gpus(const struct gw_launch_options *launch, const char *command,
+                       struct gw_task_options *task)
+{
+    if (launch->gpus && !gw_launch_options_read_gpus(launch->gpus, task)) {
+        fprintf(stderr, "gangway %s: --%s %s: how many GPUs (2), a part of one (0.5), or `any`\n",
+                command, launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
+        return false;
+    }
+    if (task->gpu_share > 0 && task->gpu_share < 0.001) {
+        fprintf(stderr, "gangway %s: --%s %s: 0.001 of a GPU is the least\n", command,
+                launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
+        return false;
+    }
+    if (task->gpu_memory_bytes && !task->gpus_per_rank && task->gpu_share <= 0) {
+        fprintf(stderr, "gangway %s: --gpu-memory without --gpus, which says of how many\n",
+                command);
+        return false;
+    }
+    return true;
+}
+
 /* What one option alone does not show; false, and a text was printed, when it is wrong. */
 static bool check(struct gw_launch_options *launch, const char *command)
 {
@@ -330,11 +351,8 @@ static bool check(struct gw_launch_options *launch, const char *command)
         task->workers = launch->prefer;
         task->workers_prefer = true;
     }
-    if (launch->gpus && !gw_launch_options_read_gpus(launch->gpus, task)) {
-        fprintf(stderr, "gangway %s: --%s %s: how many GPUs (2), a part of one (0.5), or `any`\n",
-                command, launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
+    if (!check_gpus(launch, command, task))
         return false;
-    }
     if (launch->bind && !gw_launch_options_read_bind(launch->bind, task)) {
         fprintf(stderr, "gangway %s: --bind %s: near (the CPUs near its GPUs) or none\n", command,
                 launch->bind);

@@ -109,19 +109,27 @@ static int usage_error(const struct gw_options *options, const char *format, ...
     return GW_EXIT_USAGE;
 }
 
-static bool parse_integer(const char *text, long long least, long long most, long long *number)
+/* 0, or the exit code after it was said what is wrong with the number. */
+static int parse_integer(const struct gw_options *options, const struct gw_option *option,
+                         const char *text, const long long range[2], long long *number)
 {
     char *end;
-    errno = 0;
-    *number = strtoll(text, &end, 10);
-    return errno == 0 && end != text && *end == '\0' && *number >= least && *number <= most;
+    *number = strtoll(text, &end, 10); /* the largest, or smallest, where it is beyond those */
+    if (end == text || *end)
+        return usage_error(options, "--%s %s: not a whole number", option->name, text);
+    if (*number < range[0])
+        return usage_error(options, "--%s %s: %lld is the least", option->name, text, range[0]);
+    if (*number > range[1])
+        return usage_error(options, "--%s %s: %lld is the most", option->name, text, range[1]);
+    return 0;
 }
 
 /* Stores one option; 0 or the exit code. */
 static int store(const struct gw_options *options, const struct gw_option *option, const char *text)
 {
-    long long number, least;
+    long long number;
     uint64_t duration_ns;
+    int code;
     switch (option->kind) {
     case GW_OPTION_FLAG:
         *(bool *)option->into = true;
@@ -140,23 +148,24 @@ static int store(const struct gw_options *options, const struct gw_option *optio
         return 0;
     }
     case GW_OPTION_U32:
-        if (!parse_integer(text, 0, UINT32_MAX, &number))
-            return usage_error(options, "--%s %s: not a number of 0 or more", option->name, text);
-        *(uint32_t *)option->into = (uint32_t)number;
-        return 0;
+        code = parse_integer(options, option, text, (const long long[]){0, UINT32_MAX}, &number);
+        if (code == 0)
+            *(uint32_t *)option->into = (uint32_t)number;
+        return code;
     case GW_OPTION_COUNT:
     case GW_OPTION_BUDGET:
-        least = option->kind == GW_OPTION_COUNT;
-        if (!parse_integer(text, least, INT32_MAX, &number))
-            return usage_error(options, "--%s %s: not a number of %lld or more", option->name, text,
-                               least);
-        *(uint32_t *)option->into = number ? (uint32_t)number : UINT32_MAX;
-        return 0;
+        code =
+            parse_integer(options, option, text,
+                          (const long long[]){option->kind == GW_OPTION_COUNT, INT32_MAX}, &number);
+        if (code == 0)
+            *(uint32_t *)option->into = number ? (uint32_t)number : UINT32_MAX;
+        return code;
     case GW_OPTION_I32:
-        if (!parse_integer(text, INT32_MIN, INT32_MAX, &number))
-            return usage_error(options, "--%s %s: not a whole number", option->name, text);
-        *(int32_t *)option->into = (int32_t)number;
-        return 0;
+        code = parse_integer(options, option, text, (const long long[]){INT32_MIN, INT32_MAX},
+                             &number);
+        if (code == 0)
+            *(int32_t *)option->into = (int32_t)number;
+        return code;
     case GW_OPTION_DURATION:
     case GW_OPTION_DELAY:
     case GW_OPTION_PATIENCE:

@@ -14,3 +14,14 @@ void gw_text_say(struct gw_text *text, const char *format, ...)
     va_end(args);
     text->used += n > 0 ? (size_t)n : 0;
 }
+
+const char *gw_text_bytes(uint64_t bytes, char to[static GW_TEXT_BYTES_ROOM])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double size = (double)bytes;
+    size_t unit = 0;
+    for (; size >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+        size /= 1024;
+    (void)snprintf(to, GW_TEXT_BYTES_ROOM, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
+    return to;
+}

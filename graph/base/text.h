@@ -4,6 +4,7 @@
 
 #include <gangway/error.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct gw_text {
     char *to;
@@ -12,5 +13,9 @@ struct gw_text {
 
 /* gw_text_say appends what printf would print; there is always a 0 behind it, where size > 0. */
 void gw_text_say(struct gw_text *text, const char *format, ...) GW_PRINTF(2, 3);
+
+/* gw_text_bytes writes a size as people read it, "1.5 GiB", and gives it back. */
+enum { GW_TEXT_BYTES_ROOM = 24 };
+const char *gw_text_bytes(uint64_t bytes, char to[static GW_TEXT_BYTES_ROOM]);
 
 #endif

@@ -5,6 +5,7 @@
  * to the append list of the task that they wait for. */
 #include "scheduler/core/chunk.h"
 
+#include "graph/base/text.h"
 #include "scheduler/core/actor.h"
 #include "scheduler/core/annotation.h"
 #include "scheduler/core/away.h"
@@ -76,9 +77,10 @@ static void describe_need(const struct gw_sched *sched, const struct gw_shape *s
     (void)snprintf(text, bytes, "%u slot%s", shape->slots, shape->slots == 1 ? "" : "s");
     gw_sched_gpu_describe(shape, text, bytes);
     size_t used = strlen(text);
+    char size[GW_TEXT_BYTES_ROOM];
     if (shape->memory_bytes)
-        (void)snprintf(text + used, bytes - used, ", %.1f GiB of memory",
-                       (double)shape->memory_bytes / (1 << 30));
+        (void)snprintf(text + used, bytes - used, ", %s of memory",
+                       gw_text_bytes(shape->memory_bytes, size));
     gw_sched_need_describe(shape->need, text, bytes);
 }
 
@@ -92,12 +94,12 @@ static void describe_largest(const struct gw_sched *sched, char *text, size_t by
             largest = worker;
     }
     uint32_t drained = gw_sched_worker_gpus_drained(largest);
-    char aside[32] = "";
+    char aside[32] = "", size[GW_TEXT_BYTES_ROOM];
     if (drained)
         (void)snprintf(aside, sizeof aside, " (%u more drained)", drained);
-    (void)snprintf(text, bytes, "%u slots, %u GPUs%s, %.1f GiB of memory", largest->slots,
+    (void)snprintf(text, bytes, "%u slots, %u GPUs%s, %s of memory", largest->slots,
                    gw_sched_gpus_own(largest) - drained, aside,
-                   (double)largest->memory_bytes / (1 << 30));
+                   gw_text_bytes(largest->memory_bytes, size));
 }
 
 int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *shape,

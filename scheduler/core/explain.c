@@ -89,13 +89,13 @@ static void say_room(const struct gw_sched *sched, const struct gw_shape *shape,
         const struct gw_worker *worker = sched->workers.items[i];
         if (!worker || !gw_sched_worker_could(sched, worker, shape))
             continue;
-        char where[GW_WORKER_NAME_MAX];
+        char where[GW_WORKER_NAME_MAX], free[GW_TEXT_BYTES_ROOM], all[GW_TEXT_BYTES_ROOM];
         gw_text_say(text, "%s %s has %u of %u slots", said++ ? "," : ":",
                     gw_sched_worker_where(sched, worker->id, where), worker->slots_free,
                     worker->slots);
         if (shape->memory_bytes)
-            gw_text_say(text, ", %.1f of %.1f GiB", (double)worker->memory_free / (1 << 30),
-                        (double)worker->memory_bytes / (1 << 30));
+            gw_text_say(text, ", %s of %s", gw_text_bytes(worker->memory_free, free),
+                        gw_text_bytes(worker->memory_bytes, all));
         for (uint32_t k = 0; stock && k < worker->stock_count; k++)
             for (uint32_t r = 0; r < shape->need->resources.count; r++)
                 if (strcmp(worker->stock[k].name, shape->need->resources.items[r].name) == 0)
@@ -213,6 +213,7 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
 {
     const struct gw_shape *shape = job->specs.items[job->tasks.spec[row]].shape;
     uint32_t gpus = gw_sched_shape_gpus(shape);
+    char size[GW_TEXT_BYTES_ROOM];
     struct gw_error error;
     if (job->calls_of) {
         char why[320];
@@ -258,7 +259,7 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     gw_sched_gpu_describe(shape, need, sizeof need);
     gw_text_say(text, "%s%s", need, gpus && shape->ranks ? " a rank" : "");
     if (shape->memory_bytes)
-        gw_text_say(text, ", %.1f GiB of memory%s", (double)shape->memory_bytes / (1 << 30),
+        gw_text_say(text, ", %s of memory%s", gw_text_bytes(shape->memory_bytes, size),
                     shape->ranks ? " a rank" : "");
     need[0] = '\0';
     gw_sched_need_describe(shape->need, need, sizeof need);

@@ -1,6 +1,7 @@
 /* Places. Each worker can take one place at most, so that no two ask for the same room. */
 #include "scheduler/core/places.h"
 
+#include "graph/base/text.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
 
@@ -63,6 +64,7 @@ int gw_sched_places_missing(const struct gw_sched *sched, const struct gw_shape 
     const struct gw_places *places = gw_sched_places_of(shape);
     const struct gw_worker *workers[GW_PAIRS_MAX];
     uint64_t most[GW_PAIRS_MAX];
+    char size[GW_TEXT_BYTES_ROOM];
     find_most(sched, shape, most, workers);
     for (uint32_t i = 0; i < places->count; i++) {
         const struct gw_places_item *place = &places->items[i];
@@ -74,12 +76,12 @@ int gw_sched_places_missing(const struct gw_sched *sched, const struct gw_shape 
         if (most[i] < place->ranks)
             return gw_error_set(error, GW_EINFEASIBLE,
                                 "%u of the gang's %u ranks are to go to %s (each rank %s), which "
-                                "has room for %llu: worker %s there has %u slots, %u GPUs, %.1f "
-                                "GiB of memory",
+                                "has room for %llu: worker %s there has %u slots, %u GPUs, %s of "
+                                "memory",
                                 place->ranks, shape->ranks, place->name, need,
                                 (unsigned long long)most[i], workers[i]->remote->name,
                                 workers[i]->slots, workers[i]->gpu_count,
-                                (double)workers[i]->memory_bytes / (1 << 30));
+                                gw_text_bytes(workers[i]->memory_bytes, size));
     }
     return 0;
 }

@@ -22,12 +22,8 @@
 
 static void say_size(struct gw_text *text, uint64_t bytes)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double size = (double)bytes;
-    size_t unit = 0;
-    for (; size >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
-        size /= 1024;
-    gw_text_say(text, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
+    char size[GW_TEXT_BYTES_ROOM];
+    gw_text_say(text, "%s", gw_text_bytes(bytes, size));
 }
 
 static void say_duration(struct gw_text *text, uint64_t ns)

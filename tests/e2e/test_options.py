@@ -36,7 +36,7 @@ class Options(e2e.Case):
                       self.gangway("up", "--resources", "license", rc=2).stderr)
         self.assertIn("resources: a=0: not a whole number from 1",
                       self.gangway("submit", "--resources", "a=0", "--", "true", rc=2).stderr)
-        self.assertIn("gpu_memory_bytes without",
+        self.assertIn("--gpu-memory without --gpus",
                       self.gangway("submit", "--gpu-memory", "1G", "--", "true", rc=2).stderr)
 
     def test_workers_by_name(self):

@@ -54,6 +54,26 @@ class WrongInput(e2e.Case):
         self.assertIn("2", done.stderr)
         self.gangway("dispatch", "-n", "2", "--", "true")
 
+    def test_numbers_and_sizes(self):
+        """What is said is in the words of who typed it, and in units that people read."""
+        def refused(words, *options):
+            said = self.gangway("dispatch", *options, "--", "true", rc=2).stderr
+            self.assertIn(words, said)
+
+        refused("--max-restarts 99999999999: 4294967295 is the most", "--max-restarts",
+                "99999999999")
+        refused("--ranks 99999999999999999999: 2147483647 is the most", "-n",
+                "99999999999999999999")
+        refused("--ranks -1: 1 is the least", "-n", "-1")
+        refused("--ranks 2x: not a whole number", "-n", "2x")
+        refused("localhost:0: behind the colon stands how many go there, 1 to 4096", "-H",
+                "localhost:0")
+        refused("--gpu-memory without --gpus", "--gpu-memory", "1T")
+        refused("--gpus-per-rank 0.0001: 0.001 of a GPU is the least", "--gpus", "0.0001")
+        self.up("--slots", "2", "--memory-limit", "400M")
+        refused("1 slot, 1.0 PiB of memory", "--memory", "1P")
+        refused("each rank 1 slot, 300.0 MiB of memory", "-n", "2", "--memory", "300M")
+
     def test_program_not_there(self):
         done = self.gangway("dispatch", "-n", "2", "--", "/no/such/program", rc=127)
         self.assertIn("/no/such/program", done.stderr)
