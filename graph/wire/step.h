@@ -89,6 +89,7 @@ struct gw_stand {
     bool stopped;          /* its process is */
     uint64_t process;      /* of the worker */
     uint64_t begun;        /* collectives that it has called */
+    uint64_t active;       /* of commands: grows with the CPU that they use, and what they write */
     const char *operation; /* the one that it is in; static; NULL: in none */
     char stack[GW_STAND_STACK_BYTES]; /* where its process is, a line for people; empty: nobody has
                                          looked closely */

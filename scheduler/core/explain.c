@@ -12,6 +12,7 @@
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gate.h"
 #include "scheduler/core/gpu.h"
+#include "scheduler/core/hang.h"
 #include "scheduler/core/hold.h"
 #include "scheduler/core/inside.h"
 #include "scheduler/core/memory.h"
@@ -372,6 +373,7 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
         gw_sched_inside_explain(sched, &sched->attempts.items[slot], text);
     if (gang) {
         gw_sched_inside_explain_gang(sched, gang, text);
+        gw_sched_hang_explain(gang, text);
         char saved[640];
         gw_sched_checkpoint_explain(sched, job, row, saved, sizeof saved);
         gw_text_say(text, "%s", saved);

@@ -182,6 +182,7 @@ void gw_sched_apply_rank_stood(struct gw_sched *sched, const struct gw_fact_rank
     fact->gang->stood = true;
     rank->begun = fact->begun;
     rank->stopped = fact->stopped;
+    rank->idle = fact->idle;
     rank->seen = fact->seen;
     rank->asked = rank->asked && fact->still;
     free(rank->stack);
@@ -285,7 +286,7 @@ static void take(struct gw_sched *sched, const struct gw_fact_rank_stood *seen, 
     if (late && (!seen->gang->late || seen->gang->ranks[seen->rank].ready))
         return;
     GW_FACT(sched, rank_stood, .gang = seen->gang, .rank = seen->rank, .still = !late,
-            .begun = seen->begun, .stopped = seen->stopped, .seen = seen->seen,
+            .begun = seen->begun, .stopped = seen->stopped, .seen = seen->seen, .idle = seen->idle,
             .operation = seen->operation, .stack = seen->stack);
 }
 
@@ -319,7 +320,8 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
         struct gw_fact_rank_stood stood = {.gang = gang,
                                            .rank = gw_col32_at(stuck->rank, i),
                                            .begun = gw_col64_at(stuck->begun, i),
-                                           .stopped = gw_col32_at(stuck->stopped, i) != 0,
+                                           .stopped = gw_col32_at(stuck->stopped, i) & 1,
+                                           .idle = gw_col32_at(stuck->stopped, i) & 2,
                                            .seen = stuck->closely != 0};
         if (!take_text(&operations, gw_col32_at(stuck->operation_size, i), &stood.operation) ||
             !take_text(&stacks, gw_col32_at(stuck->stack_size, i), &stood.stack))
@@ -338,4 +340,27 @@ void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_try *gang)
 {
     if (gang->stood && gang->state == GW_GANG_GOING)
         end_if_hung(sched, gang);
+}
+
+void gw_sched_hang_explain(const struct gw_gang_try *gang, struct gw_text *text)
+{
+    const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
+    const double limit_s = (double)spec->message.hang_ns / 1e9;
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        if (gang->ranks[i].slot == GW_NONE)
+            continue;
+        if (!gang->ranks[i].idle)
+            return;
+        live++;
+    }
+    if (!live || gang->state != GW_GANG_GOING)
+        return;
+    gw_text_say(text, "; no rank has used CPU or written output for ");
+    gw_text_say(text, limit_s < 120 ? "%.3g s" : "%.0f min",
+                limit_s < 120 ? limit_s : limit_s / 60);
+    gw_text_say(text,
+                " or longer (--hang-timeout): do they wait for each other? `gangway exec %llu/%u "
+                "--rank 0 -- cat /proc/{pid}/wchan`, or gdb there, shows where one is",
+                (unsigned long long)gang->job->id, gang->index);
 }

@@ -2,6 +2,7 @@
 #ifndef GW_SCHEDULER_CORE_HANG_H
 #define GW_SCHEDULER_CORE_HANG_H
 
+#include "graph/base/text.h"
 #include "scheduler/core/state.h"
 
 /* gw_sched_on_gang_stuck takes a worker's word that its ranks of an attempt have stood still for
@@ -42,5 +43,10 @@ bool gw_sched_hang_text(const struct gw_standing *ranks, uint32_t count, char *t
 enum { GW_HANG_LINES_MAX = 8 };
 void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char *text,
                           size_t text_bytes);
+
+/* gw_sched_hang_explain appends, of a gang of commands of which none has used CPU or written
+ * anything for its limit, that this is so; else nothing. Such a gang is not ended: it may wait for
+ * others. */
+void gw_sched_hang_explain(const struct gw_gang_try *gang, struct gw_text *text);
 
 #endif

@@ -589,11 +589,11 @@ struct gw_rank {
     uint32_t slot;                     /* of its attempt; GW_NONE: ended */
     uint32_t worker;                   /* id */
     bool ready, finished, asked, seen; /* its worker is to look at it closely; has done so */
-    bool still, stopped;     /* it has not moved for the gang's limit; its process is stopped */
-    uint64_t begun;          /* where it stands then: collectives that it has called ... */
-    char operation[24];      /* ... and the one that it is in */
-    struct gw_result result; /* value is owned */
-    char *door, *stack;      /* owned: "host:port", of commands; what was seen of it; or NULL */
+    bool still, stopped, idle; /* not moved for the gang's limit; by SIGSTOP; without CPU, output */
+    uint64_t begun;            /* where it stands then: collectives that it has called ... */
+    char operation[24];        /* ... and the one that it is in */
+    struct gw_result result;   /* value is owned */
+    char *door, *stack;        /* owned: "host:port", of commands; what was seen of it; or NULL */
 };
 
 /* One attempt of a gang. */

@@ -141,6 +141,21 @@ class Restarts(e2e.Case):
         for rank in range(2):  # with all that ranks write
             self.assertRegex(gang.text, rf"{rank}\W+gangway:   #0  looks_for_data")
 
+    def test_commands_that_wait_are_told_of(self):
+        """They are not ended, and explain says no more of them when they go on."""
+        hint = "no rank has used CPU or written output for 0.3 s or longer"
+        self.up("--slots", "2")
+        gate = self.fifo("gate")
+        job = self.gangway("dispatch", "-d", "-n", "2", "--hang-timeout", "300ms", "--", "sh", "-c",
+                           f"cat {gate}; [ $RANK = 1 ] || while :; do :; done").stdout.strip()
+        while hint not in self.gangway("explain", job).stdout:
+            pass
+        with open(gate, "w", encoding="utf-8"):
+            pass
+        while hint in self.gangway("explain", job).stdout:
+            pass
+        self.assertEqual(self.gangway_json("jobs")[0]["state"], "running")
+
     def test_paused_function_goes_on_later(self):
         self.up("--slots", "2")
         self.listen("pids")

@@ -28,11 +28,17 @@ static void go(struct world *w, uint64_t attempt)
 }
 
 /* A gang of two function ranks that run. */
+/* Of commands it is told to be one; its processes are runners all the same. */
 static struct world *world_with_gang_of(struct gw_msg_spec spec)
 {
     struct world *w = new_world(2);
+    const uint32_t commands = spec.kind == GW_SPEC_COMMAND;
+    spec.kind = GW_SPEC_FUNCTION;
     function_spec(w, spec);
-    send_gang(w, 1, 2);
+    deliver(w, SCHEDULER,
+            (struct gw_message){
+                .type = GW_MESSAGE_gang,
+                .gang = {.attempt = 1, .world = 2, .local = 2, .groups = 1, .commands = commands}});
     assert_int_equal(w->leases, 1);
     must_assign(w, (struct task){.attempt = 1, .rank = 1});
     must_assign(w, (struct task){.attempt = 1, .rank = 2});
@@ -130,6 +136,38 @@ static void test_hang_is_told_to_each_life(void **state)
     tick(w, SECOND);
     surveyed(w, 0);
     assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.rank.count, 2);
+    free_world(w);
+}
+
+static void surveyed_commands(struct world *w, uint64_t active)
+{
+    const struct gw_stand stands[] = {{.rank = 0, .process = 1},
+                                      {.rank = 1, .process = 2, .active = active}};
+    raise_event(w, (struct gw_event){
+                       .type = GW_EVENT_SURVEYED, .number = 1, .stands = stands, .stand_count = 2});
+}
+
+/* Commands that use no CPU and write nothing are told of, and that they do again, too. */
+static void test_idle_commands_are_told_of(void **state)
+{
+    struct world *w = world_with_gang_of(
+        (struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND, .kind = GW_SPEC_COMMAND});
+    (void)state;
+    surveyed_commands(w, 1);
+    tick(w, SECOND);
+    surveyed_commands(w, 2); /* it works, and is in no collective for long */
+    assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.stopped, 1), 0);
+    forget_sent(w);
+    tick(w, SECOND);
+    surveyed_commands(w, 2);
+    assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.stopped, 1), 2);
+    forget_sent(w);
+    tick(w, SECOND);
+    surveyed_commands(w, 2);
+    assert_null(sent(w, GW_MESSAGE_gang_stuck, 0));
+    tick(w, SECOND);
+    surveyed_commands(w, 3);
+    assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.stopped, 1), 0);
     free_world(w);
 }
 
@@ -516,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_gang_of_functions),
         cmocka_unit_test(test_gang_rank_dies),
         cmocka_unit_test(test_hang_is_told_to_each_life),
+        cmocka_unit_test(test_idle_commands_are_told_of),
         cmocka_unit_test(test_hang_is_looked_at_when_asked),
         cmocka_unit_test(test_rank_that_is_not_ready_is_looked_at),
         cmocka_unit_test(test_gang_of_commands),

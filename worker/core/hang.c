@@ -5,7 +5,8 @@
  * changed for the limit, the scheduler is told, once; and again, with no rows, when something
  * changes. Who hangs and who only takes long is for the scheduler to say, which sees all ranks; for
  * those of an attempt that hangs it has this worker look at their stacks, which stops them for a
- * while, and is told of those. */
+ * while, and is told of those. Commands have no collectives that could be counted: where none of
+ * them uses CPU or writes anything for as long, that is told with it, for people. */
 #include "worker/core/hang.h"
 
 #include "worker/core/core.h"
@@ -147,7 +148,7 @@ static void tell(struct gw_node_core *core, const struct gw_gang *gang,
         const struct gw_stand *stand = &event->stands[i];
         rank[i] = stand->rank;
         begun[i] = stand->begun;
-        stopped[i] = stand->stopped;
+        stopped[i] = (stand->stopped ? 1 : 0) | (gang->watch.idle ? 2 : 0);
         texts_add(&operations, i, stand->operation, operation_bytes(stand));
         texts_add(&stacks, i, stand->stack, stack_bytes(stand));
     }
@@ -168,7 +169,19 @@ static void tell(struct gw_node_core *core, const struct gw_gang *gang,
 /* What was said may have reached nobody, and another life has heard nothing of it. */
 void gw_hang_on_scheduler(struct gw_gang *gang)
 {
-    gang->watch.told = gang->watch.closer = gang->watch.closely = false;
+    gang->watch.told = gang->watch.closer = gang->watch.closely = gang->watch.idle_told = false;
+}
+
+static void note_activity(const struct gw_node_core *core, struct gw_gang *gang,
+                          const struct gw_event *event, uint64_t limit_ns)
+{
+    uint64_t active = 0;
+    for (uint32_t i = 0; i < event->stand_count; i++)
+        active += event->stands[i].active;
+    if (active != gang->watch.active || !gang->watch.idle_ns)
+        gang->watch.idle_ns = core->now_ns;
+    gang->watch.active = active;
+    gang->watch.idle = gang->message.commands && core->now_ns - gang->watch.idle_ns >= limit_ns;
 }
 
 void gw_hang_on_look(struct gw_node_core *core, const struct gw_msg_gang_look *wanted)
@@ -205,16 +218,19 @@ void gw_hang_on_surveyed(struct gw_node_core *core, const struct gw_event *event
     }
     if (!limit_ns || !core->registered)
         return;
+    note_activity(core, gang, event, limit_ns);
     if (has_changed(gang, event)) {
         gang->watch.since_ns = core->now_ns;
         if (gang->watch.told)
             tell(core, gang, NULL);
-        gang->watch.told = gang->watch.closer = gang->watch.closely = false;
+        gang->watch.told = gang->watch.closer = gang->watch.closely = gang->watch.idle_told = false;
     } else if (gang->watch.closer && !event->code) {
         look(core, gang, true);
     } else if (gang->watch.closer ||
-               (!gang->watch.told && core->now_ns - gang->watch.since_ns >= limit_ns)) {
+               (gang->watch.told ? gang->watch.idle != gang->watch.idle_told
+                                 : core->now_ns - gang->watch.since_ns >= limit_ns)) {
         tell(core, gang, event);
+        gang->watch.idle_told = gang->watch.idle;
         gang->watch.told = true;
         gang->watch.closer = false;
         gang->watch.closely = event->code != 0;

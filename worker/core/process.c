@@ -357,6 +357,16 @@ static bool fell_before(const struct gw_process *process, const struct gw_run *r
            run->end.outcome == GW_OUTCOME_KILLED;
 }
 
+/* Why a runner never said hello. */
+static char *start_text(const struct gw_process *process)
+{
+    if (!process->exit_known || process->signal || process->trouble)
+        return gw_process_exit_text(process);
+    return gw_run_text("the program ended (exit code %d) without becoming a runner: is gw_init the "
+                       "first statement of its main?",
+                       process->exit_code);
+}
+
 /* How the run that it executed ends, where nobody told the process to end. */
 static void charge(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
 {
@@ -374,6 +384,10 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
         end.code = GW_ESTART;
         end.executing = 0;
         end.capture = process->runner ? process->id : 0;
+        if (process->runner) {
+            free(end.text);
+            end.text = start_text(process);
+        }
         if (!process->exit_known) /* as shells have it */
             end.exit_code = process->spawn_code == GW_ENOENT ? 127 : 126;
     } else if (process->oom) {
@@ -383,7 +397,12 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
         end.code = GW_ETASK;
     } else if (!process->signal) {
         free(end.text);
-        end.text = gw_run_text("the function ended its process (exit code %d)", process->exit_code);
+        end.text =
+            process->exit_code
+                ? gw_run_text("the function ended its process (exit code %d)", process->exit_code)
+                : gw_core_strdup("its process ended (exit code 0) before it told its "
+                                 "result: the function called exit, or closed descriptors "
+                                 "that are not its own");
     }
     free(run->end.text);
     run->end = end;
@@ -418,13 +437,7 @@ static void start_failed(struct gw_node_core *core, struct gw_process *process)
 {
     enum { TRIES = 3 };
     struct gw_pool *pool = process->pool;
-    char *text = gw_process_exit_text(process);
-    if (process->exit_known && !process->signal && !process->trouble) {
-        free(text);
-        text = gw_run_text("the program ended (exit code %d) without becoming a runner: is gw_init "
-                           "the first statement of its main?",
-                           process->exit_code);
-    }
+    char *text = start_text(process);
     if (++pool->start_failures >= (pool->proven || was_killed(process) ? TRIES : 1))
         gw_pool_fail(core, pool, text, process);
     free(text);
@@ -554,7 +567,7 @@ static void too_late(struct gw_node_core *core, struct gw_process *process)
     } else {
         process->trouble =
             gw_core_strdup("the program did not become a runner within 20 s: is gw_init the first "
-                           "statement of its main?");
+                           "statement of its main, or was it stopped (SIGSTOP)?");
     }
     if (run && process->hello) {
         struct gw_run_end end = {.outcome = GW_OUTCOME_CRASHED, .code = GW_ECRASHED};

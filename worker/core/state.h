@@ -348,8 +348,10 @@ struct gw_gang {
     struct gw_watch { /* for ranks that hang */
         uint64_t look_ns, since_ns;
         bool asked, told;
-        bool closer;           /* the scheduler wants them to be looked at closely */
-        bool closely;          /* they were, and it was told */
+        bool closer;          /* the scheduler wants them to be looked at closely */
+        bool closely;         /* they were, and it was told */
+        bool idle, idle_told; /* none uses CPU or writes; the scheduler heard so */
+        uint64_t idle_ns, active;
         struct gw_stand *seen; /* where they stood at the last look; owned */
         uint32_t count;
     } watch;

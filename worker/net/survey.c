@@ -155,6 +155,9 @@ static void look(const struct gw_survey *survey, struct gw_stand *stands)
         pid_t pid = gw_usage_pid(survey->host->usage, survey->stands[i].process);
         stands[i] = survey->stands[i];
         stands[i].stopped = pid > 0 && is_stopped(pid);
+        if (survey->segment < 0 && pid > 0)
+            stands[i].active = gw_usage_cpu_of(pid) +
+                               gw_host_output_bytes(survey->host, survey->stands[i].process);
         if (survey->segment >= 0 &&
             gw_comm_segment_progress(survey->segment, (int)stands[i].place, &progress, NULL) == 0) {
             stands[i].begun = progress.begun;

@@ -52,10 +52,23 @@ static uint64_t anonymous_of(pid_t pid)
     return resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-static uint64_t tree_of(pid_t pid, int depth);
+/* Of itself and of those that it has waited for. */
+static uint64_t cpu_of(pid_t pid)
+{
+    char path[64], text[TEXT_BYTES];
+    unsigned long long user, system, children_user, children_system;
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    const char *at = read_text(path, text) ? strrchr(text, ')') : NULL;
+    if (!at || sscanf(at + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu",
+                      &user, &system, &children_user, &children_system) != 4)
+        return 0;
+    return user + system + children_user + children_system;
+}
+
+static uint64_t tree_of(pid_t pid, int depth, uint64_t (*of)(pid_t));
 
 /* What one thread of a process has forked. */
-static uint64_t children_of(pid_t pid, const char *thread, int depth)
+static uint64_t children_of(pid_t pid, const char *thread, int depth, uint64_t (*of)(pid_t))
 {
     char path[320], text[TEXT_BYTES], *at = text, *end;
     uint64_t bytes = 0;
@@ -63,14 +76,14 @@ static uint64_t children_of(pid_t pid, const char *thread, int depth)
     if (!read_text(path, text))
         return 0;
     for (long child; (child = strtol(at, &end, 10)) > 0 && end != at; at = end)
-        bytes += tree_of((pid_t)child, depth);
+        bytes += tree_of((pid_t)child, depth, of);
     return bytes;
 }
 
-static uint64_t tree_of(pid_t pid, int depth)
+static uint64_t tree_of(pid_t pid, int depth, uint64_t (*of)(pid_t))
 {
     char path[64];
-    uint64_t bytes = anonymous_of(pid);
+    uint64_t bytes = of(pid);
     if (depth >= DEPTH_MAX)
         return bytes;
     (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
@@ -78,7 +91,7 @@ static uint64_t tree_of(pid_t pid, int depth)
     struct dirent *entry;
     while (dir && (entry = readdir(dir)))
         if (entry->d_name[0] != '.')
-            bytes += children_of(pid, entry->d_name, depth + 1);
+            bytes += children_of(pid, entry->d_name, depth + 1, of);
     if (dir)
         (void)closedir(dir);
     return bytes;
@@ -86,7 +99,13 @@ static uint64_t tree_of(pid_t pid, int depth)
 
 uint64_t gw_usage_of(pid_t pid)
 {
-    return tree_of(pid, 0);
+    return tree_of(pid, 0, anonymous_of);
+}
+
+uint64_t gw_usage_cpu_of(pid_t pid)
+{
+    const uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK) / 10;
+    return tree_of(pid, 0, cpu_of) / (ticks ? ticks : 1);
 }
 
 /* -- The timer -----------------------------------------------------------------------------------

@@ -35,4 +35,8 @@ void gw_usage_close(struct gw_usage *usage);
  * files and results is not in it. 0 where it is gone. */
 uint64_t gw_usage_of(pid_t pid);
 
+/* gw_usage_cpu_of is the CPU time that a process and its descendants have used, in tenths of a
+ * second; 0 where it is gone. */
+uint64_t gw_usage_cpu_of(pid_t pid);
+
 #endif
