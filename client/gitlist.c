@@ -1,8 +1,9 @@
 /* Lists by git.
  *
  * What .gitignore, .git/info/exclude and the user's own excludes mean together, only git knows: it
- * is run where the folder lies in a work tree, and not at all elsewhere. A folder that is ignored
- * itself was named all the same: then nothing in it is left out. */
+ * is run where the folder lies in a work tree; and, with a repository that has nothing in it, where
+ * it lies in none and has a .gitignore, as what was unpacked has. A folder that is ignored itself
+ * was named all the same: then nothing in it is left out. */
 #include "client/gitlist.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,7 +80,8 @@ static int read_all(int fd, struct gw_gitlist *list)
     return 0;
 }
 
-/* Runs git; what it prints is read into list where that is not NULL. *code: its exit code. */
+/* Runs git; what it prints is read into list, and nothing where that is NULL. *code: its exit code.
+ */
 static int run(char *const *argv, struct gw_gitlist *list, int *code)
 {
     posix_spawn_file_actions_t actions;
@@ -94,6 +97,8 @@ static int run(char *const *argv, struct gw_gitlist *list, int *code)
     sigemptyset(&none);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    if (!list)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -119,6 +124,78 @@ static int run(char *const *argv, struct gw_gitlist *list, int *code)
     return rc;
 }
 
+static int failed(struct gw_gitlist *list, int rc, int code, const char *folder,
+                  struct gw_error *error)
+{
+    gw_gitlist_deinit(list);
+    if (rc == GW_ENOMEM)
+        return gw_error_set(error, rc, "out of memory");
+    return gw_error_set(error, GW_EIO,
+                        "git, which knows what is to be left out, failed (exit code %d): `git -C "
+                        "%s ls-files` says why",
+                        code, folder);
+}
+
+/* -- Outside of a repository ---------------------------------------------------------------------
+ */
+
+/* As little as git takes for a repository; false: there is no room for it. */
+static bool make_empty(char dir[PATH_MAX])
+{
+    static const char head[] = "ref: refs/heads/main\n";
+    const char *top = getenv("TMPDIR");
+    char path[PATH_MAX + 16];
+    (void)snprintf(dir, PATH_MAX, "%s/gangway-git-XXXXXX", top && *top ? top : "/tmp");
+    if (!mkdtemp(dir))
+        return false;
+    (void)snprintf(path, sizeof path, "%s/objects", dir);
+    bool well = mkdir(path, 0700) == 0;
+    (void)snprintf(path, sizeof path, "%s/refs", dir);
+    well = mkdir(path, 0700) == 0 && well;
+    (void)snprintf(path, sizeof path, "%s/HEAD", dir);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    well = fd >= 0 && write(fd, head, sizeof head - 1) == (ssize_t)sizeof head - 1 && well;
+    if (fd >= 0)
+        close(fd);
+    return well;
+}
+
+/* git writes nothing into it when it lists. */
+static void remove_empty(const char *dir)
+{
+    char path[PATH_MAX + 16];
+    (void)snprintf(path, sizeof path, "%s/objects", dir);
+    (void)rmdir(path);
+    (void)snprintf(path, sizeof path, "%s/refs", dir);
+    (void)rmdir(path);
+    (void)snprintf(path, sizeof path, "%s/HEAD", dir);
+    (void)unlink(path);
+    (void)rmdir(dir);
+}
+
+static int list_outside(struct gw_gitlist *list, const char *folder, struct gw_error *error)
+{
+    char dir[PATH_MAX], repository[PATH_MAX + 16], ignore[PATH_MAX];
+    int code = 0, rc = GW_EIO;
+    if (snprintf(ignore, sizeof ignore, "%s/.gitignore", folder) >= (int)sizeof ignore ||
+        access(ignore, R_OK) < 0)
+        return 0;
+    if (make_empty(dir)) {
+        (void)snprintf(repository, sizeof repository, "--git-dir=%s", dir);
+        char *files[] = {
+            "git", "-C",       (char *)(uintptr_t)folder, repository, "--work-tree=.", "ls-files",
+            "-z",  "--others", "--exclude-standard",      NULL};
+        rc = run(files, list, &code);
+    }
+    remove_empty(dir);
+    if (rc == 0 && code == NO_GIT)
+        return 0;
+    if (rc < 0 || code != 0)
+        return failed(list, rc, code, folder, error);
+    list->decides = true;
+    return 0;
+}
+
 int gw_gitlist_init(struct gw_gitlist *list, const char *folder, struct gw_error *error)
 {
     char *at = (char *)(uintptr_t)folder;
@@ -129,21 +206,14 @@ int gw_gitlist_init(struct gw_gitlist *list, const char *folder, struct gw_error
     int code = 0;
     *list = (struct gw_gitlist){0};
     if (!is_in_work_tree(folder))
-        return 0;
+        return list_outside(list, folder, error);
     int rc = run(ignored, NULL, &code);
     if (rc == 0 && (code == 0 || code == NO_GIT))
         return 0;
     if (rc == 0)
         rc = run(files, list, &code);
-    if (rc < 0 || code != 0) {
-        gw_gitlist_deinit(list);
-        if (rc == GW_ENOMEM)
-            return gw_error_set(error, rc, "out of memory");
-        return gw_error_set(error, GW_EIO,
-                            "git, which knows what the repository that it lies in leaves out, "
-                            "failed (exit code %d): `git -C %s ls-files` says why",
-                            code, folder);
-    }
+    if (rc < 0 || code != 0)
+        return failed(list, rc, code, folder, error);
     list->decides = true;
     return 0;
 }

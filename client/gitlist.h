@@ -1,4 +1,5 @@
-/* Which files of a folder git would have: what --ship takes of a folder inside of a repository. */
+/* Which files of a folder git would have: what --ship takes of a folder inside of a repository, or
+ * of one with a .gitignore. */
 #ifndef GW_CLIENT_GITLIST_H
 #define GW_CLIENT_GITLIST_H
 

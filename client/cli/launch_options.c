@@ -126,7 +126,8 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
          "set in its environment, beside this one;\nmay be given many times"},
         {"ship", 0, GW_OPTION_TEXTS, &launch->ship, "FILE[:NAME]",
          "a file or folder that it finds in its\nworking folder, a fresh one of its own, as\nNAME; "
-         "of folders what git ignores is left\nout; may be given many times"},
+         "of folders what git ignores is left\nout (a .gitignore suffices); may be given\nmany "
+         "times"},
         {"cwd", 'C', GW_OPTION_TEXT, &launch->cwd, "DIR", "where it runs (default: here)"},
         {"prolog", 0, GW_OPTION_TEXT, &launch->prolog, "WORDS",
          "run by bash before it, in the same\nenvironment: 'module load cuda'"},

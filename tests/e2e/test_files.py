@@ -83,6 +83,12 @@ class Files(e2e.Case):
         os.rmdir(os.path.join(self.dir, "tree/.git/refs"))
         said = self.gangway("submit", "--ship", "tree", *listing, rc=1).stderr
         self.assertIn("cannot ship tree: git, which knows", said)
+        self.assertEqual(said.count("fatal:"), 1, said)
+        # Of no repository, as what was unpacked.
+        shutil.rmtree(os.path.join(self.dir, "tree/.git"))
+        done = self.gangway("submit", "--ship", "tree:.", *listing, env={"GIT_DIR": "/nowhere"})
+        self.assertEqual(sorted(done.stdout.split()),
+                         ["./.gitignore", "./a.c", "./deep/b.c", "./kept.o"])
 
     def test_functions(self):
         os.makedirs(os.path.join(self.dir, "tree", "deep"))
