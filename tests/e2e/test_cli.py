@@ -297,6 +297,20 @@ class CommandLine(e2e.Case):
         workers = [e2e.command_of(pid) for pid in e2e.pids_marked(self.mark)]
         self.assertIn("--log-max 500", next(w for w in workers if "worker --dir" in w))
 
+    def test_the_end_of_long_output_is_kept(self):
+        """And its beginning; what is between is counted, not told."""
+        self.up("--slots", "1")
+        job = self.gangway("submit", "-d", "--", "sh", "-c",
+                           "echo first; yes 123456789 | head -n 9000000; echo last").stdout.strip()
+        self.gangway("wait", job)
+        lines = self.gangway("logs", job).stdout.split("\n")
+        self.assertEqual((lines[0], lines[-2]), ("first", "last"))
+        left = re.fullmatch(r"\[(\d+) bytes of output are left out here\]",
+                            next(line for line in lines if "left out" in line))
+        kept = sum(len(line) + 1 for line in lines) - 1 - len(left.group()) - 2
+        self.assertEqual(int(left.group(1)) + kept, 9000000 * 10 + 11)
+        self.assertLess(kept, (64 << 20) + (256 << 10))
+
     def test_new_refuses_a_full_folder(self):
         self.gangway("new", "project")
         self.assertEqual(sorted(os.listdir(os.path.join(self.dir, "project"))),

@@ -3,6 +3,7 @@
 
 #include "graph/base/dir.h"
 #include "worker/guardian/capture.h"
+#include "worker/store/logfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -173,6 +174,35 @@ static void test_it_is_cut_at_its_limit(void **state)
     assert_holds("c", "xxx");
 }
 
+/* What came first and what came last is there, at its offset, and little between. */
+static void test_a_long_one_has_a_hole(void **state)
+{
+    enum { LIMIT = 1 << 20, PIECE = 100000, PIECES = 50 };
+    static char piece[PIECE + 1];
+    struct stat status;
+    uint64_t at, end;
+    (void)state;
+    open_at("a", LIMIT);
+    for (int i = 0; i < PIECES; i++) {
+        memset(piece, 'a' + i % 26, PIECE);
+        put(piece);
+        assert_true(gw_capture_check(&capture));
+    }
+    assert_int_equal(fstat(capture.fd, &status), 0);
+    assert_int_equal(status.st_size, (off_t)PIECE * PIECES);
+    assert_true((uint64_t)status.st_blocks * 512 < LIMIT + (256 << 10));
+    gw_capture_close(&capture);
+    gw_logfile_next(in_dir("a"), 0, &at, &end);
+    assert_true(at == 0 && end >= LIMIT / 2 && end < LIMIT);
+    gw_logfile_next(in_dir("a"), end, &at, &end);
+    assert_true(at > (uint64_t)PIECE * PIECES - LIMIT && end == UINT64_MAX);
+    uint32_t bytes = 1;
+    char last = 0;
+    assert_int_equal(
+        gw_logfile_read(in_dir("a"), (uint64_t)PIECE * PIECES - 1, &last, &bytes, &at, NULL), 0);
+    assert_int_equal(last, 'a' + (PIECES - 1) % 26);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +214,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_runner_finds_its_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_it_is_cut_at_its_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_long_one_has_a_hole, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

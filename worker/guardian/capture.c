@@ -1,7 +1,11 @@
 /* Capture files and their cap.
  *
  * The process writes to the file itself, never through a pipe that a slow reader could block; so
- * the cap is enforced from beside it: between two checks a file may be longer than its limit. */
+ * the cap is enforced from beside it: between two checks a file may take more than its limit. What
+ * was written first and what was written last is kept: what lies between becomes a hole in the
+ * file, so that offsets stay what they were, and who reads says how much that was. A file of small
+ * limit, or on a file system without holes, is cut at its end; and that of a runner, whose tasks
+ * have their parts of it moved. */
 #include "worker/guardian/capture.h"
 
 #include "graph/base/log.h"
@@ -13,6 +17,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { HOLE_ALIGN = 4096, HOLE_STEP = 64 << 10, HOLES_FROM = 1 << 20 };
 
 /* The folder of a path, as far as it goes. */
 static size_t folder_length(const char *path)
@@ -91,7 +97,8 @@ int gw_capture_open(struct gw_capture *capture, const struct gw_capture_options 
         return gw_error_set(error, GW_ESTART, "cannot open output file %s: %s", options->path,
                             strerror(errno));
     capture->bytes_max = *options->path ? options->bytes_max : 0;
-    capture->bytes_last = 0;
+    capture->bytes_last = capture->hole_end = 0;
+    capture->whole = options->named;
     (void)snprintf(capture->path, sizeof capture->path, "%s", options->path);
     return 0;
 }
@@ -113,12 +120,37 @@ static bool is_untouched(const struct stat *status)
     return status->st_size == 0 && status->st_nlink == 0 && status->st_mode == (S_IFREG | 0600);
 }
 
+/* Makes what is between the first and the last half a hole, a good piece at a time; false: it
+ * cannot be one. */
+static bool make_hole(struct gw_capture *capture, uint64_t bytes)
+{
+    const uint64_t begin = (capture->bytes_max / 2 + HOLE_ALIGN - 1) / HOLE_ALIGN * HOLE_ALIGN;
+    if (capture->whole || capture->bytes_max < HOLES_FROM)
+        return false;
+    if (bytes <= capture->bytes_max)
+        return true;
+    const uint64_t end = (bytes - capture->bytes_max / 2) / HOLE_ALIGN * HOLE_ALIGN;
+    if (end <= begin || end < capture->hole_end + HOLE_STEP)
+        return true;
+    if (fallocate(capture->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)begin,
+                  (off_t)(end - begin)) < 0) {
+        capture->whole = true;
+        return false;
+    }
+    capture->hole_end = end;
+    return true;
+}
+
 /* Cuts it; false: it did not grow. */
 static bool cut(struct gw_capture *capture, const struct stat *status)
 {
     char note[96];
     uint64_t bytes = (uint64_t)status->st_size;
     bool grew = bytes != capture->bytes_last;
+    if (make_hole(capture, bytes)) {
+        capture->bytes_last = bytes;
+        return grew;
+    }
     int length =
         snprintf(note, sizeof note, "\n[output cut at %" PRIu64 " bytes]\n", capture->bytes_max);
     if (bytes > capture->bytes_max + (uint64_t)length) {

@@ -14,7 +14,9 @@ struct gw_capture {
     int fd;        /* -1: not open */
     int spare;     /* an empty file without a name, for the next; -1: none */
     bool nameless; /* what is open has yet to get its name */
+    bool whole;    /* no hole is made into it: its end is cut off */
     uint64_t bytes_max, bytes_last;
+    uint64_t hole_end;   /* 0: there is none */
     uint64_t device;     /* of the nameless */
     char path[PATH_MAX]; /* of what was opened last */
 };
@@ -40,8 +42,9 @@ void gw_capture_name(struct gw_capture *capture);
  * it if there is anything in it. */
 void gw_capture_close(struct gw_capture *capture);
 
-/* gw_capture_check cuts the file back to its limit, with a last line that says so, and tells
- * whether it grew since the last check (then check again soon). */
+/* gw_capture_check leaves out of the file what is more than its limit: all but the first and the
+ * last half, or what came last, and then a last line says so. It tells whether the file grew since
+ * the last check (then check again soon). */
 bool gw_capture_check(struct gw_capture *capture);
 
 #endif

@@ -15,13 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LOOK_EVERY_MS = 100, DATA_BYTES_MAX = 256 * 1024 };
+enum { LOOK_EVERY_MS = 100, DATA_BYTES_MAX = 256 * 1024, NOTE_BYTES_MAX = 96 };
 
 struct gw_follow {
     struct gw_follow_options options;
     uv_timer_t timer;
     GW_ARRAY(struct gw_msg_log_read) waiting;
-    uint8_t data[DATA_BYTES_MAX];
+    uint8_t data[DATA_BYTES_MAX + NOTE_BYTES_MAX];
 };
 
 struct gw_follow *gw_follow_new(const struct gw_follow_options *options)
@@ -69,16 +69,37 @@ static bool locate(const struct gw_follow *follow, const struct gw_msg_log_read 
     return lives;
 }
 
+/* Reads what comes next; before what lies behind a hole, how much is not there. *offset: such that
+ * what comes then lies behind it and *bytes. */
+static int read_next(struct gw_follow *follow, const char *path, uint64_t *offset, uint32_t *bytes,
+                     uint64_t *total, struct gw_error *error)
+{
+    uint64_t at, end;
+    int length = 0;
+    gw_logfile_next(path, *offset, &at, &end);
+    if (at > *offset)
+        length = snprintf((char *)follow->data, NOTE_BYTES_MAX,
+                          "\n[%" PRIu64 " bytes of output are left out here]\n", at - *offset);
+    uint32_t most = *bytes > (uint32_t)length ? *bytes - (uint32_t)length : 1;
+    most = end - at < most ? (uint32_t)(end - at) : most;
+    int rc = gw_logfile_read(path, at, follow->data + length, &most, total, error);
+    if (rc < 0)
+        return rc;
+    *offset = at - (uint64_t)length;
+    *bytes = most + (uint32_t)length;
+    return 0;
+}
+
 /* Answers what there is to tell; false: nothing, and the attempt lives. */
 static bool answer(struct gw_follow *follow, const struct gw_msg_log_read *request)
 {
     char path[GW_NODE_PATH_MAX];
     struct gw_error error = {0};
-    uint64_t total = 0;
+    uint64_t total = 0, offset = request->offset;
     uint32_t bytes = request->bytes_max && request->bytes_max < DATA_BYTES_MAX ? request->bytes_max
                                                                                : DATA_BYTES_MAX;
     bool lives = locate(follow, request, path);
-    int rc = gw_logfile_read(path, request->offset, follow->data, &bytes, &total, &error);
+    int rc = read_next(follow, path, &offset, &bytes, &total, &error);
     if (rc == 0 && bytes == 0 && lives && request->follow)
         return false;
     struct gw_message message = {.type = GW_MESSAGE_log_data};
@@ -87,8 +108,8 @@ static bool answer(struct gw_follow *follow, const struct gw_msg_log_read *reque
         .code = rc,
         .text = error.text,
         .attempt = request->attempt,
-        .offset = request->offset,
-        .end = rc < 0 || (!lives && request->offset + bytes >= total),
+        .offset = offset,
+        .end = rc < 0 || (!lives && offset + bytes >= total),
         .data = {follow->data, rc < 0 ? 0 : bytes},
     };
     follow->options.send(&message, follow->options.arg);

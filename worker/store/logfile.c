@@ -167,6 +167,25 @@ int gw_logfile_read(const char *path, uint64_t offset, void *data, uint32_t *byt
     return 0;
 }
 
+void gw_logfile_next(const char *path, uint64_t offset, uint64_t *at, uint64_t *end)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    *at = offset;
+    *end = UINT64_MAX;
+    if (fd < 0)
+        return;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && offset < (uint64_t)info.st_size) {
+        off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
+        off_t hole = data >= 0 ? lseek(fd, data, SEEK_HOLE) : -1;
+        if (data >= 0)
+            *at = (uint64_t)data;
+        if (hole >= 0 && hole < info.st_size)
+            *end = (uint64_t)hole;
+    }
+    close(fd);
+}
+
 /* -- Moving --------------------------------------------------------------------------------------
  */
 

@@ -21,6 +21,10 @@ void gw_logfile_tail(const char *path, char text[GW_LOGFILE_TAIL_BYTES]);
  * would lie, is full: what it printed may be missing. */
 void gw_logfile_say_full(const char *path, char text[GW_LOGFILE_TAIL_BYTES]);
 
+/* gw_logfile_next gives where the file goes on from an offset, behind a hole that was made into it,
+ * and where the next one begins: the same, and UINT64_MAX, where there is none. */
+void gw_logfile_next(const char *path, uint64_t offset, uint64_t *at, uint64_t *end);
+
 /* gw_logfile_read reads up to *bytes from offset: *bytes says how many there were, *total how long
  * the file is. A file that is not there is empty. 0 or GW_EIO with text. */
 int gw_logfile_read(const char *path, uint64_t offset, void *data, uint32_t *bytes, uint64_t *total,
