@@ -62,6 +62,7 @@ static const struct gw_relation registration[] = {
     ROWS(registration.object_job, registration.object_index),
     ROWS(registration.object_job, registration.object_rank),
     ROWS(registration.object_job, registration.object_bytes),
+    ROWS(registration.object_job, registration.object_attempt),
     ROWS(registration.attempt, registration.attempt_rank),
     ROWS(registration.attempt, registration.attempt_job),
     ROWS(registration.attempt, registration.attempt_index),

@@ -235,6 +235,12 @@ void gw_sched_actor_row_ready(struct gw_sched *sched, struct gw_job *job, uint32
     touch(sched, job->calls_of);
 }
 
+void gw_sched_actor_calls_let(struct gw_sched *sched, struct gw_job *job)
+{
+    if (job->calls_of)
+        touch(sched, job->calls_of);
+}
+
 void gw_sched_actor_attempt_added(struct gw_job *job)
 {
     if (job->calls_of)
@@ -558,7 +564,7 @@ static uint32_t window(const struct gw_actor *actor)
 static bool place_next(struct gw_sched *sched, const struct gw_line *line, struct gw_worker *worker)
 {
     struct gw_job *job = line_next(line);
-    if (!job || job->tasks.state[job->line_row] != GW_TASK_READY)
+    if (!job || job->awaits || job->tasks.state[job->line_row] != GW_TASK_READY)
         return false; /* in order: it waits for what it takes */
     uint32_t row = job->line_row++;
     uint64_t attempt = gw_sched_attempt_next(sched);

@@ -59,6 +59,7 @@ static inline bool gw_sched_is_call(const struct gw_spec *spec)
 void gw_sched_actor_spec_added(struct gw_sched *sched, struct gw_job *job);
 void gw_sched_actor_rows_added(struct gw_sched *sched, struct gw_job *job, uint32_t rows);
 void gw_sched_actor_row_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+void gw_sched_actor_calls_let(struct gw_sched *sched, struct gw_job *job);
 void gw_sched_actor_attempt_added(struct gw_job *job);
 void gw_sched_actor_attempt_ended(struct gw_sched *sched, struct gw_job *job, bool well,
                                   uint64_t run_ns);

@@ -142,7 +142,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->rank = options->rank;
     attempt->is_long = options->is_long;
     attempt->handed = options->handed;
-    attempt->fetches = true; /* until it is known that it does not */
+    attempt->fetches = !options->adopted; /* until it is known that it does not */
     attempt->why = options->why;
     attempt->near_bytes = options->near_bytes;
     attempt->placed_ns = sched->now_ns;

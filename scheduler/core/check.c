@@ -10,6 +10,7 @@
 #include "scheduler/core/object.h"
 #include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/regain.h"
 #include "scheduler/core/reservation.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/story.h"
@@ -271,7 +272,8 @@ static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_
     assert((tasks->object[row] != GW_NONE) == (state == GW_TASK_DONE && !alias));
     assert(state != GW_TASK_DONE || tasks->users[row] > 0 || job->state == GW_JOB_OPEN);
     assert(state != GW_TASK_RELEASED || tasks->users[row] == 0);
-    assert(state != GW_TASK_DONE || gw_sched_objects_whole(sched, job, row));
+    assert(state != GW_TASK_DONE || gw_sched_objects_whole(sched, job, row) ||
+           gw_sched_regain_awaits(sched, job, row));
     assert((gw_sched_failure_of(job, row) != NULL) ==
            (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED));
     check_attempt_of(sched, job, row);

@@ -21,6 +21,7 @@
 #include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/regain.h"
 #include "scheduler/core/reservation.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
@@ -228,7 +229,9 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     }
     if (job->awaits) {
         char why[512];
-        gw_sched_hold_explain(sched, why, sizeof why);
+        gw_sched_hold_explain(
+            sched, job->opened_ns ? "may still have what it takes" : "may still run this", why,
+            sizeof why);
         gw_text_say(text, "%s", why);
         return;
     }
@@ -538,6 +541,13 @@ void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, ui
     gw_sched_explain(sched, job, row, to + text.used, text_bytes - text.used);
 }
 
+static void explain_awaited(const struct gw_sched *sched, struct gw_text *text)
+{
+    char why[512];
+    gw_sched_hold_explain(sched, "may still have its result", why, sizeof why);
+    gw_text_say(text, "; %s", why);
+}
+
 /* The task that ended a job badly: the first cause, or one that stands for it; GW_NONE: none. */
 static uint32_t first_bad(const struct gw_job *job, uint32_t *ran)
 {
@@ -608,6 +618,8 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
     case GW_TASK_DONE:
     case GW_TASK_RELEASED:
         gw_text_say(&text, "it is done");
+        if (gw_sched_regain_awaits(sched, job, row))
+            explain_awaited(sched, &text);
         break;
     default:
         explain_ended(sched, job, row, &text);

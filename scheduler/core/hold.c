@@ -6,10 +6,12 @@
  * after GW_HOLD_NS runs no more. */
 #include "scheduler/core/hold.h"
 
+#include "scheduler/core/actor.h"
 #include "scheduler/core/adopt.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/regain.h"
 #include "scheduler/core/worker.h"
 
 #include "graph/base/text.h"
@@ -183,8 +185,10 @@ void gw_sched_apply_hold_over(struct gw_sched *sched, const struct gw_fact_hold_
         job->awaits = false;
         for (size_t i = 0; i < job->queues.count && !job->paused; i++)
             gw_sched_queue_let(sched, job->queues.items[i]);
+        gw_sched_actor_calls_let(sched, job);
     }
     sched->freed = true;
+    gw_sched_regain_over(sched);
     gw_sched_questions_on_back(sched);
 }
 
@@ -193,14 +197,13 @@ uint64_t gw_sched_hold_deadline_ns(const struct gw_sched *sched)
     return sched->hold.until_ns ? sched->hold.until_ns : UINT64_MAX;
 }
 
-void gw_sched_hold_explain(const struct gw_sched *sched, char *to, size_t bytes)
+void gw_sched_hold_explain(const struct gw_sched *sched, const char *may, char *to, size_t bytes)
 {
     struct gw_text text = {to, bytes, 0};
     uint32_t said = 0;
     gw_text_say(&text,
-                "the scheduler started again %.0f s ago; it waits up to %.0f s for workers that "
-                "may still run this",
-                (double)(sched->now_ns - sched->start_ns) / 1e9, (double)GW_HOLD_NS / 1e9);
+                "the scheduler started again %.0f s ago; it waits up to %.0f s for workers that %s",
+                (double)(sched->now_ns - sched->start_ns) / 1e9, (double)GW_HOLD_NS / 1e9, may);
     for (size_t i = 0; i < sched->hold.known.count; i++)
         if (sched->hold.known.items[i].awaited)
             gw_text_say(&text, "%s %s", said++ ? "," : ":", sched->hold.known.items[i].name);

@@ -30,9 +30,9 @@ bool gw_sched_hold_is_coming(const struct gw_sched *sched, const char *name);
 /* gw_sched_hold_on_committed readies the workers that waited for that. */
 void gw_sched_hold_on_committed(struct gw_sched *sched);
 
-/* gw_sched_hold_explain writes why a job that is held waits; gw_sched_hold_dump appends what is
- * durable of it. */
-void gw_sched_hold_explain(const struct gw_sched *sched, char *text, size_t bytes);
+/* gw_sched_hold_explain writes who is waited for, and why: who `may` it, as "may still run this";
+ * gw_sched_hold_dump appends what is durable of it. */
+void gw_sched_hold_explain(const struct gw_sched *sched, const char *may, char *text, size_t bytes);
 void gw_sched_hold_dump(const struct gw_sched *sched, struct gw_buffer *out);
 void gw_sched_hold_deinit(struct gw_sched *sched);
 

@@ -7,6 +7,7 @@
 #include "scheduler/core/object.h"
 
 #include "scheduler/core/pure.h"
+#include "scheduler/core/regain.h"
 #include "scheduler/core/replica.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
@@ -49,6 +50,7 @@ static void holder_set_firm(struct gw_sched *sched, uint32_t place)
     struct gw_holder *holder = &sched->holders.items[place];
     if (holder->firm)
         return;
+    gw_sched_regain_found(sched, &sched->objects.items[holder->object]);
     holder->firm = true;
     sched->workers.items[holder->worker]->held_bytes += sched->objects.items[holder->object].bytes;
 }
@@ -105,11 +107,24 @@ void gw_sched_apply_holder_removed(struct gw_sched *sched,
     struct gw_object *object = &sched->objects.items[fact->object];
     holder_remove(sched, place);
     if (!gw_sched_object_here(object) &&
-        gw_sched_holder_any(sched, fact->object, GW_NONE) == GW_NONE) {
+        gw_sched_holder_any(sched, fact->object, GW_NONE) == GW_NONE &&
+        !gw_sched_regain_gone(sched, object)) {
         GW_STORY(sched, object->job, .kind = GW_STORY_LOST, .index = object->index,
                  .worker = fact->worker->id);
         GW_MUST(gw_array_push(&sched->lost, (struct gw_row){object->job, object->index}));
     }
+}
+
+void gw_sched_apply_object_regained(struct gw_sched *sched,
+                                    const struct gw_fact_object_regained *fact)
+{
+    const struct gw_object *object = &sched->objects.items[fact->object];
+    uint32_t place = gw_sched_holder_of(sched, fact->object, fact->worker->slot);
+    GW_STORY_USUAL(sched, object->job, .kind = GW_STORY_REGAINED, .index = object->index,
+                   .worker = fact->worker->id);
+    if (place == GW_NONE)
+        place = holder_add(sched, fact->object, fact->worker);
+    holder_set_firm(sched, place);
 }
 
 uint32_t gw_sched_holder_copy(struct gw_sched *sched, uint32_t object, struct gw_worker *worker)
@@ -168,6 +183,8 @@ static uint32_t object_add(struct gw_sched *sched, struct gw_job *job, const str
         memcpy(object->small, result->value, result->size);
     } else if (result->worker) {
         holder_set_firm(sched, holder_add(sched, at, result->worker));
+    } else {
+        object->absent = sched->restoring && !gw_sched_object_here(object);
     }
     job->objects++;
     return at;

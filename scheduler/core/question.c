@@ -396,7 +396,8 @@ void gw_sched_questions_on_back(struct gw_sched *sched)
     uint64_t relay, value;
     while (gw_map_next(&sched->questions, &at, &relay, &value)) {
         const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
-        if (question->worker == 0 && question->type == GW_MESSAGE_log_read)
+        if (question->worker == 0 &&
+            (question->type == GW_MESSAGE_log_read || sched->hold.until_ns))
             GW_MUST(gw_array_push(&sched->revisited, question->job));
     }
 }

@@ -16,6 +16,7 @@
 #include "scheduler/core/pure.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/regain.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/verdict.h"
@@ -162,7 +163,8 @@ static bool must_make_again(const struct gw_sched *sched, struct gw_row row)
         spec->message.kind == GW_SPEC_VALUE) /* nothing makes that again */
         return false;
     return state == GW_TASK_RELEASED ||
-           (state == GW_TASK_DONE && !gw_sched_objects_whole(sched, row.job, row.index));
+           (state == GW_TASK_DONE && !gw_sched_objects_whole(sched, row.job, row.index) &&
+            !gw_sched_regain_awaits(sched, row.job, row.index));
 }
 
 /* A call is not made again behind its client's back: the actor is not as it was. */

@@ -312,7 +312,7 @@ struct gw_job {
     uint8_t state;
     bool detached, compacted, cancelled;
     bool paused; /* none of its queues is in a heap */
-    bool awaits; /* likewise: workers may still run it; see hold.h */
+    bool awaits; /* likewise: workers may run it, or have what it takes; hold.h, regain.h */
     uint32_t uid;
     char *name, *user;
     struct gw_session *session; /* NULL: it has none any more */
@@ -646,9 +646,9 @@ struct gw_object {
     uint32_t size; /* of the value that is here */
     uint32_t index, rank;
     uint32_t holders;
-    uint32_t next; /* the next rank's; of a free one: the next free */
-    bool has_token;
-    bool scattered; /* by a client: it is counted */
+    uint32_t next;             /* the next rank's; of a free one: the next free */
+    bool has_token, scattered; /* scattered: by a client: it is counted */
+    bool absent;               /* of an earlier life: a worker may come back with it; regain.h */
 };
 
 /* A worker that has an object, or will have it because an attempt there fetches it, or it was told

@@ -46,7 +46,7 @@ enum gw_placed_why {
     X(CANCELLED, "cancelled")                                                                      \
     X(CANCEL, "cancel") /* detail: reason, hard: count, text: who */                               \
     X(RELEASED, "released")                                                                        \
-    X(LOST, "result lost") /* worker, detail: not with it */                                       \
+    X(LOST, "result lost") /* worker; 0: none came back with it */                                 \
     X(AGAIN, "again")      /* detail: as task_reopened.retry */                                    \
     X(UNNEEDED, "unneeded")                                                                        \
     X(ACTOR, "actor")                     /* detail: enum gw_actor_state */                        \
@@ -57,7 +57,8 @@ enum gw_placed_why {
     X(CHECKPOINT_LOST, "checkpoint lost") /* number: step, count: or none, detail: gw_story_lost,  \
                                              text: at whom */                                      \
     X(CHECKPOINT, "checkpoint")           /* text: what became of it */                            \
-    X(ADOPTED, "taken over") /* worker, detail: it had ended, count: 1 + rank of a gang */
+    X(ADOPTED, "taken over")   /* worker, detail: it had ended, count: 1 + rank of a gang */       \
+    X(REGAINED, "result kept") /* worker */
 enum gw_story_kind {
 #define KIND(name, text) GW_STORY_##name,
     GW_STORY_KINDS(KIND)

@@ -169,6 +169,11 @@ static void tell_at_worker(const struct gw_sched *sched, const struct gw_story_f
         gw_text_say(text, "asked back from %s, where it queues: another one is idle", name);
     else if (fact->kind == GW_STORY_KILLED)
         gw_text_say(text, "%s is told to end it%s", name, fact->detail ? " at once" : "");
+    else if (fact->kind == GW_STORY_REGAINED)
+        gw_text_say(text, "%s came back with its result", name);
+    else if (!fact->worker)
+        gw_text_say(text, "its result is lost: no worker came back with it to the scheduler, which "
+                          "started again");
     else
         gw_text_say(text, "its result was lost with %s", name);
 }
@@ -225,6 +230,7 @@ void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fac
     case GW_STORY_RECALLED:
     case GW_STORY_KILLED:
     case GW_STORY_LOST:
+    case GW_STORY_REGAINED:
         tell_at_worker(sched, fact, &text);
         break;
     case GW_STORY_GANG_PLACED:

@@ -13,6 +13,7 @@
 #include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/regain.h"
 #include "scheduler/core/story.h"
 
 #include "graph/base/lazy.h"
@@ -259,6 +260,8 @@ void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t ro
         GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, row}));
         return;
     }
+    if (sched->hold.until_ns)
+        gw_sched_regain_on_ready(sched, job, row);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_READY);
     GW_STORY_USUAL(sched, job, .kind = GW_STORY_READY, .index = row);
     gw_sched_queue_add(sched, gw_sched_task_queue(sched, job, row), row);
@@ -409,6 +412,8 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
     tasks->flags[row] &= (uint16_t) ~(GW_TASK_STARTED | GW_TASK_DELAYED | GW_TASK_CANCELS);
     job->unfinished--;
     if (fact->state == GW_TASK_DONE) {
+        if (sched->restoring) /* by which workers know what they have of it */
+            tasks->attempt[row] = fact->attempt;
         job->done++;
         tasks->flags[row] |= GW_TASK_WAS_DONE;
         gw_sched_objects_add(sched, job, row, &fact->results);

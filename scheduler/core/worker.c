@@ -21,6 +21,7 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/regain.h"
 #include "scheduler/core/reservation.h"
 #include "scheduler/core/tunnel.h"
 #include "scheduler/core/verdict.h"
@@ -98,23 +99,16 @@ int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *wo
         registration->attempt_rank.count != registration->attempt.count ||
         registration->object_index.count != registration->object_job.count ||
         registration->object_rank.count != registration->object_job.count ||
+        registration->object_bytes.count != registration->object_job.count ||
+        registration->object_attempt.count != registration->object_job.count ||
         gw_sched_stock_check(registration->resources) < 0 ||
         gw_sched_gpus_read_check(registration->gpus) < 0)
         return GW_EPROTO;
     GW_FACT(sched, worker_registered, .worker = worker, .registration = registration);
 
-    /* What it holds from an earlier connection was counted as lost then: nobody knows it, but for
-     * what another life takes over. */
     gw_sched_hold_on_registered(sched, worker);
     gw_sched_adopt(sched, worker, registration);
-    for (uint32_t i = 0; i < registration->object_job.count; i++)
-        if (!gw_sched_adopts(sched, worker, gw_col64_at(registration->object_job, i),
-                             gw_col32_at(registration->object_index, i)))
-            gw_sched_send_release(
-                sched, worker,
-                &(struct gw_release_row){gw_col64_at(registration->object_job, i),
-                                         gw_col32_at(registration->object_index, i),
-                                         gw_col32_at(registration->object_rank, i)});
+    gw_sched_regain(sched, worker, registration);
     for (size_t i = 0; i < worker->stale.count; i++)
         gw_sched_send_kill(sched, worker,
                            &(struct gw_kill_row){worker->stale.items[i].attempt, 0, GW_KILL_STALE});

@@ -124,6 +124,24 @@ class Durable(e2e.Case):
         self.assertEqual(self.gangway_json("tasks", gang)[0]["tries"], 1)
         self.assert_idle()
 
+    def test_results_at_workers_are_not_made_again(self):
+        """A later job takes what lies there, of a task and of a gang; see programs/regain.c."""
+        regain, counts = os.path.join(e2e.BUILD, "bin", "regain"), self.write("counts", "")
+        self.up("--slots", "2", "--workers", "2")
+        made = self.run_program(regain, "make", counts).stdout.split()
+        for _ in range(2):  # and so in the life after that
+            scheduler = self.process_of("scheduler --dir")
+            os.kill(scheduler, signal.SIGKILL)
+            self.assertTrue(e2e.wait_gone(scheduler, 15))
+            self.up("--slots", "2", "--workers", "2")
+            self.gangway("wait", made[0])
+            self.assertIn("ok", self.run_program(regain, "take", counts, *made).stdout)
+        with open(counts, encoding="utf-8") as f:
+            self.assertEqual(f.read().split(), ["1", "2", "4", "8", "8"])
+        self.assertRegex(self.gangway("story", f"{made[0]}/{made[1]}").stdout,
+                         r"worker-\d.* came back with its result")
+        self.assert_idle()
+
     def let_go(self, path):
         """Lets the task go that reads from this fifo."""
         with open(path, "w", encoding="utf-8") as f:

@@ -4,6 +4,7 @@
  * has not come back runs nowhere else. */
 #include "tests/sim/crash.h"
 #include "tests/sim/ledger.h"
+#include "tests/sim/regain.h"
 
 #include "graph/base/planted.h"
 
@@ -30,6 +31,7 @@ struct sim_adrift {
     bool away[HOSTS_MAX];           /* connected then, and not back */
     uint64_t silent_ns[HOSTS_MAX];  /* until then it hears nothing */
     uint64_t refused_ns[HOSTS_MAX]; /* since when it was refused; 0: it was not */
+    uint64_t registered[HOSTS_MAX]; /* the connection by which it did so last */
     GW_ARRAY(struct claim) claims;  /* of the registration that is being taken */
 };
 
@@ -223,8 +225,11 @@ void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_
         return;
     gw_array_clear(&sim->adrift->claims);
     if (!host->scheduler || host->scheduler->id != host->welcomed ||
-        message->peer != host->welcomed_peer)
+        message->peer != host->welcomed_peer ||
+        sim->adrift->registered[host->number] == host->scheduler->id) /* it comes twice */
         return;
+    sim->adrift->registered[host->number] = host->scheduler->id;
+    sim_regain_says(sim, host, registration);
     for (uint32_t i = 0; i < registration->attempt.count; i++) {
         struct claim claim = {gw_col64_at(registration->attempt_job, i), 0,
                               gw_col32_at(registration->attempt_index, i)};
@@ -239,9 +244,10 @@ void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_
     }
 }
 
-void sim_crash_claimed(struct sim *sim, const struct host *host,
-                       const struct gw_msg_registration *registration)
+void sim_crash_claimed(struct sim *sim, const struct host *host, const struct gw_message *message)
 {
+    const struct gw_msg_registration *registration = &message->registration;
+    sim_regain_said(sim, host);
     if (!sim->adrift)
         return;
     sim->adrift->away[host->number] = false;
@@ -291,6 +297,7 @@ static void begin_again(struct sim *sim, void *arg)
     sim->adrift->down = false;
     count_outlived(sim);
     sim_sched_start(sim, gw_sched_term(sim->sched) + 1);
+    sim_regain_on_begun(sim);
     for (int i = 0; i < 2 && sim->client_count < CLIENTS_MAX; i++) {
         struct client *client = &sim->clients[sim->client_count];
         client->sim = sim;
@@ -319,8 +326,9 @@ static bool something_runs(const struct sim *sim, bool gang)
 static bool waits_for_work(struct sim *sim)
 {
     uint64_t kind = sim_hash(sim->seed, 332) % 6;
+    bool results = sim_hash(sim->seed, 333) % 4 == 0;
     if (kind == 0 || GW_PLANTED(330) || adrift_of(sim)->patience == WAITS_MAX ||
-        something_runs(sim, kind <= 3))
+        (results ? sim_regain_lies(sim) : something_runs(sim, kind <= 3)))
         return false;
     sim->adrift->patience++;
     sim_plan(sim, 2 * MS, on_crash, NULL);
@@ -334,6 +342,7 @@ static void on_crash(struct sim *sim, void *arg)
         return;
     sim_fault(sim, FAULT_SCHED_KILL);
     note_hosts(sim);
+    sim_regain_on_crash(sim);
     leave(sim);
     lose_facts(sim);
     forget_checkpoints(sim);
@@ -341,6 +350,7 @@ static void on_crash(struct sim *sim, void *arg)
     sim->sched_tick_ns = UINT64_MAX;
     sim->sched = sim_sched_new();
     sim_sched_restore(sim, sim->sched, sim->facts.size);
+    sim_regain_on_restored(sim);
     sim->adrift->down = sim_chance(sim, DOWN_PERCENT);
     if (sim->adrift->down)
         sim_plan(sim, sim_below(sim, sim_chance(sim, 20) ? 14 * SECOND : 2 * SECOND), begin_again,
@@ -353,7 +363,8 @@ static void on_crash(struct sim *sim, void *arg)
 bool sim_crash_planned(const struct sim *sim)
 {
     return sim_hash(sim->seed, 330) % 100 < CRASHES_PERCENT || GW_PLANTED(330) || GW_PLANTED(370) ||
-           GW_PLANTED(371) || GW_PLANTED(470) || GW_PLANTED(471) || GW_PLANTED(480);
+           GW_PLANTED(371) || GW_PLANTED(470) || GW_PLANTED(471) || GW_PLANTED(480) ||
+           GW_PLANTED(561) || GW_PLANTED(562) || GW_PLANTED(563);
 }
 
 void sim_crash_plan(struct sim *sim)

@@ -35,7 +35,6 @@ void sim_crash_options(struct sim *sim, struct host *host, struct gw_node_option
 /* sim_crash_silent: the scheduler closes a connection of a host by itself. */
 void sim_crash_silent(struct sim *sim, const struct conn *conn);
 void sim_crash_free(struct sim *sim);
-void sim_crash_claimed(struct sim *sim, const struct host *host,
-                       const struct gw_msg_registration *registration);
+void sim_crash_claimed(struct sim *sim, const struct host *host, const struct gw_message *message);
 
 #endif

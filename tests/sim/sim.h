@@ -166,6 +166,9 @@ enum {
     X(ADOPTED, "task taken over by another life of the scheduler")                                 \
     X(ENDED_ADRIFT, "end of a task kept for another life of the scheduler")                        \
     X(LATE, "worker silent while the scheduler begins again")                                      \
+    X(LEFT_THERE, "result at a worker when the scheduler was killed")                              \
+    X(REGAINED, "result taken back from a worker by another life")                                 \
+    X(LET_GO, "result of another life let go by its worker")                                       \
     X(ORPHANED, "worker without a scheduler for too long")                                         \
     X(FENCED, "process of a worker that is given up for its silence")
 
@@ -506,6 +509,7 @@ struct sim {
     uint64_t facts_committed;  /* bytes */
     uint64_t commit_ns, life;  /* of the last one under way; of the scheduler */
     struct sim_adrift *adrift; /* see crash.c; NULL: it has not died */
+    struct sim_regain *regain; /* see regain.c; likewise */
     GW_ARRAY(struct conn *) conns;
 
     struct host hosts[HOSTS_MAX];

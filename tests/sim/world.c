@@ -5,6 +5,7 @@
 #include "tests/sim/ledger.h"
 #include "tests/sim/limit.h"
 #include "tests/sim/nested.h"
+#include "tests/sim/regain.h"
 #include "tests/sim/scatter.h"
 
 #include "graph/wire/codec.h"
@@ -230,6 +231,10 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
     case GW_EFFECT_SEND:
         if (effect->message.type == GW_MESSAGE_assign)
             sim_limit_assigned(sim, &effect->message.assign);
+        if (effect->message.type == GW_MESSAGE_assign)
+            sim_regain_assigned(sim, &effect->message.assign);
+        if (effect->message.type == GW_MESSAGE_release)
+            sim_regain_released(sim, &effect->message.release);
         if (effect->message.type == GW_MESSAGE_assign)
             for (uint32_t i = 0; i < effect->message.assign.attempt.count; i++)
                 GW_MUST(gw_map_put(&sim->assigned, gw_col64_at(effect->message.assign.attempt, i),
@@ -549,5 +554,6 @@ void sim_run(uint64_t seed, bool log)
     gw_map_deinit(&sim->assigned);
     gw_map_deinit(&sim->sizes);
     sim_crash_free(sim);
+    sim_regain_free(sim);
     free(sim);
 }

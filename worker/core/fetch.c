@@ -262,7 +262,8 @@ void gw_fetch_on_object(struct gw_node_core *core, const struct gw_event *event)
         fail(core, fetch, answer->code < 0 ? answer->text : "its worker sent nothing", true);
         return;
     }
-    struct gw_object like = {.job = fetch->job, .index = fetch->index, .rank = fetch->rank};
+    struct gw_object like = {
+        .job = fetch->job, .index = fetch->index, .rank = fetch->rank, .attempt = answer->attempt};
     if (by_token) {
         like.token = event->tokens[0];
         like.bytes = answer->bytes;
@@ -324,6 +325,27 @@ void gw_fetch_on_close(struct gw_node_core *core, struct gw_neighbour *neighbour
 {
     neighbour->link = NULL;
     gw_fetch_fail_worker(core, neighbour->worker);
+}
+
+/* Each life of the scheduler numbers the workers anew: what was asked of one by its old number is
+ * not said of the one that has that now, and is asked again where it is needed. */
+void gw_fetch_leave_neighbours(struct gw_node_core *core)
+{
+    size_t at = 0;
+    uint64_t key, value;
+    core->registered = false; /* nobody is told that it is lost */
+    while (core->fetches.count)
+        fail(core, core->fetches.items[0], "the scheduler has started again", false);
+    while (gw_map_next(&core->neighbours, &at, &key, &value)) {
+        struct gw_neighbour *neighbour = (struct gw_neighbour *)(uintptr_t)value;
+        if (neighbour->link) {
+            neighbour->link->neighbour = NULL;
+            gw_core_effect(core, GW_EFFECT_CLOSE)->peer = neighbour->link->peer;
+        }
+        free(neighbour->address);
+        free(neighbour);
+    }
+    gw_map_deinit(&core->neighbours);
 }
 
 void gw_fetch_tick(struct gw_node_core *core)

@@ -12,6 +12,8 @@ void gw_fetch_on_neighbour(struct gw_node_core *core, const struct gw_msg_neighb
 void gw_fetch_on_open(struct gw_node_core *core, struct gw_node_link *link, uint32_t worker);
 void gw_fetch_on_close(struct gw_node_core *core, struct gw_neighbour *neighbour);
 void gw_fetch_fail_worker(struct gw_node_core *core, uint32_t worker);
+/* gw_fetch_leave_neighbours ends all fetches: another life of the scheduler counts workers anew. */
+void gw_fetch_leave_neighbours(struct gw_node_core *core);
 void gw_fetch_tick(struct gw_node_core *core);
 void gw_fetch_free(struct gw_node_core *core, struct gw_fetch *fetch);
 /* gw_fetch_keep fetches what the scheduler wants kept here; gw_fetch_release follows a release of

@@ -205,38 +205,12 @@ static struct gw_bin pack_gpus(struct gw_node_core *core)
     return bin;
 }
 
-static void list_objects(struct gw_node_core *core, struct gw_msg_registration *message)
-{
-    size_t count = 0, at = 0, inner;
-    uint64_t key, value, place, object;
-    while (gw_map_next(&core->jobs, &at, &key, &value))
-        count += ((struct gw_node_job *)(uintptr_t)value)->objects.count;
-    uint64_t *jobs = gw_core_scratch(core, count * sizeof *jobs);
-    uint64_t *bytes = gw_core_scratch(core, count * sizeof *bytes);
-    uint32_t *indices = gw_core_scratch(core, count * sizeof *indices);
-    uint32_t *ranks = gw_core_scratch(core, count * sizeof *ranks), n = 0;
-    for (at = 0; gw_map_next(&core->jobs, &at, &key, &value);) {
-        const struct gw_node_job *job = (struct gw_node_job *)(uintptr_t)value;
-        for (inner = 0; gw_map_next(&job->objects, &inner, &place, &object);) {
-            const struct gw_object *held = (struct gw_object *)(uintptr_t)object;
-            if (held->released)
-                continue;
-            jobs[n] = key;
-            indices[n] = held->index;
-            ranks[n] = held->rank;
-            bytes[n++] = held->bytes;
-        }
-    }
-    message->object_job = (struct gw_col64){jobs, n};
-    message->object_index = (struct gw_col32){indices, n};
-    message->object_rank = (struct gw_col32){ranks, n};
-    message->object_bytes = (struct gw_col64){bytes, n};
-}
-
 static void on_welcome(struct gw_node_core *core, const struct gw_message *message)
 {
     if (core->term == message->term) /* what ended meanwhile counts as lost there */
         gw_adrift_forget(core);
+    else
+        gw_fetch_leave_neighbours(core);
     core->adrift.since_ns = 0;
     core->term = message->term;
     core->peer = message->peer;
@@ -259,7 +233,7 @@ static void on_welcome(struct gw_node_core *core, const struct gw_message *messa
         .address = core->options.address,
         .resources = core->options.resources,
     };
-    list_objects(core, &registration);
+    gw_object_list(core, &registration);
     gw_adrift_list(core, &registration);
     gw_core_send(core, core->scheduler, GW_MESSAGE_registration)->message.registration =
         registration;

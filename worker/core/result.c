@@ -75,6 +75,7 @@ static struct gw_object *keep_value(struct gw_node_core *core, const struct gw_r
         .job = gw_core_job(core, run->job, true),
         .index = run->index,
         .rank = run->rank == GW_RANK_NONE ? 0 : run->rank,
+        .attempt = run->attempt,
         .token = token,
         .bytes = bytes,
     };

@@ -107,9 +107,9 @@ struct gw_object {
     uint32_t users; /* runs that have it as an input */
     uint32_t pins;  /* of them, those that a runner was given */
     uint8_t state;
-    bool released;  /* goes with its last user */
-    uint64_t token; /* 0: value, or in a closed file */
-    uint64_t bytes;
+    bool released;           /* goes with its last user */
+    uint64_t token;          /* 0: value, or in a closed file */
+    uint64_t attempt, bytes; /* attempt: that made it; 0: not known */
     void *value;
     uint64_t file; /* number of its file; 0: none */
     uint32_t checksum;
@@ -212,9 +212,8 @@ struct gw_run {
     bool goes;         /* the same, told to go: as soon as its GPUs let it */
     bool wants_folder; /* it is being made */
     bool bound;        /* to this life of the scheduler: it has a connection there, or it pauses */
-    uint64_t kill_grace_ns;
-    uint64_t load_ns; /* its share of its runner's load */
-    uint64_t peak_told_bytes;
+    uint64_t load_ns;  /* its share of its runner's load */
+    uint64_t peak_told_bytes, kill_grace_ns;
     uint32_t missing; /* inputs on their way */
     uint32_t gpu_count, dep_count, args_size;
     uint32_t *gpus;
@@ -273,8 +272,7 @@ struct gw_process {
     bool hello;                  /* a runner that said hello */
     uint32_t protocol;           /* that it speaks */
     uint64_t deadline_ns;        /* to say hello, or to end after it closed its link; 0: none */
-    uint64_t idle_since_ns;
-    uint64_t memory_bytes;  /* as measured */
+    uint64_t idle_since_ns, memory_bytes; /* memory_bytes: as measured */
     uint64_t head_since_ns; /* since when the first of queue executes; 0: it does not */
     struct gw_silence {     /* where that has a progress limit */
         uint64_t of_ns;     /* the head_since_ns that this is about */

@@ -153,6 +153,37 @@ void gw_object_unpin(struct gw_node_core *core, struct gw_run *run)
 /* -- Messages ------------------------------------------------------------------------------------
  */
 
+void gw_object_list(struct gw_node_core *core, struct gw_msg_registration *message)
+{
+    size_t count = 0, at = 0, inner;
+    uint64_t key, value, place, object;
+    while (gw_map_next(&core->jobs, &at, &key, &value))
+        count += ((struct gw_node_job *)(uintptr_t)value)->objects.count;
+    uint64_t *jobs = gw_core_scratch(core, count * sizeof *jobs);
+    uint64_t *bytes = gw_core_scratch(core, count * sizeof *bytes);
+    uint64_t *attempts = gw_core_scratch(core, count * sizeof *attempts);
+    uint32_t *indices = gw_core_scratch(core, count * sizeof *indices);
+    uint32_t *ranks = gw_core_scratch(core, count * sizeof *ranks), n = 0;
+    for (at = 0; gw_map_next(&core->jobs, &at, &key, &value);) {
+        const struct gw_node_job *job = (struct gw_node_job *)(uintptr_t)value;
+        for (inner = 0; gw_map_next(&job->objects, &inner, &place, &object);) {
+            const struct gw_object *held = (struct gw_object *)(uintptr_t)object;
+            if (held->released)
+                continue;
+            jobs[n] = key;
+            indices[n] = held->index;
+            ranks[n] = held->rank;
+            attempts[n] = held->attempt;
+            bytes[n++] = held->bytes;
+        }
+    }
+    message->object_job = (struct gw_col64){jobs, n};
+    message->object_index = (struct gw_col32){indices, n};
+    message->object_rank = (struct gw_col32){ranks, n};
+    message->object_bytes = (struct gw_col64){bytes, n};
+    message->object_attempt = (struct gw_col64){attempts, n};
+}
+
 void gw_object_on_release(struct gw_node_core *core, const struct gw_msg_release *release)
 {
     for (uint32_t i = 0; i < release->job.count; i++) {
@@ -176,6 +207,7 @@ void gw_object_answer(struct gw_node_core *core, struct gw_node_link *link, uint
     struct gw_msg_object *answer = &effect->message.object;
     answer->request = request;
     answer->text = "";
+    answer->attempt = object ? object->attempt : 0;
     if (!object) {
         answer->code = GW_ENOENT;
         answer->text = "this worker does not hold the object";

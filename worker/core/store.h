@@ -25,5 +25,7 @@ void gw_object_answer(struct gw_node_core *core, struct gw_node_link *link, uint
 void gw_object_on_fetch(struct gw_node_core *core, struct gw_node_link *link,
                         const struct gw_msg_fetch *fetch);
 void gw_object_on_release(struct gw_node_core *core, const struct gw_msg_release *release);
+/* gw_object_list writes those that are here, and were not released, into a registration. */
+void gw_object_list(struct gw_node_core *core, struct gw_msg_registration *message);
 
 #endif

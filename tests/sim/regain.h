@@ -1,0 +1,26 @@
+/* Results at workers, and lives of the scheduler; see regain.c. */
+#ifndef GW_TESTS_SIM_REGAIN_H
+#define GW_TESTS_SIM_REGAIN_H
+
+#include "tests/sim/sim.h"
+
+/* The scheduler is about to die; another one knows what was committed; it begins. */
+void sim_regain_on_crash(struct sim *sim);
+void sim_regain_on_restored(struct sim *sim);
+void sim_regain_on_begun(struct sim *sim);
+/* sim_regain_lies: a result of a detached job lies at a worker alone. */
+bool sim_regain_lies(struct sim *sim);
+
+/* A host says what it has, and the scheduler has heard it. */
+void sim_regain_says(struct sim *sim, const struct host *host,
+                     const struct gw_msg_registration *registration);
+void sim_regain_said(struct sim *sim, const struct host *host);
+/* What else the scheduler is about to hear from somebody (host NULL: of a client). */
+void sim_regain_hears(struct sim *sim, const struct host *host, const struct gw_message *message);
+void sim_regain_assigned(struct sim *sim, const struct gw_msg_assign *assign);
+
+/* sim_regain_released: the scheduler tells a worker to let go. */
+void sim_regain_released(struct sim *sim, const struct gw_msg_release *release);
+void sim_regain_free(struct sim *sim);
+
+#endif
