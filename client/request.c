@@ -95,6 +95,15 @@ int gw_job_stop(struct gw_client *client, uint64_t job, struct gw_error *error)
     return ask(client, job, GW_ASK_STOP, error);
 }
 
+int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *error)
+{
+    struct gw_call call;
+    struct gw_message message = {.type = GW_MESSAGE_gpu_ask, .gpu_ask = {.uuid = uuid}};
+    int rc = gw_call_make(&call, client, &message, &message.gpu_ask.request, UINT64_MAX, error);
+    gw_call_close(&call, client);
+    return rc;
+}
+
 /* body: [code, exit_code, text]. */
 int gw_call_read_end(const struct gw_call *call, int *exit_code, struct gw_error *error)
 {

@@ -54,29 +54,6 @@ int gw_cli_worker(int argc, char **argv)
         .columns = columns,
         .none = "no workers",
     };
-    static const struct gw_column gpu_columns[] = {
-        {"worker", "WORKER", GW_CELL_NUMBER},
-        {"host", "HOST", GW_CELL_MINOR_TEXT},
-        {"number", "GPU", GW_CELL_NUMBER},
-        {"name", "NAME", GW_CELL_TEXT},
-        {"uuid", "UUID", GW_CELL_MINOR_TEXT},
-        {"memory_bytes", "MEMORY", GW_CELL_SIZE},
-        {"used_bytes", "USED", GW_CELL_SIZE},
-        {"power", "POWER", GW_CELL_TEXT},
-        {"busy_percent", "BUSY%", GW_CELL_NUMBER},
-        {"island", "ISLAND", GW_CELL_MINOR_NUMBER},
-        {"state", "STATE", GW_CELL_TEXT},
-        {"by", "BY, OR WHY", GW_CELL_TEXT},
-        {0},
-    };
-    const struct gw_listing gpus = {
-        .command = "worker gpus",
-        .summary = "List the GPUs of this cluster's workers: how they do, and which tasks have "
-                   "them.\nThose of one ISLAND are linked by NVLink.",
-        .query = "gpus",
-        .columns = gpu_columns,
-        .none = "no worker has a GPU",
-    };
     if (is_started(argc, argv))
         return gw_worker_main(argc, argv);
     if (argc > 1 && argv[1][0] == '-')
@@ -84,7 +61,7 @@ int gw_cli_worker(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "list") == 0)
         return gw_listing_run(&listing, argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "gpus") == 0)
-        return gw_listing_run(&gpus, argc - 1, argv + 1);
+        return gw_cli_gpus(argc - 1, argv + 1);
     fprintf(stderr,
             "gangway worker: %s; there is `gangway worker list`, `gangway worker gpus`, and "
             "`gangway worker --connect`\n",

@@ -105,8 +105,10 @@ void gw_sched_gpus_set(struct gw_worker *worker, struct gw_bin bin)
 
 void gw_sched_gpus_deinit(struct gw_worker *worker)
 {
-    for (uint32_t i = 0; i < worker->gpu_count; i++)
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
         free(worker->gpus[i].drained);
+        free(worker->gpus[i].back);
+    }
     free(worker->gpus);
 }
 
@@ -490,6 +492,8 @@ void gw_sched_apply_gpu_drained(struct gw_sched *sched, const struct gw_fact_gpu
     free(gpu->drained);
     gpu->drained = NULL;
     if (*fact->why) {
+        free(gpu->back);
+        gpu->back = NULL;
         gpu->drained = strdup(fact->why);
         GW_MUST_PTR(gpu->drained);
     }

@@ -295,6 +295,7 @@ void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *wo
         set(dict, "shared", gw_f64(gpu->shared / (double)GW_GPU_WHOLE));
         set(dict, "state", gw_str(state_of(gpu)));
         set(dict, "drained", gw_str(gpu->drained ? gpu->drained : ""));
+        set(dict, "given_back", gw_str(gpu->back ? gpu->back : ""));
         set(dict, "used_by", owners(sched, worker, i, who, sizeof who));
         uint64_t left_ns = gw_sched_gpu_left_ns(sched, worker, gpu);
         if (left_ns)
@@ -304,6 +305,8 @@ void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *wo
         else if (gpu->twin != GW_NONE)
             (void)snprintf(who, sizeof who, "it is given to tasks by %s, which offered it first",
                            gw_sched_worker_where(sched, gpu->twin, name));
+        else if (!*who && gpu->back)
+            (void)snprintf(who, sizeof who, "%s", gpu->back);
         set(dict, "by", gw_str(gpu->drained && gpu->twin == GW_NONE ? gpu->drained : who));
         GW_MUST(gw_list_push(list, dict));
     }

@@ -20,6 +20,7 @@
 #include "scheduler/core/gang_ask.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
+#include "scheduler/core/gpu_ask.h"
 #include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/hang.h"
 #include "scheduler/core/hold.h"
@@ -386,6 +387,8 @@ static int on_client_message(struct gw_sched *sched, struct gw_remote *remote,
     case GW_MESSAGE_gang_ask:
         gw_sched_on_gang_ask(sched, session, &message->gang_ask);
         return 0;
+    case GW_MESSAGE_gpu_ask:
+        return gw_sched_gpu_on_ask(sched, session, &message->gpu_ask);
     case GW_MESSAGE_shutdown:
         on_shutdown(sched, remote, &message->shutdown);
         return 0;

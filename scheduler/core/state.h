@@ -448,9 +448,9 @@ struct gw_lane {
 /* A GPU of a worker, or an instance of one; see gpu.h. */
 struct gw_gpu {
     uint64_t memory_bytes;
-    uint32_t slot, twin; /* the attempt that has all of it; whose it is (gpu_twin.h); GW_NONE */
-    uint32_t shared;     /* thousandths that attempts share */
-    char *drained;       /* why nothing is placed there; NULL: it may be; owned */
+    uint32_t slot, twin;  /* the attempt that has all of it; whose it is (gpu_twin.h); GW_NONE */
+    uint32_t shared;      /* thousandths that attempts share */
+    char *drained, *back; /* why nothing is placed there, or NULL; who gave it back; owned */
     /* Those of one number are linked by NVLink, below one PCIe bridge, near one processor. */
     uint32_t island, bridge;
     int32_t numa_node;

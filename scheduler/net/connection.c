@@ -221,3 +221,15 @@ void gw_connection_mend(struct gw_connection *broken, const struct gw_connection
     if (rc < 0)
         gw_link_close(broken->link);
 }
+
+void gw_connection_log(const struct gw_connection *connection, const struct gw_message *message)
+{
+    const struct gw_msg_gang *gang = &message->gang;
+    if (message->type == GW_MESSAGE_gang)
+        gw_log_info("gang, attempt %llu: ranks %u to %u of %u at worker process %d",
+                    (unsigned long long)gang->attempt, gang->first_rank,
+                    gang->first_rank + gang->local - 1, gang->world, connection->pid);
+    else if (message->type == GW_MESSAGE_gpu_undrain)
+        gw_log_info("GPU %u of worker %u, which is drained, is given back by %s",
+                    message->gpu_undrain.gpu, connection->worker, message->gpu_undrain.by);
+}

@@ -66,4 +66,7 @@ void gw_connection_mend(struct gw_connection *broken, const struct gw_connection
                         const struct gw_link_callbacks *callbacks,
                         const struct gw_msg_hello *hello);
 
+/* gw_connection_log writes down what goes to a worker, where it is worth a line. */
+void gw_connection_log(const struct gw_connection *connection, const struct gw_message *message);
+
 #endif

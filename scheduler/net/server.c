@@ -174,12 +174,7 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
     if (!connection || !gw_connection_reachable(connection))
         return; /* gone; the core hears of it by CLOSE */
 
-    if (effect->message.type == GW_MESSAGE_gang) {
-        const struct gw_msg_gang *gang = &effect->message.gang;
-        gw_log_info("gang, attempt %llu: ranks %u to %u of %u at worker process %d",
-                    (unsigned long long)gang->attempt, gang->first_rank,
-                    gang->first_rank + gang->local - 1, gang->world, connection->pid);
-    }
+    gw_connection_log(connection, &effect->message);
     if (effect->message.type == GW_MESSAGE_spec && connection->role == GW_ROLE_WORKER)
         announce(server, connection->id, &effect->message.spec);
 

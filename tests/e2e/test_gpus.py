@@ -142,6 +142,17 @@ class Gpus(e2e.Case):
                          ("drained", "Xid 79: it fell off the bus"))
         self.assertIn("drained", self.gangway("worker", "gpus").stdout)
         self.assertRegex(self.gangway("status").stdout, r"Drained GPUs +1")
+        self.assertIn("GPU-x: `gangway worker gpus` lists them",
+                      self.gangway("worker", "gpus", "--undrain", "GPU-x", rc=2).stderr)
+        self.assertIn("GPU-b is not drained",
+                      self.gangway("worker", "gpus", "--undrain", "GPU-b", rc=2).stderr)
+        self.assertIn("used again", self.gangway("worker", "gpus", "--undrain", "GPU-a").stderr)
+        gpu = self.gpus()["GPU-a"]
+        self.assertEqual(gpu["state"], "free")
+        self.assertRegex(gpu["by"], "^given back by .*; it had been drained: Xid 79")
+        with open(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/scheduler.log"),
+                  encoding="utf-8") as log:
+            self.assertRegex(log.read(), "GPU 0 of worker 1, which is drained, is given back by ")
         self.end("two")
         self.gangway("wait", job)
         self.assertIn("its GPU GPU-a failed", self.gangway("story", f"{job}/0").stdout)

@@ -45,7 +45,7 @@ static void check_alone(struct sim *sim, const struct process *process, uint32_t
         if (other != process && other->gpus & 1u << gpu)
             sim_fault(sim, FAULT_GPU_SHARED);
     }
-    SIM_CHECK(sim, sim->now_ns >= host->gpu[gpu].back_ns,
+    SIM_CHECK(sim, sim->now_ns >= host->gpu[gpu].back_ns || host->gpu[gpu].given,
               "process %llu starts on GPU %u of host %u, where memory is not back yet",
               (unsigned long long)process->id, gpu, host->number);
 }
@@ -122,6 +122,7 @@ void sim_gpu_gone(struct sim *sim, const struct process *process)
 struct look {
     struct host *host;
     uint64_t incarnation, began_ns;
+    uint32_t number; /* of one GPU */
     struct gw_gpu_sample samples[SIM_GPUS];
 };
 
@@ -210,6 +211,34 @@ static bool is_held(const struct host *host, uint32_t gpu)
     return false;
 }
 
+/* The admin has mended one, and says so: of the same name are those of other hosts, too. */
+static void on_mended(struct sim *sim, void *arg)
+{
+    struct look look = *(struct look *)arg;
+    free(arg);
+    struct client *client = &sim->clients[1];
+    uint32_t number = look.number;
+    if (!look.host->core || look.host->incarnation != look.incarnation || !client->alive ||
+        !client->conn)
+        return;
+    look.host->gpu[number].lost = false;
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        sim->hosts[i].gpu[number].given = true;
+    sim_fault(sim, FAULT_GPU_GIVEN_BACK);
+    sim_client_send(sim, client,
+                    &(struct gw_message){.type = GW_MESSAGE_gpu_ask,
+                                         .gpu_ask = {sim_client_call(client, GW_MESSAGE_reply),
+                                                     number ? "GPU-1" : "GPU-0"}});
+}
+
+static void plan_mending(struct sim *sim, struct host *host, uint32_t number)
+{
+    struct look *look = malloc(sizeof *look);
+    GW_MUST_PTR(look);
+    *look = (struct look){.host = host, .incarnation = host->incarnation, .number = number};
+    sim_plan_own(sim, SECOND, on_mended, look, sim_drop);
+}
+
 /* The first of host 0 never breaks: what needs one can run somewhere. */
 void sim_gpu_faults(struct sim *sim)
 {
@@ -225,5 +254,7 @@ void sim_gpu_faults(struct sim *sim)
         sim_fault(sim, FAULT_GPU_BROKEN);
         gpu->lost = sim_chance(sim, 50);
         gpu->xid = gpu->lost ? 0 : 79;
+        if (sim->client_count > 1 && sim->seed % 8 == 5) /* of the others each event stays */
+            plan_mending(sim, host, number);
     }
 }

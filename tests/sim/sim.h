@@ -77,6 +77,7 @@ enum {
     X(GPU_STUCK, "GPU memory back too late")                                                       \
     X(GPU_ERROR, "error on a GPU")                                                                 \
     X(GPU_BROKEN, "GPU broken")                                                                    \
+    X(GPU_GIVEN_BACK, "GPU that broke given back")                                                 \
     X(GPU_INSTANCE, "process given a MIG instance")                                                \
     X(GPU_INSTANCE_RANK, "rank of a command given a MIG instance")                                 \
     X(SHARE, "task looked up")                                                                     \
@@ -362,7 +363,7 @@ struct process {
 
 enum { SIM_GPUS = 2 };
 struct sim_gpu {
-    bool lost;
+    bool lost, given; /* given: as it is, whatever is left there */
     uint32_t xid;     /* an error that nobody has seen yet */
     uint64_t back_ns; /* until then some of its memory is not back */
 };

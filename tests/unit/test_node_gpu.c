@@ -229,6 +229,56 @@ static void one_that_breaks_ends_what_is_on_it(void **state)
     free_world(w);
 }
 
+static void give_back(struct world *w)
+{
+    forget_sent(w);
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gpu_undrain, .gpu_undrain = {0, "somebody"}});
+    assert_null(sent(w, GW_MESSAGE_gpu_drained, 0)); /* it is looked at first */
+}
+
+static void one_that_broke_is_given_back_as_it_was_before(void **state)
+{
+    struct world *w = watched_world(4);
+    (void)state;
+    command_spec(w, 0, (struct gw_msg_spec){.gpus = 1});
+    must_assign(w, (struct task){.attempt = 1, .gpu = A});
+    spawned(w, 1, 0, "");
+    look(w, (struct gw_gpu_sample){.processes = 1, .xids = {48}, .xid_count = 1});
+    give_back(w);
+    look(w, (struct gw_gpu_sample){0}); /* something of ours is there yet, and seen too early */
+    assert_null(sent(w, GW_MESSAGE_gpu_drained, 0));
+    dies(w, 1, 0, 9);
+    look(w, (struct gw_gpu_sample){.used_bytes = 2 * GIB});
+    assert_text(must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained.why,
+                "2.00 GiB of its memory and 0 processes are there, which are no task's");
+    give_back(w); /* it is known what that is */
+    look(w, (struct gw_gpu_sample){.used_bytes = 2 * GIB});
+    assert_string_equal(must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained.why, "");
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 2, .index = 1, .gpu = A});
+    must_send(w, GW_MESSAGE_spawn);
+    free_world(w);
+}
+
+static void one_that_is_lost_is_not_given_back(void **state)
+{
+    struct world *w = watched_world(4);
+    (void)state;
+    give_back(w); /* it is not drained */
+    look(w, (struct gw_gpu_sample){.lost = true});
+    give_back(w);
+    look(w, (struct gw_gpu_sample){.lost = true});
+    assert_string_equal(must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained.why,
+                        "it fell off the bus");
+    give_back(w);
+    look(w, (struct gw_gpu_sample){0});
+    assert_string_equal(must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained.why, "");
+    const struct gw_message none = {.type = GW_MESSAGE_gpu_undrain, .gpu_undrain = {2, ""}};
+    assert_int_equal(deliver_with(w, SCHEDULER, none, NULL, 0), GW_EPROTO);
+    free_world(w);
+}
+
 static void an_error_of_the_program_is_its_own(void **state)
 {
     struct world *w = watched_world(4);
@@ -395,6 +445,8 @@ int main(void)
         cmocka_unit_test(a_runner_is_of_those_that_are_bound_alike),
         cmocka_unit_test(an_idle_runner_makes_room),
         cmocka_unit_test(one_that_breaks_ends_what_is_on_it),
+        cmocka_unit_test(one_that_broke_is_given_back_as_it_was_before),
+        cmocka_unit_test(one_that_is_lost_is_not_given_back),
         cmocka_unit_test(an_error_of_the_program_is_its_own),
         cmocka_unit_test(shares_are_side_by_side),
         cmocka_unit_test(a_runner_that_work_waits_for_is_not_ended),

@@ -19,7 +19,9 @@ static void add_gpus(struct world *w, int number, const char *name, const char *
     struct gw_buffer bytes = {0};
     for (size_t i = 0; islands[i]; i++) {
         struct gw_value *gpu = gw_list();
-        push(gpu, gw_str("GPU"));
+        char uuid[16];
+        (void)snprintf(uuid, sizeof uuid, "%s%zu", name, i);
+        push(gpu, gw_str(uuid));
         push(gpu, gw_str("Fake"));
         bool instance = islands[i] < 'a';
         int64_t gib = !instance ? 16 : islands[i] == 'X' ? 20 : 5;
@@ -347,6 +349,46 @@ static void nothing_is_placed_on_one_that_is_drained(void **state)
     gw_value_unref(why);
     drain(w, 0, 0, "");
     assert_gpus(w, 0, "0");
+    free_world(w);
+}
+
+static int32_t give_back(struct world *w, uint64_t peer, const char *uuid)
+{
+    say(w, peer,
+        (struct gw_message){.type = GW_MESSAGE_gpu_ask, .gpu_ask = {.request = 9, .uuid = uuid}});
+    return must(w, peer, GW_MESSAGE_reply)->reply.code;
+}
+
+static void an_admin_gives_back_what_is_drained(void **state)
+{
+    struct world *w = new_world();
+    const uint64_t admin = CLIENT + 1;
+    (void)state;
+    add_gpus(w, 0, "a", "ab");
+    (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                    .peer = {admin},
+                                    .role = GW_ROLE_CLIENT,
+                                    .admin = true,
+                                    .text = "ops"});
+    assert_int_equal(give_back(w, admin, "a1"), GW_EINVAL);
+    assert_int_equal(give_back(w, admin, "a7"), GW_ENOENT);
+    drain(w, 0, 1, "Xid 48");
+    assert_int_equal(give_back(w, CLIENT, "a1"), GW_EPERM);
+    assert_null(sent(w, WORKER, GW_MESSAGE_gpu_undrain, 0));
+    assert_int_equal(give_back(w, admin, "a1"), 0);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gpu_undrain)->gpu_undrain.gpu, 1);
+    struct gw_value *told = ask(w, "gpus");
+    assert_formatted(told, "\"state\": \"drained\""); /* its worker has the last word */
+    gw_value_unref(told);
+    drain(w, 0, 1, "");
+    told = ask(w, "gpus");
+    assert_formatted(told, "\"given_back\": \"given back by ops");
+    assert_formatted(told, "it had been drained: Xid 48\", \"used_by\": [], \"by\": \"given back");
+    gw_value_unref(told);
+    drain(w, 0, 1, "Xid 79");
+    told = ask(w, "gpus");
+    assert_formatted(told, "\"drained\": \"Xid 79\", \"given_back\": \"\"");
+    gw_value_unref(told);
     free_world(w);
 }
 
@@ -693,6 +735,7 @@ int main(void)
         cmocka_unit_test(what_is_drained_is_not_counted),
         cmocka_unit_test(what_ranks_use_and_where_they_are_is_told),
         cmocka_unit_test(nothing_is_placed_on_one_that_is_drained),
+        cmocka_unit_test(an_admin_gives_back_what_is_drained),
         cmocka_unit_test(running_out_of_memory_is_named),
         cmocka_unit_test(people_see_who_has_which),
         cmocka_unit_test(who_waits_until_a_gpu_is_clear_is_told_so),

@@ -5,7 +5,8 @@
  * starts when nothing of ours is left there and, where the driver is watched, it shows no more
  * memory and processes than before ours came. One that does not come to that in time is drained
  * until it does; one that fell off the bus, or had an error after which it cannot be trusted, as
- * long as this worker lives. What runs on it is ended then, and nobody is charged. */
+ * long as this worker lives, or until somebody gives it back, who has reset it. What runs on it is
+ * ended then, and nobody is charged. */
 #include "worker/core/gpu.h"
 
 #include "worker/core/core.h"
@@ -77,6 +78,14 @@ static void drain(struct gw_node_core *core, uint32_t number, char *why)
     gpu->told = false;
 }
 
+static void undrain(struct gw_gpu *gpu)
+{
+    gw_sm_move(&gw_gpu_sm, &gpu->state, GW_GPU_CLEAR);
+    free(gpu->why);
+    gpu->why = NULL;
+    gpu->told = false;
+}
+
 static struct gw_run_end lost_its_gpu(const struct gw_node_core *core, uint32_t number)
 {
     struct gw_run_end end = {.outcome = GW_OUTCOME_GPU, .code = GW_ELOST};
@@ -129,6 +138,7 @@ static const char *fatal_error(uint32_t xid)
 static void broke(struct gw_node_core *core, uint32_t number, char *why)
 {
     core->gpus[number].broken = true;
+    core->gpus[number].given = GW_GPU_GIVEN_NOT;
     drain(core, number, why);
     end_runs(core, number);
 }
@@ -174,10 +184,12 @@ void gw_gpu_leave(struct gw_node_core *core, struct gw_process *process)
 {
     for (uint32_t i = 0; i < process->gpu_count; i++) {
         struct gw_gpu *gpu = &core->gpus[process->gpus[i]];
-        if (--gpu->processes > 0 || gpu->state != GW_GPU_HELD)
+        if (--gpu->processes > 0)
+            continue;
+        gpu->since_ns = core->now_ns;
+        if (gpu->state != GW_GPU_HELD)
             continue;
         gw_sm_move(&gw_gpu_sm, &gpu->state, GW_GPU_CLEARING);
-        gpu->since_ns = core->now_ns;
         if (!core->options.gpus_watched || GW_PLANTED(180))
             gw_sm_move(&gw_gpu_sm, &gpu->state, GW_GPU_CLEAR);
     }
@@ -282,6 +294,25 @@ static bool is_back(const struct gw_gpu *gpu, const struct gw_gpu_sample *sample
            sample->processes <= gpu->idle_processes;
 }
 
+/* One that is drained has nothing of ours any more: whether it is clear, by now. */
+static void look_again(struct gw_node_core *core, uint32_t number,
+                       const struct gw_gpu_sample *sample)
+{
+    struct gw_gpu *gpu = &core->gpus[number];
+    if (gpu->given == GW_GPU_GIVEN_AS_IT_IS) {
+        gpu->idle_bytes = sample->used_bytes;
+        gpu->idle_processes = sample->processes;
+    }
+    if (is_back(gpu, sample))
+        undrain(gpu);
+    else if (gpu->given)
+        drain(core, number,
+              gw_run_text("%.2f GiB of its memory and %" PRIu32
+                          " processes are there, which are no task's",
+                          (double)sample->used_bytes / (1 << 30), sample->processes));
+    gpu->given = GW_GPU_GIVEN_NOT;
+}
+
 static void look(struct gw_node_core *core, uint32_t number, const struct gw_gpu_sample *sample,
                  uint64_t began_ns)
 {
@@ -295,11 +326,8 @@ static void look(struct gw_node_core *core, uint32_t number, const struct gw_gpu
         gpu->idle_processes = sample->processes;
     } else if (gpu->state == GW_GPU_CLEARING && after && is_back(gpu, sample)) {
         gw_sm_move(&gw_gpu_sm, &gpu->state, GW_GPU_CLEAR);
-    } else if (gpu->state == GW_GPU_DRAINED && gpu->processes == 0 && is_back(gpu, sample)) {
-        gw_sm_move(&gw_gpu_sm, &gpu->state, GW_GPU_CLEAR);
-        free(gpu->why);
-        gpu->why = NULL;
-        gpu->told = false;
+    } else if (gpu->state == GW_GPU_DRAINED && after && gpu->processes == 0) {
+        look_again(core, number, sample);
     }
 }
 
@@ -355,6 +383,20 @@ void gw_gpu_on_samples(struct gw_node_core *core, const struct gw_event *event)
     }
     if (core->registered && event->gpu_count && worth_telling(core))
         tell_usage(core);
+}
+
+/* After an error it must come back as it was before; what was left on one, whoever gives it back
+ * has seen. The next look shows how it is. */
+int gw_gpu_on_undrain(struct gw_node_core *core, const struct gw_msg_gpu_undrain *message)
+{
+    if (message->gpu >= core->options.gpu_count)
+        return GW_EPROTO;
+    struct gw_gpu *gpu = &core->gpus[message->gpu];
+    if (gpu->state != GW_GPU_DRAINED)
+        return 0;
+    gpu->given = gpu->broken ? GW_GPU_GIVEN_REPAIRED : GW_GPU_GIVEN_AS_IT_IS;
+    gpu->broken = false;
+    return 0;
 }
 
 /* -- Time, and telling ---------------------------------------------------------------------------

@@ -23,6 +23,9 @@ void gw_gpu_tick(struct gw_node_core *core);
 uint64_t gw_gpu_deadline_ns(const struct gw_node_core *core);
 void gw_gpus_registered(struct gw_node_core *core); /* anew: the scheduler knows nothing */
 void gw_gpu_settle(struct gw_node_core *core);      /* at the end of a step */
+/* gw_gpu_on_undrain: somebody gives back one that is drained; the next look shows whether it is
+ * clear. GW_EPROTO: there is none of that number. */
+int gw_gpu_on_undrain(struct gw_node_core *core, const struct gw_msg_gpu_undrain *message);
 void gw_gpus_check(const struct gw_node_core *core);
 
 #endif

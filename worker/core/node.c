@@ -394,6 +394,8 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
         return 0;
     case GW_MESSAGE_assign:
         return core->shutting_down ? 0 : gw_run_on_assign(core, &message->assign);
+    case GW_MESSAGE_gpu_undrain:
+        return gw_gpu_on_undrain(core, &message->gpu_undrain);
     case GW_MESSAGE_gang:
         if (!core->shutting_down)
             gw_gang_on_gang(core, &message->gang);

@@ -45,6 +45,13 @@ enum gw_gpu_state {
     GW_GPU_DRAINED,  /* nothing new may be there */
 };
 
+/* Of one that is drained: somebody says that it may be used. */
+enum gw_gpu_given {
+    GW_GPU_GIVEN_NOT,
+    GW_GPU_GIVEN_REPAIRED, /* it had an error, and is as it was before */
+    GW_GPU_GIVEN_AS_IT_IS, /* what is left there is no task's */
+};
+
 enum gw_object_state {
     GW_OBJECT_RESIDENT, /* a value, or a descriptor of memory */
     GW_OBJECT_SPILLING, /* the same, and it is being written to a file */
@@ -294,8 +301,8 @@ struct gw_process {
 };
 
 struct gw_gpu {
-    uint8_t state;
-    bool broken;              /* drained as long as this worker lives */
+    uint8_t state, given;     /* given: enum gw_gpu_given, somebody says that it may be used */
+    bool broken;              /* drained as long as this worker lives, or until that */
     bool shared;              /* those there have shares of it */
     bool told, told_clearing; /* the scheduler knows `why`; and that it is clearing */
     char *why;                /* it is drained; owned */
