@@ -185,6 +185,7 @@ struct gw_effect {
     uint64_t number;
     uint32_t count;
     uint64_t size;       /* SPILL, RESTORE, LEASE */
+    bool lazy;           /* SEND: nobody waits for it; it may leave with what follows */
     bool rendezvous;     /* LEASE */
     bool spans, doors;   /* LEASE: the gang stands at several workers; its ranks have doors */
     uint32_t checksum;   /* RESTORE */

@@ -53,6 +53,7 @@ int step(struct world *w, struct gw_event event)
         switch (effect->type) {
         case GW_EFFECT_SEND:
             keep(w, effect);
+            w->lazy += effect->lazy;
             if (effect->message.type == GW_MESSAGE_spawn) {
                 w->processes = effect->message.spawn.process;
                 if (effect->message.spawn.runner)

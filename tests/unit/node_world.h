@@ -35,6 +35,7 @@ struct world {
     int32_t look_code;                /* of all of them */
     GW_ARRAY(struct gw_effect) disk;  /* SPILL, RESTORE and UNLINK; without their tokens */
     bool scheduler_closed;            /* the core asked for it */
+    uint64_t lazy;                    /* messages that may leave with others, in all */
     GW_ARRAY(struct gw_message) sent; /* since the last clear; borrowed memory copied to arena */
     GW_ARRAY(uint64_t) sent_to;
     struct gw_arena arena;

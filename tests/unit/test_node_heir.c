@@ -198,6 +198,26 @@ static void test_commands(void **state)
     }
 }
 
+/* What is taken here is told lazily while much is in hand: nothing at the scheduler waits for it.
+ */
+static void test_lazy(void **state)
+{
+    (void)state;
+    for (uint64_t others = 8; others <= 64; others += 56) {
+        struct world *w = world_with_runner((struct gw_msg_spec){0});
+        for (uint64_t i = 0; i < others; i++)
+            must_assign(w, (struct task){.attempt = 100 + i, .index = (uint32_t)(100 + i)});
+        assign_heir(w, 2, 1);
+        forget_sent(w);
+        assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+        must_send(w, GW_MESSAGE_finished);
+        assert_int_equal(w->lazy, others > 32);
+        assert_int_equal(finish(w, 1, 100, GW_RANK_NONE, 0, 1000), 0);
+        assert_int_equal(w->lazy, others > 32); /* nobody here takes it: it is told at once */
+        free_world(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,7 +225,7 @@ int main(void)
         cmocka_unit_test(test_large_value), cmocka_unit_test(test_ended_before),
         cmocka_unit_test(test_failure),     cmocka_unit_test(test_crash),
         cmocka_unit_test(test_next_runner), cmocka_unit_test(test_take_back),
-        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_commands),    cmocka_unit_test(test_lazy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,10 @@
 
 #include <string.h>
 
+enum {
+    LAZY_RUNS_MIN = 32
+}; /* in hand: so much is to be done here before the scheduler must know */
+
 /* What ends while no scheduler is there is not told later to the same one: it counted this worker's
  * work as lost when the connection closed. Another hears it (adrift.c). */
 void gw_result_tell(struct gw_node_core *core, const struct gw_message *message,
@@ -95,8 +99,10 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
     if (!count)
         return 0;
     const uint8_t *values = in->values.data;
+    bool lazy = core->attempts.count >= LAZY_RUNS_MIN + count;
     for (uint32_t i = 0; i < count; i++) {
         struct gw_run *run = process->queue.first;
+        lazy = lazy && run->first_heir;
         struct gw_bin value = {values, gw_col32_at(in->value_size, i)};
         struct gw_object *object = NULL;
         if (run->actor)
@@ -124,6 +130,8 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
         .run_ns = {copy(core, in->run_ns.data, (size_t)count * 8), count},
     };
     gw_result_tell(core, &out, (struct gw_bin){0});
+    if (lazy && core->registered) /* what takes them is here, and has them */
+        core->effects->list.items[core->effects->list.count - 1].lazy = true;
     gw_process_next(core, process);
     return 0;
 }

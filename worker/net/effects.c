@@ -1,6 +1,7 @@
 /* Carrying out what the core decided, in its order. */
 #include "worker/net/host.h"
 
+#include "graph/base/clock.h"
 #include "graph/base/log.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LAZY_NS (200 * GW_NS_PER_US)  /* as runners gather */
 enum { QUEUED_BYTES_MAX = 64 << 20 }; /* to a peer that does not read */
 
 /* Duplicates, which a link closes when they have left. */
@@ -121,6 +123,45 @@ static bool wants_tail(const struct gw_effect *effect)
            (ended->executing || ended->outcome == GW_OUTCOME_CANNOT_START);
 }
 
+/* -- What may wait ------------------------------------------------------------------------------
+ *
+ * What the scheduler is told lazily leaves with what it is told next, or LAZY_NS after the first of
+ * it, at the next step; the timer, of coarser milliseconds, is for where no step comes. */
+
+static void lazy_flush(struct gw_host *host)
+{
+    host->lazy_since_ns = 0;
+    if (host->scheduler && !host->scheduler->closed)
+        gw_link_urge(host->scheduler->link);
+}
+
+static void lazy_on_timer(uv_timer_t *timer)
+{
+    struct gw_host *host = timer->data;
+    if (host->lazy_since_ns)
+        lazy_flush(host);
+}
+
+/* False where it has to leave at once: a connection that may have to be mended keeps account. */
+static bool lazy_send(struct gw_host_link *link, const struct gw_message *message)
+{
+    struct gw_host *host = link->host;
+    if (link != host->scheduler || host->mend.backlog || gw_link_hold(link->link, message) < 0)
+        return false;
+    if (!host->lazy_since_ns) {
+        host->lazy_since_ns = gw_clock_now_ns();
+        if (!uv_is_active((uv_handle_t *)&host->lazy))
+            (void)uv_timer_start(&host->lazy, lazy_on_timer, 1, 0);
+    }
+    return true;
+}
+
+void gw_host_look_at_lazy(struct gw_host *host, uint64_t now_ns)
+{
+    if (host->lazy_since_ns && now_ns >= host->lazy_since_ns + LAZY_NS)
+        lazy_flush(host);
+}
+
 static void effect_send(struct gw_host *host, const struct gw_effect *effect)
 {
     struct gw_host_link *link = gw_host_link_find(host, effect->peer.id);
@@ -158,7 +199,8 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
     /* Memory that ranks share is this host's: a copy of it is of no use to another. */
     bool stays =
         link == host->scheduler && link->transport && effect->message.type == GW_MESSAGE_rank_ready;
-    gw_host_send(link, &effect->message, fds, stays ? 0 : (uint8_t)effect->token_count);
+    if (!effect->lazy || !lazy_send(link, &effect->message))
+        gw_host_send(link, &effect->message, fds, stays ? 0 : (uint8_t)effect->token_count);
 }
 
 static void effect_lease(struct gw_host *host, const struct gw_effect *effect)

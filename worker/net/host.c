@@ -57,6 +57,7 @@ static int step_once(struct gw_host *host, const struct gw_event *event)
     timed.wall_ns = 0; /* nobody reads it here */
     host->stepping = true;
     int rc = gw_node_core_step(host->core, &timed, &host->effects);
+    gw_host_look_at_lazy(host, timed.now_ns);
     gw_host_carry_out(host);
     host->stepping = false;
     struct gw_node_memory memory;
@@ -418,7 +419,8 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     host->carries = gw_carries_new(host);
     gw_leftovers_open(host);
     host->watches = gw_watches_new(host);
-    uv_timer_t *timers[] = {&host->tick, &host->reconnect, &host->hello_timer, &host->beat};
+    uv_timer_t *timers[] = {&host->tick, &host->lazy, &host->reconnect, &host->hello_timer,
+                            &host->beat};
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
         (void)uv_timer_init(loop, timers[i]);
         timers[i]->data = host;
@@ -458,6 +460,7 @@ static void host_exit(struct gw_host *host)
     if (host->disk)
         gw_disk_close(host->disk);
     uv_close((uv_handle_t *)&host->tick, NULL);
+    uv_close((uv_handle_t *)&host->lazy, NULL);
     uv_close((uv_handle_t *)&host->reconnect, NULL);
     uv_close((uv_handle_t *)&host->hello_timer, NULL);
     uv_close((uv_handle_t *)&host->beat, NULL);

@@ -106,7 +106,8 @@ struct gw_host {
     uint64_t job_with_folder; /* whose output folder was made last */
     uint64_t set_aside;       /* folders with what was to go */
 
-    uv_timer_t tick;
+    uv_timer_t tick, lazy;
+    uint64_t lazy_since_ns; /* the first of what was told the scheduler lazily; 0: it has left */
     uint64_t armed_ns;
     uv_timer_t reconnect;
     uint64_t reconnect_ms;
@@ -158,6 +159,7 @@ int gw_host_message(struct gw_host_link *link, const struct gw_message *message,
 
 /* -- effects.c */
 void gw_host_carry_out(struct gw_host *host);
+void gw_host_look_at_lazy(struct gw_host *host, uint64_t now_ns);
 /* gw_host_send sends with duplicates of descriptors. */
 void gw_host_send(struct gw_host_link *link, const struct gw_message *message, const int *fds,
                   uint8_t count);
