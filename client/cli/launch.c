@@ -157,7 +157,25 @@ static void take_signals(struct launch *launch)
 /* -- The end -------------------------------------------------------------------------------------
  */
 
-static int finish(struct launch *launch)
+/* Of a cause keeps the first line, and what Gangway says below it: not what the task wrote. */
+static void drop_last_lines(char *text)
+{
+    static const char ours[] = "gangway: ";
+    char *to = text + strcspn(text, "\n"), *line = to;
+    while (*line == '\n') {
+        size_t length = strcspn(line + 1, "\n") + 1;
+        if (strncmp(line + 1, ours, sizeof ours - 1) == 0) {
+            memmove(to, line, length);
+            to += length;
+        }
+        line += length;
+    }
+    *to = '\0';
+}
+
+/* shown: its output is at this terminal, and its last lines need not be said again. Those of the
+ * rank that was the first cause are: what others wrote after it came between. */
+static int finish(struct launch *launch, bool shown)
 {
     struct gw_error error = {0};
     struct gw_value *value = NULL;
@@ -174,6 +192,8 @@ static int finish(struct launch *launch)
         exit_code = GW_EXIT_TIMEOUT;
     else if (rc < 0 && exit_code == 0)
         exit_code = gw_error_exit_code(&error);
+    if (rc < 0 && shown && launch->options.task.ranks == 0 && !launch->options.json)
+        drop_last_lines(error.text);
     if (launch->options.json)
         gw_cli_print_end(gw_future_job(launch->future), exit_code, &error);
     else if (rc < 0)
@@ -209,7 +229,7 @@ static int foreground(struct launch *launch)
         fprintf(stderr, "gangway: out of memory: its output is not shown\n");
     gw_future_wait(launch->future, UINT64_MAX);
     bool cut = gw_tail_close(stream, &error) < 0;
-    int exit_code = finish(launch);
+    int exit_code = finish(launch, !launch->options.quiet && !cut);
     if (cut && exit_code == 0) /* nothing else told */
         fprintf(stderr, "gangway: its output was not shown to the end: %s\n", error.text);
     return exit_code;
@@ -264,8 +284,8 @@ static int at_terminal(struct launch *launch)
         return exit_code;
     }
     if (rc == GW_ECLOSED && gw_future_state(launch->future) == GW_PENDING)
-        return gw_cli_error(&error); /* the scheduler is gone */
-    exit_code = finish(launch);      /* why it ended */
+        return gw_cli_error(&error);   /* the scheduler is gone */
+    exit_code = finish(launch, false); /* why it ended */
     return exit_code ? exit_code : GW_EXIT_FAILED;
 }
 

@@ -40,6 +40,20 @@ class Waiting(e2e.Case):
         self.assertEqual(runs.text, "on\n")
 
 
+class Failing(e2e.Case):
+    SCRIPT = ("sh", "-c", "echo oh no >&2; exit 7")
+
+    def test_last_lines_are_said_once(self):
+        said = self.gangway("submit", "--", *self.SCRIPT, rc=7).stderr
+        self.assertRegex(said, r"^oh no\ngangway: sh \(task 0 of job 1\), on .*: exit code 7\n$")
+        said = self.gangway("submit", "-q", "--", *self.SCRIPT, rc=7).stderr
+        self.assertRegex(said, r"^gangway: sh \(task 0 of job 1\), on .*: exit code 7\noh no\n$")
+
+    def test_those_of_the_rank_that_was_the_cause_are_said_behind_the_others(self):
+        said = self.gangway("dispatch", "-n", "1", "--", *self.SCRIPT, rc=7).stderr
+        self.assertRegex(said, r"exit code 7\noh no\n$")
+
+
 class Up(e2e.Case):
     def test_jobs_that_go_on_are_said(self):
         self.up("--slots", "1")
