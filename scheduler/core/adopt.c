@@ -184,8 +184,8 @@ void gw_sched_apply_gang_adopted(struct gw_sched *sched, const struct gw_fact_ga
     gang->cause_rank = GW_NONE;
     for (uint32_t i = 0; i < gang->count; i++) {
         gang->ranks[i].slot = GW_NONE;
-        GW_MUST(
-            gw_array_push(&job->places, ((struct gw_place){gang->id, fact->index, i, 0, NULL})));
+        GW_MUST(gw_array_push(&job->places,
+                              ((struct gw_place){gang->id, fact->index, i, 0, NULL, false})));
     }
     GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
     leave_queue(sched, job, fact->index);

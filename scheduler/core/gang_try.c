@@ -165,8 +165,8 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
                                                                  .is_long = true,
                                                                  .gpus = fact->seats[i].gpus});
         (void)gw_sched_inputs_fetch(sched, job, fact->index, worker);
-        GW_MUST(gw_array_push(&job->places,
-                              ((struct gw_place){gang->id, fact->index, i, worker->id, NULL})));
+        GW_MUST(gw_array_push(
+            &job->places, ((struct gw_place){gang->id, fact->index, i, worker->id, NULL, false})));
     }
     gw_sched_questions_on_placed(sched, job);
     GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
@@ -519,7 +519,7 @@ void gw_sched_apply_gang_unbegun(struct gw_sched *sched, const struct gw_fact_ga
 
 /* The verdict over what ended the gang: its ranks' own doing, unless rank 0 could not listen where
  * the others look for it. */
-static void judge(struct gw_sched *sched, const struct gw_gang_try *gang)
+static void judge(struct gw_sched *sched, struct gw_gang_try *gang)
 {
     char where[320] = "", text[GW_ERROR_TEXT_MAX];
     struct gw_end end = gang->cause;

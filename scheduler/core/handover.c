@@ -167,9 +167,9 @@ void gw_sched_apply_task_handed(struct gw_sched *sched, const struct gw_fact_tas
     uint32_t row = fact->index;
     gw_sm_move(&gw_sched_task_sm, &tasks->state[row], GW_TASK_HANDED);
     if (tasks->attempt[row] && tasks->worker[row])
-        GW_MUST(gw_array_push(
-            &job->places,
-            ((struct gw_place){tasks->attempt[row], row, GW_RANK_NONE, tasks->worker[row], NULL})));
+        GW_MUST(
+            gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row, GW_RANK_NONE,
+                                                           tasks->worker[row], NULL, false})));
     uint32_t slot = gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
                                                                          .index = row,
                                                                          .rank = GW_RANK_NONE,

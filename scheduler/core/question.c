@@ -194,8 +194,10 @@ static uint32_t place_after(const struct gw_sched *sched, const struct gw_job *j
                             const struct gw_question *question, uint64_t *attempt)
 {
     const struct gw_tasks *tasks = &job->tasks;
-    const struct gw_place own = {tasks->attempt[question->index], question->index, GW_RANK_NONE,
-                                 tasks->worker[question->index], NULL};
+    const struct gw_place own = {.attempt = tasks->attempt[question->index],
+                                 .index = question->index,
+                                 .rank = GW_RANK_NONE,
+                                 .worker = tasks->worker[question->index]};
     bool gang = job->specs.items[tasks->spec[question->index]].message.ranks > 0;
     size_t count = job->places.count + !gang, from = count; /* last: an ordinary task's own */
     if (question->log.after != own.attempt || gang)
