@@ -8,6 +8,7 @@
 
 #include "graph/base/array.h"
 #include "graph/wire/enums.h"
+#include "graph/wire/hash.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -30,6 +31,8 @@ struct outgoing {
     struct gw_buffer frames;
     struct gw_message message;
     int fd;
+    uint8_t
+        hash[GW_HASH_BYTES]; /* of a blob: what it was asked for by may be overwritten by then */
 };
 
 struct outbox {
@@ -99,6 +102,8 @@ static int outbox_put(struct gw_io *io, const struct gw_message *message, int fd
     if (fd >= 0) {
         last->message = stamped;
         last->fd = fd;
+        if (stamped.type == GW_MESSAGE_blob)
+            memcpy(last->hash, stamped.blob.hash.data, GW_HASH_BYTES);
         return 0;
     }
     size_t before = last->frames.size;
@@ -166,6 +171,8 @@ static void drain(struct gw_io *io)
 
         struct outgoing *out = &io->leaving.list.items[io->leaving.next++];
         size_t bytes = out->frames.size;
+        if (out->message.type == GW_MESSAGE_blob)
+            out->message.blob.hash.data = out->hash;
         if (out->fd >= 0)
             gw_link_send(io->link, &out->message,
                          (struct gw_channel_fds){.fds = &out->fd, .count = 1, .take = true});

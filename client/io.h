@@ -50,8 +50,8 @@ void gw_io_envelope(struct gw_io *io, uint64_t term, uint64_t peer);
 
 /* gw_io_put queues a message with a descriptor (taken, also on failure) or -1. A message with a
  * descriptor keeps its pointers (they must stay valid until it has left: static storage or the
- * client's); others are encoded at once. Any thread; does not block. 0, GW_ENOMEM, GW_ELIMIT,
- * GW_ECLOSED. */
+ * client's; a blob's hash is copied); others are encoded at once. Any thread; does not block. 0,
+ * GW_ENOMEM, GW_ELIMIT, GW_ECLOSED. */
 int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd);
 
 /* gw_io_put_more is gw_io_put without a descriptor, for what another put follows at once: both
