@@ -467,7 +467,7 @@ void gw_sched_on_leftovers(struct gw_sched *sched, const struct gw_worker *worke
     GW_MUST_PTR(unknown);
     for (uint32_t i = 0; i < message->job.count; i++) {
         unknown[count] = gw_col64_at(message->job, i);
-        count += !gw_sched_knows(sched, unknown[count]);
+        count += !gw_sched_knows(sched, unknown[count]) || GW_PLANTED(568);
     }
     if (count)
         gw_sched_send(sched, worker->remote, GW_MESSAGE_leftovers)->leftovers.job =

@@ -165,7 +165,7 @@ static struct gw_worker *free_worker_of_kind(struct gw_sched *sched, struct choi
     }
     if (best && (!choice->shape->need || !choice->shape->need->prefer))
         return best;
-    if (!choice->shape->need)
+    if (!choice->shape->need || (choice->shape->need->prefer && GW_PLANTED(564)))
         return most_free(sched, choice);
     struct gw_worker *other = gw_sched_need_worker(sched, choice->shape, takes, choice);
     return best && (!other || !gw_sched_need_names(choice->shape->need, other)) ? best : other;

@@ -3,6 +3,7 @@
  * Every message passes as bytes, through the production encoder and decoder. A cut loses what is
  * under way in both directions, and each side hears of it in its own time. */
 #include "tests/sim/crash.h"
+#include "tests/sim/leftovers.h"
 #include "tests/sim/regain.h"
 
 #include "graph/wire/frame.h"
@@ -224,14 +225,16 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
                   gw_message_name(message.type));
     } else if (end->side == SIDE_HOST && message.type == GW_MESSAGE_log_read) {
         sim_host_log(sim, end->host, &message);
+    } else if (end->side == SIDE_HOST && message.type == GW_MESSAGE_leftovers) {
+        sim_leftovers_take(sim, end->host, &message.leftovers);
     } else if (end->side == SIDE_HOST && message.type >= GW_MESSAGE_tunnel_open &&
                message.type <= GW_MESSAGE_tunnel_close) {
         sim_tunnel_host_take(sim, end->host, &message);
     } else if (end->side == SIDE_HOST) {
-        if (message.type == GW_MESSAGE_welcome)
+        if (message.type == GW_MESSAGE_welcome) {
             end->host->welcomed = end->host->scheduler ? end->host->scheduler->id : 0;
-        if (message.type == GW_MESSAGE_welcome)
             end->host->welcomed_peer = message.peer;
+        }
         for (uint32_t i = 0; i < packet->token_count; i++)
             GW_MUST(gw_array_push(&end->host->tokens, packet->tokens[i]));
         const struct conn *link = end->host->scheduler;
@@ -243,6 +246,7 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
         rc = sim_host_step(sim, end->host, &event);
         if (scheduler)
             sim_replica_check(sim, end->host, &message);
+        sim_leftovers_tell(sim, end->host, &message);
         SIM_CHECK(sim, rc == 0, "a worker says that %s broke the protocol",
                   gw_message_name(message.type));
     } else {

@@ -5,6 +5,7 @@
 #include "tests/sim/ledger.h"
 #include "tests/sim/limit.h"
 #include "tests/sim/nested.h"
+#include "tests/sim/prefer.h"
 #include "tests/sim/regain.h"
 #include "tests/sim/scatter.h"
 
@@ -251,6 +252,8 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
             sim_tunnel_watch(sim, effect);
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
             sim_again_assigned(sim, &effect->message.assign);
+        if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
+            sim_prefer_assigned(sim, conn->ends[1].host, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_CLOSE && conn->ends[1].side == SIDE_CLIENT)
             sim_sync_end(sim, conn->ends[1].client); /* what it holds is others' from now on */
         if (conn && effect->type == GW_EFFECT_CLOSE)
