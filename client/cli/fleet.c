@@ -48,6 +48,7 @@ struct fleet {
     const char *words[RSH_WORDS_MAX + 3]; /* of rsh */
     int word_count;
     int signals;                         /* a signalfd */
+    int scheduler;                       /* a pidfd */
     char token[GW_TOKEN_TEXT_BYTES + 1]; /* with a newline */
 };
 
@@ -316,20 +317,25 @@ static int member_reap(const struct fleet *fleet, struct member *member, struct 
 /* Waits for the next thing to happen, and takes it in: 0 with how many still run. */
 static int look(struct fleet *fleet, uint64_t deadline_ns, size_t *running, struct gw_error *error)
 {
-    struct pollfd polled[2 * GW_HOSTS_MAX + 1];
+    struct pollfd polled[2 * GW_HOSTS_MAX + 2];
     size_t count = fleet->members.count, late = count;
     uint64_t now_ns = gw_clock_now_ns();
     int left_ms = now_ns >= deadline_ns ? 0 : (int)((deadline_ns - now_ns) / GW_NS_PER_MS) + 1;
     polled[2 * count] = (struct pollfd){.fd = fleet->signals, .events = POLLIN};
+    polled[2 * count + 1] = (struct pollfd){.fd = fleet->scheduler, .events = POLLIN};
     for (size_t i = 0; i < count; i++) {
         polled[2 * i] = (struct pollfd){.fd = fleet->members.items[i].out, .events = POLLIN};
         polled[2 * i + 1] = (struct pollfd){.fd = fleet->members.items[i].pidfd, .events = POLLIN};
     }
-    int ready = poll(polled, 2 * count + 1, left_ms);
+    int ready = poll(polled, 2 * count + 2, left_ms);
     if (ready < 0)
         return errno == EINTR ? 0 : gw_error_set(error, GW_EIO, "poll: %s", strerror(errno));
     if (polled[2 * count].revents)
         return gw_error_set(error, GW_ECANCELLED, "interrupted");
+    if (polled[2 * count + 1].revents) /* that nobody reaches it now is no host's fault */
+        return gw_error_set(error, GW_ECLOSED,
+                            "the cluster has ended before all hosts had their workers: by `gangway "
+                            "down`, or its scheduler.log says why");
     int rc = 0;
     *running = 0;
     for (size_t i = 0; i < count && rc == 0; i++) {
@@ -403,7 +409,7 @@ static int fleet_init(struct fleet *fleet, const struct gw_fleet_options *option
 
 int gw_fleet_start(const struct gw_fleet_options *options, struct gw_error *error)
 {
-    struct fleet fleet = {.signals = -1};
+    struct fleet fleet = {.signals = -1, .scheduler = -1};
     sigset_t ours, before;
     struct member *member;
     sigemptyset(&ours);
@@ -416,6 +422,8 @@ int gw_fleet_start(const struct gw_fleet_options *options, struct gw_error *erro
     uint64_t deadline_ns = gw_clock_now_ns() + START_TIMEOUT_S * GW_NS_PER_S;
     if (rc == 0 && (fleet.signals = signalfd(-1, &ours, SFD_CLOEXEC)) < 0)
         rc = gw_error_set(error, GW_EIO, "signalfd: %s", strerror(errno));
+    if (rc == 0 && (fleet.scheduler = (int)syscall(SYS_pidfd_open, options->scheduler, 0)) < 0)
+        rc = gw_error_set(error, GW_EIO, "pidfd_open: %s", strerror(errno));
     GW_ARRAY_EACH (&fleet.members, member)
         if (rc == 0)
             rc = member_start(&fleet, member, options, error);
@@ -426,6 +434,7 @@ int gw_fleet_start(const struct gw_fleet_options *options, struct gw_error *erro
     if (rc == GW_ECANCELLED)
         (void)!read(fleet.signals, &taken, sizeof taken);
     close_end(&fleet.signals);
+    close_end(&fleet.scheduler);
     gw_array_deinit(&fleet.members);
     explicit_bzero(fleet.token, sizeof fleet.token);
     (void)signal(SIGPIPE, pipe_before);

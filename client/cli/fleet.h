@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct gw_fleet_options {
     const struct gw_hosts *hosts;
@@ -15,6 +16,7 @@ struct gw_fleet_options {
     uint64_t carry_max_bytes; /* 0: the workers' default */
     bool orphan_given;
     uint64_t orphan_ms; /* where it is given */
+    pid_t scheduler;    /* when it ends, nobody is waited for any more */
 };
 
 /* gw_fleet_prepare sees to it that the token file has a token for the workers that are started by
@@ -30,7 +32,8 @@ int gw_fleet_address(const struct gw_hosts *hosts, char *address, size_t bytes,
  * outlive this process. Blocks for at most a minute, and some seconds more when it fails: then
  * whatever it started and the scheduler has not has ended, or ends within seconds where the host
  * cannot be reached any more. GW_ESTART with the host's name and the last line that came from
- * there, GW_ECANCELLED (SIGINT, SIGTERM or SIGHUP), and as gw_token_file_read. */
+ * there, GW_ECANCELLED (SIGINT, SIGTERM or SIGHUP), GW_ECLOSED (the scheduler has ended), and as
+ * gw_token_file_read. */
 int gw_fleet_start(const struct gw_fleet_options *options, struct gw_error *error);
 
 #endif

@@ -119,29 +119,47 @@ static int check(struct gw_cluster_options *cluster, struct gw_memory_options *m
     return gw_memory_options_read(memory, &cluster->memory, &cluster->spill_dir, error);
 }
 
-/* How many workers are ready for tasks; -1: nobody says so. */
-static int64_t count_workers(struct gw_client *client)
+/* The first of the hosts without a worker that is ready for tasks, or NULL; NULL, too, where nobody
+ * says so. A host that has no name there is not looked for. */
+static const char *find_lacking(struct gw_client *client, const struct gw_hosts *hosts)
 {
-    struct gw_value *status = NULL;
+    struct gw_value *workers = NULL;
     struct gw_error error;
-    int64_t count = -1;
-    if (client && gw_client_query(client, "status", NULL, &status, &error) == 0)
-        (void)gw_value_get_i64(gw_value_find(status, "workers"), &count, NULL);
-    gw_value_unref(status);
-    return count;
+    const struct gw_hosts_item *host;
+    if (!client || gw_client_query(client, "workers", NULL, &workers, &error) < 0)
+        return NULL;
+    const char *lacking = NULL;
+    GW_ARRAY_EACH (&hosts->items, host) {
+        const char *name = gw_hosts_address(host);
+        bool there = strchr(name, ':') != NULL;
+        for (size_t i = 0; i < gw_value_count(workers); i++) {
+            const struct gw_value *worker = gw_value_at(workers, i);
+            there = there || (strcmp(gw_table_text(worker, "name"), name) == 0 &&
+                              strcmp(gw_table_text(worker, "state"), "ready") == 0);
+        }
+        if (!there && !lacking)
+            lacking = host->name;
+    }
+    gw_value_unref(workers);
+    return lacking;
 }
 
 /* A worker knows that it was let in a moment before it has said what it has: whoever submits as
- * soon as `up` is over would find less. One that is gone again meanwhile is not waited for long. */
-static void await_workers(struct gw_client *client, int64_t count)
+ * soon as `up` is over would find less. What ended well on a host need not have been a worker. */
+static int await_workers(struct gw_client *client, const struct gw_hosts *hosts,
+                         struct gw_error *error)
 {
     const uint64_t until_ns = gw_clock_now_ns() + REGISTER_NS;
-    for (int64_t have = count_workers(client); have >= 0 && have < count;
-         have = count_workers(client)) {
+    const char *lacking;
+    while ((lacking = find_lacking(client, hosts))) {
         if (gw_clock_now_ns() > until_ns)
-            return;
+            return gw_error_set(error, GW_ESTART,
+                                "no worker at %s: what was run there ended well, and none came. Do "
+                                "login scripts there, or GANGWAY_RSH, run what they are given?",
+                                lacking);
         (void)usleep(REGISTER_POLL_US);
     }
+    return 0;
 }
 
 /* Workers on the other hosts; without all of them there is no cluster. */
@@ -153,14 +171,14 @@ static int start_fleet(const struct gw_cluster_options *cluster, const struct fa
     int rc = gw_address_read_note(address, error);
     if (rc == 0 && gw_cli_open(&client) != GW_EXIT_OK)
         client = NULL;
-    const int64_t here = cluster->no_workers ? 0 : cluster->workers ? cluster->workers : 1;
     if (rc == 0)
         rc = gw_fleet_start(&(struct gw_fleet_options){&far->hosts, address, cluster->tokens,
                                                        cluster->carry_max_bytes,
-                                                       cluster->orphan_given, cluster->orphan_ms},
+                                                       cluster->orphan_given, cluster->orphan_ms,
+                                                       pid},
                             error);
     if (rc == 0)
-        await_workers(client, here + (int64_t)far->hosts.items.count);
+        rc = await_workers(client, &far->hosts, error);
     gw_client_close(client);
     if (rc == 0)
         return 0;

@@ -328,6 +328,7 @@ class UpHosts(e2e.Case):
             [ "$1" != gone ] || {{ echo "ssh: no way to $1" >&2; exit 255; }}
             no="ssh: Could not resolve hostname"
             [ "$1" != nobody ] || {{ echo "$no nobody: -2" >&2; exit 255; }}
+            [ "$1" != silent ] || exit 0
             [ "$1" != slow ] || {{ echo there > "{self.dir}/fifo"; exec cat > /dev/null; }}
             mkdir -p "{self.dir}/$1/run" && chmod 700 "{self.dir}/$1/run"
             exec env -i HOME="{self.dir}/$1" XDG_RUNTIME_DIR="{self.dir}/$1/run" PATH="$PATH" \\
@@ -445,6 +446,23 @@ class UpHosts(e2e.Case):
         """A worker that nobody would end does not wait for ever."""
         self.up("--listen", "127.0.0.1", "--hosts", "a:1", "--orphan-timeout", "1s")
         self.kill_scheduler()
+        self.assert_gone()
+
+    def test_a_host_without_a_worker(self):
+        """That its command ended well is not enough."""
+        done = self.gangway("up", "--listen", "127.0.0.1", "--hosts", "a:1,silent:1", rc=1)
+        self.assertIn("no worker at silent: what was run there ended well, and none came",
+                      done.stderr)
+        self.assert_gone()
+
+    def test_down_meanwhile(self):
+        """It is no host's fault, and is not waited for."""
+        fifo = self.fifo()
+        up = self.start(e2e.BINARY, "up", "--listen", "127.0.0.1", "--hosts", "a:1,slow:1")
+        self.read_fifo(fifo)
+        self.gangway("down")
+        self.assertEqual(up.wait(), 3)
+        self.assertIn("the cluster has ended before all hosts had their workers", up.text)
         self.assert_gone()
 
     def test_interrupted(self):
