@@ -43,12 +43,13 @@ static void say(struct gw_patience *patience)
     struct gw_value *answer = waits(job) ? ask(patience, "explain") : NULL;
     const char *text;
     if (answer && gw_value_get_str(answer, &text, NULL) == 0 && !is_over(patience)) {
-        fputs("gangway: it waits: ", stderr);
+        char line[GW_ERROR_TEXT_MAX + 32];
+        snprintf(line, sizeof line, "gangway: it waits: %s", text);
         if (patience->raw) {
-            gw_table_say(stderr, text);
+            gw_table_say(stderr, line);
             fputs("\r\n", stderr);
         } else {
-            gw_table_wrap(stderr, 0, text);
+            gw_table_wrap(stderr, 0, line);
         }
     }
     gw_value_unref(answer);

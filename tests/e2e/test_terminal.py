@@ -103,8 +103,8 @@ class Tables(e2e.Case):
         """What a command shows in a terminal of so many columns."""
         primary, secondary = pty.openpty()
         fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        self.run_program("sh", "-c", f"exec \"$@\" >{os.ttyname(secondary)}", "sh", e2e.BINARY,
-                         *arguments, env={"NO_COLOR": "1"})
+        self.run_program("sh", "-c", f"exec \"$@\" >{os.ttyname(secondary)} 2>&1", "sh",
+                         e2e.BINARY, *arguments, env={"NO_COLOR": "1"})
         os.close(secondary)
         text = b""
         try:
@@ -137,6 +137,15 @@ class Tables(e2e.Case):
         self.assertGreater(len(lines), 2)
         self.assertEqual([line for line in lines if len(line) > 40], [])
         self.assertEqual(" ".join(lines), said.strip())
+
+    def test_what_one_waits_for_breaks_between_words(self):
+        self.up("--slots", "1")
+        self.gangway("submit", "-d", "--wall", "4s", "--", "tail", "-f", "/dev/null")
+        lines = self.lines(40, "submit", "--", "true")
+        self.assertTrue(" ".join(lines).startswith("gangway: it waits: true (task 0 of job 2): "))
+        self.assertEqual([line for line in lines if len(line) > 40], [])
+        self.assertTrue(all(len(line) + len(after.split()[0]) >= 40
+                            for line, after in zip(lines, lines[1:])), lines)
 
     def test_tasks_at_a_worker_run(self):
         self.up("--slots", "1")
