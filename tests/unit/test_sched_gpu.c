@@ -19,7 +19,7 @@ static void add_gpus(struct world *w, int number, const char *name, const char *
     struct gw_buffer bytes = {0};
     for (size_t i = 0; islands[i]; i++) {
         struct gw_value *gpu = gw_list();
-        char uuid[16];
+        char uuid[48];
         (void)snprintf(uuid, sizeof uuid, "%s%zu", name, i);
         push(gpu, gw_str(uuid));
         push(gpu, gw_str("Fake"));
