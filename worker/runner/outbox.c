@@ -6,43 +6,27 @@
  * What is gathered leaves when nothing is left to execute (gw_outbox_get), GATHER_NS after the
  * first of them as long as tasks are short, and otherwise by the watching thread, within two of its
  * rounds. It goes round quickly only while there is something gathered, slowly while a task runs,
- * and otherwise waits to be woken: while tasks come every now and then nobody has to wake it.
- *
- * Who waits for the worker looks for its answer for a moment before sleeping, where the wait before
- * was short: to sleep and be woken across processors takes longer than most such waits. It lets
- * others run meanwhile, and sleeps at once where there is one processor: others need that one. */
+ * and otherwise waits to be woken: while tasks come every now and then nobody has to wake it. */
 #include "worker/runner/outbox.h"
 
 #include "graph/base/clock.h"
 #include "graph/wire/enums.h"
 
-#include <errno.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #define GATHER_NS (200 * GW_NS_PER_US)
 #define ROUND_NS GW_NS_PER_MS
-#define LINGER_NS (50 * GW_NS_PER_US)
-#define LINGER_AFTER_NS (2 * LINGER_NS) /* behind waits, with their wake-up, below that */
 /* A task that runs for this long lets nothing wait behind it. Less would be said on loaded machines
  * of tasks that only wait for a processor. */
 #define LONG_NS (50 * GW_NS_PER_MS)
 #define HEAD_SAID UINT64_MAX
 enum { QUIET_ROUNDS_MAX = 20, NAPS_MAX = 4, NAP_MS = 16 };
 
-static bool has_processors(void)
-{
-    cpu_set_t ours;
-    return sched_getaffinity(0, sizeof ours, &ours) == 0 && CPU_COUNT(&ours) > 1;
-}
-
 int gw_outbox_init(struct gw_outbox *outbox, int fd)
 {
     pthread_condattr_t attributes;
     *outbox = (struct gw_outbox){.mutex = PTHREAD_MUTEX_INITIALIZER};
-    outbox->may_linger = has_processors();
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&outbox->wake, &attributes);
@@ -120,37 +104,13 @@ int gw_outbox_flush(struct gw_outbox *outbox)
     return rc;
 }
 
-/* Looks whether anything has come, until it has or that was long enough. */
-static void linger(const struct gw_outbox *outbox, uint64_t until_ns)
-{
-    const int fd = gw_channel_fd(outbox->channel);
-    char byte;
-    while (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN &&
-           gw_clock_now_ns() < until_ns)
-        (void)sched_yield();
-}
-
-/* With the lock: while it waits there is nothing to send. */
-static int wait_locked(struct gw_outbox *outbox, struct gw_message *message, int *fds,
-                       uint8_t *fd_count, struct gw_error *error)
-{
-    uint64_t begun_ns = gw_clock_now_ns();
-    if (outbox->lingers)
-        linger(outbox, begun_ns + LINGER_NS);
-    int rc = gw_channel_get(outbox->channel, true, message, fds, fd_count, error);
-    outbox->lingers = outbox->may_linger && gw_clock_now_ns() - begun_ns < LINGER_AFTER_NS;
-    return rc;
-}
-
 int gw_outbox_get(struct gw_outbox *outbox, bool wait, struct gw_message *message, int *fds,
                   uint8_t *fd_count, struct gw_error *error)
 {
     pthread_mutex_lock(&outbox->mutex);
     int rc = wait ? flush_locked(outbox) : 0;
-    if (rc == 0 && wait)
-        rc = wait_locked(outbox, message, fds, fd_count, error);
-    else if (rc == 0)
-        rc = gw_channel_get(outbox->channel, false, message, fds, fd_count, error);
+    if (rc == 0) /* with the lock: while it waits there is nothing to send */
+        rc = gw_channel_get(outbox->channel, wait, message, fds, fd_count, error);
     pthread_mutex_unlock(&outbox->mutex);
     return rc;
 }

@@ -25,8 +25,7 @@ struct gw_outbox {
     struct gw_report report;
     uint32_t gathered;  /* messages in the channel, and results of the report, that did not leave */
     uint64_t oldest_ns; /* when the first of them ended */
-    bool may_linger, lingers; /* there are processors to; the next wait does */
-    bool watched, parked;     /* the thread exists; it waits for `wake`, or longer than a round */
+    bool watched, parked; /* the thread exists; it waits for `wake`, or longer than a round */
 };
 
 /* gw_outbox_init takes a connected socket. It lives as long as the process. */
@@ -55,8 +54,7 @@ int gw_outbox_flush(struct gw_outbox *outbox);
 void gw_outbox_begin(struct gw_outbox *outbox, uint64_t attempt, uint64_t now_ns);
 bool gw_outbox_end(struct gw_outbox *outbox);
 
-/* gw_outbox_get is gw_channel_get. Before it waits, all results are sent. A wait that follows a
- * short one (below 100 us) spins for up to 50 us, yielding, before it sleeps. */
+/* gw_outbox_get is gw_channel_get. Before it waits, all results are sent. */
 int gw_outbox_get(struct gw_outbox *outbox, bool wait, struct gw_message *message, int *fds,
                   uint8_t *fd_count, struct gw_error *error);
 
