@@ -43,6 +43,18 @@ static void send_blobs(struct gw_client *client, struct gw_bin hashes)
     }
 }
 
+/* One failure of many targets is one message. */
+static void take_failed(struct gw_client *client, const struct gw_msg_failed *message)
+{
+    struct gw_msg_failed one = *message;
+    for (uint32_t i = 0; i <= message->more.count; i++) {
+        if (i > 0)
+            one.index = gw_col32_at(message->more, i - 1);
+        gw_bundle_failed(client, &one);
+        gw_range_failed(client, &one);
+    }
+}
+
 static void client_on_message(const struct gw_message *message, const int *fds, uint8_t fd_count,
                               void *arg)
 {
@@ -58,8 +70,7 @@ static void client_on_message(const struct gw_message *message, const int *fds, 
             gw_range_done(client, &message->done);
         break;
     case GW_MESSAGE_failed:
-        gw_bundle_failed(client, &message->failed);
-        gw_range_failed(client, &message->failed);
+        take_failed(client, &message->failed);
         break;
     case GW_MESSAGE_opened:
         gw_stream_opened(client, &message->opened);

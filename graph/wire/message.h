@@ -13,7 +13,7 @@
 
 enum {
     GW_PROTOCOL = 2,      /* runners of protocol N and N-1 are served */
-    GW_PROTOCOL_LINK = 3, /* between clients, schedulers and workers: the same on both sides */
+    GW_PROTOCOL_LINK = 4, /* between clients, schedulers and workers: the same on both sides */
     GW_PROTOCOL_HEIRS = 2 /* from here on, a runner knows GW_DEP_HERE */
 };
 

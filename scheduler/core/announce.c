@@ -19,16 +19,17 @@ uint32_t gw_sched_tell(struct gw_sched *sched, const struct gw_hearer *to, struc
         return GW_TASK_TOLD;
     }
     const struct gw_failure *failure = gw_sched_failure_of(job, row);
-    struct gw_msg_failed *failed =
-        &gw_sched_send(sched, to->session->remote, GW_MESSAGE_failed)->failed;
-    failed->request = to->request;
-    failed->index = to->index;
-    failed->code = job->tasks.state[row] == GW_TASK_CANCELLED ? GW_ECANCELLED : failure->code;
-    if (job->tasks.state[row] == GW_TASK_FAILED && (job->tasks.flags[row] & GW_TASK_DEPENDENT))
-        failed->code = GW_EDEPENDENCY;
-    failed->exit_code = failure->exit_code;
-    failed->attempt = failure->attempt;
-    failed->text = gw_sched_text(sched, failure->text);
+    struct gw_msg_failed failed = {.request = to->request,
+                                   .index = to->index,
+                                   .code = failure->code,
+                                   .exit_code = failure->exit_code,
+                                   .attempt = failure->attempt,
+                                   .text = failure->text};
+    if (job->tasks.state[row] == GW_TASK_CANCELLED)
+        failed.code = GW_ECANCELLED;
+    else if (job->tasks.state[row] == GW_TASK_FAILED && (job->tasks.flags[row] & GW_TASK_DEPENDENT))
+        failed.code = GW_EDEPENDENCY;
+    gw_sched_send_failed(sched, to->session->remote, &failed);
     return GW_TASK_TOLD | GW_TASK_TOLD_FAILED;
 }
 

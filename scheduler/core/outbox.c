@@ -74,6 +74,63 @@ static void make_dirty(struct gw_sched *sched, struct gw_worker *worker)
     GW_MUST(gw_array_push(&sched->dirty_workers, worker));
 }
 
+/* -- Failures ------------------------------------------------------------------------------------
+ */
+
+enum { ALIKE_MAX = 128 << 10, LOOKED_BACK_AT = 16 }; /* indices in a message; effects */
+
+/* Columns grow in the arena, by powers of two, so that their count says how much room they have. */
+static void add_index(struct gw_sched *sched, struct gw_col32 *column, uint32_t index)
+{
+    uint32_t *items = (uint32_t *)(uintptr_t)column->data;
+    if ((column->count & (column->count - 1)) == 0) {
+        items = gw_arena_alloc(&sched->effects->arena,
+                               sizeof *items * (column->count ? 2 * (size_t)column->count : 1));
+        GW_MUST_PTR(items);
+        if (column->count)
+            memcpy(items, column->data, sizeof *items * column->count);
+        column->data = items;
+    }
+    items[column->count++] = index;
+}
+
+static bool is_alike(const struct gw_msg_failed *a, const struct gw_msg_failed *b)
+{
+    return a->request == b->request && a->code == b->code && a->exit_code == b->exit_code &&
+           a->attempt == b->attempt && strcmp(a->text, b->text) == 0;
+}
+
+/* The message of this step that said the same, where nothing else went to this peer since. */
+static struct gw_msg_failed *said_last(struct gw_sched *sched, const struct gw_remote *remote,
+                                       const struct gw_msg_failed *failed)
+{
+    size_t count = sched->effects->list.count;
+    for (size_t i = count; i > 0 && count - i < LOOKED_BACK_AT; i--) {
+        struct gw_effect *effect = &sched->effects->list.items[i - 1];
+        if (effect->type != GW_EFFECT_SEND || effect->peer.id != remote->peer.id)
+            continue;
+        bool same = effect->message.type == GW_MESSAGE_failed &&
+                    effect->message.sequence == remote->sent &&
+                    is_alike(&effect->message.failed, failed);
+        return same ? &effect->message.failed : NULL;
+    }
+    return NULL;
+}
+
+void gw_sched_send_failed(struct gw_sched *sched, struct gw_remote *remote,
+                          const struct gw_msg_failed *failed)
+{
+    struct gw_msg_failed *last = said_last(sched, remote, failed);
+    if (last && last->more.count < ALIKE_MAX) {
+        add_index(sched, &last->more, GW_PLANTED(540) ? last->index : failed->index);
+        return;
+    }
+    const char *text = gw_sched_text(sched, failed->text);
+    struct gw_msg_failed *sent = &gw_sched_send(sched, remote, GW_MESSAGE_failed)->failed;
+    *sent = *failed;
+    sent->text = text;
+}
+
 /* -- Releases and kills --------------------------------------------------------------------------
  */
 

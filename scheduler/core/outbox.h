@@ -44,6 +44,11 @@ void gw_sched_send_assign(struct gw_sched *sched, uint32_t slot);
 void gw_sched_send_done(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
                         uint32_t row);
 
+/* gw_sched_send_failed tells that a target failed. Of one that the same was told of last it adds
+ * the index alone: of a million that fail by one cause, nobody wants a million texts. */
+void gw_sched_send_failed(struct gw_sched *sched, struct gw_remote *remote,
+                          const struct gw_msg_failed *failed);
+
 /* gw_sched_outbox_forget takes a peer that is gone out of what leaves at the end of the step. */
 void gw_sched_outbox_forget(struct gw_sched *sched, const struct gw_worker *worker,
                             const struct gw_session *session);

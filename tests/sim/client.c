@@ -469,6 +469,17 @@ static void take_failed(struct sim *sim, struct client *client, const struct gw_
     take_of_range(sim, client, work);
 }
 
+static void take_failures(struct sim *sim, struct client *client,
+                          const struct gw_msg_failed *message)
+{
+    struct gw_msg_failed one = *message;
+    take_failed(sim, client, &one);
+    for (uint32_t i = 0; i < message->more.count; i++) {
+        one.index = gw_col32_at(message->more, i);
+        take_failed(sim, client, &one);
+    }
+}
+
 static void take_object(struct sim *sim, struct client *client, const struct gw_msg_object *object,
                         const struct packet *packet)
 {
@@ -605,7 +616,7 @@ void sim_client_take(struct sim *sim, struct client *client, const struct gw_mes
         take_done(sim, client, &message->done);
         break;
     case GW_MESSAGE_failed:
-        take_failed(sim, client, &message->failed);
+        take_failures(sim, client, &message->failed);
         break;
     case GW_MESSAGE_object:
         answered(sim, client, message->object.request, GW_MESSAGE_object);

@@ -247,11 +247,13 @@ static void a_failure_reaches_what_depends_on_it(void **state)
                                       .text = "no luck",
                                       .stderr_tail = ""}});
     assert_int_equal(sent(w, CLIENT, GW_MESSAGE_failed, 0)->failed.code, GW_ETASK);
-    const struct gw_message *second = sent(w, CLIENT, GW_MESSAGE_failed, 1);
-    const struct gw_message *third = sent(w, CLIENT, GW_MESSAGE_failed, 2);
-    assert_non_null(third);
-    assert_int_equal(second->failed.code, GW_EDEPENDENCY);
-    assert_non_null(strstr(third->failed.text, "no luck"));
+    const struct gw_message *others = sent(w, CLIENT, GW_MESSAGE_failed, 1);
+    assert_int_equal(others->failed.code, GW_EDEPENDENCY);
+    assert_int_equal(others->failed.index, 1);
+    assert_non_null(strstr(others->failed.text, "no luck"));
+    assert_int_equal(others->failed.more.count, 1); /* the same is said once */
+    assert_int_equal(gw_col32_at(others->failed.more, 0), 2);
+    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 2));
     free_world(w);
 }
 

@@ -15,6 +15,13 @@ static int refuse(struct gw_task *task)
 }
 GW_TASK(refuse);
 
+/* Fails with a long text: a million of them would be more than anybody is to be sent at once. */
+static int refuse_at_length(struct gw_task *task)
+{
+    return gw_task_fail(task, GW_EIO, "never, %0500d", 7);
+}
+GW_TASK(refuse_at_length);
+
 /* (n, ...): n + 1. */
 static int next(struct gw_task *task)
 {
@@ -63,7 +70,7 @@ static void fail(size_t count)
     }
 
     struct gw_graph *graph = gw_graph_new();
-    gw_node cause = gw_call(graph, refuse, NULL);
+    gw_node cause = gw_call(graph, refuse_at_length, NULL);
     for (size_t i = 0; i < count; i++)
         nodes[i] = gw_call(graph, next, NULL, gw_ref(cause));
     CHECK(gw_client_submit_many(client, graph, NULL, nodes, count, futures, &error) == 0);
