@@ -310,6 +310,17 @@ static void test_wall_limit(void **state)
     free_world(w);
 }
 
+static void test_wall_limit_for_ever(void **state)
+{
+    struct world *w =
+        world_with_runner((struct gw_msg_spec){.wall_ns = UINT64_MAX, .grace_ns = SECOND});
+    (void)state;
+    forget_sent(w);
+    tick(w, 4 * SECOND);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    free_world(w);
+}
+
 static void test_objects_are_served_and_released(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -652,6 +663,7 @@ int main(void)
         cmocka_unit_test(test_runners_forget),
         cmocka_unit_test(test_kill),
         cmocka_unit_test(test_wall_limit),
+        cmocka_unit_test(test_wall_limit_for_ever),
         cmocka_unit_test(test_objects_are_served_and_released),
         cmocka_unit_test(test_inputs_are_fetched_once),
         cmocka_unit_test(test_lost_inputs),

@@ -177,7 +177,8 @@ static void let_go(struct gw_node_core *core, struct gw_node_actor *actor, uint6
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDING);
     if (!process->link || process->state != GW_PROCESS_BUSY)
         return; /* it is ending already */
-    process->deadline_ns = core->now_ns + grace_ns;
+    process->deadline_ns =
+        grace_ns < UINT64_MAX - core->now_ns ? core->now_ns + grace_ns : UINT64_MAX;
     gw_core_send(core, process->link, GW_MESSAGE_actor_end)->message.actor_end.attempt =
         run->attempt;
 }

@@ -546,7 +546,9 @@ static uint64_t wall_limit_at(const struct gw_process *process)
     if (!run || !process->head_since_ns || !run->spec->message.wall_ns || process->burying ||
         process->state == GW_PROCESS_EXITED || GW_PLANTED(430))
         return UINT64_MAX;
-    return process->head_since_ns + (GW_PLANTED(432) ? 1000000 : run->spec->message.wall_ns);
+    uint64_t limit_ns = GW_PLANTED(432) ? 1000000 : run->spec->message.wall_ns;
+    return limit_ns < UINT64_MAX - process->head_since_ns ? process->head_since_ns + limit_ns
+                                                          : UINT64_MAX; /* for ever */
 }
 
 static bool tells_started(const struct gw_process *process)

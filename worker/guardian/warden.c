@@ -266,7 +266,9 @@ static void warden_on_bury(struct warden *warden, const struct gw_msg_bury *bury
     if (warden->state == WARDEN_IDLE || warden->state == WARDEN_EPILOG ||
         warden->process != bury->process || warden->sweep_at_ns)
         return;
-    uint64_t kill_at_ns = gw_clock_now_ns() + bury->grace_ns;
+    uint64_t now_ns = gw_clock_now_ns();
+    uint64_t kill_at_ns =
+        bury->grace_ns < UINT64_MAX - now_ns ? now_ns + bury->grace_ns : UINT64_MAX;
     if (bury->grace_ns == 0) {
         warden_kill(warden);
     } else if (warden->kill_at_ns == 0) {
