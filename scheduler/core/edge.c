@@ -37,6 +37,19 @@ void gw_sched_edges_reserve(struct gw_tasks *tasks, uint32_t extra)
     tasks->edges_capacity = capacity;
 }
 
+void gw_sched_edges_compact(struct gw_tasks *tasks)
+{
+    uint32_t *dep = tasks->edges ? realloc(tasks->dep, tasks->edges * sizeof *dep) : NULL;
+    free(tasks->next);
+    free(tasks->edge_rows);
+    if (tasks->edges == 0)
+        free(tasks->dep);
+    tasks->dep = dep || tasks->edges == 0 ? dep : tasks->dep;
+    tasks->next = tasks->edge_rows = NULL;
+    tasks->edges_capacity = tasks->edges;
+    gw_array_deinit(&tasks->laters);
+}
+
 void gw_sched_edges_deinit(struct gw_tasks *tasks)
 {
     free(tasks->dep);

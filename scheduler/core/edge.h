@@ -10,8 +10,10 @@
 #define GW_EDGE_AFTER (UINT32_C(1) << 30)
 #define GW_EDGES_MAX (UINT32_C(1) << 31) /* of a job */
 
-/* gw_sched_edges_reserve makes room for `extra` more edges; gw_sched_edges_deinit frees all. */
+/* gw_sched_edges_reserve makes room for `extra` more edges; gw_sched_edges_compact keeps what each
+ * row comes after, to be shown, and nothing else; gw_sched_edges_deinit frees all. */
 void gw_sched_edges_reserve(struct gw_tasks *tasks, uint32_t extra);
+void gw_sched_edges_compact(struct gw_tasks *tasks);
 void gw_sched_edges_deinit(struct gw_tasks *tasks);
 
 /* gw_sched_edge_add appends an edge of a row, in reserved room, and gives the task that it comes

@@ -421,7 +421,7 @@ static bool find_cause(const struct gw_sched *sched, struct gw_row *row)
 {
     const struct gw_tasks *tasks = &row->job->tasks;
     struct gw_row dep;
-    if (row->job->compacted)
+    if (tasks->edges_gone)
         return false;
     for (uint32_t e = tasks->deps_at[row->index]; e < gw_sched_deps_end(tasks, row->index); e++) {
         if (!gw_sched_dep(sched, row->job, e, &dep) || !gw_sched_row_live(dep.job, dep.index))

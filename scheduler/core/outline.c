@@ -156,7 +156,7 @@ static void add_edges(struct outline *outline)
 {
     const struct gw_tasks *tasks = &outline->job->tasks;
     uint32_t rows = outline->job->range && tasks->count > 1 ? 1 : tasks->count; /* all alike */
-    for (uint32_t row = 0; row < rows && !outline->job->compacted; row++) {
+    for (uint32_t row = 0; row < rows && !tasks->edges_gone; row++) {
         if (!gw_sched_row_live(outline->job, row))
             continue;
         uint32_t to = outline->of ? outline->of[row] : 0;
@@ -219,7 +219,7 @@ struct gw_value *gw_sched_outline_query(const struct gw_sched *sched, struct gw_
     else
         add_rows(&outline);
     add_edges(&outline);
-    if (job->compacted)
+    if (job->tasks.edges_gone)
         note = "the job is over: which task came after which is not known any more";
     else if (outline.cut)
         note = "not all edges are shown: there are too many";

@@ -231,10 +231,10 @@ struct gw_later {
 struct gw_tasks {
     uint32_t count, capacity;
     void *block;
-    size_t lazy_bytes; /* of a block of lazy memory; 0: it is an ordinary allocation */
-    bool forgets;      /* a range's: rows that were retired give their memory back */
-    bool shared_deps;  /* a range's: all edges are every row's */
-    uint64_t *attempt; /* the live one, else the last */
+    size_t lazy_bytes;            /* of a block of lazy memory; 0: it is an ordinary allocation */
+    bool forgets;                 /* a range's: rows that were retired give their memory back */
+    bool shared_deps, edges_gone; /* a range's: all edges are every row's; they were let go */
+    uint64_t *attempt;            /* the live one, else the last */
     const uint8_t **args;
     struct gw_charges *charges;
     uint32_t *args_size, *spec, *waiting, *users, *deps_at, *succ, *object, *worker;

@@ -432,7 +432,7 @@ static void push_inputs(const struct telling *telling, uint32_t row)
     char words[640], label[128];
     struct gw_text text = {words, sizeof words, 0};
     uint32_t first = tasks->deps_at[row], end = gw_sched_deps_end(tasks, row);
-    if (first == end || job->compacted)
+    if (first == end || tasks->edges_gone)
         return;
     gw_text_say(&text, "comes after %u task%s: ", end - first, end - first == 1 ? "" : "s");
     for (uint32_t e = first; e < end && e < first + 3; e++) {

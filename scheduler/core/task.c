@@ -170,11 +170,20 @@ void gw_sched_tasks_deinit(struct gw_tasks *tasks)
     *tasks = (struct gw_tasks){0};
 }
 
+enum { EDGES_KEPT_A_TASK = 4, EDGES_KEPT = 1024 };
+
 void gw_sched_tasks_compact(struct gw_tasks *tasks)
 {
-    gw_sched_edges_deinit(tasks);
+    /* Those of most jobs stay, to be shown, and take less than what stays of their tasks. */
+    tasks->edges_gone = tasks->edges > EDGES_KEPT_A_TASK * (uint64_t)tasks->count + EDGES_KEPT;
+    if (tasks->edges_gone)
+        gw_sched_edges_deinit(tasks);
+    else
+        gw_sched_edges_compact(tasks);
     for (uint32_t i = 0; i < tasks->count && !tasks->forgets; i++) {
-        tasks->deps_at[i] = tasks->waiting[i] = 0;
+        if (tasks->edges_gone)
+            tasks->deps_at[i] = 0;
+        tasks->waiting[i] = 0;
         tasks->succ[i] = GW_NONE;
         tasks->args[i] = NULL;
     }

@@ -174,6 +174,24 @@ class Story(e2e.Case):
         dot = self.gangway("graph", "1", "--dot").stdout
         self.assertIn(r'label="the \"best\" one\nfailed"', dot)
 
+    def test_graph_of_what_is_over(self):
+        """Also when nothing of it is left but its history: its client is gone."""
+        self.up("--slots", "1")
+        tasks = [{"name": "load", "argv": ["true"]},
+                 {"name": "train", "argv": ["false"], "after": ["load"]},
+                 {"name": "score", "argv": ["true"], "after": ["train"]}]
+        self.gangway("submit", "-q", "--name", "web", "--from-json",
+                     self.write("graph.json", json.dumps(tasks)), rc=1)
+        self.assertEqual(self.gangway("graph", "last").stdout,
+                         "web (job 1): 3 tasks, 2 edges\n"
+                         "  load: done\n"
+                         "    train: failed; after load\n"
+                         "      score: failed; after train\n")
+        self.assertIn("comes after 1 task: train (task 1)\n",
+                      self.gangway("story", "1/score").stdout)
+        self.gangway("submit", "-q", "--array", "0-3", "--", "true")
+        self.assertEqual(self.gangway("graph", "last").stderr, "")
+
     def assert_dot(self, text):
         """Graphviz, or, where there is none, a look at its lines says that it is one."""
         if shutil.which("dot"):
