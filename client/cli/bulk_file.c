@@ -130,6 +130,19 @@ struct place {
     const char *name;
 };
 
+/* A task that has a name. */
+struct named {
+    const char *name;
+    size_t i;
+};
+
+/* What tasks come after, by name. */
+struct linking {
+    struct gw_bulk_file *file;
+    struct named *named; /* sorted; owned */
+    size_t named_count;
+};
+
 static int wrong(const struct place *place, struct gw_error *error, const char *what)
 {
     return gw_error_set(error, GW_EINVAL, "%s: task %zu%s%s%s: %s", place->path, place->i,
@@ -285,32 +298,66 @@ static int add_object(struct gw_bulk_file *file, const struct gw_launch_options 
     return rc;
 }
 
-static int link_one(struct gw_bulk_file *file, size_t i, const json_t *name,
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+static int linking_init(struct linking *linking, struct gw_bulk_file *file)
+{
+    *linking = (struct linking){file, calloc(file->count + 1, sizeof *linking->named), 0};
+    if (!linking->named)
+        return GW_ENOMEM;
+    for (size_t i = 0; i < file->count; i++)
+        if (file->names[i])
+            linking->named[linking->named_count++] = (struct named){file->names[i], i};
+    qsort(linking->named, linking->named_count, sizeof *linking->named, by_name);
+    return 0;
+}
+
+static int link_one(const struct linking *linking, size_t i, const json_t *name,
                     const struct place *place, struct gw_error *error)
 {
     const char *wanted = json_string_value(name);
     char text[200];
     if (!wanted)
         return wrong(place, error, "\"after\" is not a name, or a list of names");
-    for (size_t k = 0; k < file->count; k++) {
-        if (!file->names[k] || strcmp(file->names[k], wanted) != 0)
-            continue;
-        gw_graph_after(file->graph, file->nodes[i], file->nodes[k]);
+    const struct named key = {wanted, 0};
+    const struct named *before =
+        bsearch(&key, linking->named, linking->named_count, sizeof key, by_name);
+    if (before) {
+        gw_graph_after(linking->file->graph, linking->file->nodes[i],
+                       linking->file->nodes[before->i]);
         return 0;
     }
     snprintf(text, sizeof text, "comes after \"%.100s\", and no task has that name", wanted);
     return wrong(place, error, text);
 }
 
-static int link_object(struct gw_bulk_file *file, size_t i, const json_t *object,
+static int link_object(const struct linking *linking, size_t i, const json_t *object,
                        const struct place *place, struct gw_error *error)
 {
     const json_t *after = json_object_get(object, "after");
     int rc = 0;
     if (after && !json_is_array(after))
-        return link_one(file, i, after, place, error);
+        return link_one(linking, i, after, place, error);
     for (size_t k = 0; k < json_array_size(after) && rc == 0; k++)
-        rc = link_one(file, i, json_array_get(after, k), place, error);
+        rc = link_one(linking, i, json_array_get(after, k), place, error);
+    return rc;
+}
+
+static int link_objects(struct gw_bulk_file *file, const char *path, const json_t *list,
+                        struct gw_error *error)
+{
+    struct linking linking;
+    if (linking_init(&linking, file) < 0)
+        return no_memory(error);
+    int rc = 0;
+    for (size_t i = 0; i < file->count && rc == 0; i++) {
+        const struct place place = {path, i, file->names[i]};
+        rc = link_object(&linking, i, json_array_get(list, i), &place, error);
+    }
+    free(linking.named);
     return rc;
 }
 
@@ -336,10 +383,8 @@ static int add_objects(struct gw_bulk_file *file, const struct gw_launch_options
         struct place place = {path, i, NULL};
         rc = add_object(file, options, json_array_get(list, i), &place, error);
     }
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        const struct place place = {path, i, file->names[i]};
-        rc = link_object(file, i, json_array_get(list, i), &place, error);
-    }
+    if (rc == 0)
+        rc = link_objects(file, path, list, error);
     json_decref(list);
     return rc;
 }

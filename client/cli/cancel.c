@@ -35,7 +35,7 @@ static int say_task(const struct gw_selected_task *task, bool ended, bool json)
     return GW_EXIT_OK;
 }
 
-/* One of an array: its end is told to nobody but its own client. */
+/* Of an array, whose ends are told to nobody but its own client, or of a job that is over. */
 static int cancel_number(struct gw_client *client, const struct gw_selected_task *task,
                          const struct cancelling *cancelling)
 {
@@ -63,7 +63,7 @@ static int cancel_task(struct gw_client *client, const struct gw_selected_task *
     if (task->whole)
         return cancel_job(client, &(struct gw_selected){.job = task->job}, arg);
     int rc = gw_client_task(client, task->job, task->index, &future, &error);
-    if (rc == GW_ENOTSUP)
+    if (rc == GW_ENOTSUP || rc == GW_ENOENT)
         return cancel_number(client, task, cancelling);
     if (rc < 0)
         return gw_cli_error(&error);
@@ -90,11 +90,10 @@ int gw_cli_cancel(int argc, char **argv)
                     .summary = "End jobs: their processes get SIGTERM, and SIGKILL after their "
                                "grace.",
                     .details =
-                        "JOB is a number, a list like 1,3,5-8, last, or all (that have not "
-                        "ended). What\n"
-                        "has ended already stays as it is. JOB/TASK (its name or index) is one "
-                        "task, and\nwhat depends on it; of an array its index, from 0, once it "
-                        "waits or runs.",
+                        "JOB is a number, a list like 1,3,5-8, a name (the latest such job), last, "
+                        "or all\n(that have not ended). What has ended already stays as it is. "
+                        "JOB/TASK (its name\nor index) is one task, and what depends on it; of an "
+                        "array its index, from 0,\nonce it waits or runs.",
                     .table = table},
         .unfinished = true,
         .each = cancel_job,

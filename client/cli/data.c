@@ -5,6 +5,7 @@
 #include "client/cli/options.h"
 #include "client/cli/selector.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,16 @@ static int find(struct gw_client *client, const char *text, struct gw_future **f
                 struct gw_error *error)
 {
     struct gw_selected_task task;
+    struct gw_error other;
     int rc = gw_client_lookup(client, text, future, error);
     if (rc != GW_ENOENT || gw_selector_task_check(text, NULL) < 0)
         return rc;
-    rc = gw_selector_task(client, text, &task, error);
-    return rc < 0 ? rc : gw_client_task(client, task.job, task.index, future, error);
+    rc = gw_selector_task(client, text, &task, &other);
+    if (rc == 0)
+        return gw_client_task(client, task.job, task.index, future, error);
+    if (isdigit((unsigned char)*text) || strncmp(text, "last", 4) == 0)
+        *error = other; /* a task was meant, and no name */
+    return error->code;
 }
 
 /* -- get -----------------------------------------------------------------------------------------

@@ -271,8 +271,8 @@ int gw_cli_graph(int argc, char **argv)
         .options = {.command = "graph",
                     .summary =
                         "Show a job's graph: which task comes after which, and their states.",
-                    .details = "JOB is a number, a list like 1,3,5-8, last, or all (that have not\n"
-                               "ended).",
+                    .details = "JOB is a number, a list like 1,3,5-8, a name (the latest such "
+                               "job), last, or all\n(that have not ended).",
                     .table = table},
         .unfinished = true,
         .each = draw,

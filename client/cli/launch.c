@@ -8,6 +8,7 @@
 #include "client/cli/launch_options.h"
 #include "client/cli/patience.h"
 #include "client/cli/selector.h"
+#include "client/cli/table.h"
 #include "client/cli/tail.h"
 
 #include <pthread.h>
@@ -105,6 +106,35 @@ static int submit(struct launch *launch, struct gw_error *error)
     gw_selector_deinit(&selector);
     free(jobs);
     return rc;
+}
+
+static bool is_there(const struct gw_value *workers, const char *name, size_t bytes)
+{
+    static const char *const keys[] = {"name", "host"};
+    for (size_t i = 0; i < gw_value_count(workers) * 2; i++) {
+        const char *text = gw_table_text(gw_value_at(workers, i / 2), keys[i % 2]);
+        if (strlen(text) == bytes && strncmp(text, name, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A name that is preferred and nobody's is no error, but seldom meant. */
+static void check_preferred(const struct launch *launch)
+{
+    const char *name = launch->options.prefer;
+    struct gw_value *workers;
+    if (!name || gw_client_query(launch->client, "workers", NULL, &workers, NULL) < 0)
+        return;
+    for (size_t bytes; *name && gw_value_count(workers) > 0; name += bytes + (name[bytes] == ',')) {
+        bytes = strcspn(name, ",");
+        if (!is_there(workers, name, bytes))
+            fprintf(stderr,
+                    "gangway: --prefer %.*s: no worker or host that is here is called so: it runs "
+                    "anywhere\n",
+                    (int)bytes, name);
+    }
+    gw_value_unref(workers);
 }
 
 /* -- Signals -------------------------------------------------------------------------------------
@@ -326,6 +356,8 @@ int gw_launch_main(bool gang, int argc, char **argv)
                      "no cluster is running to leave the job to: `gangway up` starts one");
     if (rc == 0)
         rc = submit(&launch, &error);
+    if (rc == 0)
+        check_preferred(&launch);
     if (rc < 0)
         exit_code = gw_cli_error(&error);
     else if (typed->detached)

@@ -345,6 +345,11 @@ static bool check(struct gw_launch_options *launch, const char *command)
                 command);
         return false;
     }
+    if ((task->workers && !*task->workers) || (launch->prefer && !*launch->prefer)) {
+        fprintf(stderr, "gangway %s: %s: a name is missing\n", command,
+                launch->prefer ? "--prefer" : "--on");
+        return false;
+    }
     if (task->workers && launch->prefer) {
         fprintf(stderr, "gangway %s: --on and --prefer: one of them\n", command);
         return false;

@@ -29,17 +29,16 @@ static int rank_count(struct gw_client *client, const struct gw_selected_task *t
                       uint32_t *ranks, struct gw_error *error)
 {
     struct gw_value *question = gw_selector_question(task), *answer;
-    int64_t number = 0;
     int rc = gw_client_query(client, "tasks", question, &answer, error);
     gw_value_unref(question);
     if (rc < 0)
         return rc;
-    rc = gw_value_get_i64(gw_value_find(gw_value_at(answer, 0), "ranks"), &number, error);
+    /* Of an array's that has not begun less is known. */
+    *ranks = (uint32_t)gw_table_number(gw_value_at(answer, 0), "ranks");
     if (told)
         say_cause(gw_value_at(answer, 0));
     gw_value_unref(answer);
-    *ranks = (uint32_t)number;
-    return rc;
+    return 0;
 }
 
 /* The id of a task's try number 1, 2, ... (UINT32_MAX: the last so far), and how many ranks that
@@ -138,9 +137,9 @@ int gw_cli_logs(int argc, char **argv)
         .arguments = "JOB[/TASK]",
         .summary = "Print what a task wrote in an attempt; of a gang, each line with its rank\n"
                    "before it.",
-        .details = "JOB is a number or last; TASK its name or its index (default: 0). Standard\n"
-                   "output goes to standard output, standard error to standard error; above them,\n"
-                   "on standard error, why it failed, if it did.",
+        .details = "JOB is a number, a name (the latest such job), or last; TASK its name or its\n"
+                   "index (default: 0). Standard output goes to standard output, standard error "
+                   "to\nstandard error; above them, on standard error, why it failed, if it did.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,

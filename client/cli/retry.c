@@ -7,6 +7,7 @@
 #include "client/cli/table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define TOLD_NS (30 * UINT64_C(1000000000)) /* for the scheduler to tell how a task ended */
 
@@ -15,6 +16,18 @@ struct failed {
     struct gw_future **futures;
     size_t count;
 };
+
+static bool is_done(struct gw_client *client, uint64_t job, uint32_t index)
+{
+    struct gw_value *answer = NULL;
+    struct gw_value *question =
+        gw_selector_question(&(struct gw_selected_task){.job = job, .index = index});
+    bool done = gw_client_query(client, "tasks", question, &answer, NULL) == 0 &&
+                strcmp(gw_table_text(gw_value_at(answer, 0), "state"), "done") == 0;
+    gw_value_unref(answer);
+    gw_value_unref(question);
+    return done;
+}
 
 static int add(struct gw_client *client, struct failed *failed, uint64_t job, uint32_t index,
                struct gw_error *error)
@@ -25,6 +38,14 @@ static int add(struct gw_client *client, struct failed *failed, uint64_t job, ui
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     failed->futures = more;
     int rc = gw_client_task(client, job, index, &more[failed->count], error);
+    if (rc == GW_ENOTSUP)
+        return gw_error_set(error, rc,
+                            "job %llu is an array, or a range of a program: its tasks cannot be "
+                            "run again; submit those numbers as a new one",
+                            (unsigned long long)job);
+    if (rc == GW_ENOENT && is_done(client, job, index))
+        return gw_error_set(error, GW_EINVAL, "task %u of job %llu is done: it has not failed",
+                            index, (unsigned long long)job);
     if (rc == 0 && gw_future_wait(more[failed->count++], TOLD_NS) == GW_ETIMEDOUT)
         rc = gw_error_set(error, GW_ETIMEDOUT,
                           "task %u of job %llu is under way: only what has "
@@ -33,23 +54,38 @@ static int add(struct gw_client *client, struct failed *failed, uint64_t job, ui
     return rc;
 }
 
-static int add_state(struct gw_client *client, struct failed *failed, uint64_t job,
-                     const char *state, struct gw_error *error)
+/* Those of a state from one on: as many as an answer holds. next: behind the last; UINT32_MAX:
+ * there are no more. */
+static int add_some(struct gw_client *client, struct failed *failed, uint64_t job,
+                    const char *state, uint32_t *next, struct gw_error *error)
 {
     struct gw_value *question = gw_dict(), *answer;
     int rc = gw_dict_set(question, "job", gw_i64((int64_t)job));
     if (rc == 0)
         rc = gw_dict_set(question, "state", gw_str(state));
+    if (rc == 0)
+        rc = gw_dict_set(question, "from", gw_i64(*next));
     rc = rc == 0 ? gw_client_query(client, "tasks", question, &answer, error)
                  : gw_error_set(error, rc, "out of memory");
     gw_value_unref(question);
     if (rc < 0)
         return rc;
+    *next = UINT32_MAX;
     for (size_t i = 0; i < gw_value_count(answer) && rc == 0; i++) {
-        const struct gw_value *task = gw_value_at(answer, i);
-        rc = add(client, failed, job, (uint32_t)gw_table_number(task, "index"), error);
+        uint32_t index = (uint32_t)gw_table_number(gw_value_at(answer, i), "index");
+        rc = add(client, failed, job, index, error);
+        *next = index + 1;
     }
     gw_value_unref(answer);
+    return rc;
+}
+
+static int add_state(struct gw_client *client, struct failed *failed, uint64_t job,
+                     const char *state, struct gw_error *error)
+{
+    int rc = 0;
+    for (uint32_t next = 0; next != UINT32_MAX && rc == 0;)
+        rc = add_some(client, failed, job, state, &next, error);
     return rc;
 }
 
@@ -108,10 +144,11 @@ int gw_cli_retry(int argc, char **argv)
                     .summary =
                         "Run again what failed or was cancelled in a job, and what never ran\n"
                         "because of that.",
-                    .details = "What is done stays so. JOB is a number, a list like 1,3,5-8, last, "
-                               "or all.\nJOB/TASK (its name or index) is one task, and what failed "
-                               "before it. For jobs\nthat were submitted with --detach, or whose "
-                               "client is still there; not of\narrays.",
+                    .details = "What is done stays so. JOB is a number, a list like 1,3,5-8, a "
+                               "name (the latest\nsuch job), last, or all. JOB/TASK (its name or "
+                               "index) is one task, and what\nfailed before it. For jobs that were "
+                               "submitted with --detach, or whose client is\nstill there; not of "
+                               "arrays.",
                     .table = table},
         .each = retry_job,
         .task = retry_task,

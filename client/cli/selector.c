@@ -8,14 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether it is a job's name: no number, nor what was to be numbers. */
+static bool is_name(const char *text)
+{
+    return text[strspn(text, "0123456789,-")] != '\0' && strcmp(text, "all") != 0 &&
+           strcmp(text, "last") != 0;
+}
+
 int gw_selector_check(const char *text, struct gw_error *error)
 {
     struct gw_units_range ranges[GW_UNITS_RANGES_MAX];
-    if (strcmp(text, "all") == 0 || strcmp(text, "last") == 0 ||
+    if (strcmp(text, "all") == 0 || strcmp(text, "last") == 0 || is_name(text) ||
         gw_units_parse_ranges(text, ranges) > 0)
         return 0;
     return gw_error_set(error, GW_EINVAL,
-                        "\"%s\" is not a job: a number, a list like 1,3,5-8, last, or all", text);
+                        "\"%s\" is not a job: a number, a list like 1,3,5-8, last, all, or a name",
+                        text);
 }
 
 static int by_number(const void *a, const void *b)
@@ -32,6 +40,13 @@ static bool has_ended(const struct gw_value *job)
             strcmp(state, "cancelled") == 0);
 }
 
+static bool is_called(const struct gw_value *job, const char *text)
+{
+    const char *name;
+    return gw_value_get_str(gw_value_find(job, "name"), &name, NULL) == 0 &&
+           strcmp(name, text) == 0;
+}
+
 static bool in_ranges(uint64_t job, const struct gw_units_range *ranges, int count)
 {
     for (int i = 0; i < count; i++)
@@ -45,7 +60,8 @@ static int choose(struct gw_selector *selector, const struct gw_value *jobs, con
                   bool unfinished)
 {
     struct gw_units_range ranges[GW_UNITS_RANGES_MAX];
-    bool all = strcmp(text, "all") == 0, last = strcmp(text, "last") == 0;
+    bool all = strcmp(text, "all") == 0, named = is_name(text);
+    bool last = named || strcmp(text, "last") == 0; /* the latest of those */
     int range_count = all || last ? 0 : gw_units_parse_ranges(text, ranges);
     size_t room = gw_value_count(jobs) + (size_t)range_count + 1;
     selector->items = calloc(room, sizeof *selector->items);
@@ -54,7 +70,8 @@ static int choose(struct gw_selector *selector, const struct gw_value *jobs, con
     for (size_t i = 0; i < gw_value_count(jobs); i++) {
         const struct gw_value *job = gw_value_at(jobs, i);
         int64_t id;
-        if (gw_value_get_i64(gw_value_find(job, "id"), &id, NULL) < 0)
+        if (gw_value_get_i64(gw_value_find(job, "id"), &id, NULL) < 0 ||
+            (named && !is_called(job, text)))
             continue;
         bool wanted = all    ? !unfinished || !has_ended(job)
                       : last ? selector->count == 0 || (uint64_t)id > selector->items[0].job
@@ -105,13 +122,15 @@ void gw_selector_deinit(struct gw_selector *selector)
 /* -- One task ------------------------------------------------------------------------------------
  */
 
-enum { JOB_TEXT_BYTES = 64 };
+enum { JOB_TEXT_BYTES = 300 };
 
-/* What stands between the job and the task; NULL: only a job is named. */
+/* What stands between the job and the task; NULL: only a job is named. A name may have a dot. */
 static const char *separator(const char *text)
 {
     const char *slash = strchr(text, '/');
-    return slash ? slash : strchr(text, '.');
+    size_t digits = strspn(text, "0123456789");
+    const char *behind = digits ? text + digits : strncmp(text, "last", 4) == 0 ? text + 4 : "";
+    return slash ? slash : *behind == '.' && !strpbrk(behind, " \t") ? behind : NULL;
 }
 
 bool gw_selector_is_task(const char *text)
@@ -131,7 +150,7 @@ static int split(const char *text, char job[JOB_TEXT_BYTES], const char **task,
     memcpy(job, text, length);
     job[length] = '\0';
     *task = at ? at + 1 : NULL;
-    if (strcmp(job, "all") == 0 || strpbrk(job, ",-"))
+    if (strcmp(job, "all") == 0 || (!is_name(job) && strpbrk(job, ",-")))
         return gw_error_set(error, GW_EINVAL, "\"%s\" is not one job", job);
     return gw_selector_check(job, error);
 }

@@ -117,10 +117,11 @@ int gw_cli_story(int argc, char **argv)
         .options = {.command = "story",
                     .summary = "Tell what became of a task, fact by fact: by the clock, and since\n"
                                "it was submitted.",
-                    .details = "JOB is a number, a list like 1,3,5-8, last, or all (that have not\n"
-                               "ended): of a job the facts of all its tasks. TASK is its name or\n"
-                               "its index. The scheduler keeps a bounded number of facts; where\n"
-                               "some may be missing, a note says so.",
+                    .details = "JOB is a number, a list like 1,3,5-8, a name (the latest such "
+                               "job), last, or all\n(that have not ended): of a job the facts of "
+                               "all its tasks. TASK is its name or\nits index. The scheduler keeps "
+                               "a bounded number of facts; where some may be\nmissing, a note says "
+                               "so.",
                     .table = table},
         .unfinished = true,
         .each = story_job,

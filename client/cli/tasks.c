@@ -72,7 +72,8 @@ int gw_cli_tasks(int argc, char **argv)
         .command = "tasks",
         .arguments = "JOB[/TASK]",
         .summary = "List a job's tasks, or show one.",
-        .details = "JOB is a number or last; TASK its name or its index.",
+        .details = "JOB is a number, a name (the latest such job), or last; TASK its name or "
+                   "its\nindex.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,

@@ -50,7 +50,8 @@ int gw_cli_wait(int argc, char **argv)
                     .summary = "Wait until jobs have ended. The exit code is that of the first one "
                                "that failed.",
                     .details =
-                        "JOB is a number, a list like 1,3,5-8, last, or all (that have not ended).",
+                        "JOB is a number, a list like 1,3,5-8, a name (the latest such job), last, "
+                        "or all\n(that have not ended).",
                     .table = table},
         .unfinished = true,
         .each = wait_one,

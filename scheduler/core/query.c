@@ -311,7 +311,7 @@ static struct gw_value *query_actors(const struct gw_sched *sched)
 }
 
 static struct gw_value *query_tasks(const struct gw_sched *sched, const struct gw_job *job,
-                                    const char *state, int64_t only)
+                                    const char *state, int64_t only, uint32_t from)
 {
     struct gw_value *list = gw_list();
     struct gw_map last;
@@ -321,7 +321,7 @@ static struct gw_value *query_tasks(const struct gw_sched *sched, const struct g
         return list;
     }
     gw_sched_places_last(job, &last);
-    for (uint32_t row = gw_sched_row_next(job, only > 0 ? (uint32_t)only : 0);
+    for (uint32_t row = gw_sched_row_next(job, only > 0 ? (uint32_t)only : from);
          row < job->tasks.count && rows < GW_ANSWER_TASKS_MAX;
          row = gw_sched_row_next(job, row + 1)) {
         uint8_t at = job->tasks.state[row];
@@ -554,8 +554,11 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
     if (rc < 0)
         return rc;
     const char *state = NULL;
+    int64_t from = 0;
     if (tasks && gw_value_find(arguments, "state"))
         (void)gw_value_get_str(gw_value_find(arguments, "state"), &state, NULL);
+    if (tasks && gw_value_find(arguments, "from"))
+        (void)gw_value_get_i64(gw_value_find(arguments, "from"), &from, NULL);
     if (one) {
         *answer = describe_job(sched, job);
     } else if (graph) {
@@ -563,7 +566,7 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
     } else if (story) {
         *answer = gw_sched_story_query(sched, job, row);
     } else if (tasks) {
-        *answer = query_tasks(sched, job, state, row);
+        *answer = query_tasks(sched, job, state, row, from > 0 ? (uint32_t)from : 0);
     } else if (attempts && job->range && !gw_sched_row_live(job, row < 0 ? 0 : (uint32_t)row)) {
         return gw_error_set(error, GW_ENOENT, "nothing is known of the attempts of task %lld",
                             (long long)(row < 0 ? 0 : row));

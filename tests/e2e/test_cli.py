@@ -177,6 +177,33 @@ class CommandLine(e2e.Case):
         self.assertIn("no unfinished jobs", self.gangway("wait", "all").stderr)
         self.gangway("logs", "999", rc=2)
 
+    def test_jobs_by_name(self):
+        self.up("--slots", "2")
+        for word in ("one", "two"):
+            self.gangway("submit", "-d", "--name", "my job.v2", "--", "echo", word)
+        self.gangway("wait", "my job.v2")
+        self.assertEqual(self.gangway("logs", "my job.v2").stdout, "two\n")
+        self.assertEqual(self.gangway("logs", "my job.v2/0").stdout, "two\n")
+        self.assertEqual(self.gangway("logs", "1.0").stdout, "one\n")
+        self.assertIn("task 0 of job 2", self.gangway("explain", "my job.v2").stdout)
+        self.gangway("submit", "--after", "my job.v2", "-q", "--", "true")
+        self.assertIn('there is no job "nobody"', self.gangway("explain", "nobody", rc=2).stderr)
+        for word in ("", "1,,2", "5-"):
+            self.assertIn("is not a job", self.gangway("explain", "--", word, rc=2).stderr)
+
+    def test_tasks_that_are_over_or_have_not_begun(self):
+        self.up("--slots", "1")
+        tasks = [{"name": "a", "argv": ["true"]}]
+        self.gangway("submit", "-q", "--from-json", self.write("one.json", json.dumps(tasks)))
+        self.assertIn("had ended already", self.gangway("cancel", "last/a").stderr)
+        self.assertIn("is done", self.gangway("retry", "last/a", rc=2).stderr)
+        job = self.gangway("submit", "-d", "-a", "0-9%1", "--", "tail", "-f",
+                           "/dev/null").stdout.strip()
+        self.assertIn("has not begun", self.gangway("logs", f"{job}/5", rc=2).stderr)
+        self.gangway("cancel", job)
+        self.gangway("wait", job, rc=130)
+        self.assertIn("is an array", self.gangway("retry", job, rc=2).stderr)
+
     def test_up_and_down(self):
         self.assertIn("no cluster", self.gangway("down").stderr)
         self.up("--slots", "3", "--workers", "2", "--idle-stop", "1h")

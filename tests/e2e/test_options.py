@@ -51,6 +51,12 @@ class Options(e2e.Case):
             self.gangway("wait", job.strip())
         said = self.gangway("submit", "--on", "worker-9", "--", "true", rc=2).stderr
         self.assertRegex(said, "no worker or host is called worker-9; there is .*worker-1 on ")
+        said = self.gangway("submit", "--prefer", "worker-1,nobody", "--", "true").stderr
+        self.assertIn("--prefer nobody: no worker or host that is here is called so", said)
+        self.assertNotIn("worker-1", said)
+        for option in ("--on", "--prefer"):
+            self.assertIn("a name is missing",
+                          self.gangway("submit", option, "", "--", "true", rc=2).stderr)
         self.assertIn("one of them",
                       self.gangway("submit", "--on", "a", "--prefer", "b", "--", "true",
                                    rc=2).stderr)
