@@ -117,6 +117,7 @@ void gw_bundle_held(struct gw_client *client, const struct gw_msg_held *held)
     bundle->job = held->job;
     bundle->shared_index = held->index;
     bundle->futures[0].ranks = held->ranks;
+    bundle->own = held->own != 0;
 }
 
 /* The first future of a row; several futures may stand for one. */

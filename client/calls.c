@@ -136,6 +136,7 @@ static int open_batch(struct gw_actor *actor, struct gw_error *error)
     bundle->live = 0;
     gw_answer_open(bundle, false);
     bundle->gathering = true;
+    bundle->own = gw_client_is_actor(client, actor->job);
     if (batch->bundle) { /* another thread was faster */
         (void)gw_map_remove(&client->bundles, request);
         client->refs--;

@@ -502,23 +502,49 @@ static size_t unfinished_jobs(struct gw_client *client, uint64_t **jobs)
     return count;
 }
 
-/* On a shared cluster: cancels, and waits until the last process is gone. */
+static uint64_t left_ns(uint64_t deadline_ns)
+{
+    uint64_t now_ns = gw_clock_now_ns();
+    return now_ns < deadline_ns ? deadline_ns - now_ns : 0;
+}
+
+/* Gives up all that jobs are to give, at once; those that go on for others, or of which nothing is
+ * known, become 0: they are not waited for. */
+static void give_up(struct gw_client *client, uint64_t *jobs, size_t count, uint64_t deadline_ns)
+{
+    struct gw_call *calls = count ? calloc(count, sizeof *calls) : NULL;
+    size_t said = 0;
+    for (bool sent = true; calls && sent && said < count; said += sent) {
+        struct gw_message message = {
+            .type = GW_MESSAGE_cancel,
+            .cancel = {.job = jobs[said], .index = GW_INDEX_ALL, .hard = GW_CANCEL_GIVE_UP}};
+        gw_call_open(&calls[said], client);
+        message.cancel.request = calls[said].request;
+        sent = gw_call_send(&calls[said], client, &message, -1) == 0;
+        if (!sent)
+            gw_call_close(&calls[said], client);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (i >= said || gw_call_wait(&calls[i], client, left_ns(deadline_ns), NULL) < 0)
+            jobs[i] = 0;
+        if (i < said)
+            gw_call_close(&calls[i], client);
+    }
+    free(calls);
+}
+
+/* On a shared cluster: cancels what nobody else wants, and waits until its last process is gone. */
 static void end_jobs(struct gw_client *client)
 {
     uint64_t *jobs;
     uint64_t deadline_ns = gw_clock_now_ns() + CLOSE_TIMEOUT_S * GW_NS_PER_S;
     gw_answer_wait_all(client, CLOSE_TIMEOUT_S * GW_NS_PER_S);
     size_t count = unfinished_jobs(client, &jobs);
-    for (size_t i = 0; i < count; i++)
-        gw_io_put(client->io,
-                  &(struct gw_message){.type = GW_MESSAGE_cancel,
-                                       .cancel = {.job = jobs[i], .index = GW_INDEX_ALL}},
-                  -1);
-    for (size_t i = 0; i < count; i++) {
-        uint64_t now_ns = gw_clock_now_ns();
+    give_up(client, jobs, count, deadline_ns);
+    for (size_t i = 0; i < count && left_ns(deadline_ns) > 0; i++) {
         int exit_code;
-        if (now_ns >= deadline_ns ||
-            gw_job_wait(client, jobs[i], deadline_ns - now_ns, &exit_code, NULL) == GW_ECLOSED)
+        if (jobs[i] &&
+            gw_job_wait(client, jobs[i], left_ns(deadline_ns), &exit_code, NULL) == GW_ECLOSED)
             break;
     }
     free(jobs);

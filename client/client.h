@@ -99,6 +99,10 @@ int gw_client_connect(struct gw_client *client, const struct gw_io_socket *socke
  * the scheduler to end. */
 void gw_client_end(struct gw_client *client);
 
+/* gw_client_is_actor tells whether a client is inside of a call of the actor that a job made, or of
+ * the task that makes it: what calls it makes of that come after its own end. */
+bool gw_client_is_actor(const struct gw_client *client, uint64_t job);
+
 /* gw_client_sleep is gw_waiter_next for whatever waits for the cluster: inside a task, on the
  * task's own thread, its slots are given back while it lasts. client may be NULL. */
 int gw_client_sleep(struct gw_client *client, struct gw_waiter *waiter, uint64_t timeout_ns,
@@ -205,6 +209,7 @@ struct gw_bundle {
     struct gw_stream *stream; /* that it is a part of, referenced; or NULL */
     bool shared;              /* one future, of a task that was looked up */
     uint32_t shared_index;    /* of that task */
+    bool own;                 /* it cannot end before the task that this client is inside of has */
     uint32_t live;            /* futures not released */
     uint32_t pending;         /* futures not ended */
     const uint32_t *rows;     /* ascending, one a future; NULL: future i is row i */

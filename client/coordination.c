@@ -2,6 +2,7 @@
  * clock: an answer that is a time-out and one that is a lease can never cross. */
 #include "client/client.h"
 
+#include "graph/model/value.h"
 #include "graph/wire/codec.h"
 
 #include <stdlib.h>
@@ -24,7 +25,9 @@ static int encode(const struct question *question, struct gw_buffer *buffer, str
         return 0;
     int rc = gw_codec_encode(question->value, NULL, buffer);
     if (rc < 0)
-        return gw_error_set(error, rc, "%s: %s", question->name, gw_error_text(rc));
+        return gw_error_set(error, rc, "%s: the value cannot be sent: %s", question->name,
+                            rc == GW_EINVAL ? gw_value_invalid(question->value)
+                                            : gw_error_text(rc));
     if (buffer->size <= GW_SYNC_VALUE_BYTES)
         return 0;
     return gw_error_set(error, GW_ELIMIT,

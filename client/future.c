@@ -77,6 +77,8 @@ int gw_future_wait(struct gw_future *future, uint64_t timeout_ns)
 {
     if (gw_future_state(future) != GW_PENDING)
         return 0;
+    if (future->bundle->own && timeout_ns == UINT64_MAX)
+        return GW_ECYCLE;
     size_t item;
     struct gw_waiter waiter;
     struct gw_watch own = {.waiter = &waiter};
@@ -263,7 +265,11 @@ int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **val
     if (rank >= (future->ranks ? future->ranks : 1))
         return gw_error_set(error, GW_EINVAL, "there is no rank %u: the task has %u", rank,
                             future->ranks ? future->ranks : 1);
-    gw_future_wait(future, UINT64_MAX);
+    if (gw_future_wait(future, UINT64_MAX) == GW_ECYCLE)
+        return gw_error_set(error, GW_ECYCLE,
+                            "task %u of job %llu cannot end before the task that waits for it: it "
+                            "would wait for ever",
+                            gw_future_index(future), (unsigned long long)gw_future_job(future));
     if (future->bundle->client->closed)
         return gw_client_down_error(future->bundle->client, error);
     if (gw_future_state(future) == GW_FAILED)
@@ -328,7 +334,9 @@ static void fetch_all(struct gw_future *const *futures, size_t count)
         size_t batch = 0;
         for (; at < count && batch < GATHER_BATCH; at++) {
             (void)gw_future_wait(futures[at], UINT64_MAX);
-            if (fetch_begin(futures[at], &calls[batch]))
+            if (gw_future_state(futures[at]) != GW_DONE) /* nothing behind it is wanted */
+                count = at;
+            else if (fetch_begin(futures[at], &calls[batch]))
                 asked[batch++] = futures[at];
         }
         for (size_t i = 0; i < batch; i++)
@@ -365,6 +373,7 @@ int gw_future_cancel(struct gw_future *future, bool hard, struct gw_error *error
     if (gw_future_state(future) != GW_PENDING)
         return 0;
     pthread_mutex_lock(&client->lock);
+    future->bundle->own = false;                     /* it ends now */
     message.cancel.request = ++client->last_request; /* the answer is nobody's */
     int rc = client->closed || !client->io ? GW_ECLOSED : gw_io_put(client->io, &message, -1);
     pthread_mutex_unlock(&client->lock);

@@ -68,8 +68,10 @@ static uint32_t world_of(const struct gw_graph_rows *rows, uint32_t row)
     return ranks ? ranks : 1;
 }
 
-/* A future of an earlier submission that is still held, by job and index. */
-static struct gw_value *earlier(struct gw_client *client, uint64_t job, uint32_t index)
+/* The value of an earlier submission's future that is still held, by job and index; NULL: why not.
+ */
+static struct gw_value *earlier(struct gw_client *client, uint64_t job, uint32_t index,
+                                struct gw_error *error)
 {
     uint64_t found;
     struct gw_future *future = NULL;
@@ -81,7 +83,11 @@ static struct gw_value *earlier(struct gw_client *client, uint64_t job, uint32_t
         if (!bundle->futures[i].released && (bundle->rows ? bundle->rows[i] : i) == index)
             future = &bundle->futures[i];
     pthread_mutex_unlock(&client->lock);
-    return future && gw_future_get(future, 0, &value, NULL) == 0 ? value : NULL;
+    if (!future)
+        gw_error_set(error, GW_ENOENT, "the future that it takes was given up");
+    else if (gw_future_get(future, 0, &value, error) < 0)
+        gw_error_prefix(error, "a task before it failed");
+    return value;
 }
 
 static struct gw_value *all_ranks(const struct outcome *outcome, uint32_t world)
@@ -105,10 +111,10 @@ static bool resolve(struct run *run, uint32_t row, struct gw_value **deps)
     for (uint32_t k = 0; k < count; k++) {
         uint32_t index = rows->dep_row[first + k], rank = rows->dep_rank[first + k];
         if (rows->dep_job[first + k]) {
-            deps[k] = earlier(run->client, rows->dep_job[first + k], index);
+            struct gw_error why;
+            deps[k] = earlier(run->client, rows->dep_job[first + k], index, &why);
             if (!deps[k])
-                own->failure = gw_failure_new(GW_EDEPENDENCY, 0, 0,
-                                              "the future that it takes was given up or failed");
+                own->failure = gw_failure_new(GW_EDEPENDENCY, 0, 0, why.text);
         } else if (run->outcomes[index].failure) {
             struct gw_error error = {0};
             gw_error_set(&error, GW_EDEPENDENCY, "a task before it failed: %s",

@@ -8,6 +8,7 @@
 
 #include "client/inline.h"
 #include "graph/base/clock.h"
+#include "worker/runner/actor.h"
 #include "worker/runner/task.h"
 
 #include <inttypes.h>
@@ -35,6 +36,14 @@ int gw_client_sleep(struct gw_client *client, struct gw_waiter *waiter, uint64_t
                         item);
     hooks->blocked(hooks->arg, false);
     return rc;
+}
+
+bool gw_client_is_actor(const struct gw_client *client, uint64_t job)
+{
+    const struct gw_task *task = client->task;
+    if (!task || !task->actor)
+        return false;
+    return task->makes_actor ? task->job == job : task->actor->made && task->actor->job == job;
 }
 
 /* The scheduler takes connections one after the other, and a large graph now and then. */

@@ -66,6 +66,13 @@ enum gw_blocked {
     GW_BLOCKED_LONG = 2,  /* it takes longer than a moment, and keeps its slots */
 };
 
+/* How a client cancels. */
+enum gw_cancel_hard {
+    GW_CANCEL_GENTLY = 0,
+    GW_CANCEL_HARD = 1,    /* killed at once */
+    GW_CANCEL_GIVE_UP = 2, /* all of a job: but what others hold or need, as when it closes */
+};
+
 enum gw_kill_reason {
     GW_KILL_CANCEL = 1,    /* by the user */
     GW_KILL_GANG = 2,      /* another rank ended */

@@ -6,9 +6,11 @@
 
 #include "scheduler/core/announce.h"
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/edge.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/pure.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/remote.h"
@@ -86,14 +88,141 @@ void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
     }
 }
 
+/* -- Pure tasks that others share ----------------------------------------------------------------
+ */
+
+/* What a cancel reaches: rows that are asked for, and behind them all that depend on those. */
+struct reach {
+    GW_ARRAY(struct gw_row) rows;
+    GW_ARRAY(uint8_t) goes_on;  /* one a row: a pure task of others needs it */
+    struct gw_map at;           /* key_of a row -> its place in rows */
+    const struct gw_job *whole; /* a job that is cancelled with all its tasks; NULL: none */
+};
+
+static uint64_t key_of(const struct gw_row *row)
+{
+    return row->job->id << 32 | row->index;
+}
+
+static void reach_add(struct reach *reach, const struct gw_row *row)
+{
+    if (gw_sched_task_final(row->job, row->index) || gw_map_get(&reach->at, key_of(row), NULL))
+        return;
+    GW_MUST(gw_map_put(&reach->at, key_of(row), reach->rows.count));
+    GW_MUST(gw_array_push(&reach->rows, *row));
+    GW_MUST(gw_array_push(&reach->goes_on, 0));
+}
+
+/* Adds what depends on a row; true where a pure task of others is to have its result. */
+static bool reach_on(struct gw_sched *sched, struct reach *reach, struct gw_row row)
+{
+    bool shared = false;
+    struct gw_successors from = gw_sched_successors_of(row.job, row.index);
+    struct gw_row next, original;
+    while (gw_sched_successors_next(sched, &from, &next)) {
+        if (!next.job || next.index == GW_INDEX_ALL)
+            continue;
+        if (!gw_sched_alias_of(sched, next.job, next.index, &original))
+            reach_add(reach, &next);
+        else if (next.job != reach->whole && !gw_sched_task_final(next.job, next.index))
+            shared = !GW_PLANTED(123);
+    }
+    return shared;
+}
+
+/* A row goes on, and with it what it needs. */
+static void reach_spare(struct gw_sched *sched, struct reach *reach, uint64_t place)
+{
+    GW_ARRAY(uint64_t) todo = {0};
+    GW_MUST(gw_array_push(&todo, place));
+    for (size_t i = 0; i < todo.count; i++) {
+        struct gw_row row = reach->rows.items[todo.items[i]], dep;
+        if (reach->goes_on.items[todo.items[i]])
+            continue;
+        reach->goes_on.items[todo.items[i]] = 1;
+        const struct gw_tasks *tasks = &row.job->tasks;
+        for (uint32_t e = tasks->deps_at[row.index]; e < gw_sched_deps_end(tasks, row.index); e++)
+            if (gw_sched_dep(sched, row.job, e, &dep) &&
+                gw_map_get(&reach->at, key_of(&dep), &place))
+                GW_MUST(gw_array_push(&todo, place));
+    }
+    gw_array_deinit(&todo);
+}
+
+/* Whether nothing but this cancel would end a row, because what it needs goes on. */
+static bool needs_spared(const struct gw_sched *sched, const struct reach *reach, struct gw_row row)
+{
+    const struct gw_tasks *tasks = &row.job->tasks;
+    struct gw_row dep;
+    uint64_t place;
+    for (uint32_t e = tasks->deps_at[row.index]; e < gw_sched_deps_end(tasks, row.index); e++)
+        if (gw_sched_dep(sched, row.job, e, &dep) && gw_map_get(&reach->at, key_of(&dep), &place) &&
+            reach->goes_on.items[place])
+            return true;
+    return false;
+}
+
+/* It goes on for others; who submitted it is told that it was cancelled, as was asked. */
+static void tell_cancelled(struct gw_sched *sched, struct gw_row row)
+{
+    struct gw_job *job = row.job;
+    uint16_t flags = job->tasks.flags[row.index];
+    if (!job->session || !(flags & GW_TASK_HELD) || (flags & GW_TASK_TOLD))
+        return;
+    gw_sched_send_failed(sched, job->session->remote,
+                         &(struct gw_msg_failed){.request = job->request,
+                                                 .index = row.index,
+                                                 .code = GW_ECANCELLED,
+                                                 .text = "cancelled"});
+    GW_FACT(sched, told, .job = job, .index = row.index,
+            .flags = GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
+}
+
+/* Cancels the rows that are in a reach, and what depends on them, but for what others share. */
+static void reach_cancel(struct gw_sched *sched, struct reach *reach,
+                         const struct gw_cancel *cancel)
+{
+    size_t asked = reach->rows.count;
+    for (size_t i = 0; i < reach->rows.count; i++)
+        if (reach_on(sched, reach, reach->rows.items[i]))
+            reach_spare(sched, reach, i);
+    for (size_t i = 0; i < reach->rows.count; i++) {
+        struct gw_row row = reach->rows.items[i];
+        if (reach->goes_on.items[i])
+            tell_cancelled(sched, row);
+        else if (i < asked || needs_spared(sched, reach, row))
+            gw_sched_cancel_task(sched, row.job, row.index, cancel);
+    }
+    gw_array_deinit(&reach->rows);
+    gw_array_deinit(&reach->goes_on);
+    gw_map_deinit(&reach->at);
+}
+
+static void cancel_one(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                       const struct gw_cancel *cancel)
+{
+    struct reach reach = {0};
+    if (job->pures.count == 0) {
+        gw_sched_cancel_task(sched, job, row, cancel);
+        return;
+    }
+    reach_add(&reach, &(struct gw_row){job, row});
+    reach_cancel(sched, &reach, cancel);
+}
+
 void gw_sched_cancel_job(struct gw_sched *sched, struct gw_job *job, const struct gw_cancel *cancel)
 {
+    struct reach reach = {.whole = job};
     if (job->unfinished == 0)
         return;
     GW_FACT(sched, job_cancelled, .job = job, .cancel = cancel);
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1))
-        gw_sched_cancel_task(sched, job, row, cancel);
+        if (job->pures.count > 0)
+            reach_add(&reach, &(struct gw_row){job, row});
+        else
+            gw_sched_cancel_task(sched, job, row, cancel);
+    reach_cancel(sched, &reach, cancel);
     gw_sched_range_stop(sched, job);
 }
 
@@ -118,6 +247,30 @@ void gw_sched_abandon_job(struct gw_sched *sched, struct gw_job *job,
         GW_FACT(sched, job_paused, .at = job, .job = job->id, .by = "the end of its client");
 }
 
+void gw_sched_give_up_job(struct gw_sched *sched, struct gw_job *job,
+                          const struct gw_cancel *cancel)
+{
+    for (uint32_t row = gw_sched_row_next(job, 0); job->held > 0 && row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
+        if (job->tasks.flags[row] & GW_TASK_HELD)
+            GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
+    gw_sched_abandon_job(sched, job, cancel);
+}
+
+/* Its client is about to close, and will not wait for what goes on for others. */
+static void give_up(struct gw_sched *sched, struct gw_job *job, const struct gw_cancel *cancel,
+                    struct gw_error *error)
+{
+    gw_sched_give_up_job(sched, job, cancel);
+    for (uint32_t row = gw_sched_row_next(job, 0); job->unfinished > 0 && row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
+        if (!gw_sched_task_final(job, row) && job->tasks.state[row] != GW_TASK_CANCELLING) {
+            gw_error_set(error, GW_EAGAIN, "others hold or need some of job %llu: it goes on",
+                         (unsigned long long)job->id);
+            return;
+        }
+}
+
 void gw_sched_apply_cancel_asked(struct gw_sched *sched, const struct gw_fact_cancel_asked *fact)
 {
     gw_sched_story_cancel(sched, fact->job, fact->index, fact->cancel);
@@ -128,17 +281,21 @@ void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
 {
     struct gw_job *job = gw_sched_job_find(sched, message->job);
     char by[GW_REMOTE_WHO_MAX];
-    struct gw_cancel cancel = {message->hard != 0, GW_KILL_CANCEL, by};
+    struct gw_cancel cancel = {message->hard == GW_CANCEL_HARD, GW_KILL_CANCEL, by};
     struct gw_error error = {0};
     uint32_t uid = gw_sched_acts_as(session->remote, job);
     (void)gw_sched_remote_who(session->remote, by);
     if (message->index == GW_INDEX_ALL) {
-        if (gw_sched_job_check(job, message->job, uid, &error) == 0)
+        bool gives_up = message->hard == GW_CANCEL_GIVE_UP && job && job->session == session &&
+                        !job->detached && !job->actor;
+        if (gives_up)
+            give_up(sched, job, &cancel, &error);
+        else if (gw_sched_job_check(job, message->job, uid, &error) == 0)
             gw_sched_cancel_job(sched, job, &cancel);
     } else if (gw_sched_row_check(job, message->job, message->index, uid, &error) == 0) {
         if (!gw_sched_task_final(job, message->index))
             GW_FACT(sched, cancel_asked, .job = job, .index = message->index, .cancel = &cancel);
-        gw_sched_cancel_task(sched, job, message->index, &cancel);
+        cancel_one(sched, job, message->index, &cancel);
     }
     gw_sched_reply(sched, session->remote, message->request, &error);
 }

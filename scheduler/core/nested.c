@@ -7,12 +7,14 @@
 #include "scheduler/core/nested.h"
 
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/edge.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/memory.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/remote.h"
 #include "scheduler/core/story.h"
+#include "scheduler/core/task.h"
 #include "scheduler/core/verdict.h"
 
 #include <stdlib.h>
@@ -86,6 +88,40 @@ void gw_sched_nested_settle(struct gw_sched *sched)
 
 /* -- Waiting -------------------------------------------------------------------------------------
  */
+
+enum { LOOKED_AT_MAX = 10000 }; /* tasks */
+
+bool gw_sched_nested_comes_before(const struct gw_sched *sched, const struct gw_session *session,
+                                  const struct gw_row *row)
+{
+    if (session->attempt == GW_NONE)
+        return false;
+    const struct gw_attempt *attempt = &sched->attempts.items[session->attempt];
+    GW_ARRAY(struct gw_row) todo = {0};
+    struct gw_map seen = {0};
+    bool found = false;
+    GW_MUST(gw_array_push(&todo, *row));
+    for (size_t i = 0; i < todo.count && todo.count < LOOKED_AT_MAX && !found; i++) {
+        struct gw_row one = todo.items[i], dep;
+        found = one.job == attempt->job && one.index == attempt->index &&
+                !gw_sched_task_final(one.job, one.index);
+        if (found || one.job->tasks.state[one.index] != GW_TASK_WAITING)
+            continue;
+        const struct gw_tasks *tasks = &one.job->tasks;
+        for (uint32_t e = tasks->deps_at[one.index]; e < gw_sched_deps_end(tasks, one.index); e++) {
+            if (!gw_sched_dep(sched, one.job, e, &dep))
+                continue;
+            uint64_t key = dep.job->id << 32 ^ dep.index; /* two of one key: one is not looked at */
+            if (gw_map_get(&seen, key, NULL))
+                continue;
+            GW_MUST(gw_map_put(&seen, key, 0));
+            GW_MUST(gw_array_push(&todo, dep));
+        }
+    }
+    gw_map_deinit(&seen);
+    gw_array_deinit(&todo);
+    return found;
+}
 
 void gw_sched_apply_attempt_blocked(struct gw_sched *sched,
                                     const struct gw_fact_attempt_blocked *fact)

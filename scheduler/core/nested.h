@@ -20,6 +20,12 @@ void gw_sched_nested_end(struct gw_sched *sched, struct gw_attempt *attempt);
 /* gw_sched_nested_settle closes the sessions of attempts that have ended. */
 void gw_sched_nested_settle(struct gw_sched *sched);
 
+/* gw_sched_nested_comes_before tells whether the task that a session is inside of is this one, or
+ * one that this one, at however many removes, waits for: it would wait for itself. (Of many
+ * thousand that are between them it does not find out.) */
+bool gw_sched_nested_comes_before(const struct gw_sched *sched, const struct gw_session *session,
+                                  const struct gw_row *row);
+
 /* gw_sched_nested_on_blocked takes a worker's word that a task waits, or goes on; dropped where the
  * attempt is not live any more. */
 void gw_sched_nested_on_blocked(struct gw_sched *sched, struct gw_worker *worker,

@@ -126,11 +126,7 @@ static void session_close(struct gw_sched *sched, struct gw_session *session)
         }
         if (job->detached || job->actor) /* that one ends when nobody holds it */
             continue;
-        for (uint32_t row = gw_sched_row_next(job, 0); job->held > 0 && row < job->tasks.count;
-             row = gw_sched_row_next(job, row + 1))
-            if (job->tasks.flags[row] & GW_TASK_HELD)
-                GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
-        gw_sched_abandon_job(
+        gw_sched_give_up_job(
             sched, job,
             &(struct gw_cancel){.reason = GW_KILL_SESSION, .by = session->remote->name});
     }

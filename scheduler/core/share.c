@@ -8,6 +8,7 @@
 
 #include "scheduler/core/announce.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/nested.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
@@ -278,6 +279,7 @@ int gw_sched_on_lookup(struct gw_sched *sched, struct gw_session *session,
     held->job = row.job->id;
     held->index = row.index;
     held->ranks = row.job->specs.items[row.job->tasks.spec[row.index]].message.ranks;
+    held->own = gw_sched_nested_comes_before(sched, session, &row);
     GW_FACT(sched, share_added, .session = session, .request = lookup->request, .job = row.job,
             .index = row.index);
     if (gw_sched_task_final(row.job, row.index))

@@ -20,6 +20,9 @@ class Data(e2e.Case):
     def test_outlives(self):
         self.subject("outlives", self.fifo())
 
+    def test_shared(self):
+        self.subject("shared", self.fifo())
+
     def test_pure(self):
         self.subject("pure", self.write("ran", ""))
 

@@ -78,6 +78,9 @@ class Nested(e2e.Case):
         done = self.run_program(NESTED, "limits", lines.path)
         self.assertEqual(done.stdout, "limits: well\n")
 
+    def test_who_waits_for_itself_is_told(self):
+        self.subject("cycle")
+
     def test_deep(self):
         self.subject("bottomless")
 

@@ -117,6 +117,7 @@ static const struct {
     [520] = {"published-lost", "a published result is not held"},
     [521] = {"published-over", "a name is published twice"},
     [530] = {"slots-kept", "a task that waits for its own keeps its slots"},
+    [123] = {"cancel-shared", "who cancels a pure task cancels it for all who share it"},
     [540] = {"alike-lost", "of targets that fail alike one is told of twice, another not at all"},
     [232] = {"backfill-late", "what is let in before a gang may run longer than until it starts"},
     [330] = {"ids-again", "a scheduler gives out ids of jobs of the life before"},

@@ -56,19 +56,10 @@ void sim_work_unwanted(struct work *work)
 /* -- What may become of it -----------------------------------------------------------------------
  */
 
-/* By somebody: the task itself, or another one that may share its result. */
-static bool is_cancelled(struct sim *sim, const struct work *work)
+/* By its own client: others that share a pure task's result cancel for themselves. */
+static bool is_cancelled(const struct work *work)
 {
-    const struct work *first = work->twin_of ? work->twin_of : work;
-    if (!work->job->pure)
-        return work->cancelled || work->job->cancelled || !work->job->client->alive;
-    for (size_t i = 0; i < sim->work.count; i++) {
-        const struct work *other = sim->work.items[i];
-        if ((other == work || other == first || other->twin_of == first) &&
-            (other->cancelled || other->job->cancelled || !other->job->client->alive))
-            return true;
-    }
-    return false;
+    return work->cancelled || work->job->cancelled || !work->job->client->alive;
 }
 
 static bool may_fail(struct sim *sim, const struct work *work, int32_t code);
@@ -105,7 +96,7 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
 {
     const struct sim_job *job = work->job;
     const struct work *as_submitted = work;
-    bool cancelled = is_cancelled(sim, work);
+    bool cancelled = is_cancelled(work);
     if (work->twin_of)
         work = work->twin_of; /* which all of them run as */
     cancelled = cancelled || (code == GW_ECANCELLED && job->range && range_may_stop(sim, job));

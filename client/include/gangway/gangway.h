@@ -68,8 +68,8 @@ struct gw_client_options {
  * cluster is started by the first call that needs it, which blocks for as long and may give
  * GW_ENOSCHEDULER then. options may be NULL. GW_ENOSCHEDULER, GW_EVERSION, GW_EPERM, GW_EIO. Close
  * it with gw_client_close, which ends a private cluster and cancels what is unfinished and
- * attached; it blocks until that is done, at most 10 s, and accepts NULL. Futures of a closed
- * client answer GW_ECLOSED. */
+ * attached, but what other clients hold or need; it blocks until that is done, at most 10 s, and
+ * accepts NULL. Futures of a closed client answer GW_ECLOSED. */
 GW_API int gw_client_open(const struct gw_client_options *options, struct gw_client **client,
                           struct gw_error *error);
 GW_API void gw_client_close(struct gw_client *client);
@@ -137,8 +137,8 @@ GW_API int gw_map(struct gw_client *client, const struct gw_map_call *call,
  * gw_scatter_many is the same for `count` values, with a future each (futures: room for count):
  * hundreds travel at once, where gw_scatter blocks for an answer each time; on the first error none
  * are given, nor left there. gw_gather gets `count` futures' values (rank 0's), blocks, large ones
- * 128 a round trip; values: room for count, each to be unref'd; on the first error none are given.
- */
+ * 128 a round trip; values: room for count, each to be unref'd; the first in their order that
+ * failed ends it: what stands behind it is not waited for, and none are given. */
 GW_API int gw_scatter(struct gw_client *client, const struct gw_value *value,
                       struct gw_future **future, struct gw_error *error);
 GW_API int gw_scatter_many(struct gw_client *client, const struct gw_value *const *values,
@@ -195,7 +195,9 @@ GW_API int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_valu
 
 /* gw_future_wait blocks until the task has ended (well or not: 0) or timeout_ns passed
  * (GW_ETIMEDOUT); UINT64_MAX waits for ever. gw_future_wait_any does so for one of
- * `count` and gives its index; one that had ended before counts, so leave it out of the next. */
+ * `count` and gives its index; one that had ended before counts, so leave it out of the next.
+ * Inside a task gw_future_wait, for ever, gw_future_get and gw_gather give GW_ECYCLE for what was
+ * looked up and is the task itself or comes after it, and for calls of the task's own actor. */
 GW_API int gw_future_wait(struct gw_future *future, uint64_t timeout_ns);
 GW_API int gw_future_wait_any(struct gw_future *const *futures, size_t count, uint64_t timeout_ns,
                               size_t *index);
@@ -211,10 +213,10 @@ GW_API int gw_completions_next(struct gw_completions *completions, uint64_t time
 GW_API void gw_completions_free(struct gw_completions *completions);
 
 /* gw_future_cancel stops the task, running or not (TERM, grace, KILL; `hard`: KILL at once), and
- * what depends on it; does not block. gw_future_retry runs a failed one again, with what failed
- * before it: the future is pending again. gw_future_release gives up the result and frees the
- * future (NULL is accepted); the task itself goes on if others need it, and is cancelled if nobody
- * does. */
+ * what depends on it; does not block. A pure one whose result others wait for goes on for them.
+ * gw_future_retry runs a failed one again, with what failed before it: the future is pending again.
+ * gw_future_release gives up the result and frees the future (NULL is accepted); the task itself
+ * goes on if others need it, and is cancelled if nobody does. */
 GW_API int gw_future_cancel(struct gw_future *future, bool hard, struct gw_error *error);
 GW_API int gw_future_retry(struct gw_future *future, struct gw_error *error);
 GW_API void gw_future_release(struct gw_future *future);

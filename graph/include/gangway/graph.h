@@ -36,8 +36,9 @@ struct gw_task_options {
     uint64_t memory_bytes;     /* per rank; held free for it at its worker */
     int32_t priority;          /* higher first */
     uint32_t retries;          /* further attempts after an error of its own; of a gang: restarts */
-    uint64_t wall_ns;          /* killed when an attempt runs longer */
-    uint64_t grace_ns;         /* from SIGTERM to SIGKILL at cancel and limits; 0: 10 s */
+    uint64_t wall_ns;          /* killed when an attempt runs longer; UINT64_MAX: never, as 0 */
+    uint64_t grace_ns;         /* from SIGTERM to SIGKILL at cancel and limits; 0: 10 s; UINT64_MAX:
+                                  no SIGKILL */
     uint64_t fail_grace_ns;    /* the same when another rank failed; 0: 200 ms */
     uint64_t output_bytes_max; /* of each output file; 0: 64 MiB */
     uint64_t gpu_memory_bytes; /* per rank: on each of its GPUs; of a share: of that share */
@@ -60,8 +61,9 @@ struct gw_task_options {
     bool pure;                 /* the same function with the same arguments gives the same result:
                                   computed once for this user and program, as long as somebody
                                   holds or needs it, and a while after (gangway up --pure-keep).
-                                  Shared while it is pending, too: it ends for all alike, also when
-                                  it is cancelled; a failure is not shared with who comes later.
+                                  Shared while it is pending, too, with the options of the first:
+                                  who cancels it cancels for itself, all else ends it for all alike;
+                                  a failure is not shared with who comes later.
                                   Not of detached jobs and ranges, nor of equal arguments over
                                   64 KiB: share one gw_scatter */
     double gpu_share;          /* of one GPU, 0.001 to 0.999, instead of gpus_per_rank: others may

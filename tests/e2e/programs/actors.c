@@ -258,6 +258,13 @@ static void inside(void)
     CHECK(gw_submit(client, &future, &error, from_task, NULL, gw_i64((int64_t)gw_actor_job(actor)),
                     gw_i64(5)) == 0);
     CHECK(get(future) == 105);
+    /* What a call of it waits for cannot be another one. */
+    CHECK(gw_actor_call(actor, &future, &error, from_task, NULL,
+                        gw_i64((int64_t)gw_actor_job(actor)), gw_i64(5)) == 0);
+    struct gw_value *value;
+    CHECK(gw_future_get(future, 0, &value, &error) == GW_ETASK &&
+          strstr(error.text, "would wait for ever"));
+    gw_future_release(future);
     gw_actor_free(actor);
 }
 

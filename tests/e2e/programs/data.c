@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LARGE = 1 << 20 };
@@ -199,6 +200,49 @@ static void subject_outlives(const char *path)
     gw_future_release(shared);
 }
 
+/* A client that closes, with its future, leaves a task to others that hold it; who cancels a pure
+ * task, or all of its job, cancels it for itself. */
+static void subject_shared(const char *path)
+{
+    struct gw_future *own, *shared, *theirs;
+    struct gw_value *value;
+    MUST(gw_submit(first, &own, &error, gate, GW_OPTIONS(.pure = true), gw_str(path)));
+    MUST(gw_submit(second, &theirs, &error, gate, GW_OPTIONS(.pure = true), gw_str(path)));
+    MUST(gw_future_cancel(own, false, &error));
+    assert(gw_future_get(own, 0, &value, &error) == GW_ECANCELLED);
+    assert(gw_future_state(theirs) == GW_PENDING);
+    open_gate(path);
+    check_text(theirs, "open");
+    gw_future_release(own);
+    gw_future_release(theirs);
+
+    struct gw_graph *graph = gw_graph_new(); /* what stands before a shared one goes on, too */
+    gw_node before = gw_call(graph, gate, GW_OPTIONS(.pure = true), gw_str(path), gw_i64(1));
+    gw_node node = gw_call(graph, count_texts, GW_OPTIONS(.pure = true), gw_ref(before));
+    MUST(gw_client_submit(first, graph, node, &own, &error));
+    MUST(gw_client_submit(second, graph, node, &theirs, &error));
+    gw_graph_free(graph);
+    MUST(gw_job_cancel(first, gw_future_job(own), true, &error));
+    assert(gw_future_get(own, 0, &value, &error) == GW_ECANCELLED);
+    open_gate(path);
+    check_text(theirs, "all");
+    gw_future_release(own);
+    gw_future_release(theirs);
+
+    MUST(gw_submit(first, &own, &error, gate, GW_OPTIONS(.pure = true), gw_str(path), gw_i64(2)));
+    MUST(gw_submit(second, &theirs, &error, gate, GW_OPTIONS(.pure = true), gw_str(path),
+                   gw_i64(2)));
+    MUST(gw_client_task(second, gw_future_job(own), 0, &shared, &error));
+    gw_client_close(first);
+    first = NULL;
+    assert(gw_future_state(shared) == GW_PENDING);
+    open_gate(path);
+    check_text(shared, "open");
+    check_text(theirs, "open");
+    gw_future_release(shared);
+    gw_future_release(theirs);
+}
+
 static void subject_publish(const char *path)
 {
     struct gw_future *own, *future;
@@ -331,6 +375,16 @@ static void subject_gather(const char *path)
         gw_value_unref(values[i]);
     }
     assert(gw_gather(first, futures, COUNT + 1, values, &error) == GW_ETASK);
+    char fifo[4096]; /* what stands behind a failure is not waited for */
+    struct gw_future *late, *pair[2] = {futures[COUNT]};
+    (void)snprintf(fifo, sizeof fifo, "%s.fifo", path);
+    assert(mkfifo(fifo, 0600) == 0);
+    MUST(gw_submit(first, &late, &error, gate, NULL, gw_str(fifo)));
+    pair[1] = late;
+    assert(gw_gather(first, pair, 2, values, &error) == GW_ETASK);
+    assert(gw_future_state(late) == GW_PENDING);
+    gw_future_release(late);
+    (void)unlink(fifo);
     MUST(gw_who_has(futures[7], &answer, &error));
     int64_t bytes = 0;
     assert(gw_value_count(answer) == 1);
@@ -389,8 +443,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(const char *path);
     } subjects[] = {
-        {"names", subject_names}, {"outlives", subject_outlives}, {"publish", subject_publish},
-        {"pure", subject_pure},   {"gather", subject_gather},     {"retry", subject_retry},
+        {"names", subject_names},   {"outlives", subject_outlives}, {"publish", subject_publish},
+        {"pure", subject_pure},     {"gather", subject_gather},     {"retry", subject_retry},
+        {"shared", subject_shared},
     };
     assert(argc == 3);
     const struct gw_client_options options = {.must_exist = true};

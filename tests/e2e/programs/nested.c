@@ -54,6 +54,28 @@ static int square(struct gw_task *task)
 }
 GW_TASK(square);
 
+/* (after): waits for the task of its own job that is so many after it. */
+static int wait_for(struct gw_task *task)
+{
+    struct gw_error *error = gw_task_error(task);
+    struct gw_future *future;
+    struct gw_value *value = NULL;
+    int64_t after;
+    if (gw_task_arg_i64(task, 0, &after) < 0)
+        return GW_EINVAL;
+    struct gw_client *client = gw_task_client(task, error);
+    if (!client)
+        return error->code;
+    int rc = gw_client_task(client, gw_task_job(task), gw_task_index(task) + (uint32_t)after,
+                            &future, error);
+    if (rc < 0)
+        return rc;
+    rc = gw_future_get(future, 0, &value, error);
+    gw_future_release(future);
+    return rc < 0 ? rc : gw_task_return(task, value);
+}
+GW_TASK(wait_for);
+
 static int number(size_t i, struct gw_value **args, void *arg)
 {
     (void)arg;
@@ -272,6 +294,32 @@ static void test_limits(void)
     gw_future_release(future);
 }
 
+/* Who waits for itself, or for what comes after it, is told so; others of its job are waited for.
+ */
+static void test_cycle(void)
+{
+    struct gw_graph *graph = gw_graph_new();
+    struct gw_future *futures[3];
+    struct gw_value *value;
+    gw_node self = gw_call(graph, wait_for, NULL, gw_i64(0));
+    gw_node before = gw_call(graph, wait_for, NULL, gw_i64(2));
+    gw_node between = gw_call(graph, square, NULL, gw_ref(before));
+    (void)gw_call(graph, square, NULL, gw_ref(between));
+    gw_node beside = gw_call(graph, wait_for, NULL, gw_i64(1));
+    (void)gw_call(graph, square, NULL, gw_i64(5));
+    const gw_node nodes[3] = {self, before, beside};
+    int rc = gw_client_submit_many(client, graph, NULL, nodes, 3, futures, &error);
+    assert(rc == 0);
+    gw_graph_free(graph);
+    assert(get(futures[2], 0) == 25);
+    for (int i = 0; i < 2; i++) {
+        rc = gw_future_get(futures[i], 0, &value, &error);
+        assert(rc == GW_ETASK && strstr(error.text, "would wait for ever"));
+    }
+    for (int i = 0; i < 3; i++)
+        gw_future_release(futures[i]);
+}
+
 /* Deeper than tasks may wait inside one another. */
 static void test_bottomless(void)
 {
@@ -291,10 +339,15 @@ int main(int argc, char **argv)
         void (*run)(void);
         uint32_t slots, workers;
     } subjects[] = {
-        {"fib", test_fib, 1, 1},        {"fib2", test_fib, 4, 2},
-        {"many", test_many, 1, 1},      {"gang", test_gang, 2, 1},
-        {"leaves", test_leaves, 1, 1},  {"killed", test_killed, 1, 1},
-        {"limits", test_limits, 1, 1},  {"bottomless", test_bottomless, 1, 1},
+        {"fib", test_fib, 1, 1},
+        {"fib2", test_fib, 4, 2},
+        {"many", test_many, 1, 1},
+        {"gang", test_gang, 2, 1},
+        {"leaves", test_leaves, 1, 1},
+        {"killed", test_killed, 1, 1},
+        {"limits", test_limits, 1, 1},
+        {"bottomless", test_bottomless, 1, 1},
+        {"cycle", test_cycle, 1, 1},
         {"running", test_killed, 0, 0}, /* a cluster that the test has started */
     };
     gw_init(&argc, &argv);
