@@ -149,11 +149,9 @@ bool gw_nodes_apply(struct gw_nodes *typed, struct gw_task_options *task)
     said.nodes = typed->nodes == GW_NODES_UNSAID ? 0 : typed->nodes;
     said.per_node = typed->per_node == GW_NODES_UNSAID ? 0 : typed->per_node;
     bool by_number = nodes->nodes || nodes->per_node;
-    if (nodes->spread && (nodes->same_host || nodes->pack || by_number))
-        return refuse("--spread is the opposite of %s: one of them", nodes->same_host
-                                                                         ? "--same-host"
-                                                                     : nodes->pack ? "--pack"
-                                                                                   : "--nodes");
+    if (nodes->spread && (nodes->same_host || nodes->pack))
+        return refuse("--spread is the opposite of %s: one of them",
+                      nodes->same_host ? "--same-host" : "--pack");
     if (task->ranks == 0)
         return refuse("-n 0: a gang has at least one rank");
     if (!count_ranks(nodes, task))
@@ -163,7 +161,7 @@ bool gw_nodes_apply(struct gw_nodes *typed, struct gw_task_options *task)
                       task->ranks / task->ranks_per_node);
     if (nodes->same_host)
         task->ranks_per_node = task->ranks;
-    task->spread = nodes->spread;
+    task->spread = nodes->spread && !by_number; /* which says how far already */
     if (task->full_wait_ns && !task->min_ranks)
         return refuse("--full-wait is of gangs that may start with fewer ranks: --min-ranks M");
     if (task->min_ranks > task->ranks)

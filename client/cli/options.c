@@ -233,6 +233,33 @@ static const struct gw_option *find(const struct gw_options *options, int found)
     return NULL;
 }
 
+/* mpiexec has one dash before its names for where ranks go. */
+static void take_familiar(const struct gw_options *options, char **argv)
+{
+    static char hosts[] = "--hosts";
+    char *word = argv[optind ? optind : 1];
+    const struct gw_option *option = options->table;
+    while (option->name && strcmp(option->name, hosts + 2) != 0)
+        option++;
+    if (option->name && word && (strcmp(word, "-host") == 0 || strcmp(word, "-hosts") == 0))
+        argv[optind ? optind : 1] = hosts;
+}
+
+/* The next option, as getopt_long gives it. */
+static int next(const struct gw_options *options, int argc, char **argv, const char *letters,
+                const struct option *longs)
+{
+    take_familiar(options, argv);
+    int found = getopt_long(argc, argv, letters, longs, NULL);
+    if (found != 'n' || !optarg || *optarg != 'p')
+        return found;
+    if (optarg[1]) /* -np4 */
+        optarg++;
+    else if (strcmp(argv[optind - 1], "-np") == 0 && optind < argc)
+        optarg = argv[optind++]; /* and -np 4, which is not -n with the value p */
+    return found;
+}
+
 bool gw_options_parse(const struct gw_options *options, int argc, char **argv, int *first,
                       int *exit_code)
 {
@@ -244,7 +271,7 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
     opterr = 0;
     *exit_code = 0;
     /* Arguments between options ('-' in letters) move, in order, to where argv begins. */
-    while (*exit_code == 0 && (found = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+    while (*exit_code == 0 && (found = next(options, argc, argv, letters, longs)) != -1) {
         const char *word = argv[optind - 1];
         if (found == 'h' && optind < argc && strncmp(argv[optind], "-h", 2) == 0 &&
             argv[optind][2] != '\0') { /* its first letter only was read */
@@ -257,8 +284,6 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
             gw_options_help(options);
             return false;
         }
-        if (found == 'n' && strcmp(word, "-np") == 0 && optind < argc)
-            optarg = argv[optind++]; /* as mpiexec has it, and not -n with the value p */
         if (found == 1)
             argv[1 + arguments++] = optarg;
         else if (found == '?')

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SLOTS_MAX = 4096 };
+
 struct typed {
     const char *connect, *dir, *name, *peers, *resources;
     uint32_t slots;
@@ -50,6 +52,10 @@ static int start(struct typed *typed)
                 typed->connect ? error.text
                                : "--connect HOST:PORT is missing; `gangway worker list` lists "
                                  "workers");
+        return GW_EXIT_USAGE;
+    }
+    if (typed->slots > SLOTS_MAX) {
+        fprintf(stderr, "gangway worker: --slots %u: 1 to %d\n", typed->slots, SLOTS_MAX);
         return GW_EXIT_USAGE;
     }
     if (typed->dir ? access(typed->dir, F_OK) < 0 && gw_dir_make(typed->dir, &error) < 0

@@ -39,7 +39,7 @@ int gw_dir_make(const char *path, struct gw_error *error)
     if (lstat(path, &info) < 0)
         return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(info.st_mode))
-        return gw_error_set(error, GW_EPERM, "%s is not a folder: remove it", path);
+        return gw_error_set(error, GW_EPERM, "%s is there, and is not a folder", path);
     if (info.st_uid != geteuid())
         return gw_error_set(error, GW_EPERM, "%s belongs to another user", path);
     if (info.st_mode & 077)

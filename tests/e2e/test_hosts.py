@@ -298,6 +298,11 @@ class Hosts(e2e.Case):
         with socket.create_server(("127.0.0.1", 0)) as nobody:
             port = nobody.getsockname()[1]
         self.address = f"127.0.0.1:{port}"  # free again: nobody listens there
+        self.assertIn("--slots 5000: 1 to 4096\n",
+                      self.gangway("worker", "--connect", self.address, "--slots", "5000",
+                                   rc=2).stderr)
+        self.assertIn("/dev/null is there, and is not a folder\n",
+                      self.gangway("up", "--state", "/dev/null", rc=3).stderr)
         env = self.host("gangway-0123456789ab-" + "0" * 64)
         self.assertIn("no scheduler answers", self.gangway("status", env=env, rc=3).stderr)
 

@@ -57,6 +57,13 @@ class Reservation(e2e.Case):
         run = self.gangway("dispatch", "-np", "2", "-H", "localhost:2", "--", "sh", "-c",
                            "echo rank $RANK of $WORLD_SIZE")
         self.assertIn("rank 1 of 2", run.stdout)
+        for words in (("-np2", "-host", "localhost:2"), ("-hosts", "localhost:2", "-np", "2"),
+                      ("--spread", "--nodes", "1", "--per-node", "2")):
+            run = self.gangway("dispatch", *words, "--", "sh", "-c", "echo rank $RANK of $1", "sh",
+                               "-host")
+            self.assertIn("rank 1 of -host", run.stdout)
+        self.assertIn("unknown option -hostfile",
+                      self.gangway("dispatch", "-hostfile", "f", "--", "true", rc=2).stderr)
         self.assertIn("nowhere", self.gangway("dispatch", "-H", "nowhere:2", "--", "true",
                                               rc=2).stderr)
 
