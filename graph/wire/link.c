@@ -66,6 +66,16 @@ static void link_fail(struct gw_link *link, int code, const char *text)
     link_end(link);
 }
 
+/* By what the socket itself says: libuv calls every error of one a bad descriptor. */
+static void fail_by_socket(struct gw_link *link)
+{
+    int errnum = 0;
+    socklen_t bytes = sizeof errnum;
+    if (getsockopt(gw_channel_fd(link->channel), SOL_SOCKET, SO_ERROR, &errnum, &bytes) < 0)
+        errnum = errno;
+    link_fail(link, GW_EIO, errnum ? strerror(errnum) : "connection closed by the other side");
+}
+
 /* Makes the poll wait for what the state asks for. */
 static void watch(struct gw_link *link)
 {
@@ -142,10 +152,13 @@ static void deliver(struct gw_link *link)
 static void link_on_poll(uv_poll_t *poll, int status, int events)
 {
     struct gw_link *link = poll->data;
-    if (status < 0) { /* an error of the socket: reading tells which, after what came before it */
+    if (status < 0) { /* an error of the socket: reading tells which, after what came before it; */
+        link->events = 0;         /* the poll was stopped */
+        link->write_ended = true; /* nobody reads what is sent, either */
         deliver(link);
-        if (!link->closing)
-            link_fail(link, GW_EIO, uv_strerror(status));
+        if (!link->closing && link->paused) /* perhaps until something is sent: it never is */
+            fail_by_socket(link);
+        watch(link);
         return;
     }
     if (events & UV_WRITABLE) {

@@ -273,6 +273,39 @@ static void test_last_words_are_delivered(void **state)
     gw_buffer_deinit(&words);
 }
 
+/* Its end goes without having read: that is an error of the socket. */
+static void lose_peer(struct end *a)
+{
+    uv_loop_t loop;
+    int fds[2];
+    struct gw_buffer words = {0};
+    uv_loop_init(&loop);
+    make_pair(SOCK_STREAM, fds);
+    for (uint64_t i = 1; i <= 10000; i++) {
+        struct gw_message message = forget(i);
+        gw_message_encode(&message, 0, &words);
+    }
+    assert_int_equal(write(fds[1], words.data, words.size), words.size);
+    assert_int_equal(write(fds[0], "unread", 6), 6);
+    close(fds[1]);
+    open_end(&loop, fds[0], a);
+    run(&loop);
+    gw_buffer_deinit(&words);
+}
+
+static void test_an_error_behind_last_words(void **state)
+{
+    struct end a = {0}, paused = {.pause_at = 1};
+    lose_peer(&a);
+    assert_int_equal(a.got, 10000); /* of more than one read */
+    assert_int_equal(a.code, GW_ECLOSED);
+    assert_string_equal(a.text, "connection closed by the other side");
+    lose_peer(&paused);
+    assert_int_equal(paused.got, 1);
+    assert_int_equal(paused.code, GW_EIO);
+    assert_string_equal(paused.text, "Connection reset by peer");
+}
+
 /* It reads no more, but keeps the connection. */
 static void test_a_peer_that_shut_its_ears(void **state)
 {
@@ -364,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_close_inside_a_message_drops_the_rest),
         cmocka_unit_test(test_pause_keeps_what_is_buffered),
         cmocka_unit_test(test_last_words_are_delivered),
+        cmocka_unit_test(test_an_error_behind_last_words),
         cmocka_unit_test(test_a_peer_that_shut_its_ears),
         cmocka_unit_test(test_garbage_closes_with_a_text),
         cmocka_unit_test(test_full_sockets_are_waited_for),
