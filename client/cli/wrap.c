@@ -54,7 +54,8 @@ static const char prolog_script[] =
     "done\n"                                                                                       \
     "container=gangway-$GANGWAY_JOB-$GANGWAY_TASK-$GANGWAY_ATTEMPT-${GANGWAY_RANK:-0}\n"
 
-/* $1: runtimes, $2: the image, $3: names of variables, then the command. */
+/* $1: runtimes, $2: the image, $3: names of variables, then the command. Folders go in by --mount,
+ * which takes a ':' that -v would cut at; it is a line of CSV. */
 static const char container_script[] =
     "wanted=$1\n" CHOOSE "image=$2\n"
     "names=$3\n"
@@ -65,11 +66,25 @@ static const char container_script[] =
     "fi\n"
     "if [ $runtime = apptainer ] || [ $runtime = singularity ]; then\n"
     "  case $image in *://*|/*|./*|*.sif) ;; *) image=docker://$image ;; esac\n"
+    "  for folder in \"$PWD\" \"$GANGWAY_CHECKPOINT_DIR\"; do\n"
+    "    case $folder in *[:,]*)\n"
+    "      echo \"gangway: --container: $runtime cannot bind a folder with ':' or ',' in its\" \\\n"
+    "        \"name: $folder: rename it, or run in another (-C)\" >&2\n"
+    "      exit 126 ;;\n"
+    "    esac\n"
+    "  done\n"
     "  set -- \"$image\" \"$@\"\n"
     "  [ -z \"$CUDA_VISIBLE_DEVICES\" ] || set -- --nv \"$@\"\n"
     "  [ ! -d \"$GANGWAY_CHECKPOINT_DIR\" ] || set -- --bind \"$GANGWAY_CHECKPOINT_DIR\" \"$@\"\n"
     "  exec $runtime exec --bind \"$PWD\" --pwd \"$PWD\" \"$@\"\n"
     "fi\n"
+    "mount=\n"
+    "choose_mount() {\n"
+    "  mount=type=bind,src=$1,dst=$1\n"
+    "  case $1 in *[\\\",]*) ;; *) return ;; esac\n"
+    "  mount=$(printf %s \"$1\" | sed 's/\"/\"\"/g')\n"
+    "  mount=type=bind,\\\"src=$mount\\\",\\\"dst=$mount\\\"\n"
+    "}\n"
     "set -- \"$image\" \"$@\"\n"
     "for name in $names $(env | sed -n 's/^\\([A-Z][A-Z0-9_]*\\)=.*/\\1/p'); do\n"
     "  case \" $names \" in *\" $name \"*) set -- --env \"$name\" \"$@\"; continue ;; esac\n"
@@ -82,8 +97,10 @@ static const char container_script[] =
     "  OMP_NUM_THREADS|OPENBLAS_NUM_THREADS|PYTHONUNBUFFERED) set -- --env \"$name\" \"$@\" ;;\n"
     "  esac\n"
     "done\n"
-    "[ ! -d \"$GANGWAY_CHECKPOINT_DIR\" ] ||\n"
-    "  set -- -v \"$GANGWAY_CHECKPOINT_DIR:$GANGWAY_CHECKPOINT_DIR\" \"$@\"\n"
+    "if [ -d \"$GANGWAY_CHECKPOINT_DIR\" ]; then\n"
+    "  choose_mount \"$GANGWAY_CHECKPOINT_DIR\"\n"
+    "  set -- --mount \"$mount\" \"$@\"\n"
+    "fi\n"
     "if [ $runtime = docker ]; then\n"
     "  [ -z \"$CUDA_VISIBLE_DEVICES\" ] ||\n"
     "    set -- --gpus \"\\\"device=$CUDA_VISIBLE_DEVICES\\\"\" \"$@\"\n"
@@ -93,8 +110,9 @@ static const char container_script[] =
     "    set -- --device \"nvidia.com/gpu=$gpu\" \"$@\"\n"
     "  done\n"
     "fi\n"
+    "choose_mount \"$PWD\"\n"
     "exec $runtime run --rm --init --name $container --network host --ipc host \\\n"
-    "  -v \"$PWD:$PWD\" -w \"$PWD\" \"$@\"\n";
+    "  --mount \"$mount\" -w \"$PWD\" \"$@\"\n";
 
 /* $1: runtimes. */
 static const char removal_script[] =

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How commands start: what other launchers tell their programs, words in braces, prologs and
 containers."""
+import csv
 import os
 import shutil
 import subprocess
@@ -95,10 +96,36 @@ class Launch(e2e.Case):
         self.assertEqual(len(runs), 2, lines)
         for run in runs:
             for word in ("--env LEVEL", "--env RANK", "--env MASTER_PORT", "--env GANGWAY_JOB",
-                         f"-v {self.dir}:{self.dir}", "--network host", "--ipc host", "--init"):
+                         f"--mount type=bind,src={self.dir},dst={self.dir} -w {self.dir}",
+                         "--network host", "--ipc host", "--init"):
                 self.assertIn(word + " ", run)
             name = run.split("--name ")[1].split(" ")[0]
             self.assertIn(f"docker rm -f {name}", lines)
+
+    def test_folders_of_containers(self):
+        """Names that -v and --bind would cut; one that is not there."""
+        path, said = self.runtimes("docker")
+        run = ["submit", "--container", "image", *path]
+        for name in ("a:b", 'a:"b", c'):
+            folder = os.path.join(self.dir, name)
+            os.mkdir(folder)
+            done = self.gangway(*run, "-C", folder, "--", "sh", "-c", "pwd")
+            self.assertEqual(done.stdout, folder + "\n")
+            with open(said, encoding="utf-8") as f:
+                told = [line for line in f if "run --rm" in line][-1]
+            self.assertNotIn(" -v ", told)
+            mount = told.split("ipc host --mount ")[1].split(" -w ")[0]
+            self.assertEqual(next(csv.reader([mount])),
+                             ["type=bind", "src=" + folder, "dst=" + folder])
+        failed = self.gangway(*run, "-C", "/nosuch", "--", "ls", rc=126)
+        self.assertIn("cannot start: working directory /nosuch: no such folder", failed.stderr)
+        self.assertNotIn("/bin/sh", failed.stderr)
+        os.rename(os.path.join(self.dir, "bin", "docker"),
+                  os.path.join(self.dir, "bin", "apptainer"))
+        failed = self.gangway(*run, "-C", folder, "--", "sh", "-c", "pwd", rc=126)
+        self.assertIn("apptainer cannot bind a folder with ':' or ',' in its name: " + folder,
+                      failed.stderr)
+        self.assertEqual(failed.stdout, "")
 
     def test_a_container_that_fails_is_removed(self):
         path, said = self.runtimes("podman")

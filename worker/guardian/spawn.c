@@ -169,8 +169,8 @@ static int explain(const struct child *child, struct gw_error *error)
         break;
     }
     if (child->step == STEP_CWD)
-        return gw_error_set(error, GW_ESTART, "cannot start %s: working directory %s: %s",
-                            child->path, message->cwd, text);
+        return gw_error_set(error, GW_ESTART, "cannot start: working directory %s: %s",
+                            message->cwd, child->errnum == ENOENT ? "no such folder" : text);
     int code = GW_ESTART;
     if (child->step == STEP_EXEC && child->errnum == ENOENT) {
         if (child->path[0] != '/' || access(child->path, F_OK) < 0)
