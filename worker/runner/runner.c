@@ -10,13 +10,14 @@
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
-#include "worker/runner/args.h"
 #include "worker/runner/batch.h"
 #include "worker/runner/folder.h"
 #include "worker/runner/function.h"
+#include "worker/runner/inputs.h"
 #include "worker/runner/join.h"
 #include "worker/runner/outbox.h"
 #include "worker/runner/output.h"
+#include "worker/runner/progress.h"
 #include "worker/runner/spec.h"
 #include "worker/runner/task.h"
 
@@ -28,27 +29,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define METRIC_EVERY_NS (50 * GW_NS_PER_MS)
-#define PROGRESS_EVERY_NS (50 * GW_NS_PER_MS)
 #define TRIM_EVERY_NS (100 * GW_NS_PER_MS)
-enum { METRIC_NAME_MAX = 128, PROGRESS_TEXT_MAX = 200, HEAD_MAX = 320 };
-
-/* A step that was not yet reported: the last one always is. */
-struct metric {
-    bool pending;
-    int64_t step;
-    double value;
-    char name[METRIC_NAME_MAX];
-    uint64_t sent_ns;
-};
-
-/* Likewise, of how far it is. fraction below 0: there is only a sign of life to give. */
-struct progress {
-    bool pending;
-    double fraction;
-    char text[PROGRESS_TEXT_MAX + 1];
-    uint64_t sent_ns;
-};
+enum { HEAD_MAX = 320 };
 
 struct runner {
     struct gw_outbox outbox;
@@ -63,9 +45,7 @@ struct runner {
     struct gw_task_hooks hooks;
     uint64_t attempt;
     uint32_t rank; /* as assigned: GW_RANK_NONE where it is not a gang */
-    struct metric metric;
-    struct progress progress;
-    uint64_t silence_ns; /* that it may keep; 0: any */
+    struct gw_progress progress;
     uint64_t trimmed_ns;
 
     struct gw_actor_kept actor;
@@ -305,78 +285,27 @@ static void listen_ready(struct runner *runner)
 /* -- Steps of training ---------------------------------------------------------------------------
  */
 
-static void metric_send(struct runner *runner, uint64_t now_ns)
-{
-    const struct gw_message message = {.type = GW_MESSAGE_metric,
-                                       .metric = {.attempt = runner->attempt,
-                                                  .rank = runner->rank,
-                                                  .step = runner->metric.step,
-                                                  .name = runner->metric.name,
-                                                  .value = runner->metric.value}};
-    runner->metric.pending = false;
-    runner->metric.sent_ns = now_ns;
-    say(runner, &message);
-}
-
 static void runner_on_metric(void *arg, int64_t step, const char *name, double value)
 {
     struct runner *runner = arg;
     uint64_t now_ns = gw_clock_now_ns();
-    runner->metric.pending = true;
-    runner->metric.step = step;
-    runner->metric.value = value;
-    snprintf(runner->metric.name, sizeof runner->metric.name, "%s", name);
-    if (runner->metric.sent_ns == 0 || now_ns - runner->metric.sent_ns >= METRIC_EVERY_NS)
-        metric_send(runner, now_ns);
+    must(gw_progress_metric(&runner->progress, step, name, value, now_ns));
     if (now_ns - runner->trimmed_ns >= TRIM_EVERY_NS) {
         gw_output_trim(&runner->output);
         runner->trimmed_ns = now_ns;
     }
 }
 
-/* -- Progress ------------------------------------------------------------------------------------
- */
-
-static void progress_send(struct runner *runner, uint64_t now_ns)
-{
-    const struct gw_message message = {.type = GW_MESSAGE_progress,
-                                       .progress = {.attempt = runner->attempt,
-                                                    .rank = runner->rank,
-                                                    .fraction = runner->progress.fraction,
-                                                    .text = runner->progress.text}};
-    runner->progress.pending = false;
-    runner->progress.sent_ns = now_ns;
-    say(runner, &message);
-}
-
-static void progress_offer(struct runner *runner, uint64_t now_ns)
-{
-    if (runner->progress.sent_ns == 0 || now_ns - runner->progress.sent_ns >= PROGRESS_EVERY_NS)
-        progress_send(runner, now_ns);
-}
-
-static void progress_note(struct runner *runner, double fraction, const char *text)
-{
-    uint64_t now_ns = gw_clock_now_ns();
-    runner->progress.pending = true;
-    runner->progress.fraction = fraction;
-    snprintf(runner->progress.text, sizeof runner->progress.text, "%s", text ? text : "");
-    progress_offer(runner, now_ns);
-}
-
 static void runner_on_progress(void *arg, double fraction, const char *text)
 {
-    progress_note(arg, fraction, text);
+    struct runner *runner = arg;
+    must(gw_progress_note(&runner->progress, fraction, text, gw_clock_now_ns()));
 }
 
-/* A step counts as progress, whether it has a metric or not; what is shown stays. */
 static void runner_on_alive(void *arg)
 {
     struct runner *runner = arg;
-    if (runner->silence_ns && runner->progress.pending)
-        progress_offer(runner, gw_clock_now_ns());
-    else if (runner->silence_ns)
-        progress_note(runner, -1, NULL);
+    must(gw_progress_alive(&runner->progress));
 }
 
 /* Whatever becomes of this process now, the next attempt goes on from there. */
@@ -465,94 +394,6 @@ static void await_taken(struct runner *runner)
 
 /* -- Executing -----------------------------------------------------------------------------------
  */
-
-/* The value of one row, NULL where it has none; its descriptor is consumed in any case. */
-static int take_value(const struct gw_batch_dep *dep, struct gw_value **value,
-                      struct gw_error *error)
-{
-    if (dep->here) {
-        *value = dep->kept;
-        return 0;
-    }
-    if (dep->fd >= 0) {
-        int rc = gw_result_map(dep->fd, dep->bytes, value, error);
-        close(dep->fd);
-        return rc;
-    }
-    if (dep->value.size == 0)
-        return 0;
-    return gw_codec_decode(dep->value.data, dep->value.size, NULL, value, error);
-}
-
-/* Dependencies of one task, as the references in its arguments count them. */
-struct deps {
-    struct gw_value **items;
-    uint32_t count;
-    struct gw_value *all; /* a list that `missing` more rows belong to */
-    uint64_t missing;
-    bool skip; /* what one of them is to be was not made */
-};
-
-static int add_dep(struct deps *deps, const struct gw_batch_dep *dep, struct gw_error *error)
-{
-    struct gw_value *value = NULL;
-    int rc = take_value(dep, &value, error);
-    if (rc < 0)
-        return rc;
-    deps->skip = deps->skip || (dep->here && !value);
-    if (deps->missing) {
-        deps->missing--;
-        return gw_list_push(deps->all, value ? value : gw_nil());
-    }
-    if (dep->rank == GW_DEP_ALL && !value) {
-        deps->missing = dep->bytes;
-        deps->all = value = gw_list();
-    }
-    deps->items[deps->count++] = value;
-    return 0;
-}
-
-static int resolve_args(struct gw_bin args, struct gw_value *const *deps, uint32_t dep_count,
-                        struct gw_task *task)
-{
-    struct gw_value *raw = args.size ? NULL : gw_list();
-    int rc = args.size ? gw_codec_decode(args.data, args.size, NULL, &raw, &task->error) : 0;
-    if (rc == 0 && gw_value_type(raw) == GW_LIST)
-        return gw_args_resolve_own(raw, deps, dep_count, &task->args, &task->error);
-    if (rc == 0)
-        rc = gw_error_set(&task->error, GW_EPROTO, "arguments are no list");
-    gw_value_unref(raw);
-    return rc;
-}
-
-/* Decodes a row's arguments into the task; all its dependencies are consumed, also on failure.
- * GW_EAGAIN: it is to be skipped. */
-static int take_args(struct gw_batch *batch, const struct gw_batch_row *row, struct gw_task *task)
-{
-    struct gw_value *few[8] = {NULL};
-    struct deps deps = {.items = row->dep_count > 8 ? calloc(row->dep_count, sizeof *few) : few};
-    int rc = 0;
-    if (!deps.items)
-        out_of_memory();
-    for (uint32_t i = 0; i < row->dep_count; i++) {
-        struct gw_batch_dep dep;
-        int taken = gw_batch_dep(batch, &dep);
-        if (taken == 0)
-            taken = add_dep(&deps, &dep, &task->error);
-        else
-            (void)gw_error_set(&task->error, taken, "a dependency came without its value");
-        rc = rc < 0 ? rc : taken;
-    }
-    if (rc == 0 && deps.skip)
-        rc = GW_EAGAIN;
-    if (rc == 0)
-        rc = resolve_args(row->args, deps.items, deps.count, task);
-    for (uint32_t i = 0; i < deps.count; i++)
-        gw_value_unref(deps.items[i]);
-    if (deps.items != few)
-        free(deps.items);
-    return rc;
-}
 
 /* A gang's rank says that it stands, and waits until all do. */
 static int join_gang(struct runner *runner, struct gw_task *task)
@@ -649,11 +490,7 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     bool gang = row->rank != GW_RANK_NONE;
     char head[HEAD_MAX];
     const struct gw_output_place place = place_of(runner, row, spec, head);
-    runner->metric.pending = false;
-    runner->metric.sent_ns = 0;
-    runner->progress.pending = false;
-    runner->progress.sent_ns = 0;
-    runner->silence_ns = spec->progress_ns;
+    gw_progress_begin(&runner->progress, row->attempt, row->rank, spec->progress_ns);
     runner->paused = false;
     if (gang) {
         gw_output_redirect(&runner->output, &place);
@@ -676,10 +513,7 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
         gw_output_restore(&runner->output);
     else
         gw_output_move(&runner->output, &place, ended_ns - started_ns);
-    if (runner->metric.pending)
-        metric_send(runner, ended_ns);
-    if (runner->progress.pending && runner->progress.fraction >= 0)
-        progress_send(runner, ended_ns);
+    must(gw_progress_end(&runner->progress, ended_ns));
     if (rc < 0) {
         const struct gw_message message = ended(runner, GW_OUTCOME_FAILED, ended_ns - started_ns);
         if (task->makes_actor)
@@ -724,7 +558,7 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     const struct gw_spec *known = gw_specs_find(&runner->specs, row->job, row->spec);
     int back = -1;
     int entered = gw_folders_enter(&runner->folders, row->attempt, &back, &task->error);
-    int rc = take_args(batch, row, task);
+    int rc = gw_inputs_take(batch, row, task);
     if (rc == GW_EAGAIN) { /* the worker knows */
         gw_folders_leave(back, false);
         gw_task_reset(task);
@@ -786,6 +620,7 @@ void gw_runner_main(int fd)
     gw_output_init(&runner.output, log_dir && *log_dir ? log_dir : NULL);
     gw_task_init(&runner.task);
     must(gw_outbox_init(&runner.outbox, fd));
+    runner.progress.outbox = &runner.outbox;
     say_hello(&runner);
     for (;;) {
         run_batches(&runner);
