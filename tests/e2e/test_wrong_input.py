@@ -158,7 +158,7 @@ class WrongInput(e2e.Case):
             (["dispatch", "-n", "two", "--", "true"], ["two"]),
             (["dispatch", "-n", "2"], ["--"]),
             (["dispatch", "--no-such-option", "--", "true"], ["no-such-option"]),
-            (["wait", "abc"], ["abc"]),
+            (["wait", ""], ["a number", "a name"]),
             (["up", "--idle-stop", "30parsecs"], ["30parsecs"]),
             (["scheduler", "--listn", "127.0.0.1"], ["--listn", "--listen"]),
             (["scheduler", "--memory-spill", "70"], ["--memory-spill 70"]),
@@ -170,7 +170,7 @@ class WrongInput(e2e.Case):
                 done = self.gangway(*argv, rc=2)
                 for word in words:
                     self.assertIn(word, done.stderr)
-        for argv in (["status"], ["jobs"], ["cancel", "1"], ["logs", "1"]):
+        for argv in (["status"], ["jobs"], ["cancel", "1"], ["logs", "1"], ["wait", "abc"]):
             with self.subTest(argv=argv):
                 done = self.gangway(*argv, rc=3)
                 self.assertIn("gangway up", done.stderr)
