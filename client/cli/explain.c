@@ -70,7 +70,7 @@ int gw_cli_explain(int argc, char **argv)
                     .summary = "Say why a job or a task waits, what it does, or why it failed.",
                     .details = "JOB is a number, a list like 1,3,5-8, a name (the latest such "
                                "job), last, or all\n(that have not ended); of a job the first "
-                               "task that waits is explained. TASK is its\nname or its index.",
+                               "task that waits is explained. TASK is\nits name or its index.",
                     .table = table},
         .unfinished = true,
         .each = explain_job,
