@@ -35,7 +35,7 @@ static void send_blobs(struct gw_client *client, struct gw_bin hashes)
         struct gw_message blob = {.type = GW_MESSAGE_blob, .blob.hash = {hash + at, GW_HASH_BYTES}};
         int fd = -1;
         if ((!client->shipment ||
-             gw_shipment_open(client->shipment, hash + at, &fd, &blob.blob.bytes) < 0) &&
+             gw_shipment_give(client->shipment, hash + at, at == 0, &fd, &blob.blob.bytes) < 0) &&
             (!client->program ||
              gw_program_open(client->program, hash + at, &fd, &blob.blob.bytes) < 0))
             fd = -1; /* it was removed meanwhile: that is what this says */

@@ -68,9 +68,11 @@ struct gw_client {
     struct gw_cluster *cluster; /* private; NULL: somebody else's */
     struct gw_program *program; /* NULL: not shipped yet */
     bool program_ready;
-    struct gw_shipment *shipment; /* files that are being sent; NULL: none */
-    struct gw_buffer env;         /* of what it submits, encoded; empty: this process's */
-    struct gw_task *task;         /* that it is inside of; NULL: none */
+    struct gw_shipment *shipment;     /* files that are being sent; NULL: none */
+    _Atomic uint32_t ship_readers;    /* threads that read files which they will send, */
+    _Atomic uint64_t ship_read_bytes; /* and how far they are */
+    struct gw_buffer env;             /* of what it submits, encoded; empty: this process's */
+    struct gw_task *task;             /* that it is inside of; NULL: none */
     pthread_t task_thread;
     bool inlined;                    /* GANGWAY_INLINE: tasks run in this process */
     struct gw_actor *unsent;         /* actors with calls to send */

@@ -71,7 +71,7 @@ static int put(const char *folder, const struct gw_shipment *shipment,
 static int fill(const char *folder, const char *const *texts, struct gw_error *error)
 {
     struct gw_shipment *shipment;
-    int rc = gw_shipment_new(texts, &shipment, error);
+    int rc = gw_shipment_new(texts, NULL, &shipment, error);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < shipment->count && rc == 0; i++)

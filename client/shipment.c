@@ -25,6 +25,7 @@ enum { DEPTH_MAX = 64 };
 struct walk {
     struct gw_shipment *shipment;
     struct gw_error *error;
+    _Atomic uint64_t *read_bytes; /* NULL: nobody asks */
     struct {
         dev_t device;
         ino_t inode;
@@ -64,6 +65,8 @@ static int add_file(struct walk *walk, int fd, const char *path, const char *nam
     if (fstat(fd, &info) < 0)
         return refuse(walk, path, GW_EIO, strerror(errno));
     shipment->count++;
+    if (walk->read_bytes)
+        *walk->read_bytes += (uint64_t)info.st_size;
     file->name = strdup(name);
     file->path = strdup(path);
     file->bytes = (uint64_t)info.st_size;
@@ -271,10 +274,11 @@ static int encode(struct gw_shipment *shipment, struct gw_error *error)
     return 0;
 }
 
-int gw_shipment_new(const char *const *texts, struct gw_shipment **out, struct gw_error *error)
+int gw_shipment_new(const char *const *texts, _Atomic uint64_t *read_bytes,
+                    struct gw_shipment **out, struct gw_error *error)
 {
     struct gw_shipment *shipment = calloc(1, sizeof *shipment);
-    struct walk walk = {.shipment = shipment, .error = error};
+    struct walk walk = {.shipment = shipment, .error = error, .read_bytes = read_bytes};
     if (shipment)
         shipment->files = calloc(GW_MANIFEST_FILES_MAX + 1, sizeof *shipment->files);
     int rc = shipment && shipment->files ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
@@ -296,10 +300,18 @@ int gw_shipment_new(const char *const *texts, struct gw_shipment **out, struct g
     return 0;
 }
 
+static void forget_flying(struct gw_shipment *shipment)
+{
+    for (size_t i = 0; i < shipment->flying_count; i++)
+        close(shipment->flying[i].fd);
+    shipment->flying_count = 0;
+}
+
 void gw_shipment_free(struct gw_shipment *shipment)
 {
     if (!shipment)
         return;
+    forget_flying(shipment);
     for (size_t i = 0; shipment->files && i < shipment->count; i++) {
         free(shipment->files[i].name);
         free(shipment->files[i].path);
@@ -325,6 +337,51 @@ int gw_shipment_open(const struct gw_shipment *shipment, const uint8_t hash[GW_H
             return 0;
     }
     return GW_ENOENT;
+}
+
+/* The file with this content; count: there is none. */
+static size_t find_hash(const struct gw_shipment *shipment, const uint8_t hash[GW_HASH_BYTES])
+{
+    size_t at = 0;
+    while (at < shipment->count && memcmp(shipment->files[at].hash, hash, GW_HASH_BYTES) != 0)
+        at++;
+    return at;
+}
+
+int gw_shipment_give(struct gw_shipment *shipment, const uint8_t hash[GW_HASH_BYTES], bool first,
+                     int *fd, uint64_t *bytes)
+{
+    int rc = gw_shipment_open(shipment, hash, fd, bytes);
+    if (rc < 0)
+        return rc;
+    if (first)
+        forget_flying(shipment);
+    const size_t at = find_hash(shipment, hash);
+    const int watched =
+        shipment->flying_count < GW_SHIPMENT_FLYING_MAX ? fcntl(*fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (watched >= 0) {
+        shipment->flying[shipment->flying_count].fd = watched;
+        shipment->flying[shipment->flying_count++].bytes = *bytes;
+    }
+    if (at >= shipment->reached)
+        shipment->reached = at + 1;
+    return 0;
+}
+
+void gw_shipment_tell(const struct gw_shipment *shipment, struct gw_shipping *shipping)
+{
+    *shipping = (struct gw_shipping){0};
+    for (size_t i = 0; i < shipment->count; i++) {
+        shipping->total_bytes += shipment->files[i].bytes;
+        if (i < shipment->reached)
+            shipping->done_bytes += shipment->files[i].bytes;
+    }
+    for (size_t i = 0; i < shipment->flying_count; i++) {
+        const off_t at = lseek(shipment->flying[i].fd, 0, SEEK_CUR);
+        const uint64_t read = at > 0 ? (uint64_t)at : 0;
+        if (read < shipment->flying[i].bytes)
+            shipping->done_bytes -= shipment->flying[i].bytes - read;
+    }
 }
 
 /* The content is asked for while it waits: client_on_message finds the shipment in the client. */
@@ -361,11 +418,27 @@ int gw_shipment_send(struct gw_client *client, const char *const *texts,
                      uint8_t hash[GW_HASH_BYTES], struct gw_error *error)
 {
     struct gw_shipment *shipment;
-    int rc = gw_shipment_new(texts, &shipment, error);
+    client->ship_read_bytes = 0;
+    client->ship_readers++;
+    int rc = gw_shipment_new(texts, &client->ship_read_bytes, &shipment, error);
+    client->ship_readers--;
     if (rc < 0)
         return rc;
     rc = tell(client, shipment, error);
     memcpy(hash, shipment->hash, GW_HASH_BYTES);
     gw_shipment_free(shipment);
     return rc;
+}
+
+bool gw_client_shipping(struct gw_client *client, struct gw_shipping *shipping)
+{
+    pthread_mutex_lock(&client->lock);
+    const bool sending = client->shipment != NULL;
+    if (sending)
+        gw_shipment_tell(client->shipment, shipping);
+    pthread_mutex_unlock(&client->lock);
+    if (sending || client->ship_readers == 0)
+        return sending;
+    *shipping = (struct gw_shipping){.reading = true, .done_bytes = client->ship_read_bytes};
+    return true;
 }

@@ -5,6 +5,8 @@
 #include "client/client.h"
 #include "graph/wire/manifest.h"
 
+enum { GW_SHIPMENT_FLYING_MAX = 64 };
+
 struct gw_shipment {
     uint8_t hash[GW_HASH_BYTES];
     struct gw_buffer manifest;
@@ -15,19 +17,32 @@ struct gw_shipment {
         uint32_t mode;
     } * files; /* in order of their names */
     size_t count;
+    struct { /* what was asked for last: a descriptor's offset is how far it was read */
+        int fd;
+        uint64_t bytes;
+    } flying[GW_SHIPMENT_FLYING_MAX];
+    size_t flying_count;
+    size_t reached; /* files up to that one were asked for, or had not to be */
 };
 
 /* gw_shipment_new reads and hashes what "PATH[:NAME]" texts (NULL-terminated) name; folders with
  * all that is in them. GW_ENOENT, GW_EINVAL (names that lead out of the folder, what is no file, a
  * folder in itself), GW_EEXIST (two of one name), GW_ELIMIT, GW_EAGAIN (written to meanwhile),
- * GW_EIO; the text names the file. */
-int gw_shipment_new(const char *const *texts, struct gw_shipment **shipment,
-                    struct gw_error *error);
+ * GW_EIO; the text names the file. *read_bytes (may be NULL) grows as they are read. */
+int gw_shipment_new(const char *const *texts, _Atomic uint64_t *read_bytes,
+                    struct gw_shipment **shipment, struct gw_error *error);
 void gw_shipment_free(struct gw_shipment *shipment);
 
 /* gw_shipment_open gives a descriptor of the file with this content; GW_ENOENT: there is none. */
 int gw_shipment_open(const struct gw_shipment *shipment, const uint8_t hash[GW_HASH_BYTES], int *fd,
                      uint64_t *bytes);
+
+/* gw_shipment_give is gw_shipment_open for a cluster that asks for it, and keeps an eye on how far
+ * that has read. first: with this, its next question begins; it has all that it asked for before.
+ * gw_shipment_tell says how far all is. */
+int gw_shipment_give(struct gw_shipment *shipment, const uint8_t hash[GW_HASH_BYTES], bool first,
+                     int *fd, uint64_t *bytes);
+void gw_shipment_tell(const struct gw_shipment *shipment, struct gw_shipping *shipping);
 
 /* gw_shipment_send is gw_shipment_new, and sends what the cluster has not; blocks. Gives the hash
  * by which a spec names them. */

@@ -6,6 +6,7 @@
 #include "client/cli/cli.h"
 #include "client/cli/console.h"
 #include "client/cli/launch_options.h"
+#include "client/cli/loading.h"
 #include "client/cli/patience.h"
 #include "client/cli/selector.h"
 #include "client/cli/table.h"
@@ -100,9 +101,15 @@ static int submit(struct launch *launch, struct gw_error *error)
         jobs[i] = selector.items[i].job;
     after.jobs = jobs;
     after.count = selector.count;
-    if (rc == 0)
+    if (rc == 0) {
+        struct gw_loading loading;
+        const bool silent = typed->quiet || typed->json;
+        gw_loading_init(&loading, launch->client, typed->ship.items,
+                        silent ? 0 : typed->ship.count);
         rc = gw_bulk_wanted(typed) ? submit_many(launch, &after, error)
                                    : submit_one(launch, &after, error);
+        gw_loading_deinit(&loading);
+    }
     gw_selector_deinit(&selector);
     free(jobs);
     return rc;

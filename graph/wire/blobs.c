@@ -84,7 +84,8 @@ void gw_blobs_use(int fd)
     (void)futimens(fd, times);
 }
 
-/* Copies all of `from`; 0 or GW_EIO. */
+/* Copies all of `from`; 0 or GW_EIO. Its offset says how far that is: to who has sent the
+ * descriptor, which may be of another process, and shares it. */
 static int copy_file(int from, int to, const char *path, struct gw_error *error)
 {
     char chunk[64 * 1024];
@@ -98,6 +99,7 @@ static int copy_file(int from, int to, const char *path, struct gw_error *error)
         if (got < 0)
             return gw_error_set(error, GW_EIO, "cannot read: %s", strerror(errno));
         at += got;
+        (void)lseek(from, at, SEEK_SET);
         for (ssize_t done = 0; done < got;) {
             ssize_t put = write(to, chunk + done, (size_t)(got - done));
             if (put < 0 && errno == EINTR)

@@ -27,7 +27,8 @@ void gw_blobs_use(int fd);
 
 /* gw_blobs_put copies a descriptor's content (borrowed, read from its start), and lets it in under
  * its name only when its hash is `hash`: GW_ECORRUPT otherwise; GW_EIO (disk full, say) leaves
- * nothing behind. Reads and writes files: not for the thread that decides. Thread-safe. */
+ * nothing behind. The descriptor's offset goes along. Reads and writes files: not for the thread
+ * that decides. Thread-safe. */
 int gw_blobs_put(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], int fd,
                  struct gw_error *error);
 

@@ -106,6 +106,8 @@ static int read_piece(struct gw_content *content, size_t bytes, bool hashed, str
             break;
         at += got > 0 ? (size_t)got : 0;
     }
+    if (hashed) /* who has another descriptor of the file sees how far it is */
+        (void)lseek(content->fd, (off_t)(content->done + at), SEEK_SET);
     if (at < bytes && !hashed)
         return gw_error_set(error, GW_EIO, "a value on disk cannot be read: %s",
                             got < 0 ? strerror(errno) : "its file became shorter");

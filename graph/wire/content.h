@@ -24,7 +24,8 @@ struct gw_content {
 
 struct gw_content_source {
     int fd;      /* borrowed */
-    bool hashed; /* the receiver knows its hash: what a file has lost may be zeros */
+    bool hashed; /* the receiver knows its hash: what a file has lost may be zeros. Its offset is
+                    how far it was read */
 };
 
 /* gw_content_sendable is 0 where a descriptor has contents that can be sent: a memfd or a file;

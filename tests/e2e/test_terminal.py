@@ -3,8 +3,13 @@
 import fcntl
 import os
 import pty
+import re
+import selectors
+import socket
 import struct
 import termios
+import threading
+import time
 
 import e2e
 
@@ -96,6 +101,126 @@ class Explained(e2e.Case):
                      f"echo on >{fifo}; exec tail -f /dev/null")
         self.read_fifo(fifo)
         self.assertIn("1 rank has started, 1 has not ended", self.gangway("explain", "1").stdout)
+
+
+class Valve:
+    """Passes bytes between clients and an address; of each client `most`, until it is opened."""
+
+    def __init__(self, to, most):
+        host, port = to.rsplit(":", 1)
+        self.to, self.most, self.open = (host, int(port)), most, threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.sockets, self.threads = [], [threading.Thread(target=self.accept)]
+        self.threads[0].start()
+
+    def accept(self):
+        while True:
+            try:
+                one, _ = self.listener.accept()
+            except OSError:
+                return
+            other = socket.create_connection(self.to)
+            self.sockets += [one, other]
+            for arguments in ((one, other, self.most), (other, one, None)):
+                self.threads.append(threading.Thread(target=self.carry, args=arguments))
+                self.threads[-1].start()
+
+    def carry(self, one, other, most):
+        done = 0
+        try:
+            while piece := one.recv(65536):
+                other.sendall(piece)
+                done += len(piece)
+                if most is not None and done > most:
+                    self.open.wait(e2e.TIMEOUT_S)
+            other.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # reset: an end, too
+
+    def close(self):
+        self.open.set()
+        for one in [self.listener, *self.sockets]:
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        for thread in self.threads:
+            thread.join()
+        for one in [self.listener, *self.sockets]:
+            one.close()
+
+
+class Shipping(e2e.Case):
+    MIB = 32  # more than sockets hold
+
+    def setUp(self):
+        super().setUp()
+        tokens = {role: self.gangway_json("token", "create", "--user", role, "--role", role)
+                  for role in ("admin", "worker")}
+        scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
+        address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+        worker = self.start(e2e.BINARY, "worker", "--connect", address, "--slots", "2",
+                            env={"GANGWAY_TOKEN": tokens["worker"]["token"]})
+        worker.wait_output("other workers reach this one")
+        self.valve = Valve(address, 1 << 20)
+        self.addCleanup(self.valve.close)
+        self.client = {"GANGWAY_TOKEN": tokens["admin"]["token"], "NO_COLOR": "1",
+                       "GANGWAY_ADDRESS": self.valve.address, "TERM": "xterm"}
+        self.ends = (scheduler, worker, dict(self.client, GANGWAY_ADDRESS=address))
+
+    def ship(self, name, *options):
+        with open(os.path.join(self.dir, name), "wb") as f:
+            f.write(name.encode() * (self.MIB * (1 << 20) // len(name)))
+        return [e2e.BINARY, "submit", *options, "--ship", name, "--", "true"]
+
+    def in_terminal(self, argv, columns):
+        """Starts it with its stderr in a terminal of so many columns; that, and its other side."""
+        primary, secondary = pty.openpty()
+        fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        client = self.start("sh", "-c", f"exec \"$@\" 2>{os.ttyname(secondary)}", "sh", *argv,
+                            env=self.client)
+        return client, primary, secondary
+
+    def read_until(self, primary, pattern):
+        text, deadline = b"", time.monotonic() + e2e.TIMEOUT_S
+        with selectors.DefaultSelector() as selector:
+            selector.register(primary, selectors.EVENT_READ)
+            while not re.search(pattern, text.decode()):
+                self.assertTrue(selector.select(max(0, deadline - time.monotonic())), text)
+                text += os.read(primary, 65536)
+        return text.decode()
+
+    def test_how_far_it_is(self):
+        """In a terminal, however narrow; not in a pipe, and not where it is to be silent."""
+        long = "x" * 64
+        silent = [self.start(*self.ship("piped"), env=self.client),
+                  self.in_terminal(self.ship("quiet", "-q"), 80)]
+        shown = [(self.in_terminal(self.ship("big"), 80), 80, "sending big: "),
+                 (self.in_terminal(self.ship(long), 40), 40, "sending x+: "),
+                 (self.in_terminal(self.ship("narrow"), 26), 26, "sending ")]
+        share = rf"([1-9]\.[0-9]|1[0-9]\.[0-9]) of {self.MIB}\.0 MiB"
+        texts = [self.read_until(primary, rf"\r{wanted}{share}")
+                 for (_, primary, _), _, wanted in shown]
+        self.valve.open.set()
+        for ((client, primary, secondary), columns, _), text in zip(shown, texts):
+            self.assertEqual(client.wait(), 0, client.text)
+            os.write(secondary, b"$")
+            text += self.read_until(primary, r"\$")
+            lines = text.split("\r")
+            self.assertEqual([line for line in lines if len(line) >= columns], [])
+            self.assertEqual((lines[-2].strip(" "), lines[-1]), ("", "$"), text)
+        self.assertEqual((silent[0].wait(), silent[0].text), (0, ""))
+        client, primary, secondary = silent[1]
+        self.assertEqual(client.wait(), 0)
+        os.write(secondary, b"$")
+        self.assertEqual(self.read_until(primary, r"\$"), "$")
+        for _, primary, secondary in [silent[1]] + [each[0] for each in shown]:
+            os.close(primary)
+            os.close(secondary)
+        scheduler, worker, direct = self.ends
+        self.gangway("down", env=direct)
+        self.assertEqual((worker.wait(), scheduler.wait()), (0, 0))
 
 
 class Tables(e2e.Case):

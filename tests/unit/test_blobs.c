@@ -54,7 +54,9 @@ static void test_put_verifies_and_opens(void **state)
     assert_int_equal(gw_blobs_open(&blobs, hash, &opened, &bytes, &error), GW_ENOENT);
     assert_int_equal(gw_blobs_put(&blobs, other, fd, &error), GW_ECORRUPT);
     assert_false(gw_blobs_has(&blobs, other, 5));
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     assert_int_equal(gw_blobs_put(&blobs, hash, fd, &error), 0);
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 5); /* how far it is read */
     assert_true(gw_blobs_has(&blobs, hash, 5));
     assert_false(gw_blobs_has(&blobs, hash, 6));
     assert_int_equal(gw_blobs_open(&blobs, hash, &opened, &bytes, &error), 0);

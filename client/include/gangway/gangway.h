@@ -93,6 +93,17 @@ GW_API int gw_client_submit_many(struct gw_client *client, struct gw_graph *grap
                                  const struct gw_submit_options *options, const gw_node *nodes,
                                  size_t count, struct gw_future **futures, struct gw_error *error);
 
+/* How far the files of a task (gw_task_options.files) are on their way to the cluster. */
+struct gw_shipping {
+    bool reading; /* they are read still: total_bytes is not known, and 0 */
+    uint64_t done_bytes, total_bytes;
+};
+
+/* gw_client_shipping tells that of a call that submits in another thread; false where none sends
+ * files now, and *shipping is as it was. What the cluster has already counts as done. Any thread;
+ * does not block. */
+GW_API bool gw_client_shipping(struct gw_client *client, struct gw_shipping *shipping);
+
 /* One task or gang without a graph: gw_submit(client, &future, &error, function, options, args...)
  * and gw_dispatch(client, ranks, &future, &error, function, args...): a gang of `ranks`, one future
  * with N results: gw_future_get(future, rank, ...). */
