@@ -8,9 +8,8 @@
 
 #include "graph/base/array.h"
 #include "graph/base/map.h"
+#include "graph/model/options.h"
 #include "graph/model/order.h"
-#include "graph/model/places.h"
-#include "graph/model/resources.h"
 #include "graph/model/spec.h"
 #include "graph/model/value.h"
 #include "graph/wire/codec.h"
@@ -181,82 +180,6 @@ static int share_spec(struct gw_graph *graph, const struct gw_graph_spec *spec, 
     return gw_array_push(&graph->specs, copy);
 }
 
-/* The options that are lists in a text. */
-static int check_texts(const struct gw_task_options *options, const char *what,
-                       struct gw_error *error)
-{
-    if (!options->resources && !options->workers && !options->annotations)
-        return 0;
-    struct gw_arena arena = {0};
-    struct gw_resources resources;
-    struct gw_places places;
-    struct gw_pairs pairs;
-    struct gw_error why;
-    const char *option = "resources";
-    int rc = gw_resources_parse(options->resources, &arena, &resources, &why);
-    if (rc == 0) {
-        option = "workers";
-        rc = gw_places_parse(options->workers, &arena, &places, &pairs, &why);
-    }
-    if (rc == 0)
-        rc = gw_places_check(&places,
-                             &(struct gw_places_of){options->ranks, options->ranks_per_node,
-                                                    options->min_ranks, options->spread,
-                                                    options->workers_prefer},
-                             &why);
-    if (rc == 0) {
-        option = "annotations";
-        rc = gw_pairs_parse(options->annotations, &arena, &pairs, &why);
-    }
-    gw_arena_deinit(&arena);
-    return rc < 0 ? gw_error_set(error, rc, "%s: %s: %s", what, option, why.text) : 0;
-}
-
-static int check_options(const struct gw_task_options *options, const char *what,
-                         struct gw_error *error)
-{
-    if (options->gpus_per_rank < GW_GPU_IF_ANY)
-        return gw_error_set(error, GW_EINVAL, "%s: gpus_per_rank is %d", what,
-                            options->gpus_per_rank);
-    if (options->ranks > INT32_MAX)
-        return gw_error_set(error, GW_EINVAL, "%s: %u ranks", what, options->ranks);
-    if (options->name && !*options->name)
-        return gw_error_set(error, GW_EINVAL, "%s: the name is empty", what);
-    if (options->gpu_share != 0 && !(options->gpu_share >= 0.001 && options->gpu_share <= 0.999))
-        return gw_error_set(
-            error, GW_EINVAL,
-            "%s: gpu_share is %g: 0.001 to 0.999 of a GPU (gpus_per_rank = 1 is all "
-            "of one)",
-            what, options->gpu_share);
-    if (options->gpu_share != 0 && options->gpus_per_rank != 0)
-        return gw_error_set(error, GW_EINVAL, "%s: gpu_share and gpus_per_rank: one of them", what);
-    if (options->gpu_memory_bytes && options->gpus_per_rank == 0 && options->gpu_share == 0)
-        return gw_error_set(error, GW_EINVAL,
-                            "%s: gpu_memory_bytes without gpus_per_rank or gpu_share", what);
-    if (options->ranks == 0 && (options->ranks_per_node || options->spread))
-        return gw_error_set(error, GW_EINVAL,
-                            "%s: ranks_per_node and spread are of gangs: it has no ranks", what);
-    if (options->ranks_per_node && options->spread)
-        return gw_error_set(error, GW_EINVAL, "%s: ranks_per_node or spread: one of them", what);
-    if (options->ranks_per_node && options->ranks % options->ranks_per_node)
-        return gw_error_set(error, GW_EINVAL, "%s: %u ranks are no multiple of %u a node", what,
-                            options->ranks, options->ranks_per_node);
-    if (options->min_ranks > options->ranks)
-        return gw_error_set(error, GW_EINVAL, "%s: min_ranks is %u, and it has %u ranks", what,
-                            options->min_ranks, options->ranks);
-    if (options->ranks_per_node && options->ranks_per_node != options->ranks &&
-        options->min_ranks % options->ranks_per_node)
-        return gw_error_set(error, GW_EINVAL, "%s: min_ranks %u is no multiple of %u a node", what,
-                            options->min_ranks, options->ranks_per_node);
-    if (options->full_wait_ns && options->min_ranks == 0)
-        return gw_error_set(error, GW_EINVAL, "%s: full_wait_ns is of gangs with min_ranks", what);
-    if (options->isolate_gpus && options->ranks == 0)
-        return gw_error_set(error, GW_EINVAL, "%s: isolate_gpus is for gangs", what);
-    if (options->signal > GW_SIGNAL_MAX)
-        return gw_error_set(error, GW_EINVAL, "%s: there is no signal %u", what, options->signal);
-    return check_texts(options, what, error);
-}
-
 /* Whether a reference of a new node points to what is there. */
 static int check_ref(const struct gw_graph *graph, const struct gw_codec_dep *dep, const char *what,
                      struct gw_error *error)
@@ -348,7 +271,7 @@ static int spec_of_call(struct gw_graph *graph, const struct gw_function *functi
         spec.options = *options;
         what = options->name ? options->name : what;
     }
-    int rc = check_options(&spec.options, what, &graph->error);
+    int rc = gw_options_check(&spec.options, what, &graph->error);
     if (rc == 0 && share_spec(graph, &spec, number) < 0)
         rc = gw_error_set(&graph->error, GW_ENOMEM, "out of memory");
     if (rc == 0 && !options) {
@@ -432,7 +355,7 @@ gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *comman
         spec.options = *options;
     struct node node = {.args_at = graph->args.size};
     gw_codec_deps_clear(&graph->found);
-    if (check_options(&spec.options, command->argv[0], &graph->error) < 0)
+    if (gw_options_check(&spec.options, command->argv[0], &graph->error) < 0)
         return NO_NODE;
     if (encode_element(graph, command) < 0)
         return no_memory(graph);
