@@ -11,6 +11,7 @@
 #include "client/cli/selector.h"
 #include "client/cli/table.h"
 #include "client/cli/tail.h"
+#include "graph/model/hostname.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -117,10 +118,13 @@ static int submit(struct launch *launch, struct gw_error *error)
 
 static bool is_there(const struct gw_value *workers, const char *name, size_t bytes)
 {
-    static const char *const keys[] = {"name", "host"};
-    for (size_t i = 0; i < gw_value_count(workers) * 2; i++) {
-        const char *text = gw_table_text(gw_value_at(workers, i / 2), keys[i % 2]);
-        if (strlen(text) == bytes && strncmp(text, name, bytes) == 0)
+    static const char *const keys[] = {"name", "host", "address"};
+    char said[256];
+    bool bracketed = *name == '[' && bytes > 2;
+    (void)snprintf(said, sizeof said, "%.*s", (int)(bytes - 2 * bracketed), name + bracketed);
+    for (size_t i = 0; i < gw_value_count(workers) * 3; i++) {
+        const char *text = gw_table_text(gw_value_at(workers, i / 3), keys[i % 3]);
+        if (strcmp(text, said) == 0 || (i % 3 > 0 && gw_hostname_is(text, said)))
             return true;
     }
     return false;

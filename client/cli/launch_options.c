@@ -166,7 +166,7 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
          "where it has GPUs: to the CPUs near them\n(that is the default), or to none"},
         {"resources", 0, GW_OPTION_TEXT, &task->resources, "NAME=N,...", table->resources},
         {"on", 0, GW_OPTION_TEXT, &task->workers, "WORKER,...",
-         "names of workers or hosts: runs only there\n(`gangway worker list`)"},
+         "names of workers or hosts, or addresses:\nruns only there (`gangway worker list`)"},
         {"prefer", 0, GW_OPTION_TEXT, &launch->prefer, "WORKER,...",
          "the same, but elsewhere where those\nhave no room"},
         {"memory", 0, GW_OPTION_SIZE, &task->memory_bytes, "SIZE", table->memory},

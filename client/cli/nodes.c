@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static bool refuse(const char *format, ...) GW_PRINTF(1, 2);
@@ -57,6 +58,12 @@ static uint32_t slots_of(const struct gw_hosts_item *host)
     return host->slots ? host->slots : 1;
 }
 
+static bool is_here(const char *name)
+{
+    return strcasecmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0 ||
+           strcmp(name, "::1") == 0;
+}
+
 /* "a,b", or with counts "a:2,b:3", as `--on` takes them, of the first `ranks` ranks. This machine
  * is known by its own name. */
 static bool name_hosts(const struct gw_hosts *hosts, uint64_t ranks, bool counted, char **workers)
@@ -71,11 +78,13 @@ static bool name_hosts(const struct gw_hosts *hosts, uint64_t ranks, bool counte
         return refuse("out of memory");
     for (size_t i = 0; i < hosts->items.count && ranks > 0; i++) {
         const char *name = gw_hosts_address(&hosts->items.items[i]);
+        name = is_here(name) ? own : name;
+        bool v6 = strchr(name, ':');
         uint64_t here = slots_of(&hosts->items.items[i]);
         here = here < ranks ? here : ranks;
         ranks -= here;
-        used += (size_t)snprintf(*workers + used, size + 1 - used, "%s%s", i ? "," : "",
-                                 strcmp(name, "localhost") == 0 ? own : name);
+        used += (size_t)snprintf(*workers + used, size + 1 - used, "%s%s%s%s", i ? "," : "",
+                                 v6 ? "[" : "", name, v6 ? "]" : "");
         if (counted)
             used += (size_t)snprintf(*workers + used, size + 1 - used, ":%u", (unsigned)here);
     }

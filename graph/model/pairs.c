@@ -26,9 +26,24 @@ static int check_order(const struct gw_pair *items, uint32_t count, struct gw_er
     return 0;
 }
 
+/* "[::1]": an IPv6 address, whose brackets are cut. */
+static bool is_address(char *item)
+{
+    size_t length = *item == '[' ? strspn(item + 1, "0123456789abcdefABCDEF:.") : 0;
+    if (length == 0 || strcmp(item + 1 + length, "]") != 0)
+        return false;
+    memmove(item, item + 1, length);
+    item[length] = '\0';
+    return true;
+}
+
 /* Cuts one item, in place: `name=value`, or `name` alone. */
 static int parse_item(char *item, bool valued, struct gw_pair *pair, struct gw_error *error)
 {
+    if (!valued && is_address(item)) {
+        *pair = (struct gw_pair){.name = item, .value = ""};
+        return 0;
+    }
     size_t length = strcspn(item, valued ? "=" : "");
     if (valued && item[length] != '=')
         return gw_error_set(error, GW_EINVAL, "\"%.80s\" is not NAME=VALUE", item);

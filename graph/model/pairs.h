@@ -30,8 +30,8 @@ struct gw_pairs {
 int gw_pairs_parse(const char *text, struct gw_arena *arena, struct gw_pairs *pairs,
                    struct gw_error *error);
 
-/* gw_pairs_parse_names reads "name,name"; all values are "". A host's name may be up to 255 long.
- */
+/* gw_pairs_parse_names reads "name,name"; all values are "". A host's name may be up to 255 long,
+ * and an IPv6 address stands in brackets, which are no part of its name. */
 int gw_pairs_parse_names(const char *text, struct gw_arena *arena, struct gw_pairs *names,
                          struct gw_error *error);
 

@@ -3,10 +3,19 @@
 
 #include <string.h>
 
+/* The first that is not part of an address in brackets; NULL: none. */
+static char *next_colon(char *item)
+{
+    char *colon = strpbrk(item, "[:");
+    while (colon && *colon == '[')
+        colon = strpbrk(colon + 1 + strcspn(colon + 1, "]"), "[:");
+    return colon;
+}
+
 /* Cuts ":N" off an item, in place; 0 where there is no such thing. */
 static uint32_t cut_count(char *item)
 {
-    char *colon = strchr(item, ':');
+    char *colon = next_colon(item);
     uint32_t ranks = 0;
     size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
     for (size_t i = 1; i <= digits && ranks <= GW_PLACES_RANKS_MAX; i++)
@@ -37,7 +46,7 @@ static int parse_counts(char *rest, char *names, struct gw_places_item *items, u
                                 "\"%.80s\" does not say how many ranks go there: NAME:RANKS, 1 to "
                                 "%d, for each of them or for none",
                                 item, GW_PLACES_RANKS_MAX);
-        items[*count] = (struct gw_places_item){names, ranks};
+        items[*count] = (struct gw_places_item){names + (*item == '['), ranks};
         size_t length = strlen(item);
         memcpy(names, item, length);
         names[length] = more ? ',' : '\0';
@@ -51,11 +60,13 @@ int gw_places_parse(const char *text, struct gw_arena *arena, struct gw_places *
 {
     *places = (struct gw_places){0};
     *names = (struct gw_pairs){0};
-    if (!text || !strchr(text, ':'))
-        return gw_pairs_parse_names(text, arena, names, error);
+    if (!text)
+        return 0;
     if (strlen(text) > GW_PAIRS_BYTES_MAX)
         return gw_error_set(error, GW_EINVAL, "a list longer than %d bytes", GW_PAIRS_BYTES_MAX);
     char *rest = gw_arena_strdup(arena, text), *list = gw_arena_strdup(arena, text);
+    if (rest && !next_colon(rest))
+        return gw_pairs_parse_names(text, arena, names, error);
     struct gw_places_item *items = gw_arena_alloc(arena, GW_PAIRS_MAX * sizeof *items);
     uint32_t count = 0;
     if (!rest || !list || !items)
@@ -65,8 +76,8 @@ int gw_places_parse(const char *text, struct gw_arena *arena, struct gw_places *
         rc = gw_pairs_parse_names(list, arena, names, error);
     if (rc < 0)
         return rc;
-    for (char *comma = list; (comma = strchr(comma, ',')); comma++)
-        *comma = '\0';
+    for (char *end = list; (end = strpbrk(end, ",]")); end++)
+        *end = '\0';
     *places = (struct gw_places){items, count};
     return 0;
 }

@@ -21,8 +21,8 @@ struct gw_places_of {
 };
 
 /* gw_places_parse reads a list of names, as gw_pairs_parse_names does, of which each or none has a
- * count: "a:2,b:3". *names are all of them. All lies in the arena. GW_EINVAL with a text that says
- * which and what is wrong, GW_ENOMEM. */
+ * count: "a:2,b:3", "[::1]:2". *names are all of them. All lies in the arena. GW_EINVAL with a text
+ * that says which and what is wrong, GW_ENOMEM. */
 int gw_places_parse(const char *text, struct gw_arena *arena, struct gw_places *places,
                     struct gw_pairs *names, struct gw_error *error);
 

@@ -9,6 +9,7 @@
 #include "scheduler/core/placement.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/worker.h"
+#include "scheduler/core/worker_name.h"
 
 #include "graph/base/text.h"
 
@@ -150,8 +151,10 @@ void gw_sched_need_give(struct gw_worker *worker, const struct gw_need *need)
 
 bool gw_sched_need_names(const struct gw_need *need, const struct gw_worker *worker)
 {
-    return gw_pairs_find(&need->workers, worker->remote->name) ||
-           gw_pairs_find(&need->workers, worker->host);
+    for (uint32_t i = 0; i < need->workers.count; i++)
+        if (gw_sched_worker_is(worker, need->workers.items[i].name))
+            return true;
+    return false;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -242,8 +245,7 @@ static bool is_ready(const struct gw_sched *sched, const char *name)
 {
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        if (worker && worker->state == GW_WORKER_READY &&
-            (strcmp(worker->remote->name, name) == 0 || strcmp(worker->host, name) == 0))
+        if (worker && worker->state == GW_WORKER_READY && gw_sched_worker_is(worker, name))
             return true;
     }
     return false;
@@ -320,7 +322,7 @@ int gw_sched_need_missing(const struct gw_sched *sched, const struct gw_shape *s
     char gone[64];
     for (uint32_t i = 0; i < need->workers.count && !need->prefer; i++) {
         const char *name = need->workers.items[i].name;
-        if (!gw_strmap_get(&sched->names, name, NULL))
+        if (!gw_sched_worker_name_was(sched, name))
             return unknown_name(sched, name, error);
     }
     if (!need->prefer && gw_sched_need_gone(sched, need, gone, sizeof gone))

@@ -4,6 +4,7 @@
 #include "graph/base/text.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
+#include "scheduler/core/worker_name.h"
 
 #include <string.h>
 
@@ -12,18 +13,16 @@ const struct gw_places *gw_sched_places_of(const struct gw_shape *shape)
     return shape->need && shape->need->places.count ? &shape->need->places : NULL;
 }
 
-static uint32_t named(const struct gw_places *places, const char *name)
-{
-    for (uint32_t i = 0; i < places->count; i++)
-        if (strcmp(places->items[i].name, name) == 0)
-            return i;
-    return GW_NONE;
-}
-
 uint32_t gw_sched_places_at(const struct gw_places *places, const struct gw_worker *worker)
 {
-    uint32_t at = named(places, worker->remote->name);
-    return at == GW_NONE ? named(places, worker->host) : at;
+    uint32_t host = GW_NONE;
+    for (uint32_t i = 0; i < places->count; i++) {
+        if (strcmp(places->items[i].name, worker->remote->name) == 0)
+            return i;
+        if (host == GW_NONE && gw_sched_worker_is(worker, places->items[i].name))
+            host = i;
+    }
+    return host;
 }
 
 /* The most ranks that a worker could have at each place, if it were empty; workers[i]: who. */

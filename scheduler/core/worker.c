@@ -161,8 +161,6 @@ void gw_sched_apply_worker_readied(struct gw_sched *sched,
     sched->gpus += gw_sched_gpus_own(worker);
     sched->gpus_free += worker->gpus_free;
     sched->instances_free += worker->instances_free;
-    GW_MUST(gw_strmap_put(&sched->names, worker->remote->name, 1));
-    GW_MUST(gw_strmap_put(&sched->names, worker->host, 1));
     gw_sched_worker_name_keep(sched, worker);
     gw_sched_worker_link(sched, worker);
     gw_sched_away_on_ready(sched, worker);

@@ -1,9 +1,14 @@
 /* Names of workers, by their ids: "NAME\\0HOST", one allocation each. */
 #include "scheduler/core/worker_name.h"
 
+#include "graph/model/hostname.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+enum { HOST_BYTES = 256 };
 
 static char *find(const struct gw_sched *sched, uint32_t id)
 {
@@ -17,8 +22,60 @@ static void drop(struct gw_sched *sched, uint32_t id)
     (void)gw_map_remove(&sched->worker_names, id);
 }
 
+static void fold(char *text)
+{
+    for (; *text; text++)
+        *text = *text >= 'A' && *text <= 'Z' ? (char)(*text + 'a' - 'A') : *text;
+}
+
+/* What was a worker's name; a host's, in small letters, as a WHOLE; one without the domain that it
+ * has (SHORT), or that has none (BARE). */
+enum { NAME = 1, WHOLE = 2, SHORT = 4, BARE = 8 };
+
+static void add(struct gw_sched *sched, const char *name, uint64_t how)
+{
+    uint64_t before = 0;
+    (void)gw_strmap_get(&sched->names, name, &before);
+    GW_MUST(gw_strmap_put(&sched->names, name, before | how));
+}
+
+static void add_host(struct gw_sched *sched, const char *host)
+{
+    char text[HOST_BYTES];
+    (void)snprintf(text, sizeof text, "%s", host);
+    fold(text);
+    size_t bare = (size_t)gw_hostname_bare(text);
+    add(sched, text, text[bare] ? WHOLE : WHOLE | BARE);
+    text[bare] = '\0';
+    add(sched, text, SHORT);
+}
+
+bool gw_sched_worker_name_was(const struct gw_sched *sched, const char *name)
+{
+    char text[HOST_BYTES];
+    uint64_t how;
+    if (gw_strmap_get(&sched->names, name, NULL))
+        return true;
+    (void)snprintf(text, sizeof text, "%s", name);
+    fold(text);
+    if (gw_strmap_get(&sched->names, text, &how) && how != NAME)
+        return true;
+    text[gw_hostname_bare(text)] = '\0';
+    return gw_strmap_get(&sched->names, text, &how) && (how & BARE);
+}
+
+bool gw_sched_worker_is(const struct gw_worker *worker, const char *name)
+{
+    return strcmp(worker->remote->name, name) == 0 || gw_hostname_is(worker->host, name) ||
+           (*worker->remote->address && strcasecmp(worker->remote->address, name) == 0);
+}
+
 void gw_sched_worker_name_keep(struct gw_sched *sched, const struct gw_worker *worker)
 {
+    add(sched, worker->remote->name, NAME);
+    add_host(sched, worker->host);
+    if (*worker->remote->address)
+        add_host(sched, worker->remote->address);
     size_t name_bytes = strlen(worker->remote->name) + 1, host_bytes = strlen(worker->host) + 1;
     char *both = malloc(name_bytes + host_bytes);
     GW_MUST_PTR(both);

@@ -84,6 +84,8 @@ class Hosts(e2e.Case):
                             "echo $RANK $GROUP_RANK $LOCAL_RANK $LOCAL_WORLD_SIZE", env=alice)
         self.assertEqual(sorted(line.split()[1:] for line in done.stdout.splitlines()),
                          [["0", "0", "0", "2"], ["1", "0", "1", "2"], ["2", "1", "0", "1"]])
+        done = self.gangway("dispatch", "-H", "127.0.0.1:1", "--", "echo", "here", env=alice)
+        self.assertIn("here", done.stdout) # by its address
         refused = self.gangway("dispatch", "-H", "worker-1:2,worker-2", "--", "true", env=alice,
                                rc=2)
         self.assertIn("2 of the gang's 3 ranks are to go to worker-1 (each rank 1 slot, 2 on "

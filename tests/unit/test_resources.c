@@ -1,6 +1,7 @@
 /* Lists in texts: resources, names, annotations. */
 #include "tests/unit/unit.h"
 
+#include "graph/model/hostname.h"
 #include "graph/model/places.h"
 #include "graph/model/resources.h"
 
@@ -92,6 +93,10 @@ static void places_have_counts_and_an_order(void **state)
         {"a:2,", "a name is missing"},
         {"a:1,a:1", "there twice"},
         {"a:b:1", "how many"},
+        {"::1:2", "how many"},
+        {"[::1]:2,[::1]:1", "there twice"},
+        {"[::1", "is not a name"},
+        {"[x]:1", "is not a name"},
     };
     struct gw_arena arena = {0};
     struct gw_places places, other;
@@ -107,6 +112,14 @@ static void places_have_counts_and_an_order(void **state)
     assert_string_equal(names.items[0].name, "a");
     assert_int_equal(gw_places_parse("a:65535,b:2", &arena, &other, &names, &error), 0);
     assert_false(gw_places_equal(&places, &other));
+    assert_int_equal(gw_places_parse("[fe80::1]:2,a:1", &arena, &places, &names, &error), 0);
+    assert_int_equal(places.count, 2);
+    assert_string_equal(places.items[0].name, "fe80::1");
+    assert_int_equal(places.items[0].ranks, 2);
+    assert_string_equal(gw_pairs_find(&names, "fe80::1"), "");
+    assert_int_equal(gw_places_parse("b,[::1]", &arena, &places, &names, &error), 0);
+    assert_int_equal(places.count, 0);
+    assert_string_equal(names.items[0].name, "::1");
     assert_int_equal(gw_places_parse("a,b", &arena, &places, &names, &error), 0);
     assert_int_equal(places.count, 0);
     assert_int_equal(names.count, 2);
@@ -122,6 +135,19 @@ static void places_have_counts_and_an_order(void **state)
     gw_arena_deinit(&arena);
 }
 
+static void hosts_have_names_with_and_without_domains(void **state)
+{
+    (void)state;
+    assert_true(gw_hostname_is("gpu1", "GPU1"));
+    assert_true(gw_hostname_is("gpu1", "gpu1.example.com"));
+    assert_true(gw_hostname_is("gpu1.example.com", "Gpu1"));
+    assert_false(gw_hostname_is("gpu1.a.org", "gpu1.b.org"));
+    assert_false(gw_hostname_is("gpu1", "gpu11.b.org"));
+    assert_false(gw_hostname_is("10.0.0.1", "10"));
+    assert_true(gw_hostname_is("10.0.0.1", "10.0.0.1"));
+    assert_false(gw_hostname_is("", ".org"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +155,7 @@ int main(void)
         cmocka_unit_test(what_is_no_amount_is_refused_in_words),
         cmocka_unit_test(names_and_annotations),
         cmocka_unit_test(places_have_counts_and_an_order),
+        cmocka_unit_test(hosts_have_names_with_and_without_domains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

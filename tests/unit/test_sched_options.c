@@ -10,7 +10,7 @@ struct offer {
     const char *gpus; /* a digit a GPU: half GiBs of memory */
 };
 
-static void offer(struct world *w, int number, struct offer o)
+static void offer_from(struct world *w, int number, const char *address, struct offer o)
 {
     uint64_t peer = WORKER + (uint64_t)number;
     uint8_t gpus[64] = {0x90};
@@ -22,9 +22,11 @@ static void offer(struct world *w, int number, struct offer o)
         memcpy(gpus + size, one, sizeof one);
         size += sizeof one;
     }
-    (void)step(w,
-               (struct gw_event){
-                   .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = o.name});
+    (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                    .peer = {peer},
+                                    .role = GW_ROLE_WORKER,
+                                    .text = o.name,
+                                    .address = address});
     say(w, peer,
         (struct gw_message){.type = GW_MESSAGE_registration,
                             .registration = {.incarnation = 1,
@@ -34,6 +36,11 @@ static void offer(struct world *w, int number, struct offer o)
                                              .host = o.host ? o.host : o.name,
                                              .address = o.name,
                                              .resources = o.resources}});
+}
+
+static void offer(struct world *w, int number, struct offer o)
+{
+    offer_from(w, number, NULL, o);
 }
 
 static void go(struct world *w, uint64_t request, struct gw_msg_spec spec)
@@ -176,6 +183,35 @@ static void a_named_worker_that_is_gone_is_waited_for(void **state)
     explained(w, 1, "w-2, which it asks for, is gone, and may come back");
     offer(w, 2, (struct offer){"w-2", "h", NULL, 1, NULL});
     must(w, WORKER + 2, GW_MESSAGE_assign);
+    free_world(w);
+}
+
+/* As hostfiles have them. */
+static void a_host_is_meant_by_its_domain_and_its_address_too(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    offer_from(w, 0, "10.0.0.2", (struct offer){"w-0", "gpu0.site.org", NULL, 8, NULL});
+    offer_from(w, 1, "fe80::1", (struct offer){"w-1", "gpu1", NULL, 8, NULL});
+    static const char *const names[] = {"gpu1", "GPU1", "gpu1.site.org", "[fe80::1]", "[FE80::1]"};
+    for (uint64_t i = 0; i < sizeof names / sizeof *names; i++) {
+        go(w, 1 + i, (struct gw_msg_spec){.workers = names[i]});
+        must(w, WORKER + 1, GW_MESSAGE_assign);
+    }
+    go(w, 11, (struct gw_msg_spec){.ranks = 2, .workers = "[fe80::1]:1,Gpu0:1"});
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.local, 1);
+    go(w, 12, (struct gw_msg_spec){.workers = "gpu0.other.org"});
+    refused(w, GW_ENOENT, "no worker or host is called gpu0.other.org");
+    go(w, 13, (struct gw_msg_spec){.workers = "W-0"}); /* names of workers are as they are */
+    refused(w, GW_ENOENT, "no worker or host is called W-0");
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
+    static const char *const gone[] = {"gpu0", "GPU0.site.org", "10.0.0.2"};
+    for (uint64_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+        go(w, 20 + i, (struct gw_msg_spec){.workers = gone[i]});
+        assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0)); /* they are waited for */
+    }
+    go(w, 30, (struct gw_msg_spec){.workers = "gpu0.other.org"});
+    refused(w, GW_ENOENT, "no worker or host is called gpu0.other.org");
     free_world(w);
 }
 
@@ -323,6 +359,7 @@ int main(void)
         cmocka_unit_test(a_gpu_is_large_enough_and_not_larger_than_need_be),
         cmocka_unit_test(a_task_waits_for_the_worker_that_it_names),
         cmocka_unit_test(a_named_worker_that_is_gone_is_waited_for),
+        cmocka_unit_test(a_host_is_meant_by_its_domain_and_its_address_too),
         cmocka_unit_test(a_preferred_worker_is_taken_while_it_has_room),
         cmocka_unit_test(a_failed_task_pauses_before_it_is_tried_again),
         cmocka_unit_test(a_pause_is_five_minutes_at_most),

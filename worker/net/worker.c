@@ -79,8 +79,8 @@ static int check_texts(const struct gw_host_options *options)
     if (rc == 0) {
         what = "--name";
         rc = gw_pairs_parse_names(options->name, &arena, &names, &error);
-        if (rc == 0 && names.count != 1)
-            rc = gw_error_set(&error, GW_EINVAL, "one name, without a comma");
+        if (rc == 0 && (names.count != 1 || strchr(options->name, '[')))
+            rc = gw_error_set(&error, GW_EINVAL, "one name, without a comma or brackets");
     }
     if (rc < 0)
         (void)fprintf(stderr, "gangway worker: %s: %s\n", what, error.text);
