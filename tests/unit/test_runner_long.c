@@ -14,29 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int twice(struct gw_task *task)
-{
-    int64_t n;
-    if (gw_task_arg_i64(task, 0, &n) < 0)
-        return GW_EINVAL;
-    return gw_task_return(task, gw_i64(2 * n));
-}
-GW_TASK(twice);
-
-/* Waits until somebody writes to the fifo. */
-static int block(struct gw_task *task)
-{
-    const char *path;
-    char byte;
-    if (gw_task_arg_str(task, 0, &path) < 0)
-        return GW_EINVAL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = read(fd, &byte, 1);
-    close(fd);
-    return got == 1 ? 0 : gw_task_fail(task, GW_EIO, "nobody came");
-}
-GW_TASK(block);
-
 static char dir[64], fifo[80];
 static struct side side;
 
