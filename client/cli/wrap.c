@@ -10,6 +10,8 @@
  * exec`. */
 #include "client/cli/wrap.h"
 
+#include "graph/wire/enums.h"
+
 #include <gangway/error.h>
 
 #include <stdio.h>
@@ -225,8 +227,7 @@ int gw_wrap_init(struct gw_wrap *wrap, const struct gw_wrap_options *options)
         return GW_ENOMEM;
     }
     if (options->prolog) {
-        const char *const words[] = {"bash", "-c", prolog_script, "gangway: the prolog",
-                                     options->prolog};
+        const char *const words[] = {"bash", "-c", prolog_script, GW_PROLOG_NAME, options->prolog};
         memcpy(wrap->argv, words, sizeof words);
         used = sizeof words / sizeof *words;
     }

@@ -142,6 +142,10 @@ enum gw_sync_verb {
 };
 
 /* What a worker's memory lets the scheduler place there. */
+/* The name of the shell that runs a command's prolog and then becomes the command: a word of its
+ * argv, by which it is known that there is one. At most 31 bytes. */
+#define GW_PROLOG_NAME "gangway: the prolog"
+
 /* What stands at the worker's end of a tunnel. */
 enum gw_tunnel_kind {
     GW_TUNNEL_PROCESS = 1, /* argv, in the rank's environment and folder, by its guardian */

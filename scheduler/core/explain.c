@@ -345,6 +345,23 @@ static void explain_gang(const struct gw_gang_try *gang, uint32_t tries, struct 
         gw_text_say(text, "; it ends because of this: %s", gang->cause.text);
 }
 
+/* A prolog's shell becomes the program, of which no one here hears. */
+static void explain_prolog(const struct gw_job *job, uint32_t row, struct gw_text *text)
+{
+    static const char name[] = GW_PROLOG_NAME;
+    const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[row]].message;
+    const char word[] = {(char)(0xa0 | (sizeof name - 1))}; /* of MessagePack: so long a text */
+    if (spec->kind != GW_SPEC_COMMAND)
+        return;
+    const uint8_t *words = spec->argv.data;
+    for (size_t at = 0; at + sizeof name <= spec->argv.size; at++) {
+        if (memcmp(words + at, word, 1) != 0 || memcmp(words + at + 1, name, sizeof name - 1) != 0)
+            continue;
+        gw_text_say(text, "; its prolog runs, or already the program behind it");
+        return;
+    }
+}
+
 static void explain_placed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                            struct gw_text *text)
 {
@@ -372,6 +389,8 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     if (slot != GW_NONE && gw_sched_attempt_waits(&sched->attempts.items[slot]) &&
         job->specs.items[job->tasks.spec[row]].message.files.size)
         gw_text_say(text, "; it has not begun: its files are brought there first");
+    if (gang ? gang->ready > 0 && gang->live > 0 : (job->tasks.flags[row] & GW_TASK_STARTED) != 0)
+        explain_prolog(job, row, text);
     if (slot != GW_NONE)
         gw_sched_inside_explain(sched, &sched->attempts.items[slot], text);
     if (gang) {

@@ -73,6 +73,24 @@ class Launch(e2e.Case):
         self.assertIn("not with --pty", self.gangway("submit", "--prolog", "true", "--from-json",
                                                      "-", rc=2).stderr)
 
+    def test_explain_knows_of_a_prolog(self):
+        """It may be what runs, though the task has started."""
+        self.up("--slots", "3")
+        fifo = self.fifo()
+        wanted = "; its prolog runs, or already the program behind it"
+        for start in (("submit",), ("dispatch", "-n", "1")):
+            for prolog in (["--prolog", f"echo on >{fifo}; tail -f /dev/null"], []):
+                self.gangway(*start, "-d", *prolog, "--", "sh", "-c",
+                             f"echo on >{fifo}; exec tail -f /dev/null")
+                self.read_fifo(fifo)
+                said = ""
+                for _ in range(100):  # the scheduler hears a moment later that it runs
+                    said = " ".join(self.gangway("explain", "last").stdout.split())
+                    if (wanted in said) == bool(prolog):
+                        break
+                self.assertEqual(wanted in said, bool(prolog), said)
+                self.gangway("cancel", "last")
+
     def runtimes(self, *names):
         """A PATH with what scripts need and false runtimes of containers, and where they write what
         they were told."""
