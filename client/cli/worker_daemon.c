@@ -7,6 +7,7 @@
 #include "client/cli/background.h"
 #include "client/cli/cli.h"
 #include "client/cli/memory_options.h"
+#include "client/cli/old_folders.h"
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
 #include "worker/net/worker.h"
@@ -37,7 +38,11 @@ static int make_dir(const char *connect, char dir[PATH_MAX], struct gw_error *er
     for (char *c = dir + length + 1; *c; c++)
         if (!strchr("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-", *c))
             *c = '_';
-    return gw_dir_make(dir, error);
+    rc = gw_dir_make(dir, error);
+    dir[length] = '\0';
+    gw_old_folders_tidy(dir, "at-", dir + length + 1);
+    dir[length] = '/';
+    return rc;
 }
 
 static int start(struct typed *typed)
@@ -121,7 +126,8 @@ int gw_worker_daemon_run(int argc, char **argv)
          "if the scheduler dies, what runs here goes on\nfor so long, for the next one (10m)"},
         {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
          "its files; made where it is not there (default:\nat-HOST_PORT in "
-         "$XDG_RUNTIME_DIR/gangway, or in\n/tmp/gangway-UID)"},
+         "$XDG_RUNTIME_DIR/gangway, or in\n/tmp/gangway-UID; those of other addresses go\nafter 7 "
+         "days without a worker)"},
         {"background", 0, GW_OPTION_FLAG, &typed.background, NULL,
          "return when the scheduler has it; the token is\nthe first line of stdin, to stay open "
          "till then"},

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Clusters over TCP: a scheduler, a worker and clients that share no folder, by tokens. Each "host"
 here has folders of its own; test_networks.py has networks of their own too."""
+import fcntl
 import os
 import pwd
 import re
@@ -52,6 +53,26 @@ class Hosts(e2e.Case):
         worker.wait_output("other workers reach this one")
         return worker
 
+    def old_folder(self, env, name, days, *files):
+        """A folder that a worker left so long ago."""
+        folder = os.path.join(env["XDG_RUNTIME_DIR"], "gangway", name)
+        os.makedirs(folder)
+        os.chmod(os.path.dirname(folder), 0o700)
+        then = time.time() - days * 24 * 3600
+        for path in ("lock",) + files:
+            path = os.path.join(folder, path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8"):
+                pass
+        for top, folders, names in os.walk(folder):
+            for entry in folders + names:
+                os.utime(os.path.join(top, entry), (then, then))
+        return folder
+
+    def left(self, folder):
+        return sorted(os.path.relpath(os.path.join(top, name), folder)
+                      for top, _, names in os.walk(folder) for name in names)
+
     def log(self):
         path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/scheduler.log")
         with open(path, encoding="utf-8") as f:
@@ -93,6 +114,32 @@ class Hosts(e2e.Case):
         self.assertEqual(self.run_program(os.path.join(PROGRAMS, "peers"), env=alice).stdout,
                          "ok\n")
         self.gangway("down", env=self.host(self.admin["token"]))
+        self.assertEqual(worker.wait(), 0)
+
+    def test_old_folders(self):
+        self.up_listening("--slots", "1")
+        env = self.host(self.token("workers", "worker")["token"])
+        shipped = ("programs/a", "files/b", "blobs/c")
+        young = self.old_folder(env, "at-10.0.0.1_1", 6, "logs/3/o", "checkpoints/3/w", *shipped)
+        old = self.old_folder(env, "at-10.0.0.1_2", 8, "checkpoints/3/w", *shipped)
+        empty = self.old_folder(env, "at-10.0.0.1_3", 1, *shipped)
+        in_use = self.old_folder(env, "at-10.0.0.1_4", 8, *shipped)
+        other = self.old_folder(env, "default", 8, *shipped)
+        with open(os.path.join(in_use, "lock"), encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            worker = self.start(e2e.BINARY, "worker", "--connect", self.address, "--slots", "1",
+                                env=env)
+            worker.wait_output("other workers reach this one")
+        self.assertEqual(self.left(young), ["checkpoints/3/w", "lock", "logs/3/o"])
+        self.assertFalse(os.path.exists(old))
+        self.assertIn("at-10.0.0.1_2 goes, with output and checkpoints", worker.text)
+        self.assertFalse(os.path.exists(empty))
+        self.assertEqual(len(self.left(in_use)), 4)
+        self.assertEqual(len(self.left(other)), 4)
+        self.assertEqual(sorted(os.listdir(os.path.dirname(other)))[0], "at-10.0.0.1_1")
+        self.assertEqual(len(os.listdir(os.path.dirname(other))), 4) # and its own
+        self.wait_workers(2)
+        self.gangway("down")
         self.assertEqual(worker.wait(), 0)
 
     def test_tasks_that_submit(self):

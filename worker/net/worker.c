@@ -22,6 +22,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -255,14 +256,25 @@ static int parse(struct daemon *daemon, int argc, char **argv)
 static int enter_folder(struct daemon *daemon, struct gw_error *error)
 {
     char path[PATH_MAX];
+    struct stat locked, there;
     (void)snprintf(path, sizeof path, "%.*s/lock", PATH_MAX - 8, daemon->dir);
-    daemon->dir_lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (daemon->dir_lock_fd < 0)
-        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
-    daemon->options.first_in_folder = flock(daemon->dir_lock_fd, LOCK_EX | LOCK_NB) == 0;
-    return flock(daemon->dir_lock_fd, LOCK_SH) < 0
-               ? gw_error_set(error, GW_EIO, "%s: %s", daemon->dir, strerror(errno))
-               : 0;
+    for (;;) {
+        daemon->dir_lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (daemon->dir_lock_fd < 0)
+            return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+        daemon->options.first_in_folder = flock(daemon->dir_lock_fd, LOCK_EX | LOCK_NB) == 0;
+        if (flock(daemon->dir_lock_fd, LOCK_SH) < 0 || fstat(daemon->dir_lock_fd, &locked) < 0)
+            return gw_error_set(error, GW_EIO, "%s: %s", daemon->dir, strerror(errno));
+        if (stat(path, &there) == 0 && there.st_ino == locked.st_ino)
+            break;
+        close(daemon->dir_lock_fd); /* it was an old folder to somebody, and is gone */
+        daemon->dir_lock_fd = -1;
+        int rc = gw_dir_make(daemon->dir, error);
+        if (rc < 0)
+            return rc;
+    }
+    (void)futimens(daemon->dir_lock_fd, NULL); /* this is no old folder */
+    return 0;
 }
 
 /* Whoever starts a scheduler in our folder sees by the lock that we live, and who we are. */
@@ -401,8 +413,10 @@ static void remove_own(struct daemon *daemon)
     if (daemon->host)
         gw_host_free(daemon->host);
     explicit_bzero(&daemon->key, sizeof daemon->key);
-    if (daemon->dir_lock_fd >= 0)
+    if (daemon->dir_lock_fd >= 0) {
+        (void)futimens(daemon->dir_lock_fd, NULL);
         close(daemon->dir_lock_fd);
+    }
     if (daemon->live_fd >= 0)
         close(daemon->live_fd);
     if (daemon->options.private_cluster && !somebody_serves(daemon->dir) &&
