@@ -183,6 +183,18 @@ class Launch(e2e.Case):
         self.gangway("exec", job, "--", "sh", "-c", "exit 5", rc=5)
         self.gangway("cancel", job)
 
+    def test_exec_has_the_ranks_environment(self):
+        """In the moment of an exec a process has none, and this one does nothing else."""
+        self.up("--slots", "1")
+        script = self.write("again", '#!/bin/sh\nexec "$0"\n')
+        os.chmod(script, 0o700)
+        job = self.gangway("submit", "-d", "--", script).stdout.strip()
+        self.gangway("exec", "--wait", job, "--", "true")
+        for _ in range(40):
+            self.assertEqual(self.gangway("exec", job, "--", "sh", "-c", "echo $GANGWAY_JOB").stdout,
+                             job + "\n")
+        self.gangway("cancel", job)
+
     def test_exec_in_namespaces(self):
         """Those of apptainer's container; what is missing for that is said."""
         if subprocess.run(["unshare", "--mount", "true"], check=False).returncode:

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Numbers of processes that are not the core's. */
@@ -283,32 +284,48 @@ static void open_port(struct tunnel *tunnel, uint32_t port)
 /* -- A process -----------------------------------------------------------------------------------
  */
 
-/* What the rank was started with, as the kernel keeps it: a list of strings, encoded. */
-static int environment_of(pid_t pid, struct gw_buffer *encoded, struct gw_error *error)
+/* Reads what the kernel keeps of a process's environment; below 0: there is no such process. */
+static ssize_t read_environment(pid_t pid, char *text, size_t size)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *text = malloc(ENVIRON_BYTES_MAX + 1);
-    GW_MUST_PTR(text);
     size_t bytes = 0;
     ssize_t got = fd < 0 ? -1 : 1;
-    while (got > 0 && bytes < ENVIRON_BYTES_MAX) {
-        got = read(fd, text + bytes, ENVIRON_BYTES_MAX - bytes);
+    while (got > 0 && bytes < size) {
+        got = read(fd, text + bytes, size - bytes);
         bytes += got > 0 ? (size_t)got : 0;
     }
-    int rc = got < 0 ? gw_error_set(error, GW_ENOENT, "the rank has ended") : 0;
     if (fd >= 0)
         close(fd);
+    return got < 0 ? -1 : (ssize_t)bytes;
+}
+
+/* What the rank was started with: a list of strings, encoded. It has none for the moment of an
+ * exec, and a rank in a container has several of those: that is waited for. */
+static int environment_of(pid_t pid, struct gw_buffer *encoded, struct gw_error *error)
+{
+    enum { TRIES = 40 };
+    const struct timespec moment = {.tv_nsec = 500 * (long)GW_NS_PER_US};
+    char *text = malloc(ENVIRON_BYTES_MAX + 1);
+    GW_MUST_PTR(text);
+    ssize_t bytes = read_environment(pid, text, ENVIRON_BYTES_MAX);
+    for (int i = 0; bytes == 0 && i < TRIES; i++) {
+        (void)nanosleep(&moment, NULL);
+        bytes = read_environment(pid, text, ENVIRON_BYTES_MAX);
+    }
+    if (bytes <= 0) {
+        free(text);
+        return gw_error_set(error, GW_ENOENT, "the rank has ended");
+    }
     text[bytes] = '\0';
     struct gw_value *list = gw_list();
-    for (size_t at = 0; rc == 0 && at < bytes; at += strlen(text + at) + 1)
+    for (size_t at = 0; at < (size_t)bytes; at += strlen(text + at) + 1)
         GW_MUST(gw_list_push(list, gw_str(text + at)));
-    if (rc == 0)
-        GW_MUST(gw_codec_encode(list, NULL, encoded));
+    GW_MUST(gw_codec_encode(list, NULL, encoded));
     gw_value_unref(list);
     free(text);
-    return rc;
+    return 0;
 }
 
 /* Of nobody's: enough to find programs. */
