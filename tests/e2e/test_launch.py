@@ -191,8 +191,8 @@ class Launch(e2e.Case):
         job = self.gangway("submit", "-d", "--", script).stdout.strip()
         self.gangway("exec", "--wait", job, "--", "true")
         for _ in range(40):
-            self.assertEqual(self.gangway("exec", job, "--", "sh", "-c", "echo $GANGWAY_JOB").stdout,
-                             job + "\n")
+            said = self.gangway("exec", job, "--", "sh", "-c", "echo $GANGWAY_JOB").stdout
+            self.assertEqual(said, job + "\n")
         self.gangway("cancel", job)
 
     def test_exec_in_namespaces(self):
