@@ -57,13 +57,34 @@ uint64_t gw_sched_places_ranks(const struct gw_sched *sched, const struct gw_sha
     return ranks;
 }
 
+/* ": worker b there has 2 slots, ...", and how many more are called so. */
+static void describe(const struct gw_sched *sched, const struct gw_places *places,
+                     const struct gw_worker *largest, struct gw_text *text)
+{
+    char size[GW_TEXT_BYTES_ROOM];
+    uint32_t count = 0;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        count += worker && worker->state == GW_WORKER_READY &&
+                 gw_sched_places_at(places, worker) == gw_sched_places_at(places, largest);
+    }
+    gw_text_say(text, "worker %s there has %u slots, %u GPUs, %s of memory", largest->remote->name,
+                largest->slots, largest->gpu_count, gw_text_bytes(largest->memory_bytes, size));
+    if (count > 1)
+        gw_text_say(text,
+                    "; %u workers are called so, and one of them takes all that go there (--on "
+                    "lets ranks go to all of them)",
+                    count);
+}
+
 int gw_sched_places_missing(const struct gw_sched *sched, const struct gw_shape *shape,
                             const char *need, struct gw_error *error)
 {
     const struct gw_places *places = gw_sched_places_of(shape);
     const struct gw_worker *workers[GW_PAIRS_MAX];
     uint64_t most[GW_PAIRS_MAX];
-    char size[GW_TEXT_BYTES_ROOM];
+    char what[512];
+    struct gw_text text = {what, sizeof what, 0};
     find_most(sched, shape, most, workers);
     for (uint32_t i = 0; i < places->count; i++) {
         const struct gw_places_item *place = &places->items[i];
@@ -72,15 +93,14 @@ int gw_sched_places_missing(const struct gw_sched *sched, const struct gw_shape 
                                 "%u of the gang's %u ranks are to go to %s, and its workers are "
                                 "asked for by their own names, too",
                                 place->ranks, shape->ranks, place->name);
-        if (most[i] < place->ranks)
-            return gw_error_set(error, GW_EINFEASIBLE,
-                                "%u of the gang's %u ranks are to go to %s (each rank %s), which "
-                                "has room for %llu: worker %s there has %u slots, %u GPUs, %s of "
-                                "memory",
-                                place->ranks, shape->ranks, place->name, need,
-                                (unsigned long long)most[i], workers[i]->remote->name,
-                                workers[i]->slots, workers[i]->gpu_count,
-                                gw_text_bytes(workers[i]->memory_bytes, size));
+        if (most[i] >= place->ranks)
+            continue;
+        describe(sched, places, workers[i], &text);
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "%u of the gang's %u ranks are to go to %s (each rank %s), which has "
+                            "room for %llu: %s",
+                            place->ranks, shape->ranks, place->name, need,
+                            (unsigned long long)most[i], what);
     }
     return 0;
 }

@@ -137,6 +137,19 @@ static void refused(struct gw_msg_spec spec, const char *words)
     free_world(w);
 }
 
+static void one_of_many_of_a_name_takes_a_place(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 4, "h");
+    add_worker(w, 1, 3, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = 5, .workers = "h:5"});
+    const char *text = must(w, CLIENT, GW_MESSAGE_rejected)->rejected.text;
+    if (!strstr(text, "room for 4: worker ") || !strstr(text, "; 2 workers are called so, and one"))
+        fail_msg("%s", text);
+    free_world(w);
+}
+
 static void what_never_fits_is_refused(void **state)
 {
     (void)state;
@@ -191,6 +204,7 @@ int main(void)
         cmocka_unit_test(places_are_taken_in_their_order),
         cmocka_unit_test(one_worker_takes_a_place),
         cmocka_unit_test(places_wait_for_each_other),
+        cmocka_unit_test(one_of_many_of_a_name_takes_a_place),
         cmocka_unit_test(what_never_fits_is_refused),
         cmocka_unit_test(nodes_wait_for_whole_nodes),
     };
