@@ -116,6 +116,20 @@ class Hosts(e2e.Case):
         self.gangway("down", env=self.host(self.admin["token"]))
         self.assertEqual(worker.wait(), 0)
 
+    def test_last_words(self):
+        """A worker that is ended is not one whose connection broke."""
+        self.up_listening("--slots", "1")
+        worker = self.worker("ends", 1, self.token("workers", "worker")["token"])
+        self.wait_workers(2)
+        job = self.gangway("submit", "-d", "--on", "ends", "--", "sleep", "60").stdout.strip()
+        while "attempt 1" not in self.gangway("story", job).stdout:
+            pass
+        worker.kill(signal.SIGTERM)
+        self.assertEqual(worker.wait(), 0)
+        while "was lost" not in self.gangway("story", job).stdout:
+            pass
+        self.assertIn("was lost: it was ended (SIGTERM)", self.gangway("story", job).stdout)
+
     def test_old_folders(self):
         self.up_listening("--slots", "1")
         env = self.host(self.token("workers", "worker")["token"])

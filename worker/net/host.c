@@ -478,6 +478,13 @@ void gw_host_shut_down(struct gw_host *host)
     gw_host_later(host, &(struct gw_event){.type = GW_EVENT_SHUTDOWN});
 }
 
+void gw_host_end(struct gw_host *host, const char *why)
+{
+    if (!host->shutting_down && !host->exiting)
+        host->last_words = why;
+    gw_host_shut_down(host);
+}
+
 void gw_host_free(struct gw_host *host)
 {
     size_t at = 0;

@@ -103,6 +103,7 @@ struct gw_host {
     bool scheduler_slow; /* as the core was told last */
     bool orphan_said;    /* that nobody came in time */
     int exit_code;
+    const char *last_words;   /* to the scheduler; NULL: it knows */
     uint64_t job_with_folder; /* whose output folder was made last */
     uint64_t set_aside;       /* folders with what was to go */
 
@@ -140,8 +141,10 @@ struct gw_host {
 /* -- host.c */
 int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct gw_host **host,
                  struct gw_error *error);
-/* gw_host_shut_down ends all work, then everything; the loop runs empty. */
+/* gw_host_shut_down ends all work, then everything; the loop runs empty. gw_host_end does so too,
+ * and says why (a literal) to the scheduler at last. */
 void gw_host_shut_down(struct gw_host *host);
+void gw_host_end(struct gw_host *host, const char *why);
 /* gw_host_free is for a host whose loop has run empty. */
 void gw_host_free(struct gw_host *host);
 

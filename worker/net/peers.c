@@ -72,6 +72,9 @@ void gw_host_close_links(struct gw_host *host)
 {
     size_t at = 0;
     uint64_t key, value;
+    const struct gw_message words = {.type = GW_MESSAGE_refuse, .refuse = {0, host->last_words}};
+    if (host->last_words && host->scheduler && !host->mend.broken)
+        gw_host_tell_scheduler(&words, host);
     while (gw_map_next(&host->links, &at, &key, &value)) {
         struct gw_host_link *link = (struct gw_host_link *)(uintptr_t)value;
         if (!link->closed && !(link == host->scheduler && host->mend.broken))

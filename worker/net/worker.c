@@ -355,7 +355,8 @@ static void daemon_on_signal(uv_signal_t *handle, int signal)
     struct daemon *daemon = handle->data;
     gw_log_info("ending: %s", signal == SIGINT ? "interrupted" : "terminated");
     if (daemon->host)
-        gw_host_shut_down(daemon->host);
+        gw_host_end(daemon->host,
+                    signal == SIGINT ? "it was interrupted (SIGINT)" : "it was ended (SIGTERM)");
 }
 
 /* Signals do not keep the loop running: it ends when the host has closed all that is its own. */
