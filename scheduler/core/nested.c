@@ -81,7 +81,7 @@ void gw_sched_nested_settle(struct gw_sched *sched)
         if (!remote) /* its connection closed in the same step */
             continue;
         gw_sched_close(sched, remote);
-        gw_sched_remote_on_close(sched, remote->peer);
+        gw_sched_remote_on_close(sched, remote->peer, 0);
     }
     gw_array_clear(&sched->orphaned);
 }

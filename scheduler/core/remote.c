@@ -168,7 +168,7 @@ void gw_sched_apply_session_closed(struct gw_sched *sched,
     free(session);
 }
 
-void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer)
+void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer, int32_t code)
 {
     struct gw_remote *remote = gw_sched_remote_find(sched, peer);
     if (!remote)
@@ -176,7 +176,8 @@ void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer)
     if (remote->session)
         session_close(sched, remote->session);
     if (remote->worker)
-        gw_sched_worker_lose(sched, remote->worker, "its connection closed");
+        gw_sched_worker_lose(sched, remote->worker,
+                             code == GW_EPERM ? "its token was revoked" : "its connection closed");
     GW_FACT(sched, remote_closed, .remote = remote);
 }
 

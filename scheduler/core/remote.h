@@ -8,9 +8,9 @@
 struct gw_remote *gw_sched_remote_find(const struct gw_sched *sched, gw_peer peer);
 
 /* gw_sched_remote_on_open greets a new peer; GW_EPROTO for a role that has no business here.
- * gw_sched_remote_on_close ends what it had. */
+ * gw_sched_remote_on_close ends what it had; code: why, GW_EPERM where its token was revoked. */
 int gw_sched_remote_on_open(struct gw_sched *sched, const struct gw_event *event);
-void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer);
+void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer, int32_t code);
 
 /* gw_sched_remote_accepts checks a message's envelope: 1 to take it, 0 to drop it (old, or seen
  * before), GW_EPROTO without a sequence number. */

@@ -547,7 +547,7 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
     case GW_EVENT_OPEN:
         return gw_sched_remote_on_open(sched, event);
     case GW_EVENT_CLOSE:
-        gw_sched_remote_on_close(sched, event->peer);
+        gw_sched_remote_on_close(sched, event->peer, event->code);
         return 0;
     case GW_EVENT_MESSAGE:
         return on_message(sched, event);

@@ -261,10 +261,11 @@ static void connection_lose(struct gw_connection *connection, const struct gw_er
     if (!server->closing) {
         gw_programs_forget_peer(server->programs, connection->id);
         if (connection->told_core) {
-            (void)step(server, &(struct gw_event){.type = GW_EVENT_CLOSE,
-                                                  .peer = {connection->id},
-                                                  .code = error->code,
-                                                  .text = error->text});
+            (void)step(server,
+                       &(struct gw_event){.type = GW_EVENT_CLOSE,
+                                          .peer = {connection->id},
+                                          .code = connection->revoked ? GW_EPERM : error->code,
+                                          .text = error->text});
         }
     }
     uv_close((uv_handle_t *)&connection->hello_timer, connection_on_timer_closed);
@@ -576,6 +577,7 @@ static void door_on_revoked(void *arg)
             continue;
         (void)gw_error_set(&error, GW_EPERM, "the token was revoked");
         gw_log_warn("closing a connection of %s: %s", connection->who, error.text);
+        connection->revoked = true;
         gw_connection_refuse(connection, &error);
     }
 }

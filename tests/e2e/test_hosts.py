@@ -270,8 +270,14 @@ class Hosts(e2e.Case):
         token = self.token("w", "worker")
         worker = self.worker("far", 1, token["token"])
         self.wait_workers(2)
+        job = self.gangway("submit", "-d", "--on", "far", "--", "sleep", "60").stdout.strip()
+        while "attempt 1" not in self.gangway("story", job).stdout:
+            pass
         self.gangway("token", "revoke", token["id"])
         self.assertEqual(worker.wait(), 1)
+        while "was lost" not in self.gangway("story", job).stdout:
+            pass
+        self.assertIn("was lost: its token was revoked", self.gangway("story", job).stdout)
         self.assertIn("revoked", worker.text)
 
     def test_strangers(self):

@@ -139,6 +139,9 @@ static void losses(void **state)
     told(w, 1, 1, (const char *[]){"placed", "h was lost: its connection closed", NULL});
     add_worker(w, 1, 1, "g");
     told(w, 1, 0, (const char *[]){"runs again", "placed at g", NULL});
+    (void)step(w,
+               (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}, .code = GW_EPERM});
+    explained(w, 1, 0, "no worker is left: g was lost: its token was revoked, 0.0 s");
     free_world(w);
 }
 
