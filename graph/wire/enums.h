@@ -53,7 +53,8 @@ enum gw_range_flag {
     X(GW_OUTCOME_PREEMPTED, 10, "preempted")      /* preemption budget; said as LOST is */         \
     X(GW_OUTCOME_PORT, 11, "found its port taken") /* no charge, thrice: another port; likewise */ \
     X(GW_OUTCOME_FILES, 12, "got no files there")  /* no charge: run again elsewhere, if anywhere  \
-                                                    */
+                                                    */                                             \
+    X(GW_OUTCOME_FULL, 13, "no memory there")      /* likewise */
 
 #define GW_OUTCOME_ENUM(name, number, text) name = number,
 enum gw_outcome { GW_OUTCOMES(GW_OUTCOME_ENUM) };

@@ -13,6 +13,7 @@
 #include "scheduler/core/actor.h"
 #include "scheduler/core/edge.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/placement.h"
 #include "scheduler/core/verdict.h"
 #include "scheduler/core/worker.h"
 
@@ -41,16 +42,27 @@ static void take_back(struct gw_sched *sched, struct gw_worker *worker)
     }
 }
 
+bool gw_sched_memory_elsewhere(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker->state == GW_WORKER_READY && worker->memory.state == GW_MEMORY_OPEN &&
+            gw_sched_ranks_at(sched, worker, shape, true) > 0)
+            return true;
+    }
+    return false;
+}
+
 /* Each time inputs come and are let go, which takes work and is charged to nobody: less and less
- * often. What has none costs nothing. */
+ * often. What has none costs nothing, unless its worker refused it, and may be asked again. */
 uint64_t gw_sched_memory_back_off_ns(const struct gw_sched *sched, const struct gw_job *job,
-                                     uint32_t row)
+                                     uint32_t row, bool refused)
 {
     const struct gw_tasks *tasks = &job->tasks;
     const struct gw_worker *worker = gw_sched_worker_find(sched, tasks->worker[row]);
     uint32_t tries = tasks->charges[row].tries;
     if (!worker || worker->memory.state == GW_MEMORY_OPEN || tries < TRIES_AT_ONCE ||
-        tasks->deps_at[row] == gw_sched_deps_end(tasks, row))
+        (tasks->deps_at[row] == gw_sched_deps_end(tasks, row) && !refused))
         return 0;
     uint32_t doublings = tries - TRIES_AT_ONCE;
     return BACK_OFF_NS << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);

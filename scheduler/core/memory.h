@@ -17,9 +17,10 @@ int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker
                                 const struct gw_msg_measured *measured);
 
 /* gw_sched_memory_back_off_ns is how long a task waits that a worker gave back: 0, unless that is
- * short of memory and inputs of the task were brought there, and not for the first time. */
+ * short of memory and inputs of the task were brought there, and not for the first time; or the
+ * worker refused it (refused). */
 uint64_t gw_sched_memory_back_off_ns(const struct gw_sched *sched, const struct gw_job *job,
-                                     uint32_t row);
+                                     uint32_t row, bool refused);
 
 /* gw_sched_memory_expected is what a task of a spec will add to its worker's memory, as measured of
  * others before: its result and, where nothing was declared, what it works in. 0: not worth
@@ -63,6 +64,9 @@ static inline bool gw_sched_memory_admits(const struct gw_worker *worker, uint64
  * fill a worker's memory. */
 uint32_t gw_sched_memory_window(const struct gw_worker *worker, const struct gw_spec *spec,
                                 uint32_t window);
+
+/* gw_sched_memory_elsewhere tells whether a worker that could take a shape has memory. */
+bool gw_sched_memory_elsewhere(const struct gw_sched *sched, const struct gw_shape *shape);
 
 /* gw_sched_memory_free is what is left of a worker's memory below the line where it pauses. */
 uint64_t gw_sched_memory_free(const struct gw_worker *worker);

@@ -178,6 +178,8 @@ static int code_of(uint32_t outcome)
     case GW_OUTCOME_CANNOT_START:
     case GW_OUTCOME_FILES:
         return GW_ESTART;
+    case GW_OUTCOME_FULL:
+        return GW_ELIMIT;
     case GW_OUTCOME_LOST:
     case GW_OUTCOME_LOST_INPUT:
     case GW_OUTCOME_GPU:
@@ -266,6 +268,8 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
             return charge_retry(spec, charges);
         charges->ports++;
         return true;
+    case GW_OUTCOME_FULL:
+        return gw_sched_memory_elsewhere(sched, spec->shape);
     case GW_OUTCOME_LOST_INPUT:
     case GW_OUTCOME_GPU:
     case GW_OUTCOME_FILES:
@@ -330,10 +334,12 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
         GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
     if (again) {
         uint64_t delay_ns = 0;
+        bool refused = verdict->end->outcome == GW_OUTCOME_FULL;
         if (charges.retries + charges.crashes > before.retries + before.crashes)
             delay_ns = gw_sched_delay_ns(spec, &charges);
-        else if (verdict->end->outcome == GW_OUTCOME_KILLED && !verdict->end->executing)
-            delay_ns = gw_sched_memory_back_off_ns(sched, job, row);
+        else if (refused ||
+                 (verdict->end->outcome == GW_OUTCOME_KILLED && !verdict->end->executing))
+            delay_ns = gw_sched_memory_back_off_ns(sched, job, row, refused);
         gw_sched_actor_again(sched, job);
         GW_FACT(sched, task_requeued, .job = job, .index = row);
         if (delay_ns)
@@ -400,7 +406,8 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
                       const struct gw_msg_ended *ended)
 {
     if (ended->outcome < GW_OUTCOME_FAILED || ended->outcome == GW_OUTCOME_LOST ||
-        (ended->outcome > GW_OUTCOME_GPU && ended->outcome != GW_OUTCOME_FILES))
+        (ended->outcome > GW_OUTCOME_GPU && ended->outcome != GW_OUTCOME_FILES &&
+         ended->outcome != GW_OUTCOME_FULL))
         return GW_EPROTO;
     uint32_t slot = gw_sched_attempt_slot(sched, worker, ended->attempt, ended->rank);
     if (slot == GW_NONE)

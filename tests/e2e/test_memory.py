@@ -4,6 +4,7 @@ much. Sizes are such that a sanitizer's own memory fits beside them."""
 import contextlib
 import glob
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -95,9 +96,8 @@ class Memory(e2e.Case):
         self.assertEqual(self.worker()["held_bytes"], 0)
         self.assertEqual(self.log().count("a result on disk is lost"), 3)
 
-    def test_full_disk(self):
-        """Results stay in memory, and one warning says so; the cluster goes on."""
-        self.limit, self.result = 256 * MIB, 4 * MIB  # 44 of them come to 0.69 of it
+    def mount_small_disk(self):
+        """One that holds no result."""
         self.disk = tempfile.mkdtemp(prefix="gw-e2e-disk-")
         self.addCleanup(os.rmdir, self.disk)
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.result // 2}",
@@ -105,6 +105,11 @@ class Memory(e2e.Case):
         if mounted.returncode:
             self.skipTest(f"a small disk cannot be mounted: {mounted.stderr.strip()}")
         self.addCleanup(subprocess.run, ["umount", self.disk], check=True)
+
+    def test_full_disk(self):
+        """Results stay in memory, and one warning says so; the cluster goes on."""
+        self.limit, self.result = 256 * MIB, 4 * MIB  # 44 of them come to 0.69 of it
+        self.mount_small_disk()
         self.up_limited("2")
         holder = self.program("hold", "44", str(self.result))
         self.assertEqual(holder.stdout.readline(), "made\n")
@@ -121,6 +126,23 @@ class Memory(e2e.Case):
         with open(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/worker-0.log"),
                   encoding="utf-8") as log:
             self.assertEqual(os.listdir(self.disk), [], log.read())
+
+    def test_full_memory_without_disk(self):
+        """Results that cannot go to disk stop at the limit: what would add to them fails, and says
+        why; what takes them runs; and there is room again when they are let go."""
+        self.limit, self.result, count = 256 * MIB, 16 * MIB, 40
+        self.mount_small_disk()
+        self.up_limited("2")
+        out = self.run_program(MEMORY, "fill", str(count), str(self.result), timeout_s=60).stdout
+        first, why, again = out.splitlines()
+        made, right, refused = [int(word) for word in re.findall(r"\d+", first)]
+        self.assertEqual((made + refused, right), (count, made), out)
+        self.assertGreater(made, 4)
+        self.assertLess(made * self.result, self.limit + 2 * self.result)
+        self.assertRegex(why, r"no memory for its result: the worker's \d+ results are \d+\.\d MiB of "
+                              r"what it uses, \d+\.\d MiB of its limit of 256\.0 MiB, and cannot go "
+                              r"to disk: .*No space left on device; let go of results, make room on that disk")
+        self.assertEqual(again, "again: made")
 
     def test_hog(self):
         """A task that takes more than there is is killed, tried again, and said to be too large;

@@ -1,21 +1,33 @@
 /* A host's disk and memory: files that take their time, a disk that fills, files that are damaged,
  * and processes that use more than was good. */
 #include "tests/sim/sim.h"
+#include "tests/sim/turn.h"
 
 #define LIMIT_BYTES UINT64_C(256000000)
+
+/* Where the disk is full for good, memory is small, so that it fills. */
+static uint64_t limit_of(const struct host *host)
+{
+    return host->full_until_ns == UINT64_MAX ? LIMIT_BYTES / 8 : LIMIT_BYTES;
+}
 
 void sim_disk_options(struct sim *sim, struct host *host, struct gw_node_options *options)
 {
     static const uint32_t targets[] = {0, 20, 50, 300, 600};
-    options->memory_bytes = LIMIT_BYTES;
+    host->full_until_ns = (sim->seed + host->number * 3) % 13 == 0 ? UINT64_MAX : 0;
+    options->memory_bytes = limit_of(host);
     options->target_permille = targets[sim_below(sim, 5)];
     options->spill_permille = sim_chance(sim, 70) ? 700 : 0;
     options->pause_permille = sim_chance(sim, 80) ? 800 : 0;
     options->terminate_permille = sim_chance(sim, 80) ? 950 : 0;
     options->descriptors_max = sim_chance(sim, 30) ? 3 : 0;
     options->spills_off = sim_chance(sim, 5);
-    host->kill_bytes = LIMIT_BYTES / 1000 * options->terminate_permille;
-    host->descriptors_max = options->spills_off ? 0 : options->descriptors_max;
+    if (host->full_until_ns == UINT64_MAX)
+        options->terminate_permille = 950;
+    host->kill_bytes = limit_of(host) / 1000 * options->terminate_permille;
+    host->disk_failed =
+        options->spills_off || (!options->target_permille && !options->spill_permille);
+    host->descriptors_max = host->disk_failed || host->full_until_ns ? 0 : options->descriptors_max;
 }
 
 /* -- Files ---------------------------------------------------------------------------------------
@@ -40,6 +52,8 @@ static void disk_drop(struct sim *sim, void *arg)
 
 static bool is_full(struct sim *sim, struct host *host)
 {
+    if (host->full_until_ns == UINT64_MAX)
+        return true;
     if (sim->healed)
         return false;
     if (sim_chance(sim, 5))
@@ -73,7 +87,8 @@ static void on_disk(struct sim *sim, void *arg)
     if (work.type == GW_EFFECT_SPILL) {
         event.type = GW_EVENT_SPILLED;
         content = sim_token_content(sim, work.token);
-        if (is_full(sim, host)) {
+        host->disk_failed = is_full(sim, host);
+        if (host->disk_failed) {
             sim_fault(sim, FAULT_FULL_DISK);
             event.code = GW_EIO;
             event.text = "no space left on device";
@@ -140,12 +155,50 @@ void sim_disk_told(struct sim *sim, struct host *host, const struct gw_message *
     if (message->type == GW_MESSAGE_ended && message->ended.outcome == GW_OUTCOME_OOM &&
         strstr(message->ended.text, "of its limit of"))
         sim_fault(sim, FAULT_MEMORY_KILL);
+    if (message->type == GW_MESSAGE_ended && message->ended.outcome == GW_OUTCOME_FULL) {
+        SIM_CHECK(sim, host->disk_failed, "host %u refuses a task, and has a disk", host->number);
+        sim_fault(sim, FAULT_REFUSED_RUN);
+        sim->some_refused = true;
+    }
     if (message->type != GW_MESSAGE_memory || message->memory.state == host->memory_state)
         return;
     host->memory_state = message->memory.state;
     sim_fault(sim, host->memory_state == GW_MEMORY_PAUSED ? FAULT_PAUSE
                    : host->memory_state == GW_MEMORY_ONE  ? FAULT_ONE
                                                           : FAULT_RESUME);
+}
+
+/* A function without inputs, that a runner gets. */
+static bool adds(struct sim *sim, const struct gw_msg_assign *assign)
+{
+    const uint8_t *args = assign->args.data;
+    for (uint32_t i = 0; i < assign->attempt.count; i++) {
+        const struct work *work =
+            sim_work_find(sim, sim_turn_work(args, gw_col32_at(assign->args_size, i)));
+        args += gw_col32_at(assign->args_size, i);
+        if (gw_col32_at(assign->rank, i) == GW_RANK_NONE && !gw_col32_at(assign->dep_count, i) &&
+            work->kind == GW_SPEC_FUNCTION && !work->makes_actor && !work->calls)
+            return true;
+    }
+    return false;
+}
+
+/* Results fill the memory, and cannot go to disk: nothing that only adds to them begins, unless it
+ * was in this step that some were let go. */
+void sim_disk_stepped(struct sim *sim, struct host *host)
+{
+    struct gw_node_memory memory;
+    gw_node_core_memory(host->core, &memory);
+    bool full = host->disk_failed && host->kill_bytes && memory.used_bytes > host->kill_bytes &&
+                memory.resident_bytes > host->kill_bytes / 2;
+    for (size_t i = 0; full && host->was_full && i < host->effects.list.count; i++) {
+        const struct gw_effect *effect = &host->effects.list.items[i];
+        SIM_CHECK(sim,
+                  effect->type != GW_EFFECT_SEND || effect->message.type != GW_MESSAGE_assign ||
+                      !adds(sim, &effect->message.assign),
+                  "host %u is full, and starts what adds to that", host->number);
+    }
+    host->was_full = full;
 }
 
 /* It has more descriptors than those of as many results as it may, and of the ports of its gangs.
@@ -185,7 +238,7 @@ static void check_killed(struct sim *sim, const struct host *host,
     for (int rank = 0; rank < 2; rank++)
         SIM_CHECK(sim,
                   !host->kill_bytes || dying || memory.used_bytes <= host->kill_bytes ||
-                      !most[rank] || use_of(uses, count, most[rank]->id) < LIMIT_BYTES / 20,
+                      !most[rank] || use_of(uses, count, most[rank]->id) < limit_of(host) / 20,
                   "host %u uses %llu bytes, and nobody is killed", host->number,
                   (unsigned long long)memory.used_bytes);
     for (size_t i = 0; i < host->processes.count; i++) {
@@ -213,9 +266,9 @@ static void on_measure(struct sim *sim, void *arg)
     }
     struct gw_process_use uses[64];
     uint32_t count = 0;
-    uint64_t part =
-        !sim->healed && sim_chance(sim, 12) ? sim_below(sim, LIMIT_BYTES) : LIMIT_BYTES / 1000;
-    bool kills = part > LIMIT_BYTES / 20;
+    uint64_t part = !sim->healed && sim_chance(sim, 12) ? sim_below(sim, limit_of(host))
+                                                        : limit_of(host) / 1000;
+    bool kills = part > limit_of(host) / 20;
     for (size_t i = 0; i < host->processes.count && count < 64; i++) {
         struct process *process = host->processes.items[i];
         if (!process->alive)
@@ -241,6 +294,6 @@ void sim_disk_start(struct sim *sim, struct host *host)
     GW_MUST_PTR(measuring);
     *measuring = (struct measuring){host, host->incarnation};
     host->memory_state = GW_MEMORY_OPEN;
-    host->full_until_ns = 0;
+    host->was_full = false;
     sim_plan_own(sim, sim_below(sim, 200 * MS), on_measure, measuring, sim_drop);
 }

@@ -303,6 +303,7 @@ int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event)
 #ifndef GANGWAY_CHECK /* else the core has done so itself */
     gw_node_core_check(core);
 #endif
+    sim_disk_stepped(sim, host);
     /* Carrying out may step this core again: its effects are taken away first. */
     struct gw_effects effects = host->effects;
     memset(&host->effects, 0, sizeof host->effects);

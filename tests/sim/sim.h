@@ -65,6 +65,7 @@ enum {
     X(SPILL, "result written to disk")                                                             \
     X(READ_BACK, "result read back")                                                               \
     X(FULL_DISK, "disk full")                                                                      \
+    X(REFUSED_RUN, "task refused where memory and disk are full")                                  \
     X(TORN_FILE, "file on disk damaged")                                                           \
     X(PAUSE, "worker short of memory")                                                             \
     X(RESUME, "worker with memory again")                                                          \
@@ -406,7 +407,8 @@ struct host {
     uint32_t worker;                       /* its number there */
     bool emptied;                          /* it has lost checkpoints once */
     struct gw_map files;                   /* on its disk: number -> content */
-    uint64_t full_until_ns;                /* the disk */
+    uint64_t full_until_ns;                /* the disk; UINT64_MAX: for good */
+    bool disk_failed, was_full;            /* was_full: so is its memory, before this step */
     uint64_t kill_bytes;                   /* of memory: who uses most goes; 0: never */
     uint32_t descriptors_max;              /* of results that nobody uses; 0: any */
     uint32_t memory_state;                 /* as it told last */
@@ -536,7 +538,7 @@ struct sim {
     uint64_t next_conn, next_token, next_pid;
     GW_ARRAY(struct gang *) gangs;
     GW_ARRAY(struct sched_tunnel) tunnels;
-    bool some_did_not_start;
+    bool some_did_not_start, some_refused;
     uint64_t faults[FAULT_COUNT]; /* of this seed */
     uint32_t worker_losses;
     uint64_t asked; /* how often it was asked why a task may fail */
@@ -607,6 +609,7 @@ void sim_lease_close(struct host *host, uint64_t attempt);
 void sim_disk_carry(struct sim *sim, struct host *host, const struct gw_effect *effect);
 void sim_disk_told(struct sim *sim, struct host *host, const struct gw_message *message);
 void sim_disk_check(struct sim *sim, const struct host *host);
+void sim_disk_stepped(struct sim *sim, struct host *host);
 void sim_disk_start(struct sim *sim, struct host *host);
 void sim_disk_options(struct sim *sim, struct host *host, struct gw_node_options *options);
 bool sim_disk_crowded(const struct host *host);

@@ -82,7 +82,8 @@ static bool input_may_fail(struct sim *sim, const struct work *input, int32_t co
  * before it or an input that failed. */
 static bool range_may_stop(struct sim *sim, const struct sim_job *job)
 {
-    static const int32_t codes[] = {GW_EDEPENDENCY, GW_ETASK, GW_ECRASHED, GW_ELOST, GW_ESTART};
+    static const int32_t codes[] = {GW_EDEPENDENCY, GW_ETASK,  GW_ECRASHED,
+                                    GW_ELOST,       GW_ESTART, GW_ELIMIT};
     for (size_t i = 0; i < job->work.count; i++)
         for (size_t k = 0; k < (job->stop ? sizeof codes / sizeof *codes : 1); k++)
             if (input_may_fail(sim, job->work.items[i], codes[k]))
@@ -124,6 +125,9 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
     case GW_ESTART:
         own = sim->some_did_not_start;
         break;
+    case GW_ELIMIT:
+        own = sim->some_refused;
+        break;
     case GW_ECANCELLED:
         own = cancelled; /* a restart that its budget does not allow is refused */
         break;
@@ -143,8 +147,9 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
         return true;
     if (code != GW_EDEPENDENCY && code != GW_ECANCELLED)
         return false;
-    static const int32_t causes[] = {GW_ETASK,      GW_ECRASHED, GW_ETIMEDOUT,   GW_ESTART,
-                                     GW_ECANCELLED, GW_ELOST,    GW_EDEPENDENCY, GW_EACTOR};
+    static const int32_t causes[] = {GW_ETASK,       GW_ECRASHED,   GW_ETIMEDOUT,
+                                     GW_ESTART,      GW_ECANCELLED, GW_ELOST,
+                                     GW_EDEPENDENCY, GW_EACTOR,     GW_ELIMIT};
     for (uint32_t i = 0; i < work->dep_count; i++)
         for (size_t k = 0; k < sizeof causes / sizeof *causes; k++)
             if ((code == GW_EDEPENDENCY || causes[k] == GW_ECANCELLED) &&

@@ -11,7 +11,12 @@
  * being ended), or nothing did for a while, because what runs waits for what was not let in, one
  * more starts. What brought its inputs here is not given back as long as they can go to disk: it
  * reads them from there, where they take no memory; elsewhere they would be as large. Where they
- * cannot, one that is nearest to its start stays, so that something moves. */
+ * cannot, one that is nearest to its start stays, so that something moves.
+ *
+ * Full is a worker above `terminate` whose results cannot go to disk. What has none of them as an
+ * input would add to them, and does not start there; what has starts, for most of that lets go of
+ * something, until several in a row did not. What would add waits a while, in which those who hold
+ * results may let go of some, and fails if none did: the limit is one. */
 #include "worker/core/memory.h"
 
 #include "worker/core/core.h"
@@ -24,13 +29,16 @@
 #include <string.h>
 
 #define MS UINT64_C(1000000)
-#define PATIENCE_NS (5000 * MS) /* paused, before one more starts */
+#define PATIENCE_NS (5000 * MS) /* paused, before one more starts; full, before it is refused */
+#define FREES_NS (60000 * MS)   /* that, while something runs that may let go of its inputs */
+#define LOOK_NS (20 * MS)       /* at least: a release may be on its way behind what came */
 
 enum {
     SPILLS_MAX = 2,         /* written at a time */
     VICTIM_PART = 20,       /* of the limit: who has less is not worth killing */
     TOLD_PART = 32,         /* of the limit: a change worth telling */
     MEASURED_MIN = 1 << 20, /* bytes: a peak worth telling */
+    FULL_ADDED_MAX = 16,    /* results that came while full, and none went */
 };
 
 /* -- Lists and sums ------------------------------------------------------------------------------
@@ -81,6 +89,8 @@ void gw_memory_add(struct gw_node_core *core, struct gw_object *object)
         object->bytes;
     core->memory.descriptors += object->token != 0;
     core->memory.on_disk += on_disk(object);
+    core->memory.in_memory += !on_disk(object);
+    core->memory.full_added += !on_disk(object);
     gw_memory_rank(core, object);
 }
 
@@ -90,6 +100,7 @@ void gw_memory_remove(struct gw_node_core *core, struct gw_object *object)
         object->bytes;
     core->memory.descriptors -= object->token != 0;
     core->memory.on_disk -= on_disk(object);
+    core->memory.in_memory -= !on_disk(object);
     unlist(object);
 }
 
@@ -160,15 +171,16 @@ static void spill(struct gw_node_core *core)
         gw_spill_write(core, object);
 }
 
+static uint64_t paused_until_ns(const struct gw_node_core *core);
+
 uint64_t gw_memory_deadline_ns(const struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
     uint64_t deadline = UINT64_MAX;
     if (memory->retry_ns > core->now_ns && victim(core))
         deadline = memory->retry_ns;
-    if (memory->state == GW_MEMORY_PAUSED && memory->since_ns + PATIENCE_NS < deadline)
-        deadline = memory->since_ns + PATIENCE_NS;
-    return deadline;
+    uint64_t until = memory->state == GW_MEMORY_PAUSED ? paused_until_ns(core) : UINT64_MAX;
+    return until < deadline ? until : deadline;
 }
 
 void gw_node_core_memory(const struct gw_node_core *core, struct gw_node_memory *memory)
@@ -216,12 +228,109 @@ static bool end_idle(struct gw_node_core *core)
     return any;
 }
 
+/* Bytes of its inputs that are here already. */
+static uint64_t inputs_here(const struct gw_run *run)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < run->dep_count; i++)
+        if (run->deps[i].object)
+            bytes += run->deps[i].object->bytes;
+    return bytes;
+}
+
+static bool can_spill(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    return !core->options.spills_off && !memory->trouble &&
+           (memory->target_bytes != UINT64_MAX || memory->spill_bytes != UINT64_MAX);
+}
+
+/* Whether results are what fills it (processes are killed), and that since when nothing went. */
+static void watch_full(struct gw_node_core *core)
+{
+    struct gw_memory *memory = &core->memory;
+    bool full = gw_memory_used(core) > memory->terminate_bytes &&
+                memory->resident_bytes > memory->terminate_bytes / 2 && !can_spill(core);
+    if (full && (!memory->full || memory->resident_bytes < memory->full_least)) {
+        memory->full_ns = core->now_ns;
+        memory->full_least = memory->resident_bytes;
+        memory->full_added = 0;
+    }
+    memory->full = full;
+}
+
+/* What has a process for itself makes no result, or is not to be told apart from what it makes:
+ * commands, ranks, actors and their calls. */
+bool gw_memory_lets(const struct gw_node_core *core, const struct gw_run *run)
+{
+    const struct gw_memory *memory = &core->memory;
+    if (!memory->full || run->gang || run->actor || run->spec->message.actor ||
+        run->spec->message.kind != GW_SPEC_FUNCTION || GW_PLANTED(569))
+        return true;
+    return inputs_here(run) && memory->full_added < FULL_ADDED_MAX;
+}
+
+/* Whether all that could start here now is what the full memory does not let. */
+static bool only_adders(const struct gw_node_core *core)
+{
+    bool any = false;
+    for (size_t i = 0; core->memory.full && i < core->pools.count; i++) {
+        const struct gw_run *run = core->pools.items[i]->ready.first;
+        if (run && gw_memory_lets(core, run))
+            return false;
+        any = any || run;
+    }
+    return any;
+}
+
+static uint64_t full_until_ns(const struct gw_node_core *core)
+{
+    uint64_t until = core->memory.full_ns + PATIENCE_NS;
+    for (size_t i = 0; i < core->processes.count; i++) {
+        const struct gw_process *process = core->processes.items[i];
+        if (works(process) && process->queue.first && inputs_here(process->queue.first))
+            until = core->memory.full_ns + FREES_NS;
+    }
+    uint64_t look = core->memory.since_ns + LOOK_NS;
+    return until > look ? until : look;
+}
+
+static uint64_t paused_until_ns(const struct gw_node_core *core)
+{
+    uint64_t until = core->memory.since_ns + PATIENCE_NS;
+    if (only_adders(core))
+        until = full_until_ns(core);
+    return until;
+}
+
+bool gw_memory_refuses(const struct gw_node_core *core)
+{
+    return core->memory.full && core->memory.state == GW_MEMORY_PAUSED &&
+           core->now_ns >= full_until_ns(core);
+}
+
+void gw_memory_refuse(struct gw_node_core *core, struct gw_run *run)
+{
+    const struct gw_memory *memory = &core->memory;
+    struct gw_run_end end = {.outcome = GW_OUTCOME_FULL, .code = GW_ELIMIT};
+    end.text = gw_run_text(
+        "no memory for its result: the worker's %zu results are %.1f MiB of what it uses, %.1f MiB "
+        "of its limit of %.1f MiB, and cannot go to disk: %s; let go of results, make room on that "
+        "disk, or give the worker another or more memory (--spill-dir, --memory-limit)",
+        memory->in_memory, (double)memory->resident_bytes / (1 << 20),
+        (double)gw_memory_used(core) / (1 << 20), (double)core->options.memory_bytes / (1 << 20),
+        memory->trouble ? memory->trouble : "it has no folder for them");
+    gw_run_end(core, run, end, 0);
+}
+
 static uint32_t state_now(struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
     bool crowded = memory->descriptors / 9 > memory->descriptors_max / 8; /* beyond its share */
-    if (gw_memory_used(core) <= memory->pause_bytes && !crowded)
+    if (gw_memory_used(core) <= memory->pause_bytes && !crowded && !memory->full)
         return GW_MEMORY_OPEN;
+    if (only_adders(core))
+        return GW_MEMORY_PAUSED;
     if (memory->state == GW_MEMORY_ONE) /* until that one has come */
         return memory->runs == core->runs ? GW_MEMORY_ONE : GW_MEMORY_PAUSED;
     bool patient = memory->state == GW_MEMORY_OPEN || core->now_ns - memory->since_ns < PATIENCE_NS;
@@ -244,16 +353,6 @@ static void set_state(struct gw_node_core *core)
 bool gw_memory_holds(const struct gw_node_core *core)
 {
     return core->memory.state == GW_MEMORY_PAUSED && !core->memory.lets;
-}
-
-/* Bytes of its inputs that are here already. */
-static uint64_t inputs_here(const struct gw_run *run)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < run->dep_count; i++)
-        if (run->deps[i].object)
-            bytes += run->deps[i].object->bytes;
-    return bytes;
 }
 
 static bool nearer(const struct gw_run *a, const struct gw_run *b)
@@ -286,9 +385,7 @@ bool gw_memory_keeps(const struct gw_node_core *core, const struct gw_run *run)
     const struct gw_memory *memory = &core->memory;
     if (memory->state == GW_MEMORY_OPEN || run->gang || !inputs_here(run))
         return false;
-    bool spills = !core->options.spills_off && !memory->trouble &&
-                  (memory->target_bytes != UINT64_MAX || memory->spill_bytes != UINT64_MAX);
-    return spills || (!anything_works(core) && nearest(core, run));
+    return can_spill(core) || (!anything_works(core) && nearest(core, run));
 }
 
 /* -- Telling -------------------------------------------------------------------------------------
@@ -338,6 +435,7 @@ static void tell(struct gw_node_core *core)
 void gw_memory_settle(struct gw_node_core *core)
 {
     spill(core);
+    watch_full(core);
     set_state(core);
     if (core->registered && worth_telling(core))
         tell(core);

@@ -15,6 +15,11 @@ uint64_t gw_memory_used(const struct gw_node_core *core);
 bool gw_memory_holds(const struct gw_node_core *core); /* nothing new starts, ranks apart */
 /* gw_memory_keeps: a run that was not given a process stays, though it is asked back. */
 bool gw_memory_keeps(const struct gw_node_core *core, const struct gw_run *run);
+/* gw_memory_lets: a full worker has room for a run. gw_memory_refuses: what it does not let has
+ * waited long enough; gw_memory_refuse ends that. */
+bool gw_memory_lets(const struct gw_node_core *core, const struct gw_run *run);
+bool gw_memory_refuses(const struct gw_node_core *core);
+void gw_memory_refuse(struct gw_node_core *core, struct gw_run *run);
 void gw_memory_on_measured(struct gw_node_core *core, const struct gw_event *event);
 void gw_memory_settle(struct gw_node_core *core); /* at the end of a step */
 uint64_t gw_memory_deadline_ns(const struct gw_node_core *core);

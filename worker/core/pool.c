@@ -251,7 +251,8 @@ void gw_pool_feed(struct gw_node_core *core, struct gw_process *process, struct 
         struct gw_run *run = from->first;
         uint32_t tokens = 0, at = batch.count;
         (void)row_bytes(run, &tokens);
-        if (from == &pool->ready && run->serial > core->starving_serial)
+        if (from == &pool->ready &&
+            (run->serial > core->starving_serial || !gw_memory_lets(core, run)))
             break;
         if (!gw_pool_has_function(pool, run->spec)) {
             char *text =
@@ -348,7 +349,7 @@ static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
     for (size_t i = 0; i < core->pools.count && !holds; i++) {
         struct gw_pool *pool = core->pools.items[i];
         if (pool_claims(core, pool) && pool->ready.first->serial < claim->serial &&
-            !waits_for_gpus(core, pool->ready.first))
+            gw_memory_lets(core, pool->ready.first) && !waits_for_gpus(core, pool->ready.first))
             *claim = (struct claim){NULL, pool, pool->ready.first->serial, pool->like->slots,
                                     pool->runners.count == 0};
     }
@@ -454,11 +455,24 @@ static void fail_programs(struct gw_node_core *core)
     }
 }
 
+static void refuse_adders(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->pools.count; i++)
+        for (struct gw_run *run = core->pools.items[i]->ready.first, *next; run; run = next) {
+            next = run->next;
+            if (!gw_memory_lets(core, run))
+                gw_memory_refuse(core, run);
+        }
+    gw_memory_settle(core); /* the next one may come */
+}
+
 void gw_pool_pump(struct gw_node_core *core)
 {
     if (!core->guardian || core->exited || core->shutting_down)
         return;
     fail_programs(core);
+    if (gw_memory_refuses(core))
+        refuse_adders(core);
     if (core->options.gpu_count) {
         gw_gpu_pump(core);
         gw_gang_pump(core);

@@ -137,18 +137,21 @@ struct gw_memory {
     uint64_t resident_bytes, spilled_bytes;
     uint64_t written_bytes; /* ever */
     uint32_t descriptors, descriptors_max;
-    size_t on_disk;                   /* objects */
+    size_t on_disk, in_memory;        /* objects */
     struct gw_objects unused, wanted; /* wanted: a run that was not sent has it as an input */
     struct gw_map files;              /* being written or opened -> struct gw_object *, 0: gone */
     uint64_t last_file, spilling_bytes;
     uint32_t spilling;
-    uint64_t retry_ns, pause_ns; /* after a write that failed */
-    char *trouble;               /* why it did; owned */
-    uint32_t state;              /* enum gw_memory_state */
-    uint64_t since_ns, runs;     /* when that began, and how many runs had come by then */
-    bool lets;                   /* in this step: the one that it let in has come */
-    uint64_t killing;            /* process that is being ended for its memory */
-    bool told, told_trouble;     /* told: what follows is what the scheduler knows */
+    uint64_t retry_ns, pause_ns;  /* after a write that failed */
+    char *trouble;                /* why it did; owned */
+    uint32_t state;               /* enum gw_memory_state */
+    uint64_t since_ns, runs;      /* when that began, and how many runs had come by then */
+    bool lets;                    /* in this step: the one that it let in has come */
+    bool full;                    /* as it was when the last step ended */
+    uint64_t full_ns, full_least; /* since when nothing went; what was in memory then */
+    uint32_t full_added;          /* results that came since */
+    uint64_t killing;             /* process that is being ended for its memory */
+    bool told, told_trouble;      /* told: what follows is what the scheduler knows */
     uint32_t told_state;
     uint64_t told_used, told_resident, told_spilled;
 };

@@ -191,6 +191,42 @@ static void hogs(int64_t large, int64_t small)
     gw_future_release(second);
 }
 
+/* More results than there is room for, no disk: some are refused, but what is held is of use all
+ * the same, and there is room again when it is let go. */
+static void fill(int count, int64_t bytes)
+{
+    struct gw_future **futures = calloc((size_t)count, sizeof(void *)), *future;
+    int made = 0;
+    for (int i = 0; i < count; i++)
+        CHECK(gw_submit(client, &futures[i], &error, make, NULL, gw_i64(i), gw_i64(bytes)) == 0);
+    for (int i = 0; i < count; i++)
+        CHECK(gw_future_wait(futures[i], UINT64_MAX) == 0);
+    struct gw_error first = {0};
+    int right = 0, limited = 0;
+    for (int i = 0; i < count; i++) {
+        if (gw_future_state(futures[i]) == GW_FAILED) {
+            struct gw_value *value;
+            limited += gw_future_get(futures[i], 0, &value, limited ? &error : &first) == GW_ELIMIT;
+            continue;
+        }
+        struct gw_graph *graph = gw_graph_new();
+        gw_node one = gw_call(graph, check, NULL, gw_i64(i), gw_ref_future(graph, futures[i]));
+        CHECK(gw_client_submit(client, graph, one, &future, &error) == 0);
+        right += (int)number(future);
+        gw_future_release(future);
+        gw_graph_free(graph);
+        made++;
+    }
+    printf("%d made, %d of them right, %d refused\n%s\n", made, right, limited, first.text);
+    for (int i = 0; i < count; i++)
+        gw_future_release(futures[i]);
+    CHECK(gw_submit(client, &future, &error, make, NULL, gw_i64(0), gw_i64(bytes)) == 0);
+    CHECK(gw_future_wait(future, UINT64_MAX) == 0);
+    printf("again: %s\n", gw_future_state(future) == GW_DONE ? "made" : "refused");
+    gw_future_release(future);
+    free(futures);
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
@@ -202,6 +238,8 @@ int main(int argc, char **argv)
         stream((int)a, b);
     else if (strcmp(argv[1], "hold") == 0)
         hold((int)a, b);
+    else if (strcmp(argv[1], "fill") == 0)
+        fill((int)a, b);
     else if (strcmp(argv[1], "apart") == 0)
         apart((int)a, b);
     else
