@@ -137,6 +137,14 @@ static int store(const struct gw_options *options, const struct gw_option *optio
     case GW_OPTION_TEXT:
         *(const char **)option->into = text;
         return 0;
+    case GW_OPTION_LIST: {
+        const char **list = option->into;
+        if (*list)
+            return usage_error(options, "--%s is there twice: all in one, --%s %s,%s", option->name,
+                               option->name, *list, text);
+        *list = text;
+        return 0;
+    }
     case GW_OPTION_TEXTS: {
         struct gw_option_texts *texts = option->into;
         const char **grown = realloc(texts->items, (texts->count + 2) * sizeof *grown);
@@ -185,8 +193,34 @@ static int store(const struct gw_options *options, const struct gw_option *optio
     return usage_error(options, "--%s: unknown kind", option->name);
 }
 
+/* Files of hosts, as MPI has them, are not read. */
+static int unknown_hostfile(const struct gw_options *options, const char *word)
+{
+    const struct gw_option *option = options->table;
+    while (option->name && strcmp(option->name, "hosts") != 0)
+        option++;
+    return usage_error(options,
+                       option->name ? "unknown option %s: no file of hosts is read here; say what "
+                                      "is in it by --hosts HOST:N,HOST:N"
+                                    : "unknown option %s: no file of hosts is read here",
+                       word);
+}
+
+/* -hostfile and the like, of which getopt has read the first letter only. */
+static int unknown_single(const struct gw_options *options, const char *word)
+{
+    if (strcmp(word, "-hostfile") == 0)
+        return unknown_hostfile(options, word);
+    for (const struct gw_option *option = options->table; option->name; option++)
+        if (strcmp(option->name, word + 1) == 0)
+            return usage_error(options, "unknown option %s, did you mean -%s?", word, word);
+    return usage_error(options, "unknown option %s: only a letter has one dash", word);
+}
+
 static int unknown(const struct gw_options *options, const char *word)
 {
+    if (strcmp(word, "--hostfile") == 0 || strcmp(word, "--machinefile") == 0)
+        return unknown_hostfile(options, word);
     char name[WORD_MAX + 1];
     if (strncmp(word, "--", 2) != 0)
         return usage_error(options, "unknown option -%c", optopt);
@@ -275,9 +309,7 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
         const char *word = argv[optind - 1];
         if (found == 'h' && optind < argc && strncmp(argv[optind], "-h", 2) == 0 &&
             argv[optind][2] != '\0') { /* its first letter only was read */
-            *exit_code =
-                usage_error(options, "unknown option %s: only a letter has one dash (-%s?)",
-                            argv[optind], argv[optind]);
+            *exit_code = unknown_single(options, argv[optind]);
             return false;
         }
         if (found == HELP || found == 'h') {

@@ -9,6 +9,7 @@
 enum gw_option_kind {
     GW_OPTION_FLAG,     /* bool */
     GW_OPTION_TEXT,     /* const char *, borrowed from argv */
+    GW_OPTION_LIST,     /* the same, of names with commas between: it may be given once only */
     GW_OPTION_TEXTS,    /* struct gw_option_texts: may be given many times */
     GW_OPTION_U32,      /* uint32_t */
     GW_OPTION_COUNT,    /* uint32_t of 1 or more, for 0 is not said in it */

@@ -62,8 +62,12 @@ class Reservation(e2e.Case):
             run = self.gangway("dispatch", *words, "--", "sh", "-c", "echo rank $RANK of $1", "sh",
                                "-host")
             self.assertIn("rank 1 of -host", run.stdout)
-        self.assertIn("unknown option -hostfile",
-                      self.gangway("dispatch", "-hostfile", "f", "--", "true", rc=2).stderr)
+        for word in ("-hostfile", "--hostfile"):
+            said = self.gangway("dispatch", word, "f", "--", "true", rc=2).stderr
+            self.assertIn(f"unknown option {word}: no file of hosts is read here; say", said)
+        self.assertIn("--on is there twice: all in one, --on a,b",
+                      self.gangway("dispatch", "--on", "a", "--on", "b", "--", "true",
+                                   rc=2).stderr)
         self.assertIn("nowhere", self.gangway("dispatch", "-H", "nowhere:2", "--", "true",
                                               rc=2).stderr)
 
