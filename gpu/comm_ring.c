@@ -88,6 +88,16 @@ static int fail_late(struct gw_comm_ring *self, int peer, struct gw_error *error
     return break_with(self, &fault, error);
 }
 
+int gw_comm_ring_await_break(const struct gw_comm_ring *self, struct gw_error *error)
+{
+    const uint64_t end_ns = gw_segment_now_ns() + (uint64_t)CAUSE_MS * 1000000;
+    int rc;
+    while ((rc = gw_segment_broken(self->local->segment, error)) == 0 &&
+           gw_segment_now_ns() < end_ns)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return rc;
+}
+
 /* A connection ended: somebody closed, or died, or broke the communicator. */
 static int fail_lost(struct gw_comm_ring *self, int peer, struct gw_error *error)
 {

@@ -44,6 +44,10 @@ struct gw_ring_wait gw_comm_ring_wait(const struct gw_comm_ring *self);
  * which it finds out or decides; `peer` is the rank that it had to do with. */
 int gw_comm_ring_failed(struct gw_comm_ring *self, int rc, int peer, struct gw_error *error);
 
+/* gw_comm_ring_await_break waits until somebody says why the communicator is broken, for as long as
+ * that may take where a worker dies: that error, or 0 where nobody does. */
+int gw_comm_ring_await_break(const struct gw_comm_ring *self, struct gw_error *error);
+
 /* gw_comm_ring_sync returns when every leader has called it with the same call. */
 int gw_comm_ring_sync(struct gw_comm_ring *self, const struct gw_segment_call *call,
                       struct gw_error *error);

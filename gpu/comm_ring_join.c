@@ -40,14 +40,22 @@ static struct gw_ring_bytes bytes_of(void *data, size_t bytes)
     return (struct gw_ring_bytes){data, bytes};
 }
 
-/* Who did not come, or stopped on the way, has a number. */
+/* Who did not come, stopped on the way or went has a number. Where one went, so that its worker or
+ * another's knows why, that is the cause, and not who was left. */
 static int late(const struct join *join, int rc, int rank)
 {
     const struct gw_comm_ring *self = join->self;
-    return rc == GW_ETIMEDOUT
-               ? gw_error_set(join->error, rc, "joining: rank %d waited %.3f s for rank %d",
-                              self->comm.rank, (double)self->comm.timeout_ns * 1e-9, rank)
-               : rc;
+    if (rc == GW_ETIMEDOUT)
+        return gw_error_set(join->error, rc, "joining: rank %d waited %.3f s for rank %d",
+                            self->comm.rank, (double)self->comm.timeout_ns * 1e-9, rank);
+    if (rc != GW_ECLOSED && rc != GW_EIO)
+        return rc;
+    const struct gw_error why = *join->error;
+    int broken = gw_comm_ring_await_break(self, join->error);
+    return broken < 0 ? broken
+                      : gw_error_set(join->error, rc,
+                                     "joining: rank %d lost its connection to rank %d: %.100s",
+                                     self->comm.rank, rank, why.text);
 }
 
 /* -- Addresses -----------------------------------------------------------------------------------

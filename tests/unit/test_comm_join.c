@@ -234,6 +234,28 @@ static void test_missing_rank_zero(void **state)
     }
 }
 
+/* With all of its host: its worker's scheduler says so a moment later, and that is the cause. */
+static void test_rank_zero_that_goes(void **state)
+{
+    for (int told = 0; told < 2; told++) {
+        struct hall hall;
+        hall_init(&hall, 2);
+        hall.seats[1].options.key = NULL;
+        sit(&hall, 1);
+        await_knock(&hall);
+        int door = accept(hall.listener, NULL, NULL);
+        assert_true(door >= 0);
+        close(door);
+        if (told)
+            assert_int_equal(gw_comm_segment_abort(hall.seats[1].options.fd, GW_EABORTED, 0, NULL),
+                             0);
+        stand(&hall, 1, told ? GW_EABORTED : GW_ECLOSED);
+        assert_non_null(strstr(hall.seats[1].error.text,
+                               told ? "rank 0" : "joining: rank 1 lost its connection to rank 0"));
+        hall_deinit(&hall);
+    }
+}
+
 /* On the same host as one that waits. */
 static void test_missing_neighbour(void **state)
 {
@@ -317,15 +339,11 @@ static void test_wrong_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other_key),
-        cmocka_unit_test(test_old_attempt),
-        cmocka_unit_test(test_two_of_one_number),
-        cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_missing_rank),
-        cmocka_unit_test(test_wrong_options),
-        cmocka_unit_test(test_missing_rank_zero),
-        cmocka_unit_test(test_missing_neighbour),
-        cmocka_unit_test(test_rank_that_stops_on_the_way),
+        cmocka_unit_test(test_other_key),         cmocka_unit_test(test_old_attempt),
+        cmocka_unit_test(test_two_of_one_number), cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_missing_rank),      cmocka_unit_test(test_wrong_options),
+        cmocka_unit_test(test_missing_rank_zero), cmocka_unit_test(test_rank_zero_that_goes),
+        cmocka_unit_test(test_missing_neighbour), cmocka_unit_test(test_rank_that_stops_on_the_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
