@@ -8,6 +8,7 @@
 #include "graph/base/text.h"
 #include "scheduler/core/elastic.h"
 #include "scheduler/core/gpu.h"
+#include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/places.h"
 #include "scheduler/core/queue.h"
@@ -22,7 +23,7 @@ struct gw_away {
     struct gw_away_worker {
         char name[NAME_BYTES], host[NAME_BYTES];
         uint64_t incarnation, lost_ns, memory_bytes;
-        uint32_t slots, gpus, instances; /* instances: of the gpus */
+        uint32_t slots, gpus, instances; /* its own; instances: of the gpus */
     } items[AWAY_MAX];
     uint32_t count;
 };
@@ -71,7 +72,7 @@ static uint32_t instances_of(const struct gw_worker *worker)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++)
-        count += gw_sched_gpu_is_instance(&worker->gpus[i]);
+        count += worker->gpus[i].twin == GW_NONE && gw_sched_gpu_is_instance(&worker->gpus[i]);
     return count;
 }
 
@@ -89,12 +90,23 @@ void gw_sched_away_on_lost(struct gw_sched *sched, const struct gw_worker *worke
                                     .lost_ns = sched->now_ns,
                                     .memory_bytes = worker->memory_bytes,
                                     .slots = worker->slots,
-                                    .gpus = worker->gpu_count,
+                                    .gpus = gw_sched_gpus_own(worker),
                                     .instances = instances_of(worker)};
     struct gw_text name = {item->name, sizeof item->name, 0};
     struct gw_text host = {item->host, sizeof item->host, 0};
     gw_text_say(&name, "%s", worker->remote->name);
     gw_text_say(&host, "%s", worker->host);
+}
+
+void gw_sched_away_on_given(struct gw_sched *sched, uint64_t incarnation, bool instance)
+{
+    for (uint32_t i = 0; sched->away && i < sched->away->count; i++) {
+        struct gw_away_worker *item = &sched->away->items[i];
+        if (item->incarnation != incarnation || item->gpus == 0)
+            continue;
+        item->gpus--;
+        item->instances -= instance && item->instances > 0;
+    }
 }
 
 static bool is_waited_for(const struct gw_sched *sched, const struct gw_away_worker *item)
@@ -121,7 +133,7 @@ static struct gw_away_worker of_draining(const struct gw_worker *worker)
 {
     return (struct gw_away_worker){.memory_bytes = worker->memory_bytes,
                                    .slots = worker->slots,
-                                   .gpus = worker->gpu_count,
+                                   .gpus = gw_sched_gpus_own(worker),
                                    .instances = instances_of(worker)};
 }
 

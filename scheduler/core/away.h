@@ -8,6 +8,10 @@
 /* gw_sched_away_on_lost and gw_sched_away_on_ready keep and forget one. Called by apply functions.
  */
 void gw_sched_away_on_lost(struct gw_sched *sched, const struct gw_worker *worker);
+
+/* gw_sched_away_on_given: another worker has a GPU now that was the own of the one that was lost;
+ * for apply functions. */
+void gw_sched_away_on_given(struct gw_sched *sched, uint64_t incarnation, bool instance);
 void gw_sched_away_on_ready(struct gw_sched *sched, const struct gw_worker *worker);
 void gw_sched_away_deinit(struct gw_sched *sched);
 

@@ -159,12 +159,13 @@ static bool is_back(const struct gw_sched *sched, const struct gpu_left *left,
            !gw_sched_away_has(sched, worker->incarnation);
 }
 
-static void give(struct gw_sched *sched, const char *machine, const char *uuid)
+static void give(struct gw_sched *sched, uint64_t lost, const char *machine, const char *uuid)
 {
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_gpu *gpu = offer_of(sched->workers.items[i], machine, uuid);
         if (gpu) {
             make_own(sched, sched->workers.items[i], gpu);
+            gw_sched_away_on_given(sched, lost, gw_sched_gpu_is_instance(gpu));
             return;
         }
     }
@@ -183,7 +184,7 @@ void gw_sched_apply_gpus_let(struct gw_sched *sched, const struct gw_fact_gpus_l
         if (fact->now_ns < left.until_ns)
             continue;
         gw_array_remove_swap(&sched->gpus_left->items, i);
-        give(sched, left.machine, left.uuid);
+        give(sched, left.incarnation, left.machine, left.uuid);
         free_left(&left);
     }
     gw_sched_shapes_update(sched);
@@ -279,7 +280,7 @@ void gw_sched_gpu_twins_free(struct gw_sched *sched, const struct gw_worker *los
         else if (sched->now_ns < until_ns)
             leave(sched, lost, gpu, until_ns);
         else
-            give(sched, lost->machine, gpu->uuid);
+            give(sched, lost->incarnation, lost->machine, gpu->uuid);
     }
 }
 

@@ -662,6 +662,26 @@ static void a_gpu_is_left_while_what_was_there_may_live(void **state)
     free_world(w);
 }
 
+/* It counts once while one that offers it is away: as that one's own, or as who got it then. */
+static void a_gpu_of_who_is_away_counts_once(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 0, "a", 2, NULL);
+    add_machine(w, 1, "b", 2, NULL);
+    leaves(w, 1);
+    send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = 3, .gpus = 1});
+    must(w, CLIENT, GW_MESSAGE_rejected);
+    add_machine(w, 1, "b", 2, NULL);
+    leaves(w, 0);
+    send_spec(w, (struct gw_msg_spec){.key = 2, .ranks = 2, .gpus = 1});
+    assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0)); /* they are a's, which may be back */
+    pass(w, 16);
+    send_spec(w, (struct gw_msg_spec){.key = 3, .ranks = 3, .gpus = 1});
+    must(w, CLIENT, GW_MESSAGE_rejected);
+    free_world(w);
+}
+
 /* Two of a host have its name; both are cut off, and the one that had none is back first. */
 static void who_is_back_from_the_same_break_is_not_the_other(void **state)
 {
@@ -748,6 +768,7 @@ int main(void)
         cmocka_unit_test(shares_are_of_either),
         cmocka_unit_test(a_gpu_of_two_workers_is_given_once),
         cmocka_unit_test(a_gpu_is_left_while_what_was_there_may_live),
+        cmocka_unit_test(a_gpu_of_who_is_away_counts_once),
         cmocka_unit_test(who_is_back_from_the_same_break_is_not_the_other),
         cmocka_unit_test(who_comes_back_gets_what_is_idle),
         cmocka_unit_test(who_comes_with_something_on_it_has_it),
