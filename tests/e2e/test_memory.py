@@ -139,9 +139,10 @@ class Memory(e2e.Case):
         self.assertEqual((made + refused, right), (count, made), out)
         self.assertGreater(made, 4)
         self.assertLess(made * self.result, self.limit + 2 * self.result)
-        self.assertRegex(why, r"no memory for its result: the worker's \d+ results are \d+\.\d MiB of "
-                              r"what it uses, \d+\.\d MiB of its limit of 256\.0 MiB, and cannot go "
-                              r"to disk: .*No space left on device; let go of results, make room on that disk")
+        self.assertRegex(why, r"no memory for its result: the worker's \d+ results are \d+\.\d MiB "
+                              r"of what it uses, \d+\.\d MiB of its limit of 256\.0 MiB, and "
+                              r"cannot go to disk: .*No space left on device; let go of results, "
+                              r"make room on that disk")
         self.assertEqual(again, "again: made")
 
     def test_hog(self):
