@@ -1,0 +1,156 @@
+/* What can go wrong in the simulator, and is counted. */
+#ifndef GW_TESTS_SIM_FAULT_H
+#define GW_TESTS_SIM_FAULT_H
+
+#define FAULTS(X)                                                                                  \
+    X(CUT, "connection cut")                                                                       \
+    X(PARTITION, "partition")                                                                      \
+    X(LOST, "message lost in a cut")                                                               \
+    X(DUPLICATE, "message duplicated")                                                             \
+    X(STALE, "message of an earlier connection")                                                   \
+    X(STALE_ATTEMPT, "end of an earlier attempt told again")                                       \
+    X(WORKER_KILL, "worker killed")                                                                \
+    X(CLIENT_KILL, "client killed")                                                                \
+    X(CRASH, "runner crashed")                                                                     \
+    X(OOM, "runner killed for memory")                                                             \
+    X(FAIL, "function failed")                                                                     \
+    X(SLOW, "task ran long for once")                                                              \
+    X(TAKE_BACK, "prefetched tasks taken back")                                                    \
+    X(SKIP, "runner skipped what a failed task was to feed")                                       \
+    X(HANG, "task hung")                                                                           \
+    X(DEATH, "process died by itself")                                                             \
+    X(DEAF, "TERM ignored")                                                                        \
+    X(ORPHAN, "descendant outlived its process")                                                   \
+    X(NO_START, "program did not start")                                                           \
+    X(NO_LEASE, "no port for a gang")                                                              \
+    X(FOLDER, "folder made for the files of a task")                                               \
+    X(NO_FOLDER, "no folder for the files of a task")                                              \
+    X(KEPT, "folder kept for what a command left")                                                 \
+    X(KEPT_GOES, "kept folder goes for others, or with its job")                                   \
+    X(LATE_COMMIT, "commit late")                                                                  \
+    X(RESTORE, "durable state rebuilt")                                                            \
+    X(CANCEL, "task or job cancelled")                                                             \
+    X(RETRY, "failed task retried")                                                                \
+    X(SPILL, "result written to disk")                                                             \
+    X(READ_BACK, "result read back")                                                               \
+    X(FULL_DISK, "disk full")                                                                      \
+    X(REFUSED_RUN, "task refused where memory and disk are full")                                  \
+    X(TORN_FILE, "file on disk damaged")                                                           \
+    X(PAUSE, "worker short of memory")                                                             \
+    X(RESUME, "worker with memory again")                                                          \
+    X(ONE, "short worker takes one task")                                                          \
+    X(MEMORY_KILL, "runner killed at the worker's limit")                                          \
+    X(RELEASE, "future given up")                                                                  \
+    X(GPU, "process given a GPU")                                                                  \
+    X(GPU_SHARED, "GPU shared by processes")                                                       \
+    X(GPU_LATE, "GPU memory back late")                                                            \
+    X(GPU_STUCK, "GPU memory back too late")                                                       \
+    X(GPU_ERROR, "error on a GPU")                                                                 \
+    X(GPU_BROKEN, "GPU broken")                                                                    \
+    X(GPU_GIVEN_BACK, "GPU that broke given back")                                                 \
+    X(GPU_INSTANCE, "process given a MIG instance")                                                \
+    X(GPU_INSTANCE_RANK, "rank of a command given a MIG instance")                                 \
+    X(SHARE, "task looked up")                                                                     \
+    X(DROP, "looked-up future given up")                                                           \
+    X(PUBLISH, "result published")                                                                 \
+    X(UNPUBLISH, "result unpublished")                                                             \
+    X(REPLICATE, "copies of a result made")                                                        \
+    X(FEWER_COPIES, "fewer workers than copies wanted")                                            \
+    X(COPY_FAILED, "copy failed")                                                                  \
+    X(COPY_RELEASED, "copy released while it was made")                                            \
+    X(PURE, "pure task shared")                                                                    \
+    X(REFUSED, "submission refused")                                                               \
+    X(SCATTER_REFUSED, "no room for a scattered value")                                            \
+    X(RESOURCES, "task took a named resource")                                                     \
+    X(RESTRICTED, "task ran on a worker of its choice")                                            \
+    X(BACKOFF, "failed task tried again after a pause")                                            \
+    X(RANGE, "range submitted")                                                                    \
+    X(AHEAD, "range as far ahead as its client lets it")                                           \
+    X(STREAM, "graph of a stream")                                                                 \
+    X(STREAM_REFUSED, "stream refused in its middle")                                              \
+    X(GATE, "job after another job")                                                               \
+    X(INSIDE, "task submitted tasks")                                                              \
+    X(NO_LINK, "no connection for a task")                                                         \
+    X(BLOCKED, "task waited for its own")                                                          \
+    X(TAKEN, "tasks taken from behind one that waits, or runs long")                               \
+    X(LONG, "a task runs long")                                                                    \
+    X(LONG_BEFORE_OTHERS, "a task runs long before others")                                        \
+    X(OVERDRAWN, "task went on where no slot was free")                                            \
+    X(BLOCKED_DEATH, "task died while it waited")                                                  \
+    X(TOO_MANY_WAIT, "too many tasks waited on a worker")                                          \
+    X(LEFT, "task left what it had submitted")                                                     \
+    X(LEASE, "lease taken")                                                                        \
+    X(HOLDER_DEATH, "holder of a lease died")                                                      \
+    X(SYNC_TIMEOUT, "waited in vain")                                                              \
+    X(GOT, "value taken from a queue")                                                             \
+    X(SIGNALLED, "event awaited")                                                                  \
+    X(SILENT, "silent task ended at its progress limit")                                           \
+    X(TALKING, "task longer than its progress limit let live")                                     \
+    X(TUNNEL, "tunnel opened")                                                                     \
+    X(NO_TUNNEL, "tunnel refused")                                                                 \
+    X(TUNNEL_TASK, "tunnel ended with its task")                                                   \
+    X(ACTOR, "actor made")                                                                         \
+    X(ACTOR_HOLD, "actor held by another client")                                                  \
+    X(ACTOR_RELEASE, "actor given up")                                                             \
+    X(ACTOR_DEATH, "runner of an actor died")                                                      \
+    X(ACTOR_SPEECHLESS, "results of calls lost with their runner")                                 \
+    X(ACTOR_END, "actor let go of its state")                                                      \
+    X(CALL_AGAIN, "call run again by its retries")                                                 \
+    X(PREEMPT, "gang started again by its user")                                                   \
+    X(TURN, "command began where another was buried")                                              \
+    X(NOT_BEGUN, "command that waited for its turn was not begun")                                 \
+    X(HOLD, "job paused")                                                                          \
+    X(PAUSED, "gang returned because it was told to pause")                                        \
+    X(STOP, "gang told to stop")                                                                   \
+    X(STOPPED, "rank stopped")                                                                     \
+    X(HANG_TOLD, "rank that hung named")                                                           \
+    X(RESUMED, "gang went on from a checkpoint")                                                   \
+    X(HOME, "rank 0 started where its checkpoint was saved")                                       \
+    X(HOMELESS, "gang told that the host of its checkpoint is lost")                               \
+    X(CARRIED, "checkpoint carried to the next rank 0")                                            \
+    X(COPIED, "checkpoint copied to another host")                                                 \
+    X(FROM_COPY, "gang went on from a copy of its checkpoint")                                     \
+    X(CARRY_FAILED, "checkpoint that could not be carried")                                        \
+    X(EMPTIED, "worker lost its folder of checkpoints")                                            \
+    X(ABSENT, "checkpoint asked for where it is no more")                                          \
+    X(SLOW_READER, "scheduler slow to read what a worker sends")                                   \
+    X(REMEMBERED, "checkpoint of another life of the scheduler found")                             \
+    X(FOLDER_CHANGED, "change of a command's folder seen")                                         \
+    X(LOSSES, "gang lost with its workers once too often")                                         \
+    X(OVERTAKEN, "heartbeat passed other messages")                                                \
+    X(MENDED, "connection mended by another")                                                      \
+    X(KEYED, "rank given its gang's key")                                                          \
+    X(TRESPASS, "client reached for what is another user's")                                       \
+    X(ADMIN, "admin cancelled what is another user's")                                             \
+    X(PLACES, "gang placed as it said, host by host")                                              \
+    X(GANG_WAITED, "gang waited for room")                                                         \
+    X(LET_IN, "task placed while a gang waited for room")                                          \
+    X(NO_PROGRAM, "program of a rank not on its host")                                             \
+    X(STRANGER, "port of a gang taken by a stranger")                                              \
+    X(GPU_RANKS, "rank of a command given a part of a GPU")                                        \
+    X(SHRUNK, "gang started with fewer ranks")                                                     \
+    X(GROWN, "gang started again with more ranks")                                                 \
+    X(GROWS, "gang told to return because there is room for more ranks")                           \
+    X(SCHED_KILL, "scheduler killed")                                                              \
+    X(UNCOMMITTED, "facts lost with the scheduler")                                                \
+    X(OUTLIVED, "detached job outlived the scheduler")                                             \
+    X(ADOPTED, "task taken over by another life of the scheduler")                                 \
+    X(ENDED_ADRIFT, "end of a task kept for another life of the scheduler")                        \
+    X(LATE, "worker silent while the scheduler begins again")                                      \
+    X(LEFT_THERE, "result at a worker when the scheduler was killed")                              \
+    X(REGAINED, "result taken back from a worker by another life")                                 \
+    X(LET_GO, "result of another life let go by its worker")                                       \
+    X(LEFTOVERS, "worker told of jobs in its folder")                                              \
+    X(LEFTOVER_GOES, "what a folder has of a job that is not known goes")                          \
+    X(PREFERRED, "task placed where it prefers to be")                                             \
+    X(ORPHANED, "worker without a scheduler for too long")                                         \
+    X(FENCED, "process of a worker that is given up for its silence")
+
+enum fault {
+#define FAULT_ENUM(name, text) FAULT_##name,
+    FAULTS(FAULT_ENUM)
+#undef FAULT_ENUM
+        FAULT_COUNT
+};
+
+#endif
