@@ -63,7 +63,13 @@ int gw_address_runtime_dir(char dir[PATH_MAX], struct gw_error *error)
         snprintf(dir, PATH_MAX, "%s/gangway", xdg);
     else
         snprintf(dir, PATH_MAX, "/tmp/gangway-%u", (unsigned)geteuid());
-    return gw_dir_make(dir, error);
+    struct gw_error why;
+    int rc = gw_dir_make(dir, &why);
+    return rc < 0 ? gw_error_set(error, rc,
+                                 "%s: set XDG_RUNTIME_DIR to a folder of yours in which clusters "
+                                 "may keep their files",
+                                 why.text)
+                  : 0;
 }
 
 int gw_address_default_dir(char dir[PATH_MAX], struct gw_error *error)

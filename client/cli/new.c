@@ -157,6 +157,8 @@ static int make_dir(const char *dir, struct gw_error *error)
 {
     if (mkdir(dir, 0777) == 0)
         return 0;
+    if (errno == ENOENT)
+        return gw_error_set(error, GW_EIO, "%s: the folder that it would be in is not there", dir);
     if (errno != EEXIST)
         return gw_error_set(error, GW_EIO, "%s: %s", dir, strerror(errno));
     DIR *entries = opendir(dir);

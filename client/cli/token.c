@@ -142,7 +142,7 @@ static int run_list(int argc, char **argv)
         {"id", "TOKEN", GW_CELL_TEXT},
         {"user", "USER", GW_CELL_TEXT},
         {"role", "ROLE", GW_CELL_TEXT},
-        {"created_ns", "MADE", GW_CELL_SINCE},
+        {"created_ns", "AGE", GW_CELL_SINCE},
         {0},
     };
     const char *tokens = NULL;
