@@ -127,6 +127,7 @@ class Memory(e2e.Case):
                   encoding="utf-8") as log:
             self.assertEqual(os.listdir(self.disk), [], log.read())
 
+    @e2e.not_for_tsan  # whose processes alone take half of this limit
     def test_full_memory_without_disk(self):
         """Results that cannot go to disk stop at the limit: what would add to them fails, and says
         why; what takes them runs; and there is room again when they are let go."""
