@@ -51,8 +51,7 @@ struct gw_ring_wait gw_comm_ring_wait(const struct gw_comm_ring *self)
 /* -- Failures ------------------------------------------------------------------------------------
  */
 
-/* Waits for a cause that somebody else finds: its code, or 0. */
-static int await_cause(const struct gw_comm_ring *self, struct gw_error *error)
+int gw_comm_ring_await_break(const struct gw_comm_ring *self, struct gw_error *error)
 {
     const uint64_t end_ns = gw_segment_now_ns() + (uint64_t)CAUSE_MS * 1000000;
     int rc;
@@ -76,7 +75,7 @@ static int fail_late(struct gw_comm_ring *self, int peer, struct gw_error *error
         .verb = self->verb, .waited_ns = self->comm.timeout_ns, .suspect = peer};
     if (self->watch) {
         gw_ring_watch_late(self->watch, &late);
-        int rc = await_cause(self, error);
+        int rc = gw_comm_ring_await_break(self, error);
         if (rc < 0)
             return rc;
     }
@@ -86,16 +85,6 @@ static int fail_late(struct gw_comm_ring *self, int peer, struct gw_error *error
     const struct gw_segment_fault fault = {
         .code = GW_ETIMEDOUT, .cause = GW_ETIMEDOUT, .rank = peer, .text = text};
     return break_with(self, &fault, error);
-}
-
-int gw_comm_ring_await_break(const struct gw_comm_ring *self, struct gw_error *error)
-{
-    const uint64_t end_ns = gw_segment_now_ns() + (uint64_t)CAUSE_MS * 1000000;
-    int rc;
-    while ((rc = gw_segment_broken(self->local->segment, error)) == 0 &&
-           gw_segment_now_ns() < end_ns)
-        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    return rc;
 }
 
 /* A connection ended: somebody closed, or died, or broke the communicator. */
