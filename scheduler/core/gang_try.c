@@ -658,7 +658,7 @@ void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, 
         GW_FACT(sched, gang_cause, .gang = gang, .rank = rank, .cause = end);
     if (rank == 0 && end->port_taken)
         GW_FACT(sched, gang_port_taken, .gang = gang);
-    if ((first || corrects) && end->outcome == GW_OUTCOME_LOST)
+    if ((first || corrects) && end->outcome == GW_OUTCOME_LOST && !end->dismissed)
         gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
     gw_sched_attempt_end_badly(sched, gang->ranks[rank].slot, 0);
     if (first) {

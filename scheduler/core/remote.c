@@ -175,9 +175,10 @@ void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer, int32_t code
         return;
     if (remote->session)
         session_close(sched, remote->session);
-    if (remote->worker)
-        gw_sched_worker_lose(sched, remote->worker,
-                             code == GW_EPERM ? "its token was revoked" : "its connection closed");
+    if (remote->worker && code == GW_EPERM)
+        gw_sched_worker_dismiss(sched, remote->worker, "its token was revoked");
+    else if (remote->worker)
+        gw_sched_worker_lose(sched, remote->worker, "its connection closed");
     GW_FACT(sched, remote_closed, .remote = remote);
 }
 

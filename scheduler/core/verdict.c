@@ -2,7 +2,8 @@
  *
  * The first accepted end of an attempt wins; the attempt is the fence. What is charged to whom: the
  * user's own errors to the task's retries, the end of a runner under it to its crash budget, a lost
- * worker to its loss budget; being killed, missing an input, or the failure of a GPU, to nobody. */
+ * worker to its loss budget; being killed, missing an input, the failure of a GPU, or a worker that
+ * was sent away, to nobody. */
 #include "scheduler/core/verdict.h"
 #include "scheduler/core/cooling.h"
 
@@ -254,6 +255,8 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
     case GW_OUTCOME_LOST:
         if (!end->executing)
             break;
+        if (end->dismissed && losses_max(sched, spec) > 1)
+            break; /* nothing failed; who allows no loss wants it never to run twice */
         return ++charges->losses < losses_max(sched, spec);
     case GW_OUTCOME_PREEMPTED:
         if (!end->executing)

@@ -193,7 +193,8 @@ void gw_sched_apply_worker_cleared(struct gw_sched *sched,
 
 /* Only what could have been running is charged: the first attempts of a lane, as many as it has
  * debits; what was queued behind them is not. */
-static void lose_attempts(struct gw_sched *sched, struct gw_worker *worker, const char *why)
+static void lose_attempts(struct gw_sched *sched, struct gw_worker *worker, const char *why,
+                          bool dismissed)
 {
     char text[GW_ERROR_TEXT_MAX], where[GW_WORKER_NAME_MAX];
     (void)snprintf(text, sizeof text, "%s was lost: %s",
@@ -209,17 +210,18 @@ static void lose_attempts(struct gw_sched *sched, struct gw_worker *worker, cons
         struct gw_end end = {.outcome = GW_OUTCOME_LOST,
                              .code = GW_ELOST,
                              .executing = could_run && !sched->shutting_down,
+                             .dismissed = dismissed,
                              .text = text,
                              .stderr_tail = ""};
         gw_sched_verdict_ended(sched, worker->first, &end);
     }
 }
 
-void gw_sched_worker_lose(struct gw_sched *sched, struct gw_worker *worker, const char *why)
+static void lose(struct gw_sched *sched, struct gw_worker *worker, const char *why, bool dismissed)
 {
     if (worker->state == GW_WORKER_LOST)
         return;
-    lose_attempts(sched, worker, why);
+    lose_attempts(sched, worker, why, dismissed);
     while (worker->first_holder != GW_NONE)
         GW_FACT(sched, holder_removed, .worker = worker,
                 .object = sched->holders.items[worker->first_holder].object);
@@ -228,6 +230,16 @@ void gw_sched_worker_lose(struct gw_sched *sched, struct gw_worker *worker, cons
     GW_FACT(sched, worker_lost, .worker = worker, .why = why);
     gw_sched_questions_on_worker_lost(sched, id);
     gw_sched_tunnels_on_worker_lost(sched, id);
+}
+
+void gw_sched_worker_lose(struct gw_sched *sched, struct gw_worker *worker, const char *why)
+{
+    lose(sched, worker, why, false);
+}
+
+void gw_sched_worker_dismiss(struct gw_sched *sched, struct gw_worker *worker, const char *why)
+{
+    lose(sched, worker, why, true);
 }
 
 void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_worker_lost *fact)

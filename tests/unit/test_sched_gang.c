@@ -249,6 +249,13 @@ static void nothing_of_a_paused_job_starts(void **state)
     free_world(w);
 }
 
+static void revoke(struct world *w, int worker)
+{
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE,
+                                    .peer = {WORKER + (uint64_t)worker},
+                                    .code = GW_EPERM});
+}
+
 static void a_lost_worker_is_another_budget(void **state)
 {
     struct world *w = new_world();
@@ -260,6 +267,29 @@ static void a_lost_worker_is_another_budget(void **state)
         (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)i}});
     }
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.code, GW_ELOST);
+    free_world(w);
+}
+
+/* Whose token is revoked has not failed: neither its tasks nor its name pay for it. But who allows
+ * no loss at all wants what ran never to run twice. */
+static void a_worker_that_was_sent_away_is_charged_to_nobody(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = 1});
+    for (int i = 0; i < 4; i++) {
+        add_worker(w, i, 2, "a");
+        (void)go(w, i);
+        revoke(w, i);
+    }
+    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
+    free_world(w);
+    w = new_world();
+    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = UINT32_MAX});
+    add_worker(w, 0, 2, "a");
+    (void)go(w, 0);
+    revoke(w, 0);
+    must(w, CLIENT, GW_MESSAGE_failed);
     free_world(w);
 }
 
@@ -410,6 +440,7 @@ int main(void)
         cmocka_unit_test(a_gang_that_was_stopped_does_not_start_again),
         cmocka_unit_test(nothing_of_a_paused_job_starts),
         cmocka_unit_test(a_lost_worker_is_another_budget),
+        cmocka_unit_test(a_worker_that_was_sent_away_is_charged_to_nobody),
         cmocka_unit_test(a_function_has_no_more_ranks_than_its_collectives),
         cmocka_unit_test(without_a_budget_the_first_is_the_last),
         cmocka_unit_test(a_worker_that_was_lost_cools_down),
