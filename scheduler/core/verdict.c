@@ -238,7 +238,8 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
 {
     if (once && end->executing && !GW_PLANTED(100) &&
         (end->outcome == GW_OUTCOME_CRASHED || end->outcome == GW_OUTCOME_OOM ||
-         end->outcome == GW_OUTCOME_LOST || end->outcome == GW_OUTCOME_GPU))
+         end->outcome == GW_OUTCOME_LOST || end->outcome == GW_OUTCOME_GPU ||
+         end->outcome == GW_OUTCOME_FULL))
         return charge_retry(spec, charges);
     switch (end->outcome) {
     case GW_OUTCOME_FAILED:
@@ -272,6 +273,8 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
         charges->ports++;
         return true;
     case GW_OUTCOME_FULL:
+        if (end->executing && ++charges->crashes >= sched->options.crash_budget)
+            return false;
         return gw_sched_memory_elsewhere(sched, spec->shape);
     case GW_OUTCOME_LOST_INPUT:
     case GW_OUTCOME_GPU:

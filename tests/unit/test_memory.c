@@ -306,6 +306,30 @@ static void who_uses_most_is_killed(void **state)
     free_world(w);
 }
 
+/* It began when there was room; what others hold took it. */
+static void who_is_killed_for_results_is_told_so(void **state)
+{
+    struct world *w =
+        limited(1, (struct gw_node_options){.target_permille = 15, .terminate_permille = 40});
+    (void)state;
+    make(w, 1);
+    make(w, 2);
+    disk_answers(w, GW_EVENT_SPILLED, take(w, GW_EFFECT_SPILL).number, GW_EIO);
+    make(w, 3);
+    must_assign(w, (struct task){.attempt = 4, .index = 4});
+    forget_sent(w);
+    measured(w, 1, 60000);
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
+    dies(w, 1, 0, 9);
+    const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->attempt, 4);
+    assert_int_equal(ended->outcome, GW_OUTCOME_FULL);
+    assert_int_equal(ended->executing, 1);
+    assert_non_null(strstr(ended->text, "no memory for its result: the worker's 3 results"));
+    assert_non_null(strstr(ended->text, "the disk is full"));
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +343,7 @@ int main(void)
         cmocka_unit_test(it_is_never_paused_for_ever),
         cmocka_unit_test(what_brought_its_inputs_stays),
         cmocka_unit_test(who_uses_most_is_killed),
+        cmocka_unit_test(who_is_killed_for_results_is_told_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

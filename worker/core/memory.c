@@ -16,7 +16,8 @@
  * Full is a worker above `terminate` whose results cannot go to disk. What has none of them as an
  * input would add to them, and does not start there; what has starts, for most of that lets go of
  * something, until several in a row did not. What would add waits a while, in which those who hold
- * results may let go of some, and fails if none did: the limit is one. */
+ * results may let go of some, and fails if none did: the limit is one. One that began below the
+ * line and is killed above it fails likewise: it is not what took the memory. */
 #include "worker/core/memory.h"
 
 #include "worker/core/core.h"
@@ -245,12 +246,19 @@ static bool can_spill(const struct gw_node_core *core)
            (memory->target_bytes != UINT64_MAX || memory->spill_bytes != UINT64_MAX);
 }
 
-/* Whether results are what fills it (processes are killed), and that since when nothing went. */
+/* Whether it is results that fill it. */
+static bool results_fill(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    return gw_memory_used(core) > memory->terminate_bytes &&
+           memory->resident_bytes > memory->terminate_bytes / 2 && !can_spill(core);
+}
+
+/* Since when they do, and none went. */
 static void watch_full(struct gw_node_core *core)
 {
     struct gw_memory *memory = &core->memory;
-    bool full = gw_memory_used(core) > memory->terminate_bytes &&
-                memory->resident_bytes > memory->terminate_bytes / 2 && !can_spill(core);
+    bool full = results_fill(core);
     if (full && (!memory->full || memory->resident_bytes < memory->full_least)) {
         memory->full_ns = core->now_ns;
         memory->full_least = memory->resident_bytes;
@@ -261,11 +269,16 @@ static void watch_full(struct gw_node_core *core)
 
 /* What has a process for itself makes no result, or is not to be told apart from what it makes:
  * commands, ranks, actors and their calls. */
+static bool makes_result(const struct gw_run *run)
+{
+    return !run->gang && !run->actor && !run->spec->message.actor &&
+           run->spec->message.kind == GW_SPEC_FUNCTION;
+}
+
 bool gw_memory_lets(const struct gw_node_core *core, const struct gw_run *run)
 {
     const struct gw_memory *memory = &core->memory;
-    if (!memory->full || run->gang || run->actor || run->spec->message.actor ||
-        run->spec->message.kind != GW_SPEC_FUNCTION || GW_PLANTED(569))
+    if (!memory->full || !makes_result(run) || GW_PLANTED(569))
         return true;
     return inputs_here(run) && memory->full_added < FULL_ADDED_MAX;
 }
@@ -309,7 +322,8 @@ bool gw_memory_refuses(const struct gw_node_core *core)
            core->now_ns >= full_until_ns(core);
 }
 
-void gw_memory_refuse(struct gw_node_core *core, struct gw_run *run)
+/* The end of one for whose result there is no room. */
+static struct gw_run_end full_end(const struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
     struct gw_run_end end = {.outcome = GW_OUTCOME_FULL, .code = GW_ELIMIT};
@@ -320,7 +334,12 @@ void gw_memory_refuse(struct gw_node_core *core, struct gw_run *run)
         memory->in_memory, (double)memory->resident_bytes / (1 << 20),
         (double)gw_memory_used(core) / (1 << 20), (double)core->options.memory_bytes / (1 << 20),
         memory->trouble ? memory->trouble : "it has no folder for them");
-    gw_run_end(core, run, end, 0);
+    return end;
+}
+
+void gw_memory_refuse(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_run_end(core, run, full_end(core), 0);
 }
 
 static uint32_t state_now(struct gw_node_core *core)
@@ -450,6 +469,18 @@ static bool kills_rather(const struct gw_process *a, const struct gw_process *b)
     return a_gang != b_gang ? b_gang : (a->memory_bytes > b->memory_bytes) != GW_PLANTED(440);
 }
 
+static struct gw_run_end oom_end(const struct gw_process *process, uint64_t used, uint64_t limit)
+{
+    struct gw_run_end end = {.outcome = GW_OUTCOME_OOM, .code = GW_ECRASHED};
+    end.text =
+        gw_run_text("out of memory: it used %.1f MiB when its worker came to %.1f MiB of its "
+                    "limit of %.1f MiB; say what it needs (memory_bytes, --memory), or give "
+                    "the worker more (--memory-limit)",
+                    (double)process->memory_bytes / (1 << 20), (double)used / (1 << 20),
+                    (double)limit / (1 << 20));
+    return end;
+}
+
 /* Beyond the last line: who uses most goes, one at a time, those without work first. */
 static void terminate(struct gw_node_core *core)
 {
@@ -470,13 +501,8 @@ static void terminate(struct gw_node_core *core)
     if (!most)
         return;
     memory->killing = most->id;
-    struct gw_run_end end = {.outcome = GW_OUTCOME_OOM, .code = GW_ECRASHED};
-    end.text =
-        gw_run_text("out of memory: it used %.1f MiB when its worker came to %.1f MiB of its "
-                    "limit of %.1f MiB; say what it needs (memory_bytes, --memory), or give "
-                    "the worker more (--memory-limit)",
-                    (double)most->memory_bytes / (1 << 20), (double)used / (1 << 20),
-                    (double)limit / (1 << 20));
+    bool blameless = results_fill(core) && makes_result(most->queue.first);
+    struct gw_run_end end = blameless ? full_end(core) : oom_end(most, used, limit);
     gw_run_end(core, most->queue.first, end, 0);
 }
 
