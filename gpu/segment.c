@@ -42,7 +42,10 @@ struct gw_segment {
     struct gw_segment *parent; /* whose break is this one's too; one reference. NULL: none */
 };
 
-enum { PARENT_TICK_NS = 20000000 }; /* how late a parent's break may be seen by who sleeps */
+enum {
+    PARENT_TICK_NS = 20000000,       /* how late a parent's break may be seen by who sleeps */
+    WRITER_PATIENCE_NS = 1000000000, /* who writes a cause may have lost its processor */
+};
 
 /* Guards every segment's list and counts; never held while waiting for another rank. */
 static pthread_mutex_t segments_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -350,10 +353,11 @@ int gw_segment_broken(const struct gw_segment *segment, struct gw_error *error)
     uint32_t state = atomic_load(&header->broken);
     if (state == 0)
         return inherit(segment, error);
-    /* State 1 lasts for a few instructions, unless who writes the cause was stopped or killed in
-     * the middle of it: then the code must do. */
-    for (int tries = 0; state == 1 && tries < 1000; tries++) {
-        struct timespec moment = {.tv_nsec = 1000};
+    /* State 1 lasts for a few instructions, or as long as who writes the cause gets no processor.
+     * Where it was stopped or killed in the middle of it, the code must do. */
+    const uint64_t patience_ns = gw_segment_now_ns() + (state == 1 ? WRITER_PATIENCE_NS : 0);
+    while (state == 1 && gw_segment_now_ns() < patience_ns) {
+        struct timespec moment = {.tv_nsec = 100000};
         nanosleep(&moment, NULL);
         state = atomic_load(&header->broken);
     }
