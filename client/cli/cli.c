@@ -71,6 +71,13 @@ void gw_cli_print_end(uint64_t job, int exit_code, const struct gw_error *error)
     json_decref(line);
 }
 
+static void (*show_verbs)(const char *command, const struct gw_cli_command *verbs);
+
+void gw_cli_show_verbs_by(void (*show)(const char *command, const struct gw_cli_command *verbs))
+{
+    show_verbs = show;
+}
+
 static void print_verbs(FILE *out, const char *command, const struct gw_cli_command *verbs)
 {
     fprintf(out, "Usage: gangway %s COMMAND [options]\n\nCommands:\n", command);
@@ -88,6 +95,9 @@ int gw_cli_run_verb(const char *command, const struct gw_cli_command *verbs, int
     bool help = word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
     if (word && !help)
         fprintf(stderr, "gangway %s: unknown command '%s'\n", command, word);
-    print_verbs(help ? stdout : stderr, command, verbs);
+    if (help && show_verbs)
+        show_verbs(command, verbs);
+    else
+        print_verbs(help ? stdout : stderr, command, verbs);
     return help ? GW_EXIT_OK : GW_EXIT_USAGE;
 }

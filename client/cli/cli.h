@@ -16,6 +16,13 @@ enum {
     GW_EXIT_INTERRUPTED = 130,
 };
 
+/* What they mean, as the help and the manual page say it; ended by a NULL text. */
+struct gw_cli_exit_code {
+    int code;
+    const char *text;
+};
+extern const struct gw_cli_exit_code gw_cli_exit_codes[];
+
 struct gw_cli_command {
     const char *name;
     const char *summary;               /* one line; NULL: hidden (a daemon) */
@@ -62,6 +69,9 @@ int gw_cli_help(int argc, char **argv);
 /* gw_cli_run_verb runs the verb that argv[1] names of a command with several ("data get"); verbs
  * ends with a NULL name. Gives the exit code. */
 int gw_cli_run_verb(const char *command, const struct gw_cli_command *verbs, int argc, char **argv);
+
+/* gw_cli_show_verbs_by has --help of such a command call `show` from now on. */
+void gw_cli_show_verbs_by(void (*show)(const char *command, const struct gw_cli_command *verbs));
 
 /* gw_cli_error prints "gangway: text" to stderr and gives the exit code. */
 int gw_cli_error(const struct gw_error *error);

@@ -53,7 +53,10 @@ static const char in_zsh[] =
     "    fi\n"
     "    (( $#found )) && compadd -- $found || _files\n"
     "}\n"
-    "compdef _gangway gangway\n";
+    "compdef _gangway gangway\n"
+    "if [[ ${funcstack[1]} = _gangway ]]; then\n" /* a file of $fpath: it is to complete now */
+    "    _gangway\n"
+    "fi\n";
 
 static const char in_fish[] =
     "function __gangway_options\n"
@@ -87,7 +90,8 @@ int gw_cli_completion(int argc, char **argv)
         .command = "completion",
         .arguments = "bash|zsh|fish",
         .summary = "Print what completes commands and options in a shell.",
-        .details = "In ~/.bashrc:  eval \"$(gangway completion bash)\"\n"
+        .details = "Where gangway is installed it lies where they look for it. Else:\n\n"
+                   "In ~/.bashrc:  eval \"$(gangway completion bash)\"\n"
                    "In ~/.zshrc, after compinit:  eval \"$(gangway completion zsh)\"\n"
                    "In fish's config:  gangway completion fish | source",
         .table = table,

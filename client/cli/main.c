@@ -1,6 +1,7 @@
 /* The entry of the `gangway` binary: finds the subcommand and runs it. */
 #include "client/cli/cli.h"
 
+#include "client/cli/manual.h"
 #include "client/cli/options.h"
 #include "worker/companion/companion.h"
 #include "worker/guardian/guardian.h"
@@ -62,15 +63,26 @@ int gw_cli_version(int argc, char **argv)
     return GW_EXIT_OK;
 }
 
+const struct gw_cli_exit_code gw_cli_exit_codes[] = {
+    {GW_EXIT_OK, "ok"},
+    {GW_EXIT_FAILED, "a task failed"},
+    {GW_EXIT_USAGE, "usage"},
+    {GW_EXIT_NO_SCHEDULER, "no scheduler"},
+    {GW_EXIT_TIMEOUT, "time-out"},
+    {GW_EXIT_INTERRUPTED, "interrupted"},
+    {0, NULL},
+};
+
 static void print_commands(FILE *out)
 {
     fprintf(out, "Usage: gangway COMMAND [options]\n\nCommands:\n");
     for (const struct gw_cli_command *command = gw_cli_commands; command->name; command++)
         if (command->summary)
             fprintf(out, "  %-10s %s\n", command->name, command->summary);
-    fprintf(out, "\n`gangway COMMAND --help` tells more.\n"
-                 "Exit codes: 0 ok, 1 a task failed, 2 usage, 3 no scheduler, 124 time-out, 130 "
-                 "interrupted;\ndispatch, submit and wait give the task's own.\n");
+    fprintf(out, "\n`gangway COMMAND --help` tells more. Exit codes:\n");
+    for (const struct gw_cli_exit_code *code = gw_cli_exit_codes; code->text; code++)
+        fprintf(out, "%s%d %s", code->code ? ", " : "", code->code, code->text);
+    fprintf(out, ".\ndispatch, submit, wait and exec give the task's own.\n");
 }
 
 static const char *next_command(void *arg, size_t i)
@@ -121,7 +133,11 @@ static bool has_verbs(const struct gw_cli_command *command)
 
 int gw_cli_help(int argc, char **argv)
 {
-    static const struct gw_option table[] = {{0}};
+    bool man = false;
+    const struct gw_option table[] = {
+        {"man", 0, GW_OPTION_FLAG, &man, NULL, "print the manual page, for `man -l -`"},
+        {0},
+    };
     const struct gw_options options = {
         .command = "help",
         .arguments = "[COMMAND [VERB]]",
@@ -132,6 +148,10 @@ int gw_cli_help(int argc, char **argv)
     int first, exit_code;
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
+    if (man) {
+        gw_manual_print();
+        return GW_EXIT_OK;
+    }
     if (!argv[first]) {
         print_commands(stdout);
         return GW_EXIT_OK;

@@ -93,6 +93,13 @@ void gw_options_help(const struct gw_options *options)
     print_option(&(struct gw_option){.name = "help", .letter = 'h', .help = "print this"});
 }
 
+static void (*show_help)(const struct gw_options *options) = gw_options_help;
+
+void gw_options_show_by(void (*show)(const struct gw_options *options))
+{
+    show_help = show;
+}
+
 /* -- Parsing -------------------------------------------------------------------------------------
  */
 
@@ -313,7 +320,7 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
             return false;
         }
         if (found == HELP || found == 'h') {
-            gw_options_help(options);
+            show_help(options);
             return false;
         }
         if (found == 1)

@@ -54,6 +54,9 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
 /* gw_options_help prints the help of a command to stdout. */
 void gw_options_help(const struct gw_options *options);
 
+/* gw_options_show_by has --help call `show` from now on, in place of gw_options_help. */
+void gw_options_show_by(void (*show)(const struct gw_options *options));
+
 /* gw_options_nearest gives the candidate that a mistyped word probably means, or NULL. `next`
  * yields candidates until NULL. */
 const char *gw_options_nearest(const char *word, const char *(*next)(void *arg, size_t i),

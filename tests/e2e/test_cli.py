@@ -278,6 +278,36 @@ class CommandLine(e2e.Case):
             self.assertIn(f"did you mean '{meant}'?", self.gangway(word, rc=2).stderr)
         self.gangway(rc=2)
 
+    def test_manual_page(self):
+        """It has each command with its options, and each variable that is read or set."""
+        page = self.gangway("help", "--man").stdout.replace("\\-", "-")
+        parts = dict(re.findall(r"^\.SS gangway (.*)\n((?:(?!\.S[HS] ).*\n)*)", page, re.M))
+        for command in re.findall(r"^  (\w+) ", self.gangway("help").stdout, re.M):
+            text = self.gangway("help", command).stdout
+            behind = text.partition("\nCommands:\n")[2]
+            behind = "  list \n  gpus " if command == "worker" else behind
+            verbs = re.findall(r"^  (\w+) ", behind, re.M)
+            helps = {f"{command} {verb}": self.gangway("help", command, verb).stdout
+                     for verb in verbs}
+            if "\nOptions:\n" in text:
+                helps[command] = text
+            for name, text in helps.items():
+                options = set(re.findall(r"^  (?:    |-., )(--[a-z-]+)", text, re.M))
+                there = re.findall(r"^(?:\\fB-.\\fR, )?\\fB(--[a-z-]+)", parts[name], re.M)
+                self.assertEqual(set(there) | {"--help"}, options, name)
+        self.assertNotIn("gangway guardian", page)
+        own = {"GANGWAY_RUNNER_FD", "GANGWAY_LOG_DIR", "GANGWAY_BINARY_DIR"}  # between processes
+        top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+        for part in ("client", "gpu", "graph", "scheduler", "worker"):
+            for folder, _, names in os.walk(os.path.join(top, part)):
+                for name in names:
+                    if not name.endswith((".c", ".h")):
+                        continue
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        used = set(re.findall(r'"(GANGWAY_[A-Z_]+)(?:=[^"]*)?"', file.read()))
+                    for variable in used - own:
+                        self.assertTrue(f"\\fB{variable}\\fR" in page, f"{name}: {variable}")
+
     def test_completion(self):
         script = self.gangway("completion", "bash").stdout
         for line, wanted in (("gangway di", ["dispatch"]),

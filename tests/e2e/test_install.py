@@ -101,6 +101,41 @@ class Install(e2e.Case):
         said = self.run_program(binary, "new", "a b").stderr
         self.assertIn("cd 'a b' && make && ./a_b", said)
 
+    def test_manual_page(self):
+        page = os.path.join(self.prefix, "share", "man", "man1", "gangway.1")
+        with open(page, encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"(?m)^\.SH SEE ALSO$")
+        checks = {"mandoc": ["-T", "lint"], "man": ["--warnings", "-Tutf8", "-Z", "-l"],
+                  "groff": ["-man", "-ww", "-T", "utf8", "-Z"]}
+        there = [name for name in checks if shutil.which(name)]
+        if not there:
+            self.skipTest("there is none of mandoc, man and groff")
+        for name in there:
+            said = self.run_program(name, *checks[name], page)
+            self.assertEqual(said.stderr, "", name)
+            if name == "mandoc":
+                self.assertEqual(said.stdout, "")
+
+    def test_shells_find_what_completes(self):
+        share = os.path.join(self.prefix, "share")
+        env = {"PATH": f"{self.prefix}/bin:{self.env['PATH']}", "XDG_DATA_DIRS": share,
+               "TERM": "dumb"}
+        source = (f". {share}/bash-completion/completions/gangway; COMP_WORDS=(gangway dis); "
+                  "COMP_CWORD=1; _gangway; echo $COMPREPLY")
+        said = [self.run_program("bash", "-c", source, env=env).stdout.split()]
+        if shutil.which("fish"):
+            words = self.run_program("fish", "-c", "complete -C 'gangway dis'", env=env).stdout
+            said.append(words.split("\t")[:1])
+        if shutil.which("zsh"):
+            keys = ("zmodload zsh/zpty; zpty z zsh -f -i; "
+                    f"zpty -w z 'fpath=({share}/zsh/site-functions $fpath); autoload -U compinit; "
+                    "compinit -u -D; echo rea\\dy'; zpty -r z _ '*ready*'; "
+                    "zpty -w -n z $'gangway dis\\t'; zpty -r -m z _ '*gangway dispatch*' && "
+                    "echo dispatch; zpty -d z")
+            said.append(self.run_program("timeout", "60", "zsh", "-f", "-c", keys,
+                                         env=env).stdout.split())
+        self.assertEqual(said, [["dispatch"]] * len(said))
+
     def test_uninstall(self):
         """Every file goes, and folders that are Gangway's own; what others installed stays."""
         foreign = os.path.join(self.prefix, "include", "foreign.h")
