@@ -11,9 +11,9 @@
 
 Every test has a HOME, a runtime and a temporary folder of its own, so its clusters are its own. All
 that it starts carries a mark in the environment, across setsid and exec: what still runs when the
-test ends is killed, and fails the test; so does what a sanitizer found in any of it. Nothing here
-sleeps: processes are waited for by pidfd, output by its arrival, and every wait has an end. It is
-Python's standard library only."""
+test ends is killed, and fails the test; so does what a sanitizer found in any of it. Where the test
+itself is killed, undertaker.py does that. Nothing here sleeps: processes are waited for by pidfd,
+output by its arrival, and every wait has an end. It is Python's standard library only."""
 import glob
 import contextlib
 import json
@@ -28,6 +28,8 @@ import tempfile
 import time
 import unittest
 import uuid
+
+from undertaker import Undertaker
 
 BUILD = os.environ.get("GANGWAY_BUILD", "")
 BINARY = os.environ.get("GANGWAY_BINARY", "gangway")
@@ -74,6 +76,19 @@ def wait_gone(pid, timeout_s):
             return bool(selector.select(timeout_s))
     finally:
         os.close(fd)
+
+
+def bury(mark):
+    """Kills the processes of a mark, and who is born meanwhile."""
+    for _ in range(10):
+        pids = pids_marked(mark)
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if not pids:
+            return
+        for pid in pids:
+            wait_gone(pid, TIMEOUT_S)
 
 
 class Lines:
@@ -145,10 +160,13 @@ class Case(unittest.TestCase):
 
     # Processes that may still be on their way out when a test ends have this long.
     linger_s = 5
+    undertaker = None  # where main() runs the tests
 
     def setUp(self):
         self.dir = tempfile.mkdtemp(prefix="gw-e2e-")
         self.mark = uuid.uuid4().hex
+        if self.undertaker:
+            self.undertaker.begins(self.mark, self.dir)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("GANGWAY_")}
         for name, folder in (("HOME", "home"), ("XDG_RUNTIME_DIR", "run"), ("TMPDIR", "tmp"),
                              ("XDG_CACHE_HOME", "cache")):
@@ -177,15 +195,15 @@ class Case(unittest.TestCase):
         deadline = time.monotonic() + self.linger_s
         left = [(pid, command_of(pid)) for pid in pids_marked(self.mark)
                 if not wait_gone(pid, max(0, deadline - time.monotonic()))]
-        for pid in pids_marked(self.mark):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        bury(self.mark)
         for process in self.started:
             process.popen.wait()
             process.popen.stdout.close()
         files = sorted(os.listdir(self.env["TMPDIR"]))
         reports = self.reports()
         shutil.rmtree(self.dir, ignore_errors=True)
+        if self.undertaker:
+            self.undertaker.ends()
         self.assertEqual(reports, "", "a sanitizer has found something")
         self.assertEqual(left, [], "processes were left behind")
         self.assertEqual(files, [], "files were left behind in TMPDIR")
@@ -258,6 +276,7 @@ class Case(unittest.TestCase):
 
 def main():
     """Runs the tests of the file that calls it; exits with 77 where all of them were skipped."""
+    Case.undertaker = Undertaker(bury)
     result = unittest.main(verbosity=2, exit=False).result
     if result.wasSuccessful() and result.testsRun and len(result.skipped) == result.testsRun:
         sys.exit(77)

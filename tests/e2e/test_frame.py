@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The frame itself: what it must see, it sees. Uses nothing of Gangway."""
 import os
+import sys
 import unittest
 
 import e2e
@@ -67,6 +68,32 @@ class Frame(e2e.Case):
         path = self.fifo()
         self.start("sh", "-c", f"echo here >{path}")
         self.assertEqual(self.read_fifo(path), "here\n")
+
+    def test_killed_test_leaves_nothing(self):
+        """ctest kills a test at its time limit, and all that its processes are parents of."""
+        text = self.write("killed.py", f"""
+import sys
+sys.path.insert(0, {os.path.dirname(os.path.abspath(e2e.__file__))!r})
+import e2e
+
+class Killed(e2e.Case):
+    def test(self):
+        path = self.fifo()
+        self.start("setsid", "sh", "-c", f"echo $$ >{{path}}; exec sleep infinity")
+        print("left", self.mark, self.read_fifo(path).strip(), self.dir, flush=True)
+        self.run_program("sleep", "infinity")
+
+e2e.main()
+""")
+        process = self.start(sys.executable, text)
+        left = process.wait_output(r"left (\w+) (\d+) (.*)$")
+        process.kill()
+        process.wait()
+        self.assertTrue(e2e.wait_gone(int(left.group(2)), e2e.TIMEOUT_S))
+        for pid in e2e.pids_marked(self.mark):  # the undertaker
+            self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S))
+        self.assertFalse(os.path.exists(left.group(3)))
+        self.assertEqual(e2e.pids_marked(left.group(1)), [])
 
 
 if __name__ == "__main__":
