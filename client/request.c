@@ -65,6 +65,42 @@ int gw_job_cancel_task(struct gw_client *client, uint64_t job, uint32_t index, b
     return cancel(client, &what, error);
 }
 
+/* Of one task, or GW_INDEX_ALL: how many run again. */
+static int retry(struct gw_client *client, uint64_t job, uint32_t index, uint32_t *tasks,
+                 struct gw_error *error)
+{
+    struct gw_call call;
+    struct gw_value *body;
+    int64_t count;
+    struct gw_message message = {.type = GW_MESSAGE_retry, .retry = {.job = job, .index = index}};
+    int rc = gw_call_make(&call, client, &message, &message.retry.request, UINT64_MAX, error);
+    if (rc == 0)
+        rc = decode_body(&call, &body, error);
+    gw_call_close(&call, client);
+    if (rc < 0)
+        return rc;
+    rc = gw_value_get_i64(body, &count, error);
+    gw_value_unref(body);
+    if (rc == 0)
+        *tasks = (uint32_t)count;
+    return rc;
+}
+
+int gw_job_retry(struct gw_client *client, uint64_t job, uint32_t *tasks, struct gw_error *error)
+{
+    return retry(client, job, GW_INDEX_ALL, tasks, error);
+}
+
+int gw_job_retry_task(struct gw_client *client, uint64_t job, uint32_t index,
+                      struct gw_error *error)
+{
+    uint32_t tasks;
+    if (index == GW_INDEX_ALL)
+        return gw_error_set(error, GW_ENOENT, "job %llu has no task %u", (unsigned long long)job,
+                            index);
+    return retry(client, job, index, &tasks, error);
+}
+
 static int ask(struct gw_client *client, uint64_t job, uint32_t verb, struct gw_error *error)
 {
     struct gw_call call;

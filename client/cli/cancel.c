@@ -93,7 +93,7 @@ int gw_cli_cancel(int argc, char **argv)
                         "JOB is a number, a list like 1,3,5-8, a name (the latest such job), last, "
                         "or all\n(that have not ended). What has ended already stays as it is. "
                         "JOB/TASK (its name\nor index) is one task, and what depends on it; of an "
-                        "array its index, from 0,\nonce it waits or runs.",
+                        "array its index, from 0,\nwhether it has begun or not.",
                     .table = table},
         .unfinished = true,
         .each = cancel_job,

@@ -38,11 +38,6 @@ static int add(struct gw_client *client, struct failed *failed, uint64_t job, ui
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     failed->futures = more;
     int rc = gw_client_task(client, job, index, &more[failed->count], error);
-    if (rc == GW_ENOTSUP)
-        return gw_error_set(error, rc,
-                            "job %llu is an array, or a range of a program: its tasks cannot be "
-                            "run again; submit those numbers as a new one",
-                            (unsigned long long)job);
     if (rc == GW_ENOENT && is_done(client, job, index))
         return gw_error_set(error, GW_EINVAL, "task %u of job %llu is done: it has not failed",
                             index, (unsigned long long)job);
@@ -100,15 +95,38 @@ static int run_again(struct failed *failed, uint64_t job, struct gw_error *error
     return rc;
 }
 
-static int finish(struct failed *failed, uint64_t job, int rc, const struct gw_error *error)
+static void say_again(uint64_t job, size_t tasks)
 {
-    if (rc == 0)
-        fprintf(stderr, "job %llu: %zu task%s run%s again\n", (unsigned long long)job,
-                failed->count, failed->count == 1 ? "" : "s", failed->count == 1 ? "s" : "");
+    fprintf(stderr, "job %llu: %zu task%s run%s again\n", (unsigned long long)job, tasks,
+            tasks == 1 ? "" : "s", tasks == 1 ? "s" : "");
+}
+
+static void release(struct failed *failed)
+{
     for (size_t i = 0; i < failed->count; i++)
         gw_future_release(failed->futures[i]);
     free(failed->futures);
+}
+
+static int finish(struct failed *failed, uint64_t job, int rc, const struct gw_error *error)
+{
+    if (rc == 0)
+        say_again(job, failed->count);
+    release(failed);
     return rc < 0 ? gw_cli_error(error) : GW_EXIT_OK;
+}
+
+/* An array's tasks have no futures, and those of them that never began are not listed. */
+static int retry_array(struct gw_client *client, const struct gw_selected_task *task)
+{
+    struct gw_error error;
+    uint32_t tasks = 1;
+    int rc = task->whole ? gw_job_retry(client, task->job, &tasks, &error)
+                         : gw_job_retry_task(client, task->job, task->index, &error);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    say_again(task->job, tasks);
+    return GW_EXIT_OK;
 }
 
 static int retry_job(struct gw_client *client, const struct gw_selected *job, void *arg)
@@ -119,6 +137,10 @@ static int retry_job(struct gw_client *client, const struct gw_selected *job, vo
     int rc = add_state(client, &failed, job->job, "failed", &error);
     if (rc == 0)
         rc = add_state(client, &failed, job->job, "cancelled", &error);
+    if (rc == GW_ENOTSUP || (rc == 0 && failed.count == 0)) {
+        release(&failed);
+        return retry_array(client, &(struct gw_selected_task){.job = job->job, .whole = true});
+    }
     if (rc == 0)
         rc = run_again(&failed, job->job, &error);
     return finish(&failed, job->job, rc, &error);
@@ -131,6 +153,10 @@ static int retry_task(struct gw_client *client, const struct gw_selected_task *t
     if (task->whole)
         return retry_job(client, &(struct gw_selected){.job = task->job}, arg);
     int rc = add(client, &failed, task->job, task->index, &error);
+    if (rc == GW_ENOTSUP) {
+        release(&failed);
+        return retry_array(client, task);
+    }
     if (rc == 0)
         rc = run_again(&failed, task->job, &error);
     return finish(&failed, task->job, rc, &error);
@@ -147,8 +173,8 @@ int gw_cli_retry(int argc, char **argv)
                     .details = "What is done stays so. JOB is a number, a list like 1,3,5-8, a "
                                "name (the latest\nsuch job), last, or all. JOB/TASK (its name or "
                                "index) is one task, and what\nfailed before it. For jobs that were "
-                               "submitted with --detach, or whose client is\nstill there; not of "
-                               "arrays.",
+                               "submitted with --detach (of an array its\nindices that failed, or "
+                               "never began), or whose client is still there.",
                     .table = table},
         .each = retry_job,
         .task = retry_task,

@@ -1,4 +1,4 @@
-/* Cancelling and retrying.
+/* Cancelling.
  *
  * A task at a worker is cancelled when its worker says that nothing of it is left: until then its
  * slot is not free. Whatever it says then, it was cancelled. */
@@ -292,35 +292,12 @@ void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
             give_up(sched, job, &cancel, &error);
         else if (gw_sched_job_check(job, message->job, uid, &error) == 0)
             gw_sched_cancel_job(sched, job, &cancel);
+    } else if (job && job->uid == uid && gw_sched_range_is_to_come(job, message->index)) {
+        (void)gw_sched_range_cancel_row(sched, job, message->index, &error);
     } else if (gw_sched_row_check(job, message->job, message->index, uid, &error) == 0) {
         if (!gw_sched_task_final(job, message->index))
             GW_FACT(sched, cancel_asked, .job = job, .index = message->index, .cancel = &cancel);
         cancel_one(sched, job, message->index, &cancel);
-    }
-    gw_sched_reply(sched, session->remote, message->request, &error);
-}
-
-void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
-                       const struct gw_msg_retry *message)
-{
-    struct gw_job *job = gw_sched_job_find(sched, message->job);
-    struct gw_error error = {0};
-    uint32_t uid = gw_sched_acts_as(session->remote, job);
-    if (gw_sched_row_check(job, message->job, message->index, uid, &error) == 0) {
-        if (job->compacted || (job->tasks.flags[message->index] & GW_TASK_CLOSED))
-            gw_error_set(&error, GW_ENOENT, "job %llu is over: what it would need is gone",
-                         (unsigned long long)job->id);
-        else if (job->actor)
-            gw_error_set(&error, GW_EINVAL, "job %llu is an actor: make a new one",
-                         (unsigned long long)job->id);
-        else if (job->tasks.state[message->index] != GW_TASK_FAILED &&
-                 job->tasks.state[message->index] != GW_TASK_CANCELLED &&
-                 !(job->tasks.flags[message->index] & GW_TASK_TOLD_FAILED) &&
-                 !gw_sched_share_failed(job, message->index))
-            gw_error_set(&error, GW_EINVAL, "task %u of job %llu has not failed", message->index,
-                         (unsigned long long)job->id);
-        else
-            gw_sched_retry(sched, job, message->index);
     }
     gw_sched_reply(sched, session->remote, message->request, &error);
 }

@@ -1,4 +1,4 @@
-/* Cancelling, and running again what had ended. */
+/* Cancelling. */
 #ifndef GW_SCHEDULER_CORE_CANCEL_H
 #define GW_SCHEDULER_CORE_CANCEL_H
 
@@ -23,11 +23,9 @@ void gw_sched_abandon_job(struct gw_sched *sched, struct gw_job *job,
 void gw_sched_give_up_job(struct gw_sched *sched, struct gw_job *job,
                           const struct gw_cancel *cancel);
 
-/* gw_sched_on_cancel, _retry and _release take a client's message. */
+/* gw_sched_on_cancel and _release take a client's message. */
 void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
                         const struct gw_msg_cancel *message);
-void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
-                       const struct gw_msg_retry *message);
 int gw_sched_on_release(struct gw_sched *sched, struct gw_session *session,
                         const struct gw_msg_release *message);
 

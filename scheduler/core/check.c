@@ -297,6 +297,8 @@ static void check_range(const struct gw_job *job)
     assert(live == range->live && kept == range->kept);
     assert(range->given_up.runs.count <= GW_RANGE_GIVEN_UP_MAX);
     assert(range->given_up.runs.count == 0 || range->given_up.runs.items[0].first >= tasks->count);
+    assert(range->cancelled.runs.count == 0 || range->ended ||
+           range->cancelled.runs.items[0].first >= tasks->count);
     assert(range->feeding == (tasks->count < range->count && !range->ended));
 }
 

@@ -507,11 +507,14 @@ static void explain_ended(const struct gw_sched *sched, struct gw_job *job, uint
 }
 
 /* A task of a range without a row. */
-static void explain_rowless(const struct gw_job *job, uint32_t row, struct gw_text *text)
+static void explain_rowless(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                            struct gw_text *text)
 {
     uint32_t state = gw_sched_range_row_state(job, row);
     const struct gw_failure *failure = gw_sched_failure_of(job, row);
-    if (state == GW_TASK_WAITING)
+    if (state == GW_TASK_WAITING && job->paused)
+        say_paused(sched, job, text);
+    else if (state == GW_TASK_WAITING)
         gw_text_say(text, "its turn has not come: the tasks before it come first");
     else if (failure && *failure->text)
         gw_text_say(text, "%s: %s", gw_sm_name(&gw_sched_task_sm, state), failure->text);
@@ -619,7 +622,7 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
     gw_sched_task_label(job, gw_sched_row_live(job, row) ? row : 0, label, sizeof label);
     gw_text_say(&text, "%s (task %u of job %llu): ", label, row, (unsigned long long)job->id);
     if (!gw_sched_row_live(job, row)) {
-        explain_rowless(job, row, &text);
+        explain_rowless(sched, job, row, &text);
         return;
     }
     switch (job->tasks.state[row]) {

@@ -198,10 +198,27 @@ static void ended_link(struct gw_sched *sched, struct gw_job *job)
     sched->ended_tasks += job->weight;
 }
 
+/* The first failure was retried, and others were not. */
+static void find_failure(struct gw_job *job)
+{
+    size_t at = 0;
+    uint64_t row, value, first = UINT64_MAX;
+    if (job->first_failure || job->failed + job->cancelled_tasks == 0)
+        return;
+    while (gw_map_next(&job->failures, &at, &row, &value))
+        first = row < first ? row : first;
+    struct gw_failure *failure = first < UINT64_MAX
+                                     ? gw_sched_failure_of(job, (uint32_t)first)
+                                     : gw_sched_failure_new(GW_ECANCELLED, "cancelled");
+    failure->refs += first < UINT64_MAX;
+    job->first_failure = failure;
+}
+
 void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_ended *fact)
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     gw_sm_move(&gw_sched_job_sm, &job->state, GW_JOB_ENDED);
+    find_failure(job);
     job->ended_wall_ns = fact->wall_ns;
     job->ended_number = job->detached ? sched->facts + 1 : 0;
     if (!gw_sched_job_is_value(job))

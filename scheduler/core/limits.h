@@ -40,6 +40,8 @@ enum {
     GW_RANGE_HUNGRY = 1024,        /* fewer rows than this that can be placed: more are made ... */
     GW_RANGE_MEAL = 4096,          /* ... up to this many */
     GW_RANGE_FAILURES_MAX = 1000,  /* that are kept of rows that were given back */
+    GW_RANGE_BAD_BLOCKS_MAX = 64,  /* that stay because something of them may be run again */
+    GW_RANGE_UNBEGUN_MAX = 65536,  /* rows that one that is run again makes cancelled before it */
     GW_RANGE_GIVEN_UP_MAX = 65536, /* runs of rows that were given up before they were made */
     GW_GATES_MAX = 10000,          /* jobs that one comes after */
     GW_COOLINGS_MAX = 256,         /* workers that failed gangs, remembered */

@@ -6,7 +6,9 @@
  * reads as retired. What always holds: live = rows made that have not ended, kept = rows made that
  * are not closed, and block_kept counts the latter by block. While rows are to be made, the range
  * itself uses its inputs once. A row that was given up before it was made is noted in given_up;
- * when its turn comes it is made, and nobody holds it. */
+ * when its turn comes it is made, and nobody holds it; one that was cancelled before is noted in
+ * `cancelled`, and ends as soon as it is made. Rows that ended badly are opened again only where
+ * the job is detached: else nobody could ask for them. */
 #include "scheduler/core/range.h"
 
 #include "scheduler/core/cancel.h"
@@ -179,6 +181,7 @@ void gw_sched_range_free(struct gw_job *job)
     free(job->range->block_kept);
     free(job->range->args);
     gw_spans_deinit(&job->range->given_up);
+    gw_spans_deinit(&job->range->cancelled);
     free(job->range);
     job->range = NULL;
 }
@@ -238,6 +241,7 @@ static void make_row(struct gw_sched *sched, struct gw_job *job, uint32_t waitin
     struct gw_tasks *tasks = &job->tasks;
     struct gw_range *range = job->range;
     uint32_t row = tasks->count++;
+    bool cancelled = gw_spans_has(&range->cancelled, row);
     bool held = range->results && (GW_PLANTED(134) || !gw_spans_has(&range->given_up, row));
     tasks->state[row] = GW_TASK_WAITING;
     tasks->attempt[row] = 0;
@@ -248,7 +252,8 @@ static void make_row(struct gw_sched *sched, struct gw_job *job, uint32_t waitin
     tasks->succ[row] = tasks->object[row] = GW_NONE;
     tasks->waiting[row] = waiting;
     tasks->users[row] = held;
-    tasks->flags[row] = (range->results ? GW_TASK_TARGET : 0) | (held ? GW_TASK_HELD : 0);
+    tasks->flags[row] = (range->results ? GW_TASK_TARGET : 0) | (held ? GW_TASK_HELD : 0) |
+                        (cancelled ? GW_TASK_CANCELS : 0);
     job->held += held;
     if (range->results && !held)
         GW_MUST(gw_array_push(&sched->unwanted, ((struct gw_row){job, row})));
@@ -257,7 +262,9 @@ static void make_row(struct gw_sched *sched, struct gw_job *job, uint32_t waitin
     range->block_kept[row / range->block]++;
     if (tasks->edges)
         gw_sched_task_use(sched, job, row);
-    if (waiting == 0)
+    if (cancelled)
+        GW_MUST(gw_array_push(&sched->doomed, ((struct gw_row){job, row})));
+    else if (waiting == 0)
         gw_sched_task_ready(sched, job, row);
 }
 
@@ -273,6 +280,7 @@ void gw_sched_apply_range_grown(struct gw_sched *sched, const struct gw_fact_ran
         make_row(sched, job, waiting);
     }
     gw_spans_drop(&job->range->given_up, job->tasks.count);
+    gw_spans_drop(&job->range->cancelled, job->tasks.count);
     if (job->gate_failed)
         GW_MUST(gw_array_push(&sched->ungated, job->id));
     if (job->tasks.count == job->range->count)
@@ -295,6 +303,25 @@ void gw_sched_apply_range_given_up(struct gw_sched *sched,
 {
     (void)sched;
     gw_spans_add(&fact->job->range->given_up, fact->index);
+}
+
+int gw_sched_range_cancel_row(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                              struct gw_error *error)
+{
+    if (!gw_spans_fits(&job->range->cancelled, row, GW_RANGE_GIVEN_UP_MAX))
+        return gw_error_set(error, GW_ELIMIT,
+                            "%d tasks of job %llu that lie apart were cancelled before they began: "
+                            "wait until some would have, or cancel the job",
+                            GW_RANGE_GIVEN_UP_MAX, (unsigned long long)job->id);
+    GW_FACT(sched, range_cancelled, .at = job, .job = job->id, .index = row);
+    return 0;
+}
+
+void gw_sched_apply_range_cancelled(struct gw_sched *sched,
+                                    const struct gw_fact_range_cancelled *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    gw_spans_add(&job->range->cancelled, fact->index);
 }
 
 void gw_sched_range_catch_up(struct gw_sched *sched, struct gw_job *job, uint32_t row)
@@ -340,10 +367,15 @@ void gw_sched_range_row_ended(struct gw_sched *sched, struct gw_job *job, uint32
 
 void gw_sched_range_row_reopened(struct gw_job *job, uint32_t row)
 {
-    if (!job->range)
+    struct gw_range *range = job->range;
+    if (!range)
         return;
-    assert(!(job->tasks.flags[row] & GW_TASK_CLOSED));
-    job->range->live++;
+    range->live++;
+    if (!(job->tasks.flags[row] & GW_TASK_CLOSED))
+        return;
+    job->tasks.flags[row] &= (uint16_t)~GW_TASK_CLOSED;
+    range->kept++;
+    range->block_kept[row / range->block]++;
 }
 
 void gw_sched_range_row_closed(struct gw_sched *sched, struct gw_job *job, uint32_t row)
@@ -393,6 +425,22 @@ void gw_sched_apply_range_retired(struct gw_sched *sched, const struct gw_fact_r
         range->low++;
 }
 
+/* Whether a block stays because it has rows that may be run again: of a job that outlives its
+ * client, and as long as few others stay for that. */
+static bool stays(const struct gw_job *job, uint32_t block)
+{
+    const struct gw_range *range = job->range;
+    uint32_t first = block * range->block, others = 0;
+    uint32_t end = least(first + range->block, job->tasks.count);
+    bool bad = false;
+    for (uint32_t row = first; row < end && job->detached && !bad; row++)
+        bad = job->tasks.state[row] == GW_TASK_FAILED || job->tasks.state[row] == GW_TASK_CANCELLED;
+    for (uint32_t i = 0; bad && i < block; i++)
+        others +=
+            range->block_kept[i] == 0 && job->tasks.state[i * range->block] != GW_TASK_RETIRED;
+    return bad && others < GW_RANGE_BAD_BLOCKS_MAX;
+}
+
 static void settle_stub(struct gw_sched *sched, const struct gw_stub *stub)
 {
     struct gw_job *job = gw_sched_job_find(sched, stub->job);
@@ -401,7 +449,8 @@ static void settle_stub(struct gw_sched *sched, const struct gw_stub *stub)
     const struct gw_range *range = job->range;
     uint32_t first = stub->block * range->block;
     bool made = job->tasks.count == range->count || job->tasks.count - first >= range->block;
-    if (range->block_kept[stub->block] == 0 && made && job->tasks.state[first] != GW_TASK_RETIRED)
+    if (range->block_kept[stub->block] == 0 && made && job->tasks.state[first] != GW_TASK_RETIRED &&
+        !stays(job, stub->block))
         GW_FACT(sched, range_retired, .job = job, .block = stub->block);
 }
 
@@ -443,10 +492,36 @@ void gw_sched_apply_range_stopped(struct gw_sched *sched, const struct gw_fact_r
         GW_MUST(gw_array_push(&sched->ending, job));
 }
 
+/* What is left of it is made after all. */
+void gw_sched_apply_range_resumed(struct gw_sched *sched, const struct gw_fact_range_resumed *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_range *range = job->range;
+    uint32_t rows = range->count - job->tasks.count;
+    range->ended = range->failed = false;
+    gw_spans_deinit(&range->cancelled);
+    job->cancelled_tasks -= rows;
+    job->unfinished += rows;
+    if (job->first_failure && job->first_failure->code == GW_ECANCELLED && job->failed == 0) {
+        gw_sched_failure_unref(job->first_failure); /* another is found when it ends */
+        job->first_failure = NULL;
+    }
+    if (job->state == GW_JOB_ENDED)
+        gw_sched_job_reopen(sched, job);
+    use_inputs(sched, job, true);
+    for (uint32_t e = 0; e < job->tasks.edges; e++) {
+        struct gw_row dep;
+        if (gw_sched_dep(sched, job, e, &dep) && !dep.job->compacted)
+            GW_MUST(gw_array_push(&sched->retried, dep));
+    }
+    list_hungry(sched, job);
+}
+
 uint32_t gw_sched_range_row_state(const struct gw_job *job, uint32_t row)
 {
     if (row >= job->tasks.count)
-        return job->range->ended ? GW_TASK_CANCELLED : GW_TASK_WAITING;
+        return job->range->ended || gw_spans_has(&job->range->cancelled, row) ? GW_TASK_CANCELLED
+                                                                              : GW_TASK_WAITING;
     if (job->tasks.state[row] != GW_TASK_RETIRED)
         return job->tasks.state[row];
     const struct gw_failure *failure = gw_sched_failure_of(job, row);

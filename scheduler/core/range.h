@@ -19,6 +19,11 @@ void gw_sched_ranges_settle(struct gw_sched *sched);
  * nothing for other rows. GW_EPROTO: so many that lie so far apart are not remembered. */
 int gw_sched_range_give_up(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
+/* gw_sched_range_cancel_row cancels a row that is to come. GW_ELIMIT: so many that lie so far apart
+ * are not remembered. */
+int gw_sched_range_cancel_row(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                              struct gw_error *error);
+
 /* gw_sched_range_stop cancels the rows that are not made yet. */
 void gw_sched_range_stop(struct gw_sched *sched, struct gw_job *job);
 
@@ -40,6 +45,12 @@ static inline bool gw_sched_row_live(const struct gw_job *job, uint32_t row)
 static inline bool gw_sched_range_grows(const struct gw_job *job)
 {
     return job->range && !job->range->ended && job->tasks.count < job->range->count;
+}
+
+/* gw_sched_range_is_to_come tells whether a row is one of those. */
+static inline bool gw_sched_range_is_to_come(const struct gw_job *job, uint32_t row)
+{
+    return gw_sched_range_grows(job) && row >= job->tasks.count && row < job->range->count;
 }
 
 /* For apply functions: a row ended, was opened again, or lost the last who could ask for it; all do

@@ -36,6 +36,7 @@
 #include "scheduler/core/range.h"
 #include "scheduler/core/remote.h"
 #include "scheduler/core/replica.h"
+#include "scheduler/core/retry.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/state.h"

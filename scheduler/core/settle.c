@@ -148,7 +148,11 @@ static void settle_doomed(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->doomed.count; i++) {
         struct gw_row row = sched->doomed.items[i];
-        if (row.job->tasks.state[row.index] == GW_TASK_WAITING && !GW_PLANTED(10))
+        bool waiting = row.job->tasks.state[row.index] == GW_TASK_WAITING;
+        if (waiting && (row.job->tasks.flags[row.index] & GW_TASK_CANCELS)) /* before it was made */
+            gw_sched_cancel_task(sched, row.job, row.index,
+                                 &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+        else if (waiting && !GW_PLANTED(10))
             (void)doom_if_needed(sched, row);
     }
     gw_array_clear(&sched->doomed);

@@ -254,7 +254,9 @@ static int find(const struct gw_sched *sched, const struct gw_msg_lookup *lookup
         rc = find_named(sched, lookup, uid, row, error);
     } else {
         *row = (struct gw_row){gw_sched_job_find(sched, lookup->job), lookup->index};
-        rc = gw_sched_row_check(row->job, lookup->job, lookup->index, uid, error);
+        rc = gw_sched_job_check(row->job, lookup->job, uid, error);
+        if (rc == 0 && !row->job->range) /* of which some have no row */
+            rc = gw_sched_row_check(row->job, lookup->job, lookup->index, uid, error);
     }
     return rc < 0 ? rc : check_there(row, error);
 }

@@ -236,14 +236,15 @@ struct gw_range {
     uint32_t args_size, index_at;
     uint8_t *args;
     uint32_t retired_done, retired_failed, retired_cancelled;
-    struct gw_spans given_up; /* rows that are not made, and that nobody wants */
-    bool results;             /* each row is a target */
-    bool stop;                /* at the first failure */
-    bool retires;             /* blocks are given back */
-    bool feeding;             /* it holds the inputs: more rows will be made */
-    bool ended;               /* no more rows will be made: the others are cancelled */
-    bool failed;              /* a row has failed, and stop is set */
-    bool hungry;              /* is on sched->hungry */
+    struct gw_spans given_up;  /* rows that are not made, and that nobody wants */
+    struct gw_spans cancelled; /* rows that are not made, and end at once when they are */
+    bool results;              /* each row is a target */
+    bool stop;                 /* at the first failure */
+    bool retires;              /* blocks are given back */
+    bool feeding;              /* it holds the inputs: more rows will be made */
+    bool ended;                /* no more rows will be made: the others are cancelled */
+    bool failed;               /* a row has failed, and stop is set */
+    bool hungry;               /* is on sched->hungry */
 };
 
 /* A job that starts when this one has ended. */

@@ -106,7 +106,6 @@ class Array(e2e.Case):
         job = self.gangway("submit", "-d", "--array", "5-7%2", "--", "sh", "-c",
                            f"echo x >{self.dir}/f{{index}}; test {{index}} = 5 || "
                            f"exec cat {self.fifo('never')}").stdout.strip()
-        self.assertIn("has not begun", self.gangway("cancel", f"{job}/2", rc=2).stderr)
         self.read_fifo(fifos[1])
         self.assertIn(f"task 1 of job {job}: cancelled",
                       self.gangway("cancel", "--now", "last/1").stderr)
@@ -117,6 +116,32 @@ class Array(e2e.Case):
         self.assertIn("had ended already", self.gangway("cancel", f"{job}/1").stderr)
         job = self.gangway_json("jobs")[0]
         self.assertEqual((job["done"], job["cancelled"]), (1, 2))
+
+    def test_what_failed_or_never_began_runs_again(self):
+        self.up("--slots", "1")
+        out = os.path.join(self.dir, "out")
+        job = self.gangway("submit", "-d", "-a", "0-4%1", "--", "sh", "-c",
+                           f"echo {{index}} >>{out}; test -e {self.dir}/fine || "
+                           f"test {{index}} = 0 || {{ echo >{self.fifo('began')}; "
+                           f"cat {self.fifo('never')}; }}").stdout.strip()
+        self.read_fifo(f"{self.dir}/began")
+        self.assertIn("task 3 of job 1: cancelled", self.gangway("cancel", f"{job}/3").stderr)
+        self.assertIn("it is cancelled", self.gangway("explain", f"{job}/3").stdout)
+        self.gangway("pause", job)
+        self.assertIn("its job is paused", self.gangway("explain", f"{job}/4").stdout)
+        self.gangway("resume", job)
+        self.gangway("cancel", "--now", job)
+        self.gangway("wait", job, rc=130)
+        self.write("fine", "")
+        self.assertIn("1 task runs again", self.gangway("retry", f"{job}/2").stderr)
+        self.gangway("wait", job, rc=130)
+        self.gangway("down", "--now")
+        self.up("--slots", "1")
+        self.assertIn("3 tasks run again", self.gangway("retry", job).stderr)
+        self.gangway("wait", job)
+        with open(out, encoding="utf-8") as f:
+            self.assertEqual(f.read().split(), ["0", "1", "2", "1", "3", "4"])
+        self.assertIn("no task of it has failed", self.gangway("retry", job, rc=2).stderr)
 
     def test_all_that_was_cancelled_is_counted(self):
         self.up("--slots", "1")

@@ -2,6 +2,7 @@
  * told: each target ends once, with the right value or for a reason that there was. */
 #include "tests/sim/ledger.h"
 #include "tests/sim/nested.h"
+#include "tests/sim/range.h"
 #include "tests/sim/scatter.h"
 
 #include "graph/wire/codec.h"
@@ -52,6 +53,7 @@ static void cancel(struct sim *sim, struct client *client, struct sim_job *job, 
 {
     uint32_t row = (uint32_t)sim_below(sim, job->work.count);
     sim_fault(sim, FAULT_CANCEL);
+    job->whole_again = false;
     if (whole)
         job->cancelled = true;
     else
@@ -218,20 +220,6 @@ static void wait_for(struct sim *sim, struct client *client, struct sim_job *job
             GW_MUST(gw_map_put(&client->waiting, request, i));
     sim_client_send(sim, client,
                     &(struct gw_message){.type = GW_MESSAGE_wait, .wait = {request, job->id}});
-}
-
-/* A range has ended: of so many of its tasks anything is told. */
-static void range_over(struct sim *sim, struct sim_job *job, const struct gw_msg_reply *reply)
-{
-    struct gw_value *body;
-    int64_t made = -1;
-    SIM_CHECK(sim,
-              gw_codec_decode(reply->body.data, reply->body.size, NULL, &body, NULL) == 0 &&
-                  gw_value_get_i64(gw_value_at(body, 3), &made, NULL) == 0,
-              "the end of a range without a number");
-    SIM_CHECK(sim, made >= 0 && made <= (int64_t)job->work.count, "a range made of too many");
-    job->made = (uint32_t)made;
-    gw_value_unref(body);
 }
 
 static void act_on_work(struct sim *sim, struct client *client, struct work *work)
@@ -519,7 +507,9 @@ static void take_reply(struct sim *sim, struct client *client, const struct gw_m
     answered(sim, client, reply->request, GW_MESSAGE_reply);
     sim_trespass_answered(sim, client, reply);
     if (gw_map_get(&client->waiting, reply->request, &id))
-        range_over(sim, client->jobs.items[id], reply);
+        sim_range_over(sim, client, client->jobs.items[id], reply);
+    if (sim_range_again(sim, client, reply, &id))
+        wait_for(sim, client, client->jobs.items[id]);
     if (!gw_map_get(&client->retrying, reply->request, &id))
         return;
     (void)gw_map_remove(&client->retrying, reply->request);
@@ -748,6 +738,7 @@ void sim_client_free(struct sim *sim, struct client *client)
     gw_map_deinit(&client->syncing);
     gw_map_deinit(&client->fetching);
     gw_map_deinit(&client->retrying);
+    gw_map_deinit(&client->ranges_again);
     gw_map_deinit(&client->replicating);
     gw_map_deinit(&client->holding);
     gw_map_deinit(&client->trespassing);

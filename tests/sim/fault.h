@@ -65,6 +65,7 @@
     X(RESTRICTED, "task ran on a worker of its choice")                                            \
     X(BACKOFF, "failed task tried again after a pause")                                            \
     X(RANGE, "range submitted")                                                                    \
+    X(RANGE_AGAIN, "range run again")                                                              \
     X(AHEAD, "range as far ahead as its client lets it")                                           \
     X(STREAM, "graph of a stream")                                                                 \
     X(STREAM_REFUSED, "stream refused in its middle")                                              \

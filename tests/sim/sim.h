@@ -115,6 +115,7 @@ struct sim_job {
     uint32_t made; /* tasks of a range that are told of: all, until its end says otherwise */
     struct sim_job *after; /* the job before it, or NULL */
     bool after_any, again; /* again: a task of it was retried */
+    bool whole_again;      /* of a range: all that is not done of it was, and nothing since */
     uint32_t sent;         /* rows */
     uint32_t specs_sent;
     GW_ARRAY(struct work *) work;
@@ -327,11 +328,12 @@ struct client {
     uint64_t term, session, sent, next_request;
     GW_ARRAY(struct sim_job *) jobs;
     uint32_t to_submit;
-    uint64_t seen;             /* sequence number */
-    struct gw_map calls;       /* request -> message type that answers it */
-    struct gw_map fetching;    /* request -> work id << 8 | rank */
-    struct gw_map retrying;    /* request -> work id */
-    struct gw_map replicating; /* request -> work id << 8 | copies */
+    uint64_t seen;              /* sequence number */
+    struct gw_map calls;        /* request -> message type that answers it */
+    struct gw_map fetching;     /* request -> work id << 8 | rank */
+    struct gw_map retrying;     /* request -> work id */
+    struct gw_map ranges_again; /* request -> index of a job; see range.c */
+    struct gw_map replicating;  /* request -> work id << 8 | copies */
     GW_ARRAY(struct share *) shares;
     GW_ARRAY(struct client_tunnel) tunnels;
     struct gw_map waiting;     /* request -> place in jobs, of waits for a range */

@@ -287,6 +287,94 @@ static void the_first_failure_ends_a_range_that_wants_so(void **state)
     free_world(w);
 }
 
+static void cancel(struct world *w, uint64_t job, uint32_t index)
+{
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {9, job, index, 1}});
+}
+
+static void commit(struct world *w)
+{
+    step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
+}
+
+static int32_t retry(struct world *w, uint64_t job, uint32_t index)
+{
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_retry, .retry = {9, job, index}});
+    return must(w, CLIENT, GW_MESSAGE_reply)->reply.code;
+}
+
+/* The range of six at one slot: the first is done, the second failed, the third is cancelled at its
+ * worker, and with it what never began. */
+static void end_badly(struct world *w, uint64_t request)
+{
+    send_range(w, (struct gw_msg_range){
+                      .request = request, .flags = GW_SUBMIT_DETACHED, .count = 6, .limit = 1});
+    finish(w, first_attempt(w));
+    fail_task(w, first_attempt(w));
+    uint64_t third = first_attempt(w);
+    cancel(w, request, GW_INDEX_ALL);
+    fail_task(w, third);
+    expect_text(w, "job", (int64_t)request, "\"done\": 1, \"failed\": 1, \"cancelled\": 4");
+}
+
+static void a_detached_range_runs_again(void **state)
+{
+    struct world *w = new_world(2, 1);
+    (void)state;
+    end_badly(w, 1);
+    assert_int_equal(retry(w, 1, GW_INDEX_ALL), 0);
+    assert_memory_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.body.data, "\xce\0\0\0\5", 5);
+    for (int64_t number = 1; number < 6; number++) {
+        assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), number);
+        finish(w, first_attempt(w));
+    }
+    commit(w);
+    expect_text(w, "job", 1, "\"state\": \"done\"");
+    expect_text(w, "job", 1, "\"done\": 6, \"failed\": 0, \"cancelled\": 0");
+    assert_int_equal(retry(w, 1, GW_INDEX_ALL), GW_EINVAL);
+    send_range(w, (struct gw_msg_range){.request = 2, .count = 2, .limit = 1});
+    assert_int_equal(retry(w, 2, GW_INDEX_ALL), GW_ENOTSUP); /* it ends with its client */
+    free_world(w);
+}
+
+static void one_of_a_detached_range_runs_again(void **state)
+{
+    struct world *w = new_world(2, 1);
+    (void)state;
+    end_badly(w, 1);
+    assert_int_equal(retry(w, 1, 4), 0); /* which never began */
+    assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 4);
+    finish(w, first_attempt(w));
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign));
+    expect_text(w, "job", 1, "\"done\": 2, \"failed\": 1, \"cancelled\": 3");
+    assert_int_equal(retry(w, 1, 1), 0); /* the first failure */
+    finish(w, first_attempt(w));
+    expect_text(w, "job", 1, "\"done\": 3, \"failed\": 0, \"cancelled\": 3");
+    commit(w);
+    expect_text(w, "job", 1, "\"text\": \"cancelled\""); /* what is left did not end well */
+    assert_int_equal(retry(w, 1, 4), GW_EINVAL);         /* it is done */
+    assert_int_equal(retry(w, 1, 6), GW_ENOENT);
+    free_world(w);
+}
+
+static void what_is_cancelled_before_it_is_made_never_runs(void **state)
+{
+    struct world *w = new_world(2, 1);
+    (void)state;
+    send_range(w, (struct gw_msg_range){.request = 1, .count = 4, .limit = 1});
+    uint64_t first = first_attempt(w);
+    cancel(w, 1, 2);
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+    expect_text(w, "job", 1, "\"cancelled\": 0");
+    finish(w, first);
+    finish(w, first_attempt(w));
+    assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 3);
+    expect_text(w, "job", 1, "\"done\": 2, \"failed\": 0, \"cancelled\": 1");
+    finish(w, first_attempt(w));
+    expect_text(w, "job", 1, "\"done\": 3, \"failed\": 0, \"cancelled\": 1");
+    free_world(w);
+}
+
 /* The input is used by rows that are not made yet, too. */
 static void inputs_stay_until_the_last_task(void **state)
 {
@@ -375,6 +463,9 @@ int main(void)
         cmocka_unit_test(what_is_given_up_before_it_is_made_never_runs),
         cmocka_unit_test(a_range_of_many_costs_only_what_runs),
         cmocka_unit_test(the_first_failure_ends_a_range_that_wants_so),
+        cmocka_unit_test(a_detached_range_runs_again),
+        cmocka_unit_test(one_of_a_detached_range_runs_again),
+        cmocka_unit_test(what_is_cancelled_before_it_is_made_never_runs),
         cmocka_unit_test(inputs_stay_until_the_last_task),
         cmocka_unit_test(a_job_comes_after_another),
         cmocka_unit_test(a_stream_runs_before_it_is_whole),

@@ -248,11 +248,22 @@ GW_API int gw_client_query(struct gw_client *client, const char *what,
 /* Calls on jobs by number, of this session or not. gw_job_wait blocks until the job has ended and
  * gives its exit code (0, or the first failure's) and text in error when it failed.
  * gw_job_cancel_task cancels one task by its index as gw_future_cancel does, also of a range, whose
- * tasks have no futures; 0, too, for one that has ended. GW_ENOENT: there is none, or (of a range)
- * it has not begun, or nothing of it is left. */
+ * tasks have no futures; 0, too, for one that has ended, and for one of a range that has not begun:
+ * it never does. GW_ENOENT: there is none, or (of a range) nothing of it is left.
+ *
+ * gw_job_retry runs again what failed or was cancelled in a job, and what never ran because of
+ * that, and gives how many tasks those are; gw_job_retry_task one task, and what failed before it.
+ * Of a range, which has to be detached, its numbers that failed, and those that were cancelled
+ * before they began. What is done stays so; wait for the job anew. GW_EINVAL: nothing has failed;
+ * GW_ENOENT: nothing is left of it, as of a job that ended with its client; GW_ENOTSUP: a range
+ * that ends with its client. */
 GW_API int gw_job_cancel(struct gw_client *client, uint64_t job, bool hard, struct gw_error *error);
 GW_API int gw_job_cancel_task(struct gw_client *client, uint64_t job, uint32_t index, bool hard,
                               struct gw_error *error);
+GW_API int gw_job_retry(struct gw_client *client, uint64_t job, uint32_t *tasks,
+                        struct gw_error *error);
+GW_API int gw_job_retry_task(struct gw_client *client, uint64_t job, uint32_t index,
+                             struct gw_error *error);
 GW_API int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int *exit_code,
                        struct gw_error *error);
 
