@@ -435,7 +435,7 @@ static bool stays(const struct gw_job *job, uint32_t block)
     bool bad = false;
     for (uint32_t row = first; row < end && job->detached && !bad; row++)
         bad = job->tasks.state[row] == GW_TASK_FAILED || job->tasks.state[row] == GW_TASK_CANCELLED;
-    for (uint32_t i = 0; bad && i < block; i++)
+    for (uint32_t i = range->low; bad && i < block && others < GW_RANGE_BAD_BLOCKS_MAX; i++)
         others +=
             range->block_kept[i] == 0 && job->tasks.state[i * range->block] != GW_TASK_RETIRED;
     return bad && others < GW_RANGE_BAD_BLOCKS_MAX;
