@@ -1,11 +1,16 @@
 /* Delays.
  *
  * A delayed task is waiting, with GW_TASK_DELAYED; whatever ends it takes the flag. Its entry stays
- * in the heap until its time has come, and counts only if the task still is at the same try. */
+ * in the heap until its time has come, and counts only if the task still is at the same try. While
+ * durable facts are applied the list holds times of day, in no order; the first step of a life
+ * makes a heap of what is left of them. */
 #include "scheduler/core/delay.h"
 
 #include "scheduler/core/job.h"
+#include "scheduler/core/queue.h"
+#include "scheduler/core/range.h"
 #include "scheduler/core/story.h"
+#include "scheduler/core/task.h"
 
 #include <assert.h>
 
@@ -65,16 +70,82 @@ static struct gw_job *job_of(const struct gw_sched *sched, const struct gw_delay
     return job;
 }
 
+void gw_sched_delay(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint64_t delay_ns)
+{
+    uint64_t left_ns = GW_PLANTED(141) ? 0 : delay_ns;
+    GW_FACT(sched, task_delayed, .at = job, .job = job->id, .index = row, .left_ns = left_ns,
+            .wall_ns = sched->wall_ns + left_ns);
+}
+
+static void delay_until(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint64_t due_ns)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    assert(tasks->state[row] == GW_TASK_WAITING);
+    tasks->flags[row] |= GW_TASK_DELAYED;
+    GW_STORY(sched, job, .kind = GW_STORY_DELAYED, .index = row,
+             .try_number = tasks->charges[row].tries, .number = due_ns - sched->now_ns);
+    push(sched, &(struct gw_delay){due_ns, job->id, row, tasks->charges[row].tries});
+}
+
 void gw_sched_apply_task_delayed(struct gw_sched *sched, const struct gw_fact_task_delayed *fact)
 {
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    if (!sched->restoring) {
+        delay_until(sched, job, fact->index, sched->now_ns + fact->left_ns);
+        return;
+    }
+    gw_sched_range_catch_up(sched, job, fact->index);
+    uint16_t tries = job->tasks.charges[fact->index].tries;
+    job->tasks.flags[fact->index] |= GW_TASK_DELAYED; /* as long as it has not ended since */
+    GW_MUST(gw_array_push(&sched->delays,
+                          ((struct gw_delay){fact->wall_ns, job->id, fact->index, tries})));
+}
+
+void gw_sched_apply_delay_resumed(struct gw_sched *sched, const struct gw_fact_delay_resumed *fact)
+{
     struct gw_tasks *tasks = &fact->job->tasks;
-    assert(tasks->state[fact->index] == GW_TASK_WAITING);
-    tasks->flags[fact->index] |= GW_TASK_DELAYED;
-    GW_STORY(sched, fact->job, .kind = GW_STORY_DELAYED, .index = fact->index,
-             .try_number = tasks->charges[fact->index].tries,
-             .number = fact->due_ns - sched->now_ns);
-    push(sched, &(struct gw_delay){fact->due_ns, fact->job->id, fact->index,
-                                   tasks->charges[fact->index].tries});
+    if (tasks->state[fact->index] == GW_TASK_READY) {
+        gw_sched_queue_remove(sched, gw_sched_task_queue(sched, fact->job, fact->index),
+                              fact->index);
+        gw_sm_move(&gw_sched_task_sm, &tasks->state[fact->index], GW_TASK_WAITING);
+    }
+    delay_until(sched, fact->job, fact->index, fact->due_ns);
+}
+
+/* The clocks of two lives have nothing in common but the time of day, and that may have been set:
+ * nothing waits longer than it would have without the restart. */
+static uint64_t left_ns(const struct gw_sched *sched, const struct gw_job *job,
+                        const struct gw_delay *before)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    uint64_t most_ns = gw_sched_delay_ns(&job->specs.items[tasks->spec[before->index]],
+                                         &tasks->charges[before->index]);
+    uint64_t left_ns = before->due_ns > sched->wall_ns ? before->due_ns - sched->wall_ns : 0;
+    return left_ns < most_ns ? left_ns : most_ns;
+}
+
+void gw_sched_delays_begin(struct gw_sched *sched)
+{
+    GW_ARRAY(struct gw_delay) before = {0};
+    for (size_t i = 0; i < sched->delays.count; i++)
+        if (job_of(sched, &sched->delays.items[i]))
+            GW_MUST(gw_array_push(&before, sched->delays.items[i]));
+    for (size_t i = 0; i < sched->delays.count; i++) { /* those of earlier tries, too */
+        struct gw_job *job = gw_sched_job_find(sched, sched->delays.items[i].job);
+        if (job)
+            job->tasks.flags[sched->delays.items[i].index] &= (uint16_t)~GW_TASK_DELAYED;
+    }
+    gw_array_clear(&sched->delays);
+    for (size_t i = 0; i < before.count; i++) {
+        const struct gw_delay *delay = &before.items[i];
+        struct gw_job *job = gw_sched_job_find(sched, delay->job);
+        uint64_t wait_ns = left_ns(sched, job, delay);
+        uint8_t state = job->tasks.state[delay->index];
+        if (wait_ns && (state == GW_TASK_READY || state == GW_TASK_WAITING))
+            GW_FACT(sched, delay_resumed, .job = job, .index = delay->index,
+                    .due_ns = sched->now_ns + wait_ns);
+    }
+    gw_array_deinit(&before);
 }
 
 void gw_sched_apply_delay_passed(struct gw_sched *sched, const struct gw_fact_delay_passed *fact)

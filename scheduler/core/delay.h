@@ -15,6 +15,11 @@ struct gw_delay {
  * spec's backoff, doubled with each charge, GW_BACKOFF_NS_MAX at most. */
 uint64_t gw_sched_delay_ns(const struct gw_spec *spec, const struct gw_charges *charges);
 
+/* gw_sched_delay has a task that is to be tried again wait so long before that.
+ * gw_sched_delays_begin goes on with what earlier lives had not waited to its end. */
+void gw_sched_delay(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint64_t delay_ns);
+void gw_sched_delays_begin(struct gw_sched *sched);
+
 /* gw_sched_delays_on_tick lets those go whose time has come. */
 void gw_sched_delays_on_tick(struct gw_sched *sched);
 

@@ -291,8 +291,8 @@ static void explain_delayed(const struct gw_sched *sched, const struct gw_job *j
     double left_s = (double)gw_sched_delay_left_ns(sched, job, row) / 1e9;
     uint32_t tries = job->tasks.charges[row].tries;
     gw_text_say(text, "it waits %.1f s before attempt %u", left_s, tries + 1);
-    if (spec->retries >= tries)
-        gw_text_say(text, " of %u", spec->retries + 1);
+    if (spec->retries > 0) /* those before it was retried by its user count for nothing */
+        gw_text_say(text, " of %u", tries + 1 + spec->retries - job->tasks.charges[row].retries);
     if (job->tasks.charges[row].retries + job->tasks.charges[row].crashes == 0)
         gw_text_say(text, ": worker %u gave it back, which is short of memory",
                     job->tasks.worker[row]);

@@ -197,6 +197,7 @@ static void start(struct gw_sched *sched, const struct gw_event *event)
     if (sched->next_job < sched->job_ids_upto && !GW_PLANTED(330))
         sched->next_job = sched->job_ids_upto;
     GW_FACT(sched, job_ids, .upto = sched->next_job + GW_JOB_IDS_BLOCK);
+    gw_sched_delays_begin(sched);
     for (struct gw_job *job = sched->first_job; job; job = job->next)
         note_restored(sched, job);
     gw_sched_hold_begin(sched);

@@ -349,8 +349,7 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
         gw_sched_actor_again(sched, job);
         GW_FACT(sched, task_requeued, .job = job, .index = row);
         if (delay_ns)
-            GW_FACT(sched, task_delayed, .job = job, .index = row,
-                    .due_ns = sched->now_ns + (GW_PLANTED(141) ? 0 : delay_ns));
+            gw_sched_delay(sched, job, row, delay_ns);
         return;
     }
     char text[GW_ERROR_TEXT_MAX];

@@ -10,6 +10,7 @@ struct lives {
     struct world *w;
     bool keeps_workers; /* they live on while there is no scheduler */
     bool alone;         /* and have not come back when it begins */
+    uint64_t begin_ns;  /* by its clocks; 0: one millisecond */
 };
 
 static void keep(struct lives *lives)
@@ -34,7 +35,7 @@ static void begin(struct lives *lives)
 {
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
-    w->now_ns = MS;
+    w->now_ns = lives->begin_ns ? lives->begin_ns : MS;
     w->sched = gw_sched_new(&(struct gw_sched_options){
         .state_dir = "/s", .history_jobs = 1, .keeps_workers = lives->keeps_workers});
     assert_int_equal(gw_sched_restore(w->sched, lives->facts.data, lives->facts.size), 0);
@@ -119,6 +120,63 @@ static void how_often_a_task_was_tried_is_known(void **state)
     assert_int_equal(tries, 1);
     gw_value_unref(jobs);
     gw_value_unref(arguments);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+static void expect_explained(struct lives *lives, int64_t job, const char *text)
+{
+    struct gw_value *arguments = gw_dict(), *answer;
+    char all[2048];
+    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(job)), 0);
+    assert_int_equal(gw_dict_set(arguments, "index", gw_i64(0)), 0);
+    assert_int_equal(gw_sched_query(lives->w->sched, "explain", arguments, &answer, NULL), 0);
+    (void)gw_value_format(answer, all, sizeof all);
+    if (!strstr(all, text))
+        fail_msg("explain: %s", all);
+    gw_value_unref(answer);
+    gw_value_unref(arguments);
+}
+
+/* By the time of day, and no longer than it would have waited where that was set back. */
+static void what_waits_for_its_next_try_goes_on_waiting(void **state)
+{
+    struct lives lives = {.begin_ns = 100000 * MS};
+    (void)state;
+    begin(&lives);
+    send_spec(lives.w, (struct gw_msg_spec){.key = 1, .retries = 3, .backoff_ns = 2000 * MS});
+    submit(lives.w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    uint64_t attempt = attempt_now(&lives);
+    commit(&lives);
+    int64_t job = (int64_t)must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+    say(lives.w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_ended,
+                            .ended = {.attempt = attempt,
+                                      .rank = GW_RANK_NONE,
+                                      .outcome = GW_OUTCOME_FAILED,
+                                      .executing = 1,
+                                      .text = "no luck",
+                                      .stderr_tail = ""}});
+    commit(&lives);
+    expect_explained(&lives, job, "it waits 2.0 s before attempt 2 of 4");
+    end(&lives);
+
+    lives.begin_ns = 101500 * MS;
+    begin(&lives);
+    expect_explained(&lives, job, "it waits 0.5 s before attempt 2 of 4");
+    end(&lives);
+
+    lives.begin_ns = 60000 * MS;
+    begin(&lives);
+    expect_explained(&lives, job, "it waits 2.0 s before attempt 2 of 4");
+    lives.w->now_ns += 2000 * MS;
+    (void)step(lives.w, (struct gw_event){.type = GW_EVENT_TICK});
+    attempt = attempt_now(&lives);
+    end(&lives);
+
+    lives.begin_ns = 130000 * MS;
+    begin(&lives);
+    (void)attempt_now(&lives);
     end(&lives);
     gw_buffer_deinit(&lives.facts);
 }
@@ -356,6 +414,7 @@ int main(void)
         cmocka_unit_test(output_is_waited_for),
         cmocka_unit_test(what_was_under_way_runs_again),
         cmocka_unit_test(how_often_a_task_was_tried_is_known),
+        cmocka_unit_test(what_waits_for_its_next_try_goes_on_waiting),
         cmocka_unit_test(what_was_cancelled_stays_cancelled),
         cmocka_unit_test(a_full_disk_refuses_detached_jobs),
         cmocka_unit_test(forgotten_jobs_leave_nothing),

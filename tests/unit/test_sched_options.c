@@ -251,6 +251,22 @@ static void a_failed_task_pauses_before_it_is_tried_again(void **state)
     free_world(w);
 }
 
+static void its_user_retries_it_with_as_many_tries_again(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    offer(w, 0, (struct offer){"a", NULL, NULL, 1, NULL});
+    go(w, 1, (struct gw_msg_spec){.retries = 1, .backoff_ns = 1600 * MS});
+    end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    pass(w, 1600 * MS);
+    end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    explained(w, 1, "failed");
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_retry, .retry = {5, 1, 0}});
+    end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    explained(w, 1, "it waits 1.6 s before attempt 4 of 4");
+    free_world(w);
+}
+
 static void a_pause_is_five_minutes_at_most(void **state)
 {
     struct world *w = new_world();
@@ -362,6 +378,7 @@ int main(void)
         cmocka_unit_test(a_host_is_meant_by_its_domain_and_its_address_too),
         cmocka_unit_test(a_preferred_worker_is_taken_while_it_has_room),
         cmocka_unit_test(a_failed_task_pauses_before_it_is_tried_again),
+        cmocka_unit_test(its_user_retries_it_with_as_many_tries_again),
         cmocka_unit_test(a_pause_is_five_minutes_at_most),
         cmocka_unit_test(what_is_urgent_overtakes_all_but_the_window),
         cmocka_unit_test(within_a_job_the_more_urgent_goes_first),
