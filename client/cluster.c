@@ -260,6 +260,11 @@ fail:
     return rc;
 }
 
+static bool is_interrupted(const struct launch *launch)
+{
+    return launch->options.interrupted && *launch->options.interrupted;
+}
+
 /* Reads the line that the daemon writes: "ready", or why not; empty when it said nothing. Tells
  * whether it had all its time. */
 static bool launch_read_line(const struct launch *launch, char line[LAST_WORDS_BYTES])
@@ -268,7 +273,7 @@ static bool launch_read_line(const struct launch *launch, char line[LAST_WORDS_B
     size_t got = 0;
     char *newline = NULL;
     bool late = false;
-    while (!newline && got < LAST_WORDS_BYTES - 1) {
+    while (!newline && got < LAST_WORDS_BYTES - 1 && !is_interrupted(launch)) {
         uint64_t now_ns = gw_clock_now_ns();
         late = now_ns >= deadline_ns;
         if (late)
@@ -323,12 +328,14 @@ static int launch_run(struct launch *launch, struct gw_error *error)
     if (rc == 0) {
         char line[LAST_WORDS_BYTES];
         bool late = launch_read_line(launch, line);
-        if (strcmp(line, "ready") != 0) {
+        if (strcmp(line, "ready") != 0 || is_interrupted(launch)) {
             kill(launch->pid, SIGTERM);
             if (!gw_cluster_wait_gone(launch->pid, 2 * GW_NS_PER_S))
                 kill(launch->pid, SIGKILL);
             reap(launch->pid);
-            rc = launch_failed(launch, line, late, error);
+            rc = is_interrupted(launch)
+                     ? gw_error_set(error, GW_ECANCELLED, "interrupted: nothing was started")
+                     : launch_failed(launch, line, late, error);
         }
     }
     if (launch->ready >= 0)
@@ -482,7 +489,9 @@ int gw_cluster_up(const struct gw_cluster_options *options, pid_t *pid, struct g
     snprintf(path, sizeof path, "%s.lock", dir);
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock < 0 || flock(lock, LOCK_EX) < 0) {
-        rc = gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+        const bool cancelled = options->interrupted && *options->interrupted;
+        rc = cancelled ? gw_error_set(error, GW_ECANCELLED, "interrupted: nothing was started")
+                       : gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
         goto out;
     }
     snprintf(path, sizeof path, "%s/%s", dir, GW_ADDRESS_SOCKET);

@@ -6,6 +6,7 @@
 
 #include <gangway/error.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -32,6 +33,9 @@ struct gw_cluster_options {
     uint64_t scatter_memory_bytes; /* of values that clients scatter; 0: the default */
     bool orphan_given;
     uint64_t orphan_ms; /* how long what runs outlives the scheduler, where that is given */
+    const volatile sig_atomic_t *interrupted; /* once it is set the start is given up
+                                                 (GW_ECANCELLED): by a handler that has system
+                                                 calls end; NULL: nobody sets it */
 };
 
 /* gw_cluster_find_binary gives the path of the `gangway` binary: $GANGWAY_BINARY, beside

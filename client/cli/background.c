@@ -174,8 +174,8 @@ static bool make_room(const struct gw_background_options *options, const char *p
     }
     if (!look(path, &found) || found.pid <= 1)
         return true;
-    fprintf(stderr, "a worker of that name (process %d, %u slots) was there and is ended\n",
-            found.pid, found.slots);
+    gw_cli_say("a worker of that name (process %d, %u slots) was there and is ended", found.pid,
+               found.slots);
     (void)kill(found.pid, SIGTERM);
     if (!gw_cluster_wait_gone(found.pid, STOP_TIMEOUT_S * GW_NS_PER_S))
         (void)kill(found.pid, SIGKILL);
@@ -190,7 +190,7 @@ int gw_background_run(int argc, char **argv, const struct gw_background_options 
     const char *dir = options->dir;
     if (snprintf(background.alive, sizeof background.alive, "%s/at-%s.lock", dir,
                  options->name ? options->name : "") >= (int)sizeof background.alive) {
-        fprintf(stderr, "gangway worker: the path %.64s... is too long\n", dir);
+        gw_cli_say("gangway worker: the path %.64s... is too long", dir);
         return GW_EXIT_USAGE;
     }
     if (!make_room(options, background.alive))

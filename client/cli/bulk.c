@@ -357,7 +357,7 @@ static void show_graph(struct gw_bulk *bulk)
     struct gw_completions *completions;
     size_t i;
     if (gw_completions_new(bulk->futures, bulk->tasks, &completions) < 0) {
-        fprintf(stderr, "gangway: out of memory: its output is not shown\n");
+        gw_cli_say("gangway: out of memory: its output is not shown");
         return;
     }
     while (gw_completions_next(completions, UINT64_MAX, &i) == 0) {

@@ -4,15 +4,37 @@
 #include "client/cli/options.h"
 #include "client/cli/table.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+void gw_cli_say(const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    va_end(args);
+    gw_table_tell(stderr, text ? text : "gangway: out of memory");
+    free(text);
+}
+
+int gw_cli_check_folder(const char *option, const char *path, struct gw_error *error)
+{
+    struct stat status;
+    const bool there = path && stat(path, &status) == 0;
+    if (there ? S_ISDIR(status.st_mode) : !path || errno != ENOTDIR)
+        return 0;
+    return gw_error_set(error, GW_EINVAL, there ? "%s %s is no folder" : "%s %s lies below a file",
+                        option, path);
+}
 
 int gw_cli_error(const struct gw_error *error)
 {
-    fputs("gangway: ", stderr);
-    gw_table_say(stderr, *error->text ? error->text : gw_error_text(error->code));
-    fputc('\n', stderr);
+    gw_cli_say("gangway: %s", *error->text ? error->text : gw_error_text(error->code));
     return gw_error_exit_code(error);
 }
 
@@ -49,11 +71,9 @@ bool gw_cli_begin(const struct gw_options *options, int argc, char **argv, struc
 void gw_cli_print_failure(uint64_t job, const struct gw_error *error)
 {
     if (error->code == GW_ECANCELLED)
-        fprintf(stderr, "gangway: job %llu: ", (unsigned long long)job);
+        gw_cli_say("gangway: job %llu: %s", (unsigned long long)job, error->text);
     else
-        fputs("gangway: ", stderr);
-    gw_table_say(stderr, error->text);
-    fputc('\n', stderr);
+        gw_cli_say("gangway: %s", error->text);
 }
 
 void gw_cli_print_end(uint64_t job, int exit_code, const struct gw_error *error)

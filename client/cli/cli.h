@@ -73,6 +73,13 @@ int gw_cli_run_verb(const char *command, const struct gw_cli_command *verbs, int
 /* gw_cli_show_verbs_by has --help of such a command call `show` from now on. */
 void gw_cli_show_verbs_by(void (*show)(const char *command, const struct gw_cli_command *verbs));
 
+/* gw_cli_say prints a message and a newline to stderr, as gw_table_tell has it: its first line is
+ * broken between words where that is a terminal. */
+void gw_cli_say(const char *format, ...) GW_PRINTF(1, 2);
+
+/* gw_cli_check_folder refuses (GW_EINVAL) what is there and is no folder; path may be NULL. */
+int gw_cli_check_folder(const char *option, const char *path, struct gw_error *error);
+
 /* gw_cli_error prints "gangway: text" to stderr and gives the exit code. */
 int gw_cli_error(const struct gw_error *error);
 

@@ -109,6 +109,6 @@ int gw_cli_completion(int argc, char **argv)
             fputs(scripts[i].script, stdout);
             return GW_EXIT_OK;
         }
-    fprintf(stderr, "gangway completion: %s: there are bash, zsh and fish\n", argv[first]);
+    gw_cli_say("gangway completion: %s: there are bash, zsh and fish", argv[first]);
     return GW_EXIT_USAGE;
 }

@@ -108,10 +108,9 @@ static bool hurry(struct gw_client *client, uint64_t waited_ns, void *arg)
         say_some(&text, count++, text_of(gw_value_at(list, i), "name"));
     gw_value_unref(list);
     if (count && *watching->jobs)
-        (void)fprintf(stderr,
-                      "waiting for %s to end, at %s: it has the time that its --grace gives it; "
-                      "Ctrl-C, or `gangway down --now`, ends it at once\n",
-                      watching->jobs, names);
+        gw_cli_say("waiting for %s to end, at %s: it has the time that its --grace gives it; "
+                   "Ctrl-C, or `gangway down --now`, ends it at once",
+                   watching->jobs, names);
     return false;
 }
 
@@ -164,8 +163,8 @@ int gw_cli_down(int argc, char **argv)
     if (json)
         printf("{\"was_running\": %s}\n", running ? "true" : "false");
     else if (left)
-        fprintf(stderr, "no scheduler is running; %u worker%s that had outlived one ha%s ended\n",
-                left, left == 1 ? "" : "s", left == 1 ? "s" : "ve");
+        gw_cli_say("no scheduler is running; %u worker%s that had outlived one ha%s ended", left,
+                   left == 1 ? "" : "s", left == 1 ? "s" : "ve");
     else
         fprintf(stderr, running ? "the cluster has ended\n" : "no cluster is running\n");
     return GW_EXIT_OK;

@@ -15,24 +15,6 @@ static int print_json(const struct gw_selected_task *task, struct gw_value *text
     return rc;
 }
 
-/* What it says is broken between words; the last lines of a task, below it, stay as they are. */
-static void print_text(const char *text)
-{
-    size_t first = strcspn(text, "\n");
-    char *line = strndup(text, first);
-    if (line)
-        gw_table_wrap(stdout, 0, line);
-    free(line);
-    if (!line)
-        first = 0;
-    else if (text[first] == '\n')
-        first++;
-    if (text[first]) {
-        gw_table_say(stdout, text + first);
-        putchar('\n');
-    }
-}
-
 static int explain_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)
 {
     const bool *json = arg;
@@ -47,7 +29,7 @@ static int explain_task(struct gw_client *client, const struct gw_selected_task 
     if (rc == 0 && *json) {
         rc = print_json(task, answer);
     } else if (rc == 0) {
-        print_text(text);
+        gw_table_tell(stdout, text);
     }
     gw_value_unref(answer);
     return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;

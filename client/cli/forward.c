@@ -150,8 +150,8 @@ static int serve(struct forward *forward, struct gw_error *error)
     if (rc == 0) {
         printf("127.0.0.1:%u\n", forward->local);
         fflush(stdout);
-        fprintf(stderr, "gangway: that is port %u of job %llu; Ctrl-C ends it\n", forward->port,
-                (unsigned long long)forward->task.job);
+        gw_cli_say("gangway: that is port %u of job %llu; Ctrl-C ends it", forward->port,
+                   (unsigned long long)forward->task.job);
     }
     while (rc == 0) {
         struct connection *connection = calloc(1, sizeof *connection);

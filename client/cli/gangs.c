@@ -45,8 +45,8 @@ static int pause_job(struct gw_client *client, const struct gw_selected *job, vo
     struct gw_error error;
     if (gw_job_pause(client, job->job, *now, &error) < 0)
         return gw_cli_error(&error);
-    fprintf(stderr, "job %llu: pausing (`gangway resume %llu` lets it go on)\n",
-            (unsigned long long)job->job, (unsigned long long)job->job);
+    gw_cli_say("job %llu: pausing (`gangway resume %llu` lets it go on)",
+               (unsigned long long)job->job, (unsigned long long)job->job);
     return GW_EXIT_OK;
 }
 

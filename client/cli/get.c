@@ -12,8 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What tar ends with when a file was written to, or went, while it read it. */
-enum { CHANGED = 1 };
+/* What tar ends with when a file was written to, or went, while it read it; what there ends with
+ * where there is no such file, of which tar would say more than one wants to know. */
+enum { CHANGED = 1, NOT_THERE = 66 };
+static const char there_script[] =
+    "[ -e \"$1/$2\" ] || [ -h \"$1/$2\" ] || { [ -e \"$1\" ] && [ ! -x \"$1\" ]; } || "
+    "{ tar -c -f - -T /dev/null; exit 66; }; " /* an archive, for the tar here */
+    "exec tar -c -f - -C \"$1\" -- \"$2\"";
 
 extern char **environ;
 
@@ -74,7 +79,7 @@ static int get(struct gw_console_options *console, char *path, const char *into,
     pid_t pid;
     int exit_code = 0, unpacked = 0;
     cut(path, &folder, &name);
-    const char *const argv[] = {"tar", "-c", "-f", "-", "-C", folder, "--", name, NULL};
+    const char *const argv[] = {"/bin/sh", "-c", there_script, "gangway", folder, name, NULL};
     int rc = start_unpacking(into, &pid, &console->out, error);
     if (rc < 0)
         return rc;
@@ -87,19 +92,22 @@ static int get(struct gw_console_options *console, char *path, const char *into,
         ;
     if (rc < 0)
         return rc;
+    if (exit_code == NOT_THERE && strcmp(folder, ".") == 0)
+        return gw_error_set(error, GW_ETASK, "there is no %s in the task's folder", name);
+    if (exit_code == NOT_THERE)
+        return gw_error_set(error, GW_ETASK, "there is no %s in %s, as the task has it", name,
+                            folder);
     bool there = lies(into, name, &status);
     if (exit_code > CHANGED || (exit_code && !there)) /* tar has said why */
         return gw_error_set(error, GW_ETASK, "%s could not be had of the task", name);
     if (unpacked)
         return gw_error_set(error, GW_EIO, "%s could not be written to %s", name, into);
     if (exit_code)
-        fprintf(stderr, "gangway: %s changed while it was fetched: this is as far as it was\n",
-                name);
+        gw_cli_say("gangway: %s changed while it was fetched: this is as far as it was", name);
     else if (there && S_ISREG(status.st_mode) && status.st_size == 0)
-        fprintf(stderr,
-                "gangway: %s is empty, or no regular file (those of /proc: gangway exec JOB -- "
-                "cat PATH)\n",
-                name);
+        gw_cli_say("gangway: %s is empty, or no regular file (those of /proc: gangway exec JOB -- "
+                   "cat PATH)",
+                   name);
     return 0;
 }
 

@@ -140,10 +140,10 @@ static void check_preferred(const struct launch *launch)
     for (size_t bytes; *name && gw_value_count(workers) > 0; name += bytes + (name[bytes] == ',')) {
         bytes = strcspn(name, ",");
         if (!is_there(workers, name, bytes))
-            fprintf(stderr,
-                    "gangway: --prefer %.*s: no worker or host that is here is called so: it runs "
-                    "anywhere\n",
-                    (int)bytes, name);
+            gw_cli_say(
+                "gangway: --prefer %.*s: no worker or host that is here is called so: it runs "
+                "anywhere",
+                (int)bytes, name);
     }
     gw_value_unref(workers);
 }
@@ -267,12 +267,12 @@ static int foreground(struct launch *launch)
         .future = launch->future,
     };
     if (!launch->options.quiet && gw_tail_open(&options, &stream) < 0)
-        fprintf(stderr, "gangway: out of memory: its output is not shown\n");
+        gw_cli_say("gangway: out of memory: its output is not shown");
     gw_future_wait(launch->future, UINT64_MAX);
     bool cut = gw_tail_close(stream, &error) < 0;
     int exit_code = finish(launch, !launch->options.quiet && !cut);
     if (cut && exit_code == 0) /* nothing else told */
-        fprintf(stderr, "gangway: its output was not shown to the end: %s\n", error.text);
+        gw_cli_say("gangway: its output was not shown to the end: %s", error.text);
     return exit_code;
 }
 

@@ -244,28 +244,26 @@ bool gw_launch_options_read_signal(const char *text, uint32_t *number)
 static bool wrap_up(struct gw_launch_options *launch, const char *command)
 {
     if (launch->runtime && !launch->container) {
-        fprintf(stderr, "gangway %s: --container-runtime without --container IMAGE\n", command);
+        gw_cli_say("gangway %s: --container-runtime without --container IMAGE", command);
         return false;
     }
     if (launch->runtime && !gw_wrap_runtime_is_known(launch->runtime)) {
-        fprintf(stderr,
-                "gangway %s: --container-runtime %s: there are docker, podman, apptainer and "
-                "singularity\n",
-                command, launch->runtime);
+        gw_cli_say("gangway %s: --container-runtime %s: there are docker, podman, apptainer and "
+                   "singularity",
+                   command, launch->runtime);
         return false;
     }
     if (!launch->prolog && !launch->container)
         return true;
     if (launch->pty || launch->from_json) {
-        fprintf(stderr,
-                "gangway %s: --prolog and --container are for a command of this line: not with "
-                "--pty or --from-json\n",
-                command);
+        gw_cli_say("gangway %s: --prolog and --container are for a command of this line: not with "
+                   "--pty or --from-json",
+                   command);
         return false;
     }
     if (launch->container && (!*launch->container || *launch->container == '-')) {
-        fprintf(stderr, "gangway %s: --container \"%s\" is not an image's name\n", command,
-                launch->container);
+        gw_cli_say("gangway %s: --container \"%s\" is not an image's name", command,
+                   launch->container);
         return false;
     }
     if (!*launch->command[0]) {
@@ -292,18 +290,17 @@ static bool check_gpus(const struct gw_launch_options *launch, const char *comma
                        struct gw_task_options *task)
 {
     if (launch->gpus && !gw_launch_options_read_gpus(launch->gpus, task)) {
-        fprintf(stderr, "gangway %s: --%s %s: how many GPUs (2), a part of one (0.5), or `any`\n",
-                command, launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
+        gw_cli_say("gangway %s: --%s %s: how many GPUs (2), a part of one (0.5), or `any`", command,
+                   launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
         return false;
     }
     if (task->gpu_share > 0 && task->gpu_share < 0.001) {
-        fprintf(stderr, "gangway %s: --%s %s: 0.001 of a GPU is the least\n", command,
-                launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
+        gw_cli_say("gangway %s: --%s %s: 0.001 of a GPU is the least", command,
+                   launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
         return false;
     }
     if (task->gpu_memory_bytes && !task->gpus_per_rank && task->gpu_share <= 0) {
-        fprintf(stderr, "gangway %s: --gpu-memory without --gpus, which says of how many\n",
-                command);
+        gw_cli_say("gangway %s: --gpu-memory without --gpus, which says of how many", command);
         return false;
     }
     return true;
@@ -323,18 +320,17 @@ static bool check(struct gw_launch_options *launch, const char *command)
     }
     int many = (launch->array != NULL) + (launch->each_line != NULL) + (launch->from_json != NULL);
     if (many > 1) {
-        fprintf(stderr, "gangway %s: --array, --each-line, --from-json: one of them\n", command);
+        gw_cli_say("gangway %s: --array, --each-line, --from-json: one of them", command);
         return false;
     }
     if (launch->pty && (many || launch->detached || launch->json || launch->quiet)) {
-        fprintf(stderr,
-                "gangway %s: --pty is for one command, at this terminal: not with "
-                "--detach, --json, --quiet or many commands\n",
-                command);
+        gw_cli_say("gangway %s: --pty is for one command, at this terminal: not with "
+                   "--detach, --json, --quiet or many commands",
+                   command);
         return false;
     }
     if (launch->after && launch->after_any) {
-        fprintf(stderr, "gangway %s: --after and --after-any: one of them\n", command);
+        gw_cli_say("gangway %s: --after and --after-any: one of them", command);
         return false;
     }
     if (!*launch->command == !launch->from_json) {
@@ -361,13 +357,13 @@ static bool check(struct gw_launch_options *launch, const char *command)
     if (!check_gpus(launch, command, task))
         return false;
     if (launch->bind && !gw_launch_options_read_bind(launch->bind, task)) {
-        fprintf(stderr, "gangway %s: --bind %s: near (the CPUs near its GPUs) or none\n", command,
-                launch->bind);
+        gw_cli_say("gangway %s: --bind %s: near (the CPUs near its GPUs) or none", command,
+                   launch->bind);
         return false;
     }
     if (launch->signal && !gw_launch_options_read_signal(launch->signal, &task->signal)) {
-        fprintf(stderr, "gangway %s: --signal %s: a name (USR1) or a number (10)\n", command,
-                launch->signal);
+        gw_cli_say("gangway %s: --signal %s: a name (USR1) or a number (10)", command,
+                   launch->signal);
         return false;
     }
     if (launch->annotations.count && !(launch->annotated = join(&launch->annotations)))

@@ -17,9 +17,7 @@ static void say_cause(const struct gw_value *task)
         strcmp(state, "failed") == 0 &&
         gw_value_get_str(gw_value_find(task, "text"), &text, NULL) == 0) {
         char *line = strndup(text, strcspn(text, "\n"));
-        fputs("gangway: ", stderr);
-        gw_table_say(stderr, line ? line : "out of memory");
-        fputc('\n', stderr);
+        gw_cli_say("gangway: %s", line ? line : "out of memory");
         free(line);
     }
 }
@@ -150,8 +148,7 @@ int gw_cli_logs(int argc, char **argv)
     if (gw_selector_task_check(argv[first], &error) < 0)
         return gw_cli_error(&error);
     if (folder && (follow || json)) {
-        fprintf(stderr,
-                "gangway logs: --output writes what there is: not with --follow or --json\n");
+        gw_cli_say("gangway logs: --output writes what there is: not with --follow or --json");
         return GW_EXIT_USAGE;
     }
     exit_code = gw_cli_open(&stream_options.client);

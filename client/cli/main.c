@@ -158,8 +158,8 @@ int gw_cli_help(int argc, char **argv)
     }
     const struct gw_cli_command *command = find_command(argv[first]);
     if (command && argv[first + 1] && !has_verbs(command)) {
-        fprintf(stderr, "gangway help: %s has no commands of its own: `gangway help %s`\n",
-                command->name, command->name);
+        gw_cli_say("gangway help: %s has no commands of its own: `gangway help %s`", command->name,
+                   command->name);
         return GW_EXIT_USAGE;
     }
     char help[] = "--help";

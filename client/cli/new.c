@@ -153,12 +153,21 @@ static int write_file(const char *dir, const char *file, const char *text, const
     return 0;
 }
 
+/* With the folders that it is to be in. */
 static int make_dir(const char *dir, struct gw_error *error)
 {
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s", dir);
+    if (length <= 0 || (size_t)length >= sizeof path - sizeof "/CMakeLists.txt")
+        return gw_error_set(error, GW_EINVAL, "\"%.64s\" is no path for a folder", dir);
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0777) < 0 && errno != EEXIST)
+            return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+        *slash = '/';
+    }
     if (mkdir(dir, 0777) == 0)
         return 0;
-    if (errno == ENOENT)
-        return gw_error_set(error, GW_EIO, "%s: the folder that it would be in is not there", dir);
     if (errno != EEXIST)
         return gw_error_set(error, GW_EIO, "%s: %s", dir, strerror(errno));
     DIR *entries = opendir(dir);

@@ -3,6 +3,7 @@
  * worker that waits for the lock makes a new one, and nobody finds half of the old. */
 #include "client/cli/old_folders.h"
 
+#include "client/cli/cli.h"
 #include "graph/base/dir.h"
 
 #include <dirent.h>
@@ -83,10 +84,9 @@ static void tidy(const char *path, int lock_fd)
         look_into(&contents, path, kept[i]);
     const bool old = time(NULL) - contents.used > (time_t)GW_OLD_FOLDERS_DAYS * 24 * 3600;
     if (contents.jobs && old)
-        fprintf(stderr,
-                "gangway worker: %s goes, with output and checkpoints: no worker was there for "
-                "%d days\n",
-                path, GW_OLD_FOLDERS_DAYS);
+        gw_cli_say("gangway worker: %s goes, with output and checkpoints: no worker was there for "
+                   "%d days",
+                   path, GW_OLD_FOLDERS_DAYS);
     if (!contents.jobs || old) {
         drop_all(path);
         return;

@@ -107,12 +107,15 @@ static int usage_error(const struct gw_options *options, const char *format, ...
 
 static int usage_error(const struct gw_options *options, const char *format, ...)
 {
+    char *text = NULL;
     va_list args;
     va_start(args, format);
-    fprintf(stderr, "gangway %s: ", options->command);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\n`gangway %s --help` tells more\n", options->command);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
     va_end(args);
+    gw_cli_say("gangway %s: %s", options->command, text ? text : "out of memory");
+    fprintf(stderr, "`gangway %s --help` tells more\n", options->command);
+    free(text);
     return GW_EXIT_USAGE;
 }
 
@@ -184,7 +187,10 @@ static int store(const struct gw_options *options, const struct gw_option *optio
     case GW_OPTION_DURATION:
     case GW_OPTION_DELAY:
     case GW_OPTION_PATIENCE:
-        if (gw_units_parse_duration(text, &duration_ns) < 0)
+        code = gw_units_parse_duration(text, &duration_ns);
+        if (code == GW_ELIMIT)
+            return usage_error(options, "--%s %s: 104166d is the most", option->name, text);
+        if (code < 0)
             return usage_error(options, "--%s %s: not a duration like 90, 500ms or 1h30m",
                                option->name, text);
         if (duration_ns == 0 && option->kind != GW_OPTION_DURATION)
@@ -192,7 +198,10 @@ static int store(const struct gw_options *options, const struct gw_option *optio
         *(uint64_t *)option->into = duration_ns;
         return 0;
     case GW_OPTION_SIZE:
-        if (gw_units_parse_size(text, option->into) < 0)
+        code = gw_units_parse_size(text, option->into);
+        if (code == GW_ELIMIT)
+            return usage_error(options, "--%s %s: 7993P is the most", option->name, text);
+        if (code < 0)
             return usage_error(options, "--%s %s: not a size like 100, 64M or 1.5G", option->name,
                                text);
         return 0;

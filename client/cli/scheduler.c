@@ -27,8 +27,10 @@ static int start(struct typed *typed)
     struct gw_memory_lines lines;
     const char *spill_dir;
     struct gw_error error;
-    if (gw_memory_options_read(&typed->memory, &lines, &spill_dir, &error) < 0) {
-        fprintf(stderr, "gangway scheduler: %s\n", error.text);
+    if (gw_cli_check_folder("--state", typed->state, &error) < 0 ||
+        gw_cli_check_folder("--dir", typed->dir, &error) < 0 ||
+        gw_memory_options_read(&typed->memory, &lines, &spill_dir, &error) < 0) {
+        gw_cli_say("gangway scheduler: %s", error.text);
         return GW_EXIT_USAGE;
     }
     if (!typed->dir && gw_address_default_dir(dir, &error) < 0)

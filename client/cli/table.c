@@ -268,6 +268,21 @@ void gw_table_wrap(FILE *out, size_t indent, const char *text)
     fputc('\n', out);
 }
 
+void gw_table_tell(FILE *out, const char *text)
+{
+    const size_t first = strcspn(text, "\n");
+    char *line = isatty(fileno(out)) ? strndup(text, first) : NULL;
+    if (line) {
+        gw_table_wrap(out, 0, line);
+        text += first + (text[first] == '\n');
+    }
+    if (!line || *text) {
+        gw_table_say(out, text);
+        fputc('\n', out);
+    }
+    free(line);
+}
+
 /* -- JSON ----------------------------------------------------------------------------------------
  */
 

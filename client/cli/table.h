@@ -37,6 +37,10 @@ void gw_table_print_dict(FILE *out, const struct gw_column *columns, const struc
  * characters are shown as "?". */
 void gw_table_wrap(FILE *out, size_t indent, const char *text);
 
+/* gw_table_tell prints a message and a newline: in a terminal its first line, which is ours, is
+ * broken between words; what follows, the last lines of a task say, stays as it is. */
+void gw_table_tell(FILE *out, const char *text);
+
 /* gw_table_say prints a text that people or their programs made, as it is but for control
  * characters other than newlines and tabs, which are shown as "?". */
 void gw_table_say(FILE *out, const char *text);

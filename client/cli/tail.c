@@ -2,6 +2,7 @@
  * Lines of several ranks are never mixed: a line is printed whole, with its rank before it. */
 #include "client/cli/tail.h"
 
+#include "client/cli/cli.h"
 #include "client/cli/selector.h"
 #include "client/cli/table.h"
 
@@ -168,9 +169,7 @@ static void print_why(const char *why)
     if (!why)
         return;
     char *line = strndup(why, strcspn(why, "\n"));
-    fputs("gangway: ", stderr);
-    gw_table_say(stderr, line ? line : "out of memory");
-    fputs("; the next follows\n", stderr);
+    gw_cli_say("gangway: %s; the next follows", line ? line : "out of memory");
     free(line);
 }
 

@@ -54,7 +54,7 @@ int gw_units_parse_duration(const char *text, uint64_t *duration_ns)
         at += unit ? strlen(unit->name) : 0;
     } while (*at);
     if (total >= 9e18)
-        return GW_EINVAL;
+        return GW_ELIMIT;
     *duration_ns = (uint64_t)llround(total);
     return 0;
 }
@@ -75,7 +75,7 @@ int gw_units_parse_size(const char *text, uint64_t *bytes)
         !(prefix && strcmp(at, "iB") == 0))
         return GW_EINVAL;
     if (number >= 9e18)
-        return GW_EINVAL;
+        return GW_ELIMIT;
     *bytes = (uint64_t)llround(number);
     return 0;
 }

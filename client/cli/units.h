@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* gw_units_parse_duration reads "90" (seconds), "1.5s", "500ms", "1h30m", "2d"; nanoseconds. 0 or
- * GW_EINVAL. */
+/* gw_units_parse_duration reads "90" (seconds), "1.5s", "500ms", "1h30m", "2d"; nanoseconds. 0,
+ * GW_EINVAL, or GW_ELIMIT where it is longer than 104166d. */
 int gw_units_parse_duration(const char *text, uint64_t *duration_ns);
 
 /* gw_units_parse_size reads "100", "64K", "64M", "1.5G", "2T" (powers of 1024; a B or iB may
- * follow). 0 or GW_EINVAL. */
+ * follow). 0, GW_EINVAL, or GW_ELIMIT where it is larger than 7993P. */
 int gw_units_parse_size(const char *text, uint64_t *bytes);
 
 /* gw_units_format_duration writes "850us", "12ms", "4.2s", "3m05s", "1h30m", "2d04h";

@@ -99,6 +99,8 @@ static int check(struct gw_cluster_options *cluster, struct gw_memory_options *m
 {
     *which = "";
     int rc = gw_cluster_check_resources(cluster->resources, error);
+    if (rc == 0)
+        rc = gw_cli_check_folder("--state", cluster->state, error);
     if (rc == 0 && far->text) {
         *which = "--hosts: ";
         rc = check_hosts(cluster, memory, far, error);
@@ -215,13 +217,12 @@ static void say_beside(int64_t jobs, const char *own, const char *listens_at)
 {
     const char *address = getenv("GANGWAY_ADDRESS");
     if (jobs > 0)
-        fprintf(stderr, "%lld unfinished job%s of its life before go%s on: `gangway jobs`\n",
-                (long long)jobs, jobs == 1 ? "" : "s", jobs == 1 ? "es" : "");
+        gw_cli_say("%lld unfinished job%s of its life before go%s on: `gangway jobs`",
+                   (long long)jobs, jobs == 1 ? "" : "s", jobs == 1 ? "es" : "");
     if (address && *address && strcmp(address, own) != 0 && strcmp(address, listens_at) != 0)
-        fprintf(stderr,
-                "gangway up: GANGWAY_ADDRESS is %s: commands and programs go there, not to this "
-                "cluster, until you unset it\n",
-                address);
+        gw_cli_say("gangway up: GANGWAY_ADDRESS is %s: commands and programs go there, not to this "
+                   "cluster, until you unset it",
+                   address);
 }
 
 static void report(pid_t pid, bool listens, bool json)
@@ -232,10 +233,9 @@ static void report(pid_t pid, bool listens, bool json)
         snprintf(own, sizeof own, "unix:%s/%s", dir, GW_ADDRESS_SOCKET);
     int64_t jobs = *own ? count_jobs(own) : 0;
     if (listens && gw_address_read_missed(missed, NULL) == 0)
-        fprintf(stderr,
-                "gangway up: somebody else listens at %s now, where workers and clients of this "
-                "cluster look for it: it takes another port\n",
-                missed);
+        gw_cli_say("gangway up: somebody else listens at %s now, where workers and clients of this "
+                   "cluster look for it: it takes another port",
+                   missed);
     if (listens)
         (void)gw_address_read_note(address, NULL);
     if (json) {
@@ -243,12 +243,12 @@ static void report(pid_t pid, bool listens, bool json)
                (long long)jobs);
         return;
     }
-    fprintf(stderr, "the cluster is up (process %d); `gangway down` ends it\n", (int)pid);
+    gw_cli_say("the cluster is up (process %d); `gangway down` ends it", (int)pid);
     if (*address)
-        fprintf(stderr,
-                "other machines reach it at %s: `gangway token create --role worker` prints what "
-                "to paste there for a worker, --role user for a client\n",
-                address);
+        gw_cli_say(
+            "other machines reach it at %s: `gangway token create --role worker` prints what "
+            "to paste there for a worker, --role user for a client",
+            address);
     say_beside(jobs, own, address);
 }
 
@@ -263,6 +263,30 @@ static const char far_help[] =
     "gangway on PATH. A worker's log is on its machine: at-HOST_PORT/worker.log in\n"
     "$XDG_RUNTIME_DIR/gangway, or in /tmp/gangway-UID.";
 
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* Starts the cluster, or nothing: who is interrupted would leave one behind, and not say so. */
+static int start(struct gw_cluster_options *cluster, pid_t *pid, struct gw_error *error)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction ours = {.sa_handler = on_signal};
+    struct sigaction before[3];
+    for (int i = 0; i < 3; i++)
+        if (sigaction(numbers[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &ours, NULL);
+    cluster->interrupted = &interrupted;
+    int rc = gw_cluster_up(cluster, pid, error);
+    for (int i = 0; i < 3; i++)
+        (void)sigaction(numbers[i], &before[i], NULL);
+    return rc;
+}
+
 static int run(struct gw_cluster_options *cluster, struct gw_memory_options *memory,
                struct far *far, bool json)
 {
@@ -271,10 +295,10 @@ static int run(struct gw_cluster_options *cluster, struct gw_memory_options *mem
     pid_t pid;
     int rc = check(cluster, memory, far, &which, &error);
     if (rc < 0) {
-        fprintf(stderr, "gangway up: %s%s\n", which, error.text);
+        gw_cli_say("gangway up: %s%s", which, error.text);
         return GW_EXIT_USAGE;
     }
-    rc = gw_cluster_up(cluster, &pid, &error);
+    rc = start(cluster, &pid, &error);
     if (rc == 0 && far->text)
         rc = start_fleet(cluster, far, pid, &error);
     if (rc < 0)

@@ -62,9 +62,8 @@ int gw_cli_worker(int argc, char **argv)
         return gw_listing_run(&listing, argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "gpus") == 0)
         return gw_cli_gpus(argc - 1, argv + 1);
-    fprintf(stderr,
-            "gangway worker: %s; there is `gangway worker list`, `gangway worker gpus`, and "
-            "`gangway worker --connect`\n",
-            argc > 1 ? "unknown command" : "a command is missing");
+    gw_cli_say("gangway worker: %s; there is `gangway worker list`, `gangway worker gpus`, and "
+               "`gangway worker --connect`",
+               argc > 1 ? "unknown command" : "a command is missing");
     return GW_EXIT_USAGE;
 }

@@ -10,6 +10,7 @@
 #include "client/cli/old_folders.h"
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
+#include "graph/wire/endpoint.h"
 #include "worker/net/worker.h"
 
 #include <stdint.h>
@@ -52,11 +53,15 @@ static int start(struct typed *typed)
     struct gw_memory_lines lines;
     const char *spill_dir;
     struct gw_error error;
-    if (!typed->connect || gw_memory_options_read(&typed->memory, &lines, &spill_dir, &error) < 0) {
-        fprintf(stderr, "gangway worker: %s\n",
-                typed->connect ? error.text
-                               : "--connect HOST:PORT is missing; `gangway worker list` lists "
-                                 "workers");
+    if (!typed->connect)
+        (void)gw_error_set(&error, GW_EINVAL,
+                           "--connect HOST:PORT is missing; `gangway worker list` lists workers");
+    else if (gw_endpoint_check(typed->connect, &error) < 0)
+        (void)gw_error_prefix(&error, "--connect");
+    else if (gw_memory_options_read(&typed->memory, &lines, &spill_dir, &error) == 0)
+        error.code = 0;
+    if (error.code) {
+        gw_cli_say("gangway worker: %s", error.text);
         return GW_EXIT_USAGE;
     }
     if (typed->slots > SLOTS_MAX) {

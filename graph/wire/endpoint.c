@@ -199,14 +199,22 @@ static int name(int fd, char actual[GW_ENDPOINT_TEXT_MAX])
     return format((const struct sockaddr *)&address, bytes, actual);
 }
 
+int gw_endpoint_check(const char *endpoint, struct gw_error *error)
+{
+    char host[HOST_MAX], port[PORT_MAX];
+    int rc = cut(endpoint, host, port, error);
+    if (rc == 0 && strcmp(port, "0") == 0)
+        rc = gw_error_set(error, GW_EINVAL, "%s: wanted HOST:PORT", endpoint);
+    return rc;
+}
+
 int gw_endpoint_resolve(const char *endpoint, char numeric[GW_ENDPOINT_TEXT_MAX],
                         struct gw_error *error)
 {
     struct addrinfo *list;
-    const char *colon = strrchr(endpoint, ':');
-    if (!colon || !colon[1] || strcmp(colon, ":0") == 0)
-        return gw_error_set(error, GW_EINVAL, "%s: wanted HOST:PORT", endpoint);
-    int rc = resolve(endpoint, 0, &list, error);
+    int rc = gw_endpoint_check(endpoint, error);
+    if (rc == 0)
+        rc = resolve(endpoint, 0, &list, error);
     if (rc < 0)
         return rc;
     rc = format(list->ai_addr, list->ai_addrlen, numeric);

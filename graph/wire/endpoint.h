@@ -12,6 +12,10 @@ enum { GW_ENDPOINT_TEXT_MAX = 128 }; /* with the final 0; unix paths may be as l
 /* gw_endpoint_is_tcp tells the kinds apart. */
 bool gw_endpoint_is_tcp(const char *endpoint);
 
+/* gw_endpoint_check refuses (GW_EINVAL with a text) what is no "HOST:PORT" with a port other than
+ * 0; HOST is not looked up. */
+int gw_endpoint_check(const char *endpoint, struct gw_error *error);
+
 /* gw_endpoint_resolve gives the numeric form of "HOST:PORT", whose HOST may be a name: blocks. A
  * port must be there. GW_EINVAL with a text. */
 int gw_endpoint_resolve(const char *endpoint, char numeric[GW_ENDPOINT_TEXT_MAX],

@@ -98,8 +98,8 @@ class Install(e2e.Case):
         again = self.run_program(os.path.join(build, made[0]), env=env).stdout
         self.assertEqual(again, said)
         self.run_program(binary, "new", project, rc=2)  # what is there is not overwritten
-        said = self.run_program(binary, "new", "a b").stderr
-        self.assertIn("cd 'a b' && make && ./a_b", said)
+        said = self.run_program(binary, "new", "deep/er/a b").stderr
+        self.assertIn("cd 'deep/er/a b' && make && ./a_b", said)
 
     def test_manual_page(self):
         page = os.path.join(self.prefix, "share", "man", "man1", "gangway.1")

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import selectors
+import signal
 import socket
 import struct
 import termios
@@ -72,6 +73,18 @@ class Up(e2e.Case):
         self.gangway("cancel", "--now", "all")
         self.gangway("down")
         self.assertNotIn("goes on", self.gangway("up", "--slots", "1").stderr)
+
+    def test_who_is_interrupted_while_it_starts_leaves_nothing(self):
+        begun = self.fifo("begun")
+        binary = self.write("binary", f"#!/bin/sh\necho $$ >{begun}\nexec tail -f /dev/null\n",
+                            0o755)
+        for number in (signal.SIGINT, signal.SIGHUP):
+            up = self.start(e2e.BINARY, "up", env={"GANGWAY_BINARY": binary})
+            pid = int(self.read_fifo(begun))
+            up.kill(number)
+            self.assertEqual(up.wait(), 130)
+            self.assertEqual(up.text, "gangway: interrupted: nothing was started\n")
+            self.assertFalse(os.path.exists(f"/proc/{pid}"))
 
     def test_an_address_that_leads_elsewhere_is_said(self):
         elsewhere = {"GANGWAY_ADDRESS": f"unix:{self.dir}/elsewhere/scheduler.sock"}
@@ -224,12 +237,12 @@ class Shipping(e2e.Case):
 
 
 class Tables(e2e.Case):
-    def lines(self, columns, *arguments):
+    def lines(self, columns, *arguments, rc=0):
         """What a command shows in a terminal of so many columns."""
         primary, secondary = pty.openpty()
         fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.run_program("sh", "-c", f"exec \"$@\" >{os.ttyname(secondary)} 2>&1", "sh",
-                         e2e.BINARY, *arguments, env={"NO_COLOR": "1"})
+                         e2e.BINARY, *arguments, env={"NO_COLOR": "1"}, rc=rc)
         os.close(secondary)
         text = b""
         try:
@@ -271,6 +284,23 @@ class Tables(e2e.Case):
         self.assertEqual([line for line in lines if len(line) > 40], [])
         self.assertTrue(all(len(line) + len(after.split()[0]) >= 40
                             for line, after in zip(lines, lines[1:])), lines)
+
+    def test_errors_break_between_words_and_what_a_task_wrote_does_not(self):
+        self.up("--slots", "1")
+        wrote = "x" * 30 + " " + "y" * 30
+        failing = ("submit", "-q", "--", "sh", "-c", f"echo {wrote}; echo {wrote} >&2; exit 7")
+        for rc, after, argv in ((7, [wrote], failing),
+                                (2, [], ("submit", "--memory", "7000P", "--", "true")),
+                                (2, ["`gangway up --help` tells more"], ("up", "--slots", "many"))):
+            said = self.gangway(*argv, rc=rc).stderr.splitlines()
+            self.assertEqual(said[1:], after)
+            lines = self.lines(40, *argv, rc=rc)
+            count = len(lines) - len(after)
+            self.assertGreater(count, 1)
+            self.assertEqual([line for line in lines[:count] if len(line) > 40], [])
+            number = re.compile(r"of job \d+")
+            self.assertEqual(number.sub("", " ".join(lines[:count])), number.sub("", said[0]))
+            self.assertEqual(lines[count:], after)
 
     def test_tasks_at_a_worker_run(self):
         self.up("--slots", "1")

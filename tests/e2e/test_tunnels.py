@@ -161,8 +161,9 @@ class Tunnels(e2e.Case):
             self.assertEqual(file.read(), "".join(f"{i}\n" for i in range(1, 100001)))
         with open(os.path.join(self.dir, "here", "plain"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "5\n")
-        self.assertIn("no-such could not be had",
-                      self.gangway("get", job, "no-such", rc=1).stderr)
+        for path, said in (("no-such", "there is no no-such in the task's folder"),
+                           ("out/no", "there is no no in out, as the task has it")):
+            self.assertEqual(self.gangway("get", job, path, rc=1).stderr, f"gangway: {said}\n")
         self.assertIn("status is empty, or no regular file",
                       self.gangway("get", job, "/proc/self/status").stderr)
 
