@@ -39,6 +39,8 @@ not_for_tsan = unittest.skipIf("thread" in os.environ.get("GANGWAY_FLAVOUR", "")
                                "the other builds run it; its neighbours have the same threads")
 TIMEOUT_S = 60  # of one command; sanitizers on two cores are slow
 MARK = "GANGWAY_TEST_MARK"
+# No finding: so ends who is killed while it looks for leaks, after all that it had to do.
+KILLED_MEANWHILE = re.compile(r"Running thread \d+ was not suspended\. False leaks are possible\.")
 
 
 def pids_marked(mark):
@@ -159,7 +161,7 @@ class Case(unittest.TestCase):
     """One test; see the top of this file."""
 
     # Processes that may still be on their way out when a test ends have this long.
-    linger_s = 5
+    linger_s = TIMEOUT_S
     undertaker = None  # where main() runs the tests
 
     def setUp(self):
@@ -185,7 +187,7 @@ class Case(unittest.TestCase):
         text = ""
         for path in sorted(glob.glob(self.dir + "/sanitizer.*")):
             with open(path, encoding="utf-8", errors="replace") as f:
-                text += f.read()
+                text += "".join(line for line in f if not KILLED_MEANWHILE.search(line))
         return text
 
     def tearDown(self):
@@ -238,15 +240,32 @@ class Case(unittest.TestCase):
         self.gangway("up", *arguments)
         self.is_up = True
 
-    def assert_idle(self, timeout_s=10):
+    def assert_gone(self, pids=None):
+        """These processes have ended, now or soon; None: all of this test's."""
+        deadline = time.monotonic() + TIMEOUT_S
+        for pid in pids_marked(self.mark) if pids is None else pids:
+            self.assertTrue(wait_gone(pid, max(0, deadline - time.monotonic())),
+                            f"{pid} lives on: {command_of(pid)}")
+
+    def assert_idle(self):
         """All slots of the running cluster are free, now or soon: a client that has gone, and what
         it left, are noticed a moment later. Each question waits for its answer."""
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + TIMEOUT_S
         while True:
             status = self.gangway_json("status")
             if status["slots_free"] == status["slots"]:
                 return
             self.assertLess(time.monotonic(), deadline, f"slots are still taken: {status}")
+
+    def wait_said(self, pattern, *arguments, wanted=True):
+        """What a subcommand says as soon as the pattern is in it (or no more): what happens beside
+        it is seen a moment later. Each question waits for its answer."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while True:
+            said = self.gangway(*arguments).stdout
+            if bool(re.search(pattern, said)) == wanted:
+                return said
+            self.assertLess(time.monotonic(), deadline, f"{arguments}: {pattern!r}: {said}")
 
     def write(self, name, text, mode=0o755):
         """A file in the test's folder; gives back its path."""

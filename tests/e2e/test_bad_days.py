@@ -22,10 +22,9 @@ class BadDays(e2e.Case):
 
     def kill_scheduler(self):
         """Kills it, and waits until all that it had started is gone too."""
-        left = [pid for pid in e2e.pids_marked(self.mark)]
+        left = e2e.pids_marked(self.mark)
         os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
-        for pid in left:
-            self.assertTrue(e2e.wait_gone(pid, 15), f"{pid} lives on: {e2e.command_of(pid)}")
+        self.assert_gone(left)
 
     def test_worker_goes_with_its_scheduler(self):
         """Where it is told to: else it lives on, and is taken over (test_durable.py)."""
@@ -74,7 +73,7 @@ class BadDays(e2e.Case):
         os.unlink(binary)
         worker = self.process_of("worker --dir")
         os.kill(worker, signal.SIGKILL)
-        self.assertTrue(e2e.wait_gone(worker, 5))
+        self.assert_gone([worker])
         self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
 
     def test_folder_is_the_clients(self):
@@ -112,8 +111,7 @@ class BadDays(e2e.Case):
             arguments = [] if env else ["--state", state]
             up = self.gangway("up", "--slots", "1", *arguments, env=env, rc=3)
             self.assertRegex(up.stderr, f"did not start: .*{where}.*disk is full")
-            for pid in e2e.pids_marked(self.mark):
-                self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S), e2e.command_of(pid))
+            self.assert_gone()
 
     def test_disk_full_of_output(self):
         """A command that fails because it cannot print says where there is no room."""

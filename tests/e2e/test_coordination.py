@@ -2,7 +2,6 @@
 """Semaphores, locks, events, variables and queues, between clients and tasks that wait for each
 other on fewer slots than wait; see programs/coordination.c."""
 import os
-import re
 import signal
 
 import e2e
@@ -59,17 +58,9 @@ class Coordination(e2e.Case):
         ]
         for i, text in enumerate(wanted, 1):
             # Its question goes past its worker, which lends the slots: either may come first.
-            self.wait_explained(f"{i}/0", f"{text}.*its slots are lent meanwhile")
+            self.wait_said(f"{text}.*its slots are lent meanwhile", "explain", f"{i}/0")
         process.kill()
         process.wait()
-
-    def wait_explained(self, task, pattern):
-        """What explain says, once it waits: asked again until then, bounded by the asking."""
-        for _ in range(300):
-            said = self.gangway("explain", task).stdout
-            if re.search(pattern, said):
-                return said
-        self.fail(f"{said!r} has no {pattern!r}")
 
     def test_from_a_shell(self):
         self.up("--slots", "1")

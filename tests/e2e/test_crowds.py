@@ -34,7 +34,7 @@ class Crowds(e2e.Case):
         crowd.kill()
         crowd.wait()
         self.answered()
-        self.assert_idle(60)
+        self.assert_idle()
         job = self.gangway_json("jobs")[-1]
         self.assertEqual((job["tasks"], job["state"]), (COUNT + 1, "cancelled"))
 

@@ -24,8 +24,7 @@ class Durable(e2e.Case):
         """Kills it, and waits until all that it had started is gone too."""
         left = e2e.pids_marked(self.mark)
         os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
-        for pid in left:
-            self.assertTrue(e2e.wait_gone(pid, 15), f"{pid} lives on: {e2e.command_of(pid)}")
+        self.assert_gone(left)
 
     def submit(self, *arguments):
         return self.gangway(*arguments).stdout.strip()
@@ -107,7 +106,7 @@ class Durable(e2e.Case):
         worker = self.process_of("worker --dir")
         scheduler = self.process_of("scheduler --dir")
         os.kill(scheduler, signal.SIGKILL)
-        self.assertTrue(e2e.wait_gone(scheduler, 15))
+        self.assert_gone([scheduler])
         self.let_go(goes[0])
         self.up("--slots", "5")
         self.assertEqual(self.process_of("worker --dir"), worker)
@@ -132,7 +131,7 @@ class Durable(e2e.Case):
         for _ in range(2):  # and so in the life after that
             scheduler = self.process_of("scheduler --dir")
             os.kill(scheduler, signal.SIGKILL)
-            self.assertTrue(e2e.wait_gone(scheduler, 15))
+            self.assert_gone([scheduler])
             self.up("--slots", "2", "--workers", "2")
             self.gangway("wait", made[0])
             self.assertIn("ok", self.run_program(regain, "take", counts, *made).stdout)
@@ -156,8 +155,7 @@ class Durable(e2e.Case):
         left = e2e.pids_marked(self.mark) + [int(lines.next())]
         os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
         self.assertIn("1 worker that had outlived one has ended", self.gangway("down").stderr)
-        for pid in left:
-            self.assertTrue(e2e.wait_gone(pid, 15), f"{pid} lives on: {e2e.command_of(pid)}")
+        self.assert_gone(left)
         self.assertIn("no cluster is running", self.gangway("down").stderr)
         self.up("--slots", "1")
         self.gangway("wait", job)

@@ -20,6 +20,10 @@ class Leaves(e2e.Case):
     def reports_race(self):
         self.run_program("sh", "-c", 'echo race >"${TSAN_OPTIONS##*log_path=}.$$"')
 
+    def is_killed_at_its_end(self):
+        words = "==7==Running thread 8 was not suspended. False leaks are possible."
+        self.run_program("sh", "-c", f'echo "{words}" >"${{ASAN_OPTIONS##*log_path=}}.$$"')
+
     def hangs(self):
         self.run_program("sleep", "infinity", timeout_s=0.2)
 
@@ -47,6 +51,7 @@ class Frame(e2e.Case):
         self.assertIn("sleep infinity", said)
         self.assertIn("files were left behind", outcome("leaves_file"))
         self.assertIn("a sanitizer has found something", outcome("reports_race"))
+        self.assertEqual("", outcome("is_killed_at_its_end"))
         self.assertEqual("", outcome("leaves_nothing"))
 
     def test_sees_what_hangs_or_fails(self):

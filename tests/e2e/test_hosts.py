@@ -410,10 +410,6 @@ class UpHosts(e2e.Case):
                 UBSAN_OPTIONS="$UBSAN_OPTIONS" TSAN_OPTIONS="$TSAN_OPTIONS" sh -c "$2"
             """) + " "
 
-    def assert_gone(self):
-        for pid in e2e.pids_marked(self.mark):
-            self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S), e2e.command_of(pid))
-
     def test_work(self):
         """Workers with the right slots, a gang on both, no secret in sight, and their end."""
         self.up("--hosts", "127.0.0.1:2,b:1")
@@ -468,7 +464,7 @@ class UpHosts(e2e.Case):
     def kill_scheduler(self):
         for pid in self.processes("scheduler --dir"):
             os.kill(pid, signal.SIGKILL)
-            self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S))
+            self.assert_gone([pid])
 
     def listens(self):
         path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
@@ -656,8 +652,7 @@ class Ssh(e2e.Case):
         self.write("authorized", "")
         self.assertRegex(self.gangway(*up, rc=1).stderr,
                          r"no worker at 127\.0\.0\.1: .*Permission denied \(publickey\)")
-        for pid in e2e.pids_marked(self.mark):
-            self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S), e2e.command_of(pid))
+        self.assert_gone()
 
 
 if __name__ == "__main__":

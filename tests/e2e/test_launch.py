@@ -83,12 +83,8 @@ class Launch(e2e.Case):
                 self.gangway(*start, "-d", *prolog, "--", "sh", "-c",
                              f"echo on >{fifo}; exec tail -f /dev/null")
                 self.read_fifo(fifo)
-                said = ""
-                for _ in range(100):  # the scheduler hears a moment later that it runs
-                    said = " ".join(self.gangway("explain", "last").stdout.split())
-                    if (wanted in said) == bool(prolog):
-                        break
-                self.assertEqual(wanted in said, bool(prolog), said)
+                # The scheduler hears a moment later that it runs.
+                self.wait_said(wanted, "explain", "last", wanted=bool(prolog))
                 self.gangway("cancel", "last")
 
     def runtimes(self, *names):

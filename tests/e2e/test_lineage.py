@@ -27,7 +27,7 @@ class Lineage(e2e.Case):
         worker = self.worker("worker-1")
         os.kill(worker, number)
         if number == signal.SIGKILL:
-            self.assertTrue(e2e.wait_gone(worker, e2e.TIMEOUT_S))
+            self.assert_gone([worker])
         with open(go, "w", encoding="utf-8") as f:
             f.write("x")
         self.assertEqual(program.wait(), 0, program.text)

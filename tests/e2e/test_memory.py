@@ -45,13 +45,9 @@ class Memory(e2e.Case):
     def pid_of(self, words):
         return next(pid for pid in e2e.pids_marked(self.mark) if words in e2e.command_of(pid))
 
-    def wait_gone(self, pids):
-        for pid in pids:
-            self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S), e2e.command_of(pid))
-
-    def wait(self, what, until, timeout_s=30):
+    def wait(self, what, until):
         """Asks again until it is so; each question waits for its answer."""
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + e2e.TIMEOUT_S
         while not until():
             self.assertLess(time.monotonic(), deadline, f"{what}: {self.worker()}")
 
@@ -122,7 +118,7 @@ class Memory(e2e.Case):
         left = e2e.pids_marked(self.mark)
         self.gangway("down")
         self.is_up = False
-        self.wait_gone(left)
+        self.assert_gone(left)
         with open(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/worker-0.log"),
                   encoding="utf-8") as log:
             self.assertEqual(os.listdir(self.disk), [], log.read())
@@ -191,7 +187,7 @@ class Memory(e2e.Case):
         os.kill(worker, signal.SIGTERM)
         while not e2e.wait_gone(worker, 0.001):
             os.kill(worker, signal.SIGTERM)
-        self.wait_gone(left)
+        self.assert_gone(left)
         self.assertEqual(os.listdir(self.disk), [])
 
     def test_killed_with_its_scheduler(self):
@@ -203,7 +199,7 @@ class Memory(e2e.Case):
         self.is_up = False
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
-        self.wait_gone(left)
+        self.assert_gone(left)
         self.assertEqual(os.listdir(self.disk), [])
 
     def test_wrong_input(self):

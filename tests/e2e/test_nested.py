@@ -52,11 +52,11 @@ class Nested(e2e.Case):
         # A runner that dies under it takes one of its three lives: each time its child goes, too.
         for _ in range(2):
             os.kill(pids["parent"], signal.SIGKILL)
-            self.assertTrue(e2e.wait_gone(pids["child"], 20))
+            self.assert_gone([pids["child"]])
             pids = self.next_family()
         os.kill(pids["parent"], signal.SIGKILL)
         self.assertEqual(process.wait(), 0, process.text)
-        self.assertTrue(e2e.wait_gone(pids["child"], 20))
+        self.assert_gone([pids["child"]])
 
     def test_explain_names_the_child(self):
         self.up("--slots", "2")
@@ -64,10 +64,7 @@ class Nested(e2e.Case):
         self.addCleanup(lines.close)
         process = self.start(NESTED, "running", lines.path)
         self.assertEqual({lines.next().split()[0] for _ in range(2)}, {"parent", "child"})
-        for _ in range(300):  # it says that it is there just before it waits
-            said = self.gangway("explain", "1/0").stdout
-            if "waits" in said:
-                break
+        said = self.wait_said("waits", "explain", "1/0")  # it is there just before it waits
         self.assertIn("it runs and waits for its child task 2/0 (hang), which is ", said)
         process.kill()
         process.wait()

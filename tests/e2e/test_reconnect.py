@@ -37,7 +37,7 @@ class Reconnect(e2e.Case):
         program, counts, go = self.begin()
         scheduler = self.process_of("scheduler --dir")
         os.kill(scheduler, signal.SIGKILL)
-        self.assertTrue(e2e.wait_gone(scheduler, 15))
+        self.assert_gone([scheduler])
         self.up("--slots", "2")
         self.wait_count(counts, "3", 2)
         with open(go, "w", encoding="utf-8") as f:

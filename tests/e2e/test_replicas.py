@@ -56,7 +56,7 @@ class Replicas(e2e.Case):
                   "--name worker-1" in e2e.command_of(pid)]
         self.assertEqual(len(worker), 1)
         os.kill(worker[0], signal.SIGKILL)
-        self.assertTrue(e2e.wait_gone(worker[0], e2e.TIMEOUT_S))
+        self.assert_gone(worker)
         with open(go, "w", encoding="utf-8") as f:
             f.write("x")
         self.assertEqual(program.wait(), 0, program.text)

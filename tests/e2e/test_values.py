@@ -45,8 +45,7 @@ class Values(e2e.Case):
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):  # died with its guardian
                     os.kill(pid, number)
-        for pid in pids:
-            self.assertTrue(e2e.wait_gone(pid, 10))
+        self.assert_gone(pids)
         job.wait()
         self.assertEqual(len(os.listdir(folder)), 1)
         self.check("map")
