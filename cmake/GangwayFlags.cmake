@@ -30,6 +30,15 @@ function(gangway_objects name)
   target_link_libraries(${name} PUBLIC gangway_flags)
 endfunction()
 
+# gangway_limit(NAME S): how long a test may take, 300 s at least. It ends what hangs, and does not
+# guess how fast a machine is.
+function(gangway_limit name limit_s)
+  if(NOT limit_s OR limit_s LESS 300)
+    set(limit_s 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${limit_s})
+endfunction()
+
 # gangway_unit(NAME FILES... LINK TARGETS... [TIMEOUT S] [LABELS L...]): a cmocka test program,
 # registered with ctest. Tests that have threads carry the label `threads`; ThreadSanitizer sees no
 # more in the others than the other builds do, so that they are not built for it.
@@ -42,10 +51,8 @@ function(gangway_unit name)
     return()
   endif()
   add_test(NAME ${name} COMMAND ${name})
-  if(NOT UNIT_TIMEOUT)
-    set(UNIT_TIMEOUT 60)
-  endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${UNIT_TIMEOUT} LABELS "${UNIT_LABELS}")
+  gangway_limit(${name} "${UNIT_TIMEOUT}")
+  set_tests_properties(${name} PROPERTIES LABELS "${UNIT_LABELS}")
 endfunction()
 
 # gangway_script(NAME FILE ARGS... [TIMEOUT S] [LABELS L...]): a test that is a script. It finds the
@@ -57,12 +64,13 @@ function(gangway_script name file)
   if(NOT SCRIPT_TIMEOUT)
     set(SCRIPT_TIMEOUT 120)
   endif()
+  gangway_limit(${name} ${SCRIPT_TIMEOUT})
   set(environment PYTHONDONTWRITEBYTECODE=1 GANGWAY_BUILD=${PROJECT_BINARY_DIR}
       GANGWAY_BINARY=${PROJECT_BINARY_DIR}/bin/gangway)
   if(GANGWAY_SANITIZE) # costs time, which tests of time must know
     list(APPEND environment GANGWAY_FLAVOUR=sanitize=${GANGWAY_SANITIZE})
   endif()
   # Those that may take longest begin first, so that nothing waits for one of them at the end.
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${SCRIPT_TIMEOUT} LABELS "${SCRIPT_LABELS}"
+  set_tests_properties(${name} PROPERTIES LABELS "${SCRIPT_LABELS}"
     COST ${SCRIPT_TIMEOUT} SKIP_RETURN_CODE 77 ENVIRONMENT "${environment}")
 endfunction()
