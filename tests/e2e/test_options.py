@@ -2,7 +2,6 @@
 """What tasks ask for, from a shell and from C (programs/options.c): named resources, workers,
 pauses before a further try, progress limits, annotations."""
 import os
-import re
 
 import e2e
 
@@ -70,10 +69,8 @@ class Options(e2e.Case):
             self.assertEqual(len(file.readlines()), 3)
         job = self.gangway("submit", "-d", "--retries", "3", "--backoff", "4m", "--", "false")
         job = job.stdout.strip()
-        said = ""
-        while "before attempt" not in said:  # it is running still
-            said = self.gangway("explain", job).stdout
-        self.assertTrue(re.search(r"it waits 2[34]\d\.\d s before attempt 2 of 4", said), said)
+        said = self.wait_said("before attempt", "explain", job)  # it may be running still
+        self.assertRegex(said, r"it waits (1\d|2[0-4])\d\.\d s before attempt 2 of 4")
         self.gangway("cancel", job)
         self.assertIn("cancelled", self.gangway("wait", job, rc=130).stderr)
         self.assert_idle()
@@ -100,8 +97,11 @@ class Options(e2e.Case):
                             "echo last words; exec tail -f /dev/null", rc=124)
         self.assertIn("progress limit of 0.2 s", said.stderr)
         self.assertEqual(said.stdout, "last words\n")
-        spin = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); echo $i; done"
-        self.gangway("submit", "-q", "--progress-limit", "150ms", "--", "sh", "-c", spin)
+
+    def test_output_of_commands_is_progress(self):
+        """Of longer than the limit, and that is longer than machines stand still."""
+        spin = "end=$(($(date +%s) + 6)); while [ $(date +%s) -lt $end ]; do echo on; done"
+        self.gangway("submit", "-q", "--progress-limit", "2s", "--", "sh", "-c", spin)
 
     def test_annotations(self):
         self.up("--slots", "1")

@@ -9,6 +9,8 @@
 #include <time.h>
 
 #define MS UINT64_C(1000000)
+#define LIMIT_NS (2000 * MS) /* of what goes on for longer; machines stand still for less */
+#define GOES_ON_MS 5000
 
 static struct gw_client *client;
 static struct gw_error error;
@@ -83,8 +85,8 @@ static void subject_progress(void)
     struct gw_future *future;
     struct gw_value *value, *answer, *question = gw_dict();
     MUST(gw_submit(client, &future, &error, work,
-                   GW_OPTIONS(.progress_ns = 300 * MS, .annotations = "team=north,run=7"),
-                   gw_i64(1000), gw_str("progress")));
+                   GW_OPTIONS(.progress_ns = LIMIT_NS, .annotations = "team=north,run=7"),
+                   gw_i64(GOES_ON_MS), gw_str("progress")));
     MUST(gw_future_get(future, 0, &value, &error));
     gw_value_unref(value);
     assert(gw_dict_set(question, "job", gw_i64((int64_t)gw_future_job(future))) == 0);
@@ -111,7 +113,7 @@ static int march(struct gw_task *task)
     uint64_t start_ns = now_ns();
     int rc = GW_CONTINUE;
     for (int64_t step = 0; rc == GW_CONTINUE; step++) {
-        int64_t over = now_ns() - start_ns > 1000 * MS;
+        int64_t over = now_ns() - start_ns > GOES_ON_MS * MS;
         rc = gw_comm_broadcast(
             gw_task_comm(task),
             GW_COMM_ARGS(.recv = &over, .count = 1, .dtype = GW_DTYPE_I64, .root = 0),
@@ -130,7 +132,7 @@ static void subject_steps(void)
     struct gw_future *future;
     struct gw_value *value;
     struct gw_graph *graph = gw_graph_new();
-    gw_node gang = gw_call(graph, march, GW_GANG(.ranks = 2, .progress_ns = 300 * MS));
+    gw_node gang = gw_call(graph, march, GW_GANG(.ranks = 2, .progress_ns = LIMIT_NS));
     MUST(gw_client_submit(client, graph, gang, &future, &error));
     MUST(gw_future_get(future, 1, &value, &error));
     gw_value_unref(value);
