@@ -15,6 +15,18 @@ import time
 import e2e
 
 
+def read_until(primary, pattern):
+    """What comes out of a terminal, as soon as the pattern is in it."""
+    text, deadline = b"", time.monotonic() + e2e.TIMEOUT_S
+    with selectors.DefaultSelector() as selector:
+        selector.register(primary, selectors.EVENT_READ)
+        while not re.search(pattern, text.decode()):
+            if not selector.select(max(0, deadline - time.monotonic())):
+                raise AssertionError(f"no {pattern!r} in {text}")
+            text += os.read(primary, 65536)
+    return text.decode()
+
+
 class Waiting(e2e.Case):
     def test_who_waits_is_told_why(self):
         self.up("--slots", "1")
@@ -195,15 +207,6 @@ class Shipping(e2e.Case):
                             env=self.client)
         return client, primary, secondary
 
-    def read_until(self, primary, pattern):
-        text, deadline = b"", time.monotonic() + e2e.TIMEOUT_S
-        with selectors.DefaultSelector() as selector:
-            selector.register(primary, selectors.EVENT_READ)
-            while not re.search(pattern, text.decode()):
-                self.assertTrue(selector.select(max(0, deadline - time.monotonic())), text)
-                text += os.read(primary, 65536)
-        return text.decode()
-
     def test_how_far_it_is(self):
         """In a terminal, however narrow; not in a pipe, and not where it is to be silent."""
         long = "x" * 64
@@ -213,13 +216,13 @@ class Shipping(e2e.Case):
                  (self.in_terminal(self.ship(long), 40), 40, "sending x+: "),
                  (self.in_terminal(self.ship("narrow"), 26), 26, "sending ")]
         share = rf"([1-9]\.[0-9]|1[0-9]\.[0-9]) of {self.MIB}\.0 MiB"
-        texts = [self.read_until(primary, rf"\r{wanted}{share}")
+        texts = [read_until(primary, rf"\r{wanted}{share}")
                  for (_, primary, _), _, wanted in shown]
         self.valve.open.set()
         for ((client, primary, secondary), columns, _), text in zip(shown, texts):
             self.assertEqual(client.wait(), 0, client.text)
             os.write(secondary, b"$")
-            text += self.read_until(primary, r"\$")
+            text += read_until(primary, r"\$")
             lines = text.split("\r")
             self.assertEqual([line for line in lines if len(line) >= columns], [])
             self.assertEqual((lines[-2].strip(" "), lines[-1]), ("", "$"), text)
@@ -227,7 +230,7 @@ class Shipping(e2e.Case):
         client, primary, secondary = silent[1]
         self.assertEqual(client.wait(), 0)
         os.write(secondary, b"$")
-        self.assertEqual(self.read_until(primary, r"\$"), "$")
+        self.assertEqual(read_until(primary, r"\$"), "$")
         for _, primary, secondary in [silent[1]] + [each[0] for each in shown]:
             os.close(primary)
             os.close(secondary)
@@ -237,14 +240,17 @@ class Shipping(e2e.Case):
 
 
 class Tables(e2e.Case):
-    def lines(self, columns, *arguments, rc=0):
-        """What a command shows in a terminal of so many columns."""
+    def lines(self, columns, *arguments, rc=0, until="", then=lambda: None):
+        """What a command shows in a terminal of so many columns; `then` is called when it has shown
+        `until`."""
         primary, secondary = pty.openpty()
         fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        self.run_program("sh", "-c", f"exec \"$@\" >{os.ttyname(secondary)} 2>&1", "sh",
-                         e2e.BINARY, *arguments, env={"NO_COLOR": "1"}, rc=rc)
+        command = self.start("sh", "-c", f"exec \"$@\" >{os.ttyname(secondary)} 2>&1", "sh",
+                             e2e.BINARY, *arguments, env={"NO_COLOR": "1"})
+        text = read_until(primary, until).encode()
+        then()
+        self.assertEqual(command.wait(), rc, command.text)
         os.close(secondary)
-        text = b""
         try:
             while piece := os.read(primary, 65536):
                 text += piece
@@ -278,8 +284,10 @@ class Tables(e2e.Case):
 
     def test_what_one_waits_for_breaks_between_words(self):
         self.up("--slots", "1")
-        self.gangway("submit", "-d", "--wall", "4s", "--", "tail", "-f", "/dev/null")
-        lines = self.lines(40, "submit", "--", "true")
+        gate = self.fifo("gate")
+        self.gangway("submit", "-d", "--", "cat", gate)
+        lines = self.lines(40, "submit", "--", "true", until="it waits",
+                           then=lambda: self.run_program("sh", "-c", f": > {gate}"))
         self.assertTrue(" ".join(lines).startswith("gangway: it waits: true (task 0 of job 2): "))
         self.assertEqual([line for line in lines if len(line) > 40], [])
         self.assertTrue(all(len(line) + len(after.split()[0]) >= 40
