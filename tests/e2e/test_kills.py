@@ -37,10 +37,6 @@ class Kills(e2e.Case):
                 grandchildren.append(int(words[1]))
         return rank_pids, grandchildren
 
-    def assert_gone(self, pids, timeout_s):
-        for pid in pids:
-            self.assertTrue(e2e.wait_gone(pid, timeout_s), f"{pid} lives on: {e2e.command_of(pid)}")
-
     def process_of(self, words):
         """The process of this test whose command line holds `words`."""
         for pid in e2e.pids_marked(self.mark):
@@ -54,23 +50,20 @@ class Kills(e2e.Case):
 
     def test_rank_killed(self):
         self.up("--slots", "2")
-        gang, ranks, grandchildren = self.stubborn_gang()
+        gang, ranks, grandchildren = self.stubborn_gang("--grace", "1h")  # not for failures
         os.kill(ranks[1], signal.SIGKILL)
-        self.assertTrue(e2e.wait_gone(ranks[1], 5))
-        seen = time.monotonic()
-        self.assertEqual(gang.wait(30), 137, gang.text)
-        self.assertLess(time.monotonic() - seen, 1 if not e2e.SANITIZED else 4, gang.text)
+        self.assertEqual(gang.wait(), 137, gang.text)
         self.assertIn("rank 1", gang.text)
         self.assertRegex(gang.text, "signal 9|SIGKILL")
         self.assertIn("about to hang, rank 1", gang.text)
-        self.assert_gone(list(ranks.values()) + grandchildren, 5)
+        self.assert_gone(list(ranks.values()) + grandchildren)
         self.assert_idle()
 
     def test_client_killed(self):
         self.up("--slots", "2")
         gang, ranks, grandchildren = self.stubborn_gang("--grace", "100ms")
         gang.kill()
-        self.assert_gone(list(ranks.values()) + grandchildren, 10)
+        self.assert_gone(list(ranks.values()) + grandchildren)
         self.gangway("dispatch", "-n", "2", "--", "true")
         self.assert_idle()
 
@@ -78,17 +71,17 @@ class Kills(e2e.Case):
         gang, ranks, grandchildren = self.stubborn_gang()
         gang.kill()
         gang.wait()
-        self.assert_gone(e2e.pids_marked(self.mark), 20)
-        self.assert_gone(list(ranks.values()) + grandchildren, 5)
+        self.assert_gone()
+        self.assert_gone(list(ranks.values()) + grandchildren)
         self.assertEqual(self.private_folders(), [])
 
     def test_scheduler_of_private_cluster_killed(self):
         gang, ranks, grandchildren = self.stubborn_gang()
         os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
-        self.assertEqual(gang.wait(30), 3, gang.text)
+        self.assertEqual(gang.wait(), 3, gang.text)
         self.assertIn("scheduler", gang.text)
-        self.assert_gone(list(ranks.values()) + grandchildren, 10)
-        self.assert_gone(e2e.pids_marked(self.mark), 20)
+        self.assert_gone(list(ranks.values()) + grandchildren)
+        self.assert_gone()
         self.assertEqual(self.private_folders(), [])
 
     def test_job_numbers_are_never_used_again(self):
@@ -104,7 +97,7 @@ class Kills(e2e.Case):
         processes = [self.process_of(words + " --dir") for words in ("scheduler", "worker")]
         for pid in processes:
             os.kill(pid, signal.SIGKILL)
-        self.assert_gone(processes, 20)
+        self.assert_gone(processes)
         self.up("--slots", "1")
         self.assertGreater(submit(), second)
 
@@ -112,14 +105,14 @@ class Kills(e2e.Case):
         self.up("--slots", "2")
         gang, ranks, grandchildren = self.stubborn_gang("--grace", "100ms")
         os.kill(self.process_of("worker --dir"), signal.SIGKILL)
-        self.assert_gone(list(ranks.values()) + grandchildren, 5)
+        self.assert_gone(list(ranks.values()) + grandchildren)
         # The worker comes back and the gang with it: a lost worker is not the gang's fault.
         again, grandchildren = self.gang_pids()
         self.assertFalse(set(again.values()) & set(ranks.values()))
         gang.kill(signal.SIGINT)
         gang.kill(signal.SIGINT)
-        self.assertEqual(gang.wait(30), 130, gang.text)
-        self.assert_gone(list(again.values()) + grandchildren, 10)
+        self.assertEqual(gang.wait(), 130, gang.text)
+        self.assert_gone(list(again.values()) + grandchildren)
         self.assert_idle()
 
     def test_worker_stopped(self):
@@ -129,18 +122,20 @@ class Kills(e2e.Case):
         self.addCleanup(fifo.close)
         go = os.path.join(self.dir, "go")
         job = self.gangway("submit", "-d", "--", "sh", "-c",
-                           f"echo $$ > {fifo.path}; [ -e {go} ] || exec tail -f /dev/null")
+                           f"echo $$ > {fifo.path}; [ -e {go} ] || exec tail -f /dev/null"
+                           ).stdout.strip()
         rank = int(fifo.next())
         worker = self.process_of("worker --dir")
         os.kill(worker, signal.SIGSTOP)
-        begun = time.monotonic()
-        self.assert_gone([rank], 60)
-        self.assertLess(time.monotonic() - begun, 15)
-        self.assertEqual(self.gangway_json("status")["workers"], 1)  # it is not given away yet
+        self.assert_gone([rank])
+        gone_ns = time.time_ns()
         self.write("go", "")
         os.kill(worker, signal.SIGCONT)
-        self.gangway("wait", job.stdout.strip())
+        self.gangway("wait", job)
         self.assertNotEqual(int(fifo.next()), rank)
+        # Where the test is slow to continue it the worker is given up all the same, but later.
+        for fact in self.gangway_json("story", job)["facts"]:
+            self.assertTrue("was lost" not in fact["text"] or fact["at_ns"] > gone_ns, fact)
 
 
 if __name__ == "__main__":
