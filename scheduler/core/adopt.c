@@ -1,16 +1,18 @@
 /* Adoption.
  *
- * Always: an attempt is taken only while its task waits to be placed, so that no task has two; its
- * id is of an earlier term, which no place of the table gives out. What a worker really runs may be
- * more than it has: then it is overdrawn, as by tasks that waited for others. An attempt that ended
- * meanwhile debits nothing: its end comes right behind the registration. A gang gathers only while
- * workers are awaited (hold.h). */
+ * Always: an attempt is taken only while its task waits to be placed, so that no task has two, and
+ * nothing is decided about how it ended (judged.h), so that no end counts twice. Its id is of an
+ * earlier term, which no place of the table gives out. What a worker really runs may be more than
+ * it has: then it is overdrawn, as by tasks that waited for others. An attempt that ended meanwhile
+ * debits nothing: its end comes right behind the registration. A gang gathers only while workers
+ * are awaited (hold.h). */
 #include "scheduler/core/adopt.h"
 
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/judged.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
@@ -76,7 +78,8 @@ static bool task_waits(const struct gw_sched *sched, const struct claim *claim)
                gang->job == claim->job && gang->index == claim->row &&
                gang->count == claim->world && !gang->ranks[claim->rank].ready;
     return claim->job->tasks.state[claim->row] == GW_TASK_READY &&
-           gw_sched_attempt_find(sched, claim->attempt) == GW_NONE;
+           gw_sched_attempt_find(sched, claim->attempt) == GW_NONE &&
+           (!gw_sched_judged(claim->job, claim->attempt) || GW_PLANTED(570));
 }
 
 /* What row i of a registration claims; false: nothing that could be taken. */

@@ -8,6 +8,7 @@
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/hold.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/judged.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/task.h"
@@ -348,6 +349,7 @@ void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out)
         put_STR(out, job->name);
         put_STR(out, job->user);
         put_U32(out, job->paused);
+        gw_sched_judged_dump(job, out);
         if (job->range)
             dump_range(job, out);
         for (uint32_t row = 0; row < job->tasks.count && !job->range; row++)

@@ -8,6 +8,7 @@
 #include "scheduler/core/actor.h"
 #include "scheduler/core/announce.h"
 #include "scheduler/core/gate.h"
+#include "scheduler/core/judged.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/pure.h"
@@ -337,6 +338,7 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     gw_map_deinit(&job->failures);
     gw_map_deinit(&job->checkpoints);
     gw_map_deinit(&job->wents);
+    gw_sched_judged_free(job);
     gw_sched_tasks_deinit(&job->tasks);
     gw_sched_range_free(job);
     gw_array_deinit(&job->followers);

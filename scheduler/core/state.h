@@ -279,6 +279,7 @@ struct gw_job {
     struct gw_map failures;    /* row -> struct gw_failure * */
     struct gw_map checkpoints; /* row -> struct gw_checkpointed * in the arena, the current one */
     struct gw_map wents;       /* row -> struct gw_went * in the arena, of gangs that went */
+    struct gw_map *judged;     /* attempts of lost workers and gangs -> row; NULL: none */
     struct gw_map shares;      /* row -> struct gw_share *, the first */
     uint32_t shared;           /* shares of its tasks */
     struct gw_map pures;       /* row -> struct gw_pure * */

@@ -14,6 +14,7 @@
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/handover.h"
+#include "scheduler/core/judged.h"
 #include "scheduler/core/memory.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
@@ -319,6 +320,7 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
 {
     struct gw_job *job = verdict->job;
     uint32_t row = verdict->index;
+    gw_sched_judged_note(sched, verdict);
     if (job->tasks.state[row] == GW_TASK_CANCELLING) {
         task_cancelled(sched, job, row);
         return;

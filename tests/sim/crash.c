@@ -3,6 +3,7 @@
  * else had. Workers are refused meanwhile, or hear nothing for a while. What one still runs that
  * has not come back runs nowhere else. */
 #include "tests/sim/crash.h"
+#include "tests/sim/charge.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/regain.h"
 
@@ -237,6 +238,7 @@ void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_
                    gw_col32_at(registration->attempt_rank, i) == GW_RANK_NONE &&
                    gw_col32_at(registration->attempt_gpu_count, i) == 0 &&
                    was_assigned_before(sim, gw_col64_at(registration->attempt, i)) &&
+                   !sim_charge_judged(sim, gw_col64_at(registration->attempt, i)) &&
                    is_in(sim, claim, "ready");
         claim.attempt = gw_col64_at(registration->attempt, i);
         if (due)
@@ -253,14 +255,14 @@ void sim_crash_claimed(struct sim *sim, const struct host *host, const struct gw
     sim->adrift->away[host->number] = false;
     sim->adrift->refused_ns[host->number] = 0;
     for (uint32_t i = 0; i < registration->attempt.count; i++) {
-        uint32_t claim = gw_col32_at(registration->attempt_claim, i);
-        if (claim != GW_CLAIM_WAITS &&
-            is_in(sim,
-                  (struct claim){gw_col64_at(registration->attempt_job, i),
-                                 gw_col64_at(registration->attempt, i),
-                                 gw_col32_at(registration->attempt_index, i)},
-                  "placed"))
-            sim_fault(sim, claim == GW_CLAIM_ENDED ? FAULT_ENDED_ADRIFT : FAULT_ADOPTED);
+        uint32_t kind = gw_col32_at(registration->attempt_claim, i);
+        const struct claim claim = {gw_col64_at(registration->attempt_job, i),
+                                    gw_col64_at(registration->attempt, i),
+                                    gw_col32_at(registration->attempt_index, i)};
+        if (kind == GW_CLAIM_WAITS || !is_in(sim, claim, "placed"))
+            continue;
+        sim_charge_adopted(sim, claim.job, claim.index, claim.attempt);
+        sim_fault(sim, kind == GW_CLAIM_ENDED ? FAULT_ENDED_ADRIFT : FAULT_ADOPTED);
     }
     for (size_t i = 0; i < sim->adrift->claims.count; i++)
         SIM_CHECK(sim, is_in(sim, sim->adrift->claims.items[i], "placed"),
@@ -345,6 +347,7 @@ static void on_crash(struct sim *sim, void *arg)
     sim_regain_on_crash(sim);
     leave(sim);
     lose_facts(sim);
+    sim_charge_crashed(sim);
     forget_checkpoints(sim);
     sim->life++;
     sim->sched_tick_ns = UINT64_MAX;

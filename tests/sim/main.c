@@ -104,6 +104,7 @@ static const struct {
     [440] = {"oom-spares-most", "who uses least is killed where memory is short"},
     [441] = {"oom-spares-all", "nobody is killed where memory is short"},
     [569] = {"full-adds", "what adds to memory starts where that and the disk are full"},
+    [570] = {"judged-again", "what became of an attempt is decided again by what is told later"},
     [450] = {"descriptors-pile", "results keep their descriptors, however many there are"},
     [561] = {"results-disowned", "results of another life are let go by who has them"},
     [562] = {"results-given-up", "another life makes at once what workers still have"},

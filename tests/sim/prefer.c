@@ -1,4 +1,5 @@
-/* A task that prefers some workers goes to one of them, where that has nothing else to do. */
+/* A task that prefers some workers goes to one of them, where that has nothing else to do. What
+ * failed there is tried elsewhere. */
 #include "tests/sim/prefer.h"
 
 #include "tests/sim/limit.h"
@@ -70,7 +71,7 @@ void sim_prefer_assigned(struct sim *sim, const struct host *to, const struct gw
                 continue;
             if (names(work, to))
                 sim_fault(sim, FAULT_PREFERRED);
-            else
+            else if (gw_col32_at(assign->try_number, i) == 0) /* else it may be avoided */
                 check(sim, work, to);
         }
     }

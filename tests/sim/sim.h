@@ -362,11 +362,12 @@ struct sim {
     struct gw_effects effects;
     uint64_t sched_tick_ns;
     GW_ARRAY(uint64_t) sched_tokens;
-    struct gw_buffer facts;    /* all durable ones, as emitted */
-    uint64_t facts_committed;  /* bytes */
-    uint64_t commit_ns, life;  /* of the last one under way; of the scheduler */
-    struct sim_adrift *adrift; /* see crash.c; NULL: it has not died */
-    struct sim_regain *regain; /* see regain.c; likewise */
+    struct gw_buffer facts;      /* all durable ones, as emitted */
+    uint64_t facts_committed;    /* bytes */
+    uint64_t commit_ns, life;    /* of the last one under way; of the scheduler */
+    struct sim_adrift *adrift;   /* see crash.c; NULL: it has not died */
+    struct sim_regain *regain;   /* see regain.c; likewise */
+    struct sim_charges *charges; /* see charge.c; NULL: nothing was judged */
     GW_ARRAY(struct conn *) conns;
 
     struct host hosts[HOSTS_MAX];

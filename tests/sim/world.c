@@ -1,6 +1,7 @@
 /* One seed: a world is made, things go wrong in it for a while, then it heals; everything must have
  * been safe at every step, and must end. */
 #include "tests/sim/again.h"
+#include "tests/sim/charge.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/limit.h"
@@ -285,6 +286,7 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
 #ifndef GANGWAY_CHECK /* else the core has done so itself */
     gw_sched_check(sim->sched);
 #endif
+    sim_charge_stepped(sim);
     for (size_t i = 0; i < sim->effects.list.count; i++)
         carry(sim, &sim->effects.list.items[i]);
     if (event->type == GW_EVENT_CLOSE)
@@ -558,5 +560,6 @@ void sim_run(uint64_t seed, bool log)
     gw_map_deinit(&sim->sizes);
     sim_crash_free(sim);
     sim_regain_free(sim);
+    sim_charge_free(sim);
     free(sim);
 }

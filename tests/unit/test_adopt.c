@@ -403,6 +403,76 @@ static void a_gang_waits_for_all_in_each_life(void **state)
     free_world(w);
 }
 
+/* A worker tells how an attempt ended that it had listed as such. */
+static void tell_crash(struct world *w, uint64_t peer, const struct row *row)
+{
+    say(w, peer,
+        (struct gw_message){.type = GW_MESSAGE_ended,
+                            .ended = {.attempt = row->attempt,
+                                      .rank = row->rank,
+                                      .outcome = GW_OUTCOME_CRASHED,
+                                      .signal = 9,
+                                      .executing = 1,
+                                      .text = "killed",
+                                      .stderr_tail = ""}});
+}
+
+/* Worker 8, with rank 1, comes when the attempt has failed by rank 0, in the same life or in the
+ * next, and others are still awaited. With one restart, it starts again. */
+static void a_gang_that_ended_in_parts_is_charged_once(void **state)
+{
+    (void)state;
+    for (int lives = 1; lives <= 2; lives++) {
+        struct row rows[2];
+        gang_runs(rows, (struct gw_msg_spec){.retries = 1});
+        struct world *w = begin();
+        for (uint32_t i = 0; i < 3; i++) {
+            connect_worker(w, WORKER + i, 7 + i, &rows[i], i < 2);
+            commit(w);
+        }
+        free_world(w);
+        w = begin();
+        rows[0].claim = rows[1].claim = GW_CLAIM_ENDED;
+        connect_worker(w, WORKER, 7, &rows[0], 1);
+        tell_crash(w, WORKER, &rows[0]);
+        commit(w);
+        if (lives == 2) {
+            free_world(w);
+            w = begin();
+            connect_worker(w, WORKER, 7, NULL, 0);
+            commit(w);
+        }
+        connect_worker(w, WORKER + 1, 8, &rows[1], 1);
+        commit(w);
+        tell_crash(w, WORKER + 1, &rows[1]);
+        commit(w);
+        connect_worker(w, WORKER + 2, 9, NULL, 0);
+        assert_int_equal(try_number(w), 1);
+        free_world(w);
+    }
+}
+
+/* Nor does one come back that was lost with its worker, which lives on. */
+static void a_task_that_was_lost_is_not_taken_over(void **state)
+{
+    (void)state;
+    for (int lives = 1; lives <= 2; lives++) {
+        const struct row row = one_runs();
+        struct world *w = begin();
+        connect_worker(w, WORKER, 7, &row, 1);
+        assert_false(killed(w, row.attempt));
+        (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
+        commit(w);
+        if (lives == 2) {
+            free_world(w);
+            w = begin();
+        }
+        connect_worker(w, WORKER, 7, &row, 1);
+        assert_true(killed(w, row.attempt));
+        free_world(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +487,8 @@ int main(void)
         cmocka_unit_test(a_gang_that_went_unwritten_is_counted),
         cmocka_unit_test(ranks_that_are_taken_over_are_told_as_such),
         cmocka_unit_test(a_gang_waits_for_all_in_each_life),
+        cmocka_unit_test(a_gang_that_ended_in_parts_is_charged_once),
+        cmocka_unit_test(a_task_that_was_lost_is_not_taken_over),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     gw_buffer_deinit(&facts);
