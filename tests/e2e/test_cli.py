@@ -368,9 +368,9 @@ class CommandLine(e2e.Case):
         self.assertLess(kept, (64 << 20) + (256 << 10))
 
     def test_folders_that_cannot_be_made(self):
-        failed = self.gangway("new", os.path.join(self.dir, "no", "such"), rc=1)
-        self.assertIn("the folder that it would be in is not there", failed.stderr)
         self.write("gangway", "a file")
+        failed = self.gangway("new", os.path.join(self.dir, "gangway", "such"), rc=1)
+        self.assertIn("gangway/such: Not a directory", failed.stderr)
         for verb in ("up", "jobs"):
             failed = self.gangway(verb, rc=1, env={"XDG_RUNTIME_DIR": self.dir})
             self.assertIn("set XDG_RUNTIME_DIR to a folder of yours", failed.stderr)

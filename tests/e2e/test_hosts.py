@@ -370,8 +370,8 @@ class Hosts(e2e.Case):
         self.assertIn("--slots 5000: 1 to 4096\n",
                       self.gangway("worker", "--connect", self.address, "--slots", "5000",
                                    rc=2).stderr)
-        self.assertIn("/dev/null is there, and is not a folder\n",
-                      self.gangway("up", "--state", "/dev/null", rc=3).stderr)
+        self.assertIn("--state /dev/null is no folder\n",
+                      self.gangway("up", "--state", "/dev/null", rc=2).stderr)
         env = self.host("gangway-0123456789ab-" + "0" * 64)
         self.assertIn("no scheduler answers", self.gangway("status", env=env, rc=3).stderr)
 
