@@ -1,38 +1,10 @@
 /* What another life of the scheduler takes over of what workers say that they run, what it does
  * not, and for how long it waits for them. */
-#include "tests/unit/sched_world.h"
+#include "tests/unit/sched_life.h"
 
 #include <stdlib.h>
 
 #define SECOND (1000 * MS)
-
-static struct gw_buffer facts;
-
-/* What follows from an event is on disk at once. */
-static void commit(struct world *w)
-{
-    for (size_t i = 0; i < w->effects.list.count; i++)
-        if (w->effects.list.items[i].type == GW_EFFECT_COMMIT)
-            assert_int_equal(gw_buffer_append(&facts, w->effects.list.items[i].bytes.data,
-                                              w->effects.list.items[i].bytes.size),
-                             0);
-    (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
-}
-
-static struct world *begin(void)
-{
-    struct world *w = calloc(1, sizeof *w);
-    assert_non_null(w);
-    w->now_ns = MS;
-    w->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .keeps_workers = true});
-    assert_int_equal(gw_sched_restore(w->sched, facts.data, facts.size), 0);
-    (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = gw_sched_term(w->sched) + 1});
-    commit(w);
-    (void)step(w,
-               (struct gw_event){
-                   .type = GW_EVENT_OPEN, .peer = {CLIENT}, .role = GW_ROLE_CLIENT, .text = "c"});
-    return w;
-}
 
 /* A row of a registration. */
 struct row {
@@ -80,15 +52,15 @@ static void connect_worker(struct world *w, uint64_t peer, uint64_t incarnation,
 /* A life in which a detached task is placed at worker 7; gives its attempt. */
 static struct row one_runs(void)
 {
-    facts.size = 0;
-    struct world *w = begin();
+    life_facts.size = 0;
+    struct world *w = life_begin();
     connect_worker(w, WORKER, 7, NULL, 0);
-    commit(w);
+    life_commit(w);
     send_spec(w, (struct gw_msg_spec){.key = 1});
     submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
     struct row row = {.rank = GW_RANK_NONE, .claim = GW_CLAIM_RUNS};
     row.attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    commit(w);
+    life_commit(w);
     row.job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
     free_world(w);
     return row;
@@ -108,15 +80,15 @@ static void what_runs_is_taken_over(void **state)
 {
     (void)state;
     struct row row = one_runs();
-    struct world *w = begin();
+    struct world *w = life_begin();
     connect_worker(w, WORKER + 1, 8, NULL, 0); /* another, which has room */
-    commit(w);
+    life_commit(w);
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     connect_worker(w, WORKER, 7, &row, 1);
     assert_false(killed(w, row.attempt));
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     finish(w, 0, row.attempt, GW_RANK_NONE, 3);
-    commit(w);
+    life_commit(w);
     assert_true(gw_sched_knows(w->sched, row.job));
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_wait, .wait = {2, row.job}});
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
@@ -138,7 +110,7 @@ static void what_makes_no_sense_is_ended(void **state)
     rows[4].claim = 99;
     rows[5].gpus = 1;
     rows[6].attempt = (right.attempt & 0xffffffffffff) | UINT64_C(2) << 48; /* of this life */
-    struct world *w = begin();
+    struct world *w = life_begin();
     connect_worker(w, WORKER, 7, rows, 8);
     for (uint32_t i = 0; i < 7; i++)
         assert_true(killed(w, rows[i].attempt));
@@ -148,7 +120,7 @@ static void what_makes_no_sense_is_ended(void **state)
     assert_non_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
     finish(w, 1, right.attempt, GW_RANK_NONE, 3);
     finish(w, 0, right.attempt, GW_RANK_NONE, 3);
-    commit(w);
+    life_commit(w);
     free_world(w);
 }
 
@@ -156,9 +128,9 @@ static void who_does_not_come_is_waited_for(void **state)
 {
     (void)state;
     struct row row = one_runs();
-    struct world *w = begin();
+    struct world *w = life_begin();
     connect_worker(w, WORKER, 8, NULL, 0);
-    commit(w);
+    life_commit(w);
     w->now_ns += 14 * SECOND;
     (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
@@ -176,9 +148,9 @@ static void who_is_gone_is_not_waited_for(void **state)
 {
     (void)state;
     struct row row = one_runs();
-    struct world *w = begin();
+    struct world *w = life_begin();
     connect_worker(w, WORKER, 8, NULL, 0);
-    commit(w);
+    life_commit(w);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     (void)step(w, (struct gw_event){.type = GW_EVENT_GONE, .text = "w"});
     assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), row.job);
@@ -192,11 +164,11 @@ static size_t unwritten;
  */
 static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
 {
-    facts.size = 0;
-    struct world *w = begin();
+    life_facts.size = 0;
+    struct world *w = life_begin();
     for (uint32_t i = 0; i < 2; i++) {
         connect_worker(w, WORKER + i, 7 + i, NULL, 0);
-        commit(w);
+        life_commit(w);
     }
     spec.key = 1;
     spec.ranks = 2;
@@ -204,9 +176,9 @@ static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
     send_spec(w, spec);
     submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
     const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    commit(w);
+    life_commit(w);
     const uint64_t job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
-    unwritten = facts.size;
+    unwritten = life_facts.size;
     for (uint32_t i = 0; i < 2; i++) {
         say(w, WORKER + i,
             (struct gw_message){.type = GW_MESSAGE_rank_ready,
@@ -214,8 +186,8 @@ static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
         rows[i] = (struct row){attempt, job, .rank = i, .claim = GW_CLAIM_RUNS, .world = 2};
     }
     must(w, WORKER, GW_MESSAGE_gang_go);
-    commit(w);
-    unwritten = facts.size - unwritten;
+    life_commit(w);
+    unwritten = life_facts.size - unwritten;
     free_world(w);
 }
 
@@ -227,7 +199,7 @@ static void who_hangs_before_all_are_back_hangs(void **state)
     const uint32_t rank = 0, stopped = 1, size = 0;
     const uint64_t begun = 4;
     gang_runs(rows, (struct gw_msg_spec){.hang_ns = SECOND});
-    struct world *w = begin();
+    struct world *w = life_begin();
     connect_worker(w, WORKER, 7, &rows[0], 1);
     struct gw_message stuck = {.type = GW_MESSAGE_gang_stuck,
                                .gang_stuck = {.attempt = rows[0].attempt,
@@ -271,7 +243,7 @@ static void who_comes_back_alone_and_late_does_not_gather(void **state)
     (void)state;
     struct row rows[2];
     gang_runs(rows, (struct gw_msg_spec){0});
-    struct world *w = begin();
+    struct world *w = life_begin();
     w->now_ns += 16 * SECOND;
     (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
     connect_worker(w, WORKER, 7, &rows[0], 1);
@@ -298,7 +270,7 @@ static void a_gang_that_went_is_counted(void **state)
     struct row rows[2];
     gang_runs(rows, (struct gw_msg_spec){0});
     for (uint32_t life = 1; life < 4; life++) { /* one that did not go is none */
-        struct world *w = begin();
+        struct world *w = life_begin();
         assert_int_equal(tries_of(w, rows[0].job), 1);
         begin_anew(w);
         assert_int_equal(try_number(w), 1);
@@ -313,14 +285,14 @@ static void a_gang_that_is_taken_over_is_counted_once(void **state)
     struct row rows[2];
     gang_runs(rows, (struct gw_msg_spec){.retries = 1});
     for (uint32_t life = 1; life < 3; life++) {
-        struct world *w = begin();
+        struct world *w = life_begin();
         for (uint32_t i = 0; i < 2; i++)
             connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
-        commit(w);
+        life_commit(w);
         assert_int_equal(tries_of(w, rows[0].job), 1);
         free_world(w);
     }
-    struct world *w = begin();
+    struct world *w = life_begin();
     begin_anew(w);
     assert_int_equal(try_number(w), 1);
     free_world(w);
@@ -332,15 +304,15 @@ static void a_gang_that_went_unwritten_is_counted(void **state)
     (void)state;
     struct row rows[2];
     gang_runs(rows, (struct gw_msg_spec){0});
-    facts.size -= unwritten;
-    struct world *w = begin();
+    life_facts.size -= unwritten;
+    struct world *w = life_begin();
     assert_int_equal(tries_of(w, rows[0].job), 0);
     for (uint32_t i = 0; i < 2; i++) {
         connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
-        commit(w);
+        life_commit(w);
     }
     free_world(w);
-    w = begin();
+    w = life_begin();
     assert_int_equal(tries_of(w, rows[0].job), 1);
     free_world(w);
 }
@@ -369,17 +341,17 @@ static void ranks_that_are_taken_over_are_told_as_such(void **state)
     (void)state;
     struct row rows[2];
     gang_runs(rows, (struct gw_msg_spec){0});
-    struct world *w = begin();
+    struct world *w = life_begin();
     for (uint32_t i = 0; i < 2; i++) {
         connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
-        commit(w);
+        life_commit(w);
     }
     assert_true(story_says(w, rows[0].job, "attempt 1: rank 0 runs on at "));
     assert_true(story_says(w, rows[0].job, "attempt 1: rank 1 runs on at "));
     assert_false(story_says(w, rows[0].job, "placed"));
     assert_false(story_says(w, rows[0].job, "attempt 1 started"));
     free_world(w);
-    w = begin();
+    w = life_begin();
     connect_worker(w, WORKER, 7, rows, 2); /* it says that both are there */
     assert_true(story_says(w, rows[0].job, "attempt 1: ranks 0 to 1 run on at "));
     assert_false(story_says(w, rows[0].job, "rank 1 runs"));
@@ -393,9 +365,9 @@ static void a_gang_waits_for_all_in_each_life(void **state)
     (void)state;
     struct row rows[2];
     gang_runs(rows, (struct gw_msg_spec){.min_ranks = 1, .full_wait_ns = 30 * SECOND});
-    struct world *w = begin();
+    struct world *w = life_begin();
     connect_worker(w, WORKER, 7, NULL, 0);
-    commit(w);
+    life_commit(w);
     (void)step(w, (struct gw_event){.type = GW_EVENT_GONE, .text = "w"}); /* the other one */
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     connect_worker(w, WORKER + 1, 9, NULL, 0);
@@ -425,27 +397,27 @@ static void a_gang_that_ended_in_parts_is_charged_once(void **state)
     for (int lives = 1; lives <= 2; lives++) {
         struct row rows[2];
         gang_runs(rows, (struct gw_msg_spec){.retries = 1});
-        struct world *w = begin();
+        struct world *w = life_begin();
         for (uint32_t i = 0; i < 3; i++) {
             connect_worker(w, WORKER + i, 7 + i, &rows[i], i < 2);
-            commit(w);
+            life_commit(w);
         }
         free_world(w);
-        w = begin();
+        w = life_begin();
         rows[0].claim = rows[1].claim = GW_CLAIM_ENDED;
         connect_worker(w, WORKER, 7, &rows[0], 1);
         tell_crash(w, WORKER, &rows[0]);
-        commit(w);
+        life_commit(w);
         if (lives == 2) {
             free_world(w);
-            w = begin();
+            w = life_begin();
             connect_worker(w, WORKER, 7, NULL, 0);
-            commit(w);
+            life_commit(w);
         }
         connect_worker(w, WORKER + 1, 8, &rows[1], 1);
-        commit(w);
+        life_commit(w);
         tell_crash(w, WORKER + 1, &rows[1]);
-        commit(w);
+        life_commit(w);
         connect_worker(w, WORKER + 2, 9, NULL, 0);
         assert_int_equal(try_number(w), 1);
         free_world(w);
@@ -458,14 +430,14 @@ static void a_task_that_was_lost_is_not_taken_over(void **state)
     (void)state;
     for (int lives = 1; lives <= 2; lives++) {
         const struct row row = one_runs();
-        struct world *w = begin();
+        struct world *w = life_begin();
         connect_worker(w, WORKER, 7, &row, 1);
         assert_false(killed(w, row.attempt));
         (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
-        commit(w);
+        life_commit(w);
         if (lives == 2) {
             free_world(w);
-            w = begin();
+            w = life_begin();
         }
         connect_worker(w, WORKER, 7, &row, 1);
         assert_true(killed(w, row.attempt));
@@ -491,6 +463,6 @@ int main(void)
         cmocka_unit_test(a_task_that_was_lost_is_not_taken_over),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    gw_buffer_deinit(&facts);
+    gw_buffer_deinit(&life_facts);
     return failed;
 }

@@ -1,39 +1,11 @@
 /* Results that workers made for an earlier life of the scheduler: who is believed to have them, who
  * waits for them, and when they count as lost. */
-#include "tests/unit/sched_world.h"
+#include "tests/unit/sched_life.h"
 
 #include <stdlib.h>
 
 #define SECOND (1000 * MS)
 #define LARGE 5000 /* bytes of a result that stays at its worker */
-
-static struct gw_buffer facts;
-
-/* What follows from an event is on disk at once. */
-static void commit(struct world *w)
-{
-    for (size_t i = 0; i < w->effects.list.count; i++)
-        if (w->effects.list.items[i].type == GW_EFFECT_COMMIT)
-            assert_int_equal(gw_buffer_append(&facts, w->effects.list.items[i].bytes.data,
-                                              w->effects.list.items[i].bytes.size),
-                             0);
-    (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
-}
-
-static struct world *begin(void)
-{
-    struct world *w = calloc(1, sizeof *w);
-    assert_non_null(w);
-    w->now_ns = MS;
-    w->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .keeps_workers = true});
-    assert_int_equal(gw_sched_restore(w->sched, facts.data, facts.size), 0);
-    (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = gw_sched_term(w->sched) + 1});
-    commit(w);
-    (void)step(w,
-               (struct gw_event){
-                   .type = GW_EVENT_OPEN, .peer = {CLIENT}, .role = GW_ROLE_CLIENT, .text = "c"});
-    return w;
-}
 
 /* A result at a worker. */
 struct thing {
@@ -89,20 +61,20 @@ static bool released(const struct world *w, int number, const struct thing *thin
  * gives the result. */
 static struct thing one_ended(void)
 {
-    facts.size = 0;
-    struct world *w = begin();
+    life_facts.size = 0;
+    struct world *w = life_begin();
     come(w, 0, NULL, 0);
-    commit(w);
+    life_commit(w);
     send_spec(w, (struct gw_msg_spec){.key = 1});
     submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
     struct thing thing = {.bytes = LARGE};
     thing.attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    commit(w);
+    life_commit(w);
     thing.job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
     finish(w, 0, thing.attempt, GW_RANK_NONE, LARGE);
-    commit(w);
+    life_commit(w);
     come(w, 1, NULL, 0);
-    commit(w);
+    life_commit(w);
     free_world(w);
     return thing;
 }
@@ -140,9 +112,9 @@ static void what_a_worker_still_has_is_its(void **state)
 {
     (void)state;
     const struct thing thing = one_ended();
-    struct world *w = begin();
+    struct world *w = life_begin();
     come(w, 1, NULL, 0);
-    commit(w);
+    life_commit(w);
     fetch(w, &thing); /* it waits, and nothing is made again */
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     assert_null(sent(w, CLIENT, GW_MESSAGE_object, 0));
@@ -150,7 +122,7 @@ static void what_a_worker_still_has_is_its(void **state)
     come(w, 0, &thing, 1);
     assert_false(released(w, 0, &thing));
     assert_int_equal(must(w, WORKER, GW_MESSAGE_fetch)->fetch.job, thing.job);
-    commit(w);
+    life_commit(w);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     assert_null(strstr(explained(w, thing.job), "may still"));
@@ -169,7 +141,7 @@ static void what_is_not_the_same_goes(void **state)
     things[3].job = 999;
     things[4].attempt = 0;
     for (uint32_t i = 0; i < 5; i++) {
-        struct world *w = begin();
+        struct world *w = life_begin();
         come(w, 1, NULL, 0);
         come(w, 0, &things[i], 1);
         assert_true(released(w, 0, &things[i]));
@@ -184,15 +156,15 @@ static void who_comes_too_late_lets_go(void **state)
 {
     (void)state;
     const struct thing thing = one_ended();
-    struct world *w = begin();
+    struct world *w = life_begin();
     come(w, 1, NULL, 0);
-    commit(w);
+    life_commit(w);
     tick(w, 14 * SECOND);
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {1, 0, 0}});
     tick(w, SECOND);
     assert_int_equal(gw_col64_at(must(w, WORKER + 1, GW_MESSAGE_assign)->assign.job, 0), thing.job);
-    commit(w);
+    life_commit(w);
     come(w, 0, &thing, 1);
     assert_true(released(w, 0, &thing));
     free_world(w);
@@ -204,9 +176,9 @@ static void a_later_job_waits_for_it(void **state)
     (void)state;
     for (int back = 0; back < 2; back++) {
         const struct thing thing = one_ended();
-        struct world *w = begin();
+        struct world *w = life_begin();
         come(w, 1, NULL, 0);
-        commit(w);
+        life_commit(w);
         send_spec(w, (struct gw_msg_spec){.key = 1});
         const uint32_t zero = 0, one = 1, index = thing.index;
         say(w, CLIENT,
@@ -243,7 +215,7 @@ static void a_copy_is_as_good(void **state)
 {
     (void)state;
     const struct thing thing = one_ended();
-    struct world *w = begin();
+    struct world *w = life_begin();
     come(w, 1, &thing, 1);
     assert_false(released(w, 1, &thing));
     (void)step(w, (struct gw_event){.type = GW_EVENT_GONE, .text = "w0"});
@@ -263,6 +235,6 @@ int main(void)
         cmocka_unit_test(a_copy_is_as_good),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    gw_buffer_deinit(&facts);
+    gw_buffer_deinit(&life_facts);
     return failed;
 }
