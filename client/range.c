@@ -216,7 +216,7 @@ static const char *name_of(const struct gw_range *range)
 {
     if (range->options && range->options->name)
         return range->options->name;
-    return range->function ? range->function->name : range->command->argv[0];
+    return range->function ? range->function->name : gw_submission_named(range->command->argv[0]);
 }
 
 static int send_range(struct gw_submission *submission, const struct gw_range *range,

@@ -8,6 +8,7 @@
 #include "client/shipment.h"
 #include "client/spill.h"
 #include "graph/base/clock.h"
+#include "graph/base/text.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/frame.h"
 
@@ -24,6 +25,11 @@ enum {
     OUTPUT_BYTES_DEFAULT = 64 << 20,
 };
 
+const char *gw_submission_named(const char *word)
+{
+    return gw_text_is_line(word, strlen(word)) ? word : "command";
+}
+
 int gw_submission_open(struct gw_submission *submission, struct gw_client *client,
                        const struct gw_submission_options *options, struct gw_error *error)
 {
@@ -32,6 +38,10 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
                                          .flags = options->detached ? GW_SUBMIT_DETACHED : 0,
                                          .after = options->after};
     gw_call_open(&submission->call, client);
+    if (options->name && !gw_text_is_line(options->name, strlen(options->name)))
+        return gw_error_set(error, GW_EINVAL,
+                            "the name of a job is one line of text, in UTF-8, without control "
+                            "characters: give it another one");
     /* A refusal may come before the last chunk has left. */
     pthread_mutex_lock(&client->lock);
     int rc = gw_map_put(&client->calls, submission->call.request, (uintptr_t)&submission->call);

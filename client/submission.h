@@ -44,11 +44,15 @@ struct gw_submission_options {
 int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *specs,
                           uint32_t count, struct gw_error *error);
 
-/* gw_submission_open registers the futures' bundle. Then come gw_submission_spec for each spec,
- * gw_submission_row for each row in order, and gw_submission_finish, which blocks until the job
- * was accepted whole or refused, but for a plain call where one was accepted on this connection.
- * gw_submission_close follows in any case: it takes a job back that was not finished, and leaves
- * the bundle alone where it was accepted. */
+/* gw_submission_named is what a job is called after a word of its command: the word, or, where that
+ * is no line of text, "command". */
+const char *gw_submission_named(const char *word);
+
+/* gw_submission_open registers the futures' bundle (GW_EINVAL: a name that is no line of text).
+ * Then come gw_submission_spec for each spec, gw_submission_row for each row in order, and
+ * gw_submission_finish, which blocks until the job was accepted whole or refused, but for a plain
+ * call where one was accepted on this connection. gw_submission_close follows in any case: it takes
+ * a job back that was not finished, and leaves the bundle alone where it was accepted. */
 int gw_submission_open(struct gw_submission *submission, struct gw_client *client,
                        const struct gw_submission_options *options, struct gw_error *error);
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,

@@ -27,7 +27,7 @@ static const char *spec_name(const struct gw_graph_spec *spec)
         return spec->function->name;
     const char *path = spec->argv && spec->argv[0] ? spec->argv[0] : "command";
     const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    return gw_submission_named(slash ? slash + 1 : path);
 }
 
 static int send_specs(struct gw_submission *submission, const struct gw_graph_rows *rows,

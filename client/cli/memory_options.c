@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <gangway/error.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { LINES = 4 };
 
@@ -16,6 +19,31 @@ bool gw_memory_options_given(const struct gw_memory_options *options)
     for (int i = 0; i < LINES; i++)
         given = given || options->lines[i];
     return given;
+}
+
+/* Whether files can be made there, as workers will. */
+static int check_spill_dir(struct gw_memory_options *options, struct gw_error *error)
+{
+    struct stat folder;
+    char path[PATH_MAX + 16];
+    if (!realpath(options->spill_dir, options->spill_path) ||
+        stat(options->spill_path, &folder) < 0)
+        return gw_error_set(error, GW_ENOENT, "--spill-dir %s: %s", options->spill_dir,
+                            strerror(errno));
+    if (!S_ISDIR(folder.st_mode))
+        return gw_error_set(error, GW_EINVAL,
+                            "--spill-dir %s is a file: name a folder, on a disk with room",
+                            options->spill_dir);
+    (void)snprintf(path, sizeof path, "%s/gw-XXXXXX", options->spill_path);
+    int fd = mkstemp(path);
+    if (fd < 0)
+        return gw_error_set(error, GW_EINVAL,
+                            "--spill-dir %s: no file can be made there (%s): name a folder that is "
+                            "yours, on a disk with room",
+                            options->spill_dir, strerror(errno));
+    (void)unlink(path);
+    (void)close(fd);
+    return 0;
 }
 
 int gw_memory_options_read(struct gw_memory_options *options, struct gw_memory_lines *lines,
@@ -42,10 +70,9 @@ int gw_memory_options_read(struct gw_memory_options *options, struct gw_memory_l
         if (part > 0 && !*values[i])
             *values[i] = 1;
     }
-    if (options->spill_dir && !realpath(options->spill_dir, options->spill_path))
-        return gw_error_set(error, GW_ENOENT, "--spill-dir %s: %s", options->spill_dir,
-                            strerror(errno));
-    int rc = gw_memory_lines_check(&read, error);
+    int rc = options->spill_dir ? check_spill_dir(options, error) : 0;
+    if (rc == 0)
+        rc = gw_memory_lines_check(&read, error);
     if (rc < 0)
         return rc;
     *lines = read;

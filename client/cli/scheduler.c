@@ -99,7 +99,7 @@ int gw_cli_scheduler(int argc, char **argv)
          "look)"},
         {"workers", 'w', GW_OPTION_U32, &typed.workers, "K",
          "workers to start on this machine\n(default: 0; see `gangway worker --help`)"},
-        {"slots", 's', GW_OPTION_U32, &typed.slots, "N",
+        {"slots", 's', GW_OPTION_COUNT, &typed.slots, "N",
          "slots of those, in all (default: the cores)"},
         {"resources", 0, GW_OPTION_TEXT, &typed.resources, "NAME=N,...",
          "what tasks may ask for by name, like\nlicense=1,tape=2; the first of those has it"},

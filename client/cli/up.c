@@ -317,9 +317,9 @@ int gw_cli_up(int argc, char **argv)
     bool json = false;
     int first, exit_code;
     const struct gw_option table[] = {
-        {"slots", 's', GW_OPTION_U32, &cluster.slots, "N",
+        {"slots", 's', GW_OPTION_COUNT, &cluster.slots, "N",
          "slots in all: tasks that run at once\n(default: the cores)"},
-        {"workers", 'w', GW_OPTION_U32, &cluster.workers, "K",
+        {"workers", 'w', GW_OPTION_COUNT, &cluster.workers, "K",
          "worker processes that share the slots and the\nGPUs (default: 1); `gangway worker gpus` "
          "says\n"
          "who has which"},

@@ -108,7 +108,7 @@ int gw_worker_daemon_run(int argc, char **argv)
     const struct gw_option table[] = {
         {"connect", 0, GW_OPTION_TEXT, &typed.connect, "HOST:PORT",
          "the scheduler (`gangway up --listen` prints it)"},
-        {"slots", 's', GW_OPTION_U32, &typed.slots, "N",
+        {"slots", 's', GW_OPTION_COUNT, &typed.slots, "N",
          "tasks that run here at once\n(default: the cores)"},
         {"name", 0, GW_OPTION_TEXT, &typed.name, "NAME",
          "what it is called, for `--on` and in lists\n(default: the host's name)"},

@@ -1,11 +1,13 @@
 #include "graph/model/options.h"
 
 #include "graph/base/arena.h"
+#include "graph/base/text.h"
 #include "graph/model/places.h"
 #include "graph/model/resources.h"
 #include "graph/wire/enums.h"
 
 #include <limits.h>
+#include <string.h>
 
 /* The options that are lists in a text. */
 static int check_texts(const struct gw_task_options *options, const char *what,
@@ -48,6 +50,13 @@ int gw_options_check(const struct gw_task_options *options, const char *what,
         return gw_error_set(error, GW_EINVAL, "%s: %u ranks", what, options->ranks);
     if (options->name && !*options->name)
         return gw_error_set(error, GW_EINVAL, "%s: the name is empty", what);
+    if (options->name && !gw_text_is_line(options->name, strlen(options->name)))
+        return gw_error_set(error, GW_EINVAL,
+                            "the name of a task is one line of text, in UTF-8, without control "
+                            "characters");
+    if (options->retries > GW_RETRIES_MAX)
+        return gw_error_set(error, GW_EINVAL, "%s: retries is %u, at most %d", what,
+                            options->retries, GW_RETRIES_MAX);
     if (options->gpu_share != 0 && !(options->gpu_share >= 0.001 && options->gpu_share <= 0.999))
         return gw_error_set(
             error, GW_EINVAL,

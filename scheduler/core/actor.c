@@ -8,6 +8,7 @@
  * The lines are an index over what the tables of tasks say: placing moves on in them. */
 #include "scheduler/core/actor.h"
 
+#include "graph/base/text.h"
 #include "scheduler/core/announce.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/cancel.h"
@@ -75,6 +76,8 @@ static int check_new(const struct gw_sched *sched, const struct gw_job *job,
     if (spec->kind != GW_SPEC_FUNCTION || spec->ranks > 0 || job->specs.count > 0)
         return gw_error_set(error, GW_EINVAL,
                             "an actor is made by one task function, alone in its job");
+    if (spec->actor_name && !gw_text_is_line(spec->actor_name, strlen(spec->actor_name)))
+        return gw_error_set(error, GW_EINVAL, "the name of an actor is one line of text, in UTF-8");
     const struct gw_actor *known = spec->actor_name && *spec->actor_name
                                        ? find_named(sched, job->uid, spec->actor_name)
                                        : NULL;

@@ -164,6 +164,9 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
         (spec->gpu_share && (spec->gpus != 1 || spec->gpu_mode != GW_GPU_MODE_EXACT)))
         return gw_error_set(error, GW_EINVAL, "a spec with %u thousandths of %u GPUs",
                             spec->gpu_share, spec->gpus);
+    if (spec->retries > GW_RETRIES_MAX)
+        return gw_error_set(error, GW_EINVAL, "a spec with %u retries: %d are the most",
+                            spec->retries, GW_RETRIES_MAX);
     if (spec->signal > GW_SIGNAL_MAX || (spec->signal && spec->kind != GW_SPEC_COMMAND))
         return gw_error_set(error, GW_EINVAL,
                             "a spec with signal %u: a command may have one up to %d", spec->signal,
@@ -430,10 +433,16 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
             gw_col32_at(chunk->targets, i) < rows - chunk->spec.count)
             return gw_error_set(error, GW_EINVAL, "a target that is not a task of its chunk: %u",
                                 gw_col32_at(chunk->targets, i));
-    for (uint32_t i = 0; i < chunk->named.count; i++)
-        if (gw_col32_at(chunk->named, i) >= rows)
-            return gw_error_set(error, GW_EINVAL, "a name for what is not a task: %u",
-                                gw_col32_at(chunk->named, i));
+    const char *name = chunk->names.data;
+    for (uint32_t i = 0; i < chunk->named.count; i++) {
+        uint32_t row = gw_col32_at(chunk->named, i), size = gw_col32_at(chunk->name_size, i);
+        if (row >= rows)
+            return gw_error_set(error, GW_EINVAL, "a name for what is not a task: %u", row);
+        if (!gw_text_is_line(name, size))
+            return gw_error_set(error, GW_EINVAL,
+                                "the name of task %u is not one line of text, in UTF-8", row);
+        name += size;
+    }
     return 0;
 }
 

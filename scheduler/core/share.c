@@ -6,6 +6,7 @@
  * (job->shares), and by its session's request or its name. */
 #include "scheduler/core/share.h"
 
+#include "graph/base/text.h"
 #include "scheduler/core/announce.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/nested.h"
@@ -304,9 +305,9 @@ static int check_name(const struct gw_sched *sched, const char *name, struct gw_
     if (!name[0] || strlen(name) > NAME_BYTES_MAX)
         return gw_error_set(error, GW_EINVAL, "a name to publish under has 1 to %d bytes",
                             NAME_BYTES_MAX);
-    for (const char *c = name; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            return gw_error_set(error, GW_EINVAL, "a name to publish under is one line of text");
+    if (!gw_text_is_line(name, strlen(name)))
+        return gw_error_set(error, GW_EINVAL,
+                            "a name to publish under is one line of text, in UTF-8");
     if (sched->published.count >= PUBLISHED_MAX)
         return gw_error_set(error, GW_ELIMIT, "%d results are published: unpublish some",
                             PUBLISHED_MAX);

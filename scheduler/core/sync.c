@@ -6,6 +6,7 @@
  * sessions do. */
 #include "scheduler/core/sync.h"
 
+#include "graph/base/text.h"
 #include "scheduler/core/outbox.h"
 
 #include <assert.h>
@@ -33,10 +34,7 @@ static const char *key_of(char key[KEY_BYTES], uint32_t uid, uint32_t kind, cons
 static bool name_is_well(const char *name)
 {
     size_t bytes = strlen(name);
-    for (const char *at = name; *at; at++)
-        if ((unsigned char)*at < 0x20 || *at == 0x7f)
-            return false;
-    return bytes > 0 && bytes <= GW_SYNC_NAME_BYTES_MAX;
+    return bytes > 0 && bytes <= GW_SYNC_NAME_BYTES_MAX && gw_text_is_line(name, bytes);
 }
 
 struct gw_sync *gw_sync_find(const struct gw_sched *sched, uint32_t uid, uint32_t kind,
@@ -379,7 +377,7 @@ void gw_sched_on_sync(struct gw_sched *sched, struct gw_session *session,
                        message->kind);
     } else if (!name_is_well(message->name)) {
         gw_sync_refuse(sched, session, request, GW_EINVAL,
-                       "the name of a %s is 1 to %d bytes without control characters",
+                       "the name of a %s is 1 to %d bytes of UTF-8 without control characters",
                        kinds[message->kind], GW_SYNC_NAME_BYTES_MAX);
     } else if (message->value.size > GW_SYNC_VALUE_BYTES) {
         gw_sync_refuse(sched, session, request, GW_ELIMIT,

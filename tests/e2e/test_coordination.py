@@ -99,6 +99,10 @@ class Coordination(e2e.Case):
         sync("open", "semaphore", "s", "3")
         self.assertRegex(sync("list").stdout, r"semaphore +s +0 of 3 held")
         self.assertIn("is not a count", sync("open", "semaphore", "s", "many", rc=2).stderr)
+        for name in ("\udcff", "a\nb", "x" * 256):  # the first is a byte that is no UTF-8
+            self.assertIn("bytes of UTF-8 without control",
+                          sync("set", "variable", name, "1", rc=2).stderr)
+        sync("set", "variable", "gr\u00fc\u00df", "1")
         self.assertIn("wanted variable or event, not lock", sync("set", "lock", "l", rc=2).stderr)
         self.assertIn("a name and one word behind it", sync("set", "variable", "v", rc=2).stderr)
         self.assertIn("a name is wanted, and no more", sync("set", "event", "e", "x", rc=2).stderr)

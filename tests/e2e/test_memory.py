@@ -209,7 +209,9 @@ class Memory(e2e.Case):
                 (["--memory-pause", "most"], "--memory-pause most is not a part"),
                 (["--memory-limit", "much"], "--memory-limit much is not a size"),
                 (["--memory-limit", "4K"], "less than 1 MiB"),
-                (["--spill-dir", "/nowhere"], "--spill-dir /nowhere: No such file")):
+                (["--spill-dir", "/nowhere"], "--spill-dir /nowhere: No such file"),
+                (["--spill-dir", self.write("file", "")], "is a file: name a folder"),
+                (["--spill-dir", "/proc"], "no file can be made there")):
             failed = self.run_program(e2e.BINARY, "up", *words, rc=2)
             self.assertIn(text, failed.stderr)
 

@@ -167,11 +167,17 @@ class WrongInput(e2e.Case):
             (["scheduler", "--state", __file__], ["is no folder"]),
             (["submit", "--memory", "99999P", "--", "true"], ["7993P is the most"]),
             (["submit", "--wall", "999999d", "--", "true"], ["104166d is the most"]),
+            (["up", "--slots", "0"], ["--slots 0", "1 is the least"]),
+            (["up", "--workers", "0"], ["--workers 0", "1 is the least"]),
+            (["worker", "--slots", "0"], ["--slots 0", "1 is the least"]),
+            (["submit", "--retries", "256", "--", "true"], ["retries is 256, at most 255"]),
+            (["submit", "--name", "a\nb", "--", "true"], ["one line of text"]),
             (["worker", "--slots", "2"], ["--connect"]),
             (["worker", "--connect", "host"], ["--connect: host: wanted HOST:PORT"]),
             (["worker", "--connect", "host:0"], ["wanted HOST:PORT"]),
             (["worker", "--connect", "127.0.0.1:1", "--keep-files", "much"], ["much"]),
             (["worker", "--connect", "127.0.0.1:1", "--spill-dir", "/no/such"], ["/no/such"]),
+            (["worker", "--connect", "127.0.0.1:1", "--spill-dir", "/proc"], ["no file can be"]),
         ):
             with self.subTest(argv=argv):
                 done = self.gangway(*argv, rc=2)

@@ -8,6 +8,7 @@
 #include "graph/base/log.h"
 #include "graph/base/map.h"
 #include "graph/base/sm.h"
+#include "graph/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,43 @@ static void test_error_texts(void **state)
     assert_int_equal(gw_error_set(NULL, GW_EIO, "x"), GW_EIO);
 }
 
+static void test_text_is_a_line(void **state)
+{
+    static const char *const well[] = {"", "a b", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+    static const char *const ill[] = {"a\nb",
+                                      "\x7f",
+                                      "\xff\xfe",
+                                      "\xc3",
+                                      "\xc0\xaf",
+                                      "\xed\xa0\x80",
+                                      "\xc2\x85",
+                                      "\xe2\x82\xacx\x80",
+                                      "\xf4\x90\x80\x80",
+                                      "\t"};
+    (void)state;
+    for (size_t i = 0; i < sizeof well / sizeof *well; i++)
+        assert_true(gw_text_is_line(well[i], strlen(well[i])));
+    for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
+        assert_false(gw_text_is_line(ill[i], strlen(ill[i])));
+    assert_false(gw_text_is_line("a\0b", 3));
+}
+
+static void test_text_seconds(void **state)
+{
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } all[] = {{1, "1 ns"},
+               {20000, "20 us"},
+               {300000000, "0.3 s"},
+               {90 * UINT64_C(1000000000), "90 s"},
+               {100000 * UINT64_C(1000000000), "100000 s"}};
+    char text[GW_TEXT_SECONDS_ROOM];
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        assert_string_equal(gw_text_seconds(all[i].ns, text), all[i].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +348,8 @@ int main(void)
         cmocka_unit_test(test_clock_goes_on),
         cmocka_unit_test(test_digest_is_siphash),
         cmocka_unit_test(test_error_texts),
+        cmocka_unit_test(test_text_is_a_line),
+        cmocka_unit_test(test_text_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

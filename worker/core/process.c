@@ -5,6 +5,7 @@
  * runner's queue executes; those behind it are queued again, uncharged. */
 #include "worker/core/process.h"
 
+#include "graph/base/text.h"
 #include "graph/wire/frame.h"
 #include "worker/core/actor.h"
 #include "worker/core/core.h"
@@ -594,8 +595,9 @@ static void tick(struct gw_node_core *core, struct gw_process *process)
     struct gw_run *run = process->queue.first;
     if (core->now_ns >= wall_limit_at(process)) {
         struct gw_run_end end = {.outcome = GW_OUTCOME_TIMEOUT, .code = GW_ETIMEDOUT};
-        end.text = gw_run_text("ran for longer than its limit of %.3g s",
-                               (double)run->spec->message.wall_ns / 1e9);
+        char limit[GW_TEXT_SECONDS_ROOM];
+        end.text = gw_run_text("ran for longer than its limit of %s",
+                               gw_text_seconds(run->spec->message.wall_ns, limit));
         gw_run_end(core, run, end, run->spec->message.grace_ns);
         return;
     }

@@ -6,6 +6,7 @@
  * live. */
 #include "worker/core/silence.h"
 
+#include "graph/base/text.h"
 #include "worker/core/core.h"
 #include "worker/core/process.h"
 #include "worker/core/run.h"
@@ -76,8 +77,9 @@ void gw_silence_on_measured(struct gw_node_core *core, const struct gw_event *ev
     if (core->now_ns - silence->alive_ns < limit_ns)
         return;
     struct gw_run_end end = {.outcome = GW_OUTCOME_TIMEOUT, .code = GW_ETIMEDOUT};
-    end.text = gw_run_text("was silent for longer than its progress limit of %.3g s: no step, no "
+    char limit[GW_TEXT_SECONDS_ROOM];
+    end.text = gw_run_text("was silent for longer than its progress limit of %s: no step, no "
                            "progress, no output",
-                           (double)limit_ns / 1e9);
+                           gw_text_seconds(limit_ns, limit));
     gw_run_end(core, run, end, run->spec->message.grace_ns);
 }

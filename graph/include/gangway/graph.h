@@ -29,17 +29,18 @@ enum { GW_GPU_IF_ANY = -1 };
 
 /* How a node runs. Zero is the default everywhere. Times in nanoseconds. */
 struct gw_task_options {
-    const char *name;          /* shown, and unique in the graph; copied */
-    uint32_t ranks;            /* of a gang (GW_GANG); 0: an ordinary task */
-    int32_t gpus_per_rank;     /* or gpus of an ordinary task; or GW_GPU_IF_ANY; see below */
-    uint32_t slots;            /* per rank; 0: 1 */
-    uint64_t memory_bytes;     /* per rank; held free for it at its worker */
-    int32_t priority;          /* higher first */
-    uint32_t retries;          /* further attempts after an error of its own; of a gang: restarts */
-    uint64_t wall_ns;          /* killed when an attempt runs longer; UINT64_MAX: never, as 0 */
-    uint64_t grace_ns;         /* from SIGTERM to SIGKILL at cancel and limits; 0: 10 s; UINT64_MAX:
-                                  no SIGKILL */
-    uint64_t fail_grace_ns;    /* the same when another rank failed; 0: 200 ms */
+    const char *name;       /* shown, and unique in the graph; copied; a line of UTF-8 */
+    uint32_t ranks;         /* of a gang (GW_GANG); 0: an ordinary task */
+    int32_t gpus_per_rank;  /* or gpus of an ordinary task; or GW_GPU_IF_ANY; see below */
+    uint32_t slots;         /* per rank; 0: 1 */
+    uint64_t memory_bytes;  /* per rank; held free for it at its worker */
+    int32_t priority;       /* higher first */
+    uint32_t retries;       /* further attempts after an error of its own, 255 at most; of a gang:
+                               restarts */
+    uint64_t wall_ns;       /* killed when an attempt runs longer; UINT64_MAX: never, as 0 */
+    uint64_t grace_ns;      /* from SIGTERM to SIGKILL at cancel and limits; 0: 10 s; UINT64_MAX:
+                               no SIGKILL */
+    uint64_t fail_grace_ns; /* the same when another rank failed; 0: 200 ms */
     uint64_t output_bytes_max; /* of each output file; 0: 64 MiB */
     uint64_t gpu_memory_bytes; /* per rank: on each of its GPUs; of a share: of that share */
     uint64_t progress_ns;      /* killed (GW_ETIMEDOUT) when it is silent for longer: no
