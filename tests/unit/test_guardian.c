@@ -388,6 +388,37 @@ static void test_who_waits_outlives_its_warden(void **state)
     wait_buried(2);
 }
 
+enum { LINE = 8 };
+
+/* Where one of them kills their warden: what those before it said is heard, though nobody listened
+ * when they said it. LINE: none does. Who comes back is a matter of how busy the machine is. */
+static void line_with_killer(uint64_t first, unsigned killer)
+{
+    for (unsigned i = 0; i < LINE; i++)
+        harness_spawn(&harness, &(struct harness_spawn){
+                                    .process = first + i,
+                                    .argv = i == killer ? SHELL("kill -KILL $PPID; sleep 1000")
+                                                        : ARGV("/bin/true"),
+                                    .behind = i ? first + i - 1 : 0,
+                                    .more = i < LINE - 1});
+    for (unsigned i = 0; i < LINE; i++) {
+        if (i == killer)
+            continue;
+        struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, first + i);
+        assert_true(event.code == 0 || event.code == GW_EAGAIN);
+        if (event.code == 0) {
+            assert_int_equal(wait_exited(first + i).signal, 0);
+            wait_buried(first + i);
+        }
+    }
+}
+
+static void test_a_line_is_heard_to_its_end(void **state)
+{
+    for (unsigned killer = 1; killer <= LINE; killer++)
+        line_with_killer(1 + killer * LINE, killer);
+}
+
 static void test_what_is_left_behind_is_buried(void **state)
 {
     start(1, HELPER("daemon", "exit 5"));
@@ -656,6 +687,7 @@ int main(int argc, char **argv)
         TEST(test_bury_kills_who_ignores_it),
         TEST(test_a_second_bury_shortens_the_grace),
         TEST(test_a_stopped_process_is_asked_too),
+        TEST(test_a_line_is_heard_to_its_end),
         TEST(test_what_is_left_behind_is_buried),
         TEST(test_bury_finds_daemons_and_only_its_own),
         TEST(test_a_mover_is_caught),

@@ -38,15 +38,15 @@ static void test_a_line(void **state)
 {
     (void)state;
     struct world *w = world_with_short_command();
-    assign_all(w, 2, 5);
-    assert_int_equal(w->processes, 4); /* 5 waits here: two behind one are enough */
-    for (uint64_t i = 0; i < 3; i++) {
+    assign_all(w, 2, 9);
+    assert_int_equal(w->processes, 8); /* 9 waits here: six behind one are enough */
+    for (uint64_t i = 0; i < 7; i++) {
         assert_int_equal(spawn_sent(w, i)->process, 2 + i);
         assert_int_equal(spawn_sent(w, i)->behind, i ? 1 + i : 0);
     }
     dies(w, 2, 0, 0);
     must_finish(w, 0, 2);
-    assert_int_equal(spawn_sent(w, 3)->behind, 4); /* 5, as there is a place again */
+    assert_int_equal(spawn_sent(w, 7)->behind, 8); /* 9, as there is a place again */
     exits(w, 3, 0, 0);                             /* it had its turn without a word from here */
     assert_null(sent(w, GW_MESSAGE_finished, 1));
     bury(w, 3);
@@ -55,6 +55,22 @@ static void test_a_line(void **state)
     must_finish(w, 1, 3);
     must_finish(w, 2, 5);
     assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.attempt, 4);
+    free_world(w);
+}
+
+/* Nobody waits for more than 6 ms, as far as one can tell. */
+static void test_a_line_of_what_takes_longer(void **state)
+{
+    (void)state;
+    struct world *w = new_world(1);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
+    must_assign(w, (struct task){.attempt = 1, .index = 1});
+    tick(w, 19 * MS / 10);
+    dies(w, 1, 0, 0);
+    forget_sent(w);
+    assign_all(w, 2, 9);
+    assert_int_equal(w->processes, 5); /* 2 runs, 3, 4 and 5 wait for it: 1.9, 3.8 and 5.7 ms */
+    assert_int_equal(spawn_sent(w, 3)->behind, 4);
     free_world(w);
 }
 
@@ -149,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_line),
+        cmocka_unit_test(test_a_line_of_what_takes_longer),
         cmocka_unit_test(test_who_was_not_begun_waits_again),
         cmocka_unit_test(test_it_comes_too_late),
         cmocka_unit_test(test_who_waits_is_killed),

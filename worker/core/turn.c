@@ -10,7 +10,10 @@
 #include "worker/core/run.h"
 
 #define SHORT_NS UINT64_C(2000000) /* what others may wait for, if it has just begun */
-enum { TURNS_MAX = 2 };
+/* So many wait in a line, and for no longer than this, as far as one can tell: the guardian hears
+ * of them every 2 ms where the line is long. */
+enum { TURNS_MAX = 6 };
+#define LINE_NS UINT64_C(6000000)
 
 static bool is_short(const struct gw_run *run)
 {
@@ -28,12 +31,14 @@ static uint32_t line_of(const struct gw_node_core *core, struct gw_process *proc
         process->behind || head->state != GW_RUN_RUNNING || !is_short(head) ||
         process->slots != run->spec->slots || core->now_ns - process->head_since_ns > SHORT_NS)
         return TURNS_MAX;
+    uint64_t line_ns = head->spec->cost_ns;
     while (process->before) {
         process = process->before;
+        line_ns += process->queue.first->spec->cost_ns;
         count++;
     }
     *last = process;
-    return count;
+    return line_ns > LINE_NS ? TURNS_MAX : count;
 }
 
 struct gw_process *gw_turn_behind(const struct gw_node_core *core, const struct gw_run *run)

@@ -4,7 +4,9 @@
  * used again. Always holds: a child of the guardian is a warden, or an orphan whose warden was
  * killed; such orphans are killed whosever they are, and until none is left their processes are not
  * reported as buried. What runs while its worker stands still (stopped, or stuck in the kernel) is
- * killed before the scheduler gives it away. Single-threaded; never blocks but in epoll. */
+ * killed before the scheduler gives it away. What a warden says while a line waits there is heard
+ * late: it lies in its socket until then, and outlives the warden. Single-threaded; never blocks
+ * but in epoll. */
 #include "worker/guardian/guardian.h"
 
 #include "graph/base/array.h"
@@ -39,6 +41,11 @@ enum { WORKER_FD = 3, IDLE_MAX = 16, EVENTS = 64, OOM_SCORE = 500, OOM_SCORE_MAX
 enum { SILENT_TICKS = 11 };
 #define SILENT_TICK_NS GW_NS_PER_S
 
+/* While so many wait for their turn in a warden, its ends are read together: who hears of one at
+ * once could begin nothing in that slot before those, and each word wakes four processes. */
+enum { GATHER_TURNS = 3 };
+#define GATHER_NS (2 * GW_NS_PER_MS)
+
 enum { WARD_IDLE, WARD_STARTING, WARD_RUNNING, WARD_ENDED, WARD_DEAD };
 
 /* What the guardian knows of a warden. */
@@ -59,6 +66,7 @@ struct ward {
     GW_ARRAY(uint64_t) turns; /* processes that wait behind it, in their order */
     uint8_t state;
     bool writing; /* epoll reports when its socket takes more */
+    bool gathers; /* epoll does not report what it says: that is read at gather_ns */
 };
 
 struct guardian {
@@ -74,6 +82,7 @@ struct guardian {
     unsigned silent;             /* ticks since the worker's last word */
     bool beats;                  /* it does, since its first beat */
     uint64_t tick_ns;            /* the next one */
+    uint64_t gather_ns;          /* when wards that gather are read; 0: none does */
 };
 
 static struct ward *ward_of(const struct gw_map *map, uint64_t key)
@@ -98,17 +107,29 @@ static void answer_refused(struct guardian *guardian, uint64_t process, int code
 /* -- Wardens -------------------------------------------------------------------------------------
  */
 
+static void listen_to(const struct guardian *guardian, const struct gw_channel *channel,
+                      uint32_t events, void *ptr)
+{
+    struct epoll_event event = {.events = events, .data.ptr = ptr};
+    epoll_ctl(guardian->epoll_fd, EPOLL_CTL_MOD, gw_channel_fd(channel), &event);
+}
+
 /* Sends what is queued; what the socket does not take goes when epoll says so. */
 static bool flush(struct guardian *guardian, struct gw_channel *channel, bool *writing, void *ptr)
 {
     int rc = gw_channel_flush(channel);
     bool want = rc == GW_EAGAIN;
-    if (want != *writing) {
-        struct epoll_event event = {.events = want ? EPOLLIN | EPOLLOUT : EPOLLIN, .data.ptr = ptr};
-        epoll_ctl(guardian->epoll_fd, EPOLL_CTL_MOD, gw_channel_fd(channel), &event);
-        *writing = want;
-    }
+    if (want != *writing)
+        listen_to(guardian, channel, want ? EPOLLIN | EPOLLOUT : EPOLLIN, ptr);
+    *writing = want;
     return rc == 0 || want;
+}
+
+static void ward_flush(struct guardian *guardian, struct ward *ward)
+{
+    (void)flush(guardian, ward->channel, &ward->writing, ward);
+    if (ward->writing)
+        ward->gathers = false;
 }
 
 static void ward_close(struct guardian *guardian, struct ward *ward)
@@ -206,6 +227,17 @@ static void ward_on_message(struct guardian *guardian, struct ward *ward,
     }
 }
 
+/* After each read of it. */
+static void ward_gather(struct guardian *guardian, struct ward *ward)
+{
+    bool gathers = ward->channel && ward->turns.count >= GATHER_TURNS && !ward->writing;
+    if (gathers && !guardian->gather_ns)
+        guardian->gather_ns = gw_clock_now_ns() + GATHER_NS;
+    if (ward->channel && !ward->writing && gathers != ward->gathers)
+        listen_to(guardian, ward->channel, gathers ? 0 : EPOLLIN, ward);
+    ward->gathers = gathers;
+}
+
 /* all: until nothing is left; else what one read brings, for the poll tells again. */
 static void ward_receive(struct guardian *guardian, struct ward *ward, bool all)
 {
@@ -216,7 +248,20 @@ static void ward_receive(struct guardian *guardian, struct ward *ward, bool all)
          ward->channel && gw_channel_get(ward->channel, read, &message, fds, &fd_count, NULL) == 0;
          read = all)
         ward_on_message(guardian, ward, &message);
+    ward_gather(guardian, ward);
     /* a closed socket means that the warden ended: its SIGCHLD is what counts */
+}
+
+static void gather(struct guardian *guardian)
+{
+    size_t at = 0;
+    uint64_t pid, ward;
+    if (!guardian->gather_ns || gw_clock_now_ns() < guardian->gather_ns)
+        return;
+    guardian->gather_ns = 0;
+    while (gw_map_next(&guardian->by_pid, &at, &pid, &ward))
+        if (((struct ward *)(uintptr_t)ward)->gathers)
+            ward_receive(guardian, (struct ward *)(uintptr_t)ward, false);
 }
 
 /* A warden ended. One with a process was killed: its orphans are ours now. */
@@ -294,7 +339,7 @@ static void on_spawn_behind(struct guardian *guardian, const struct gw_message *
     GW_MUST(gw_array_push(&ward->turns, process));
     GW_MUST(gw_map_put(&guardian->by_process, process, (uintptr_t)ward));
     GW_MUST(gw_channel_put(ward->channel, message, (struct gw_channel_fds){0}));
-    (void)flush(guardian, ward->channel, &ward->writing, ward);
+    ward_flush(guardian, ward);
 }
 
 static void on_spawn(struct guardian *guardian, const struct gw_message *message,
@@ -321,7 +366,7 @@ static void on_spawn(struct guardian *guardian, const struct gw_message *message
     gw_sm_move(&ward_sm, &ward->state, WARD_STARTING);
     GW_MUST(gw_map_put(&guardian->by_process, ward->process, (uintptr_t)ward));
     GW_MUST(gw_channel_put(ward->channel, message, fds));
-    (void)flush(guardian, ward->channel, &ward->writing, ward);
+    ward_flush(guardian, ward);
 }
 
 /* For the ward of a process. */
@@ -331,7 +376,7 @@ static void pass_on(struct guardian *guardian, const struct gw_message *message,
     if (!ward || !ward->channel)
         return; /* its end is on the way to the worker */
     GW_MUST(gw_channel_put(ward->channel, message, (struct gw_channel_fds){0}));
-    (void)flush(guardian, ward->channel, &ward->writing, ward);
+    ward_flush(guardian, ward);
 }
 
 static void worker_receive(struct guardian *guardian)
@@ -369,10 +414,14 @@ static int patience_ms(const struct guardian *guardian)
 {
     if (guardian->orphaned.count)
         return ORPHAN_SWEEP_MS;
-    if (!guardian->beats || !guardian->by_process.count)
+    const bool ticks = guardian->beats && guardian->by_process.count;
+    if (!ticks && !guardian->gather_ns)
         return -1;
     const uint64_t now_ns = gw_clock_now_ns();
-    return now_ns >= guardian->tick_ns ? 0 : (int)((guardian->tick_ns - now_ns) / GW_NS_PER_MS) + 1;
+    uint64_t at_ns = ticks ? guardian->tick_ns : UINT64_MAX;
+    if (guardian->gather_ns && guardian->gather_ns < at_ns)
+        at_ns = guardian->gather_ns;
+    return now_ns >= at_ns ? 0 : (int)((at_ns - now_ns) / GW_NS_PER_MS) + 1;
 }
 
 /* Counts the worker's silence, after all that it said was read. */
@@ -462,9 +511,9 @@ static void turn(struct guardian *guardian)
             ward_receive(guardian, ptr, false);
         if (ptr != &guardian->signal_fd && ptr != guardian && ((struct ward *)ptr)->channel &&
             (events[i].events & EPOLLOUT))
-            (void)flush(guardian, ((struct ward *)ptr)->channel, &((struct ward *)ptr)->writing,
-                        ptr);
+            ward_flush(guardian, ptr);
     }
+    gather(guardian);
     if (reaping) { /* after all events: it frees wards */
         struct signalfd_siginfo ignored;
         while (read(guardian->signal_fd, &ignored, sizeof ignored) > 0)
