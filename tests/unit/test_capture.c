@@ -124,14 +124,16 @@ static void test_what_is_not_as_new_is_not_handed_on(void **state)
     assert_true(exists("b"));
 }
 
-static void test_what_is_there_is_appended_to(void **state)
+static void test_what_was_there_makes_way(void **state)
 {
-    for (int round = 0; round < 2; round++) {
+    for (int round = 0; round < 3; round++) {
         open_at("a", 0);
-        put(round ? "second" : "first ");
+        put(round ? "second" : "the first");
+        if (round == 2)
+            gw_capture_name(&capture);
         gw_capture_close(&capture);
     }
-    assert_holds("a", "first second");
+    assert_holds("a", "second");
 }
 
 static void test_a_folder_that_is_not_there_is_said_at_once(void **state)
@@ -209,7 +211,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_who_writes_nothing_leaves_no_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_not_as_new_is_not_handed_on, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_there_is_appended_to, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_was_there_makes_way, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_folder_that_is_not_there_is_said_at_once, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_runner_finds_its_file, set_up, tear_down),

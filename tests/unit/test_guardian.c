@@ -190,26 +190,26 @@ static void test_a_process_starts_clean(void **state)
         .argv = ARGV("sh", "-c",
                      "pwd; echo $VALUE; cat; ls -m /proc/self/fd; "
                      "grep -E 'SigBlk|SigIgn' /proc/self/status; cut -d' ' -f1,5,6 /proc/$$/stat; "
-                     "cat /proc/$$/oom_score_adj; stat -c %a out; echo $$ >&2"),
+                     "cat /proc/$$/oom_score_adj /proc/$PPID/oom_score_adj; "
+                     "stat -Lc %a /proc/$$/fd/1; echo $$ >&2"),
         .env = ARGV("PATH=/nowhere:/usr/bin:/bin", "VALUE=of mine"),
         .out = out,
         .err = err,
     };
-    write_file(out, "before\n", 0600);
     harness_spawn(&harness, &spawn);
     uint32_t pid = harness_wait(&harness, GW_MESSAGE_spawned, 1).pid;
     wait_buried(1);
 
     char wanted[512];
     snprintf(wanted, sizeof wanted,
-             "before\n%s\nof mine\n0, 1, 2, 3\n" /* 3: what ls reads */
+             "%s\nof mine\n0, 1, 2, 3\n" /* 3: what ls reads */
              "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n%u %u %u\n",
              harness.dir, pid, pid, pid);
     const char *text = harness_read(out);
     if (strncmp(text, wanted, strlen(wanted)) != 0)
         fail_msg("got:\n%swanted:\n%s", text, wanted);
     int own = atoi(harness_read("/proc/self/oom_score_adj"));
-    snprintf(wanted, sizeof wanted, "\n%d\n600\n", own + 500 > 1000 ? 1000 : own + 500);
+    snprintf(wanted, sizeof wanted, "\n%d\n%d\n600\n", own + 500 > 1000 ? 1000 : own + 500, own);
     assert_non_null(strstr(harness_read(out), wanted));
     snprintf(wanted, sizeof wanted, "%u\n", pid);
     assert_string_equal(harness_read(err), wanted);

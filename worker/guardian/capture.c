@@ -75,17 +75,15 @@ static int open_nameless(struct gw_capture *capture, const char *path)
 static int open_path(struct gw_capture *capture, const struct gw_capture_options *options)
 {
     const char *path = options->path;
-    const int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+    const int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_CREAT;
     if (!*path)
         return open("/dev/null", O_RDWR | O_CLOEXEC);
     /* readable: a runner moves what it captured to a file of each task */
-    int fd = options->named ? -1 : open(path, flags);
-    if (fd >= 0 || (!options->named && errno != ENOENT))
-        return fd;
-    if (!options->named && strlen(path) < sizeof capture->path)
-        fd = open_nameless(capture, path);
+    if (options->named || strlen(path) >= sizeof capture->path)
+        return open(path, flags, 0600);
+    int fd = open_nameless(capture, path);
     capture->nameless = fd >= 0;
-    return fd >= 0 ? fd : open(path, flags | O_CREAT, 0600);
+    return fd >= 0 ? fd : open(path, flags | O_TRUNC, 0600);
 }
 
 int gw_capture_open(struct gw_capture *capture, const struct gw_capture_options *options,
@@ -110,7 +108,10 @@ void gw_capture_name(struct gw_capture *capture)
         return;
     capture->nameless = false;
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", capture->fd);
-    if (linkat(AT_FDCWD, link, AT_FDCWD, capture->path, AT_SYMLINK_FOLLOW) < 0 && errno != ENOENT)
+    int rc = linkat(AT_FDCWD, link, AT_FDCWD, capture->path, AT_SYMLINK_FOLLOW);
+    if (rc < 0 && errno == EEXIST && unlink(capture->path) == 0)
+        rc = linkat(AT_FDCWD, link, AT_FDCWD, capture->path, AT_SYMLINK_FOLLOW);
+    if (rc < 0 && errno != ENOENT)
         gw_log_warn("output file %s: %s", capture->path, strerror(errno)); /* else: its job went */
 }
 

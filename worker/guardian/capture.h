@@ -29,9 +29,9 @@ struct gw_capture_options {
     bool named; /* it has its name at once, written to or not */
 };
 
-/* gw_capture_open opens (or makes, 0600) a file for appending. One that it makes has no name
- * before gw_capture_name, unless `named`. bytes_max 0: no limit. GW_ESTART with a text; nothing is
- * open then. */
+/* gw_capture_open makes a file (0600) for appending. It has no name before gw_capture_name, and
+ * what had that name goes then, unless `named`: then what is there is opened. bytes_max 0: no
+ * limit. GW_ESTART with a text; nothing is open then. */
 int gw_capture_open(struct gw_capture *capture, const struct gw_capture_options *options,
                     struct gw_error *error);
 

@@ -33,7 +33,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKER_FD = 3, IDLE_MAX = 16, EVENTS = 64, OOM_SCORE = 500, OOM_SCORE_MAX = 1000 };
+enum { WORKER_FD = 3, IDLE_MAX = 16, EVENTS = 64 };
 #define ORPHAN_SWEEP_MS 2
 
 /* Silence is counted in ticks of ours: where this process stood still as well, that is no silence.
@@ -73,7 +73,6 @@ struct guardian {
     int epoll_fd, signal_fd;
     struct gw_channel *worker;
     bool worker_writing, closed;
-    char oom_score_adj[8];
     struct gw_map by_pid;     /* every warden -> its ward */
     struct gw_map by_process; /* -> its ward */
     GW_ARRAY(struct ward *) idle;
@@ -149,9 +148,7 @@ static struct ward *ward_new(struct guardian *guardian)
         return NULL;
     pid_t pid = fork();
     if (pid == 0)
-        gw_warden_main(&(struct gw_warden_options){
-            .fd = fds[1],
-            .oom_score_adj = *guardian->oom_score_adj ? guardian->oom_score_adj : NULL});
+        gw_warden_main(fds[1]);
     close(fds[1]);
     if (pid < 0) {
         close(fds[0]);
@@ -445,19 +442,6 @@ static void count_silence(struct guardian *guardian)
 /* -- The process ---------------------------------------------------------------------------------
  */
 
-static void read_oom_score(struct guardian *guardian)
-{
-    char text[16] = "";
-    int fd = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    ssize_t bytes = read(fd, text, sizeof text - 1);
-    close(fd);
-    long score = (bytes > 0 ? strtol(text, NULL, 10) : 0) + OOM_SCORE;
-    snprintf(guardian->oom_score_adj, sizeof guardian->oom_score_adj, "%d",
-             (int)(score > OOM_SCORE_MAX ? OOM_SCORE_MAX : score));
-}
-
 /* Signals are blocked, not handled: Ctrl-C at a terminal and a TERM to the whole service are for
  * the worker, and the guardian ends when the worker has. What is started begins with defaults. */
 static int set_up_signals(void)
@@ -492,7 +476,6 @@ static int set_up(struct guardian *guardian)
         gw_log_error("cannot start: %s", strerror(errno));
         return GW_EIO;
     }
-    read_oom_score(guardian);
     return 0;
 }
 

@@ -100,17 +100,8 @@ GW_UNSANITIZED static bool child_set_up(const struct child *child)
     if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         return false;
     if (getppid() != child->parent)
-        _exit(127); /* it died before we asked to die with it */
-    const char *score = child->options->oom_score_adj;
-    if (score) {
-        int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-        if (fd >= 0) { /* a courtesy: where it is not allowed, go on */
-            ssize_t ignored = write(fd, score, strlen(score));
-            (void)ignored;
-            close(fd);
-        }
-    }
-    if (child->cpus) /* a courtesy, too */
+        _exit(127);  /* it died before we asked to die with it */
+    if (child->cpus) /* a courtesy: where it is not allowed, go on */
         (void)sched_setaffinity(0, sizeof child->cpus->sets, child->cpus->sets);
     return child_descriptors(child->options);
 }
@@ -184,8 +175,10 @@ static int explain(const struct child *child, struct gw_error *error)
 static int start(struct child *child, pid_t *pid, struct gw_error *error)
 {
     static char stack[STACK_BYTES] __attribute__((aligned(64)));
+    gw_oom_score_raise(child->options->score);
     pid_t started =
         clone(child_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, child);
+    gw_oom_score_lower(child->options->score);
     if (started < 0)
         return gw_error_set(error, GW_ESTART, "cannot start %s: fork: %s", child->path,
                             strerror(errno));

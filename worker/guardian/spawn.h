@@ -3,6 +3,7 @@
 #define GW_GUARDIAN_SPAWN_H
 
 #include "graph/wire/message.h"
+#include "worker/guardian/oom.h"
 
 #include <sys/types.h>
 
@@ -10,7 +11,7 @@ struct gw_spawn_options {
     const struct gw_msg_spawn *message; /* borrowed; an empty path: argv[0] */
     int in_fd, out_fd, err_fd;          /* become 0, 1, 2; borrowed */
     int runner_fd;                      /* becomes 3; -1: none; borrowed */
-    const char *oom_score_adj;          /* written for the child; NULL: left as it is */
+    const struct gw_oom_score *score;   /* borrowed */
 };
 
 /* gw_spawn starts a process in a session of its own, with no other descriptors, no signal blocked

@@ -20,8 +20,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -36,6 +38,7 @@
 #define CAPTURE_SOON_NS (100 * GW_NS_PER_MS)
 #define CAPTURE_LATE_NS GW_NS_PER_S
 #define OOM_BASE_NS (100 * GW_NS_PER_MS)
+#define FOLDER_SEEN_NS (100 * GW_NS_PER_MS)
 #define SPAWNED_LATER_NS (4 * GW_NS_PER_MS)
 
 #define EPILOG_NS (20 * GW_NS_PER_S)
@@ -54,7 +57,7 @@ static const struct gw_sm warden_sm = {"warden", warden_states, 4, NULL};
 struct warden {
     struct gw_channel *channel;
     int signal_fd, null_fd;
-    const char *oom_score_adj;
+    struct gw_oom_score score;
     uint8_t state;
     uint64_t process;
     pid_t child;
@@ -69,6 +72,8 @@ struct warden {
     struct gw_turns turns;
     bool killed; /* SIGKILL is ours */
     uint64_t oom_kills, oom_read_ns;
+    uint64_t folder_ns; /* when `folder` was there */
+    char folder[PATH_MAX];
     bool closed;
     struct gw_msg_spawn epilog; /* what to run when none is left; argv.size 0: nothing */
     void *epilog_block;         /* what it points to; owned */
@@ -118,12 +123,18 @@ static void warden_oom_base(struct warden *warden)
     warden->oom_read_ns = now_ns;
 }
 
-/* Mostly it is there already. */
-static int folder_make(const char *path, struct gw_error *error)
+/* Mostly it is there already, and mostly we saw that a moment ago. */
+static int folder_make(struct warden *warden, const char *path, struct gw_error *error)
 {
-    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+    uint64_t now_ns = gw_clock_now_ns();
+    if (now_ns - warden->folder_ns < FOLDER_SEEN_NS && strcmp(path, warden->folder) == 0)
         return 0;
-    return gw_dir_make(path, error);
+    int rc = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : gw_dir_make(path, error);
+    if (rc == 0) {
+        (void)snprintf(warden->folder, sizeof warden->folder, "%s", path);
+        warden->folder_ns = now_ns;
+    }
+    return rc;
 }
 
 /* A spawn of its own, with copies: the message goes. */
@@ -157,7 +168,7 @@ static int capture_open(struct gw_capture *capture, const char *path,
 static void warden_start(struct warden *warden, const struct gw_msg_spawn *spawn, int fd)
 {
     struct gw_error error;
-    if ((*spawn->checkpoints && folder_make(spawn->checkpoints, &error) < 0) ||
+    if ((*spawn->checkpoints && folder_make(warden, spawn->checkpoints, &error) < 0) ||
         capture_open(&warden->out, spawn->out, spawn, &error) < 0 ||
         capture_open(&warden->err, spawn->err, spawn, &error) < 0) {
         warden_refuse(warden, spawn->process, &error);
@@ -169,7 +180,7 @@ static void warden_start(struct warden *warden, const struct gw_msg_spawn *spawn
                                              .out_fd = warden->out.fd,
                                              .err_fd = warden->err.fd,
                                              .runner_fd = fd,
-                                             .oom_score_adj = warden->oom_score_adj};
+                                             .score = &warden->score};
     if (gw_spawn(&options, &warden->child, &error) < 0) {
         warden_refuse(warden, spawn->process, &error);
         return;
@@ -317,7 +328,7 @@ static void warden_begin_epilog(struct warden *warden)
                                              .out_fd = warden->err.fd,
                                              .err_fd = warden->err.fd,
                                              .runner_fd = -1,
-                                             .oom_score_adj = warden->oom_score_adj};
+                                             .score = &warden->score};
     gw_sm_move(&warden_sm, &warden->state, WARDEN_EPILOG);
     gw_capture_name(&warden->out);
     gw_capture_name(&warden->err);
@@ -421,16 +432,15 @@ static void warden_wait(struct warden *warden)
         warden_receive(warden);
 }
 
-void gw_warden_main(const struct gw_warden_options *options)
+void gw_warden_main(int fd)
 {
     struct warden warden = {.out = GW_CAPTURE_CLOSED, .err = GW_CAPTURE_CLOSED};
-    warden.oom_score_adj = options->oom_score_adj;
     sigset_t chld;
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
 
     /* the only descriptors: standard streams, the socket as 3, and what is opened here */
-    if (dup2(options->fd, 3) < 0 || close_range(4, ~0U, 0) < 0 || fcntl(3, F_SETFD, FD_CLOEXEC) < 0)
+    if (dup2(fd, 3) < 0 || close_range(4, ~0U, 0) < 0 || fcntl(3, F_SETFD, FD_CLOEXEC) < 0)
         _exit(1);
     warden.signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
     warden.null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -439,6 +449,7 @@ void gw_warden_main(const struct gw_warden_options *options)
         prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || prctl(PR_SET_PDEATHSIG, SIGCONT) < 0)
         _exit(1);
     (void)prctl(PR_SET_NAME, "gangway-warden");
+    gw_oom_score_open(&warden.score);
 
     while (!warden.closed || warden.state != WARDEN_IDLE) {
         warden_wait(&warden);
