@@ -177,14 +177,17 @@ int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *
 /* strings: NULL-terminated. own: this process's environment, filtered. */
 static int encode_strings(const char *const *strings, bool own, struct gw_buffer *buffer)
 {
-    struct gw_value *list = gw_list();
-    int rc = list ? 0 : GW_ENOMEM;
-    for (; rc == 0 && strings && *strings; strings++)
-        if (!own || gw_env_goes_along(*strings))
-            rc = gw_list_push(list, gw_str(*strings));
-    if (rc == 0)
-        rc = gw_codec_encode(list, NULL, buffer);
-    gw_value_unref(list);
+    size_t all = 0, count = 0;
+    while (strings && strings[all])
+        all++;
+    const char **kept = malloc((all + 1) * sizeof *kept);
+    if (!kept)
+        return GW_ENOMEM;
+    for (size_t i = 0; i < all; i++)
+        if (!own || gw_env_goes_along(strings[i]))
+            kept[count++] = strings[i];
+    int rc = gw_codec_encode_texts(kept, count, buffer);
+    free(kept);
     return rc;
 }
 

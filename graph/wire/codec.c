@@ -197,6 +197,29 @@ int gw_codec_encode(const struct gw_value *value, struct gw_codec_deps *deps,
     return 0;
 }
 
+int gw_codec_encode_texts(const char *const *texts, size_t count, struct gw_buffer *buffer)
+{
+    size_t room = HEADER_BYTES_MAX;
+    int rc = count > UINT32_MAX ? GW_ELIMIT : 0;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        size_t bytes = strlen(texts[i]);
+        if (bytes > UINT32_MAX)
+            rc = GW_ELIMIT;
+        else if (__builtin_add_overflow(room, bytes + HEADER_BYTES_MAX, &room))
+            rc = GW_ENOMEM;
+    }
+    if (rc == 0)
+        rc = gw_buffer_reserve(buffer, room);
+    if (rc < 0)
+        return rc;
+    msgpack_packer packer;
+    msgpack_packer_init(&packer, buffer, write_reserved);
+    msgpack_pack_array(&packer, count);
+    for (size_t i = 0; i < count; i++)
+        write_text(&packer, texts[i], strlen(texts[i]));
+    return 0;
+}
+
 /* -- Decoding -- */
 
 /* What stays the same through the recursion. */

@@ -32,6 +32,10 @@ void gw_codec_deps_deinit(struct gw_codec_deps *deps);
 int gw_codec_encode(const struct gw_value *value, struct gw_codec_deps *deps,
                     struct gw_buffer *buffer);
 
+/* gw_codec_encode_texts appends what gw_codec_encode would for a list of these strings, without the
+ * values. 0, GW_ENOMEM, GW_ELIMIT; then nothing was appended. */
+int gw_codec_encode_texts(const char *const *texts, size_t count, struct gw_buffer *buffer);
+
 /* gw_codec_decode makes a value of bytes from anywhere, looked at as they are read. With an owner
  * (referenced by each), bytes values are views of data, which owner keeps valid; else they are
  * copies. Strings are copied always, being terminated. Ext 1 becomes a reference whose node index

@@ -73,6 +73,34 @@ static void on_release(void *data, size_t bytes)
     free(data);
 }
 
+static void test_texts_are_a_list(void **state)
+{
+    enum { TEXTS_MAX = 70000 };
+    static const size_t lengths[] = {0, 1, 31, 32, 255, 256, 65535, 65536},
+                        counts[] = {0, 1, 15, 16, 65535, TEXTS_MAX};
+    const char **texts = malloc(TEXTS_MAX * sizeof *texts);
+    char *long_text = malloc(65537);
+    memset(long_text, 't', 65536);
+    long_text[65536] = 0;
+    for (size_t i = 0; i < TEXTS_MAX; i++)
+        texts[i] = long_text + 65536 - (i < 64 ? lengths[i % 8] : i % 8);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct gw_buffer wanted = {0}, got = {0};
+        struct gw_value *list = gw_list();
+        for (size_t k = 0; k < counts[i]; k++)
+            assert_int_equal(gw_list_push(list, gw_str(texts[k])), 0);
+        assert_int_equal(gw_codec_encode(list, NULL, &wanted), 0);
+        assert_int_equal(gw_codec_encode_texts(texts, counts[i], &got), 0);
+        assert_int_equal(got.size, wanted.size);
+        assert_memory_equal(got.data, wanted.data, wanted.size);
+        gw_value_unref(list);
+        gw_buffer_deinit(&wanted);
+        gw_buffer_deinit(&got);
+    }
+    free(long_text);
+    free(texts);
+}
+
 static void test_borrowed_bytes_keep_their_owner(void **state)
 {
     struct gw_value *value = gw_list(), *back = NULL;
@@ -239,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_texts_are_a_list),
         cmocka_unit_test(test_borrowed_bytes_keep_their_owner),
         cmocka_unit_test(test_references_are_places),
         cmocka_unit_test(test_lost_items_are_not_sent),
