@@ -102,6 +102,17 @@ class Carry(e2e.Case):
         self.assertRegex(self.gangway("story", "1").stdout,
                          r"is lost: it goes on from the copy of step 4 that \S+ (on \S+ )?kept")
 
+    def test_copies_go_with_their_job(self):
+        """Its client dies: what the workers kept of it goes."""
+        copies = os.path.join(self.dir, "**", ".copies", "*", "1.*")
+        program, ranks = self.start_function("one", "two")
+        self.assertTrue(glob.glob(copies, recursive=True))
+        self.assertEqual(len(ranks), 2)
+        program.kill(signal.SIGKILL)
+        deadline = time.monotonic() + e2e.TIMEOUT_S
+        while left := glob.glob(copies, recursive=True):
+            self.assertLess(time.monotonic(), deadline, left)
+
     def test_nobody_has_it_any_more(self):
         """Both workers live, and have lost their folders: asked once each, then from step 0."""
         program, ranks = self.start_function("one", "two")

@@ -56,6 +56,7 @@ struct gw_carries {
     struct gw_host *host;
     struct gw_carry *first;
     uint32_t works; /* that remove copies, under way */
+    bool copies;    /* there may be some */
     bool closed;
 };
 
@@ -405,6 +406,11 @@ struct gw_carries *gw_carries_new(struct gw_host *host)
     return carries;
 }
 
+void gw_carries_adopted(struct gw_carries *carries)
+{
+    carries->copies = true;
+}
+
 void gw_carry_start(struct gw_carries *carries, const struct gw_effect *effect)
 {
     struct gw_carry *carry = calloc(1, sizeof *carry);
@@ -415,6 +421,7 @@ void gw_carry_start(struct gw_carries *carries, const struct gw_effect *effect)
     carry->what = effect->message.carry;
     carry->copy = effect->size != 0;
     carry->keep = effect->count != 0;
+    carries->copies |= carry->keep;
     carry->moved_ns = gw_clock_now_ns();
     carry->next = carries->first;
     carries->first = carry;
@@ -496,7 +503,8 @@ void gw_carry_forget(struct gw_carries *carries, uint64_t job)
             carry->forgotten = true;
             fail(carry, GW_ECANCELLED, "that job is over");
         }
-    remove_copies(carries, job);
+    if (carries->copies)
+        remove_copies(carries, job);
 }
 
 void gw_carries_close(struct gw_carries *carries)

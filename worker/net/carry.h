@@ -28,6 +28,9 @@ void gw_carry_start(struct gw_carries *carries, const struct gw_effect *effect);
 bool gw_carry_on_message(struct gw_host_link *link, const struct gw_message *message);
 void gw_carry_on_gone(struct gw_host_link *link);
 
+/* gw_carries_adopted says that copies of an earlier life may lie in its folder. */
+void gw_carries_adopted(struct gw_carries *carries);
+
 /* gw_carry_forget ends what comes here of a job that is over, and removes its copies. */
 void gw_carry_forget(struct gw_carries *carries, uint64_t job);
 

@@ -98,6 +98,7 @@ static void adopt_copies(struct gw_host *host)
     for (const struct dirent *life; lives && (life = readdir(lives));) {
         if (life->d_name[0] == '.' || gw_dir_make(own, NULL) < 0)
             continue;
+        gw_carries_adopted(host->carries);
         (void)snprintf(theirs, sizeof theirs, "%s/%s", all, life->d_name);
         DIR *copies = strcmp(theirs, own) == 0 ? NULL : opendir(theirs);
         for (const struct dirent *copy; copies && (copy = readdir(copies));) {
