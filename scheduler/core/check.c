@@ -5,6 +5,7 @@
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/lane.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
@@ -329,7 +330,8 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
         }
         for (uint32_t at = tasks->object[row]; at != GW_NONE; at = sched->objects.items[at].next)
             objects++;
-        const struct gw_pure *pure = job->pures.count ? gw_sched_pure_of(job, row) : NULL;
+        const struct gw_pure *pure =
+            gw_job_rare(job)->pures.count ? gw_sched_pure_of(job, row) : NULL;
         assert(!pure || (!gw_sched_task_final(job, row) || state == GW_TASK_DONE));
         tally.users[row] += pure && pure->kept;
         bool alias = (tasks->flags[row] & GW_TASK_ALIAS) != 0;

@@ -13,6 +13,7 @@
 #include "scheduler/core/elastic.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/worker.h"
@@ -26,7 +27,7 @@ enum { UNSTEADY_TOLD = 3 }; /* so many copies failed in a row, the folder having
 const struct gw_checkpointed *gw_sched_checkpoint_of(const struct gw_job *job, uint32_t row)
 {
     uint64_t value;
-    return gw_map_get(&job->checkpoints, row, &value)
+    return gw_map_get(&gw_job_rare(job)->checkpoints, row, &value)
                ? (const struct gw_checkpointed *)(uintptr_t)value
                : NULL;
 }
@@ -40,7 +41,7 @@ static struct gw_checkpointed *record_of(struct gw_job *job, uint32_t row)
     record = gw_arena_alloc(&job->arena, sizeof *record);
     GW_MUST_PTR(record);
     *record = (struct gw_checkpointed){0};
-    GW_MUST(gw_map_put(&job->checkpoints, row, (uintptr_t)record));
+    GW_MUST(gw_map_put(&gw_job_rare_make(job)->checkpoints, row, (uintptr_t)record));
     return record;
 }
 

@@ -13,6 +13,7 @@
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/placement.h"
@@ -527,7 +528,8 @@ static void add_names(struct gw_job *job, const struct gw_msg_submit *chunk)
         GW_MUST_PTR(name);
         memcpy(name, text, size);
         text += size;
-        GW_MUST(gw_map_put(&job->names, gw_col32_at(chunk->named, i), (uintptr_t)name));
+        GW_MUST(gw_map_put(&gw_job_rare_make(job)->names, gw_col32_at(chunk->named, i),
+                           (uintptr_t)name));
     }
 }
 

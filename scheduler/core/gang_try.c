@@ -16,6 +16,7 @@
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/hang.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
@@ -235,7 +236,7 @@ static struct gw_bin pack_doors(struct gw_sched *sched, const struct gw_gang_try
 struct gw_went gw_sched_gang_went(const struct gw_job *job, uint32_t row)
 {
     uint64_t value;
-    if (!gw_map_get(&job->wents, row, &value))
+    if (!gw_map_get(&gw_job_rare(job)->wents, row, &value))
         return (struct gw_went){0};
     return *(const struct gw_went *)(uintptr_t)value;
 }
@@ -252,10 +253,10 @@ void gw_sched_apply_gang_went(struct gw_sched *sched, const struct gw_fact_gang_
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     uint64_t value;
-    if (!gw_map_get(&job->wents, fact->index, &value)) {
+    if (!gw_map_get(&gw_job_rare(job)->wents, fact->index, &value)) {
         value = (uintptr_t)gw_arena_alloc(&job->arena, sizeof(struct gw_went));
         GW_MUST_PTR((void *)(uintptr_t)value);
-        GW_MUST(gw_map_put(&job->wents, fact->index, value));
+        GW_MUST(gw_map_put(&gw_job_rare_make(job)->wents, fact->index, value));
     }
     *(struct gw_went *)(uintptr_t)value = (struct gw_went){fact->attempt, fact->tries};
     job->tasks.charges[fact->index].tries = (uint16_t)fact->tries;

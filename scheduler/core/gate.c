@@ -7,6 +7,7 @@
 
 #include "scheduler/core/announce.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
@@ -50,7 +51,8 @@ void gw_sched_apply_gate_added(struct gw_sched *sched, const struct gw_fact_gate
         struct gw_job *before = gw_sched_job_find(sched, gw_col64_at(fact->after->job, i));
         bool any = gw_col32_at(fact->after->any, i) != 0;
         if (before && before->state != GW_JOB_ENDED) {
-            GW_MUST(gw_array_push(&before->followers, ((struct gw_follower){job->id, any})));
+            GW_MUST(gw_array_push(&gw_job_rare_make(before)->followers,
+                                  ((struct gw_follower){job->id, any})));
             job->gates += !GW_PLANTED(132);
         } else if (before && !any && ended_badly(before)) {
             job->gate_failed = before->id;
@@ -61,8 +63,9 @@ void gw_sched_apply_gate_added(struct gw_sched *sched, const struct gw_fact_gate
 
 void gw_sched_gates_on_ended(struct gw_sched *sched, struct gw_job *job)
 {
-    for (size_t i = 0; i < job->followers.count; i++) {
-        const struct gw_follower *follower = &job->followers.items[i];
+    const struct gw_job_rare *rare = gw_job_rare(job);
+    for (size_t i = 0; i < rare->followers.count; i++) {
+        const struct gw_follower *follower = &rare->followers.items[i];
         struct gw_job *after = gw_sched_job_find(sched, follower->job);
         if (!after || !after->gated)
             continue;
@@ -72,7 +75,8 @@ void gw_sched_gates_on_ended(struct gw_sched *sched, struct gw_job *job)
         if (after->gates == 0 || after->gate_failed)
             GW_MUST(gw_array_push(&sched->ungated, after->id));
     }
-    gw_array_deinit(&job->followers);
+    if (job->rare)
+        gw_array_deinit(&job->rare->followers);
 }
 
 void gw_sched_apply_gate_opened(struct gw_sched *sched, const struct gw_fact_gate_opened *fact)
@@ -138,8 +142,8 @@ void gw_sched_gate_explain(const struct gw_sched *sched, const struct gw_job *jo
     uint32_t said = 0;
     *text = '\0';
     for (const struct gw_job *before = sched->first_job; before && said < 3; before = before->next)
-        for (size_t i = 0; i < before->followers.count && said < 3; i++) {
-            if (before->followers.items[i].job != job->id || used >= text_bytes)
+        for (size_t i = 0; i < gw_job_rare(before)->followers.count && said < 3; i++) {
+            if (gw_job_rare(before)->followers.items[i].job != job->id || used >= text_bytes)
                 continue;
             int n = snprintf(text + used, text_bytes - used, "%sjob %llu (%s)", said ? ", " : "",
                              (unsigned long long)before->id, before->name ? before->name : "");

@@ -8,6 +8,7 @@
 #include "scheduler/core/actor.h"
 #include "scheduler/core/announce.h"
 #include "scheduler/core/gate.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/judged.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
@@ -135,7 +136,7 @@ void gw_sched_apply_job_kept(struct gw_sched *sched, const struct gw_fact_job_ke
 {
     (void)sched;
     fact->job->detached = true;
-    GW_MUST(gw_message_encode(fact->message, 0, &fact->job->content));
+    GW_MUST(gw_message_encode(fact->message, 0, &gw_job_rare_make(fact->job)->content));
 }
 
 void gw_sched_apply_job_accepted(struct gw_sched *sched, const struct gw_fact_job_accepted *fact)
@@ -334,17 +335,12 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     gw_array_deinit(&job->queues);
     gw_array_deinit(&job->blobs);
     gw_array_deinit(&job->places);
-    gw_map_deinit(&job->names);
     gw_map_deinit(&job->failures);
-    gw_map_deinit(&job->checkpoints);
-    gw_map_deinit(&job->wents);
     gw_sched_judged_free(job);
     gw_sched_tasks_deinit(&job->tasks);
     gw_sched_range_free(job);
-    gw_array_deinit(&job->followers);
-    gw_buffer_deinit(&job->content);
+    gw_job_rare_free(job);
     gw_arena_deinit(&job->arena);
-    free(job->metric_name);
     free(job->progress);
     free(job->name);
     free(job->user);
@@ -378,16 +374,15 @@ void gw_sched_apply_progress_seen(struct gw_sched *sched, const struct gw_fact_p
 
 void gw_sched_apply_metric_seen(struct gw_sched *sched, const struct gw_fact_metric_seen *fact)
 {
-    struct gw_job *job = fact->job;
     (void)sched;
-    if (!job->metric_name || strcmp(job->metric_name, fact->metric->name) != 0) {
-        free(job->metric_name);
-        job->metric_name = strdup(fact->metric->name);
-        GW_MUST_PTR(job->metric_name);
+    struct gw_job_rare *rare = gw_job_rare_make(fact->job);
+    if (!rare->metric_name || strcmp(rare->metric_name, fact->metric->name) != 0) {
+        free(rare->metric_name);
+        rare->metric_name = strdup(fact->metric->name);
+        GW_MUST_PTR(rare->metric_name);
     }
-    job->metric = true;
-    job->metric_step = fact->metric->step;
-    job->metric_value = fact->metric->value;
+    rare->metric_step = fact->metric->step;
+    rare->metric_value = fact->metric->value;
 }
 
 /* -- Settling ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
  * from lower numbers to higher ones, but for those inside a group. */
 #include "scheduler/core/outline.h"
 
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/task.h"
 
@@ -97,8 +98,9 @@ static void add_rows(struct outline *outline)
     outline->of = calloc((size_t)tasks->count + 1, sizeof *outline->of);
     GW_MUST_PTR(outline->of);
     for (uint32_t row = 0; row < tasks->count; row++) {
-        bool same = outline->grouped && tasks->spec[row] == last_spec &&
-                    outline->job->names.count == 0; /* of a million tasks, most are alike */
+        bool same =
+            outline->grouped && tasks->spec[row] == last_spec &&
+            gw_job_rare(outline->job)->names.count == 0; /* of a million tasks, most are alike */
         if (!same)
             last = node_of_row(outline, row);
         last_spec = tasks->spec[row];

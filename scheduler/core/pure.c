@@ -8,6 +8,7 @@
 #include "scheduler/core/pure.h"
 
 #include "scheduler/core/job.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/task.h"
 
@@ -17,7 +18,8 @@
 struct gw_pure *gw_sched_pure_of(const struct gw_job *job, uint32_t row)
 {
     uint64_t value;
-    return gw_map_get(&job->pures, row, &value) ? (struct gw_pure *)(uintptr_t)value : NULL;
+    return gw_map_get(&gw_job_rare(job)->pures, row, &value) ? (struct gw_pure *)(uintptr_t)value
+                                                             : NULL;
 }
 
 bool gw_sched_alias_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
@@ -123,7 +125,7 @@ bool gw_sched_pure_add(struct gw_sched *sched, struct gw_job *job,
         GW_MUST_PTR(pure);
         *pure = (struct gw_pure){.digest = digest, .job = job, .index = self};
         GW_MUST(gw_map_put(&sched->pures, digest.low, (uintptr_t)pure));
-        GW_MUST(gw_map_put(&job->pures, self, (uintptr_t)pure));
+        GW_MUST(gw_map_put(&gw_job_rare_make(job)->pures, self, (uintptr_t)pure));
         return false;
     }
     struct gw_pure *pure = (struct gw_pure *)(uintptr_t)value;
@@ -149,15 +151,14 @@ void gw_sched_pure_forget(struct gw_sched *sched, struct gw_job *job, uint32_t r
         job->tasks.users[row]--;
     }
     (void)gw_map_remove(&sched->pures, pure->digest.low);
-    (void)gw_map_remove(&job->pures, row);
+    (void)gw_map_remove(&job->rare->pures, row);
     free(pure);
 }
 
 void gw_sched_pure_free(struct gw_sched *sched, struct gw_job *job)
 {
-    for (uint32_t row = 0; job->pures.count > 0; row++)
+    for (uint32_t row = 0; gw_job_rare(job)->pures.count > 0; row++)
         gw_sched_pure_forget(sched, job, row);
-    gw_map_deinit(&job->pures);
 }
 
 /* -- Keeping -------------------------------------------------------------------------------------
@@ -185,7 +186,8 @@ void gw_sched_apply_pure_dropped(struct gw_sched *sched, const struct gw_fact_pu
 
 bool gw_sched_pure_keep(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
-    if (job->pures.count == 0 || !gw_sched_pure_of(job, row) || !sched->options.pure_keep_bytes)
+    if (gw_job_rare(job)->pures.count == 0 || !gw_sched_pure_of(job, row) ||
+        !sched->options.pure_keep_bytes)
         return false;
     GW_FACT(sched, pure_kept, .job = job, .index = row);
     while (sched->last_pure && (sched->pure_kept > GW_PURE_KEEP_MAX ||
@@ -198,7 +200,7 @@ bool gw_sched_pure_keep(struct gw_sched *sched, struct gw_job *job, uint32_t row
 
 bool gw_sched_pure_unkeep(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
-    const struct gw_pure *pure = job->pures.count ? gw_sched_pure_of(job, row) : NULL;
+    const struct gw_pure *pure = gw_job_rare(job)->pures.count ? gw_sched_pure_of(job, row) : NULL;
     if (!pure || !pure->kept)
         return false;
     GW_FACT(sched, pure_dropped, .job = job, .index = row);

@@ -11,6 +11,7 @@
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/outline.h"
 #include "scheduler/core/place.h"
@@ -111,11 +112,12 @@ static struct gw_value *describe_job(const struct gw_sched *sched, const struct 
         set_u64(dict, "tries", job->tasks.charges[0].tries);
     set_u64(dict, "submitted_ns", job->submitted_wall_ns);
     set_u64(dict, "ended_ns", gw_sched_job_shown_ended(sched, job) ? job->ended_wall_ns : 0);
-    if (job->metric) {
+    const struct gw_job_rare *rare = gw_job_rare(job);
+    if (rare->metric_name) {
         struct gw_value *metric = gw_dict();
-        set(metric, "step", gw_i64(job->metric_step));
-        set(metric, "name", gw_str(job->metric_name));
-        set(metric, "value", gw_f64(job->metric_value));
+        set(metric, "step", gw_i64(rare->metric_step));
+        set(metric, "name", gw_str(rare->metric_name));
+        set(metric, "value", gw_f64(rare->metric_value));
         set(dict, "metric", metric);
     }
     if (job->progress)

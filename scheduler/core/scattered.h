@@ -11,7 +11,7 @@ struct gw_object;
 struct gw_value;
 
 /* Each value is counted with what its job takes beside it, as tests/unit/test_scattered.c sees. */
-enum { GW_SCATTERED_JOB_BYTES = 1280 };
+enum { GW_SCATTERED_JOB_BYTES = 1096 };
 
 /* Values, of all clients or of one. */
 struct gw_scattered {

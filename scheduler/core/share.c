@@ -3,12 +3,13 @@
  * What always holds: each share counts once in its task's `users`, so that the result stays, is
  * made again when it is lost, and is not cancelled with the session that submitted it; the last one
  * to let go makes it idle or unwanted, like any other user. A share is found by its task
- * (job->shares), and by its session's request or its name. */
+ * (`shares`), and by its session's request or its name. */
 #include "scheduler/core/share.h"
 
 #include "graph/base/text.h"
 #include "scheduler/core/announce.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/nested.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
@@ -24,7 +25,8 @@ enum { NAME_BYTES_MAX = 255, PUBLISHED_MAX = 65536, KEY_BYTES = NAME_BYTES_MAX +
 struct gw_share *gw_sched_shares_of(const struct gw_job *job, uint32_t row)
 {
     uint64_t value;
-    return gw_map_get(&job->shares, row, &value) ? (struct gw_share *)(uintptr_t)value : NULL;
+    return gw_map_get(&gw_job_rare(job)->shares, row, &value) ? (struct gw_share *)(uintptr_t)value
+                                                              : NULL;
 }
 
 /* Names are a user's own. */
@@ -55,7 +57,7 @@ void gw_sched_apply_share_added(struct gw_sched *sched, const struct gw_fact_sha
                                .job = job,
                                .index = fact->index,
                                .next = gw_sched_shares_of(job, fact->index)};
-    GW_MUST(gw_map_put(&job->shares, fact->index, (uintptr_t)share));
+    GW_MUST(gw_map_put(&gw_job_rare_make(job)->shares, fact->index, (uintptr_t)share));
     job->shared++;
     job->tasks.users[fact->index] += !(GW_PLANTED(520) && fact->name);
     if (!fact->name) {
@@ -81,9 +83,9 @@ static void share_free(struct gw_sched *sched, struct gw_share *share)
         at = &(*at)->next;
     *at = share->next;
     if (first)
-        GW_MUST(gw_map_put(&job->shares, share->index, (uintptr_t)first));
+        GW_MUST(gw_map_put(&gw_job_rare_make(job)->shares, share->index, (uintptr_t)first));
     else
-        (void)gw_map_remove(&job->shares, share->index);
+        (void)gw_map_remove(&job->rare->shares, share->index);
     job->shared--;
     if (share->session) {
         (void)gw_map_remove(&share->session->shares, share->request);
@@ -115,7 +117,6 @@ void gw_sched_shares_free(struct gw_sched *sched, struct gw_job *job)
     for (uint32_t row = 0; job->shared > 0; row++)
         for (struct gw_share *share; (share = gw_sched_shares_of(job, row));)
             share_free(sched, share);
-    gw_map_deinit(&job->shares);
 }
 
 void gw_sched_shares_close(struct gw_sched *sched, struct gw_session *session)
@@ -171,7 +172,7 @@ uint32_t gw_sched_row_named(const struct gw_job *job, const char *name)
 {
     size_t at = 0;
     uint64_t row, text;
-    while (gw_map_next(&job->names, &at, &row, &text))
+    while (gw_map_next(&gw_job_rare(job)->names, &at, &row, &text))
         if (strcmp((const char *)(uintptr_t)text, name) == 0)
             return (uint32_t)row;
     return GW_NONE;
@@ -220,7 +221,7 @@ static int find_named(const struct gw_sched *sched, const struct gw_msg_lookup *
     if (name)
         return find_in_job(sched, id, name, uid, row, error);
     for (row->job = sched->last_job; row->job; row->job = row->job->prev) {
-        if (row->job->uid != uid || row->job->names.count == 0)
+        if (row->job->uid != uid || gw_job_rare(row->job)->names.count == 0)
             continue;
         row->index = gw_sched_row_named(row->job, lookup->name);
         if (row->index != GW_NONE)

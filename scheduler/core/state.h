@@ -275,15 +275,11 @@ struct gw_job {
     GW_ARRAY(struct gw_queue *) queues;
     GW_ARRAY(void *) blobs; /* arguments, one a chunk */
     struct gw_tasks tasks;
-    struct gw_map names;       /* row -> text in the arena */
-    struct gw_map failures;    /* row -> struct gw_failure * */
-    struct gw_map checkpoints; /* row -> struct gw_checkpointed * in the arena, the current one */
-    struct gw_map wents;       /* row -> struct gw_went * in the arena, of gangs that went */
-    struct gw_map *judged;     /* attempts of lost workers and gangs -> row; NULL: none */
-    struct gw_map shares;      /* row -> struct gw_share *, the first */
-    uint32_t shared;           /* shares of its tasks */
-    struct gw_map pures;       /* row -> struct gw_pure * */
-    uint32_t aliases;          /* rows whose result is another task's */
+    struct gw_job_rare *rare; /* see job_rare.h; owned; NULL: it has nothing of that */
+    struct gw_map failures;   /* row -> struct gw_failure * */
+    struct gw_map *judged;    /* attempts of lost workers and gangs -> row; NULL: none */
+    uint32_t shared;          /* shares of its tasks */
+    uint32_t aliases;         /* rows whose result is another task's */
     GW_ARRAY(struct gw_place) places;
     uint32_t unfinished, done, failed, cancelled_tasks, placed, held;
     uint32_t objects;   /* alive */
@@ -292,24 +288,18 @@ struct gw_job {
     uint32_t questions; /* that wait for it */
     struct gw_failure *first_failure;
     struct gw_failure *cancelled_failure; /* of tasks that were cancelled before they ran */
-    struct gw_buffer content;             /* detached and open: its messages as frames */
     struct gw_range *range;               /* NULL: an ordinary job */
     bool gated;                           /* nothing starts yet: each row waits for that, too */
     uint32_t gates;                       /* jobs before it that have not ended */
     uint64_t gate_failed;                 /* one of them that did not end well; 0: none */
-    GW_ARRAY(struct gw_follower) followers;
-    bool stream;               /* comes graph by graph */
-    uint32_t stream_rows;      /* of whole graphs */
-    uint32_t weight;           /* rows that it counts for in the history */
-    struct gw_actor *actor;    /* that its one task makes; owned */
-    struct gw_actor *calls_of; /* the actor that its tasks are calls of */
+    bool stream;                          /* comes graph by graph */
+    uint32_t stream_rows;                 /* of whole graphs */
+    uint32_t weight;                      /* rows that it counts for in the history */
+    struct gw_actor *actor;               /* that its one task makes; owned */
+    struct gw_actor *calls_of;            /* the actor that its tasks are calls of */
     struct gw_line *line; /* of that actor, while a row may have to be placed; NULL: not in it */
     struct gw_job *line_prev, *line_next;
-    uint32_t line_row; /* none before it is ready, or waits */
-    bool metric;
-    int64_t metric_step;
-    double metric_value;
-    char *metric_name;
+    uint32_t line_row;            /* none before it is ready, or waits */
     struct gw_progress *progress; /* what a task of it said last; NULL: nothing */
     uint64_t opened_ns;           /* 0: it was restored */
     uint64_t story_from;          /* facts that were told before it came */

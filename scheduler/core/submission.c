@@ -11,6 +11,7 @@
 #include "scheduler/core/chunk.h"
 #include "scheduler/core/gate.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/task.h"
@@ -218,7 +219,8 @@ static void keep_content(struct gw_sched *sched, const struct gw_job *job)
  * the job whole, before anything of it was placed. */
 static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw_error *error)
 {
-    struct gw_bin content = {job->content.data, (uint32_t)job->content.size};
+    const struct gw_buffer *said = &gw_job_rare(job)->content;
+    struct gw_bin content = {said->data, (uint32_t)said->size};
     struct gw_chunk_check check = {.job = job};
     int rc = each_frame(sched, content, frame_check, &check, error);
     gw_array_deinit(&check.specs);
@@ -362,7 +364,7 @@ int gw_sched_on_after(struct gw_sched *sched, struct gw_session *session,
     struct gw_job *job = open_job(session, after->request);
     if (!job && gw_map_get(&session->refused, after->request, NULL))
         return 0;
-    if (!job || job->tasks.count > 0 || job->gated || job->content.size > 0)
+    if (!job || job->tasks.count > 0 || job->gated || gw_job_rare(job)->content.size > 0)
         return GW_EPROTO;
     if (gw_sched_gate_check(sched, job, after, session->remote->admin, &error) < 0)
         refuse_job(sched, job, false, &error);

@@ -9,6 +9,7 @@
 #include "scheduler/core/actor.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/pure.h"
 #include "scheduler/core/queue.h"
@@ -596,7 +597,7 @@ void gw_sched_task_label(const struct gw_job *job, uint32_t row, char *text, siz
 {
     uint64_t name;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
-    if (gw_map_get(&job->names, row, &name))
+    if (gw_map_get(&gw_job_rare(job)->names, row, &name))
         (void)snprintf(text, text_bytes, "%s", (const char *)(uintptr_t)name);
     else if (spec->message.kind == GW_SPEC_FUNCTION)
         (void)snprintf(text, text_bytes, "%s", spec->message.function);

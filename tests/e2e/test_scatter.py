@@ -51,7 +51,7 @@ class Scatter(e2e.Case):
 
     def test_memory_runs_out(self):
         self.up("--slots", "2", "--scatter-memory", "4M")
-        for size, fit, full in ((100 * KIB, 40, 4.0), (1000 * KIB, 4, 3.9)):
+        for size, fit, full in ((100 * KIB, 40, 3.9), (1000 * KIB, 4, 3.9)):
             taken, why = self.scatter(100, size, 4)
             self.assertEqual(taken, fit)
             self.assertIn(f"it holds {fit} values of {full} MiB, of at most 4.0, {fit} of them and "
@@ -71,7 +71,7 @@ class Scatter(e2e.Case):
         self.assert_nothing_left()
         taken, why = self.scatter(100, 100 * KIB, 4, many=("many",))
         self.assertEqual(taken, 0)
-        self.assertIn("it holds 40 values of 4.0 MiB, of at most 4.0", why)
+        self.assertIn("it holds 40 values of 3.9 MiB, of at most 4.0", why)
         self.assert_nothing_left()
 
     def test_over_tls(self):

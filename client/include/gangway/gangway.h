@@ -142,7 +142,7 @@ GW_API int gw_map(struct gw_client *client, const struct gw_map_call *call,
 /* gw_scatter puts a value (borrowed) into the cluster once, for many tasks of graphs to take by
  * gw_ref_future; releasing the future frees it. A result made of it that is lost with its worker is
  * made again as long as that future is held; else it is GW_ELOST, with a text that names the value,
- * who scattered it, and the worker. Values lie in the scheduler's memory, with some 1.3 KiB beside
+ * who scattered it, and the worker. Values lie in the scheduler's memory, with some 1.1 KiB beside
  * each: where it has no room (`gangway up --scatter-memory`), or no descriptor for one larger than
  * 256 KiB, GW_ELIMIT says how many there are; nothing else is hurt, releasing others makes room.
  * gw_scatter_many is the same for `count` values, with a future each (futures: room for count):

@@ -1,0 +1,33 @@
+/* What few jobs have. Each value that somebody scattered is a job, and has none of it. */
+#ifndef GW_SCHEDULER_CORE_JOB_RARE_H
+#define GW_SCHEDULER_CORE_JOB_RARE_H
+
+#include "scheduler/core/state.h"
+
+struct gw_job_rare {
+    struct gw_map names;       /* row -> text in the arena */
+    struct gw_map checkpoints; /* row -> struct gw_checkpointed * in the arena, the current one */
+    struct gw_map wents;       /* row -> struct gw_went * in the arena, of gangs that went */
+    struct gw_map shares;      /* row -> struct gw_share *, the first */
+    struct gw_map pures;       /* row -> struct gw_pure * */
+    struct gw_buffer content;  /* detached and open: its messages as frames */
+    GW_ARRAY(struct gw_follower) followers;
+    char *metric_name; /* owned; NULL: no metric was told */
+    int64_t metric_step;
+    double metric_value;
+};
+
+/* gw_job_rare gives what a job has of it; empty where it has nothing. */
+static inline const struct gw_job_rare *gw_job_rare(const struct gw_job *job)
+{
+    static const struct gw_job_rare nothing;
+    return job->rare ? job->rare : &nothing;
+}
+
+/* gw_job_rare_make gives it to be written to. Aborts when out of memory. */
+struct gw_job_rare *gw_job_rare_make(struct gw_job *job);
+
+/* gw_job_rare_free frees it; what the maps lead to is freed before. */
+void gw_job_rare_free(struct gw_job *job);
+
+#endif
