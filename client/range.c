@@ -47,6 +47,8 @@ struct gw_range_inline {
     struct gw_task_options options;
     size_t value_count;
     uint32_t next;
+    bool stop;                 /* at the first failure */
+    struct gw_error first;     /* the first failure; code 0: none yet */
     struct gw_value *values[]; /* arguments and inputs */
 };
 
@@ -319,6 +321,7 @@ static int run_inline(struct gw_range_run *run, const struct gw_range *range,
     if (range->options)
         inlined->options = *range->options;
     inlined->options.name = NULL;
+    inlined->stop = range->stop_at_failure;
     for (size_t i = 0; i < range->argument_count; i++)
         inlined->values[inlined->value_count++] = gw_value_ref(range->arguments[i]);
     for (size_t i = 0; i < range->input_count; i++) {
@@ -425,13 +428,18 @@ static int take(struct gw_range_run *run, const struct timespec *deadline, struc
     return 0;
 }
 
+static int64_t number_of(const struct gw_range_run *run, uint32_t index)
+{
+    return (int64_t)((uint64_t)run->begin + (uint64_t)index * (uint64_t)run->step);
+}
+
 /* Turns an item into a result; what lies in the cluster is fetched. */
 static int open_item(struct gw_range_run *run, struct item *item, struct gw_range_result *result,
                      struct gw_error *error)
 {
     const struct gw_parcel *parcel = &item->parcel;
     *result = (struct gw_range_result){
-        .number = (int64_t)((uint64_t)run->begin + (uint64_t)item->index * (uint64_t)run->step),
+        .number = number_of(run, item->index),
         .index = item->index,
     };
     int rc = 0;
@@ -453,10 +461,9 @@ static int next_inline(struct gw_range_run *run, struct gw_range_result *result,
 {
     struct gw_range_inline *inlined = run->inlined;
     if (inlined->next == run->count)
-        return GW_ENOENT;
+        return gw_error_set(error, GW_ENOENT, "all results of the range were taken");
     uint32_t index = inlined->next++;
-    *result =
-        (struct gw_range_result){.number = run->begin + (int64_t)index * run->step, .index = index};
+    *result = (struct gw_range_result){.number = number_of(run, index), .index = index};
     struct gw_value **values = calloc(inlined->value_count + 1, sizeof *values);
     if (!values)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
@@ -469,8 +476,13 @@ static int next_inline(struct gw_range_run *run, struct gw_range_result *result,
     free(values);
     if (rc < 0)
         return rc;
-    if (gw_future_get(future, 0, &result->value, &result->error) < 0)
+    if (gw_future_get(future, 0, &result->value, &result->error) < 0) {
         result->value = NULL;
+        if (inlined->first.code == 0)
+            inlined->first = result->error;
+        if (inlined->stop)
+            inlined->next = run->count;
+    }
     gw_future_release(future);
     return 0;
 }
@@ -500,16 +512,18 @@ int gw_range_next(struct gw_range_run *run, uint64_t timeout_ns, struct gw_range
     }
 }
 
+/* What was taken before counts, too. */
 static int wait_inline(struct gw_range_run *run, struct gw_error *error)
 {
+    const struct gw_error *first = &run->inlined->first;
     struct gw_range_result result;
     int rc = 0;
-    while (next_inline(run, &result, NULL) == 0) {
-        gw_value_unref(result.value);
-        if (result.error.code < 0 && rc == 0)
-            rc = gw_error_set(error, result.error.code, "%s", result.error.text);
+    while (run->inlined->next < run->count && rc == 0) {
+        rc = next_inline(run, &result, error);
+        if (rc == 0)
+            gw_value_unref(result.value);
     }
-    return rc;
+    return rc < 0 || first->code == 0 ? rc : gw_error_set(error, first->code, "%s", first->text);
 }
 
 int gw_range_wait(struct gw_range_run *run, uint64_t timeout_ns, struct gw_error *error)
@@ -539,6 +553,8 @@ int gw_range_wait(struct gw_range_run *run, uint64_t timeout_ns, struct gw_error
 int gw_range_cancel(struct gw_range_run *run, bool hard, struct gw_error *error)
 {
     if (run->inlined) {
+        if (run->inlined->next < run->count && run->inlined->first.code == 0)
+            gw_error_set(&run->inlined->first, GW_ECANCELLED, "cancelled");
         run->inlined->next = run->count;
         return 0;
     }

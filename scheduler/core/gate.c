@@ -84,7 +84,8 @@ void gw_sched_apply_gate_opened(struct gw_sched *sched, const struct gw_fact_gat
     struct gw_job *job = fact->job;
     struct gw_tasks *tasks = &job->tasks;
     job->gated = false;
-    GW_STORY(sched, job, .kind = GW_STORY_OPENED, .index = GW_INDEX_ALL);
+    if (!job->gate_failed) /* that is told of its tasks */
+        GW_STORY(sched, job, .kind = GW_STORY_OPENED, .index = GW_INDEX_ALL);
     for (uint32_t row = gw_sched_row_next(job, 0); row < tasks->count;
          row = gw_sched_row_next(job, row + 1))
         if (--tasks->waiting[row] == 0 && tasks->state[row] == GW_TASK_WAITING &&

@@ -33,12 +33,11 @@ static uint32_t least(uint32_t a, uint32_t b)
 
 static int check_numbers(const struct gw_msg_range *range, struct gw_error *error)
 {
-    int64_t span, last;
+    const __int128 span = (__int128)range->step * ((int64_t)range->count - 1);
     if (range->count == 0 || range->count > GW_TASKS_MAX)
         return gw_error_set(error, GW_ELIMIT, "a range of %u tasks: 1 to %d can be", range->count,
                             GW_TASKS_MAX);
-    if (__builtin_mul_overflow((int64_t)range->count - 1, range->step, &span) ||
-        __builtin_add_overflow(range->begin, span, &last))
+    if (range->begin + span > INT64_MAX || range->begin + span < INT64_MIN)
         return gw_error_set(error, GW_EINVAL, "a range whose last number is over 64 bits");
     const uint8_t *args = range->args.data;
     if (range->args.size < INDEX_BYTES || range->index_at > range->args.size - INDEX_BYTES ||
@@ -337,7 +336,7 @@ void gw_sched_range_args(const struct gw_job *job, uint32_t row, uint8_t *args)
     if (!range)
         return;
     row -= GW_PLANTED(130) && row % 7 == 3;
-    uint64_t number = (uint64_t)(range->begin + (int64_t)row * range->step);
+    uint64_t number = (uint64_t)range->begin + row * (uint64_t)range->step; /* which fits */
     for (uint32_t i = 0; i < 8; i++)
         args[range->index_at + 1 + i] = (uint8_t)(number >> (56 - 8 * i));
 }

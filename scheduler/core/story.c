@@ -201,7 +201,7 @@ void gw_sched_story_tell_task_ended(struct gw_sched *sched, struct gw_job *job,
         return; /* a task before it, or who cancelled it, is told of */
     GW_STORY(sched, job,
              .kind = fact->state == GW_TASK_FAILED ? GW_STORY_FAILED : GW_STORY_CANCELLED,
-             .index = fact->index, .detail = !own,
+             .index = fact->index, .detail = fact->cause_job != 0,
              .text = own && fact->attempt == 0 ? fact->text : NULL);
 }
 

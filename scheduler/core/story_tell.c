@@ -207,7 +207,6 @@ static void tell_again(const struct gw_story_fact *fact, struct gw_text *text)
 /* What needs no more words; NULL: its text says all. */
 static const char *const plain[] = {
     [GW_STORY_READY] = "ready to run",
-    [GW_STORY_CANCELLED] = "cancelled",
     [GW_STORY_RELEASED] = "its result was let go: nobody holds or needs it",
     [GW_STORY_UNNEEDED] = "it need not run again: nobody needs it any more",
     [GW_STORY_OPENED] = "the jobs before its job have ended",
@@ -262,6 +261,10 @@ void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fac
                     : fact->text ? ": "
                                  : ": it has no further attempt",
                     fact->text ? fact->text : "");
+        break;
+    case GW_STORY_CANCELLED:
+        gw_text_say(&text, "cancelled%s",
+                    fact->detail ? " without running: a task before it was" : "");
         break;
     case GW_STORY_CANCEL:
         tell_cancel(fact, &text);

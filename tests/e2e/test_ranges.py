@@ -15,7 +15,7 @@ class Ranges(e2e.Case):
 
     def test_one_worker(self):
         self.up("--slots", "2")
-        for what in ("results", "failures", "flow", "map"):
+        for what in ("results", "failures", "alike", "flow", "map"):
             with self.subTest(what=what):
                 self.check(what)
         with self.subTest(what="after"):
@@ -33,7 +33,7 @@ class Ranges(e2e.Case):
                 self.check(what)
 
     def test_inline(self):
-        for what in ("results", "map"):
+        for what in ("results", "alike", "map"):
             with self.subTest(what=what):
                 self.check(what, env={"GANGWAY_INLINE": "1"})
 

@@ -194,6 +194,17 @@ static void cancels(void **state)
     free_world(w);
 }
 
+static void a_task_before_it_was_cancelled(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, true, 0});
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {2, 1, 0, 0}});
+    told(w, 1, 1, (const char *[]){"cancelled without running: a task before it was", NULL});
+    free_world(w);
+}
+
 /* Who came by a token has a name, and a number that says nothing. */
 static void who_cancels(void **state)
 {
@@ -318,15 +329,11 @@ static void dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(retries),
-        cmocka_unit_test(losses),
-        cmocka_unit_test(cancels),
-        cmocka_unit_test(who_cancels),
-        cmocka_unit_test(ends_of_jobs),
-        cmocka_unit_test(names_that_repeat),
-        cmocka_unit_test(large),
-        cmocka_unit_test(dropped),
-        cmocka_unit_test(who_stops_a_gang_is_told),
+        cmocka_unit_test(retries),           cmocka_unit_test(losses),
+        cmocka_unit_test(cancels),           cmocka_unit_test(a_task_before_it_was_cancelled),
+        cmocka_unit_test(who_cancels),       cmocka_unit_test(ends_of_jobs),
+        cmocka_unit_test(names_that_repeat), cmocka_unit_test(large),
+        cmocka_unit_test(dropped),           cmocka_unit_test(who_stops_a_gang_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

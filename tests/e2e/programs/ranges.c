@@ -171,6 +171,46 @@ static void failures(void)
                        &run, &error) == GW_ELIMIT);
 }
 
+/* What inline is as in a cluster. */
+static void alike(void)
+{
+    struct gw_range_run *run;
+    struct gw_range_result result;
+    struct gw_range range = {.function = &gw_function_picky, .end = 20};
+    CHECK(gw_map_range(client, &range, &run, &error) == 0);
+    for (int i = 0; i < 20; i++) {
+        CHECK(gw_range_next(run, UINT64_MAX, &result, &error) == 0);
+        gw_value_unref(result.value);
+    }
+    CHECK(gw_range_next(run, UINT64_MAX, &result, &error) == GW_ENOENT);
+    CHECK(gw_range_wait(run, UINT64_MAX, &error) == GW_ETASK); /* all were taken before */
+    CHECK(strstr(error.text, "does not like"));
+    gw_range_close(run);
+
+    range.stop_at_failure = true;
+    range.limit = 1;
+    range.end = 1000000;
+    CHECK(gw_map_range(client, &range, &run, &error) == 0);
+    CHECK(gw_range_wait(run, UINT64_MAX, &error) == GW_ETASK);
+    CHECK(strstr(error.text, "does not like 3"));
+    gw_range_close(run);
+
+    /* Three numbers, as far apart as there are. */
+    static const int64_t numbers[] = {INT64_MIN, -1, INT64_MAX - 1};
+    range = (struct gw_range){
+        .function = &gw_function_picky, .begin = INT64_MIN, .end = INT64_MAX, .step = INT64_MAX};
+    CHECK(gw_map_range(client, &range, &run, &error) == 0);
+    CHECK(gw_range_count(run) == 3);
+    for (int i = 0; i < 3; i++) {
+        int64_t number;
+        CHECK(gw_range_next(run, UINT64_MAX, &result, &error) == 0);
+        CHECK(gw_value_get_i64(result.value, &number, &error) == 0);
+        CHECK(number == numbers[result.index] && result.number == number);
+        gw_value_unref(result.value);
+    }
+    gw_range_close(run);
+}
+
 /* Whoever takes nothing gets no further than `ahead`; whoever closes it ends it. */
 static void flow(void)
 {
@@ -388,6 +428,8 @@ int main(int argc, char **argv)
         results();
     else if (strcmp(what, "failures") == 0)
         failures();
+    else if (strcmp(what, "alike") == 0)
+        alike();
     else if (strcmp(what, "flow") == 0)
         flow();
     else if (strcmp(what, "memory") == 0 && argc == 5)
