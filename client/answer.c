@@ -66,8 +66,10 @@ int gw_answer_wait(const struct gw_future *future, struct gw_error *error)
         if (bundle->quiet)
             gw_answer_ask(client);
     }
+    gw_turn_keep(&client->turn);
     while (bundle->unanswered && !client->down.code && !client->closed)
         pthread_cond_wait(&client->answered, &client->lock);
+    gw_turn_unkeep(&client->turn);
     int rc = bundle->job ? 0 : GW_ECLOSED;
     pthread_mutex_unlock(&client->lock);
     return rc < 0 ? gw_client_down_error(client, error) : 0;
@@ -93,6 +95,7 @@ void gw_answer_wait_all(struct gw_client *client, uint64_t timeout_ns)
                                       (long)(deadline_ns % GW_NS_PER_S)};
     pthread_mutex_lock(&client->lock);
     bool asked = false;
+    gw_turn_keep(&client->turn);
     while (!client->down.code && is_any_open(client)) {
         if (!asked)
             gw_answer_ask(client);
@@ -100,6 +103,7 @@ void gw_answer_wait_all(struct gw_client *client, uint64_t timeout_ns)
         if (pthread_cond_clockwait(&client->answered, &client->lock, CLOCK_MONOTONIC, &deadline))
             break;
     }
+    gw_turn_unkeep(&client->turn);
     pthread_mutex_unlock(&client->lock);
 }
 

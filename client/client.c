@@ -25,7 +25,7 @@
 
 enum { OPEN_TIMEOUT_S = 10, CLOSE_TIMEOUT_S = 10, RECONNECT_S = 60 };
 
-/* -- What comes in, on the loop thread -----------------------------------------------------------
+/* -- What comes in, on the thread that reads -----------------------------------------------------
  */
 
 static void send_blobs(struct gw_client *client, struct gw_bin hashes)
@@ -165,7 +165,7 @@ int gw_client_connect(struct gw_client *client, const struct gw_io_socket *socke
                       struct gw_error *error)
 {
     const struct gw_io_callbacks callbacks = {client_on_message, client_on_close, client_on_wake,
-                                              client};
+                                              client, &client->turn};
     struct ucred peer = {0};
     if (!socket->transport)
         (void)getsockopt(socket->fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer});
@@ -400,6 +400,7 @@ struct gw_client *gw_client_new(const char *name)
     pthread_mutex_init(&client->lock, NULL);
     pthread_mutex_init(&client->start_lock, NULL);
     pthread_cond_init(&client->answered, NULL);
+    gw_turn_init(&client->turn);
     return client;
 }
 
@@ -480,6 +481,7 @@ void gw_client_unref(struct gw_client *client)
     pthread_mutex_destroy(&client->lock);
     pthread_mutex_destroy(&client->start_lock);
     pthread_cond_destroy(&client->answered);
+    gw_turn_deinit(&client->turn);
     free(client->name);
     free((void *)(uintptr_t)client->cluster_options.resources);
     free((void *)(uintptr_t)client->cluster_options.peers);

@@ -59,6 +59,8 @@ struct gw_client {
     struct gw_reconnect *reconnect; /* who looks; NULL: nobody had to yet */
     size_t kept_bytes, kept_files;  /* of records */
 
+    struct gw_turn turn; /* to read what the scheduler sends */
+
     pthread_mutex_t start_lock; /* one thread starts a private cluster or ships the program */
     struct gw_io *io;           /* NULL: a private cluster that nobody has needed yet */
     _Atomic bool started;

@@ -13,9 +13,17 @@
 
 enum { GATHER_BATCH = 128 };
 
-enum gw_future_state gw_future_state(const struct gw_future *future)
+static enum gw_future_state state_of(const struct gw_future *future)
 {
     return (enum gw_future_state)atomic_load_explicit(&future->state, memory_order_acquire);
+}
+
+enum gw_future_state gw_future_state(const struct gw_future *future)
+{
+    enum gw_future_state state = state_of(future);
+    if (state == GW_PENDING) /* who looks again and again waits, too */
+        gw_turn_recall(&future->bundle->client->turn);
+    return state;
 }
 
 uint64_t gw_future_job(const struct gw_future *future)
@@ -51,7 +59,7 @@ static void watch_init(struct gw_future *future, struct gw_watch *watch)
 {
     struct gw_client *client = future->bundle->client;
     pthread_mutex_lock(&client->lock);
-    if (gw_future_state(future) == GW_PENDING) {
+    if (state_of(future) == GW_PENDING) {
         watch->next = future->watches;
         future->watches = watch;
     } else {
@@ -75,7 +83,7 @@ static void watch_deinit(struct gw_future *future, struct gw_watch *watch)
 
 int gw_future_wait(struct gw_future *future, uint64_t timeout_ns)
 {
-    if (gw_future_state(future) != GW_PENDING)
+    if (state_of(future) != GW_PENDING)
         return 0;
     if (future->bundle->own && timeout_ns == UINT64_MAX)
         return GW_ECYCLE;
@@ -154,7 +162,7 @@ int gw_future_wait_any(struct gw_future *const *futures, size_t count, uint64_t 
 {
     struct gw_completions *completions;
     for (size_t i = 0; i < count; i++) {
-        if (gw_future_state(futures[i]) != GW_PENDING) {
+        if (state_of(futures[i]) != GW_PENDING) {
             *index = i;
             return 0;
         }
@@ -272,7 +280,7 @@ int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **val
                             gw_future_index(future), (unsigned long long)gw_future_job(future));
     if (future->bundle->client->closed)
         return gw_client_down_error(future->bundle->client, error);
-    if (gw_future_state(future) == GW_FAILED)
+    if (state_of(future) == GW_FAILED)
         return failure_of(future, error);
 
     struct gw_parcel *result = parcel_of(future, rank);
@@ -299,7 +307,7 @@ static bool fetch_begin(struct gw_future *future, struct gw_call *call)
 {
     struct gw_client *client = future->bundle->client;
     struct gw_parcel *result = parcel_of(future, 0);
-    if (gw_future_state(future) != GW_DONE || client->closed || result->kind != GW_PARCEL_REMOTE)
+    if (state_of(future) != GW_DONE || client->closed || result->kind != GW_PARCEL_REMOTE)
         return false;
     gw_call_open(call, client);
     struct gw_message message = {
@@ -370,7 +378,7 @@ int gw_future_cancel(struct gw_future *future, bool hard, struct gw_error *error
         .type = GW_MESSAGE_cancel,
         .cancel = {.job = gw_future_job(future), .index = gw_future_index(future), .hard = hard},
     };
-    if (gw_future_state(future) != GW_PENDING)
+    if (state_of(future) != GW_PENDING)
         return 0;
     pthread_mutex_lock(&client->lock);
     future->bundle->own = false;                     /* it ends now */
@@ -390,7 +398,7 @@ static int set_pending(struct gw_future *future, struct gw_parcel *before)
     pthread_mutex_lock(&client->lock);
     if (client->down.code || client->closed) {
         rc = GW_ECLOSED;
-    } else if (gw_future_state(future) == GW_FAILED) {
+    } else if (state_of(future) == GW_FAILED) {
         *before = future->result;
         memset(&future->result, 0, sizeof future->result);
         future->bundle->pending++;
@@ -426,7 +434,7 @@ int gw_future_retry(struct gw_future *future, struct gw_error *error)
         gw_client_down_error(client, error);
     gw_call_close(&call, client);
     pthread_mutex_lock(&client->lock);
-    if (rc < 0 && gw_future_state(future) == GW_PENDING)
+    if (rc < 0 && state_of(future) == GW_PENDING)
         gw_bundle_set_failure(future, before.failure);
     else
         gw_parcel_clear(&before, 0);

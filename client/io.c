@@ -1,6 +1,6 @@
 /* The loop thread: outbox to link, link to callbacks. What holds: `lock` guards the outbox, the
  * releases, `down` and `idle`; everything of libuv but uv_async_send is touched by the loop thread
- * only, once it runs.
+ * only, once it runs. What comes in is delivered by one thread at a time: see turn.h.
  *
  * While `idle` is set, nothing is on its way to the socket: what is little leaves at once, from the
  * thread that has it to say, and nobody has to be woken for it. */
@@ -23,6 +23,7 @@ enum {
     QUEUED_BYTES_MAX = 4 << 20, /* in the outbox, and again in the link */
     FRAMES_BYTES = 256 << 10,   /* frames gather in one buffer up to this */
     RELEASE_DELAY_MS = 5,
+    TURN_MS = 10,         /* unread, at the most twice this */
     RELEASE_ROWS = 16384, /* a message: 256 KiB */
 };
 
@@ -45,8 +46,9 @@ struct gw_io {
     uv_loop_t loop;
     uv_async_t wake;
     uv_prepare_t prepare;
-    uv_timer_t release_timer;
-    struct gw_link *link; /* NULL once it is down */
+    uv_timer_t release_timer, turn_timer;
+    _Atomic bool delivered; /* something, since the loop thread looked */
+    struct gw_link *link;   /* NULL once it is down */
     bool link_closing;
     bool over; /* a transport: only the loop thread writes */
     struct outbox leaving;
@@ -202,12 +204,15 @@ static void io_on_message(struct gw_link *link, const struct gw_message *message
                           uint8_t fd_count, void *arg)
 {
     struct gw_io *io = arg;
+    atomic_store_explicit(&io->delivered, true, memory_order_relaxed);
     io->callbacks.on_message(message, fds, fd_count, io->callbacks.arg);
 }
 
 static void io_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
 {
     struct gw_io *io = arg;
+    gw_turn_end(io->callbacks.turn);
+    uv_timer_stop(&io->turn_timer);
     pthread_mutex_lock(&io->lock);
     io->link = NULL;
     io->down = true; /* before the socket is closed: see send_at_once */
@@ -273,10 +278,55 @@ static void reattach(struct gw_io *io)
     io->callbacks.on_close(&error, io->callbacks.arg);
 }
 
+/* -- Whose turn it is to read --------------------------------------------------------------------
+ */
+
+static void io_on_turn(uv_timer_t *timer);
+
+static void look_at_turn(struct gw_io *io, bool timer)
+{
+    switch (gw_turn_look(io->callbacks.turn, timer)) {
+    case GW_TURN_OURS:
+    case GW_TURN_LEAVE:
+        uv_timer_stop(&io->turn_timer);
+        break;
+    case GW_TURN_BACK:
+        uv_timer_stop(&io->turn_timer);
+        gw_link_resume(io->link);
+        break;
+    case GW_TURN_WATCH:
+        if (!uv_is_active((uv_handle_t *)&io->turn_timer))
+            (void)uv_timer_start(&io->turn_timer, io_on_turn, TURN_MS, TURN_MS);
+        break;
+    }
+}
+
+static void io_on_turn(uv_timer_t *timer)
+{
+    look_at_turn(timer->data, true);
+}
+
+/* Behind what was delivered in this turn of the loop. */
+static void lend_turn(struct gw_io *io)
+{
+    if (!atomic_exchange_explicit(&io->delivered, false, memory_order_relaxed) || io->over ||
+        !io->link || io->link_closing || !gw_turn_is_wanted(io->callbacks.turn))
+        return;
+    gw_link_lend(io->link); /* before anybody else may read */
+    if (gw_turn_lend(io->callbacks.turn, io->link))
+        look_at_turn(io, false);
+    else
+        gw_link_resume(io->link);
+}
+
+/* -- The loop thread -----------------------------------------------------------------------------
+ */
+
 static void io_on_wake(uv_async_t *wake)
 {
     struct gw_io *io = wake->data;
     reattach(io);
+    look_at_turn(io, false);
     io->callbacks.on_wake(io->callbacks.arg);
     pthread_mutex_lock(&io->lock);
     bool closing = io->closing;
@@ -294,6 +344,7 @@ static void io_on_wake(uv_async_t *wake)
         uv_close((uv_handle_t *)&io->wake, NULL);
         uv_close((uv_handle_t *)&io->prepare, NULL);
         uv_close((uv_handle_t *)&io->release_timer, NULL);
+        uv_close((uv_handle_t *)&io->turn_timer, NULL);
     } else if (arm) {
         uv_timer_start(&io->release_timer, io_on_release_timer, RELEASE_DELAY_MS, 0);
     }
@@ -302,7 +353,9 @@ static void io_on_wake(uv_async_t *wake)
 /* Behind the idle handles of the loop's turn, in which the link flushes. */
 static void io_on_prepare(uv_prepare_t *prepare)
 {
-    drain(prepare->data);
+    struct gw_io *io = prepare->data;
+    drain(io);
+    lend_turn(io);
 }
 
 static void *io_thread(void *arg)
@@ -339,11 +392,13 @@ static void io_free(struct gw_io *io)
 
 static void loop_init(struct gw_io *io)
 {
-    io->wake.data = io->prepare.data = io->release_timer.data = io;
+    io->wake.data = io->prepare.data = io->release_timer.data = io->turn_timer.data = io;
     uv_async_init(&io->loop, &io->wake, io_on_wake);
     uv_prepare_init(&io->loop, &io->prepare);
     uv_prepare_start(&io->prepare, io_on_prepare);
     uv_timer_init(&io->loop, &io->release_timer);
+    uv_timer_init(&io->loop, &io->turn_timer);
+    gw_turn_begin(io->callbacks.turn, &io->wake);
 }
 
 int gw_io_open(const struct gw_io_socket *socket, const struct gw_io_callbacks *callbacks,
@@ -370,6 +425,7 @@ int gw_io_open(const struct gw_io_socket *socket, const struct gw_io_callbacks *
         *out = NULL;
     }
     io->closing = true;
+    gw_turn_begin(io->callbacks.turn, NULL);
     uv_async_send(&io->wake);
     uv_run(&io->loop, UV_RUN_DEFAULT);
     uv_loop_close(&io->loop);
@@ -404,6 +460,7 @@ void gw_io_close(struct gw_io *io)
 {
     if (!io)
         return;
+    gw_turn_begin(io->callbacks.turn, NULL);
     pthread_mutex_lock(&io->lock);
     io->closing = true;
     pthread_mutex_unlock(&io->lock);

@@ -7,12 +7,14 @@
 #ifndef GW_CLIENT_IO_H
 #define GW_CLIENT_IO_H
 
+#include "client/turn.h"
 #include "graph/wire/link.h"
 
 struct gw_io;
 
 struct gw_io_callbacks {
-    /* On the loop thread, without a lock of gw_io. Descriptors are the callee's. */
+    /* On the loop thread, or on one that waits in gw_turn_wait; one at a time, in order, without a
+     * lock of gw_io. Descriptors are the callee's. */
     void (*on_message)(const struct gw_message *message, const int *fds, uint8_t fd_count,
                        void *arg);
     /* The connection is down, once; no message comes after it. */
@@ -20,6 +22,7 @@ struct gw_io_callbacks {
     /* It was woken, and looks at the outbox next: the last moment to put something there. */
     void (*on_wake)(void *arg);
     void *arg;
+    struct gw_turn *turn; /* to read; outlives who waits */
 };
 
 /* What a client speaks over: a connected unix socket, or a transport (then fd is unused). */

@@ -22,18 +22,25 @@
 #define LINK_TIMEOUT_NS (10 * GW_NS_PER_S)
 #define LINK_AGAIN_NS (5 * GW_NS_PER_MS)
 
+static int next(struct gw_client *client, struct gw_waiter *waiter, uint64_t timeout_ns,
+                size_t *item)
+{
+    return client && !client->inlined ? gw_turn_wait(&client->turn, waiter, timeout_ns, item)
+                                      : gw_waiter_next(waiter, timeout_ns, item);
+}
+
 int gw_client_sleep(struct gw_client *client, struct gw_waiter *waiter, uint64_t timeout_ns,
                     size_t *item)
 {
     const struct gw_task_hooks *hooks = client && client->task ? client->task->hooks : NULL;
     if (!hooks || timeout_ns <= PATIENCE_NS || !pthread_equal(pthread_self(), client->task_thread))
-        return gw_waiter_next(waiter, timeout_ns, item);
-    int rc = gw_waiter_next(waiter, PATIENCE_NS, item);
+        return next(client, waiter, timeout_ns, item);
+    int rc = next(client, waiter, PATIENCE_NS, item);
     if (rc != GW_ETIMEDOUT)
         return rc;
     hooks->blocked(hooks->arg, true);
-    rc = gw_waiter_next(waiter, timeout_ns == UINT64_MAX ? timeout_ns : timeout_ns - PATIENCE_NS,
-                        item);
+    rc = next(client, waiter, timeout_ns == UINT64_MAX ? timeout_ns : timeout_ns - PATIENCE_NS,
+              item);
     hooks->blocked(hooks->arg, false);
     return rc;
 }

@@ -394,7 +394,9 @@ static struct timespec deadline_after(uint64_t timeout_ns)
 static bool sleep_on(struct gw_range_run *run, const struct timespec *deadline)
 {
     run->sleepers++;
+    gw_turn_keep(&run->client->turn);
     int rc = pthread_cond_timedwait(&run->changed, &run->client->lock, deadline);
+    gw_turn_unkeep(&run->client->turn);
     run->sleepers--;
     return rc != ETIMEDOUT;
 }

@@ -303,8 +303,10 @@ static int await_opened(struct gw_stream *stream, struct gw_bundle *bundle, stru
 {
     struct gw_client *client = stream->client;
     pthread_mutex_lock(&client->lock);
+    gw_turn_keep(&client->turn);
     while (!stream->job && !stream->answered)
         pthread_cond_wait(&stream->changed, &client->lock);
+    gw_turn_unkeep(&client->turn);
     if (bundle)
         bundle->job = stream->job;
     bool opened = stream->job != 0;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum { HELD_MAX = 16 };
+enum { AWAKE = 0, AT_BELL, ELSEWHERE };
 
 /* Bells that this thread rings later. */
 static _Thread_local struct {
@@ -26,7 +27,7 @@ static _Thread_local struct {
 void gw_waiter_init(struct gw_waiter *waiter, size_t *fired)
 {
     atomic_init(&waiter->bell, 0);
-    atomic_init(&waiter->sleeping, false);
+    atomic_init(&waiter->sleeping, AWAKE);
     atomic_init(&waiter->tail, 0);
     waiter->fired = fired ? fired : &waiter->one;
     waiter->head = 0;
@@ -45,7 +46,10 @@ void gw_waiter_fire(struct gw_waiter *waiter, size_t item)
     atomic_store(&waiter->tail, tail + 1);
     /* One wake-up is enough for any number of firings. The waiter still exists: its owner needs
      * the client's lock before it may free it. */
-    if (!atomic_exchange(&waiter->sleeping, false))
+    uint8_t sleeping = atomic_exchange(&waiter->sleeping, AWAKE);
+    if (sleeping == ELSEWHERE) /* at once: under the lock its descriptor is still open */
+        (void)!write(waiter->bell_fd, &(uint64_t){1}, sizeof(uint64_t));
+    if (sleeping != AT_BELL)
         return;
     atomic_fetch_add(bell, 1);
     if (held.holding && held.count < HELD_MAX)
@@ -76,6 +80,31 @@ static int sleep_at(_Atomic uint32_t *bell, uint32_t seen, uint64_t deadline_ns)
     return rc < 0 ? errno : 0;
 }
 
+bool gw_waiter_has(const struct gw_waiter *waiter)
+{
+    return atomic_load(&waiter->tail) != waiter->head;
+}
+
+bool gw_waiter_listen(struct gw_waiter *waiter, int bell_fd)
+{
+    waiter->bell_fd = bell_fd;
+    atomic_store(&waiter->sleeping, ELSEWHERE);
+    if (!gw_waiter_has(waiter))
+        return false;
+    atomic_store(&waiter->sleeping, AWAKE);
+    return true;
+}
+
+void gw_waiter_listen_no_more(struct gw_waiter *waiter)
+{
+    atomic_store(&waiter->sleeping, AWAKE);
+}
+
+size_t gw_waiter_seen(const struct gw_waiter *waiter)
+{
+    return waiter->head;
+}
+
 int gw_waiter_next(struct gw_waiter *waiter, uint64_t timeout_ns, size_t *item)
 {
     uint64_t now_ns = gw_clock_now_ns();
@@ -83,10 +112,10 @@ int gw_waiter_next(struct gw_waiter *waiter, uint64_t timeout_ns, size_t *item)
     int rc = 0;
     while (atomic_load(&waiter->tail) == waiter->head && rc != ETIMEDOUT) {
         uint32_t seen = atomic_load(&waiter->bell);
-        atomic_store(&waiter->sleeping, true);
+        atomic_store(&waiter->sleeping, AT_BELL);
         if (atomic_load(&waiter->tail) == waiter->head)
             rc = sleep_at(&waiter->bell, seen, deadline_ns);
-        atomic_store(&waiter->sleeping, false);
+        atomic_store(&waiter->sleeping, AWAKE);
     }
     if (atomic_load(&waiter->tail) == waiter->head)
         return GW_ETIMEDOUT;

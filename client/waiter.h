@@ -12,10 +12,11 @@
 #include <stdint.h>
 
 struct gw_waiter {
-    _Atomic uint32_t bell; /* counts the times that it was rung */
-    atomic_bool sleeping;
-    size_t *fired; /* room for as many as can ever be fired */
-    size_t head;   /* the waiting thread's */
+    _Atomic uint32_t bell;    /* counts the times that it was rung */
+    _Atomic uint8_t sleeping; /* at the bell, or (see gw_waiter_listen) elsewhere */
+    int bell_fd;              /* to be rung there */
+    size_t *fired;            /* room for as many as can ever be fired */
+    size_t head;              /* the waiting thread's */
     atomic_size_t tail;
     size_t one; /* the room of a waiter for a single thing */
 };
@@ -31,6 +32,15 @@ void gw_waiter_fire(struct gw_waiter *waiter, size_t item);
  * after the lock is given back: who wakes would only wait for that. */
 void gw_waiter_hold(void);
 void gw_waiter_ring(void);
+
+/* gw_waiter_listen says that its thread sleeps until a descriptor, an eventfd, is written to: true,
+ * and not so, where something was fired already. gw_waiter_listen_no_more takes it back.
+ * gw_waiter_has tells whether something was fired and not taken, gw_waiter_seen counts what was
+ * taken. All of them on its thread. */
+bool gw_waiter_has(const struct gw_waiter *waiter);
+bool gw_waiter_listen(struct gw_waiter *waiter, int bell_fd);
+void gw_waiter_listen_no_more(struct gw_waiter *waiter);
+size_t gw_waiter_seen(const struct gw_waiter *waiter);
 
 /* gw_waiter_next takes the next item: 0, or GW_ETIMEDOUT after timeout_ns (UINT64_MAX: never). */
 int gw_waiter_next(struct gw_waiter *waiter, uint64_t timeout_ns, size_t *item);

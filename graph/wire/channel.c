@@ -69,7 +69,7 @@ struct gw_channel {
     size_t given; /* bytes of the frame that the last get gave out */
     int in_fds[IN_FDS_MAX];
     uint32_t in_fd_count;
-    int failed; /* garbage came: nothing more is read */
+    struct gw_error garbage; /* it came: nothing more is read */
     struct gw_arena arena;
 };
 
@@ -582,14 +582,16 @@ static void drop_given(struct gw_channel *channel)
 int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *message, int *fds,
                    uint8_t *fd_count, struct gw_error *error)
 {
-    if (channel->failed)
-        return gw_error_set(error, channel->failed, "the connection carried garbage before");
+    if (channel->garbage.code)
+        return gw_error_set(error, channel->garbage.code, "%s", channel->garbage.text);
     drop_given(channel);
 
     struct gw_frame_header header;
     const uint8_t *payload;
     size_t reads = 0;
+    struct gw_error found;
     int rc;
+    error = error ? error : &found;
     while ((rc = next_whole(channel, &payload, &header, error)) == GW_EAGAIN) {
         if (!wait || reads++ * IN_BYTES_OVER >= TURN_BYTES)
             return rc; /* where others have their turn, the transport is pending */
@@ -600,7 +602,7 @@ int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *mes
     if (rc == 0)
         rc = gw_message_decode(payload, header.bytes, &channel->arena, message, error);
     if (rc == GW_EPROTO)
-        channel->failed = rc;
+        channel->garbage = *error;
     if (rc < 0)
         return rc;
 

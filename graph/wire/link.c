@@ -28,6 +28,7 @@ struct gw_link {
     uint8_t handles;       /* not yet closed */
     bool closing;
     bool paused;
+    bool lent;        /* paused, and read from by somebody else */
     bool over;        /* a transport */
     bool input;       /* the channel may hold whole messages */
     bool write_full;  /* the socket takes no more: wait for UV_WRITABLE */
@@ -149,6 +150,24 @@ static void deliver(struct gw_link *link)
     go_on(link);
 }
 
+int gw_link_read(struct gw_link *link, struct gw_error *error)
+{
+    struct gw_message message;
+    int fds[GW_FRAME_FDS_MAX], rc = 0;
+    uint8_t fd_count;
+    bool read = false;
+    while (rc == 0) {
+        rc = gw_channel_get(link->channel, false, &message, fds, &fd_count, error);
+        if (rc == GW_EAGAIN && !read) {
+            read = true;
+            rc = gw_channel_get(link->channel, true, &message, fds, &fd_count, error);
+        }
+        if (rc == 0)
+            link->callbacks.on_message(link, &message, fds, fd_count, link->callbacks.arg);
+    }
+    return rc == GW_EAGAIN ? 0 : rc;
+}
+
 static void link_on_poll(uv_poll_t *poll, int status, int events)
 {
     struct gw_link *link = poll->data;
@@ -156,7 +175,9 @@ static void link_on_poll(uv_poll_t *poll, int status, int events)
         link->events = 0;         /* the poll was stopped */
         link->write_ended = true; /* nobody reads what is sent, either */
         deliver(link);
-        if (!link->closing && link->paused) /* perhaps until something is sent: it never is */
+        if (link->lent) /* who reads finds it, or we do when we read again */
+            link->write_full = false;
+        else if (!link->closing && link->paused) /* perhaps until something is sent: it never is */
             fail_by_socket(link);
         watch(link);
         return;
@@ -322,11 +343,17 @@ void gw_link_pause(struct gw_link *link)
     watch(link);
 }
 
+void gw_link_lend(struct gw_link *link)
+{
+    link->lent = true;
+    gw_link_pause(link);
+}
+
 void gw_link_resume(struct gw_link *link)
 {
     if (!link->paused)
         return;
-    link->paused = false;
+    link->paused = link->lent = false;
     link->input = true; /* messages may have been buffered when it was paused */
     if (!link->closing)
         later(link);

@@ -60,6 +60,16 @@ int gw_link_fd(const struct gw_link *link);
 /* gw_link_peer gives the other side's identity (SO_PEERCRED). */
 int gw_link_peer(const struct gw_link *link, struct ucred *peer);
 
+/* gw_link_read does for a link that was lent what the loop else does, on any one thread: delivers
+ * what is buffered and what one read brings. 0, also where there was nothing; else the connection
+ * is to be closed: the loop finds the same when it is resumed. Nobody else may read meanwhile;
+ * sending goes on. */
+int gw_link_read(struct gw_link *link, struct gw_error *error);
+
+/* gw_link_lend pauses it, too, but somebody reads by gw_link_read until gw_link_resume: an error of
+ * the socket ends it only then, behind all that came before. Not over a transport. */
+void gw_link_lend(struct gw_link *link);
+
 /* gw_link_pause stops reading until gw_link_resume: backpressure. No message is delivered
  * meanwhile, and that the other side left is noticed only by sending. */
 void gw_link_pause(struct gw_link *link);

@@ -7,7 +7,6 @@
 #include "graph/base/dir.h"
 
 #include <gangway/gangway.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -673,70 +672,6 @@ static void test_inline(void **state)
     gw_client_close(client);
 }
 
-/* The fake tells of none of these before it is asked. */
-static void test_plain_calls_are_not_waited_for(void **state)
-{
-    struct fixture *f = *state;
-    struct gw_future *future, *first, *second;
-    struct gw_value *value;
-    assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL, gw_i64(1)), 0);
-    gw_future_release(future);
-    assert_int_equal(gw_submit(f->client, &first, &f->error, never, NULL), 0);
-    assert_int_equal(gw_submit(f->client, &second, &f->error, never, NULL), 0);
-    assert_int_equal(gw_future_job(second), 3);
-    assert_int_equal(gw_future_job(first), 2);
-    assert_int_equal(gw_future_cancel(first, false, NULL), 0);
-    assert_int_equal(gw_future_get(first, 0, &value, &f->error), GW_ECANCELLED);
-    gw_future_release(first);
-    gw_future_release(second);
-
-    assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
-    gw_future_release(future); /* before its job is known */
-    assert_int_equal(gw_submit(f->client, &future, &f->error, refused, NULL), 0);
-    assert_int_equal(gw_future_get(future, 0, &value, &f->error), GW_EINFEASIBLE);
-    assert_string_equal(f->error.text, "too large");
-    gw_future_release(future);
-    assert_int_equal(gw_submit(f->client, &future, &f->error, refused, GW_OPTIONS(.retries = 1)),
-                     GW_EINFEASIBLE);   /* what has options is waited for */
-    while (count_of(f, "releases") < 4) /* they follow some milliseconds later */
-        continue;
-}
-
-/* Each of them is let go before it is answered, and the scheduler hears of each. */
-static void test_plain_calls_given_up_at_once(void **state)
-{
-    enum { CALLS = 200 };
-    struct fixture *f = *state;
-    struct gw_future *future;
-    for (int i = 0; i <= CALLS; i++) {
-        assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
-        gw_future_release(future);
-        while (i == 0 && gw_fake_scheduler_releases(f->fake) < 1)
-            sched_yield();
-    }
-    while (gw_fake_scheduler_releases(f->fake) <= CALLS) /* nothing else is said to it */
-        sched_yield();
-}
-
-static void test_plain_calls_when_the_scheduler_goes(void **state)
-{
-    struct fixture *f = *state;
-    struct gw_future *first, *second, *last = NULL;
-    struct gw_value *value;
-    assert_int_equal(gw_submit(f->client, &first, &f->error, never, NULL), 0);
-    assert_int_equal(gw_submit(f->client, &second, &f->error, never, NULL), 0);
-    int rc = gw_submit(f->client, &last, &f->error, gone, NULL); /* told so here, or by `last` */
-    assert_int_equal(gw_future_get(second, 0, &value, &f->error), GW_ECLOSED);
-    if (rc == 0)
-        rc = gw_future_get(last, 0, &value, &f->error);
-    assert_int_equal(rc, GW_ECLOSED);
-    assert_int_equal(gw_future_job(second), 0);
-    assert_int_equal(gw_future_get(first, 0, &value, &f->error), GW_ECLOSED);
-    gw_future_release(first);
-    gw_future_release(second);
-    gw_future_release(last);
-}
-
 #define WITH_FAKE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(int argc, char **argv)
@@ -764,9 +699,6 @@ int main(int argc, char **argv)
         WITH_FAKE(test_nobody_hangs_when_the_scheduler_goes),
         WITH_FAKE(test_garbage_ends_the_connection),
         WITH_FAKE(test_futures_of_a_closed_client),
-        WITH_FAKE(test_plain_calls_are_not_waited_for),
-        WITH_FAKE(test_plain_calls_given_up_at_once),
-        WITH_FAKE(test_plain_calls_when_the_scheduler_goes),
         cmocka_unit_test(test_opening_what_is_not_there),
         cmocka_unit_test(test_folders_open_to_others_are_refused),
         cmocka_unit_test(test_what_is_shipped),

@@ -306,6 +306,42 @@ static void test_an_error_behind_last_words(void **state)
     assert_string_equal(paused.text, "Connection reset by peer");
 }
 
+/* What is to be sent has filled the socket, so that the loop looks at it. */
+static void test_an_error_while_it_is_lent(void **state)
+{
+    enum { WORDS = 10000 };
+    uv_loop_t loop;
+    int fds[2];
+    struct end a = {0};
+    struct gw_buffer words = {0};
+    struct gw_error error;
+    uv_loop_init(&loop);
+    make_pair(SOCK_STREAM, fds);
+    for (uint64_t i = 1; i <= WORDS; i++) {
+        struct gw_message message = forget(i);
+        gw_message_encode(&message, 0, &words);
+    }
+    assert_int_equal(write(fds[1], words.data, words.size), words.size);
+    open_end(&loop, fds[0], &a);
+    gw_link_lend(a.link);
+    for (uint64_t i = 1; i <= 100 * WORDS; i++)
+        send_forget(&a, i);
+    (void)uv_run(&loop, UV_RUN_NOWAIT);
+    assert_true(gw_link_queued_bytes(a.link) > 0);
+    close(fds[1]);
+    for (int i = 0; i < 4; i++)
+        (void)uv_run(&loop, UV_RUN_NOWAIT);
+    assert_int_equal(a.got, 0); /* the loop does not read it, nor end it */
+    assert_int_equal(a.closes, 0);
+    assert_int_equal(gw_link_read(a.link, &error), 0);
+    assert_true(a.got > 0 && a.got < WORDS);
+    gw_link_resume(a.link);
+    run(&loop);
+    assert_int_equal(a.got, WORDS);
+    assert_int_equal(a.code, GW_ECLOSED);
+    gw_buffer_deinit(&words);
+}
+
 /* It reads no more, but keeps the connection. */
 static void test_a_peer_that_shut_its_ears(void **state)
 {
@@ -398,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_pause_keeps_what_is_buffered),
         cmocka_unit_test(test_last_words_are_delivered),
         cmocka_unit_test(test_an_error_behind_last_words),
+        cmocka_unit_test(test_an_error_while_it_is_lent),
         cmocka_unit_test(test_a_peer_that_shut_its_ears),
         cmocka_unit_test(test_garbage_closes_with_a_text),
         cmocka_unit_test(test_full_sockets_are_waited_for),
