@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,9 +54,15 @@ struct launch {
     int log;      /* its stderr */
 };
 
+/* A folder may be called gangway, too: a clone of this repository. */
 static bool executable(const char *path)
 {
-    return access(path, X_OK) == 0;
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        errno = EISDIR;
+    else if (access(path, X_OK) == 0)
+        return true;
+    return false;
 }
 
 /* Tries DIR/gangway and DIR/../bin/gangway, DIR being the folder of `file`. */
@@ -96,8 +103,10 @@ int gw_cluster_find_binary(char path[PATH_MAX], struct gw_error *error)
         strcpy(path, given);
         return 0;
     }
+    /* Of what is in the program itself that is argv[0], which without a slash says nothing: from it
+     * a file of the working folder would be run. */
     if (dladdr((const void *)(uintptr_t)gw_cluster_find_binary, &info) && info.dli_fname &&
-        beside(info.dli_fname, path))
+        strchr(info.dli_fname, '/') && beside(info.dli_fname, path))
         return 0;
     if (beside("/proc/self/exe", path) || on_path(path))
         return 0;

@@ -20,7 +20,9 @@ static char *own_folder(char path[PATH_MAX])
 {
     Dl_info info;
     if (!dladdr((const void *)(uintptr_t)own_folder, &info) || !info.dli_fname ||
-        !realpath(info.dli_fname, path))
+        !strchr(info.dli_fname,
+                '/') /* argv[0] of a program on PATH: nothing of the working folder */
+        || !realpath(info.dli_fname, path))
         return NULL;
     char *slash = strrchr(path, '/');
     if (slash)

@@ -36,6 +36,7 @@ static const struct entry read_variables[] = {
     {"GANGWAY_NVML", "The library by which workers find GPUs: libnvidia-ml.so.1."},
     {"XDG_RUNTIME_DIR", "Clusters keep their files in its folder gangway. It has to be this "
                         "user's; where it is not, or is not set, they lie in /tmp/gangway-UID."},
+    {"XDG_CONFIG_HOME", "Tokens lie in its folder gangway; without it, in ~/.config/gangway."},
     {"NO_COLOR", "Not empty: no colours, and no lines that change in place."},
     {NULL, NULL},
 };

@@ -107,6 +107,8 @@ int gw_selector_init(struct gw_selector *selector, struct gw_client *client, con
     gw_value_unref(jobs);
     if (rc < 0)
         return gw_error_set(error, rc, "out of memory");
+    if (selector->count == 0 && strcmp(text, "last") == 0)
+        return gw_error_set(error, GW_ENOENT, "there are no jobs");
     if (selector->count == 0 && strcmp(text, "all") != 0)
         return gw_error_set(error, GW_ENOENT, "there is no job \"%s\"", text);
     if (selector->count == 0)

@@ -83,6 +83,7 @@ static void format_cell(const struct gw_column *column, const struct gw_value *r
     } else {
         gw_value_format(value, text, CELL_BYTES);
     }
+    text[strcspn(text, "\n")] = '\0'; /* a table has a line each; `explain` has all */
     for (char *c = text; *c; c++)
         for (size_t bytes = steering(c); bytes > 0; bytes--)
             c[bytes - 1] = '?';
@@ -245,21 +246,22 @@ void gw_table_wrap(FILE *out, size_t indent, const char *text)
     size_t columns = SIZE_MAX, at = indent;
     if (ioctl(fileno(out), TIOCGWINSZ, &window) == 0 && window.ws_col > indent + TEXT_MIN)
         columns = window.ws_col;
-    for (bool first = true; *text; first = false) {
+    for (bool begins = true; *text;) {
         size_t length = strcspn(text, " \n"), width = 0;
         for (size_t i = 0; i < length; i++)
             width += ((unsigned char)text[i] & 0xc0) != 0x80;
-        if (!first && at > indent && at + 1 + width > columns) {
+        if (!begins && at > indent && at + 1 + width > columns) {
             fprintf(out, "\n%*s", (int)indent, "");
             at = indent;
-        } else if (!first && at > indent) {
+        } else if (!begins) { /* spaces that a line begins with, too: what Python shows of itself */
             fputc(' ', out);
             at++;
         }
         print_word(out, text, length);
         at += width;
         text += length;
-        if (*text == '\n' && text[1]) {
+        begins = *text == '\n';
+        if (begins && text[1]) {
             fprintf(out, "\n%*s", (int)indent, "");
             at = indent;
         }

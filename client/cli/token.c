@@ -35,11 +35,12 @@ static void print_lines(const struct gw_token *token)
     gw_token_format(token, text);
     find_address(address);
     fflush(stdout);
-    fprintf(stderr, "token %s of %s, role %s. Paste on the machine that is to use it%s:\n\n",
-            token->id, token->user, gw_token_role_name(token->role),
-            strcmp(address, "HOST:PORT") == 0
-                ? ", with the address of `gangway up --listen` for HOST:PORT"
-                : "");
+    gw_cli_say("token %s of %s, role %s. Paste on the machine that is to use it%s:", token->id,
+               token->user, gw_token_role_name(token->role),
+               strcmp(address, "HOST:PORT") == 0
+                   ? ", with the address of `gangway up --listen` for HOST:PORT"
+                   : "");
+    fputc('\n', stderr);
     printf("gangway token store <<'END'\n%s\nEND\n", text);
     if (token->role == GW_TOKEN_WORKER)
         printf("gangway worker --connect %s\n", address);

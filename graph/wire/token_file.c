@@ -358,6 +358,17 @@ static const struct gw_token *find_twin(const struct gw_token_file *file,
     return NULL;
 }
 
+static int make_folder(const char *dir, struct gw_error *error)
+{
+    struct gw_error why;
+    int rc = gw_dir_make(dir, &why);
+    return rc < 0
+               ? gw_error_set(error, rc,
+                              "%s: set XDG_CONFIG_HOME to a folder of yours where tokens may lie",
+                              why.text)
+               : 0;
+}
+
 /* Reads, lets one token come or go, and writes. */
 static int change(const char *path, const struct gw_token *added, const char *revoked,
                   struct gw_error *error)
@@ -366,8 +377,8 @@ static int change(const char *path, const struct gw_token *added, const char *re
     char dir[PATH_MAX], lock_path[PATH_MAX], *data = NULL;
     size_t bytes = 0;
     int rc = folder_of(path, dir, error), lock = -1;
-    if (rc == 0 && added && access(dir, F_OK) < 0)
-        rc = gw_dir_make(dir, error);
+    if (rc == 0 && access(dir, F_OK) < 0) /* what reads says that there are none */
+        rc = added ? make_folder(dir, error) : gw_token_file_read(path, &file, error);
     if (rc < 0)
         return rc;
     (void)snprintf(lock_path, sizeof lock_path, "%.*s.lock", PATH_MAX - 8, path);
@@ -456,7 +467,7 @@ int gw_token_keep(const struct gw_token *token, char path[PATH_MAX], struct gw_e
     if (rc == 0)
         rc = folder_of(path, dir, error);
     if (rc == 0 && access(dir, F_OK) < 0)
-        rc = gw_dir_make(dir, error);
+        rc = make_folder(dir, error);
     if (rc < 0)
         return rc;
     gw_token_format(token, text);

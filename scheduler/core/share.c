@@ -323,7 +323,8 @@ static int publish_check(const struct gw_sched *sched, const struct gw_msg_publi
         return rc;
     if (published_as(sched, uid, publish->name) && !GW_PLANTED(521))
         return gw_error_set(error, GW_EEXIST,
-                            "\"%s\" is published already: unpublish it first, or take another name",
+                            "\"%s\" is published already: unpublish it first (`gangway data rm`), "
+                            "or take another name",
                             publish->name);
     *row = (struct gw_row){gw_sched_job_find(sched, publish->job), publish->index};
     rc = gw_sched_row_check(row->job, publish->job, publish->index, uid, error);

@@ -101,6 +101,17 @@ class Install(e2e.Case):
         said = self.run_program(binary, "new", "deep/er/a b").stderr
         self.assertIn("cd 'deep/er/a b' && make && ./a_b", said)
 
+    def test_nothing_of_the_working_folder_is_taken_for_the_binary(self):
+        """A clone is a folder of that name; a file of it could be anybody's."""
+        env = {"PATH": f"{self.prefix}/bin:{self.env['PATH']}"}
+        os.mkdir(os.path.join(self.dir, "gangway"))
+        said = self.run_program("gangway", "submit", "--", "echo", "well", env=env)
+        self.assertEqual(said.stdout, "well\n")
+        os.rmdir(os.path.join(self.dir, "gangway"))
+        self.write("gangway", "#!/bin/sh\necho stranger >&2\nexit 9\n")
+        said = self.run_program("gangway", "submit", "--", "echo", "well", env=env)
+        self.assertEqual(said.stdout + said.stderr, "well\n")
+
     def test_manual_page(self):
         page = os.path.join(self.prefix, "share", "man", "man1", "gangway.1")
         with open(page, encoding="utf-8") as file:

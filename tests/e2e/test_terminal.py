@@ -67,6 +67,15 @@ class Failing(e2e.Case):
         said = self.gangway("submit", "-q", "--", *self.SCRIPT, rc=7).stderr
         self.assertRegex(said, r"^gangway: sh \(task 0 of job 1\), on .*: exit code 7\noh no\n$")
 
+    def test_last_lines_are_as_they_were_and_in_a_table_not_at_all(self):
+        self.up("--slots", "1")
+        self.assertIn("there are no jobs", self.gangway("tasks", "last", rc=2).stderr)
+        script = "printf 'line 1\\n  in it\\nover\\n' >&2; exit 7"
+        self.gangway("submit", "-q", "--", "sh", "-c", script, rc=7)
+        self.assertRegex(self.gangway("tasks", "last").stdout, r"\n +0  sh .*: exit code 7\n$")
+        self.assertRegex(self.gangway("story", "last").stdout,
+                         r"(?m)^( +)sh .*: exit code 7\n\1line 1\n\1  in it\n\1over$")
+
     def test_those_of_the_rank_that_was_the_cause_are_said_behind_the_others(self):
         said = self.gangway("dispatch", "-n", "1", "--", *self.SCRIPT, rc=7).stderr
         self.assertRegex(said, r"exit code 7\noh no\n$")

@@ -172,6 +172,7 @@ class WrongInput(e2e.Case):
             (["worker", "--slots", "0"], ["--slots 0", "1 is the least"]),
             (["submit", "--retries", "256", "--", "true"], ["retries is 256, at most 255"]),
             (["submit", "--name", "a\nb", "--", "true"], ["one line of text"]),
+            (["token", "revoke", "some"], ["there is no token file"]),
             (["worker", "--slots", "2"], ["--connect"]),
             (["worker", "--connect", "host"], ["--connect: host: wanted HOST:PORT"]),
             (["worker", "--connect", "host:0"], ["wanted HOST:PORT"]),
@@ -187,6 +188,11 @@ class WrongInput(e2e.Case):
             with self.subTest(argv=argv):
                 done = self.gangway(*argv, rc=3)
                 self.assertIn("gangway up", done.stderr)
+
+    def test_folder_for_tokens_that_cannot_be_made(self):
+        env = {"HOME": self.write("file", ""), "XDG_CONFIG_HOME": ""}
+        said = self.gangway("token", "create", env=env, rc=1).stderr
+        self.assertIn("set XDG_CONFIG_HOME to a folder of yours where tokens may lie", said)
 
     def test_detached_needs_a_cluster(self):
         done = self.gangway("dispatch", "-d", "-n", "1", "--", "true", rc=3)

@@ -25,8 +25,8 @@ static void print_help(void)
     puts("Options of every Gangway program:");
     for (int i = 0; i < OPTIONS; i++)
         printf("  %s%s\n", options[i].name, options[i].help);
-    puts("  --gangway-functions         list its task functions\n"
-         "  --gangway-help              this");
+    puts("  --gangway-functions        list its task functions\n"
+         "  --gangway-help             this");
 }
 
 static void print_functions(void)
