@@ -8,7 +8,8 @@
  * The first gang that does not fit has room kept for it (reservation.h), and what comes after it
  * may queue wherever that is not.
  *
- * A task that failed goes to another worker than the one it failed on, where one has room now.
+ * A task that failed goes to another worker than the one it failed on, where one has room now; so
+ * does one that its last worker gave back and is short of memory.
  *
  * Only gangs look at all workers: they are few, and need a picture of the whole. */
 #include "scheduler/core/placement.h"
@@ -295,6 +296,15 @@ static bool held_back(const struct gw_queue *queue, uint32_t row)
     return false;
 }
 
+/* Its last worker may let in one task though it is short of memory, and refuse each. */
+static bool was_given_back(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
+{
+    const struct gw_worker *worker = NULL;
+    if (job->tasks.charges[row].tries > 0)
+        worker = gw_sched_worker_find(sched, job->tasks.worker[row]);
+    return worker && worker->memory.state != GW_MEMORY_OPEN;
+}
+
 static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t row,
                       struct placing *placing)
 {
@@ -312,7 +322,8 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
 
     bool prefetched = false;
     const struct gw_charges *charges = &job->tasks.charges[row];
-    if (charges->retries + charges->crashes > 0 && sched->workers_ready > 1)
+    if (sched->workers_ready > 1 &&
+        (charges->retries + charges->crashes > 0 || was_given_back(sched, job, row)))
         choice.avoided = job->tasks.worker[row];
     struct gw_worker *worker = free_worker_elsewhere(sched, &choice);
     if (!worker && placing->may_queue && window > 1) {
