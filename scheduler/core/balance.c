@@ -30,7 +30,7 @@ void gw_sched_apply_attempt_recalled(struct gw_sched *sched,
     attempt->lane->recalled++;
     attempt->lane->shape->recalled++;
     GW_STORY(sched, attempt->job, .kind = GW_STORY_RECALLED, .index = attempt->index,
-             .worker = attempt->worker->id);
+             .worker = attempt->worker->id, .detail = attempt->handed);
 }
 
 void gw_sched_recall_over(struct gw_lane *lane)

@@ -4,6 +4,7 @@
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/gpu_twin.h"
+#include "scheduler/core/handover.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/job_rare.h"
 #include "scheduler/core/lane.h"
@@ -38,7 +39,7 @@ struct gw_sm *gw_sched_machine(size_t i)
 static void check_lane(const struct gw_sched *sched, const struct gw_worker *worker,
                        const struct gw_lane *lane)
 {
-    uint32_t attempts = 0, longs = 0, blocked = 0, recalled = 0;
+    uint32_t attempts = 0, longs = 0, blocked = 0, recalled = 0, handed = 0;
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->lane != lane)
@@ -47,9 +48,11 @@ static void check_lane(const struct gw_sched *sched, const struct gw_worker *wor
         longs += attempt->is_long;
         blocked += attempt->blocked;
         recalled += attempt->state == GW_ATTEMPT_RECALLED;
+        handed += attempt->handed;
         assert(attempt->is_long || !attempt->blocked);
     }
-    assert(lane->blocked == blocked && lane->recalled == recalled);
+    assert(lane->blocked == blocked && lane->recalled == recalled && lane->handed == handed);
+    assert((lane->idle_next != NULL) == (gw_sched_lane_idle(lane) > 0));
     assert(lane->attempts == attempts && lane->longs == longs);
     assert(lane->debits >= longs && lane->debits <= attempts);
     uint32_t started = 0; /* only behind one that turned out to be long can others be stranded */
@@ -383,6 +386,7 @@ void gw_sched_check(const struct gw_sched *sched)
         ended_tasks += listed ? job->weight : 0;
     }
     gw_sched_actors_check(sched);
+    gw_sched_handover_check(sched);
     gw_sched_tunnels_check(sched);
     gw_sched_ageing_check(sched);
     gw_sched_reservation_check(sched);

@@ -8,12 +8,21 @@
  *
  * Only room that nothing ready wants is used, and nothing is handed over before a ready task that
  * comes first: slots must come free for it. One successor follows a task while slots are free, so
- * that a chain stays where it is and a fan spreads. */
+ * that a chain stays where it is and a fan spreads.
+ *
+ * A successor of another shape than its maker's follows while nothing ready waits at all, with
+ * slots of its own where its lane has none that it could inherit. Those are idle until its maker
+ * has ended; so what was handed over to lanes with idle debits is asked back as soon as anything
+ * waits that could ever run, and nothing is handed over to them meanwhile. Without that, a task
+ * that runs long, or that waits for one that finds no slot, would keep slots that nobody uses. */
 #include "scheduler/core/handover.h"
 
 #include "scheduler/core/ageing.h"
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/cooling.h"
 #include "scheduler/core/lane.h"
+#include "scheduler/core/memory.h"
+#include "scheduler/core/need.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/placement.h"
@@ -22,11 +31,15 @@
 #include "scheduler/core/range.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
+#include "scheduler/core/worker.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { FRONTIER_KEPT = 1024 }; /* looked at, and not yet cut off */
+enum {
+    FRONTIER_KEPT = 1024, /* looked at, and not yet cut off */
+    ACROSS_MAX = 32, /* tasks of a slot, where makers are of other shapes: asked back at once */
+};
 
 /* -- The frontier --------------------------------------------------------------------------------
  */
@@ -81,6 +94,22 @@ static const struct gw_queue *first_ready(const struct gw_sched *sched)
     return first;
 }
 
+/* Whether anything is ready that was not placed, and could be some day. */
+static bool somebody_waits(const struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        const struct gw_shape *shape = sched->shapes.items[i];
+        if (!shape || (shape->blocked && !shape->could))
+            continue;
+        if (shape->heap.count > 0)
+            return true;
+        for (size_t k = 0; k < shape->parked.count; k++)
+            if (!gw_sched_range_full(shape->parked.items[k]->job))
+                return true;
+    }
+    return false;
+}
+
 /* Of the task's queue nothing may be ready, so that it has no first row: in its own job what is
  * ready comes first where both are as urgent. */
 static bool comes_first(const struct gw_queue *ready, const struct gw_queue *queue)
@@ -106,7 +135,7 @@ static bool is_made_here(const struct gw_sched *sched, const struct gw_row *dep,
         return false; /* a gang's */
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     return attempt->worker == worker && !attempt->gang && !attempt->is_long && !attempt->blocked &&
-           attempt->state != GW_ATTEMPT_KILLED;
+           attempt->state != GW_ATTEMPT_KILLED && attempt->state != GW_ATTEMPT_RECALLED;
 }
 
 static bool is_there(const struct gw_sched *sched, uint32_t object, const struct gw_worker *worker)
@@ -145,7 +174,7 @@ static bool inputs_are_near(const struct gw_sched *sched, const struct gw_row *r
 }
 
 static bool may_follow(const struct gw_sched *sched, const struct gw_row *row,
-                       const struct gw_lane *lane)
+                       const struct gw_worker *worker)
 {
     const struct gw_tasks *tasks = &row->job->tasks;
     if (row->job->gated || gw_sched_job_rests(row->job) || gw_sched_range_full(row->job) ||
@@ -153,8 +182,46 @@ static bool may_follow(const struct gw_sched *sched, const struct gw_row *row,
         (tasks->flags[row->index] & (GW_TASK_ALONE | GW_TASK_DELAYED | GW_TASK_ALIAS)))
         return false;
     struct gw_spec *spec = &row->job->specs.items[tasks->spec[row->index]];
-    return spec->shape == lane->shape && gw_sched_window(sched, spec) > 1 &&
-           inputs_are_near(sched, row, lane->worker);
+    return gw_sched_window(sched, spec) > 1 && inputs_are_near(sched, row, worker);
+}
+
+/* What else there is to do, as of this step. */
+struct rivals {
+    const struct gw_queue *ready; /* the first that is ready and could run; NULL: none */
+    bool wait;                    /* something is ready that was not placed */
+};
+
+/* Where a successor finds room: nowhere, not yet, in slots that others have now, in free ones. */
+enum room { ROOM_NEVER, ROOM_LATER, ROOM_INHERITED, ROOM_FREE };
+
+static enum room room_across(const struct gw_sched *sched, struct gw_spec *spec,
+                             const struct gw_worker *worker)
+{
+    const struct gw_need *need = spec->shape->need;
+    const struct gw_lane *lane = gw_sched_lane_get(worker, spec->shape);
+    uint32_t window = gw_sched_window(sched, spec);
+    if (!gw_sched_memory_lets(worker) || gw_sched_cooling_left_ns(sched, worker, spec->shape) > 0 ||
+        !gw_sched_memory_admits(worker, gw_sched_memory_expected(spec), false) ||
+        (need && need->prefer && !gw_sched_need_names(need, worker)))
+        return ROOM_NEVER;
+    if ((!lane || gw_sched_lane_idle(lane) == 0) &&
+        gw_sched_worker_fits(sched, worker, spec->shape))
+        return ROOM_FREE;
+    if (!lane || lane->debits == lane->longs)
+        return ROOM_NEVER;
+    window = window < ACROSS_MAX ? window : ACROSS_MAX;
+    return gw_sched_lane_room(lane, window) > 0 ? ROOM_INHERITED : ROOM_LATER;
+}
+
+/* Which room a successor finds at the worker of a task in `lane`. */
+static enum room room_for(const struct gw_sched *sched, struct gw_spec *spec,
+                          const struct gw_lane *lane, const struct rivals *rivals)
+{
+    if (spec->shape != lane->shape)
+        return room_across(sched, spec, lane->worker);
+    if (rivals->wait && gw_sched_lane_idle(lane) > 0)
+        return ROOM_NEVER;
+    return gw_sched_lane_room(lane, gw_sched_window(sched, spec)) > 0 ? ROOM_INHERITED : ROOM_LATER;
 }
 
 /* -- Handing over --------------------------------------------------------------------------------
@@ -170,14 +237,15 @@ void gw_sched_apply_task_handed(struct gw_sched *sched, const struct gw_fact_tas
         GW_MUST(
             gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row, GW_RANK_NONE,
                                                            tasks->worker[row], NULL, false})));
-    uint32_t slot = gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
-                                                                         .index = row,
-                                                                         .rank = GW_RANK_NONE,
-                                                                         .worker = fact->worker,
-                                                                         .shape = fact->shape,
-                                                                         .prefetched = true,
-                                                                         .handed = true,
-                                                                         .why = GW_PLACED_HEIR});
+    uint32_t slot =
+        gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
+                                                             .index = row,
+                                                             .rank = GW_RANK_NONE,
+                                                             .worker = fact->worker,
+                                                             .shape = fact->shape,
+                                                             .prefetched = fact->prefetched,
+                                                             .handed = true,
+                                                             .why = GW_PLACED_HEIR});
     tasks->attempt[row] = fact->attempt;
     tasks->worker[row] = fact->worker->id;
     tasks->charges[row].tries++;
@@ -195,6 +263,7 @@ void gw_sched_handover_complete(struct gw_sched *sched, struct gw_job *job, uint
     assert(attempt->handed);
     attempt->handed = false;
     attempt->lane->barren = false;
+    gw_sched_lane_completed(sched, attempt->lane);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
     attempt->fetches = gw_sched_inputs_fetch(sched, job, row, attempt->worker);
 }
@@ -207,10 +276,12 @@ static bool nothing_follows(const struct gw_job *job, const struct gw_queue *rea
 }
 
 /* Hands over what may follow the attempt at a place; false where its lane has no room left. */
-static bool extend(struct gw_sched *sched, uint32_t slot, const struct gw_queue *ready)
+static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *rivals)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
-    struct gw_lane *lane = attempt->lane;
+    const struct gw_lane *lane = attempt->lane;
+    const struct gw_queue *ready = rivals->ready;
+    const bool across = !rivals->wait && !sched->reservation.job;
     struct gw_successors from = gw_sched_successors_of(attempt->job, attempt->index);
     struct gw_row row = {0};
     uint32_t followed = 0;
@@ -222,23 +293,27 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct gw_queue 
         if (!row.job || row.job->compacted || row.index == GW_INDEX_ALL) /* all: a whole job */
             continue;
         struct gw_spec *spec = &row.job->specs.items[row.job->tasks.spec[row.index]];
-        if (comes_first(ready, spec->queue) || !may_follow(sched, &row, lane))
+        if (comes_first(ready, spec->queue) || (spec->shape != lane->shape && !across) ||
+            !may_follow(sched, &row, lane->worker))
             continue;
-        if (gw_sched_lane_room(lane, gw_sched_window(sched, spec)) == 0)
+        enum room room = room_for(sched, spec, lane, rivals);
+        if (room == ROOM_NEVER)
+            continue;
+        if (room == ROOM_LATER)
             return false;
         if (followed++ > 0 && sched->slots_free > 0)
             return true;
         uint64_t id = gw_sched_attempt_next(sched);
         uint32_t place = gw_sched_attempt_place(id);
         GW_FACT(sched, task_handed, .job = row.job, .index = row.index, .worker = lane->worker,
-                .shape = lane->shape, .attempt = id);
+                .shape = spec->shape, .attempt = id, .prefetched = room == ROOM_INHERITED);
         gw_sched_send_assign(sched, place);
     }
     return true;
 }
 
 static void extend_frontier(struct gw_sched *sched, struct gw_worker *worker,
-                            const struct gw_queue *ready)
+                            const struct rivals *rivals)
 {
     struct gw_frontier *frontier = &worker->frontier;
     for (; frontier->at < frontier->attempts.count; frontier->at++) {
@@ -247,7 +322,7 @@ static void extend_frontier(struct gw_sched *sched, struct gw_worker *worker,
             continue; /* it ended */
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (!attempt->is_long && !attempt->blocked && attempt->state != GW_ATTEMPT_KILLED &&
-            !extend(sched, slot, ready))
+            attempt->state != GW_ATTEMPT_RECALLED && !extend(sched, slot, rivals))
             break;
     }
     size_t left = frontier->attempts.count - frontier->at;
@@ -260,16 +335,69 @@ static void extend_frontier(struct gw_sched *sched, struct gw_worker *worker,
     frontier->at = 0;
 }
 
+/* -- Giving up what waits ------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_lane_asked(struct gw_sched *sched, const struct gw_fact_lane_asked *fact)
+{
+    (void)sched;
+    fact->lane->asked = true;
+}
+
+static void ask_back(struct gw_sched *sched, struct gw_lane *lane)
+{
+    struct gw_worker *worker = lane->worker;
+    GW_FACT(sched, lane_asked, .lane = lane);
+    for (uint32_t slot = worker->last; slot != GW_NONE; slot = sched->attempts.items[slot].prev) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (attempt->lane != lane || !attempt->handed || attempt->state != GW_ATTEMPT_SENT)
+            continue;
+        gw_sched_send_kill(sched, worker, &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
+        GW_FACT(sched, attempt_recalled, .slot = slot);
+    }
+}
+
+/* Asks back what keeps debits that nothing uses, once: what is not given back runs soon. */
+static void free_idle(struct gw_sched *sched)
+{
+    struct gw_lane *lane = sched->idle_lanes;
+    do {
+        if (!lane->asked)
+            ask_back(sched, lane);
+        lane = lane->idle_next;
+    } while (lane != sched->idle_lanes);
+}
+
+void gw_sched_handover_check(const struct gw_sched *sched)
+{
+    const struct gw_lane *lane = sched->idle_lanes;
+    if (!lane || sched->workers_ready == 0 || sched->shutting_down || !somebody_waits(sched))
+        return;
+    do {
+        for (uint32_t slot = lane->worker->first; slot != GW_NONE;
+             slot = sched->attempts.items[slot].next) {
+            const struct gw_attempt *attempt = &sched->attempts.items[slot];
+            assert(attempt->lane != lane || !attempt->handed || attempt->state != GW_ATTEMPT_SENT);
+        }
+        lane = lane->idle_next;
+    } while (lane != sched->idle_lanes);
+}
+
 void gw_sched_handover(struct gw_sched *sched)
 {
+    struct rivals rivals = {.wait = false};
+    if (sched->frontiers.count > 0 || sched->idle_lanes)
+        rivals.wait = somebody_waits(sched);
+    if (rivals.wait && sched->idle_lanes && !GW_PLANTED(610))
+        free_idle(sched);
     if (sched->frontiers.count == 0)
         return;
-    const struct gw_queue *ready = first_ready(sched);
+    rivals.ready = first_ready(sched);
     for (size_t i = 0; i < sched->frontiers.count; i++) {
         struct gw_worker *worker = sched->frontiers.items[i];
         worker->frontier.listed = false;
         if (worker->state == GW_WORKER_READY)
-            extend_frontier(sched, worker, ready);
+            extend_frontier(sched, worker, &rivals);
     }
     gw_array_clear(&sched->frontiers);
 }

@@ -1,5 +1,5 @@
 /* Handing over: a task that waits goes to the worker that makes all that it waits for, so that no
- * hop between the two passes the scheduler. */
+ * hop between the two passes the scheduler, whether their shapes are the same or not. */
 #ifndef GW_SCHEDULER_CORE_HANDOVER_H
 #define GW_SCHEDULER_CORE_HANDOVER_H
 
@@ -17,6 +17,9 @@ void gw_sched_handover_recall(struct gw_sched *sched, struct gw_job *job, uint32
 void gw_sched_handover_note(struct gw_sched *sched, uint32_t slot);
 void gw_sched_handover_freed(struct gw_sched *sched, struct gw_worker *worker);
 void gw_sched_handover_complete(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
+/* gw_sched_handover_check asserts that what keeps slots idle was asked back if somebody waits. */
+void gw_sched_handover_check(const struct gw_sched *sched);
 
 /* gw_sched_handover_forget forgets a worker that is being freed. */
 void gw_sched_handover_forget(struct gw_sched *sched, struct gw_worker *worker);

@@ -4,7 +4,8 @@
  * unknown or long run time, of a gang, or with GPUs) has a debit of its own; the short ones share
  * the rest and queue behind each other. Where a short one turned out to be long, those behind it
  * may be stranded without a debit: until it ends, or they were taken back. A worker's free slots
- * and memory are its own less the debits of all its lanes.
+ * and memory are its own less the debits of all its lanes. A debit that only handed attempts keep
+ * is idle: it is given back as soon as somebody waits for it, see handover.c.
  *
  * The slots of an attempt that waits for others (blocked) are lent: its debit stays, less its
  * slots. When it goes on they are taken back whether they are free or not; then the worker is
@@ -218,10 +219,41 @@ static void queued_update(struct gw_lane *lane)
     }
 }
 
-static void rings_update(struct gw_lane *lane)
+/* A lane is in the ring of idle ones while it has a debit that nothing uses. */
+static void idle_update(struct gw_sched *sched, struct gw_lane *lane)
+{
+    bool in = lane->idle_next != NULL, wanted = gw_sched_lane_idle(lane) > 0;
+    if (wanted == in)
+        return;
+    if (!wanted) {
+        if (sched->idle_lanes == lane)
+            sched->idle_lanes = lane->idle_next == lane ? NULL : lane->idle_next;
+        lane->idle_prev->idle_next = lane->idle_next;
+        lane->idle_next->idle_prev = lane->idle_prev;
+        lane->idle_prev = lane->idle_next = NULL;
+    } else if (sched->idle_lanes) { /* first */
+        lane->idle_next = sched->idle_lanes;
+        lane->idle_prev = sched->idle_lanes->idle_prev;
+        lane->idle_prev->idle_next = lane->idle_next->idle_prev = lane;
+        sched->idle_lanes = lane;
+    } else {
+        sched->idle_lanes = lane->idle_prev = lane->idle_next = lane;
+    }
+    lane->asked = false;
+}
+
+void gw_sched_lane_completed(struct gw_sched *sched, struct gw_lane *lane)
+{
+    assert(lane->handed > 0);
+    lane->handed--;
+    idle_update(sched, lane);
+}
+
+static void rings_update(struct gw_sched *sched, struct gw_lane *lane)
 {
     room_update(lane);
     queued_update(lane);
+    idle_update(sched, lane);
 }
 
 void gw_sched_apply_room_turned(struct gw_sched *sched, const struct gw_fact_room_turned *fact)
@@ -255,9 +287,13 @@ void gw_sched_lane_enter(struct gw_sched *sched, struct gw_lane *lane,
         debit(sched, lane);
     if (attempt->is_long)
         lane->longs++;
+    if (attempt->handed) {
+        lane->handed++;
+        lane->asked = false;
+    }
     if (!attempt->is_long && !prefetched)
         room_update_first(lane);
-    rings_update(lane);
+    rings_update(sched, lane);
 }
 
 void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
@@ -269,6 +305,8 @@ void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
     lane->shape->attempts--;
     if (attempt->is_long)
         lane->longs--;
+    if (attempt->handed)
+        lane->handed--;
     uint32_t shorts = lane->attempts - lane->longs, shared = lane->debits - lane->longs;
     if (shared > shorts || (attempt->is_long && shared > 1))
         credit(sched, lane);
@@ -276,6 +314,7 @@ void gw_sched_lane_leave(struct gw_sched *sched, struct gw_lane *lane,
     if (lane->debits > lane->longs)
         sched->freed = true;
     queued_update(lane);
+    idle_update(sched, lane);
 }
 
 bool gw_sched_lane_lengthen(struct gw_sched *sched, struct gw_lane *lane)
@@ -286,7 +325,7 @@ bool gw_sched_lane_lengthen(struct gw_sched *sched, struct gw_lane *lane)
     if (lane->debits == lane->longs)
         debit(sched, lane);
     lane->longs++;
-    rings_update(lane);
+    rings_update(sched, lane);
     return true;
 }
 
@@ -296,7 +335,7 @@ void gw_sched_lane_lend(struct gw_sched *sched, struct gw_lane *lane, bool is_lo
         if (lane->debits == lane->longs)
             debit(sched, lane);
         lane->longs++;
-        rings_update(lane);
+        rings_update(sched, lane);
     }
     lane->blocked++;
     lane->worker->blocked++;

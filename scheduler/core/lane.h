@@ -35,6 +35,15 @@ uint32_t gw_sched_lane_load(const struct gw_lane *lane);
  * worker that drains. */
 uint32_t gw_sched_lane_room(const struct gw_lane *lane, uint32_t window);
 
+/* gw_sched_lane_idle is how many debits of a lane nothing uses: they are kept for attempts that
+ * were handed over and wait for others. gw_sched_lane_completed: one of those waits no more. */
+static inline uint32_t gw_sched_lane_idle(const struct gw_lane *lane)
+{
+    uint32_t used = lane->attempts - lane->handed;
+    return lane->debits > used ? lane->debits - used : 0;
+}
+void gw_sched_lane_completed(struct gw_sched *sched, struct gw_lane *lane);
+
 /* gw_sched_worker_open is how many free slots of a worker are not kept for the ranks that are
  * reserved there. gw_sched_worker_drains: it has not as many as those need yet. */
 static inline uint32_t gw_sched_worker_open(const struct gw_worker *worker)

@@ -376,9 +376,12 @@ struct gw_lane {
     uint32_t may_run;  /* while its worker is lost: attempts that may have been running */
     uint32_t recalled; /* attempts that were asked back */
     uint32_t load;     /* which ring of shape->room it is in */
+    uint32_t handed;   /* attempts whose tasks wait for others at their worker */
     bool barren;       /* nothing of it was worth asking back; none has come or ended since */
+    bool asked;        /* idle, and what was handed over was asked back; none has come since */
     struct gw_lane *prev, *next;               /* shape->room[load]; NULL: not in it */
     struct gw_lane *queued_prev, *queued_next; /* shape->queued, likewise */
+    struct gw_lane *idle_prev, *idle_next;     /* sched->idle_lanes, likewise */
 };
 
 /* -- Workers and attempts ------------------------------------------------------------------------
@@ -653,6 +656,7 @@ struct gw_sched {
     bool freed;             /* something was freed, or became ready, since the last placement */
     uint64_t score_epoch;
     GW_ARRAY(struct gw_worker *) frontiers; /* to be looked at in this step */
+    struct gw_lane *idle_lanes; /* ring of those with debits that only handed attempts keep */
 
     GW_ARRAY(struct gw_attempt) attempts;
     uint32_t free_attempt;

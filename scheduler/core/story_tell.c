@@ -166,7 +166,9 @@ static void tell_at_worker(const struct gw_sched *sched, const struct gw_story_f
     if (fact->kind == GW_STORY_STARTED)
         gw_text_say(text, "attempt %u started at %s", fact->try_number, name);
     else if (fact->kind == GW_STORY_RECALLED)
-        gw_text_say(text, "asked back from %s, where it queues: another one is idle", name);
+        gw_text_say(text, "asked back from %s, %s", name,
+                    fact->detail ? "where it waits for others: its slots are wanted"
+                                 : "where it queues: another one is idle");
     else if (fact->kind == GW_STORY_KILLED)
         gw_text_say(text, "%s is told to end it%s", name, fact->detail ? " at once" : "");
     else if (fact->kind == GW_STORY_REGAINED)

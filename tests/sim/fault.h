@@ -16,6 +16,8 @@
     X(FAIL, "function failed")                                                                     \
     X(SLOW, "task ran long for once")                                                              \
     X(TAKE_BACK, "prefetched tasks taken back")                                                    \
+    X(ACROSS, "task handed over to slots of another shape")                                        \
+    X(ACROSS_BACK, "the same asked back for who waits")                                            \
     X(SKIP, "runner skipped what a failed task was to feed")                                       \
     X(HANG, "task hung")                                                                           \
     X(DEATH, "process died by itself")                                                             \

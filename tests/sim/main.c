@@ -32,6 +32,7 @@ static const struct {
     {"lost-result", "a lost result is not made again"},
     {"early-release", "a result is released while somebody needs it"},
     {"failure-stops", "a failure does not reach what depends on it"},
+    [610] = {"idle-kept", "what was handed over keeps slots that it does not use, whoever waits"},
     [60] = {"heir-runs", "what a failed task was to feed at its worker runs all the same"},
     [92] = {"fence-stuck", "leases have the same number"},
     [91] = {"dead-holder", "a session that ends keeps its leases"},

@@ -384,6 +384,7 @@ struct sim {
     GW_ARRAY(struct work *) work;       /* by id - 1 */
     GW_ARRAY(struct sim_job *) jobs;
     struct gw_map assigned; /* attempt -> when the scheduler gave it out */
+    struct gw_map across;   /* attempts handed over to slots of another shape */
     struct gw_map contents; /* token -> hash of what is behind it */
     struct gw_map sizes;    /* token -> bytes */
     struct gw_map worlds;   /* attempt of a gang -> how many ranks it has */

@@ -330,7 +330,8 @@ void sim_job_check_turn(struct sim *sim, const struct sim_job *job)
                   (unsigned long long)job->after->id);
 }
 
-/* Short tasks, all alike, that depend on ones shortly before them: chains, trees, merges. */
+/* Short tasks that depend on ones shortly before them: chains, trees, merges. All are alike, or
+ * every second one takes two slots, and some submit tasks that want those. */
 static void weave(struct sim *sim, struct work *work, uint32_t reach)
 {
     struct sim_job *job = work->job;
@@ -354,6 +355,10 @@ static void weave(struct sim *sim, struct work *work, uint32_t reach)
     work->kind = commands ? GW_SPEC_COMMAND : work->kind;
     work->bytes = commands ? 1 : work->bytes;
     work->deaf = sim_chance(sim, 10);
+    if (job->request % 3 == 1) {
+        work->slots = 1 + work->row % 2;
+        nest(sim, work);
+    }
 }
 
 struct sim_job *sim_job_new(struct sim *sim, struct client *client)

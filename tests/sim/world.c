@@ -1,5 +1,6 @@
 /* One seed: a world is made, things go wrong in it for a while, then it heals; everything must have
  * been safe at every step, and must end. */
+#include "tests/sim/across.h"
 #include "tests/sim/again.h"
 #include "tests/sim/charge.h"
 #include "tests/sim/crash.h"
@@ -233,6 +234,10 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
     case GW_EFFECT_SEND:
         if (effect->message.type == GW_MESSAGE_assign)
             sim_limit_assigned(sim, &effect->message.assign);
+        if (effect->message.type == GW_MESSAGE_assign)
+            sim_across_assigned(sim, &effect->message.assign);
+        if (effect->message.type == GW_MESSAGE_kill)
+            sim_across_killed(sim, &effect->message.kill);
         if (effect->message.type == GW_MESSAGE_assign)
             sim_regain_assigned(sim, &effect->message.assign);
         if (effect->message.type == GW_MESSAGE_release)
@@ -557,6 +562,7 @@ void sim_run(uint64_t seed, bool log)
     gw_map_deinit(&sim->fences);
     gw_map_deinit(&sim->contents);
     gw_map_deinit(&sim->assigned);
+    gw_map_deinit(&sim->across);
     gw_map_deinit(&sim->sizes);
     sim_crash_free(sim);
     sim_regain_free(sim);

@@ -87,11 +87,12 @@ void send_spec(struct world *w, struct gw_msg_spec spec)
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_spec, .spec = spec});
 }
 
-void submit(struct world *w, struct chunk c)
+void submit_in_turns(struct world *w, struct chunk c, uint32_t specs)
 {
-    uint32_t zeros[8] = {0}, counts[8], index[8], ranks[8], targets[8];
+    uint32_t zeros[8] = {0}, spec[8], counts[8], index[8], ranks[8], targets[8];
     uint64_t jobs[8] = {0};
     for (uint32_t i = 0; i < c.rows; i++) {
+        spec[i] = i % specs;
         counts[i] = c.chain && i > 0;
         index[i] = i;
         ranks[i] = c.rank;
@@ -103,7 +104,7 @@ void submit(struct world *w, struct chunk c)
         .request = c.request,
         .flags = c.flags,
         .name = "j",
-        .spec = {zeros, c.rows},
+        .spec = {spec, c.rows},
         .args_size = {zeros, c.rows},
         .args = {"", 0},
         .dep_count = {counts, c.rows},
@@ -114,6 +115,11 @@ void submit(struct world *w, struct chunk c)
         .targets = {targets, c.rows},
     };
     say(w, CLIENT, message);
+}
+
+void submit(struct world *w, struct chunk c)
+{
+    submit_in_turns(w, c, 1);
 }
 
 void finish(struct world *w, int worker, uint64_t attempt, uint32_t rank, uint64_t bytes)

@@ -49,6 +49,9 @@ struct chunk {
 };
 void submit(struct world *w, struct chunk c);
 
+/* submit_in_turns is the same of so many specs, in turns. */
+void submit_in_turns(struct world *w, struct chunk c, uint32_t specs);
+
 /* finish ends an attempt well with a value of so many bytes. */
 void finish(struct world *w, int worker, uint64_t attempt, uint32_t rank, uint64_t bytes);
 
