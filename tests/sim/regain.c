@@ -315,6 +315,16 @@ void sim_regain_hears(struct sim *sim, const struct host *host, const struct gw_
 /* -- Running again -------------------------------------------------------------------------------
  */
 
+/* The scheduler has just given it up. */
+static bool is_closing(const struct sim *sim, const struct conn *conn)
+{
+    for (size_t i = 0; i < sim->effects.list.count; i++)
+        if (sim->effects.list.items[i].type == GW_EFFECT_CLOSE &&
+            sim->effects.list.items[i].peer.id == conn->ends[0].peer)
+            return true;
+    return false;
+}
+
 static bool is_there(struct sim *sim, const struct left *left)
 {
     const struct host *host = left->host;
@@ -322,7 +332,8 @@ static bool is_there(struct sim *sim, const struct left *left)
     if (!host->core || host->incarnation != left->incarnation ||
         !gw_node_core_holds(host->core, left->job, left->index, left->rank))
         return false;
-    return left->conn ? conn && conn->id == left->conn && !conn->cut && conn->ends[0].open
+    return left->conn ? conn && conn->id == left->conn && !conn->cut && conn->ends[0].open &&
+                            !is_closing(sim, conn)
                       : sim->now_ns < sim->regain->begun_ns + HOLD_NS;
 }
 
