@@ -18,6 +18,8 @@ from links import Link, Network, hold  # noqa: E402
 
 SLOTS = 3  # of a worker
 GPUS, GPU_BYTES = 4, 16 << 30  # of the machine: one of its workers has them
+DISK_BYTES = 48 << 20  # of the scheduler's state, where a disk can be mounted
+WAL_HEADER, FRAME_HEADER = 32, 24  # of SQLite's log
 QUIET_S = 30  # from the end of a trial until everything is free again
 FDS_MORE = 8  # than in the first quiet moments: connections that come and go
 RSS_BYTES_MORE, RSS_BYTES_TRIAL = 24 << 20, 100 << 10
@@ -139,6 +141,11 @@ class Cluster:
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
             given = [self.env[name]] if name in self.env else []
             self.env[name] = ":".join(given + [f"log_path={self.dir}/sanitizer"])
+        self.disk = os.path.join(self.dir, "disk")
+        os.mkdir(self.disk, 0o700)
+        self.has_disk = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=0700", "tmpfs", self.disk],
+            capture_output=True, check=False).returncode == 0
         self.network, self.scheduler, self.workers = Network(), None, []
         self.trials, self.base, self.rss, self.files = 0, {}, {}, None
         self.holder = None  # of the port of a scheduler that is gone
@@ -155,8 +162,8 @@ class Cluster:
         self.wait_quiet()
 
     def start_scheduler(self, listen):
-        self.scheduler = Daemon([e2e.BINARY, "scheduler", "--listen", listen], env=self.env,
-                                cwd=self.dir)
+        self.scheduler = Daemon([e2e.BINARY, "scheduler", "--listen", listen, "--state",
+                                 os.path.join(self.disk, "state")], env=self.env, cwd=self.dir)
         self.address = self.scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
 
     def kill_scheduler(self):
@@ -175,6 +182,45 @@ class Cluster:
         self.holder = None
         for worker in self.workers:
             worker.link.accept_again()
+
+    def tear_log(self, pick):
+        """As if power had failed in the middle of a write: what was not committed is there in
+        part, behind all that was. How many bytes."""
+        path = os.path.join(self.disk, "state", "facts.db-wal")
+        try:
+            with open(path, "r+b") as log:
+                page_bytes = int.from_bytes(log.read(WAL_HEADER)[8:12], "big")
+                frame_bytes = FRAME_HEADER + page_bytes
+                end = log.seek(0, os.SEEK_END)
+                if end < WAL_HEADER + frame_bytes:
+                    return 0
+                log.seek(end - frame_bytes)
+                frame = log.read()
+                torn = frame * pick.randint(0, 2) + frame[:pick.randint(1, frame_bytes - 1)]
+                return log.write(torn)
+        except FileNotFoundError:
+            return 0
+
+    def fill_disk(self):
+        """No byte more fits beside the scheduler's state; whether that is so."""
+        if not self.has_disk:
+            return False
+        with open(os.path.join(self.disk, "ballast"), "wb", buffering=0) as ballast:
+            with contextlib.suppress(OSError):
+                while True:
+                    ballast.write(bytes(4096))
+        return True
+
+    def keep_one(self):
+        """Has a task kept that takes no time: its job; None: there is no room for it."""
+        done = self.gangway("submit", "-d", "--", "true", well=False)
+        if done.returncode and "no room for another job" not in done.stderr:
+            raise Failed(f"the disk is full, and submit says {done.returncode}: {done.stderr}")
+        return None if done.returncode else done.stdout.split()[-1]
+
+    def free_disk(self):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(self.disk, "ballast"))
 
     def is_headless(self):
         """Whether nothing can be asked now."""
@@ -334,4 +380,6 @@ class Cluster:
         for worker in self.workers:
             worker.link.close()
         self.network.close()
+        if self.has_disk:
+            subprocess.run(["umount", self.disk], check=True)
         shutil.rmtree(self.dir, ignore_errors=True)

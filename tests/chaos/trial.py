@@ -128,13 +128,42 @@ class Fault:
     def scheduler_kill(self):
         """Detached jobs go on; what is attached ends with it."""
         if self.trial.cluster.is_headless():
-            return
+            return False
         seconds = self.length()
         self.said = f"for {seconds:.1f} s"
         self.trial.abandoned = not self.trial.detached
         self.causes = ["scheduler"]
         self.trial.cluster.kill_scheduler()
         self.lasts(seconds, self.trial.cluster.revive_scheduler)
+        return True
+
+    def scheduler_torn(self):
+        """The next life finds all that was committed, and a write that was under way."""
+        if self.scheduler_kill():
+            self.said += f", {self.trial.cluster.tear_log(self.random)} bytes torn"
+
+    def disk_full(self):
+        """The scheduler's: what runs goes on, and what is to be kept is refused, or kept."""
+        at = self.trial.cluster
+        if at.is_headless() or not at.fill_disk():
+            return
+        seconds = self.length()
+        kept = [job for job in (at.keep_one(), at.keep_one(), at.keep_one()) if job]
+        self.trial.kept += kept
+        self.said = f"for {seconds:.1f} s, {3 - len(kept)} of 3 refused"
+        self.lasts(seconds, self.room_again)
+
+    def room_again(self):
+        """Until its scheduler has seen that, which looks once a second."""
+        at, deadline = self.trial.cluster, time.monotonic() + 10 * SLOW
+        at.free_disk()
+        if at.is_headless():
+            self.lasts(.1, self.room_again)
+            return
+        while not (job := at.keep_one()):
+            if time.monotonic() > deadline:
+                raise Failed("there is room again, and its scheduler says that there is none")
+        self.trial.kept.append(job)
 
     # -- Links -------------------------------------------------------------------------------------
 
@@ -156,6 +185,15 @@ class Fault:
         self.said += f" for {seconds:.1f} s, {rate} bytes/s"
         worker.link.slow(rate)
         self.lasts(seconds, worker.link.flow)
+
+    def links_stall(self):
+        """The scheduler alone on its side of a partition."""
+        seconds = self.length()
+        self.said = f"for {seconds:.1f} s"
+        links = [worker.link for worker in self.trial.cluster.workers]
+        for link in links:
+            link.stall()
+        self.lasts(seconds, lambda: [link.flow() for link in links])
 
     # -- Users -------------------------------------------------------------------------------------
 
@@ -210,7 +248,9 @@ FAULTS = {"rank_kill": 20, "rank_stop": 8, "rank_pause": 4, "worker_kill": 12, "
           "guardian_kill": 6, "guardian_stop": 3, "warden_kill": 4, "scheduler_stop": 3,
           "scheduler_kill": 4, "link_cut": 8, "link_silent": 3, "link_stall": 6, "link_slow": 6,
           "client_kill": 6, "client_stop": 3, "user_cancel": 4, "user_restart": 4, "user_pause": 3,
-          "gpu_late": 4}
+          "gpu_late": 4, "scheduler_torn": 0, "disk_full": 0, "links_stall": 0}
+LATER = ["scheduler_torn", "disk_full", "links_stall"]  # drawn apart: older trials are as they were
+LATER_PERCENT = 25
 
 
 class Trial:
@@ -235,8 +275,11 @@ class Trial:
         self.beside = pick.randint(0, 4)
         names = pick.choices(list(FAULTS), list(FAULTS.values()), k=pick.choice((1, 1, 1, 2, 3)))
         span = .15 * SLOW + 1.3 * self.steps * self.step_ms / 1000
-        self.faults = sorted((Fault(name, pick.uniform(0, span), self) for name in names),
-                             key=lambda fault: fault.at_s)
+        self.faults = [Fault(name, pick.uniform(0, span), self) for name in names]
+        later = random.Random(f"later {self.seed}")
+        if later.random() * 100 < LATER_PERCENT:
+            self.faults.append(Fault(later.choice(LATER), later.uniform(0, span), self))
+        self.faults.sort(key=lambda fault: fault.at_s)
 
     def describe(self):
         faults = ", ".join(f"{fault.name} at {fault.at_s:.2f} s ({fault.said})"
@@ -260,7 +303,7 @@ class Trial:
                      str(self.ranks_count), "--name", self.name, "--max-restarts",
                      str(self.restarts), "--hang-timeout", f"{HANG_MS}ms", "--grace", "500ms",
                      "--gpus-per-rank", self.gpus, "--", GANG, "rank", *numbers]
-        self.abandoned = False
+        self.abandoned, self.kept = False, []
         self.client = Daemon(words, env=env, cwd=self.dir)
         self.others = None
         if self.beside:
@@ -348,6 +391,12 @@ class Trial:
             if done.returncode:
                 raise Failed(f"the tasks beside it: exit code {done.returncode}: {done.stderr}")
 
+        for job in self.kept:
+            done = self.cluster.gangway("wait", job, "--timeout", f"{END_S}s", timeout_s=END_S + 30,
+                                        well=False)
+            if done.returncode:
+                raise Failed(f"job {job}, kept on a full disk: {done.returncode}: {done.stderr}")
+
     # -- What became of it -------------------------------------------------------------------------
 
     def judge(self):
@@ -356,6 +405,8 @@ class Trial:
         if not self.row:
             if re.search("does not fit this cluster: it has|no worker has any", self.text):
                 return "refused: a worker was away"
+            if "no room" in self.text and any(fault.name == "disk_full" for fault in self.faults):
+                return "refused: the scheduler's disk was full"
             if self.abandoned or any(fault.name == "client_kill" for fault in self.faults):
                 return "never submitted"
             if self.code == 3 and any(fault.name == "scheduler_kill" for fault in self.faults):
