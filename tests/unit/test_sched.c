@@ -271,15 +271,20 @@ static void report(struct world *w, int worker, uint32_t state, uint64_t residen
                                        .trouble = ""}});
 }
 
-static void give_back(struct world *w, int worker, uint64_t attempt)
+static void end_unbegun(struct world *w, int worker, uint64_t attempt, uint32_t outcome)
 {
     say(w, WORKER + (uint64_t)worker,
         (struct gw_message){.type = GW_MESSAGE_ended,
                             .ended = {.attempt = attempt,
                                       .rank = GW_RANK_NONE,
-                                      .outcome = GW_OUTCOME_KILLED,
+                                      .outcome = outcome,
                                       .text = "",
                                       .stderr_tail = ""}});
+}
+
+static void give_back(struct world *w, int worker, uint64_t attempt)
+{
+    end_unbegun(w, worker, attempt, GW_OUTCOME_KILLED);
 }
 
 static void a_paused_worker_gets_nothing(void **state)
@@ -335,6 +340,36 @@ static void what_is_given_back_again_and_again_waits(void **state)
     gw_value_unref(arguments);
     step(w, (struct gw_event){.type = GW_EVENT_TICK, .now_ns = w->now_ns += 300 * MS});
     must(w, WORKER, GW_MESSAGE_assign);
+    free_world(w);
+}
+
+/* It has most free slots, takes one task at a time, and has no room for what that makes: what it
+ * refused three times, and waited for that, does not go there again while another is free. */
+static void what_a_full_worker_refuses_goes_elsewhere(void **state)
+{
+    struct world *w = new_world();
+    uint64_t attempt;
+    (void)state;
+    add_worker_with(w, 0, 2, "a", UINT64_C(1000) << 20);
+    report(w, 0, GW_MEMORY_ONE, 2000);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, false, 0});
+    const uint64_t first = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    add_worker(w, 1, 1, "b");
+    const uint64_t second = attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
+    attempt = first;
+    for (int i = 0; i < 3; i++) {
+        report(w, 0, GW_MEMORY_PAUSED, 2000);
+        end_unbegun(w, 0, attempt, GW_OUTCOME_FULL);
+        report(w, 0, GW_MEMORY_ONE, 2000);
+        if (i < 2)
+            attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    }
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    finish(w, 1, second, GW_RANK_NONE, 3);
+    step(w, (struct gw_event){.type = GW_EVENT_TICK, .now_ns = w->now_ns += 300 * MS});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    must(w, WORKER + 1, GW_MESSAGE_assign);
     free_world(w);
 }
 
@@ -644,6 +679,7 @@ int main(void)
         cmocka_unit_test(a_failure_reaches_what_depends_on_it),
         cmocka_unit_test(a_paused_worker_gets_nothing),
         cmocka_unit_test(what_is_given_back_again_and_again_waits),
+        cmocka_unit_test(what_a_full_worker_refuses_goes_elsewhere),
         cmocka_unit_test(what_failed_is_tried_elsewhere),
         cmocka_unit_test(what_a_spec_took_is_expected_again),
         cmocka_unit_test(roots_wait_for_those_that_let_go),
