@@ -131,13 +131,23 @@ int gw_job_stop(struct gw_client *client, uint64_t job, struct gw_error *error)
     return ask(client, job, GW_ASK_STOP, error);
 }
 
-int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *error)
+static int ask_gpu(struct gw_client *client, struct gw_msg_gpu_ask ask, struct gw_error *error)
 {
     struct gw_call call;
-    struct gw_message message = {.type = GW_MESSAGE_gpu_ask, .gpu_ask = {.uuid = uuid}};
+    struct gw_message message = {.type = GW_MESSAGE_gpu_ask, .gpu_ask = ask};
     int rc = gw_call_make(&call, client, &message, &message.gpu_ask.request, UINT64_MAX, error);
     gw_call_close(&call, client);
     return rc;
+}
+
+int gw_gpu_drain(struct gw_client *client, const char *uuid, struct gw_error *error)
+{
+    return ask_gpu(client, (struct gw_msg_gpu_ask){.uuid = uuid, .drain = 1}, error);
+}
+
+int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *error)
+{
+    return ask_gpu(client, (struct gw_msg_gpu_ask){.uuid = uuid}, error);
 }
 
 /* body: [code, exit_code, text]. */

@@ -1,4 +1,4 @@
-/* `gangway worker gpus`: a line a GPU; --undrain gives one back that is drained. */
+/* `gangway worker gpus`: a line a GPU; --drain takes one out, --undrain gives it back. */
 #include "client/cli/cli.h"
 #include "client/cli/options.h"
 #include "client/cli/table.h"
@@ -77,15 +77,27 @@ static int undrain(struct gw_client *client, const char *uuid, struct gw_error *
     return rc;
 }
 
+static int drain(struct gw_client *client, const char *uuid, struct gw_error *error)
+{
+    int rc = gw_gpu_drain(client, uuid, error);
+    if (rc == 0)
+        fprintf(stderr, "GPU %s: drained; `gangway worker gpus --undrain %s` gives it back\n", uuid,
+                uuid);
+    return rc;
+}
+
 int gw_cli_gpus(int argc, char **argv)
 {
-    const char *uuid = NULL;
+    const char *uuid = NULL, *out = NULL;
     bool json = false;
     int first, exit_code;
     const struct gw_option table[] = {
+        {"drain", 0, GW_OPTION_TEXT, &out, "UUID",
+         "have nothing more placed at this GPU, or at any\ninstance of it; what runs there runs "
+         "on"},
         {"undrain", 0, GW_OPTION_TEXT, &uuid, "UUID",
          "have a drained GPU used again, or all instances\nof it; only an admin, or who started "
-         "the\ncluster, may"},
+         "the\ncluster, may do either"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };
@@ -97,19 +109,25 @@ int gw_cli_gpus(int argc, char **argv)
         .details =
             "A GPU is drained when it has an error after which it cannot be trusted (Xid 46,\n"
             "48, 79, 95, 119, 120), falls off the bus, or a task's memory is not back 10 s\n"
-            "after its end. The last is over by itself when it is back; the others hold until\n"
-            "--undrain, after a reset of the GPU (nvidia-smi --gpu-reset), or as long as its\n"
-            "worker lives: one that is started again knows nothing of them.",
+            "after its end. The last is over by itself when it is back; the others, and\n"
+            "--drain, hold until --undrain (after a reset: nvidia-smi --gpu-reset), whatever\n"
+            "is started again meanwhile.",
         .table = table,
     };
     struct gw_client *client;
     struct gw_error error;
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
+    if (out && uuid) {
+        fprintf(stderr, "gangway worker gpus: --drain or --undrain, not both\n");
+        return 2;
+    }
     exit_code = gw_cli_open(&client);
     if (exit_code)
         return exit_code;
-    if ((uuid ? undrain(client, uuid, &error) : list(client, json, &error)) < 0)
+    if ((out    ? drain(client, out, &error)
+         : uuid ? undrain(client, uuid, &error)
+                : list(client, json, &error)) < 0)
         exit_code = gw_cli_error(&error);
     gw_client_close(client);
     return exit_code;

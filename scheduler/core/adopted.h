@@ -26,11 +26,14 @@ struct gw_known {
     uint64_t incarnation;
     char *name;   /* owned */
     bool awaited; /* it was in the life before, and has not come back */
+    uint64_t
+        until_ns; /* it was lost, and may have something on its GPUs until then; 0: it was not */
 };
 
 struct gw_hold {
     GW_ARRAY(struct gw_known) known; /* workers that are connected, in the order of their coming */
     uint64_t until_ns;               /* 0: nothing is held */
+    uint32_t leaving;                /* of known, those with an until_ns */
 };
 
 #endif

@@ -12,6 +12,7 @@
 #include "scheduler/core/elastic.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/gpu_twin.h"
+#include "scheduler/core/hold.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/job_rare.h"
 #include "scheduler/core/need.h"
@@ -269,6 +270,7 @@ void gw_sched_apply_spec_added(struct gw_sched *sched, const struct gw_fact_spec
     gw_sched_need_unref(shape.need);
     spec.queue = gw_sched_queue_for(sched, job, spec.shape, spec.message.priority);
     GW_MUST(gw_array_push(&job->specs, spec));
+    gw_sched_hold_on_spec(sched, job, spec.shape);
     gw_sched_actor_spec_added(sched, job);
 }
 

@@ -6,6 +6,7 @@
 
 #include "scheduler/core/checkpoint.h"
 #include "scheduler/core/gang_try.h"
+#include "scheduler/core/gpu_kept.h"
 #include "scheduler/core/hold.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/judged.h"
@@ -338,6 +339,7 @@ void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out)
     put_U64(out, sched->term);
     put_U64(out, sched->job_ids_upto);
     gw_sched_hold_dump(sched, out);
+    gw_sched_gpus_kept_dump(sched, out);
     for (const struct gw_job *job = sched->first_job; job; job = job->next) {
         if (!job->detached || job->state == GW_JOB_OPEN)
             continue;

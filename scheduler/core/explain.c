@@ -229,9 +229,10 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     }
     if (job->awaits) {
         char why[512];
-        gw_sched_hold_explain(
-            sched, job->opened_ns ? "may still have what it takes" : "may still run this", why,
-            sizeof why);
+        const char *may = !job->opened_ns             ? "may still run this"
+                          : gpus || shape->gpu_if_any ? "may still run something on GPUs"
+                                                      : "may still have what it takes";
+        gw_sched_hold_explain(sched, may, why, sizeof why);
         gw_text_say(text, "%s", why);
         return;
     }

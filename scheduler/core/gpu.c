@@ -8,6 +8,7 @@
 #include "scheduler/core/gpu.h"
 
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/gpu_kept.h"
 #include "scheduler/core/need.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/queue.h"
@@ -107,6 +108,7 @@ void gw_sched_gpus_deinit(struct gw_worker *worker)
 {
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         free(worker->gpus[i].drained);
+        free(worker->gpus[i].kept);
         free(worker->gpus[i].back);
     }
     free(worker->gpus);
@@ -120,10 +122,15 @@ bool gw_sched_gpu_is_instance(const struct gw_gpu *gpu)
     return *gpu->board != '\0';
 }
 
+const char *gw_sched_gpu_why_drained(const struct gw_gpu *gpu)
+{
+    return gpu->drained ? gpu->drained : gpu->kept;
+}
+
 /* Whether anything may be placed there at all. */
 static bool is_usable(const struct gw_gpu *gpu)
 {
-    return !gpu->drained && gpu->twin == GW_NONE;
+    return !gw_sched_gpu_why_drained(gpu) && gpu->twin == GW_NONE;
 }
 
 bool gw_sched_gpu_free(const struct gw_gpu *gpu)
@@ -419,7 +426,8 @@ void gw_sched_gpus_take(struct gw_sched *sched, uint32_t slot, const uint32_t *n
     for (uint32_t i = 0; i < attempt->gpus; i++) {
         struct gw_gpu *gpu = &worker->gpus[numbers[i]];
         bool was = gw_sched_gpu_free(gpu);
-        assert(gpu->slot == GW_NONE && (attempt->gpu_share || was));
+        assert(gpu->slot == GW_NONE && gpu->twin == GW_NONE);
+        assert(attempt->gpu_share || gpu->shared == 0);
         if (attempt->gpu_share)
             gpu->shared += attempt->gpu_share;
         else
@@ -482,6 +490,8 @@ int gw_sched_gpu_on_drained(struct gw_sched *sched, struct gw_worker *worker,
     if (worker->state == GW_WORKER_GREETED || message->gpu >= worker->gpu_count)
         return GW_EPROTO;
     GW_FACT(sched, gpu_drained, .worker = worker, .gpu = message->gpu, .why = message->why);
+    if (*message->why && message->lasts)
+        gw_sched_gpu_keep(sched, &worker->gpus[message->gpu], message->why);
     return 0;
 }
 

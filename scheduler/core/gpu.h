@@ -36,6 +36,10 @@ bool gw_sched_gpu_free(const struct gw_gpu *gpu);
 void gw_sched_gpu_counts(struct gw_sched *sched, struct gw_worker *worker, const struct gw_gpu *gpu,
                          bool was);
 
+/* gw_sched_gpu_why_drained is why nothing is placed there, for a person; NULL: it is not drained.
+ */
+const char *gw_sched_gpu_why_drained(const struct gw_gpu *gpu);
+
 /* gw_sched_gpu_could tells whether a rank of a shape could have it, or a share of it, if nobody had
  * any. */
 bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_shape *shape);

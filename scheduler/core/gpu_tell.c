@@ -123,9 +123,9 @@ static void add_offer(const struct gw_worker *worker, const struct gw_shape *sha
             offer->twins++;
             continue;
         }
-        if (gpu->drained) {
+        if (gw_sched_gpu_why_drained(gpu)) {
             offer->drained++;
-            offer->why = gpu->drained;
+            offer->why = gw_sched_gpu_why_drained(gpu);
             continue;
         }
         if (instance && gw_sched_shape_gpus(shape) > 1) {
@@ -238,7 +238,7 @@ uint32_t gw_sched_worker_gpus_drained(const struct gw_worker *worker)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++)
-        count += worker->gpus[i].drained && worker->gpus[i].twin == GW_NONE;
+        count += gw_sched_gpu_why_drained(&worker->gpus[i]) && worker->gpus[i].twin == GW_NONE;
     return count;
 }
 
@@ -257,7 +257,7 @@ static const char *state_of(const struct gw_gpu *gpu)
 {
     if (gpu->twin != GW_NONE)
         return "elsewhere";
-    if (gpu->drained)
+    if (gw_sched_gpu_why_drained(gpu))
         return "drained";
     if (gpu->clearing)
         return "clearing";
@@ -273,6 +273,7 @@ void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *wo
         const struct gw_gpu *gpu = &worker->gpus[i];
         struct gw_value *dict = gw_dict();
         char who[256], power[24], name[GW_WORKER_NAME_MAX];
+        const char *why = gw_sched_gpu_why_drained(gpu);
         (void)snprintf(power, sizeof power, "%u W", (gpu->power_mw + 500) / 1000);
         set(dict, "worker", gw_i64(worker->id));
         set(dict, "worker_name", gw_str(worker->remote->name));
@@ -294,7 +295,7 @@ void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *wo
         set(dict, "free", gw_bool(gw_sched_gpu_free(gpu)));
         set(dict, "shared", gw_f64(gpu->shared / (double)GW_GPU_WHOLE));
         set(dict, "state", gw_str(state_of(gpu)));
-        set(dict, "drained", gw_str(gpu->drained ? gpu->drained : ""));
+        set(dict, "drained", gw_str(why ? why : ""));
         set(dict, "given_back", gw_str(gpu->back ? gpu->back : ""));
         set(dict, "used_by", owners(sched, worker, i, who, sizeof who));
         uint64_t left_ns = gw_sched_gpu_left_ns(sched, worker, gpu);
@@ -307,7 +308,7 @@ void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *wo
                            gw_sched_worker_where(sched, gpu->twin, name));
         else if (!*who && gpu->back)
             (void)snprintf(who, sizeof who, "%s", gpu->back);
-        set(dict, "by", gw_str(gpu->drained && gpu->twin == GW_NONE ? gpu->drained : who));
+        set(dict, "by", gw_str(why && gpu->twin == GW_NONE ? why : who));
         GW_MUST(gw_list_push(list, dict));
     }
 }

@@ -8,6 +8,7 @@
 
 #include "scheduler/core/actor.h"
 #include "scheduler/core/adopt.h"
+#include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
@@ -54,6 +55,7 @@ void gw_sched_apply_worker_left(struct gw_sched *sched, const struct gw_fact_wor
     if (!known) /* facts of a life that wrote it twice */
         return;
     free(known->name);
+    sched->hold.leaving -= known->until_ns != 0;
     size_t at = (size_t)(known - sched->hold.known.items);
     memmove(known, known + 1, (--sched->hold.known.count - at) * sizeof *known);
 }
@@ -64,8 +66,11 @@ void gw_sched_apply_worker_back(struct gw_sched *sched, const struct gw_fact_wor
     fact->worker->joined = fact->joined;
     if (fact->joined && fact->worker->state == GW_WORKER_GREETED)
         gw_sm_move(&gw_sched_worker_sm, &fact->worker->state, GW_WORKER_DRAINING);
-    if (known)
+    if (known) {
         known->awaited = false;
+        sched->hold.leaving -= known->until_ns != 0;
+        known->until_ns = 0;
+    }
 }
 
 void gw_sched_hold_on_registered(struct gw_sched *sched, struct gw_worker *worker)
@@ -100,12 +105,56 @@ static bool another_lives(const struct gw_sched *sched, const struct gw_worker *
     return false;
 }
 
+/* Whether a worker that is lost may be on its GPUs yet: a life that begins now must wait for it. */
+static bool may_live(const struct gw_sched *sched, const struct gw_worker *worker)
+{
+    return gw_sched_gpus_own(worker) > 0 &&
+           sched->now_ns < worker->heard_ns + sched->options.worker_lost_ns;
+}
+
+/* It is known, and did not come back by another connection. */
+static struct gw_known *known_gone(const struct gw_sched *sched, const struct gw_worker *worker)
+{
+    struct gw_known *known = find(sched, worker->incarnation);
+    return worker->state != GW_WORKER_GREETED && known && !known->awaited &&
+                   !another_lives(sched, worker)
+               ? known
+               : NULL;
+}
+
 void gw_sched_hold_on_lost(struct gw_sched *sched, const struct gw_worker *worker)
 {
-    const struct gw_known *known = find(sched, worker->incarnation);
-    if (worker->state != GW_WORKER_GREETED && known && !known->awaited &&
-        !another_lives(sched, worker)) /* it came back by another connection */
+    if (known_gone(sched, worker) && !may_live(sched, worker))
         GW_FACT(sched, worker_left, .incarnation = worker->incarnation);
+}
+
+void gw_sched_hold_lose(struct gw_sched *sched, const struct gw_worker *worker)
+{
+    struct gw_known *known = known_gone(sched, worker);
+    if (!known)
+        return;
+    sched->hold.leaving += known->until_ns == 0;
+    known->until_ns = worker->heard_ns + sched->options.worker_lost_ns;
+}
+
+static void settle_leaving(struct gw_sched *sched)
+{
+    for (size_t i = sched->hold.known.count; i-- > 0 && sched->hold.leaving;) {
+        const struct gw_known *known = &sched->hold.known.items[i];
+        if (known->until_ns && known->until_ns <= sched->now_ns)
+            GW_FACT(sched, worker_left, .incarnation = known->incarnation);
+    }
+}
+
+static uint64_t leaving_deadline_ns(const struct gw_sched *sched)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    for (size_t i = 0; i < sched->hold.known.count && sched->hold.leaving; i++) {
+        const struct gw_known *known = &sched->hold.known.items[i];
+        if (known->until_ns && known->until_ns < deadline_ns)
+            deadline_ns = known->until_ns;
+    }
+    return deadline_ns;
 }
 
 void gw_sched_hold_on_gone(struct gw_sched *sched, const char *name)
@@ -164,8 +213,18 @@ void gw_sched_apply_hold_begun(struct gw_sched *sched, const struct gw_fact_hold
     }
 }
 
+void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job, const struct gw_shape *shape)
+{
+    if (!sched->hold.until_ns || job->awaits || !(gw_sched_shape_gpus(shape) || shape->gpu_if_any))
+        return;
+    job->awaits = true;
+    for (size_t i = 0; i < job->queues.count; i++)
+        gw_sched_queue_hold(sched, job->queues.items[i]);
+}
+
 void gw_sched_hold_settle(struct gw_sched *sched)
 {
+    settle_leaving(sched);
     if (!sched->hold.until_ns || (sched->now_ns < sched->hold.until_ns && awaits(sched)))
         return;
     GW_FACT(sched, hold_over, .now_ns = sched->now_ns);
@@ -194,7 +253,9 @@ void gw_sched_apply_hold_over(struct gw_sched *sched, const struct gw_fact_hold_
 
 uint64_t gw_sched_hold_deadline_ns(const struct gw_sched *sched)
 {
-    return sched->hold.until_ns ? sched->hold.until_ns : UINT64_MAX;
+    uint64_t deadline_ns = leaving_deadline_ns(sched);
+    return sched->hold.until_ns && sched->hold.until_ns < deadline_ns ? sched->hold.until_ns
+                                                                      : deadline_ns;
 }
 
 void gw_sched_hold_explain(const struct gw_sched *sched, const char *may, char *to, size_t bytes)

@@ -2,7 +2,10 @@
  *
  * The workers that are connected are durable. A life that begins with unfinished jobs holds these
  * until every worker of the life before has come back and said what runs there (adopt.h), or
- * GW_HOLD_NS are over: until then who did not come has ended all that it ran. */
+ * GW_HOLD_NS are over: until then who did not come has ended all that it ran. New jobs go on, but
+ * for those that want GPUs: who did not come may have something on one that another worker of its
+ * machine offers. For that a worker with GPUs that is lost stays among those that are durable until
+ * it has been silent for so long that nothing of it runs. */
 #ifndef GW_SCHEDULER_CORE_HOLD_H
 #define GW_SCHEDULER_CORE_HOLD_H
 
@@ -16,12 +19,19 @@ uint64_t gw_sched_hold_deadline_ns(const struct gw_sched *sched);
 
 /* gw_sched_hold_on_registered writes down that a worker is connected, and that it is back;
  * gw_sched_hold_knows tells whether that is on disk: before it is, nothing is placed there.
- * gw_sched_hold_on_lost: it is not any more. gw_sched_hold_on_gone: no worker of this name, of this
+ * gw_sched_hold_on_lost: it is not any more, gw_sched_hold_lose: not for much longer (for the apply
+ * function of its loss). gw_sched_hold_on_gone: no worker of this name, of this
  * host, will come back. */
 void gw_sched_hold_on_registered(struct gw_sched *sched, struct gw_worker *worker);
 bool gw_sched_hold_knows(const struct gw_sched *sched, const struct gw_worker *worker);
 void gw_sched_hold_on_lost(struct gw_sched *sched, const struct gw_worker *worker);
+void gw_sched_hold_lose(struct gw_sched *sched, const struct gw_worker *worker);
 void gw_sched_hold_on_gone(struct gw_sched *sched, const char *name);
+
+/* gw_sched_hold_on_spec has a new job wait with the others, if it wants GPUs; for apply functions.
+ */
+void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job,
+                           const struct gw_shape *shape);
 
 /* gw_sched_hold_is_coming tells whether a worker of this name is waited for, or is not ready yet.
  */

@@ -21,6 +21,7 @@
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/gpu_ask.h"
+#include "scheduler/core/gpu_kept.h"
 #include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/hang.h"
 #include "scheduler/core/hold.h"
@@ -105,6 +106,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_sched_away_deinit(sched);
     gw_sched_gpu_twins_deinit(sched);
     gw_sched_hold_deinit(sched);
+    gw_sched_gpus_kept_deinit(sched);
     gw_sched_replicas_deinit(sched);
     gw_sched_questions_deinit(sched);
     gw_sched_tunnels_deinit(sched);

@@ -390,9 +390,11 @@ struct gw_lane {
 /* A GPU of a worker, or an instance of one; see gpu.h. */
 struct gw_gpu {
     uint64_t memory_bytes;
-    uint32_t slot, twin;  /* the attempt that has all of it; whose it is (gpu_twin.h); GW_NONE */
-    uint32_t shared;      /* thousandths that attempts share */
-    char *drained, *back; /* why nothing is placed there, or NULL; who gave it back; owned */
+    uint32_t slot, twin; /* the attempt that has all of it; whose it is (gpu_twin.h); GW_NONE */
+    uint32_t shared;     /* thousandths that attempts share */
+    /* Why nothing is placed there, as its worker says, and by gpu_kept.c; who gave it back; NULL or
+     * owned. */
+    char *drained, *kept, *back;
     /* Those of one number are linked by NVLink, below one PCIe bridge, near one processor. */
     uint32_t island, bridge;
     int32_t numa_node;
@@ -725,6 +727,7 @@ struct gw_sched {
     uint64_t lost_worker_ns;
     struct gw_away *away;           /* who may come back; NULL: nobody */
     struct gw_gpus_left *gpus_left; /* gpu_twin.c; NULL: none */
+    struct gw_gpus_kept *gpus_kept; /* gpu_kept.c; NULL: none */
     uint64_t beat_ns;               /* when heartbeats are due */
     gw_peer shutdown_peer;
     uint64_t shutdown_request, shutdown_deadline_ns, shutdown_grace_ns;

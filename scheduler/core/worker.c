@@ -11,6 +11,7 @@
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/away.h"
 #include "scheduler/core/gpu.h"
+#include "scheduler/core/gpu_kept.h"
 #include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/hold.h"
@@ -139,6 +140,7 @@ void gw_sched_apply_worker_registered(struct gw_sched *sched,
                                                                         : registration->host);
     GW_MUST_PTR(worker->machine);
     gw_sched_gpus_set(worker, registration->gpus);
+    gw_sched_gpus_kept_mark(sched, worker);
     gw_sched_gpu_twins_find(sched, worker, registration);
     gw_sched_stock_set(worker, registration->resources);
     for (uint32_t i = 0; i < registration->attempt.count; i++)
@@ -264,6 +266,7 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
         sched->lost_worker_ns = sched->now_ns;
     }
     gw_sched_away_on_lost(sched, worker);
+    gw_sched_hold_lose(sched, worker);
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
     gw_sched_gpu_twins_free(sched, worker);
     sched->freed = true; /* a gang may start smaller because its room is gone */

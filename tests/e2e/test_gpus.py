@@ -120,6 +120,27 @@ class Gpus(e2e.Case):
         self.assertIn(ranks, [["GPU-a", "GPU-c"], ["GPU-b", "GPU-d"]])
         self.assertRegex(alone, r'^"1:GPU-[abcd]:" "1:GPU-[abcd]:4294967250" "0::" $')
 
+    def test_what_broke_or_was_taken_out_stays_drained(self):
+        """Also in the next life of all of the cluster, which sees nothing of the error."""
+        self.machine(extra="xid GPU-a 48 1\n")
+        while self.gpus()["GPU-a"]["state"] != "drained":
+            pass
+        said = self.gangway("worker", "gpus", "--drain", "GPU-c").stderr
+        self.assertIn("--undrain GPU-c` gives it back", said)
+        self.assertIn("not both",
+                      self.gangway("worker", "gpus", "--drain", "a", "--undrain", "b", rc=2).stderr)
+        self.gangway("down")
+        self.machine()
+        self.up("--slots", "8")
+        gpus = self.gpus()
+        self.assertEqual([gpus[uuid]["state"] for uuid in GPUS],
+                         ["drained", "free", "drained", "free"])
+        self.assertRegex(gpus["GPU-a"]["drained"], "^Xid 48: ")
+        self.assertRegex(gpus["GPU-c"]["drained"], "^by ")
+        for uuid in ("GPU-a", "GPU-c"):
+            self.assertIn("used again", self.gangway("worker", "gpus", "--undrain", uuid).stderr)
+        self.assertEqual(self.gpus()["GPU-a"]["state"], "free")
+
     def test_memory_that_is_not_back_and_one_that_breaks(self):
         """The next task waits until the last one's memory is back; when its GPU falls off the bus
         it runs again on another, uncharged."""

@@ -15,6 +15,13 @@ static uint32_t first_instance(const struct host *host)
     return SIM_GPUS - (uint32_t)((host->sim->seed + host->number) % 3);
 }
 
+/* GPUs of one machine that several hosts offer have one name. */
+static void name_of(const struct host *host, uint32_t number, char name[static SIM_GPU_NAME])
+{
+    uint32_t machine = host->sim->seed % 2 && host->number ? 1 : host->number;
+    (void)snprintf(name, SIM_GPU_NAME, "GPU-%u-%u", machine, number);
+}
+
 /* -- Who is where --------------------------------------------------------------------------------
  */
 
@@ -63,7 +70,7 @@ static void check_cpus(struct sim *sim, const struct process *process,
 
 void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_msg_spawn *spawn)
 {
-    char visible[64], rank[16], part[32], name[16];
+    char visible[64], rank[16], part[32], name[SIM_GPU_NAME];
     msgpack_unpacked unpacked;
     msgpack_unpacked_init(&unpacked);
     bool well = msgpack_unpack_next(&unpacked, spawn->env.data, spawn->env.size, NULL) ==
@@ -79,7 +86,7 @@ void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_m
     char *save;
     for (char *gpu = strtok_r(visible, ",", &save); gpu; gpu = strtok_r(NULL, ",", &save), at++)
         for (uint32_t i = 0; i < process->host->gpus; i++) {
-            (void)snprintf(name, sizeof name, "GPU-%u", i);
+            name_of(process->host, i, name);
             /* A command's rank sees those of all ranks: its own is the one of its number; with a
              * part of one, or an instance, it sees that alone. */
             bool instance = i >= first_instance(process->host);
@@ -183,16 +190,18 @@ static void plan_look(struct sim *sim, struct host *host)
                  on_look, look, sim_drop);
 }
 
-void sim_gpu_list(const struct host *host, struct gw_node_gpu *gpus)
+void sim_gpu_list(const struct host *host, struct gw_node_gpu *gpus, char (*names)[SIM_GPU_NAME])
 {
-    static const char *const uuids[] = {"GPU-0", "GPU-1"}, *const cpus[] = {"0", "1"};
-    for (uint32_t i = 0; i < SIM_GPUS; i++)
-        gpus[i] = (struct gw_node_gpu){.uuid = uuids[i],
+    static const char *const cpus[] = {"0", "1"};
+    for (uint32_t i = 0; i < SIM_GPUS; i++) {
+        name_of(host, i, names[i]);
+        gpus[i] = (struct gw_node_gpu){.uuid = names[i],
                                        .name = "sim",
                                        .cpus = cpus[i],
                                        .board = i < first_instance(host) ? "" : "board",
                                        .memory_bytes = 1000,
                                        .island = i};
+    }
 }
 
 void sim_gpu_start(struct sim *sim, struct host *host)
@@ -211,7 +220,7 @@ static bool is_held(const struct host *host, uint32_t gpu)
     return false;
 }
 
-/* The admin has mended one, and says so: of the same name are those of other hosts, too. */
+/* The admin has mended one, and says so: of the same name are those of others of its machine. */
 static void on_mended(struct sim *sim, void *arg)
 {
     struct look look = *(struct look *)arg;
@@ -225,10 +234,12 @@ static void on_mended(struct sim *sim, void *arg)
     for (uint32_t i = 0; i < sim->host_count; i++)
         sim->hosts[i].gpu[number].given = true;
     sim_fault(sim, FAULT_GPU_GIVEN_BACK);
-    sim_client_send(sim, client,
-                    &(struct gw_message){.type = GW_MESSAGE_gpu_ask,
-                                         .gpu_ask = {sim_client_call(client, GW_MESSAGE_reply),
-                                                     number ? "GPU-1" : "GPU-0"}});
+    char name[SIM_GPU_NAME];
+    name_of(look.host, number, name);
+    sim_client_send(
+        sim, client,
+        &(struct gw_message){.type = GW_MESSAGE_gpu_ask,
+                             .gpu_ask = {sim_client_call(client, GW_MESSAGE_reply), name}});
 }
 
 static void plan_mending(struct sim *sim, struct host *host, uint32_t number)

@@ -378,7 +378,8 @@ void sim_host_start(struct sim *sim, struct host *host)
     (void)snprintf(resources, sizeof resources, host->licenses ? "tape=%u,license=%u" : "tape=%u",
                    host->tapes, host->licenses);
     struct gw_node_gpu gpus[SIM_GPUS];
-    sim_gpu_list(host, gpus);
+    char names[SIM_GPUS][SIM_GPU_NAME];
+    sim_gpu_list(host, gpus, names);
     struct gw_node_options options = {
         .slots = host->slots,
         .gpus = gpus,

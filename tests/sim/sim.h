@@ -215,7 +215,7 @@ struct process {
     bool shares_gpu;
 };
 
-enum { SIM_GPUS = 2 };
+enum { SIM_GPUS = 2, SIM_GPU_NAME = 32 };
 struct sim_gpu {
     bool lost, given; /* given: as it is, whatever is left there */
     uint32_t xid;     /* an error that nobody has seen yet */
@@ -494,7 +494,8 @@ void sim_process_go_on(struct sim *sim, struct process *process, int32_t executi
  * sim_gpu_gone has what it used of them come back, some time. */
 void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_msg_spawn *spawn);
 void sim_gpu_gone(struct sim *sim, const struct process *process);
-void sim_gpu_list(const struct host *host, struct gw_node_gpu *gpus); /* what it has */
+/* What it has; names: room for theirs. */
+void sim_gpu_list(const struct host *host, struct gw_node_gpu *gpus, char (*names)[SIM_GPU_NAME]);
 void sim_gpu_start(struct sim *sim, struct host *host); /* a life of the host: all are well */
 void sim_gpu_faults(struct sim *sim);
 

@@ -118,6 +118,7 @@ static void what_is_not_back_in_time_is_drained_until_it_is(void **state)
     const struct gw_msg_gpu_drained *drained = &must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained;
     assert_int_equal(drained->gpu, 0);
     assert_text(drained->why, "5.00 GiB of its memory and 1 processes were still there");
+    assert_int_equal(drained->lasts, 0);
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
     assert_int_equal(ended->attempt, 2);
     assert_int_equal(ended->outcome, GW_OUTCOME_GPU);
@@ -210,6 +211,7 @@ static void one_that_breaks_ends_what_is_on_it(void **state)
     look(w, (struct gw_gpu_sample){.xids = {31, 79}, .xid_count = 2});
     const struct gw_msg_gpu_drained *drained = &must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained;
     assert_string_equal(drained->why, "Xid 79: it fell off the bus");
+    assert_int_equal(drained->lasts, 1);
     assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
     assert_null(sent(w, GW_MESSAGE_bury, 1));
     dies(w, 1, 0, 9);

@@ -4,9 +4,9 @@
  * Always: a process that is given GPUs whole is alone on them from spawn to burial; the next one
  * starts when nothing of ours is left there and, where the driver is watched, it shows no more
  * memory and processes than before ours came. One that does not come to that in time is drained
- * until it does; one that fell off the bus, or had an error after which it cannot be trusted, as
- * long as this worker lives, or until somebody gives it back, who has reset it. What runs on it is
- * ended then, and nobody is charged. */
+ * until it does; one that fell off the bus, or had an error after which it cannot be trusted, until
+ * somebody gives it back, who has reset it: the scheduler remembers it for later workers. What runs
+ * on it is ended then, and nobody is charged. */
 #include "worker/core/gpu.h"
 
 #include "worker/core/core.h"
@@ -447,7 +447,8 @@ void gw_gpu_settle(struct gw_node_core *core)
             continue;
         gpu->told = true;
         gw_core_send(core, core->scheduler, GW_MESSAGE_gpu_drained)->message.gpu_drained =
-            (struct gw_msg_gpu_drained){i, gw_core_text(core, gpu->why ? gpu->why : "")};
+            (struct gw_msg_gpu_drained){i, gw_core_text(core, gpu->why ? gpu->why : ""),
+                                        gpu->broken};
     }
 }
 

@@ -305,7 +305,7 @@ struct gw_process {
 
 struct gw_gpu {
     uint8_t state, given;     /* given: enum gw_gpu_given, somebody says that it may be used */
-    bool broken;              /* drained as long as this worker lives, or until that */
+    bool broken;              /* drained until then */
     bool shared;              /* those there have shares of it */
     bool told, told_clearing; /* the scheduler knows `why`; and that it is clearing */
     char *why;                /* it is drained; owned */

@@ -286,11 +286,16 @@ GW_API int gw_job_pause(struct gw_client *client, uint64_t job, bool now, struct
 GW_API int gw_job_resume(struct gw_client *client, uint64_t job, struct gw_error *error);
 GW_API int gw_job_stop(struct gw_client *client, uint64_t job, struct gw_error *error);
 
-/* gw_gpu_undrain says that a GPU that is drained may be used again, by the UUID that the query
- * "gpus" has for it, or the GPU's whose instances they are: who asks has reset it, or knows what is
- * left there. Its worker looks at it within a second, and drains it anew where it is lost or, after
- * an error, not as it was before. 0 when its worker was told. GW_EPERM: only an admin, or who
- * started the cluster, may; GW_EINVAL: it is not drained; GW_ENOENT: no worker has it. */
+/* gw_gpu_drain has nothing more placed at a GPU, by the UUID that the query "gpus" has for it, or
+ * the GPU's whose instances they are; what runs there runs on. Like one that had an error after
+ * which it cannot be trusted, it stays drained when its worker or the scheduler starts again.
+ *
+ * gw_gpu_undrain says that one that is drained may be used again: who asks has reset it, or knows
+ * what is left there. A worker that drained it looks at it within a second, and drains it anew
+ * where it is lost or, after an error, not as it was before. 0 when its workers were told.
+ * GW_EPERM: only an admin, or who started the cluster, may; GW_EINVAL: it is not drained;
+ * GW_ENOENT: no worker has it. */
+GW_API int gw_gpu_drain(struct gw_client *client, const char *uuid, struct gw_error *error);
 GW_API int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *error);
 
 /* gw_job_log reads a task's output: blocks where follow is set until there is something or it
