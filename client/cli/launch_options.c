@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-enum { TABLE_ROWS_MAX = 50, MORE_ROWS_MAX = 14 };
+enum { TABLE_ROWS_MAX = 50, MORE_ROWS_MAX = 15 };
 
 /* The table, with help that says whose the resources are; texts: where those parts of it lie. */
 struct table {
@@ -60,6 +60,8 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
         {"gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N", "the same as --gpus-per-rank"},
         {"hosts", 'H', GW_OPTION_LIST, &launch->nodes.hosts, "HOST:N,...",
          "N ranks at each of these, in this order,\nlike mpiexec"},
+        {"hostfile", 0, GW_OPTION_TEXT, &launch->nodes.host_file, "FILE",
+         "the same, a host a line: `a`, `a:4` or\n`a slots=4`"},
         {"nodes", 0, GW_OPTION_U32, &launch->nodes.nodes, "N", "hosts, with --per-node ranks each"},
         {"per-node", 0, GW_OPTION_U32, &launch->nodes.per_node, "N",
          "ranks at each host: no more, no fewer"},

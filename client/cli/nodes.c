@@ -2,6 +2,7 @@
  * follows, and all three must agree. */
 #include "client/cli/nodes.h"
 
+#include "client/cli/host_file.h"
 #include "client/cli/hosts.h"
 
 #include <limits.h>
@@ -91,15 +92,26 @@ static bool name_hosts(const struct gw_hosts *hosts, uint64_t ranks, bool counte
     return true;
 }
 
+enum { SAID_BYTES = 300 };
+
+/* "-H a:2,b:3", or "--hostfile FILE". */
+static const char *said_by(const struct gw_nodes *nodes, char said[static SAID_BYTES])
+{
+    (void)snprintf(said, SAID_BYTES, "%s %.250s", nodes->hosts ? "-H" : "--hostfile",
+                   nodes->hosts ? nodes->hosts : nodes->host_file);
+    return said;
+}
+
 /* With --min-ranks: --on a,b --nodes 2 --per-node 2. */
 static bool take_elastic(struct gw_nodes *nodes, const struct gw_hosts *hosts)
 {
     uint32_t each = slots_of(&hosts->items.items[0]);
+    char said[SAID_BYTES];
     for (size_t i = 1; i < hosts->items.count; i++)
         if (slots_of(&hosts->items.items[i]) != each)
-            return refuse("-H %s --min-ranks: as many ranks at each host, of which whole ones may "
+            return refuse("%s --min-ranks: as many ranks at each host, of which whole ones may "
                           "be gone (--on says where ranks may go, however many)",
-                          nodes->hosts);
+                          said_by(nodes, said));
     nodes->nodes = (uint32_t)hosts->items.count;
     nodes->per_node = each;
     return name_hosts(hosts, UINT64_MAX, false, &nodes->workers);
@@ -110,14 +122,15 @@ static bool take_hosts(struct gw_nodes *nodes, const struct gw_hosts *hosts,
                        struct gw_task_options *task)
 {
     uint64_t ranks = 0;
+    char said[SAID_BYTES];
     for (size_t i = 0; i < hosts->items.count; i++)
         ranks += slots_of(&hosts->items.items[i]);
     if (task->min_ranks)
         return take_elastic(nodes, hosts);
     if (task->ranks != GW_NODES_UNSAID && task->ranks > ranks)
-        return refuse("-H %s has room for %llu ranks, and -n says %u (a:2 is two ranks at a, a "
+        return refuse("%s has room for %llu ranks, and -n says %u (a:2 is two ranks at a, a "
                       "alone is one)",
-                      nodes->hosts, (unsigned long long)ranks, task->ranks);
+                      said_by(nodes, said), (unsigned long long)ranks, task->ranks);
     if (task->ranks == GW_NODES_UNSAID)
         task->ranks = (uint32_t)ranks;
     return name_hosts(hosts, task->ranks, true, &nodes->workers);
@@ -127,13 +140,19 @@ static bool read_hosts(struct gw_nodes *nodes, struct gw_task_options *task)
 {
     struct gw_hosts hosts;
     struct gw_error error;
+    char said[SAID_BYTES];
+    if (nodes->hosts && nodes->host_file)
+        return refuse("-H and --hostfile both say where ranks go: one of them");
     if (nodes->nodes != GW_NODES_UNSAID || nodes->per_node != GW_NODES_UNSAID || nodes->same_host ||
         nodes->spread || task->workers)
         return refuse(
-            "-H says where ranks go, and so do --on, --nodes, --per-node, --same-host and "
-            "--spread: one of them");
-    if (gw_hosts_init(&hosts, nodes->hosts, &error) < 0)
-        return refuse("-H %s: %s", nodes->hosts, error.text);
+            "%s says where ranks go, and so do --on, --nodes, --per-node, --same-host and "
+            "--spread: one of them",
+            nodes->hosts ? "-H" : "--hostfile");
+    if ((nodes->hosts ? gw_hosts_init(&hosts, nodes->hosts, &error)
+                      : gw_host_file_read(&hosts, nodes->host_file, &error)) < 0)
+        return nodes->hosts ? refuse("%s: %s", said_by(nodes, said), error.text)
+                            : refuse("--hostfile: %s", error.text);
     bool taken = take_hosts(nodes, &hosts, task);
     gw_hosts_deinit(&hosts);
     return taken;
@@ -147,7 +166,7 @@ void gw_nodes_deinit(struct gw_nodes *nodes)
 
 bool gw_nodes_apply(struct gw_nodes *typed, struct gw_task_options *task)
 {
-    if (typed->hosts && !read_hosts(typed, task))
+    if ((typed->hosts || typed->host_file) && !read_hosts(typed, task))
         return false;
     if (typed->workers)
         task->workers = typed->workers;

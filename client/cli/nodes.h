@@ -1,5 +1,6 @@
 /* Where the ranks of a gang go, as it is typed: --nodes, --per-node, --same-host, --spread, --pack,
- * or as mpiexec has it, -H a:2,b:3. */
+ * or as
+ * mpiexec has it, -H a:2,b:3 or --hostfile FILE. */
 #ifndef GW_CLI_NODES_H
 #define GW_CLI_NODES_H
 
@@ -10,8 +11,8 @@
 struct gw_nodes {
     uint32_t nodes, per_node; /* GW_NODES_UNSAID: not typed */
     bool same_host, spread, pack;
-    const char *hosts; /* NULL: not typed */
-    char *workers;     /* their names, once applied; owned */
+    const char *hosts, *host_file; /* NULL: not typed */
+    char *workers;                 /* their names, once applied; owned */
 };
 
 /* gw_nodes_apply sets the ranks of a gang (GW_NODES_UNSAID where -n was not typed) and where

@@ -209,24 +209,9 @@ static int store(const struct gw_options *options, const struct gw_option *optio
     return usage_error(options, "--%s: unknown kind", option->name);
 }
 
-/* Files of hosts, as MPI has them, are not read. */
-static int unknown_hostfile(const struct gw_options *options, const char *word)
-{
-    const struct gw_option *option = options->table;
-    while (option->name && strcmp(option->name, "hosts") != 0)
-        option++;
-    return usage_error(options,
-                       option->name ? "unknown option %s: no file of hosts is read here; say what "
-                                      "is in it by --hosts HOST:N,HOST:N"
-                                    : "unknown option %s: no file of hosts is read here",
-                       word);
-}
-
-/* -hostfile and the like, of which getopt has read the first letter only. */
+/* -host and the like, of which getopt has read the first letter only. */
 static int unknown_single(const struct gw_options *options, const char *word)
 {
-    if (strcmp(word, "-hostfile") == 0)
-        return unknown_hostfile(options, word);
     for (const struct gw_option *option = options->table; option->name; option++)
         if (strcmp(option->name, word + 1) == 0)
             return usage_error(options, "unknown option %s, did you mean -%s?", word, word);
@@ -235,8 +220,6 @@ static int unknown_single(const struct gw_options *options, const char *word)
 
 static int unknown(const struct gw_options *options, const char *word)
 {
-    if (strcmp(word, "--hostfile") == 0 || strcmp(word, "--machinefile") == 0)
-        return unknown_hostfile(options, word);
     char name[WORD_MAX + 1];
     if (strncmp(word, "--", 2) != 0)
         return usage_error(options, "unknown option -%c", optopt);
@@ -283,16 +266,29 @@ static const struct gw_option *find(const struct gw_options *options, int found)
     return NULL;
 }
 
-/* mpiexec has one dash before its names for where ranks go. */
+/* mpiexec has one dash before its names for where ranks go, and more names than one. */
 static void take_familiar(const struct gw_options *options, char **argv)
 {
-    static char hosts[] = "--hosts";
-    char *word = argv[optind ? optind : 1];
-    const struct gw_option *option = options->table;
-    while (option->name && strcmp(option->name, hosts + 2) != 0)
-        option++;
-    if (option->name && word && (strcmp(word, "-host") == 0 || strcmp(word, "-hosts") == 0))
-        argv[optind ? optind : 1] = hosts;
+    static char hosts[] = "--hosts", file[] = "--hostfile";
+    static const struct {
+        const char *typed;
+        char *meant;
+    } names[] = {{"-host", hosts},
+                 {"-hosts", hosts},
+                 {"-hostfile", file},
+                 {"-machinefile", file},
+                 {"--machinefile", file}};
+    char **word = &argv[optind ? optind : 1];
+    for (size_t i = 0; *word && i < sizeof names / sizeof *names; i++) {
+        const struct gw_option *option = options->table;
+        if (strcmp(*word, names[i].typed) != 0)
+            continue;
+        while (option->name && strcmp(option->name, names[i].meant + 2) != 0)
+            option++;
+        if (option->name)
+            *word = names[i].meant;
+        return;
+    }
 }
 
 /* The next option, as getopt_long gives it. */

@@ -2,6 +2,7 @@
 #include "client/address.h"
 #include "client/cli/cli.h"
 #include "client/cli/fleet.h"
+#include "client/cli/host_file.h"
 #include "client/cli/memory_options.h"
 #include "client/cli/options.h"
 #include "client/cli/table.h"
@@ -61,7 +62,7 @@ static int check_listen(const char *listen, const char **tokens, char path[PATH_
 
 /* The other hosts. */
 struct far {
-    const char *text; /* NULL: none */
+    const char *text, *file; /* NULL: none */
     struct gw_hosts hosts;
     char listen[GW_ENDPOINT_TEXT_MAX + 2], tokens[PATH_MAX], tokens_path[PATH_MAX];
 };
@@ -71,7 +72,8 @@ struct far {
 static int check_hosts(struct gw_cluster_options *cluster, const struct gw_memory_options *memory,
                        struct far *far, struct gw_error *error)
 {
-    int rc = gw_hosts_init(&far->hosts, far->text, error);
+    int rc = far->text ? gw_hosts_init(&far->hosts, far->text, error)
+                       : gw_host_file_read(&far->hosts, far->file, error);
     if (rc < 0)
         return rc;
     cluster->no_workers = !cluster->slots && !cluster->workers;
@@ -101,8 +103,10 @@ static int check(struct gw_cluster_options *cluster, struct gw_memory_options *m
     int rc = gw_cluster_check_resources(cluster->resources, error);
     if (rc == 0)
         rc = gw_cli_check_folder("--state", cluster->state, error);
-    if (rc == 0 && far->text) {
-        *which = "--hosts: ";
+    if (rc == 0 && far->text && far->file)
+        rc = gw_error_set(error, GW_EINVAL, "--hosts and --hostfile: one of them");
+    if (rc == 0 && (far->text || far->file)) {
+        *which = far->text ? "--hosts: " : "--hostfile: ";
         rc = check_hosts(cluster, memory, far, error);
     }
     if (rc == 0 && cluster->peers) {
@@ -253,6 +257,7 @@ static void report(pid_t pid, bool listens, bool json)
 }
 
 static const char far_help[] =
+    "It goes on when the terminal is closed.\n\n"
     "--hosts a:4,bob@b:2,c starts a worker with 4 slots on a, with 2 on b, with its\n"
     "cores on c, and waits until all are there; this machine gives slots only where\n"
     "--slots or --workers says so. If one does not start within a minute, what it\n"
@@ -299,7 +304,7 @@ static int run(struct gw_cluster_options *cluster, struct gw_memory_options *mem
         return GW_EXIT_USAGE;
     }
     rc = start(cluster, &pid, &error);
-    if (rc == 0 && far->text)
+    if (rc == 0 && (far->text || far->file))
         rc = start_fleet(cluster, far, pid, &error);
     if (rc < 0)
         return gw_cli_error(&error);
@@ -320,9 +325,8 @@ int gw_cli_up(int argc, char **argv)
         {"slots", 's', GW_OPTION_COUNT, &cluster.slots, "N",
          "slots in all: tasks that run at once\n(default: the cores)"},
         {"workers", 'w', GW_OPTION_COUNT, &cluster.workers, "K",
-         "worker processes that share the slots and the\nGPUs (default: 1); `gangway worker gpus` "
-         "says\n"
-         "who has which"},
+         "worker processes that share the slots and the\nGPUs (default: 1); "
+         "`gangway worker gpus` says\nwho has which"},
         {"resources", 0, GW_OPTION_TEXT, &cluster.resources, "NAME=N,...",
          "what tasks may ask for by name, like\nlicense=1,tape=2; the first worker has it"},
         {"peers", 0, GW_OPTION_TEXT, &cluster.peers, "HOST",
@@ -330,7 +334,7 @@ int gw_cli_up(int argc, char **argv)
          "hosts\n(default: as descriptors, which is faster)"},
         GW_MEMORY_OPTIONS(memory),
         {"idle-stop", 0, GW_OPTION_DURATION, &idle_stop_ns, "TIME",
-         "end when unused for so long (30m)"},
+         "end when unused so long (30m)"},
         {"pure-keep", 0, GW_OPTION_SIZE, &pure_keep_bytes, "SIZE",
          "results of pure tasks that are kept for who\nasks next (64M; 0: none)"},
         {"scatter-memory", 0, GW_OPTION_SIZE, &cluster.scatter_memory_bytes, "SIZE",
@@ -348,22 +352,20 @@ int gw_cli_up(int argc, char **argv)
         {"tokens", 0, GW_OPTION_TEXT, &cluster.tokens, "FILE",
          "the token file (default:\n~/.config/gangway/tokens)"},
         {"state", 0, GW_OPTION_TEXT, &cluster.state, "DIR",
-         "where detached jobs are kept, for the next `up`\n(default: in the cluster's folder, "
-         "which\n"
-         "a reboot may empty)"},
+         "where detached jobs are kept, for the next `up`\n"
+         "(default: in the cluster's folder, which\na reboot may empty)"},
         {"orphan-timeout", 0, GW_OPTION_DURATION, &orphan_ns, "TIME",
          "if the scheduler dies, what runs goes on for so\nlong, for the next `up` (10m; 0: it "
          "ends, too)"},
-        {"hosts", 0, GW_OPTION_TEXT, &far.text, "HOST:N,...",
-         "workers on other machines, with N slots each,\nstarted by ssh: see above"},
+        {"hosts", 0, GW_OPTION_TEXT, &far.text, "HOST:N,...", "workers there, by ssh: see above"},
+        {"hostfile", 0, GW_OPTION_TEXT, &far.file, "FILE", "the same, `a:4` or `a slots=4` a line"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };
     const struct gw_options options = {
         .command = "up",
         .arguments = "",
-        .summary = "Start a cluster on this machine, for this user. It goes on when the terminal\n"
-                   "is closed; `gangway down` ends it.",
+        .summary = "Start a cluster on this machine, for this user; `gangway down` ends it.",
         .details = far_help,
         .table = table,
     };

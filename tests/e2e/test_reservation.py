@@ -62,9 +62,17 @@ class Reservation(e2e.Case):
             run = self.gangway("dispatch", *words, "--", "sh", "-c", "echo rank $RANK of $1", "sh",
                                "-host")
             self.assertIn("rank 1 of -host", run.stdout)
-        for word in ("-hostfile", "--hostfile"):
-            said = self.gangway("dispatch", word, "f", "--", "true", rc=2).stderr
-            self.assertIn(f"unknown option {word}: no file of hosts is read here; say", said)
+        file = self.write("hosts", "# ours\nlocalhost slots=2  # both\n")
+        for word in ("-hostfile", "--hostfile", "-machinefile", "--machinefile"):
+            run = self.gangway("dispatch", word, file, "--", "sh", "-c",
+                               "echo rank $RANK of $WORLD_SIZE")
+            self.assertIn("rank 1 of 2", run.stdout)
+        for words, wanted in (((file, "-np", "3"), "has room for 2 ranks, and -n says 3"),
+                              ((file, "-H", "localhost"), "one of them"),
+                              ((file + "x",), "cannot read"),
+                              ((self.write("odd", "\na slots=x\n"),), "odd, line 2: a:x: behind")):
+            self.assertIn(wanted, self.gangway("dispatch", "--hostfile", *words, "--", "true",
+                                               rc=2).stderr)
         self.assertIn("--on is there twice: all in one, --on a,b",
                       self.gangway("dispatch", "--on", "a", "--on", "b", "--", "true",
                                    rc=2).stderr)

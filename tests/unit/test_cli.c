@@ -219,7 +219,7 @@ static void test_zero_that_is_typed_is_zero(void **state)
 static void test_wrong_options_are_usage(void **state)
 {
     static const char *const lines[] = {"test thing --no-such",
-                                        "test -hostfile thing",
+                                        "test -hostname thing",
                                         "test thing -x",
                                         "test thing -n two",
                                         "test thing -n -1",
