@@ -16,6 +16,7 @@
 #include "worker/core/node.h"
 #include "worker/net/cache.h"
 #include "worker/net/carry.h"
+#include "worker/net/complaint.h"
 #include "worker/net/disk.h"
 #include "worker/net/follow.h"
 #include "worker/net/gpus.h"
@@ -100,8 +101,10 @@ struct gw_host {
     GW_ARRAY(struct gw_host_pending *) pending;
     size_t pending_done;
     bool stepping, exiting, shutting_down, welcomed;
-    bool scheduler_slow; /* as the core was told last */
-    bool orphan_said;    /* that nobody came in time */
+    bool scheduler_slow;        /* as the core was told last */
+    bool orphan_said;           /* that nobody came in time */
+    bool was_welcomed;          /* ever: before that nothing runs here */
+    struct gw_complaint absent; /* no scheduler answers */
     int exit_code;
     const char *last_words;   /* to the scheduler; NULL: it knows */
     uint64_t job_with_folder; /* whose output folder was made last */

@@ -140,15 +140,32 @@ static void on_nobody(struct gw_host *host, uint64_t begun_ns)
         host->refused_ns && now_ns - host->refused_ns >= host->options.orphan_ms * GW_NS_PER_MS;
     if (!host->refused_ns) {
         host->refused_ns = now_ns;
-        gw_log_info("no scheduler is there: what runs here runs on for up to %.3g s", limit_s);
+        if (host->was_welcomed)
+            gw_log_info("no scheduler is there: what runs here runs on for up to %.3g s", limit_s);
     }
     (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_REFUSED, .number = begun_ns});
     if (!over || host->exiting || host->orphan_said)
         return;
     host->orphan_said = true;
-    gw_log_warn("no scheduler came for %.3g s (--orphan-timeout): what ran here is ended", limit_s);
+    if (host->was_welcomed)
+        gw_log_warn("no scheduler came for %.3g s (--orphan-timeout): what ran here is ended",
+                    limit_s);
     if (!host->options.connect)
         gw_host_shut_down(host);
+}
+
+/* It is tried every few seconds, perhaps for days. */
+static void say_absent(struct gw_host *host, const char *why)
+{
+    uint32_t times;
+    if (!gw_complaint_is_due(&host->absent, why, gw_clock_now_ns(), &times))
+        return;
+    if (times == 1)
+        gw_log_warn("the scheduler at %s: %s; it is tried again until it answers",
+                    host->scheduler_path, why);
+    else
+        gw_log_warn("the scheduler at %s: %s, %u times since that was said", host->scheduler_path,
+                    why, times);
 }
 
 static void on_scheduler_closed(struct gw_host *host, const struct gw_error *error, bool refused)
@@ -169,8 +186,7 @@ static void on_scheduler_closed(struct gw_host *host, const struct gw_error *err
         host->reconnect_ms = RECONNECT_MS_FIRST;
         (void)uv_timer_start(&host->reconnect, reconnect_on_timer, 0, 0);
     } else { /* connecting itself failed */
-        gw_log_warn("the scheduler at %s: %s", host->scheduler_path,
-                    error->code ? error->text : "connected, and no answer comes");
+        say_absent(host, error->code ? error->text : "connected, and no answer comes");
         reconnect_later(host);
     }
     if (refused)
@@ -390,7 +406,8 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
     if (guardian && buried)
         gw_host_tidy_runner(host, buried);
     if (welcome && !host->exiting) {
-        host->welcomed = true;
+        host->welcomed = host->was_welcomed = true;
+        host->absent = (struct gw_complaint){0};
         host->refused_ns = host->alone_ns = 0;
         tell_alive(host, true);
         host->orphan_said = false;
