@@ -18,6 +18,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -27,6 +29,8 @@ enum {
     IN_BYTES_MIN = 1 << 16,
     IN_BYTES_OVER = 1 << 18, /* over a transport, of which contents are taken from there */
     TURN_BYTES = 4 << 20,    /* of contents, before others have their turn */
+    BRISK_BYTES = 16 << 10,  /* that a transport is given at a time, and what its socket ... */
+    BRISK_UNSENT = 32 << 10, /* ... takes of that before it has sent it */
     IN_BYTES_MAX = GW_FRAME_HEADER_BYTES + GW_FRAME_BULK_BYTES_MAX,
     IN_FDS_MAX = 2 * GW_FRAME_FDS_MAX, /* of a frame that is not whole, and of the next */
     OUT_BYTES_KEPT = 1 << 20,          /* a larger buffer is given back when it is empty */
@@ -55,7 +59,8 @@ struct gw_channel {
     uint8_t contents_sent;   /* of the mark whose frame has left */
     struct held held;        /* over a transport */
     struct gw_error failure; /* the last of a flush */
-    bool turn_over;          /* the last flush left something that can leave at once */
+    bool brisk;
+    bool turn_over; /* the last flush left something that can leave at once */
     struct gw_buffer out;
     size_t sent;             /* bytes of out */
     size_t frame_end;        /* of a frame in out, at most that in which `sent` lies */
@@ -139,6 +144,15 @@ void gw_channel_free(struct gw_channel *channel)
 int gw_channel_fd(const struct gw_channel *channel)
 {
     return channel->fd;
+}
+
+void gw_channel_keep_brisk(struct gw_channel *channel)
+{
+    const int bytes = BRISK_UNSENT;
+    if (!channel->transport)
+        return;
+    channel->brisk = true;
+    (void)setsockopt(channel->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
 }
 
 /* -- Sending -- */
@@ -264,10 +278,16 @@ static int write_up_to(struct gw_channel *channel, const struct gw_buffer *from,
     return rc;
 }
 
+static uint32_t piece_bytes(const struct gw_channel *channel)
+{
+    return channel->brisk ? BRISK_BYTES : GW_FRAME_PIECE_BYTES_MAX;
+}
+
 /* A piece of the contents that follow a frame. */
 static int write_piece(struct gw_channel *channel, struct mark *mark)
 {
-    const struct gw_content_source source = {mark->fds[channel->contents_sent], mark->hashed};
+    const struct gw_content_source source = {mark->fds[channel->contents_sent], mark->hashed,
+                                             piece_bytes(channel)};
     int rc = gw_content_send(&channel->sending, source, channel->transport, &channel->failure);
     if (rc < 0 || channel->sending.active || ++channel->contents_sent < mark->count)
         return rc;
@@ -297,8 +317,11 @@ static int write_some(struct gw_channel *channel)
         if (channel->frame_end > channel->sent)
             end = channel->frame_end;
     }
-    if (channel->sent < end)
+    if (channel->sent < end) {
+        if (channel->brisk && end - channel->sent > BRISK_BYTES)
+            end = channel->sent + BRISK_BYTES;
         return write_up_to(channel, &channel->out, &channel->sent, end);
+    }
     return write_piece(channel, mark);
 }
 
@@ -311,12 +334,18 @@ static bool all_sent(const struct gw_channel *channel)
 /* Whether so much has been written of contents since they stood at `done` that others are next. */
 static bool is_turn_over(const struct gw_channel *channel, size_t pieces)
 {
-    return !all_sent(channel) && pieces * GW_FRAME_PIECE_BYTES_MAX >= TURN_BYTES;
+    return !all_sent(channel) && pieces * piece_bytes(channel) >= TURN_BYTES;
+}
+
+/* A brisk channel gives the transport nothing more while it has something. */
+static int urge(struct gw_channel *channel)
+{
+    return channel->brisk ? channel->transport->flush(channel->transport, &channel->failure) : 0;
 }
 
 static int send_over(struct gw_channel *channel)
 {
-    int rc = 0;
+    int rc = urge(channel);
     size_t pieces = 0;
     channel->turn_over = false;
     while (rc == 0 && !all_sent(channel) && !channel->turn_over) {
@@ -325,6 +354,8 @@ static int send_over(struct gw_channel *channel)
         pieces += contents;
         if (channel->urgent_sent == channel->urgent.size)
             channel->urgent_sent = channel->urgent.size = 0;
+        if (rc == 0)
+            rc = urge(channel);
         channel->turn_over = rc == 0 && is_turn_over(channel, pieces);
     }
     int flushed = rc == 0 || rc == GW_EAGAIN

@@ -45,6 +45,11 @@ int gw_channel_put_frame(struct gw_channel *channel, struct gw_bin frame,
 /* gw_channel_put_frames queues frames that were encoded already and carry no descriptors. */
 int gw_channel_put_frames(struct gw_channel *channel, const void *frames, size_t bytes);
 
+/* gw_channel_keep_brisk has little wait between here and the other side, for channels with
+ * heartbeats over a transport: those pass what was queued before, but not what was given to the
+ * transport and the socket, which on a slow link is on its way for long. */
+void gw_channel_keep_brisk(struct gw_channel *channel);
+
 /* gw_channel_flush sends what is queued: 0 when all is sent, GW_EAGAIN when the socket is full or
  * (gw_channel_blocked is false) the other side must speak first, GW_ECLOSED when the other side is
  * gone (what it sent before can still be read), GW_EIO, or what the transport says. */

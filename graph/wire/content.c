@@ -116,12 +116,12 @@ static int read_piece(struct gw_content *content, size_t bytes, bool hashed, str
 }
 
 /* The head of the next piece; the first has the size in it. */
-static void start_piece(struct gw_content *content)
+static void start_piece(struct gw_content *content, uint32_t bytes_max)
 {
     const size_t size_bytes = content->head_bytes ? 0 : sizeof content->size;
     uint64_t left = content->bytes - content->done;
-    if (left > GW_FRAME_PIECE_BYTES_MAX - size_bytes)
-        left = GW_FRAME_PIECE_BYTES_MAX - size_bytes;
+    if (left > bytes_max - size_bytes)
+        left = bytes_max - size_bytes;
     gw_frame_header_write(content->head, &(struct gw_frame_header){
                                              .bytes = (uint32_t)(left + size_bytes),
                                              .piece = true,
@@ -139,7 +139,7 @@ int gw_content_send(struct gw_content *content, struct gw_content_source source,
     int rc = content->active ? 0 : start_sending(content, source.fd, error);
     size_t wrote;
     if (rc == 0 && !gw_content_is_in_piece(content)) {
-        start_piece(content);
+        start_piece(content, source.piece_bytes_max);
         if (content->piece)
             rc = read_piece(content, content->piece_end - content->done, source.hashed, error);
     }

@@ -26,6 +26,7 @@ struct gw_content_source {
     int fd;      /* borrowed */
     bool hashed; /* the receiver knows its hash: what a file has lost may be zeros. Its offset is
                     how far it was read */
+    uint32_t piece_bytes_max; /* at most GW_FRAME_PIECE_BYTES_MAX */
 };
 
 /* gw_content_sendable is 0 where a descriptor has contents that can be sent: a memfd or a file;

@@ -30,6 +30,9 @@ int gw_link_open(uv_loop_t *loop, int fd, const struct gw_link_callbacks *callba
 int gw_link_open_over(uv_loop_t *loop, struct gw_transport *transport,
                       const struct gw_link_callbacks *callbacks, struct gw_link **link);
 
+/* gw_link_keep_brisk is gw_channel_keep_brisk. */
+void gw_link_keep_brisk(struct gw_link *link);
+
 /* gw_link_send queues a message, as gw_channel_put does; it leaves at the end of the turn. Calling
  * it on a closing link drops the message (and closes taken descriptors) and returns 0. The queue
  * has no limit of its own: hold gw_link_queued_bytes against yours. */

@@ -196,6 +196,12 @@ int gw_connection_count(struct gw_connection *connection, const struct gw_messag
     return 0;
 }
 
+void gw_connection_keep(struct gw_connection *connection)
+{
+    GW_MUST_PTR(connection->backlog = gw_backlog_new());
+    gw_link_keep_brisk(connection->link);
+}
+
 void gw_connection_mend(struct gw_connection *broken, const struct gw_connection *fresh,
                         const struct gw_link_callbacks *callbacks, const struct gw_msg_hello *hello)
 {
@@ -211,6 +217,7 @@ void gw_connection_mend(struct gw_connection *broken, const struct gw_connection
     broken->link_closed = broken->broken = false;
     broken->dialled = hello->dialled;
     gw_link_hand_over(broken->link, callbacks);
+    gw_link_keep_brisk(broken->link);
 
     struct gw_message mended = {.type = GW_MESSAGE_mended, .mended.taken = broken->taken};
     int rc = gw_link_send(broken->link, &mended, (struct gw_channel_fds){0});

@@ -61,6 +61,9 @@ void gw_connection_end(struct gw_connection *connection);
  * 0, or GW_EPROTO where it is a heartbeat that says that what was never sent was taken. */
 int gw_connection_count(struct gw_connection *connection, const struct gw_message *message);
 
+/* gw_connection_keep has what is sent kept, for that: it is a worker's, by TLS. */
+void gw_connection_keep(struct gw_connection *connection);
+
 /* gw_connection_mend goes on by the link of `fresh`, which said hello; all that its other side
  * lacks is in the backlog. What the old link still brings is dropped. */
 void gw_connection_mend(struct gw_connection *broken, const struct gw_connection *fresh,

@@ -435,7 +435,7 @@ static int on_hello(struct gw_connection *connection, const struct gw_message *m
     gw_greetings_remove(&connection->server->greetings, &connection->greeting);
     connection->role = hello->role;
     if (connection->transport && hello->role == GW_ROLE_WORKER)
-        GW_MUST_PTR(connection->backlog = gw_backlog_new());
+        gw_connection_keep(connection);
     connection->told_core = true;
     rc = step(connection->server, &event);
     if (rc < 0)

@@ -59,6 +59,8 @@ static struct gw_host_link *link_new(struct gw_host *host, int fd, struct gw_tra
         free(link);
         return NULL;
     }
+    if (role == GW_ROLE_SCHEDULER)
+        gw_link_keep_brisk(link->link);
     GW_MUST(gw_map_put(&host->links, link->id, (uintptr_t)link));
     return link;
 }
