@@ -24,6 +24,9 @@ int step(struct world *w, struct gw_event event);
 /* say is a message from a peer, with the next number. */
 void say(struct world *w, uint64_t peer, struct gw_message message);
 
+/* pass lets time go by, and ticks. */
+void pass(struct world *w, uint64_t ns);
+
 /* sent gives the nth message of a type to a peer in the last step; NULL: there are fewer. must
  * fails the test where there is none. */
 const struct gw_message *sent(const struct world *w, uint64_t peer, uint32_t type, int n);
@@ -34,7 +37,9 @@ void add_worker_with(struct world *w, int number, uint32_t slots, const char *ho
                      uint64_t memory_bytes);
 void add_worker(struct world *w, int number, uint32_t slots, const char *host);
 
+/* new_world has a client, and no worker; new_world_with is one of these options. */
 struct world *new_world(void);
+struct world *new_world_with(struct gw_sched_options options);
 void free_world(struct world *w);
 
 /* send_spec is from the client, of a function unless it says otherwise. */
@@ -52,9 +57,34 @@ void submit(struct world *w, struct chunk c);
 /* submit_in_turns is the same of so many specs, in turns. */
 void submit_in_turns(struct world *w, struct chunk c, uint32_t specs);
 
-/* finish ends an attempt well with a value of so many bytes. */
+/* submit_task is of one row with a spec of its own, both called `request`, unless that is refused:
+ * a task, or a gang. */
+void submit_task(struct world *w, uint64_t request, struct gw_msg_spec spec);
+
+/* finish ends an attempt well with a value of so many bytes; finish_after is of a task's, with one
+ * byte after so long. */
 void finish(struct world *w, int worker, uint64_t attempt, uint32_t rank, uint64_t bytes);
+void finish_after(struct world *w, int worker, uint64_t attempt, uint64_t run_ns);
+
+/* attempt_ended ends one, or a rank of it, as is said; texts that are NULL are empty. fail_attempt
+ * is of a task that ran and failed, with "no luck", give_back of one that was not begun. */
+void attempt_ended(struct world *w, int worker, struct gw_msg_ended how);
+void fail_attempt(struct world *w, int worker, uint64_t attempt);
+void give_back(struct world *w, int worker, uint64_t attempt);
 
 uint64_t attempt_in(const struct gw_message *assign, uint32_t row);
+
+/* ask is a query of a job, or of its task `index` where that is not negative; its answer is the
+ * caller's. */
+struct gw_value *ask(const struct world *w, const char *what, int64_t job, int64_t index);
+
+/* explain gives what is explained of the same, until it is called again. explained wants words in
+ * that, of a job; explained_of, of a task. */
+const char *explain(const struct world *w, int64_t job, int64_t index);
+void explained(const struct world *w, int64_t job, const char *words);
+void explained_of(const struct world *w, int64_t job, int64_t index, const char *words);
+
+/* story_says: whether a fact in the story of a job's first task has these words. */
+bool story_says(const struct world *w, int64_t job, const char *words);
 
 #endif

@@ -131,13 +131,11 @@ static void who_does_not_come_is_waited_for(void **state)
     struct world *w = life_begin();
     connect_worker(w, WORKER, 8, NULL, 0);
     life_commit(w);
-    w->now_ns += 14 * SECOND;
-    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    pass(w, 14 * SECOND);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     w->now_ns += SECOND - 10 * MS;
     say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {1, 0, 0, 0}});
-    w->now_ns += 10 * MS;
-    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    pass(w, 10 * MS);
     assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), row.job);
     connect_worker(w, WORKER + 1, 7, &row, 1); /* too late */
     assert_non_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
@@ -226,14 +224,11 @@ static void who_hangs_before_all_are_back_hangs(void **state)
 /* As users see it. */
 static int64_t tries_of(const struct world *w, uint64_t job)
 {
-    struct gw_value *arguments = gw_dict(), *tasks;
+    struct gw_value *tasks = ask(w, "tasks", (int64_t)job, 0);
     int64_t tries = -1;
-    gw_dict_set(arguments, "job", gw_i64((int64_t)job));
-    assert_int_equal(gw_sched_query(w->sched, "tasks", arguments, &tasks, NULL), 0);
     const struct gw_value *found = gw_value_find(gw_value_at(tasks, 0), "tries");
     assert_int_equal(gw_value_get_i64(found, &tries, NULL), 0);
     gw_value_unref(tasks);
-    gw_value_unref(arguments);
     return tries;
 }
 
@@ -317,25 +312,6 @@ static void a_gang_that_went_unwritten_is_counted(void **state)
     free_world(w);
 }
 
-/* Whether a fact of a job's story has these words. */
-static bool story_says(const struct world *w, uint64_t job, const char *words)
-{
-    struct gw_value *arguments = gw_dict(), *story;
-    bool found = false;
-    gw_dict_set(arguments, "job", gw_i64((int64_t)job));
-    gw_dict_set(arguments, "index", gw_i64(0));
-    assert_int_equal(gw_sched_query(w->sched, "story", arguments, &story, NULL), 0);
-    const struct gw_value *told = gw_value_find(story, "facts");
-    for (size_t i = 0; i < gw_value_count(told); i++) {
-        const char *text = "";
-        (void)gw_value_get_str(gw_value_find(gw_value_at(told, i), "text"), &text, NULL);
-        found = found || strstr(text, words);
-    }
-    gw_value_unref(arguments);
-    gw_value_unref(story);
-    return found;
-}
-
 static void ranks_that_are_taken_over_are_told_as_such(void **state)
 {
     (void)state;
@@ -346,15 +322,15 @@ static void ranks_that_are_taken_over_are_told_as_such(void **state)
         connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
         life_commit(w);
     }
-    assert_true(story_says(w, rows[0].job, "attempt 1: rank 0 runs on at "));
-    assert_true(story_says(w, rows[0].job, "attempt 1: rank 1 runs on at "));
-    assert_false(story_says(w, rows[0].job, "placed"));
-    assert_false(story_says(w, rows[0].job, "attempt 1 started"));
+    assert_true(story_says(w, (int64_t)rows[0].job, "attempt 1: rank 0 runs on at "));
+    assert_true(story_says(w, (int64_t)rows[0].job, "attempt 1: rank 1 runs on at "));
+    assert_false(story_says(w, (int64_t)rows[0].job, "placed"));
+    assert_false(story_says(w, (int64_t)rows[0].job, "attempt 1 started"));
     free_world(w);
     w = life_begin();
     connect_worker(w, WORKER, 7, rows, 2); /* it says that both are there */
-    assert_true(story_says(w, rows[0].job, "attempt 1: ranks 0 to 1 run on at "));
-    assert_false(story_says(w, rows[0].job, "rank 1 runs"));
+    assert_true(story_says(w, (int64_t)rows[0].job, "attempt 1: ranks 0 to 1 run on at "));
+    assert_false(story_says(w, (int64_t)rows[0].job, "rank 1 runs"));
     free_world(w);
 }
 

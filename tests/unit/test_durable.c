@@ -124,20 +124,6 @@ static void how_often_a_task_was_tried_is_known(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
-static void expect_explained(struct lives *lives, int64_t job, const char *text)
-{
-    struct gw_value *arguments = gw_dict(), *answer;
-    char all[2048];
-    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(job)), 0);
-    assert_int_equal(gw_dict_set(arguments, "index", gw_i64(0)), 0);
-    assert_int_equal(gw_sched_query(lives->w->sched, "explain", arguments, &answer, NULL), 0);
-    (void)gw_value_format(answer, all, sizeof all);
-    if (!strstr(all, text))
-        fail_msg("explain: %s", all);
-    gw_value_unref(answer);
-    gw_value_unref(arguments);
-}
-
 /* By the time of day, and no longer than it would have waited where that was set back. */
 static void what_waits_for_its_next_try_goes_on_waiting(void **state)
 {
@@ -149,28 +135,20 @@ static void what_waits_for_its_next_try_goes_on_waiting(void **state)
     uint64_t attempt = attempt_now(&lives);
     commit(&lives);
     int64_t job = (int64_t)must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
-    say(lives.w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_ended,
-                            .ended = {.attempt = attempt,
-                                      .rank = GW_RANK_NONE,
-                                      .outcome = GW_OUTCOME_FAILED,
-                                      .executing = 1,
-                                      .text = "no luck",
-                                      .stderr_tail = ""}});
+    fail_attempt(lives.w, 0, attempt);
     commit(&lives);
-    expect_explained(&lives, job, "it waits 2.0 s before attempt 2 of 4");
+    explained(lives.w, job, "it waits 2.0 s before attempt 2 of 4");
     end(&lives);
 
     lives.begin_ns = 101500 * MS;
     begin(&lives);
-    expect_explained(&lives, job, "it waits 0.5 s before attempt 2 of 4");
+    explained(lives.w, job, "it waits 0.5 s before attempt 2 of 4");
     end(&lives);
 
     lives.begin_ns = 60000 * MS;
     begin(&lives);
-    expect_explained(&lives, job, "it waits 2.0 s before attempt 2 of 4");
-    lives.w->now_ns += 2000 * MS;
-    (void)step(lives.w, (struct gw_event){.type = GW_EVENT_TICK});
+    explained(lives.w, job, "it waits 2.0 s before attempt 2 of 4");
+    pass(lives.w, 2000 * MS);
     attempt = attempt_now(&lives);
     end(&lives);
 
@@ -352,8 +330,7 @@ static void output_is_waited_for(void **state)
             add_worker(lives.w, 0, 1, "a");
             assert_int_equal(must(lives.w, WORKER, GW_MESSAGE_log_read)->log_read.attempt, attempt);
         } else {
-            lives.w->now_ns += 15000 * MS;
-            (void)step(lives.w, (struct gw_event){.type = GW_EVENT_TICK});
+            pass(lives.w, 15000 * MS);
             assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_log_data)->log_data.code, GW_ELOST);
         }
         end(&lives);

@@ -13,6 +13,8 @@ struct placed {
     int worker[RANKS_MAX]; /* by rank */
 };
 
+static uint64_t request; /* the last one */
+
 /* What the last step placed; count 0: nothing. */
 static struct placed placed_now(const struct world *w)
 {
@@ -29,17 +31,9 @@ static struct placed placed_now(const struct world *w)
     return placed;
 }
 
-static void submit_task(struct world *w, struct gw_msg_spec spec)
-{
-    static uint64_t request;
-    spec.key = ++request;
-    send_spec(w, spec);
-    submit(w, (struct chunk){spec.key, 1, GW_SUBMIT_LAST, false, 0});
-}
-
 static struct placed submit_gang(struct world *w, struct gw_msg_spec spec)
 {
-    submit_task(w, spec);
+    submit_task(w, ++request, spec);
     return placed_now(w);
 }
 
@@ -59,20 +53,15 @@ static struct placed lose(struct world *w, int worker, const struct placed *plac
     step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)worker}});
     for (uint32_t i = 0; i < placed->count; i++)
         if (placed->worker[i] != worker)
-            say(w, WORKER + (uint64_t)placed->worker[i],
-                (struct gw_message){.type = GW_MESSAGE_ended,
-                                    .ended = {.attempt = placed->attempt,
-                                              .rank = i,
-                                              .outcome = GW_OUTCOME_KILLED,
-                                              .text = "",
-                                              .stderr_tail = ""}});
+            attempt_ended(w, placed->worker[i],
+                          (struct gw_msg_ended){
+                              .attempt = placed->attempt, .rank = i, .outcome = GW_OUTCOME_KILLED});
     return placed_now(w);
 }
 
-static struct placed pass(struct world *w, uint64_t ns)
+static struct placed placed_after(struct world *w, uint64_t ns)
 {
-    w->now_ns += ns;
-    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    pass(w, ns);
     return placed_now(w);
 }
 
@@ -83,27 +72,6 @@ static void save(struct world *w, const struct placed *placed, int64_t at)
                             .checkpointed = {placed->attempt, 0, at}});
 }
 
-static const char *explain_job(struct world *w, int64_t job)
-{
-    static char text[1024];
-    struct gw_value *arguments = gw_dict(), *body = NULL;
-    struct gw_error error;
-    const char *found = "";
-    gw_dict_set(arguments, "job", gw_i64(job));
-    gw_dict_set(arguments, "index", gw_i64(0));
-    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &body, &error), 0);
-    assert_int_equal(gw_value_get_str(body, &found, NULL), 0);
-    (void)snprintf(text, sizeof text, "%s", found);
-    gw_value_unref(arguments);
-    gw_value_unref(body);
-    return text;
-}
-
-static const char *explain(struct world *w)
-{
-    return explain_job(w, 1);
-}
-
 /* While it waits for all it starts at the end of that: who ends before may run until then. */
 static void who_ends_before_a_smaller_start_may_run(void **state)
 {
@@ -112,17 +80,17 @@ static void who_ends_before_a_smaller_start_may_run(void **state)
     (void)state;
     add_worker(w, 0, 3, "a");
     assert_int_equal(submit_gang(w, spec).count, 0);
-    submit_task(w, (struct gw_msg_spec){.wall_ns = 20 * SECOND, .grace_ns = SECOND});
+    submit_task(w, ++request, (struct gw_msg_spec){.wall_ns = 20 * SECOND, .grace_ns = SECOND});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    assert_non_null(strstr(explain(w), "it starts in about 12 s"));
-    assert_non_null(strstr(explain_job(w, 2), "a gang of 4 that waits (there is room for 3)"));
-    assert_non_null(strstr(explain_job(w, 2), "that gang starts in about 12 s"));
-    submit_task(w, (struct gw_msg_spec){.wall_ns = 5 * SECOND, .grace_ns = SECOND});
+    explained(w, 1, "it starts in about 12 s");
+    explained(w, 2, "a gang of 4 that waits (there is room for 3)");
+    explained(w, 2, "that gang starts in about 12 s");
+    submit_task(w, ++request, (struct gw_msg_spec){.wall_ns = 5 * SECOND, .grace_ns = SECOND});
     finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 1);
     w->now_ns += 8 * SECOND;
-    submit_task(w, (struct gw_msg_spec){.wall_ns = 5 * SECOND, .grace_ns = SECOND});
+    submit_task(w, ++request, (struct gw_msg_spec){.wall_ns = 5 * SECOND, .grace_ns = SECOND});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    assert_int_equal(pass(w, 5 * SECOND).count, 3);
+    assert_int_equal(placed_after(w, 5 * SECOND).count, 3);
     free_world(w);
 }
 
@@ -139,8 +107,8 @@ static void a_gang_whose_host_is_lost_goes_on_smaller(void **state)
     struct placed second = lose(w, 1, &first);
     assert_int_equal(second.count, 2);
     go(w, &second);
-    assert_non_null(strstr(explain(w), "runs with 2 of 4 ranks (--min-ranks 2)"));
-    assert_non_null(strstr(explain(w), "b was lost"));
+    explained(w, 1, "runs with 2 of 4 ranks (--min-ranks 2)");
+    explained(w, 1, "b was lost");
     finish(w, 0, second.attempt, 0, 1);
     finish(w, 0, second.attempt, 1, 1);
     const struct gw_msg_done *done = &must(w, CLIENT, GW_MESSAGE_done)->done;
@@ -160,7 +128,7 @@ static void a_gang_that_must_have_more_waits(void **state)
     assert_int_equal(first.count, 4);
     go(w, &first);
     assert_int_equal(lose(w, 1, &first).count, 0);
-    assert_int_equal(pass(w, 11 * SECOND).count, 0);
+    assert_int_equal(placed_after(w, 11 * SECOND).count, 0);
     add_worker(w, 2, 1, "c");
     assert_int_equal(placed_now(w).count, 3);
     free_world(w);
@@ -176,9 +144,9 @@ static void the_first_attempt_waits_for_all(void **state)
                     (struct gw_msg_spec){.ranks = 4, .min_ranks = 2, .full_wait_ns = 10 * SECOND})
             .count,
         0);
-    assert_non_null(strstr(explain(w), "it would start with 2 or more (--min-ranks) 10 s from"));
-    assert_int_equal(pass(w, 9 * SECOND).count, 0);
-    assert_int_equal(pass(w, 2 * SECOND).count, 2);
+    explained(w, 1, "it would start with 2 or more (--min-ranks) 10 s from");
+    assert_int_equal(placed_after(w, 9 * SECOND).count, 0);
+    assert_int_equal(placed_after(w, 2 * SECOND).count, 2);
     free_world(w);
 }
 
@@ -196,7 +164,7 @@ static void room_that_is_taken_is_waited_for(void **state)
     assert_int_equal(lose(w, 1, &first).count, 2); /* the other one, which comes first */
     add_worker(w, 2, 3, "c");                      /* 3 of 4 are free, and 4 would fit */
     assert_int_equal(placed_now(w).count, 0);
-    assert_int_equal(pass(w, 11 * SECOND).count, 3);
+    assert_int_equal(placed_after(w, 11 * SECOND).count, 3);
     free_world(w);
 }
 
@@ -242,7 +210,7 @@ static void it_grows_at_a_checkpoint(void **state)
     assert_null(sent(w, WORKER, GW_MESSAGE_control, 0));
     save(w, &second, 20);
     assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, 1);
-    assert_non_null(strstr(explain(w), "there is room again"));
+    explained(w, 1, "there is room again");
     say(w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_rank_paused, .rank_paused = {second.attempt, 0}});
     finish(w, 0, second.attempt, 0, 1);
@@ -341,7 +309,7 @@ static void who_has_it_no_more_is_not_asked_again(void **state)
     told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
     assert_true(told->checkpoint == saved && told->carry_copy && !told->checkpoint_lost);
     assert_int_not_equal(told->carry_worker, copied.worker);
-    assert_non_null(strstr(explain(w), "has no more, and "));
+    explained(w, 1, "has no more, and ");
 
     has_it_no_more(w, &at, at.worker[0], true);
     at = placed_now(w);
@@ -356,26 +324,6 @@ static void who_has_it_no_more_is_not_asked_again(void **state)
     free_world(w);
 }
 
-/* What the story of the first task says; whether this is among it. */
-static bool is_told(struct world *w, const char *wanted)
-{
-    struct gw_value *arguments = gw_dict(), *story;
-    bool found = false;
-    gw_dict_set(arguments, "job", gw_i64(1));
-    gw_dict_set(arguments, "index", gw_i64(0));
-    assert_int_equal(gw_sched_query(w->sched, "story", arguments, &story, NULL), 0);
-    const struct gw_value *facts = gw_value_find(story, "facts");
-    for (size_t i = 0; i < gw_value_count(facts); i++) {
-        const char *text = "";
-        assert_int_equal(
-            gw_value_get_str(gw_value_find(gw_value_at(facts, i), "text"), &text, NULL), 0);
-        found = found || strstr(text, wanted);
-    }
-    gw_value_unref(arguments);
-    gw_value_unref(story);
-    return found;
-}
-
 /* A command may have saved what nobody has seen yet: that it begins anew is told; but not where its
  * host is still there, which is asked, nor where nothing ever ran. */
 static void a_command_whose_host_is_lost_begins_anew_and_says_so(void **state)
@@ -387,17 +335,17 @@ static void a_command_whose_host_is_lost_begins_anew_and_says_so(void **state)
     struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 1, .kind = GW_SPEC_COMMAND});
     at = lose(w, at.worker[0], &at); /* before it went */
     assert_int_equal(at.count, 1);
-    assert_false(is_told(w, "STARTS FROM STEP 0"));
+    assert_false(story_says(w, 1, "STARTS FROM STEP 0"));
     go(w, &at);
     end_all(w, &at);
     at = placed_now(w);
-    assert_false(is_told(w, "STARTS FROM STEP 0"));
+    assert_false(story_says(w, 1, "STARTS FROM STEP 0"));
     go(w, &at);
     add_worker(w, 2, 1, "c");
     at = lose(w, at.worker[0], &at);
     assert_int_equal(at.worker[0], 2);
-    assert_true(is_told(w, "no checkpoint of it was seen"));
-    assert_true(is_told(w, "STARTS FROM STEP 0"));
+    assert_true(story_says(w, 1, "no checkpoint of it was seen"));
+    assert_true(story_says(w, 1, "STARTS FROM STEP 0"));
     free_world(w);
 }
 
@@ -424,17 +372,13 @@ static void what_never_began_is_no_try(void **state)
     has_it_no_more(w, &at, 0, false);
     at = placed_now(w);
     assert_int_equal(try_number_now(w, &at), 1);
-    assert_true(is_told(w, "a HAS ITS CHECKPOINT NO MORE"));
-    assert_true(is_told(w, "attempt 2 did not begin: rank 0 on a"));
-    assert_true(is_told(w, "a, which saved its checkpoint, has it no more"));
+    assert_true(story_says(w, 1, "a HAS ITS CHECKPOINT NO MORE"));
+    assert_true(story_says(w, 1, "attempt 2 did not begin: rank 0 on a"));
+    assert_true(story_says(w, 1, "a, which saved its checkpoint, has it no more"));
     go(w, &at);
-    assert_true(is_told(w, "attempt 2 goes"));
-    struct gw_value *arguments = gw_dict(), *attempts;
-    gw_dict_set(arguments, "job", gw_i64(1));
-    gw_dict_set(arguments, "index", gw_i64(0));
-    assert_int_equal(gw_sched_query(w->sched, "attempts", arguments, &attempts, NULL), 0);
+    assert_true(story_says(w, 1, "attempt 2 goes"));
+    struct gw_value *attempts = ask(w, "attempts", 1, 0);
     assert_int_equal(gw_value_count(attempts), 2);
-    gw_value_unref(arguments);
     gw_value_unref(attempts);
     free_world(w);
 }
@@ -450,7 +394,7 @@ static void that_no_copy_succeeds_is_told(void **state)
     const uint64_t other = WORKER + (uint64_t)at.worker[1];
     go(w, &at);
     for (int64_t saves = 1; saves <= 4; saves++) {
-        assert_int_equal(is_told(w, "NO COPY"), saves > 3);
+        assert_int_equal(story_says(w, 1, "NO COPY"), saves > 3);
         save(w, &at, saves);
         const struct gw_msg_carry asked = must(w, other, GW_MESSAGE_carry)->carry;
         say(w, other,
@@ -458,7 +402,7 @@ static void that_no_copy_succeeds_is_told(void **state)
                                 .carried = {asked.job, 0, at.attempt, saves, asked.worker,
                                             GW_EAGAIN, "x has changed while it was copied"}});
     }
-    assert_non_null(strstr(explain(w), "no other host has a copy: x has changed"));
+    explained(w, 1, "no other host has a copy: x has changed");
     free_world(w);
 }
 

@@ -86,28 +86,6 @@ static void fetch(struct world *w, const struct thing *thing)
                             .fetch = {9, thing->job, thing->index, thing->rank}});
 }
 
-static char said[512];
-
-static const char *explained(const struct world *w, uint64_t job)
-{
-    struct gw_value *arguments = gw_dict(), *text;
-    const char *words = "";
-    gw_dict_set(arguments, "job", gw_i64((int64_t)job));
-    gw_dict_set(arguments, "index", gw_i64(0));
-    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &text, NULL), 0);
-    (void)gw_value_get_str(text, &words, NULL);
-    (void)snprintf(said, sizeof said, "%s", words);
-    gw_value_unref(text);
-    gw_value_unref(arguments);
-    return said;
-}
-
-static void tick(struct world *w, uint64_t ns)
-{
-    w->now_ns += ns;
-    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
-}
-
 static void what_a_worker_still_has_is_its(void **state)
 {
     (void)state;
@@ -118,14 +96,14 @@ static void what_a_worker_still_has_is_its(void **state)
     fetch(w, &thing); /* it waits, and nothing is made again */
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     assert_null(sent(w, CLIENT, GW_MESSAGE_object, 0));
-    assert_non_null(strstr(explained(w, thing.job), "may still have its result"));
+    explained_of(w, (int64_t)thing.job, 0, "may still have its result");
     come(w, 0, &thing, 1);
     assert_false(released(w, 0, &thing));
     assert_int_equal(must(w, WORKER, GW_MESSAGE_fetch)->fetch.job, thing.job);
     life_commit(w);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
-    assert_null(strstr(explained(w, thing.job), "may still"));
+    assert_null(strstr(explain(w, (int64_t)thing.job, 0), "may still"));
     free_world(w);
 }
 
@@ -159,10 +137,10 @@ static void who_comes_too_late_lets_go(void **state)
     struct world *w = life_begin();
     come(w, 1, NULL, 0);
     life_commit(w);
-    tick(w, 14 * SECOND);
+    pass(w, 14 * SECOND);
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {1, 0, 0}});
-    tick(w, SECOND);
+    pass(w, SECOND);
     assert_int_equal(gw_col64_at(must(w, WORKER + 1, GW_MESSAGE_assign)->assign.job, 0), thing.job);
     life_commit(w);
     come(w, 0, &thing, 1);
@@ -197,7 +175,7 @@ static void a_later_job_waits_for_it(void **state)
                                            .names = {"", 0}}});
         const uint64_t later = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
         assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
-        assert_non_null(strstr(explained(w, later), "may still have what it takes"));
+        explained_of(w, (int64_t)later, 0, "may still have what it takes");
         if (back)
             come(w, 0, &thing, 1);
         else

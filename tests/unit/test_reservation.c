@@ -55,10 +55,9 @@ static void started(struct world *w, const struct runs *runs, int i)
             .started = {.attempt = {&runs->attempt[i], 1}, .rank = {&runs->ranks[i], 1}}});
 }
 
-static int pass(struct world *w, struct runs *runs, uint64_t ns)
+static int note_after(struct world *w, struct runs *runs, uint64_t ns)
 {
-    w->now_ns += ns;
-    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    pass(w, ns);
     return note(w, runs);
 }
 
@@ -117,7 +116,7 @@ static void wall_limits_let_others_in(void **state)
     started(w, &runs, 1);
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
     assert_int_equal(end(w, &runs, 0), 0);
-    (void)pass(w, &runs, SECOND); /* 59 s are left */
+    (void)note_after(w, &runs, SECOND); /* 59 s are left */
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 1), 0);
     assert_int_equal(
         add(w, &runs, (struct gw_msg_spec){.wall_ns = 59 * SECOND, .grace_ns = grace_ns}, 1), 0);
@@ -272,7 +271,7 @@ static void who_waits_rises(void **state)
     for (int i = 0; i < 15; i++) { /* its first 10 minutes: 1 more, its second: 3 */
         w->now_ns += 90 * SECOND;
         say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat});
-        assert_int_equal(pass(w, &runs, SECOND), 0);
+        assert_int_equal(note_after(w, &runs, SECOND), 0);
     }
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 2}, 1), 0);
     assert_int_equal(end(w, &runs, last), 2);
@@ -280,20 +279,12 @@ static void who_waits_rises(void **state)
 }
 
 /* Each of the words is in the explanation, in that order. */
-static void explained(struct world *w, uint64_t job, const char *const words[])
+static void explained_in_order(struct world *w, int64_t job, const char *const words[])
 {
-    struct gw_value *arguments = gw_dict(), *answer;
-    const char *text = "", *at;
-    gw_dict_set(arguments, "job", gw_i64((int64_t)job));
-    gw_dict_set(arguments, "index", gw_i64(0));
-    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
-    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
-    at = text;
+    const char *text = explain(w, job, -1), *at = text;
     for (int i = 0; words[i]; i++)
         if (!(at = strstr(at, words[i])))
             fail_msg("\"%s\" is not in \"%s\", or too early", words[i], text);
-    gw_value_unref(answer);
-    gw_value_unref(arguments);
 }
 
 static void who_waits_is_told_for_what(void **state)
@@ -309,25 +300,27 @@ static void who_waits_is_told_for_what(void **state)
     (void)add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1);
     (void)add(w, &runs, (struct gw_msg_spec){0}, 1);
     (void)add(w, &runs, (struct gw_msg_spec){.wall_ns = 715 * SECOND}, 1);
-    explained(w, 3,
-              (const char *[]){"a gang of 2 needs 2 free slots", "it is the first gang that waits",
-                               "2 at a", "for 0 of 2 it is free by now",
-                               "no estimate of when it starts: job 2 has no wall limit (--wall)",
-                               NULL});
-    explained(w, 4, (const char *[]){"1 gang is before it in the queue", "kept for job 3", NULL});
-    explained(w, 5,
-              (const char *[]){"kept for job 3 (j), a gang of 2 that waits",
-                               "with a wall limit (--wall)", NULL});
+    explained_in_order(
+        w, 3,
+        (const char *[]){"a gang of 2 needs 2 free slots", "it is the first gang that waits",
+                         "2 at a", "for 0 of 2 it is free by now",
+                         "no estimate of when it starts: job 2 has no wall limit (--wall)", NULL});
+    explained_in_order(
+        w, 4, (const char *[]){"1 gang is before it in the queue", "kept for job 3", NULL});
+    explained_in_order(w, 5,
+                       (const char *[]){"kept for job 3 (j), a gang of 2 that waits",
+                                        "with a wall limit (--wall)", NULL});
     assert_int_equal(end(w, &runs, 1), 0);
-    explained(w, 3,
-              (const char *[]){"for 1 of 2 it is free by now",
-                               "it starts in about 12 min at the latest, when job 1 reaches its "
-                               "wall limit",
-                               NULL});
-    explained(w, 5, (const char *[]){"that gang starts in about 12 min", NULL});
-    explained(w, 6,
-              (const char *[]){"which takes up to 12 min (--wall) and 10 s more (--grace)",
-                               "that gang starts in about 12 min", NULL});
+    explained_in_order(
+        w, 3,
+        (const char *[]){"for 1 of 2 it is free by now",
+                         "it starts in about 12 min at the latest, when job 1 reaches its "
+                         "wall limit",
+                         NULL});
+    explained(w, 5, "that gang starts in about 12 min");
+    explained_in_order(w, 6,
+                       (const char *[]){"which takes up to 12 min (--wall) and 10 s more (--grace)",
+                                        "that gang starts in about 12 min", NULL});
     free_world(w);
 }
 
@@ -344,18 +337,18 @@ static void nothing_is_kept_and_why(void **state)
         started(w, &runs, i);
     (void)add(w, &runs, (struct gw_msg_spec){.slots = 2, .priority = 1}, 1);
     (void)add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1);
-    explained(
+    explained_in_order(
         w, 3,
         (const char *[]){"0 of 4 slots are free; ", "none are kept for it before those run", NULL});
     (void)add(w, &runs, (struct gw_msg_spec){.workers = "a"}, 1);
-    explained(w, 4, (const char *[]){"on a; 0 of 2 slots are free there", NULL});
+    explained(w, 4, "on a; 0 of 2 slots are free there");
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE,
                                     .peer = {WORKER + 1},
                                     .text = "the connection broke"});
-    explained(w, 3,
-              (const char *[]){"may fit when these are back: b on b",
-                               "nothing is kept for it while the workers that are here could not",
-                               NULL});
+    explained_in_order(
+        w, 3,
+        (const char *[]){"may fit when these are back: b on b",
+                         "nothing is kept for it while the workers that are here could not", NULL});
     free_world(w);
 }
 
@@ -372,9 +365,10 @@ static void who_is_away_for_a_moment_is_waited_for(void **state)
                                     .text = "the connection broke"});
     w->now_ns += 3 * SECOND;
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1), 0);
-    explained(w, 1,
-              (const char *[]){"a gang of 4 needs 4 free slots", "does not fit what is here",
-                               "may fit when these are back: b on b, lost 3.0 s ago", NULL});
+    explained_in_order(
+        w, 1,
+        (const char *[]){"a gang of 4 needs 4 free slots", "does not fit what is here",
+                         "may fit when these are back: b on b, lost 3.0 s ago", NULL});
     send_spec(w, (struct gw_msg_spec){.key = 1000, .ranks = 5});
     assert_non_null(
         strstr(must(w, CLIENT, GW_MESSAGE_rejected)->rejected.text, "room for 2 ranks"));

@@ -238,14 +238,7 @@ static void a_failure_reaches_what_depends_on_it(void **state)
     send_spec(w, (struct gw_msg_spec){.key = 1});
     submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST, true, 0});
     uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_ended,
-                            .ended = {.attempt = attempt,
-                                      .rank = GW_RANK_NONE,
-                                      .outcome = GW_OUTCOME_FAILED,
-                                      .executing = 1,
-                                      .text = "no luck",
-                                      .stderr_tail = ""}});
+    fail_attempt(w, 0, attempt);
     assert_int_equal(sent(w, CLIENT, GW_MESSAGE_failed, 0)->failed.code, GW_ETASK);
     const struct gw_message *others = sent(w, CLIENT, GW_MESSAGE_failed, 1);
     assert_int_equal(others->failed.code, GW_EDEPENDENCY);
@@ -269,22 +262,6 @@ static void report(struct world *w, int worker, uint32_t state, uint64_t residen
                                        .pause_bytes = UINT64_C(800) * MIB,
                                        .state = state,
                                        .trouble = ""}});
-}
-
-static void end_unbegun(struct world *w, int worker, uint64_t attempt, uint32_t outcome)
-{
-    say(w, WORKER + (uint64_t)worker,
-        (struct gw_message){.type = GW_MESSAGE_ended,
-                            .ended = {.attempt = attempt,
-                                      .rank = GW_RANK_NONE,
-                                      .outcome = outcome,
-                                      .text = "",
-                                      .stderr_tail = ""}});
-}
-
-static void give_back(struct world *w, int worker, uint64_t attempt)
-{
-    end_unbegun(w, worker, attempt, GW_OUTCOME_KILLED);
 }
 
 static void a_paused_worker_gets_nothing(void **state)
@@ -314,8 +291,6 @@ static void a_paused_worker_gets_nothing(void **state)
 static void what_is_given_back_again_and_again_waits(void **state)
 {
     struct world *w = new_world();
-    struct gw_value *arguments = gw_dict(), *answer;
-    const char *text;
     (void)state;
     add_worker_with(w, 0, 1, "a", UINT64_C(1000) << 20);
     send_spec(w, (struct gw_msg_spec){.key = 1});
@@ -332,13 +307,8 @@ static void what_is_given_back_again_and_again_waits(void **state)
     give_back(w, 0, third);
     report(w, 0, GW_MEMORY_OPEN, 100);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(1)), 0);
-    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
-    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
-    assert_non_null(strstr(text, "gave it back, which is short of memory"));
-    gw_value_unref(answer);
-    gw_value_unref(arguments);
-    step(w, (struct gw_event){.type = GW_EVENT_TICK, .now_ns = w->now_ns += 300 * MS});
+    explained(w, 1, "gave it back, which is short of memory");
+    pass(w, 300 * MS);
     must(w, WORKER, GW_MESSAGE_assign);
     free_world(w);
 }
@@ -360,29 +330,19 @@ static void what_a_full_worker_refuses_goes_elsewhere(void **state)
     attempt = first;
     for (int i = 0; i < 3; i++) {
         report(w, 0, GW_MEMORY_PAUSED, 2000);
-        end_unbegun(w, 0, attempt, GW_OUTCOME_FULL);
+        attempt_ended(w, 0,
+                      (struct gw_msg_ended){
+                          .attempt = attempt, .rank = GW_RANK_NONE, .outcome = GW_OUTCOME_FULL});
         report(w, 0, GW_MEMORY_ONE, 2000);
         if (i < 2)
             attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     }
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     finish(w, 1, second, GW_RANK_NONE, 3);
-    step(w, (struct gw_event){.type = GW_EVENT_TICK, .now_ns = w->now_ns += 300 * MS});
+    pass(w, 300 * MS);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     must(w, WORKER + 1, GW_MESSAGE_assign);
     free_world(w);
-}
-
-static void fail_attempt(struct world *w, int worker, uint64_t attempt)
-{
-    say(w, WORKER + (uint64_t)worker,
-        (struct gw_message){.type = GW_MESSAGE_ended,
-                            .ended = {.attempt = attempt,
-                                      .rank = GW_RANK_NONE,
-                                      .outcome = GW_OUTCOME_FAILED,
-                                      .executing = 1,
-                                      .text = "",
-                                      .stderr_tail = ""}});
 }
 
 static void what_failed_is_tried_elsewhere(void **state)
@@ -407,8 +367,6 @@ static void what_failed_is_tried_elsewhere(void **state)
 static void what_a_spec_took_is_expected_again(void **state)
 {
     struct world *w = new_world();
-    struct gw_value *arguments = gw_dict(), *answer;
-    const char *text;
     (void)state;
     add_worker_with(w, 0, 4, "a", UINT64_C(1000) << 20);
     send_spec(w, (struct gw_msg_spec){.key = 1});
@@ -426,13 +384,7 @@ static void what_a_spec_took_is_expected_again(void **state)
     must(w, WORKER, GW_MESSAGE_assign); /* 700 */
     finish(w, 0, attempts[2], GW_RANK_NONE, 3);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* 1050 */
-    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(1)), 0);
-    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
-    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
-    assert_non_null(
-        strstr(text, "it waits for memory: tasks like it took 0.34 GiB; 0.10 GiB free"));
-    gw_value_unref(answer);
-    gw_value_unref(arguments);
+    explained(w, 1, "it waits for memory: tasks like it took 0.34 GiB; 0.10 GiB free");
     free_world(w);
 }
 
@@ -474,22 +426,16 @@ static void roots_wait_for_those_that_let_go(void **state)
 static void waiting_is_explained(void **state)
 {
     struct world *w = new_world();
-    const char *text;
-    struct gw_value *arguments = gw_dict(), *answer;
+    struct gw_value *answer;
     (void)state;
     add_worker(w, 0, 4, "a");
     send_spec(w, (struct gw_msg_spec){.key = 1});
     submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, false, 0});
     send_spec(w, (struct gw_msg_spec){.key = 2, .ranks = 4});
     submit(w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0});
-    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(2)), 0);
-    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
-    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
-    assert_non_null(strstr(text, "a gang of 4 needs 4 free slots; 2 of 4 slots are free; job 1"));
-    assert_non_null(strstr(text, "first gang that waits, and has room reserved for its ranks"));
-    assert_non_null(strstr(text, "; for 2 of 4 it is free by now"));
-    gw_value_unref(answer);
-    gw_value_unref(arguments);
+    explained(w, 2, "a gang of 4 needs 4 free slots; 2 of 4 slots are free; job 1");
+    explained(w, 2, "first gang that waits, and has room reserved for its ranks");
+    explained(w, 2, "; for 2 of 4 it is free by now");
     assert_int_equal(gw_sched_query(w->sched, "nonsense", NULL, &answer, NULL), GW_EINVAL);
     free_world(w);
 }
@@ -501,8 +447,7 @@ static void a_registration_of_a_lost_worker_is_too_late(void **state)
     (void)state;
     (void)step(w, (struct gw_event){
                       .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = "a"});
-    w->now_ns += 16000 * MS;
-    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    pass(w, 16000 * MS);
     bool closed = false;
     for (size_t i = 0; i < w->effects.list.count; i++)
         closed = closed || w->effects.list.items[i].type == GW_EFFECT_CLOSE;
@@ -578,8 +523,7 @@ static void a_shutdown_waits_for_what_runs(void **state)
             say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat});
             assert_null(sent(w, ADMIN, GW_MESSAGE_reply, 0));
         }
-        w->now_ns += 10000 * MS;
-        (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+        pass(w, 10000 * MS);
         assert_int_equal(must(w, ADMIN, GW_MESSAGE_reply)->reply.request, 5);
         free_world(w);
     }
@@ -589,8 +533,6 @@ static void a_shutdown_waits_for_what_runs(void **state)
 static void a_workers_last_words_are_told(void **state)
 {
     struct world *w = new_world();
-    struct gw_value *arguments = gw_dict(), *answer;
-    const char *text = "";
     (void)state;
     add_worker(w, 0, 1, "a");
     send_spec(w, (struct gw_msg_spec){.key = 1});
@@ -599,13 +541,7 @@ static void a_workers_last_words_are_told(void **state)
     say(w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_refuse,
                             .refuse = {GW_ELOST, "the worker's guardian is gone"}});
-    gw_dict_set(arguments, "job", gw_i64(1));
-    gw_dict_set(arguments, "index", gw_i64(0));
-    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
-    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
-    assert_non_null(strstr(text, "a was lost: the worker's guardian is gone"));
-    gw_value_unref(answer);
-    gw_value_unref(arguments);
+    explained(w, 1, "a was lost: the worker's guardian is gone");
     free_world(w);
 }
 

@@ -3,21 +3,6 @@
 
 enum { TASKS = 8 };
 
-/* Ends an attempt well, after so long. */
-static void finish_after(struct world *w, int worker, uint64_t attempt, uint64_t run_ns)
-{
-    uint64_t bytes = 1;
-    uint32_t rank = GW_RANK_NONE, size = 1;
-    say(w, WORKER + (uint64_t)worker,
-        (struct gw_message){.type = GW_MESSAGE_finished,
-                            .finished = {.attempt = {&attempt, 1},
-                                         .rank = {&rank, 1},
-                                         .bytes = {&bytes, 1},
-                                         .value_size = {&size, 1},
-                                         .values = {"\x01", 1},
-                                         .run_ns = {&run_ns, 1}}});
-}
-
 static uint32_t take_assigned(struct world *w, uint64_t *attempts, uint32_t known)
 {
     const struct gw_message *assign = sent(w, WORKER, GW_MESSAGE_assign, 0);
@@ -56,14 +41,7 @@ static void an_idle_worker_gets_half_of_what_queues(void **state)
         assert_int_equal(gw_col64_at(kill->attempt, i), attempts[TASKS - 1 - i]);
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0)); /* not before it was given back */
 
-    say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_ended,
-                            .ended = {.attempt = attempts[TASKS - 1],
-                                      .rank = GW_RANK_NONE,
-                                      .outcome = GW_OUTCOME_KILLED,
-                                      .code = GW_ECANCELLED,
-                                      .text = "killed",
-                                      .stderr_tail = ""}});
+    give_back(w, 0, attempts[TASKS - 1]);
     uint64_t moved = attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
     assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));         /* nobody is idle now */
     for (uint32_t i = TASKS - 1 - queued; i < TASKS - 1; i++) /* others run all the same */
@@ -89,14 +67,7 @@ static void all_that_is_given_back_goes_to_the_idle_worker(void **state)
     for (uint32_t i = 0; i < count; i++)
         given_back[i] = gw_col64_at(kill->attempt, i);
     for (uint32_t i = 0; i < count; i++) {
-        say(w, WORKER,
-            (struct gw_message){.type = GW_MESSAGE_ended,
-                                .ended = {.attempt = given_back[i],
-                                          .rank = GW_RANK_NONE,
-                                          .outcome = GW_OUTCOME_KILLED,
-                                          .code = GW_ECANCELLED,
-                                          .text = "killed",
-                                          .stderr_tail = ""}});
+        give_back(w, 0, given_back[i]);
         assert_int_equal(must(w, WORKER + 1, GW_MESSAGE_assign)->assign.attempt.count, 1);
         assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     }

@@ -9,12 +9,14 @@
 /* Rank 0 fails, and rank 1 is killed with it. */
 static void fail_gang(struct world *w, int worker, uint64_t attempt)
 {
-    rank_ended(w, worker,
-               (struct gw_msg_ended){
-                   .attempt = attempt, .outcome = GW_OUTCOME_FAILED, .code = -1, .executing = 1});
+    attempt_ended(
+        w, worker,
+        (struct gw_msg_ended){
+            .attempt = attempt, .outcome = GW_OUTCOME_FAILED, .code = -1, .executing = 1});
     must(w, WORKER + (uint64_t)worker, GW_MESSAGE_kill);
-    rank_ended(w, worker,
-               (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
+    attempt_ended(
+        w, worker,
+        (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
 }
 
 static void ask_for(struct world *w, uint64_t job, uint32_t verb)
@@ -22,7 +24,7 @@ static void ask_for(struct world *w, uint64_t job, uint32_t verb)
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {77, job, verb}});
 }
 
-static void ask(struct world *w, uint64_t job)
+static void ask_restart(struct world *w, uint64_t job)
 {
     ask_for(w, job, GW_ASK_RESTART);
 }
@@ -32,7 +34,7 @@ static void errors_of_its_own_take_its_restarts(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .retries = 2});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .retries = 2});
     uint64_t last = 0;
     for (int i = 0; i < 3; i++) {
         uint64_t attempt = go(w, 0);
@@ -50,7 +52,7 @@ static void what_an_earlier_attempt_says_is_no_news(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .retries = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .retries = 1});
     uint64_t first = go(w, 0);
     fail_gang(w, 0, first);
     uint64_t second = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
@@ -59,14 +61,14 @@ static void what_an_earlier_attempt_says_is_no_news(void **state)
     assert_null(sent(w, WORKER, GW_MESSAGE_gang_go, 0));
     ready(w, 0, second, 1);
     must(w, WORKER, GW_MESSAGE_gang_go);
-    rank_ended(w, 0, (struct gw_msg_ended){.attempt = first, .outcome = GW_OUTCOME_FAILED});
+    attempt_ended(w, 0, (struct gw_msg_ended){.attempt = first, .outcome = GW_OUTCOME_FAILED});
     assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
     free_world(w);
 }
 
 static void refuses_restart(struct world *w, uint64_t job, const char *words)
 {
-    ask(w, job);
+    ask_restart(w, job);
     const struct gw_msg_reply *reply = &must(w, CLIENT, GW_MESSAGE_reply)->reply;
     assert_int_equal(reply->code, GW_ELIMIT);
     assert_non_null(strstr(reply->text, words));
@@ -78,19 +80,19 @@ static void a_restart_that_is_asked_for_has_its_own_budget(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1,
+    submit_task(w, 1,
                 (struct gw_msg_spec){.ranks = 2, .preemptions_max = 1, .grace_ns = 5 * SECOND});
     uint64_t attempt = go(w, 0);
-    ask(w, 1);
+    ask_restart(w, 1);
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
     const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
     assert_int_equal(kill->grace_ns, 5 * SECOND);
     assert_int_equal(kill->reason, GW_KILL_PREEMPT);
-    ask(w, 1); /* it is being ended */
+    ask_restart(w, 1); /* it is being ended */
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_ENOENT);
     finish(w, 0, attempt, 0, 1); /* it saved, and ended well: that is no result */
-    rank_ended(w, 0,
-               (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
+    attempt_ended(
+        w, 0, (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
     (void)go(w, 0);
     refuses_restart(w, 1, "1 time, and may be 1 (--max-preemptions)"); /* that would be its end */
     free_world(w);
@@ -111,7 +113,7 @@ static void what_a_paused_gang_returns_is_no_result(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .preemptions_max = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .preemptions_max = 1});
     for (int i = 0; i < 3; i++) { /* nothing is charged */
         uint64_t attempt = go(w, 0);
         ask_for(w, 1, GW_ASK_PAUSE);
@@ -138,7 +140,7 @@ static void a_gang_that_is_resumed_before_its_step_goes_on(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2});
     uint64_t attempt = go(w, 0);
     ask_for(w, 1, GW_ASK_PAUSE);
     ask_for(w, 1, GW_ASK_RESUME);
@@ -156,7 +158,7 @@ static void a_command_that_is_paused_is_ended_and_starts_again(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1,
+    submit_task(w, 1,
                 (struct gw_msg_spec){
                     .kind = GW_SPEC_COMMAND, .ranks = 2, .grace_ns = 5 * SECOND, .signal = 10});
     uint64_t attempt = go(w, 0);
@@ -165,7 +167,7 @@ static void a_command_that_is_paused_is_ended_and_starts_again(void **state)
     assert_int_equal(kill->grace_ns, 5 * SECOND);
     assert_int_equal(kill->reason, GW_KILL_PREEMPT);
     for (uint32_t rank = 0; rank < 2; rank++)
-        rank_ended(
+        attempt_ended(
             w, 0,
             (struct gw_msg_ended){.attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
@@ -177,13 +179,13 @@ static void a_command_that_is_paused_is_ended_and_starts_again(void **state)
 static void port_taken(struct world *w, uint64_t attempt)
 {
     for (uint32_t rank = 0; rank < 2; rank++)
-        rank_ended(w, 0,
-                   (struct gw_msg_ended){.attempt = attempt,
-                                         .rank = rank,
-                                         .outcome = GW_OUTCOME_FAILED,
-                                         .exit_code = 98,
-                                         .executing = 1,
-                                         .port_taken = rank == 0});
+        attempt_ended(w, 0,
+                      (struct gw_msg_ended){.attempt = attempt,
+                                            .rank = rank,
+                                            .outcome = GW_OUTCOME_FAILED,
+                                            .exit_code = 98,
+                                            .executing = 1,
+                                            .port_taken = rank == 0});
 }
 
 static void a_port_that_was_taken_is_not_charged_three_times(void **state)
@@ -191,7 +193,7 @@ static void a_port_that_was_taken_is_not_charged_three_times(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 2});
+    submit_task(w, 1, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 2});
     for (uint32_t i = 0; i < GW_PORT_TRIES_MAX; i++)
         port_taken(w, go(w, 0));
     uint64_t attempt = go(w, 0);
@@ -207,7 +209,7 @@ static void a_port_that_is_taken_late_is_no_excuse(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 2});
+    submit_task(w, 1, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 2});
     uint64_t attempt = go(w, 0);
     w->now_ns += GW_GANG_EARLY_NS + SECOND;
     port_taken(w, attempt);
@@ -221,7 +223,7 @@ static void a_gang_that_was_stopped_does_not_start_again(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .retries = 9});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .retries = 9});
     uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     ask_for(w, 1, GW_ASK_STOP); /* it does not go yet */
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_ENOENT);
@@ -260,7 +262,7 @@ static void a_lost_worker_is_another_budget(void **state)
 {
     struct world *w = new_world();
     (void)state;
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = 1});
     for (int i = 0; i < 2; i++) {
         add_worker(w, i, 2, i ? "b" : "a");
         (void)go(w, i);
@@ -276,7 +278,7 @@ static void a_worker_that_was_sent_away_is_charged_to_nobody(void **state)
 {
     struct world *w = new_world();
     (void)state;
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = 1});
     for (int i = 0; i < 4; i++) {
         add_worker(w, i, 2, "a");
         (void)go(w, i);
@@ -285,7 +287,7 @@ static void a_worker_that_was_sent_away_is_charged_to_nobody(void **state)
     assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
     free_world(w);
     w = new_world();
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = UINT32_MAX});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = UINT32_MAX});
     add_worker(w, 0, 2, "a");
     (void)go(w, 0);
     revoke(w, 0);
@@ -309,14 +311,14 @@ static void without_a_budget_the_first_is_the_last(void **state)
 {
     struct world *w = new_world();
     (void)state;
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = UINT32_MAX});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = UINT32_MAX});
     add_worker(w, 0, 2, "a");
     (void)go(w, 0);
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.code, GW_ELOST);
 
     add_worker(w, 1, 2, "b");
-    submit_gang(w, 2, (struct gw_msg_spec){.ranks = 2, .preemptions_max = UINT32_MAX});
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .preemptions_max = UINT32_MAX});
     (void)go(w, 1);
     refuses_restart(w, 2, "0 times, and may be 0 (--max-preemptions)");
     free_world(w);
@@ -334,7 +336,7 @@ static void a_worker_that_was_lost_cools_down(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2});
     for (int i = 0; i < 3; i++) { /* 1 s, 2 s, 4 s */
         (void)go(w, i);
         lose(w, i);
@@ -349,7 +351,7 @@ static void a_worker_that_was_lost_cools_down(void **state)
     finish(w, 3, attempt, 0, 1);
     finish(w, 3, attempt, 1, 1);
     must(w, CLIENT, GW_MESSAGE_done);
-    submit_gang(w, 2, (struct gw_msg_spec){.ranks = 2}); /* that it ended well is what counts now */
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2}); /* that it ended well is what counts now */
     (void)go(w, 3);
     lose(w, 3);
     pass(w, SECOND);
@@ -362,7 +364,7 @@ static void others_take_the_ranks_meanwhile(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2});
     (void)go(w, 0);
     lose(w, 0);
     send_spec(w, (struct gw_msg_spec){.key = 2}); /* what is no gang runs there */

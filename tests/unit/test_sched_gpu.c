@@ -97,20 +97,12 @@ static void leaves(struct world *w, int number)
 }
 
 /* Seconds pass, in which worker b is there. */
-static void pass(struct world *w, int seconds)
+static void pass_seconds(struct world *w, int seconds)
 {
     for (int i = 0; i < seconds; i++) {
         w->now_ns += 1000 * MS - 1;
         say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat});
     }
-}
-
-static void go(struct world *w, uint64_t request, struct gw_msg_spec spec)
-{
-    spec.key = request;
-    send_spec(w, spec);
-    if (!sent(w, CLIENT, GW_MESSAGE_rejected, 0))
-        submit(w, (struct chunk){request, 1, GW_SUBMIT_LAST, false, 0});
 }
 
 /* "0,1 2,3": the GPUs of each row of the assign that a worker was sent. */
@@ -140,20 +132,6 @@ static void refused(struct world *w, int32_t code, const char *text)
         fail_msg("%s", rejected->text);
 }
 
-static struct gw_value *ask_job(struct world *w, const char *what, int64_t job)
-{
-    struct gw_value *arguments = gw_dict(), *answer;
-    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(job)), 0);
-    assert_int_equal(gw_sched_query(w->sched, what, arguments, &answer, NULL), 0);
-    gw_value_unref(arguments);
-    return answer;
-}
-
-static struct gw_value *ask(struct world *w, const char *what)
-{
-    return ask_job(w, what, 1);
-}
-
 static void drain(struct world *w, int worker, uint32_t gpu, const char *why)
 {
     say(w, WORKER + (uint64_t)worker,
@@ -163,15 +141,14 @@ static void drain(struct world *w, int worker, uint32_t gpu, const char *why)
 static void end_badly(struct world *w, int worker, uint64_t attempt, uint32_t outcome,
                       const char *tail)
 {
-    say(w, WORKER + (uint64_t)worker,
-        (struct gw_message){.type = GW_MESSAGE_ended,
-                            .ended = {.attempt = attempt,
-                                      .rank = GW_RANK_NONE,
-                                      .outcome = outcome,
-                                      .executing = 1,
-                                      .exit_code = 1,
-                                      .text = "exit code 1",
-                                      .stderr_tail = tail}});
+    attempt_ended(w, worker,
+                  (struct gw_msg_ended){.attempt = attempt,
+                                        .rank = GW_RANK_NONE,
+                                        .outcome = outcome,
+                                        .executing = 1,
+                                        .exit_code = 1,
+                                        .text = "exit code 1",
+                                        .stderr_tail = tail});
 }
 
 /* -- Tests ---------------------------------------------------------------------------------------
@@ -182,15 +159,15 @@ static void a_gang_is_packed_into_an_island(void **state)
     struct world *w = new_world();
     (void)state;
     add_gpus(w, 0, "a", "aaaabbbb");
-    go(w, 1, (struct gw_msg_spec){.gpus = 1}); /* one island is left whole */
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1}); /* one island is left whole */
     assert_gpus(w, 0, "0");
     uint64_t one = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    go(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 2});
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 2});
     assert_gpus(w, 0, "4,5 6,7");
-    go(w, 3, (struct gw_msg_spec){.gpus = 2}); /* of the one that was begun */
+    submit_task(w, 3, (struct gw_msg_spec){.gpus = 2}); /* of the one that was begun */
     assert_gpus(w, 0, "1,2");
     finish(w, 0, one, GW_RANK_NONE, 1);
-    go(w, 4, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    submit_task(w, 4, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
     assert_gpus(w, 0, "0 3");
     free_world(w);
 }
@@ -201,9 +178,9 @@ static void a_worker_with_an_island_for_all_comes_first(void **state)
     (void)state;
     add_gpus(w, 0, "a", "abcd");
     add_gpus(w, 1, "b", "aabbbb");
-    go(w, 1, (struct gw_msg_spec){.ranks = 4, .gpus = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 4, .gpus = 1});
     assert_gpus(w, 1, "2 3 4 5");
-    go(w, 2, (struct gw_msg_spec){.ranks = 4, .gpus = 1}); /* no island has four */
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 4, .gpus = 1}); /* no island has four */
     assert_gpus(w, 0, "0 1 2 3");
     free_world(w);
 }
@@ -217,13 +194,13 @@ static void shares_fill_a_gpu_before_the_next(void **state)
     (void)state;
     add_gpus(w, 0, "a", "aa");
     for (uint64_t i = 0; i < 4; i++) {
-        go(w, i + 1, (struct gw_msg_spec){.gpus = 1, .gpu_share = shares[i]});
+        submit_task(w, i + 1, (struct gw_msg_spec){.gpus = 1, .gpu_share = shares[i]});
         assert_gpus(w, 0, gpus[i]);
         attempts[i] = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     }
-    go(w, 5, (struct gw_msg_spec){.gpus = 1}); /* none is left whole */
+    submit_task(w, 5, (struct gw_msg_spec){.gpus = 1}); /* none is left whole */
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    go(w, 6, (struct gw_msg_spec){.gpus = 1, .gpu_share = 600});
+    submit_task(w, 6, (struct gw_msg_spec){.gpus = 1, .gpu_share = 600});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     finish(w, 0, attempts[2], GW_RANK_NONE, 1); /* its GPU is whole again */
     assert_gpus(w, 0, "1");
@@ -239,11 +216,13 @@ static void a_share_has_memory_enough(void **state)
     struct world *w = new_world();
     (void)state;
     add_gpus(w, 0, "a", "a");
-    go(w, 1, (struct gw_msg_spec){.gpus = 1, .gpu_share = 250, .gpu_memory_bytes = 5 * GIB});
+    submit_task(w, 1,
+                (struct gw_msg_spec){.gpus = 1, .gpu_share = 250, .gpu_memory_bytes = 5 * GIB});
     refused(w, GW_EINFEASIBLE, "no GPU has 5.0 GiB of memory in such a share: the largest has 4.0");
-    go(w, 2, (struct gw_msg_spec){.gpus = 1, .gpu_share = 500, .gpu_memory_bytes = 5 * GIB});
+    submit_task(w, 2,
+                (struct gw_msg_spec){.gpus = 1, .gpu_share = 500, .gpu_memory_bytes = 5 * GIB});
     assert_gpus(w, 0, "0");
-    go(w, 3, (struct gw_msg_spec){.gpus = 2, .gpu_share = 500});
+    submit_task(w, 3, (struct gw_msg_spec){.gpus = 2, .gpu_share = 500});
     refused(w, GW_EINVAL, "500 thousandths of 2 GPUs");
     free_world(w);
 }
@@ -254,12 +233,12 @@ static void what_never_fits_is_refused_by_what_is_missing(void **state)
     (void)state;
     add_gpus(w, 0, "a", "aa");
     add_gpus(w, 1, "b", "");
-    go(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 3});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 3});
     refused(w, GW_EINFEASIBLE, "it wants 3 GPUs a rank; the largest worker has 2");
-    go(w, 2, (struct gw_msg_spec){.gpus = 1, .workers = "b"});
+    submit_task(w, 2, (struct gw_msg_spec){.gpus = 1, .workers = "b"});
     refused(w, GW_EINFEASIBLE, "it wants 1 GPU; no worker has any");
     drain(w, 0, 1, "Xid 79");
-    go(w, 3, (struct gw_msg_spec){.gpus = 2});
+    submit_task(w, 3, (struct gw_msg_spec){.gpus = 2});
     refused(w, GW_EINFEASIBLE, "the largest worker has 1 (1 more is drained: Xid 79)");
     free_world(w);
 }
@@ -271,10 +250,10 @@ static void what_is_drained_is_not_counted(void **state)
     add_gpus(w, 0, "a", "aaaa");
     for (uint32_t gpu = 0; gpu < 3; gpu++)
         drain(w, 0, gpu, "Xid 48");
-    go(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
     refused(w, GW_EINFEASIBLE,
             "1 GPUs (3 more are drained) in all, room for 1 rank; its largest worker");
-    go(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
     refused(w, GW_EINFEASIBLE, "slots, 1 GPUs (3 more drained), ");
     free_world(w);
 }
@@ -296,17 +275,17 @@ static void what_ranks_use_and_where_they_are_is_told(void **state)
     (void)state;
     add_gpus(w, 0, "a", "aab");
     add_gpus(w, 1, "b", "aa");
-    struct gw_value *told = ask(w, "status");
+    struct gw_value *told = ask(w, "status", 1, -1);
     assert_formatted(told, "\"gpu_use\": []");
     gw_value_unref(told);
-    go(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .workers = "a:2,b:1"});
-    go(w, 2, (struct gw_msg_spec){.gpus = 1, .gpu_share = 500, .workers = "a"});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .workers = "a:2,b:1"});
+    submit_task(w, 2, (struct gw_msg_spec){.gpus = 1, .gpu_share = 500, .workers = "a"});
     const struct gw_message usage = {
         .type = GW_MESSAGE_gpu_usage,
         .gpu_usage = {{used, 3}, {processes, 3}, {power, 3}, {busy, 3}, {clearing, 3}}};
     say(w, WORKER, usage);
     drain(w, 0, 2, "Xid 48");
-    told = ask(w, "status");
+    told = ask(w, "status", 1, -1);
     assert_formatted(told, "\"gpus_used_bytes\": 4294967296, \"gpus_busy_percent\": 24");
     assert_formatted(told, "\"gpus_power\": \"300 W\"");
     assert_formatted(told, "{\"job\": 1, \"task\": 0, \"rank\": 0, \"worker\": \"a\", \"gpus\": "
@@ -316,11 +295,11 @@ static void what_ranks_use_and_where_they_are_is_told(void **state)
     assert_formatted(told, "{\"job\": 2, \"task\": 0, \"worker\": \"a\", \"gpus\": "
                            "\"2 (0.5 of it)\"");
     gw_value_unref(told);
-    told = ask(w, "tasks");
+    told = ask(w, "tasks", 1, -1);
     assert_formatted(told, "\"worker\": 1, \"where\": \"a 0-1, b 2\", \"ranks\": 3, "
                            "\"world_size\": 3");
     gw_value_unref(told);
-    told = ask(w, "workers");
+    told = ask(w, "workers", 1, -1);
     assert_formatted(told, "\"gpus_own\": \"2 of 3, 1 drained\"");
     assert_formatted(told, "\"gpus_own\": \"2\"");
     gw_value_unref(told);
@@ -332,7 +311,7 @@ static void nothing_is_placed_on_one_that_is_drained(void **state)
     struct world *w = new_world();
     (void)state;
     add_gpus(w, 0, "a", "aa");
-    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     assert_gpus(w, 0, "0");
     uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     drain(w, 0, 0, "it fell off the bus");
@@ -342,17 +321,13 @@ static void nothing_is_placed_on_one_that_is_drained(void **state)
     drain(w, 0, 1, "it fell off the bus");
     end_badly(w, 0, attempt, GW_OUTCOME_GPU, "");
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    struct gw_value *why = ask(w, "explain");
-    const char *text;
-    assert_int_equal(gw_value_get_str(why, &text, NULL), 0);
-    assert_non_null(strstr(text, "no worker has any (2 more are drained: it fell off the bus)"));
-    gw_value_unref(why);
+    explained(w, 1, "no worker has any (2 more are drained: it fell off the bus)");
     drain(w, 0, 0, "");
     assert_gpus(w, 0, "0");
     free_world(w);
 }
 
-static int32_t give_back(struct world *w, uint64_t peer, const char *uuid)
+static int32_t ask_back(struct world *w, uint64_t peer, const char *uuid)
 {
     say(w, peer,
         (struct gw_message){.type = GW_MESSAGE_gpu_ask, .gpu_ask = {.request = 9, .uuid = uuid}});
@@ -370,23 +345,23 @@ static void an_admin_gives_back_what_is_drained(void **state)
                                     .role = GW_ROLE_CLIENT,
                                     .admin = true,
                                     .text = "ops"});
-    assert_int_equal(give_back(w, admin, "a1"), GW_EINVAL);
-    assert_int_equal(give_back(w, admin, "a7"), GW_ENOENT);
+    assert_int_equal(ask_back(w, admin, "a1"), GW_EINVAL);
+    assert_int_equal(ask_back(w, admin, "a7"), GW_ENOENT);
     drain(w, 0, 1, "Xid 48");
-    assert_int_equal(give_back(w, CLIENT, "a1"), GW_EPERM);
+    assert_int_equal(ask_back(w, CLIENT, "a1"), GW_EPERM);
     assert_null(sent(w, WORKER, GW_MESSAGE_gpu_undrain, 0));
-    assert_int_equal(give_back(w, admin, "a1"), 0);
+    assert_int_equal(ask_back(w, admin, "a1"), 0);
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gpu_undrain)->gpu_undrain.gpu, 1);
-    struct gw_value *told = ask(w, "gpus");
+    struct gw_value *told = ask(w, "gpus", 1, -1);
     assert_formatted(told, "\"state\": \"drained\""); /* its worker has the last word */
     gw_value_unref(told);
     drain(w, 0, 1, "");
-    told = ask(w, "gpus");
+    told = ask(w, "gpus", 1, -1);
     assert_formatted(told, "\"given_back\": \"given back by ops");
     assert_formatted(told, "it had been drained: Xid 48\", \"used_by\": [], \"by\": \"given back");
     gw_value_unref(told);
     drain(w, 0, 1, "Xid 79");
-    told = ask(w, "gpus");
+    told = ask(w, "gpus", 1, -1);
     assert_formatted(told, "\"drained\": \"Xid 79\", \"given_back\": \"\"");
     gw_value_unref(told);
     free_world(w);
@@ -404,14 +379,14 @@ static void running_out_of_memory_is_named(void **state)
     };
     const uint64_t count = sizeof said / sizeof *said;
     for (uint64_t i = 0; i < count; i++) {
-        go(w, 1 + i, (struct gw_msg_spec){.gpus = 1});
+        submit_task(w, 1 + i, (struct gw_msg_spec){.gpus = 1});
         end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_OUTCOME_FAILED,
                   said[i]);
         const char *text = must(w, CLIENT, GW_MESSAGE_failed)->failed.text;
         if (!strstr(text, "out of GPU memory (it has 16.0 GiB): exit code 1"))
             fail_msg("%s", text);
     }
-    go(w, 1 + count, (struct gw_msg_spec){.gpus = 0}); /* what has no GPU cannot */
+    submit_task(w, 1 + count, (struct gw_msg_spec){.gpus = 0}); /* what has no GPU cannot */
     end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_OUTCOME_FAILED,
               "CUDA out of memory");
     assert_null(strstr(must(w, CLIENT, GW_MESSAGE_failed)->failed.text, "out of GPU memory"));
@@ -426,12 +401,12 @@ static void people_see_who_has_which(void **state)
     const uint32_t clear[] = {0, 0};
     (void)state;
     add_gpus(w, 0, "a", "aa");
-    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     say(w, WORKER,
         (struct gw_message){
             .type = GW_MESSAGE_gpu_usage,
             .gpu_usage = {{used, 2}, {processes, 2}, {power, 2}, {busy, 2}, {clear, 2}}});
-    struct gw_value *workers = ask(w, "workers");
+    struct gw_value *workers = ask(w, "workers", 1, -1);
     const struct gw_value *gpus = gw_value_find(gw_value_at(workers, 0), "gpus"), *owner;
     const struct gw_value *gpu = gw_value_at(gpus, 0);
     const char *text;
@@ -463,18 +438,14 @@ static void who_waits_until_a_gpu_is_clear_is_told_so(void **state)
         .type = GW_MESSAGE_gpu_usage,
         .gpu_usage = {{used, 1}, {one, 1}, {zero, 1}, {zero, 1}, {one, 1}}};
     say(w, WORKER, usage);
-    struct gw_value *workers = ask(w, "workers");
+    struct gw_value *workers = ask(w, "workers", 1, -1);
     const struct gw_value *gpu = gw_value_at(gw_value_find(gw_value_at(workers, 0), "gpus"), 0);
     const char *text;
     assert_int_equal(gw_value_get_str(gw_value_find(gpu, "state"), &text, NULL), 0);
     assert_string_equal(text, "clearing");
     gw_value_unref(workers);
-    go(w, 1, (struct gw_msg_spec){.gpus = 1});
-    struct gw_value *why = ask(w, "explain");
-    assert_int_equal(gw_value_get_str(why, &text, NULL), 0);
-    if (!strstr(text, "is back (8.0 GiB are in use"))
-        fail_msg("%s", text);
-    gw_value_unref(why);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
+    explained(w, 1, "is back (8.0 GiB are in use");
     free_world(w);
 }
 
@@ -487,15 +458,16 @@ static void a_task_gets_an_instance_before_a_whole_one(void **state)
     (void)state;
     add_gpus(w, 0, "a", "aaX");
     add_gpus(w, 1, "b", "aaaAA");
-    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     assert_gpus(w, 1, "3");
-    go(w, 2, (struct gw_msg_spec){.gpus = 1, .workers = "a", .workers_prefer = 1});
+    submit_task(w, 2, (struct gw_msg_spec){.gpus = 1, .workers = "a", .workers_prefer = 1});
     assert_gpus(w, 0, "2"); /* though it has more memory */
-    go(w, 3, (struct gw_msg_spec){.gpus = 1, .gpu_memory_bytes = 6 * GIB, .workers = "b"});
-    assert_gpus(w, 1, "0");                                         /* the instance is too small */
-    go(w, 4, (struct gw_msg_spec){.gpu_mode = GW_GPU_MODE_IF_ANY}); /* not where slots are free */
+    submit_task(w, 3, (struct gw_msg_spec){.gpus = 1, .gpu_memory_bytes = 6 * GIB, .workers = "b"});
+    assert_gpus(w, 1, "0"); /* the instance is too small */
+    submit_task(
+        w, 4, (struct gw_msg_spec){.gpu_mode = GW_GPU_MODE_IF_ANY}); /* not where slots are free */
     assert_gpus(w, 1, "4");
-    go(w, 5, (struct gw_msg_spec){.gpus = 1}); /* and then whatever there is */
+    submit_task(w, 5, (struct gw_msg_spec){.gpus = 1}); /* and then whatever there is */
     assert_gpus(w, 0, "0");
     free_world(w);
 }
@@ -505,18 +477,14 @@ static void a_gang_waits_for_whole_ones(void **state)
     struct world *w = new_world();
     (void)state;
     add_gpus(w, 0, "a", "aaAAA");
-    go(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
     assert_gpus(w, 0, "0 1");
     uint64_t first = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    go(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    struct gw_value *why = ask_job(w, "explain", 2);
-    const char *text;
-    assert_int_equal(gw_value_get_str(why, &text, NULL), 0);
-    if (!strstr(text, "3 of 5 GPUs (3 of them are MIG instances, and it waits for whole ones)"))
-        fail_msg("%s", text);
-    gw_value_unref(why);
-    go(w, 3, (struct gw_msg_spec){.gpus = 1}); /* of no use to it: nothing is kept of those */
+    explained(w, 2, "3 of 5 GPUs (3 of them are MIG instances, and it waits for whole ones)");
+    submit_task(w, 3,
+                (struct gw_msg_spec){.gpus = 1}); /* of no use to it: nothing is kept of those */
     assert_gpus(w, 0, "2");
     for (uint32_t rank = 0; rank < 2; rank++)
         say(w, WORKER,
@@ -533,19 +501,19 @@ static void a_gang_that_whole_ones_never_suffice_gets_instances(void **state)
     struct world *w = new_world();
     (void)state;
     add_gpus(w, 0, "a", "aaAAABBC");
-    go(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
     assert_gpus(w, 0, "2 5 7"); /* each on another board, and none whole */
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.board_shared, 0);
-    go(w, 2, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
     assert_gpus(w, 0, "3 4 6"); /* as many as there are */
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.board_shared, 1);
-    struct gw_value *story = ask_job(w, "story", 2);
+    struct gw_value *story = ask(w, "story", 2, -1);
     char text[2048];
     (void)gw_value_format(story, text, sizeof text);
     if (!strstr(text, "some share a GPU's MIG instances, so that none can use NCCL"))
         fail_msg("%s", text);
     gw_value_unref(story);
-    go(w, 3, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .min_ranks = 2});
+    submit_task(w, 3, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .min_ranks = 2});
     assert_gpus(w, 0, "0 1");
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.board_shared, 0);
     free_world(w);
@@ -557,8 +525,8 @@ static void what_a_gang_gets_follows_the_workers(void **state)
     (void)state;
     add_gpus(w, 0, "a", "aAA");
     add_gpus(w, 1, "b", "a");
-    go(w, 1, (struct gw_msg_spec){.gpus = 1, .workers = "b"});
-    go(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1, .workers = "b"});
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* it could have whole ones */
     drain(w, 0, 0, "Xid 79");
     assert_gpus(w, 0, "1 2");
@@ -571,7 +539,7 @@ static void ranks_on_different_boards_come_first(void **state)
     (void)state;
     add_gpus(w, 0, "a", "AA");
     add_gpus(w, 1, "b", "ABB");
-    go(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
     assert_gpus(w, 1, "0 1");
     free_world(w);
 }
@@ -581,19 +549,19 @@ static void what_needs_whole_ones_is_refused(void **state)
     struct world *w = new_world();
     (void)state;
     add_gpus(w, 0, "a", "aAAAA");
-    go(w, 1, (struct gw_msg_spec){.gpus = 2});
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 2});
     refused(w, GW_EINFEASIBLE,
             "it wants 2 GPUs; the largest worker has 1 (4 MIG instances do not count: CUDA shows "
             "a process one, so that a rank with several GPUs needs whole ones)");
-    go(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 2});
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 2});
     refused(w, GW_EINFEASIBLE, "it wants 2 GPUs a rank; the largest worker has 1 (4 MIG");
-    go(w, 3, (struct gw_msg_spec){.ranks = 5, .gpus = 1});
+    submit_task(w, 3, (struct gw_msg_spec){.ranks = 5, .gpus = 1});
     refused(w, GW_EINFEASIBLE,
             "the ranks of a gang get whole GPUs or MIG instances, never some of both: for 5 ranks "
             "there are 1 GPU and 4 instances");
-    go(w, 4, (struct gw_msg_spec){.ranks = 2, .gpus = 1, .gpu_memory_bytes = 6 * GIB});
+    submit_task(w, 4, (struct gw_msg_spec){.ranks = 2, .gpus = 1, .gpu_memory_bytes = 6 * GIB});
     refused(w, GW_EINFEASIBLE, "does not fit this cluster");
-    go(w, 5, (struct gw_msg_spec){.ranks = 4, .gpus = 1}); /* instances alone suffice */
+    submit_task(w, 5, (struct gw_msg_spec){.ranks = 4, .gpus = 1}); /* instances alone suffice */
     assert_gpus(w, 0, "1 2 3 4");
     free_world(w);
 }
@@ -603,7 +571,7 @@ static void shares_are_of_either(void **state)
     struct world *w = new_world();
     (void)state;
     add_gpus(w, 0, "a", "aX");
-    go(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .gpu_share = 500});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .gpu_share = 500});
     assert_gpus(w, 0, "0 1 1");
     free_world(w);
 }
@@ -614,7 +582,7 @@ static void shares_are_of_either(void **state)
 /* What the list of GPUs says of one. */
 static void assert_by(struct world *w, size_t at, const char *wanted)
 {
-    struct gw_value *gpus = ask(w, "gpus");
+    struct gw_value *gpus = ask(w, "gpus", 1, -1);
     const char *text;
     assert_int_equal(gw_value_get_str(gw_value_find(gw_value_at(gpus, at), "by"), &text, NULL), 0);
     assert_string_equal(text, wanted);
@@ -627,15 +595,15 @@ static void a_gpu_of_two_workers_is_given_once(void **state)
     (void)state;
     add_machine(w, 0, "a", 1, NULL);
     add_machine(w, 1, "b", 2, NULL);
-    go(w, 1, (struct gw_msg_spec){.gpus = 1, .workers = "a"});
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1, .workers = "a"});
     assert_gpus(w, 0, "0");
-    go(w, 2, (struct gw_msg_spec){.gpus = 2});
+    submit_task(w, 2, (struct gw_msg_spec){.gpus = 2});
     refused(w, GW_EINFEASIBLE, "it wants 2 GPUs; the largest worker has 1");
-    go(w, 3, (struct gw_msg_spec){.gpus = 1});
+    submit_task(w, 3, (struct gw_msg_spec){.gpus = 1});
     assert_gpus(w, 1, "1");
-    go(w, 4, (struct gw_msg_spec){.gpus = 1});
+    submit_task(w, 4, (struct gw_msg_spec){.gpus = 1});
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
-    struct gw_value *status = ask(w, "status");
+    struct gw_value *status = ask(w, "status", 1, -1);
     int64_t count;
     assert_int_equal(gw_value_get_i64(gw_value_find(status, "gpus"), &count, NULL), 0);
     assert_int_equal(count, 2);
@@ -651,13 +619,13 @@ static void a_gpu_is_left_while_what_was_there_may_live(void **state)
     (void)state;
     add_machine(w, 0, "a", 1, NULL);
     add_machine(w, 1, "b", 1, NULL);
-    pass(w, 3);
+    pass_seconds(w, 3);
     leaves(w, 0); /* it was heard 3 s ago */
     assert_by(w, 0, "a was lost, and may run something there for 12 s yet");
-    go(w, 1, (struct gw_msg_spec){.gpus = 1});
-    pass(w, 11);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
+    pass_seconds(w, 11);
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
-    pass(w, 1);
+    pass_seconds(w, 1);
     assert_gpus(w, 1, "0");
     free_world(w);
 }
@@ -676,7 +644,7 @@ static void a_gpu_of_who_is_away_counts_once(void **state)
     leaves(w, 0);
     send_spec(w, (struct gw_msg_spec){.key = 2, .ranks = 2, .gpus = 1});
     assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0)); /* they are a's, which may be back */
-    pass(w, 16);
+    pass_seconds(w, 16);
     send_spec(w, (struct gw_msg_spec){.key = 3, .ranks = 3, .gpus = 1});
     must(w, CLIENT, GW_MESSAGE_rejected);
     free_world(w);
@@ -689,7 +657,7 @@ static void who_is_back_from_the_same_break_is_not_the_other(void **state)
     (void)state;
     add_machine(w, 0, "a", 1, NULL);
     add_machine(w, 1, "a", 1, NULL);
-    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     assert_gpus(w, 0, "0");
     leaves(w, 0);
     leaves(w, 1);
@@ -707,11 +675,11 @@ static void who_comes_back_gets_what_is_idle(void **state)
     add_machine(w, 0, "a", 2, NULL);
     add_machine(w, 1, "b", 2, NULL);
     leaves(w, 0);
-    pass(w, 15);
-    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    pass_seconds(w, 15);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     assert_gpus(w, 1, "0");
     add_machine(w, 0, "a", 2, NULL);
-    go(w, 2, (struct gw_msg_spec){.gpus = 1});
+    submit_task(w, 2, (struct gw_msg_spec){.gpus = 1});
     assert_gpus(w, 0, "1");
     free_world(w);
 }
@@ -722,7 +690,7 @@ static void who_comes_with_something_on_it_has_it(void **state)
     (void)state;
     add_machine(w, 1, "b", 2, NULL);
     add_machine(w, 0, "a", 2, (const uint32_t[]){0});
-    go(w, 1, (struct gw_msg_spec){.gpus = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     assert_gpus(w, 1, "1"); /* not the first: it is the other's */
     free_world(w);
 }
@@ -737,7 +705,7 @@ static void a_gpu_that_two_workers_drained_is_counted_once(void **state)
     drain(w, 0, 0, "Xid 48");
     drain(w, 1, 0, "Xid 48");
     drain(w, 1, 2, "Xid 48");
-    go(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
     refused(w, GW_EINFEASIBLE,
             "1 GPUs (2 more are drained) in all, room for 1 rank; its largest worker has "
             "17 slots, 0 GPUs (1 more drained), ");

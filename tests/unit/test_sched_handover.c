@@ -3,32 +3,6 @@
 
 enum { ROWS = 8 };
 
-static void finish_short(struct world *w, uint64_t attempt)
-{
-    uint64_t bytes = 1, run_ns = MS;
-    uint32_t rank = GW_RANK_NONE, size = 1;
-    say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_finished,
-                            .finished = {.attempt = {&attempt, 1},
-                                         .rank = {&rank, 1},
-                                         .bytes = {&bytes, 1},
-                                         .value_size = {&size, 1},
-                                         .values = {"\x01", 1},
-                                         .run_ns = {&run_ns, 1}}});
-}
-
-static void give_back(struct world *w, uint64_t attempt)
-{
-    say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_ended,
-                            .ended = {.attempt = attempt,
-                                      .rank = GW_RANK_NONE,
-                                      .outcome = GW_OUTCOME_KILLED,
-                                      .code = GW_ECANCELLED,
-                                      .text = "killed",
-                                      .stderr_tail = ""}});
-}
-
 static int64_t slots_free(const struct world *w)
 {
     struct gw_value *workers = NULL;
@@ -50,7 +24,7 @@ static void chain(struct world *w, uint64_t attempts[static 4])
     for (int i = 0; i < 2; i++) { /* how long they run is not known yet */
         const struct gw_msg_assign *assign = &must(w, WORKER, GW_MESSAGE_assign)->assign;
         assert_int_equal(assign->attempt.count, 1);
-        finish_short(w, gw_col64_at(assign->attempt, 0));
+        finish_after(w, 0, gw_col64_at(assign->attempt, 0), MS);
     }
     const struct gw_msg_assign *assign = &must(w, WORKER, GW_MESSAGE_assign)->assign;
     assert_int_equal(assign->attempt.count, 4);
@@ -74,7 +48,7 @@ static void a_chain_of_two_shapes_stays_at_its_worker(void **state)
     chain(w, attempts);
     for (uint32_t i = 0; i < ROWS - 2; i++) {
         assert_in_range(i, 0, known - 1);
-        finish_short(w, attempts[i]);
+        finish_after(w, 0, attempts[i], MS);
         const struct gw_message *assign = sent(w, WORKER, GW_MESSAGE_assign, 0);
         for (uint32_t k = 0; assign && k < assign->assign.attempt.count; k++, known++) {
             assert_int_equal(gw_col32_at(assign->assign.dep_worker, k), GW_DEP_HERE);
@@ -100,15 +74,15 @@ static void who_waits_gets_slots_that_are_idle(void **state)
     assert_int_equal(kill->attempt.count, 2);
     assert_int_equal(gw_col64_at(kill->attempt, 0), attempts[3]); /* the youngest first */
     assert_int_equal(gw_col64_at(kill->attempt, 1), attempts[1]);
-    give_back(w, attempts[3]);
+    give_back(w, 0, attempts[3]);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    give_back(w, attempts[1]);
+    give_back(w, 0, attempts[1]);
     uint64_t other = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    give_back(w, attempts[2]); /* what it was to take is not made */
+    give_back(w, 0, attempts[2]); /* what it was to take is not made */
 
-    finish_short(w, attempts[0]);
+    finish_after(w, 0, attempts[0], MS);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* of its successor: no slots */
-    finish_short(w, other);
+    finish_after(w, 0, other, MS);
     const struct gw_msg_assign *assign = &must(w, WORKER, GW_MESSAGE_assign)->assign;
     assert_int_equal(gw_col32_at(assign->index, 0), 3);
     free_world(w);
@@ -123,9 +97,9 @@ static void nothing_is_handed_over_while_somebody_waits(void **state)
     send_spec(w, (struct gw_msg_spec){.key = 2, .slots = 3});
     submit(w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0});
     must(w, WORKER, GW_MESSAGE_kill);
-    finish_short(w, attempts[0]); /* it was under way: the next one runs all the same */
+    finish_after(w, 0, attempts[0], MS); /* it was under way: the next one runs all the same */
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    finish_short(w, attempts[1]);
+    finish_after(w, 0, attempts[1], MS);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     free_world(w);
 }

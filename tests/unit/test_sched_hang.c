@@ -95,7 +95,7 @@ static void a_gang_that_hangs_is_ended(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND});
     uint64_t attempt = go(w, 0);
     stuck(w, attempt, 0, 1, false); /* one of two: the other moves */
     assert_null(sent(w, WORKER, GW_MESSAGE_gang_look, 0));
@@ -112,7 +112,7 @@ static void a_gang_that_hangs_is_ended(void **state)
     assert_int_equal(must(w, WORKER, GW_MESSAGE_kill)->kill.reason, GW_KILL_GANG);
     explained(w, 1, "it ends because of this: rank 0 hangs: it is in no collective, after 4");
     for (uint32_t rank = 0; rank < 2; rank++)
-        rank_ended(
+        attempt_ended(
             w, 0,
             (struct gw_msg_ended){.attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
     const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
@@ -128,7 +128,7 @@ static uint64_t go_apart(struct world *w, struct gw_msg_spec spec)
 {
     add_worker(w, 0, 1, "a");
     add_worker(w, 1, 1, "b");
-    submit_gang(w, 1, spec);
+    submit_task(w, 1, spec);
     uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     must(w, WORKER + 1, GW_MESSAGE_assign);
     ready(w, 0, attempt, 0);
@@ -144,7 +144,7 @@ static void a_rank_that_is_not_ready_is_looked_at(void **state)
     for (int answers = 0; answers < 3; answers++) {
         struct world *w = new_world();
         add_worker(w, 0, 3, "a");
-        submit_gang(w, 1, (struct gw_msg_spec){.ranks = 3});
+        submit_task(w, 1, (struct gw_msg_spec){.ranks = 3});
         uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
         ready(w, 0, attempt, 0);
         assert_null(sent(w, WORKER, GW_MESSAGE_gang_look, 0));
@@ -179,9 +179,9 @@ static void a_rank_that_is_not_ready_is_looked_at(void **state)
         }
         assert_int_equal(must(w, WORKER, GW_MESSAGE_kill)->kill.reason, GW_KILL_GANG);
         for (uint32_t rank = 0; rank < 3; rank++)
-            rank_ended(w, 0,
-                       (struct gw_msg_ended){
-                           .attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
+            attempt_ended(w, 0,
+                          (struct gw_msg_ended){
+                              .attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
         const char *text = must(w, CLIENT, GW_MESSAGE_failed)->failed.text;
         const char *wanted = answers ? "rank 2 on a: it did not get ready in 60 s: its process is "
                                        "stopped (SIGSTOP, or a job control signal)\nrank 1: load\n"
@@ -221,7 +221,7 @@ static void stacks_come_from_all_workers(void **state)
     for (uint32_t rank = 0; rank < 2; rank++)
         must(w, WORKER + rank, GW_MESSAGE_kill);
     for (uint32_t rank = 0; rank < 2; rank++)
-        rank_ended(
+        attempt_ended(
             w, (int)rank,
             (struct gw_msg_ended){.attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
     const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
@@ -236,10 +236,10 @@ static const char *told_first(struct world *w, struct gw_msg_ended error, struct
     error.attempt = other.attempt = go_apart(w, (struct gw_msg_spec){.ranks = 2});
     error.executing = other.executing = 1;
     other.rank = 1;
-    rank_ended(w, 0, error);
+    attempt_ended(w, 0, error);
     must(w, WORKER + 1, GW_MESSAGE_kill);
     if (other.outcome)
-        rank_ended(w, 1, other);
+        attempt_ended(w, 1, other);
     else
         (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}});
     const struct gw_message *message = sent(w, CLIENT, GW_MESSAGE_failed, 0);
@@ -287,35 +287,35 @@ static void on_one_host_a_kill_is_the_cause(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2});
     uint64_t attempt = go(w, 0);
-    rank_ended(w, 0,
-               (struct gw_msg_ended){.attempt = attempt,
-                                     .outcome = GW_OUTCOME_CRASHED,
-                                     .exit_code = 3,
-                                     .executing = 1,
-                                     .text = "exit code 3"});
-    rank_ended(w, 0,
-               (struct gw_msg_ended){.attempt = attempt,
-                                     .rank = 1,
-                                     .outcome = GW_OUTCOME_CRASHED,
-                                     .signal = 9,
-                                     .executing = 1,
-                                     .text = "signal 9"});
+    attempt_ended(w, 0,
+                  (struct gw_msg_ended){.attempt = attempt,
+                                        .outcome = GW_OUTCOME_CRASHED,
+                                        .exit_code = 3,
+                                        .executing = 1,
+                                        .text = "exit code 3"});
+    attempt_ended(w, 0,
+                  (struct gw_msg_ended){.attempt = attempt,
+                                        .rank = 1,
+                                        .outcome = GW_OUTCOME_CRASHED,
+                                        .signal = 9,
+                                        .executing = 1,
+                                        .text = "signal 9"});
     const char *text = must(w, CLIENT, GW_MESSAGE_failed)->failed.text;
     assert_non_null(strstr(text, "rank 1 on a: signal 9"));
     free_world(w);
 
     w = new_world();
     add_worker(w, 0, 2, "a");
-    submit_gang(w, 1, (struct gw_msg_spec){.ranks = 2});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2});
     attempt = go(w, 0);
-    rank_ended(w, 0,
-               (struct gw_msg_ended){.attempt = attempt,
-                                     .outcome = GW_OUTCOME_CRASHED,
-                                     .exit_code = 3,
-                                     .executing = 1,
-                                     .text = "exit code 3"});
+    attempt_ended(w, 0,
+                  (struct gw_msg_ended){.attempt = attempt,
+                                        .outcome = GW_OUTCOME_CRASHED,
+                                        .exit_code = 3,
+                                        .executing = 1,
+                                        .text = "exit code 3"});
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
     text = must(w, CLIENT, GW_MESSAGE_failed)->failed.text;
     assert_non_null(strstr(text, "rank 0 on a: exit code 3"));

@@ -43,51 +43,12 @@ static void offer(struct world *w, int number, struct offer o)
     offer_from(w, number, NULL, o);
 }
 
-static void go(struct world *w, uint64_t request, struct gw_msg_spec spec)
-{
-    spec.key = request;
-    send_spec(w, spec);
-    if (!sent(w, CLIENT, GW_MESSAGE_rejected, 0))
-        submit(w, (struct chunk){request, 1, GW_SUBMIT_LAST, false, 0});
-}
-
 static void refused(struct world *w, int32_t code, const char *text)
 {
     const struct gw_msg_rejected *rejected = &must(w, CLIENT, GW_MESSAGE_rejected)->rejected;
     assert_int_equal(rejected->code, code);
     if (!strstr(rejected->text, text))
         fail_msg("%s", rejected->text);
-}
-
-static void explained(struct world *w, int64_t job, const char *wanted)
-{
-    const char *text;
-    struct gw_value *arguments = gw_dict(), *answer;
-    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(job)), 0);
-    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
-    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
-    if (!strstr(text, wanted))
-        fail_msg("%s", text);
-    gw_value_unref(answer);
-    gw_value_unref(arguments);
-}
-
-static void end_badly(struct world *w, int worker, uint64_t attempt)
-{
-    say(w, WORKER + (uint64_t)worker,
-        (struct gw_message){.type = GW_MESSAGE_ended,
-                            .ended = {.attempt = attempt,
-                                      .rank = GW_RANK_NONE,
-                                      .outcome = GW_OUTCOME_FAILED,
-                                      .executing = 1,
-                                      .text = "no luck",
-                                      .stderr_tail = ""}});
-}
-
-static void pass(struct world *w, uint64_t ns)
-{
-    w->now_ns += ns;
-    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
 }
 
 /* -- Tests ---------------------------------------------------------------------------------------
@@ -99,20 +60,20 @@ static void resources_are_taken_and_given_back(void **state)
     (void)state;
     offer(w, 0, (struct offer){"a", NULL, NULL, 8, NULL});
     offer(w, 1, (struct offer){"b", NULL, "license=3", 4, NULL});
-    go(w, 1, (struct gw_msg_spec){.resources = "license=2"});
+    submit_task(w, 1, (struct gw_msg_spec){.resources = "license=2"});
     uint64_t first = attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
-    go(w, 2, (struct gw_msg_spec){.resources = "license=2"});
+    submit_task(w, 2, (struct gw_msg_spec){.resources = "license=2"});
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0)); /* one is left */
     explained(w, 2, "2 of license; ");
-    go(w, 3, (struct gw_msg_spec){.resources = "license=1"}); /* that one */
+    submit_task(w, 3, (struct gw_msg_spec){.resources = "license=1"}); /* that one */
     must(w, WORKER + 1, GW_MESSAGE_assign);
     finish(w, 1, first, GW_RANK_NONE, 1);
     must(w, WORKER + 1, GW_MESSAGE_assign);
-    go(w, 4, (struct gw_msg_spec){.resources = "license=4"});
+    submit_task(w, 4, (struct gw_msg_spec){.resources = "license=4"});
     refused(w, GW_EINFEASIBLE, "no worker offers 4 of `license`: the most is 3");
-    go(w, 5, (struct gw_msg_spec){.resources = "tape=1"});
+    submit_task(w, 5, (struct gw_msg_spec){.resources = "tape=1"});
     refused(w, GW_EINFEASIBLE, "no worker offers any of `tape`");
-    go(w, 6, (struct gw_msg_spec){.resources = "tape=x"});
+    submit_task(w, 6, (struct gw_msg_spec){.resources = "tape=x"});
     refused(w, GW_EINVAL, "resources: tape=x");
     free_world(w);
 }
@@ -123,10 +84,10 @@ static void each_rank_of_a_gang_takes_its_own(void **state)
     (void)state;
     offer(w, 0, (struct offer){"a", NULL, "tape=1", 8, NULL});
     offer(w, 1, (struct offer){"b", NULL, "tape=2", 8, NULL});
-    go(w, 1, (struct gw_msg_spec){.ranks = 3, .resources = "tape=1"});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 3, .resources = "tape=1"});
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.local, 1);
     assert_int_equal(must(w, WORKER + 1, GW_MESSAGE_gang)->gang.local, 2);
-    go(w, 2, (struct gw_msg_spec){.ranks = 4, .resources = "tape=1"});
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 4, .resources = "tape=1"});
     refused(w, GW_EINFEASIBLE, "room for 3 ranks");
     free_world(w);
 }
@@ -136,13 +97,14 @@ static void a_gpu_is_large_enough_and_not_larger_than_need_be(void **state)
     struct world *w = new_world();
     (void)state;
     offer(w, 0, (struct offer){"a", NULL, NULL, 8, "42"});
-    go(w, 1, (struct gw_msg_spec){.gpus = 1}); /* the small one: the other is for who needs it */
+    submit_task(w, 1,
+                (struct gw_msg_spec){.gpus = 1}); /* the small one: the other is for who needs it */
     assert_int_equal(gw_col32_at(must(w, WORKER, GW_MESSAGE_assign)->assign.gpus, 0), 1);
-    go(w, 2, (struct gw_msg_spec){.gpus = 1, .gpu_memory_bytes = UINT64_C(3) << 29});
+    submit_task(w, 2, (struct gw_msg_spec){.gpus = 1, .gpu_memory_bytes = UINT64_C(3) << 29});
     assert_int_equal(gw_col32_at(must(w, WORKER, GW_MESSAGE_assign)->assign.gpus, 0), 0);
-    go(w, 3, (struct gw_msg_spec){.gpus = 1, .gpu_memory_bytes = UINT64_C(5) << 29});
+    submit_task(w, 3, (struct gw_msg_spec){.gpus = 1, .gpu_memory_bytes = UINT64_C(5) << 29});
     refused(w, GW_EINFEASIBLE, "no GPU has 2.5 GiB of memory: the largest has 2.0 GiB");
-    go(w, 4, (struct gw_msg_spec){.gpus = 2, .gpu_memory_bytes = UINT64_C(3) << 29});
+    submit_task(w, 4, (struct gw_msg_spec){.gpus = 2, .gpu_memory_bytes = UINT64_C(3) << 29});
     refused(w, GW_EINFEASIBLE, "2 GPUs with 1.5 GiB each");
     free_world(w);
 }
@@ -151,22 +113,22 @@ static void a_task_waits_for_the_worker_that_it_names(void **state)
 {
     struct world *w = new_world();
     (void)state;
-    go(w, 9, (struct gw_msg_spec){.workers = "nobody"}); /* no worker yet: it may come */
+    submit_task(w, 9, (struct gw_msg_spec){.workers = "nobody"}); /* no worker yet: it may come */
     assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0));
     offer(w, 0, (struct offer){"w-1", "h", NULL, 8, NULL});
     offer(w, 1, (struct offer){"w-2", "h", NULL, 1, NULL});
     offer(w, 2, (struct offer){"w-3", "i", NULL, 1, NULL});
-    go(w, 1, (struct gw_msg_spec){.workers = "w-2"});
+    submit_task(w, 1, (struct gw_msg_spec){.workers = "w-2"});
     uint64_t first = attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
-    go(w, 2, (struct gw_msg_spec){.workers = "w-2"});
+    submit_task(w, 2, (struct gw_msg_spec){.workers = "w-2"});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* eight free slots do not matter */
     finish(w, 1, first, GW_RANK_NONE, 1);
     must(w, WORKER + 1, GW_MESSAGE_assign);
-    go(w, 3, (struct gw_msg_spec){.workers = "i,w-2"}); /* by the name of its host */
+    submit_task(w, 3, (struct gw_msg_spec){.workers = "i,w-2"}); /* by the name of its host */
     must(w, WORKER + 2, GW_MESSAGE_assign);
-    go(w, 4, (struct gw_msg_spec){.workers = "w-4"});
+    submit_task(w, 4, (struct gw_msg_spec){.workers = "w-4"});
     refused(w, GW_ENOENT, "no worker or host is called w-4; there is w-1 on h, w-2 on h, w-3 on i");
-    go(w, 5, (struct gw_msg_spec){.workers = "w-2", .slots = 2});
+    submit_task(w, 5, (struct gw_msg_spec){.workers = "w-2", .slots = 2});
     refused(w, GW_EINFEASIBLE, "on w-2");
     free_world(w);
 }
@@ -178,7 +140,7 @@ static void a_named_worker_that_is_gone_is_waited_for(void **state)
     offer(w, 0, (struct offer){"w-1", "h", NULL, 8, NULL});
     offer(w, 1, (struct offer){"w-2", "h", NULL, 1, NULL});
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}});
-    go(w, 1, (struct gw_msg_spec){.workers = "w-2"});
+    submit_task(w, 1, (struct gw_msg_spec){.workers = "w-2"});
     assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0));
     explained(w, 1, "w-2, which it asks for, is gone, and may come back");
     offer(w, 2, (struct offer){"w-2", "h", NULL, 1, NULL});
@@ -195,22 +157,23 @@ static void a_host_is_meant_by_its_domain_and_its_address_too(void **state)
     offer_from(w, 1, "fe80::1", (struct offer){"w-1", "gpu1", NULL, 8, NULL});
     static const char *const names[] = {"gpu1", "GPU1", "gpu1.site.org", "[fe80::1]", "[FE80::1]"};
     for (uint64_t i = 0; i < sizeof names / sizeof *names; i++) {
-        go(w, 1 + i, (struct gw_msg_spec){.workers = names[i]});
+        submit_task(w, 1 + i, (struct gw_msg_spec){.workers = names[i]});
         must(w, WORKER + 1, GW_MESSAGE_assign);
     }
-    go(w, 11, (struct gw_msg_spec){.ranks = 2, .workers = "[fe80::1]:1,Gpu0:1"});
+    submit_task(w, 11, (struct gw_msg_spec){.ranks = 2, .workers = "[fe80::1]:1,Gpu0:1"});
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.local, 1);
-    go(w, 12, (struct gw_msg_spec){.workers = "gpu0.other.org"});
+    submit_task(w, 12, (struct gw_msg_spec){.workers = "gpu0.other.org"});
     refused(w, GW_ENOENT, "no worker or host is called gpu0.other.org");
-    go(w, 13, (struct gw_msg_spec){.workers = "W-0"}); /* names of workers are as they are */
+    submit_task(w, 13,
+                (struct gw_msg_spec){.workers = "W-0"}); /* names of workers are as they are */
     refused(w, GW_ENOENT, "no worker or host is called W-0");
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
     static const char *const gone[] = {"gpu0", "GPU0.site.org", "10.0.0.2"};
     for (uint64_t i = 0; i < sizeof gone / sizeof *gone; i++) {
-        go(w, 20 + i, (struct gw_msg_spec){.workers = gone[i]});
+        submit_task(w, 20 + i, (struct gw_msg_spec){.workers = gone[i]});
         assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0)); /* they are waited for */
     }
-    go(w, 30, (struct gw_msg_spec){.workers = "gpu0.other.org"});
+    submit_task(w, 30, (struct gw_msg_spec){.workers = "gpu0.other.org"});
     refused(w, GW_ENOENT, "no worker or host is called gpu0.other.org");
     free_world(w);
 }
@@ -221,10 +184,10 @@ static void a_preferred_worker_is_taken_while_it_has_room(void **state)
     (void)state;
     offer(w, 0, (struct offer){"w-1", NULL, NULL, 8, NULL});
     offer(w, 1, (struct offer){"w-2", NULL, NULL, 1, NULL});
-    go(w, 1, (struct gw_msg_spec){.workers = "w-2,unheard-of", .workers_prefer = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.workers = "w-2,unheard-of", .workers_prefer = 1});
     must(w, WORKER + 1, GW_MESSAGE_assign);
     explained(w, 1, "called unheard-of, which it prefers"); /* it runs, and that is said */
-    go(w, 2, (struct gw_msg_spec){.workers = "w-2,unheard-of", .workers_prefer = 1});
+    submit_task(w, 2, (struct gw_msg_spec){.workers = "w-2,unheard-of", .workers_prefer = 1});
     must(w, WORKER, GW_MESSAGE_assign);
     free_world(w);
 }
@@ -234,15 +197,15 @@ static void a_failed_task_pauses_before_it_is_tried_again(void **state)
     struct world *w = new_world();
     (void)state;
     offer(w, 0, (struct offer){"a", NULL, NULL, 1, NULL});
-    go(w, 1, (struct gw_msg_spec){.retries = 3, .backoff_ns = 1600 * MS});
-    end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    submit_task(w, 1, (struct gw_msg_spec){.retries = 3, .backoff_ns = 1600 * MS});
+    fail_attempt(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     assert_true(gw_sched_deadline_ns(w->sched) <= w->now_ns + 1600 * MS);
     explained(w, 1, "it waits 1.6 s before attempt 2 of 4");
     pass(w, 1599 * MS);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     pass(w, MS);
-    end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    fail_attempt(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
     explained(w, 1, "it waits 3.2 s before attempt 3 of 4"); /* twice as long */
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {5, 1, 0, 0}});
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.code, GW_ECANCELLED);
@@ -256,13 +219,13 @@ static void its_user_retries_it_with_as_many_tries_again(void **state)
     struct world *w = new_world();
     (void)state;
     offer(w, 0, (struct offer){"a", NULL, NULL, 1, NULL});
-    go(w, 1, (struct gw_msg_spec){.retries = 1, .backoff_ns = 1600 * MS});
-    end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    submit_task(w, 1, (struct gw_msg_spec){.retries = 1, .backoff_ns = 1600 * MS});
+    fail_attempt(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
     pass(w, 1600 * MS);
-    end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    fail_attempt(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
     explained(w, 1, "failed");
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_retry, .retry = {5, 1, 0}});
-    end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    fail_attempt(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
     explained(w, 1, "it waits 1.6 s before attempt 4 of 4");
     free_world(w);
 }
@@ -272,30 +235,16 @@ static void a_pause_is_five_minutes_at_most(void **state)
     struct world *w = new_world();
     (void)state;
     offer(w, 0, (struct offer){"a", NULL, NULL, 1, NULL});
-    go(w, 1, (struct gw_msg_spec){.retries = 9, .backoff_ns = 200 * SECOND});
-    end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    submit_task(w, 1, (struct gw_msg_spec){.retries = 9, .backoff_ns = 200 * SECOND});
+    fail_attempt(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
     explained(w, 1, "it waits 200.0 s");
     for (int i = 0; i < 100; i++) { /* of silence its worker would be lost */
         say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat});
         pass(w, 2 * SECOND);
     }
-    end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    fail_attempt(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
     explained(w, 1, "it waits 300.0 s");
     free_world(w);
-}
-
-static void end_well(struct world *w, uint64_t attempt, uint64_t run_ns)
-{
-    uint64_t bytes = 1;
-    uint32_t none = GW_RANK_NONE, size = 1;
-    say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_finished,
-                            .finished = {.attempt = {&attempt, 1},
-                                         .rank = {&none, 1},
-                                         .bytes = {&bytes, 1},
-                                         .value_size = {&size, 1},
-                                         .values = {"1", 1},
-                                         .run_ns = {&run_ns, 1}}});
 }
 
 /* Short tasks queue behind each other at a worker, for a window's time. What is more urgent and
@@ -320,12 +269,12 @@ static void overtakes_all_but_the_window(uint32_t kind)
     bool urgent = false;
     while (!urgent && ended < 20) {
         if (ended == 6) {
-            go(w, 9, (struct gw_msg_spec){.priority = 5}); /* across jobs */
+            submit_task(w, 9, (struct gw_msg_spec){.priority = 5}); /* across jobs */
             assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
         }
         assert_true(count - first >= 1 && count - first <= WINDOW);
         most = count - first > most ? count - first : most;
-        end_well(w, queued[first++], 5 * MS);
+        finish_after(w, 0, queued[first++], 5 * MS);
         ended++;
         const struct gw_message *assign = sent(w, WORKER, GW_MESSAGE_assign, 0);
         for (uint32_t i = 0; assign && i < assign->assign.attempt.count; i++) {

@@ -1,116 +1,24 @@
 /* Ranges, gates and streams, decision by decision. Long runs and faults are the simulator's. */
-#include "tests/unit/unit.h"
+#include "tests/unit/sched_world.h"
 
-#include "graph/wire/enums.h"
-#include "scheduler/core/sched.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { CLIENT = 1, WORKER = 10 };
-#define MS UINT64_C(1000000)
-
-struct world {
-    struct gw_sched *sched;
-    struct gw_effects effects;
-    uint64_t now_ns, sequence[32];
-};
-
-static void step(struct world *w, struct gw_event event)
+/* One worker, and ranges in blocks of so many rows; 0: as they are by default. */
+static struct world *range_world(uint32_t block, uint32_t slots)
 {
-    event.now_ns = event.wall_ns = ++w->now_ns;
-    assert_int_equal(gw_sched_step(w->sched, &event, &w->effects), 0);
-    gw_sched_check(w->sched);
-}
-
-static void say(struct world *w, uint64_t peer, struct gw_message message)
-{
-    message.sequence = ++w->sequence[peer];
-    step(w, (struct gw_event){.type = GW_EVENT_MESSAGE, .peer = {peer}, .message = &message});
-}
-
-static const struct gw_message *sent(const struct world *w, uint64_t peer, uint32_t type)
-{
-    for (size_t i = 0; i < w->effects.list.count; i++) {
-        const struct gw_effect *effect = &w->effects.list.items[i];
-        if (effect->type == GW_EFFECT_SEND && effect->peer.id == peer &&
-            effect->message.type == type)
-            return &effect->message;
-    }
-    return NULL;
-}
-
-static const struct gw_message *must(const struct world *w, uint64_t peer, uint32_t type)
-{
-    const struct gw_message *message = sent(w, peer, type);
-    if (!message)
-        fail_msg("no %s to %llu", gw_message_name(type), (unsigned long long)peer);
-    return message;
-}
-
-static struct world *new_world(uint32_t block, uint32_t slots)
-{
-    struct world *w = calloc(1, sizeof *w);
-    assert_non_null(w);
-    w->now_ns = MS;
-    w->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .range_block = block});
-    step(w, (struct gw_event){.type = GW_EVENT_START, .number = 3});
-    step(w, (struct gw_event){
-                .type = GW_EVENT_OPEN, .peer = {CLIENT}, .role = GW_ROLE_CLIENT, .text = "c"});
-    step(w, (struct gw_event){
-                .type = GW_EVENT_OPEN, .peer = {WORKER}, .role = GW_ROLE_WORKER, .text = "a"});
-    say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_registration,
-                            .registration = {.incarnation = 1,
-                                             .slots = slots,
-                                             .memory_bytes = 1000,
-                                             .host = "a",
-                                             .address = "a"}});
+    struct world *w =
+        new_world_with((struct gw_sched_options){.state_dir = "/s", .range_block = block});
+    add_worker(w, 0, slots, "a");
     return w;
-}
-
-static void free_world(struct world *w)
-{
-    gw_sched_free(w->sched);
-    gw_array_deinit(&w->effects.list);
-    gw_arena_deinit(&w->effects.arena);
-    free(w);
-}
-
-static void send_spec(struct world *w, uint64_t request)
-{
-    say(w, CLIENT,
-        (struct gw_message){
-            .type = GW_MESSAGE_spec,
-            .spec = {.key = request, .kind = GW_SPEC_FUNCTION, .function = "f", .cwd = ""}});
 }
 
 static void send_range(struct world *w, struct gw_msg_range range)
 {
     static const uint8_t args[] = {0x91, 0xd3, 0, 0, 0, 0, 0, 0, 0, 0};
-    send_spec(w, range.request);
+    send_spec(w, (struct gw_msg_spec){.key = range.request});
     range.name = "r";
     range.step = range.step ? range.step : 1;
     range.args = (struct gw_bin){args, sizeof args};
     range.index_at = 1;
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_range, .range = range});
-}
-
-static void submit(struct world *w, uint64_t request, uint32_t flags)
-{
-    const uint32_t zero = 0;
-    say(w, CLIENT,
-        (struct gw_message){.type = GW_MESSAGE_submit,
-                            .submit = {.request = request,
-                                       .flags = flags,
-                                       .name = "j",
-                                       .spec = {&zero, 1},
-                                       .args_size = {&zero, 1},
-                                       .args = {"", 0},
-                                       .dep_count = {&zero, 1},
-                                       .names = {"", 0},
-                                       .targets = {&zero, 1}}});
 }
 
 /* The number that row i of an assign was given. */
@@ -124,32 +32,6 @@ static int64_t number_in(const struct gw_message *assign, uint32_t row)
     for (uint32_t i = 2; i < 10; i++)
         number = number << 8 | args[i];
     return (int64_t)number;
-}
-
-static void finish(struct world *w, uint64_t attempt)
-{
-    uint64_t run_ns = 50 * MS, bytes = 3;
-    uint32_t size = 3, rank = GW_RANK_NONE;
-    say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_finished,
-                            .finished = {.attempt = {&attempt, 1},
-                                         .rank = {&rank, 1},
-                                         .bytes = {&bytes, 1},
-                                         .value_size = {&size, 1},
-                                         .values = {"123", 3},
-                                         .run_ns = {&run_ns, 1}}});
-}
-
-static void fail_task(struct world *w, uint64_t attempt)
-{
-    say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_ended,
-                            .ended = {.attempt = attempt,
-                                      .rank = GW_RANK_NONE,
-                                      .outcome = GW_OUTCOME_FAILED,
-                                      .executing = 1,
-                                      .text = "no luck",
-                                      .stderr_tail = ""}});
 }
 
 static uint64_t first_attempt(struct world *w)
@@ -167,15 +49,12 @@ static void release(struct world *w, uint64_t job, uint32_t index)
 
 static void expect_text(struct world *w, const char *what, int64_t job, const char *text)
 {
-    struct gw_value *arguments = gw_dict(), *answer;
+    struct gw_value *answer = ask(w, what, job, -1);
     char all[2048];
-    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(job)), 0);
-    assert_int_equal(gw_sched_query(w->sched, what, arguments, &answer, NULL), 0);
     (void)gw_value_format(answer, all, sizeof all);
     if (!strstr(all, text))
         fail_msg("%s: %s", what, all);
     gw_value_unref(answer);
-    gw_value_unref(arguments);
 }
 
 /* -- Tests ---------------------------------------------------------------------------------------
@@ -183,14 +62,14 @@ static void expect_text(struct world *w, const char *what, int64_t job, const ch
 
 static void each_task_has_its_number(void **state)
 {
-    struct world *w = new_world(4, 1);
+    struct world *w = range_world(4, 1);
     (void)state;
     send_range(w, (struct gw_msg_range){.request = 1, .begin = -3, .step = 5, .count = 3});
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job, 1);
     for (int64_t i = 0; i < 3; i++) {
         assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), -3 + 5 * i);
-        finish(w, first_attempt(w));
-        assert_null(sent(w, CLIENT, GW_MESSAGE_done));
+        finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
+        assert_null(sent(w, CLIENT, GW_MESSAGE_done, 0));
     }
     expect_text(w, "job", 1, "\"state\": \"done\"");
     expect_text(w, "job", 1, "\"done\": 3");
@@ -199,7 +78,7 @@ static void each_task_has_its_number(void **state)
 
 static void results_are_made_as_fast_as_they_are_taken(void **state)
 {
-    struct world *w = new_world(2, 8);
+    struct world *w = range_world(2, 8);
     (void)state;
     send_range(
         w, (struct gw_msg_range){.request = 1, .count = 10, .flags = GW_RANGE_RESULTS, .ahead = 3});
@@ -209,11 +88,11 @@ static void results_are_made_as_fast_as_they_are_taken(void **state)
     for (uint32_t i = 0; i < 3; i++)
         attempts[i] = gw_col64_at(assign.attempt, i);
     for (uint32_t i = 0; i < 3; i++) {
-        finish(w, attempts[i]);
+        finish(w, 0, attempts[i], GW_RANK_NONE, 3);
         must(w, CLIENT, GW_MESSAGE_done);
-        assert_null(sent(w, WORKER, GW_MESSAGE_assign));
+        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     }
-    expect_text(w, "explain", 1, "3 of 10 tasks are done, and it waits for its client");
+    explained(w, 1, "3 of 10 tasks are done, and it waits for its client");
     release(w, 1, 1);
     assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 3);
     release(w, 1, 0); /* block 0 is given back */
@@ -221,13 +100,13 @@ static void results_are_made_as_fast_as_they_are_taken(void **state)
     expect_text(w, "tasks", 1, "\"index\": 2");
     expect_text(w, "job", 1, "\"tasks\": 10");
     release(w, 1, 0); /* twice: it is over */
-    assert_null(sent(w, WORKER, GW_MESSAGE_assign));
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     free_world(w);
 }
 
 static void what_is_given_up_before_it_is_made_never_runs(void **state)
 {
-    struct world *w = new_world(2, 8);
+    struct world *w = range_world(2, 8);
     (void)state;
     send_range(
         w, (struct gw_msg_range){.request = 1, .count = 10, .flags = GW_RANGE_RESULTS, .ahead = 1});
@@ -236,28 +115,28 @@ static void what_is_given_up_before_it_is_made_never_runs(void **state)
         release(w, 1, row);
     release(w, 1, 2);
     release(w, 1, 10); /* there is none */
-    finish(w, attempt);
-    assert_null(sent(w, WORKER, GW_MESSAGE_assign));
+    finish(w, 0, attempt, GW_RANK_NONE, 3);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     release(w, 1, 0);
     assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 1);
-    finish(w, first_attempt(w));
+    finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
     release(w, 1, 1); /* 2 is passed over */
     assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 3);
-    finish(w, first_attempt(w));
+    finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
     expect_text(w, "job", 1, "\"done\": 3, \"failed\": 0, \"cancelled\": 1");
     release(w, 1, 3);
-    assert_null(sent(w, WORKER, GW_MESSAGE_assign));
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     expect_text(w, "job", 1, "\"done\": 3, \"failed\": 0, \"cancelled\": 7");
     free_world(w);
 }
 
 static void a_range_of_many_costs_only_what_runs(void **state)
 {
-    struct world *w = new_world(0, 2);
+    struct world *w = range_world(0, 2);
     (void)state;
     send_range(w, (struct gw_msg_range){.request = 1, .count = 1000000000, .limit = 2});
     assert_int_equal(must(w, WORKER, GW_MESSAGE_assign)->assign.attempt.count, 2);
-    expect_text(w, "explain", 1, "0 of 1,000,000,000 tasks are done, 2 are at workers");
+    explained(w, 1, "0 of 1,000,000,000 tasks are done, 2 are at workers");
     say(w, CLIENT,
         (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {9, 1, GW_INDEX_ALL, 1}});
     must(w, WORKER, GW_MESSAGE_kill);
@@ -272,17 +151,17 @@ static void a_range_of_many_costs_only_what_runs(void **state)
 
 static void the_first_failure_ends_a_range_that_wants_so(void **state)
 {
-    struct world *w = new_world(4, 1);
+    struct world *w = range_world(4, 1);
     (void)state;
     send_range(w, (struct gw_msg_range){
                       .request = 1, .count = 100000, .flags = GW_RANGE_STOP, .limit = 1});
-    fail_task(w, first_attempt(w));
-    assert_null(sent(w, WORKER, GW_MESSAGE_assign));
+    fail_attempt(w, 0, first_attempt(w));
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     expect_text(w, "job", 1, "\"failed\": 1, \"cancelled\": 99999");
     expect_text(w, "job", 1, "no luck");
     send_range(w, (struct gw_msg_range){.request = 2, .count = 2, .limit = 1});
-    fail_task(w, first_attempt(w)); /* another one goes on */
-    finish(w, first_attempt(w));
+    fail_attempt(w, 0, first_attempt(w)); /* another one goes on */
+    finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
     expect_text(w, "job", 2, "\"done\": 1, \"failed\": 1");
     free_world(w);
 }
@@ -294,7 +173,7 @@ static void cancel(struct world *w, uint64_t job, uint32_t index)
 
 static void commit(struct world *w)
 {
-    step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
+    (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
 }
 
 static int32_t retry(struct world *w, uint64_t job, uint32_t index)
@@ -309,24 +188,24 @@ static void end_badly(struct world *w, uint64_t request)
 {
     send_range(w, (struct gw_msg_range){
                       .request = request, .flags = GW_SUBMIT_DETACHED, .count = 6, .limit = 1});
-    finish(w, first_attempt(w));
-    fail_task(w, first_attempt(w));
+    finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
+    fail_attempt(w, 0, first_attempt(w));
     uint64_t third = first_attempt(w);
     cancel(w, request, GW_INDEX_ALL);
-    fail_task(w, third);
+    fail_attempt(w, 0, third);
     expect_text(w, "job", (int64_t)request, "\"done\": 1, \"failed\": 1, \"cancelled\": 4");
 }
 
 static void a_detached_range_runs_again(void **state)
 {
-    struct world *w = new_world(2, 1);
+    struct world *w = range_world(2, 1);
     (void)state;
     end_badly(w, 1);
     assert_int_equal(retry(w, 1, GW_INDEX_ALL), 0);
     assert_memory_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.body.data, "\xce\0\0\0\5", 5);
     for (int64_t number = 1; number < 6; number++) {
         assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), number);
-        finish(w, first_attempt(w));
+        finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
     }
     commit(w);
     expect_text(w, "job", 1, "\"state\": \"done\"");
@@ -339,16 +218,16 @@ static void a_detached_range_runs_again(void **state)
 
 static void one_of_a_detached_range_runs_again(void **state)
 {
-    struct world *w = new_world(2, 1);
+    struct world *w = range_world(2, 1);
     (void)state;
     end_badly(w, 1);
     assert_int_equal(retry(w, 1, 4), 0); /* which never began */
     assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 4);
-    finish(w, first_attempt(w));
-    assert_null(sent(w, WORKER, GW_MESSAGE_assign));
+    finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     expect_text(w, "job", 1, "\"done\": 2, \"failed\": 1, \"cancelled\": 3");
     assert_int_equal(retry(w, 1, 1), 0); /* the first failure */
-    finish(w, first_attempt(w));
+    finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
     expect_text(w, "job", 1, "\"done\": 3, \"failed\": 0, \"cancelled\": 3");
     commit(w);
     expect_text(w, "job", 1, "\"text\": \"cancelled\""); /* what is left did not end well */
@@ -359,18 +238,18 @@ static void one_of_a_detached_range_runs_again(void **state)
 
 static void what_is_cancelled_before_it_is_made_never_runs(void **state)
 {
-    struct world *w = new_world(2, 1);
+    struct world *w = range_world(2, 1);
     (void)state;
     send_range(w, (struct gw_msg_range){.request = 1, .count = 4, .limit = 1});
     uint64_t first = first_attempt(w);
     cancel(w, 1, 2);
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
     expect_text(w, "job", 1, "\"cancelled\": 0");
-    finish(w, first);
-    finish(w, first_attempt(w));
+    finish(w, 0, first, GW_RANK_NONE, 3);
+    finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
     assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 3);
     expect_text(w, "job", 1, "\"done\": 2, \"failed\": 0, \"cancelled\": 1");
-    finish(w, first_attempt(w));
+    finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
     expect_text(w, "job", 1, "\"done\": 3, \"failed\": 0, \"cancelled\": 1");
     free_world(w);
 }
@@ -378,12 +257,12 @@ static void what_is_cancelled_before_it_is_made_never_runs(void **state)
 /* The input is used by rows that are not made yet, too. */
 static void inputs_stay_until_the_last_task(void **state)
 {
-    struct world *w = new_world(2, 1);
+    struct world *w = range_world(2, 1);
     uint64_t job = 1;
     uint32_t zero = 0;
     (void)state;
-    send_spec(w, 1);
-    submit(w, 1, GW_SUBMIT_LAST);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
     uint64_t attempt = first_attempt(w);
     send_range(w, (struct gw_msg_range){.request = 2,
                                         .count = 5,
@@ -391,8 +270,8 @@ static void inputs_stay_until_the_last_task(void **state)
                                         .dep_job = {&job, 1},
                                         .dep_index = {&zero, 1},
                                         .dep_rank = {&zero, 1}});
-    assert_null(sent(w, WORKER, GW_MESSAGE_assign));
-    finish(w, attempt);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    finish(w, 0, attempt, GW_RANK_NONE, 3);
     for (int i = 0; i < 5; i++) {
         if (i == 0)
             attempt = first_attempt(w);
@@ -400,7 +279,7 @@ static void inputs_stay_until_the_last_task(void **state)
         attempt = first_attempt(w);
         if (i == 2)
             release(w, 1, 0);
-        finish(w, attempt);
+        finish(w, 0, attempt, GW_RANK_NONE, 3);
     }
     expect_text(w, "job", 2, "\"done\": 5");
     free_world(w);
@@ -408,29 +287,29 @@ static void inputs_stay_until_the_last_task(void **state)
 
 static void a_job_comes_after_another(void **state)
 {
-    struct world *w = new_world(4, 2);
+    struct world *w = range_world(4, 2);
     uint64_t before = 1;
     uint32_t any = 0;
     (void)state;
-    send_spec(w, 1);
-    submit(w, 1, GW_SUBMIT_LAST);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
     uint64_t attempt = first_attempt(w);
     for (uint64_t request = 2; request < 4; request++) {
-        send_spec(w, request);
+        send_spec(w, (struct gw_msg_spec){.key = request});
         any = request == 3;
         say(w, CLIENT,
             (struct gw_message){.type = GW_MESSAGE_after,
                                 .after = {request, 0, {&before, 1}, {&any, 1}}});
-        submit(w, request, GW_SUBMIT_LAST);
+        submit(w, (struct chunk){request, 1, GW_SUBMIT_LAST, false, 0});
         must(w, CLIENT, GW_MESSAGE_accepted);
-        assert_null(sent(w, WORKER, GW_MESSAGE_assign));
+        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     }
-    expect_text(w, "explain", 2, "its job comes after job 1 (j), not ended yet");
-    fail_task(w, attempt);
+    explained(w, 2, "its job comes after job 1 (j), not ended yet");
+    fail_attempt(w, 0, attempt);
     expect_text(w, "job", 2, "job 1, after which it was to start, did not end well");
     assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), 3);
     any = 0;
-    send_spec(w, 4);
+    send_spec(w, (struct gw_msg_spec){.key = 4});
     say(w, CLIENT,
         (struct gw_message){.type = GW_MESSAGE_after, .after = {4, 0, {&before, 1}, {&any, 1}}});
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_rejected)->rejected.code, GW_EDEPENDENCY);
@@ -439,18 +318,19 @@ static void a_job_comes_after_another(void **state)
 
 static void a_stream_runs_before_it_is_whole(void **state)
 {
-    struct world *w = new_world(4, 2);
+    struct world *w = range_world(4, 2);
     (void)state;
-    send_spec(w, 1);
-    submit(w, 1, GW_SUBMIT_STREAM | GW_SUBMIT_PART);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_STREAM | GW_SUBMIT_PART, false, 0});
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_opened)->opened.job, 1);
-    assert_null(sent(w, CLIENT, GW_MESSAGE_accepted));
-    finish(w, first_attempt(w));
+    assert_null(sent(w, CLIENT, GW_MESSAGE_accepted, 0));
+    finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
     must(w, CLIENT, GW_MESSAGE_done);
     expect_text(w, "job", 1, "\"state\": \"open\"");
     release(w, 1, 0); /* and its result goes, though the stream is open */
     expect_text(w, "tasks", 1, "\"state\": \"done\"");
-    submit(w, 1, GW_SUBMIT_STREAM | GW_SUBMIT_PART); /* its target is row 0: not of this chunk */
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_STREAM | GW_SUBMIT_PART, false,
+                             0}); /* its target is row 0: not of this chunk */
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_rejected)->rejected.code, GW_EINVAL);
     free_world(w);
 }

@@ -5,17 +5,6 @@
 
 #include <stdlib.h>
 
-static struct gw_value *ask(struct world *w, int64_t job, int64_t index)
-{
-    struct gw_value *arguments = gw_dict(), *answer;
-    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(job)), 0);
-    if (index >= 0)
-        assert_int_equal(gw_dict_set(arguments, "index", gw_i64(index)), 0);
-    assert_int_equal(gw_sched_query(w->sched, "story", arguments, &answer, NULL), 0);
-    gw_value_unref(arguments);
-    return answer;
-}
-
 static const char *text_of(const struct gw_value *dict, const char *key)
 {
     const char *text = "";
@@ -26,7 +15,7 @@ static const char *text_of(const struct gw_value *dict, const char *key)
 /* The story of a task has these texts, in this order, and its times never go back. */
 static void told(struct world *w, int64_t job, int64_t index, const char *const *wanted)
 {
-    struct gw_value *story = ask(w, job, index);
+    struct gw_value *story = ask(w, "story", job, index);
     const struct gw_value *facts = gw_value_find(story, "facts");
     int64_t before = 0;
     size_t i = 0;
@@ -50,7 +39,7 @@ static void told(struct world *w, int64_t job, int64_t index, const char *const 
 
 static size_t fact_count(struct world *w, int64_t job, int64_t index)
 {
-    struct gw_value *story = ask(w, job, index);
+    struct gw_value *story = ask(w, "story", job, index);
     size_t count = gw_value_count(gw_value_find(story, "facts"));
     gw_value_unref(story);
     return count;
@@ -58,23 +47,22 @@ static size_t fact_count(struct world *w, int64_t job, int64_t index)
 
 static void noted(struct world *w, int64_t job, const char *wanted)
 {
-    struct gw_value *story = ask(w, job, 0);
+    struct gw_value *story = ask(w, "story", job, 0);
     const char *note = text_of(story, "note");
     if (*wanted ? !strstr(note, wanted) : *note)
         fail_msg("note: \"%s\"", note);
     gw_value_unref(story);
 }
 
-static void end_badly(struct world *w, int worker, uint64_t attempt, const char *text)
+static void end_badly(struct world *w, int worker, uint64_t attempt)
 {
-    say(w, WORKER + (uint64_t)worker,
-        (struct gw_message){.type = GW_MESSAGE_ended,
-                            .ended = {.attempt = attempt,
-                                      .rank = GW_RANK_NONE,
-                                      .outcome = GW_OUTCOME_FAILED,
-                                      .executing = 1,
-                                      .text = text,
-                                      .stderr_tail = "first\nlast\n"}});
+    attempt_ended(w, worker,
+                  (struct gw_msg_ended){.attempt = attempt,
+                                        .rank = GW_RANK_NONE,
+                                        .outcome = GW_OUTCOME_FAILED,
+                                        .executing = 1,
+                                        .text = "it is broken",
+                                        .stderr_tail = "first\nlast\n"});
 }
 
 static uint64_t assigned(const struct world *w, int worker)
@@ -89,13 +77,12 @@ static void retries(void **state)
     add_worker(w, 0, 1, "h");
     send_spec(w, (struct gw_msg_spec){.key = 1, .retries = 1, .backoff_ns = 5 * MS});
     submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
-    end_badly(w, 0, assigned(w, 0), "it is broken");
+    end_badly(w, 0, assigned(w, 0));
     told(w, 1, 0,
          (const char *[]){"submitted by c", "ready", "placed at h",
                           "attempt 1 failed on h: it is broken; its last line: last",
                           "waits 5 ms before attempt 2", NULL});
-    w->now_ns += 6 * MS;
-    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    pass(w, 6 * MS);
     finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
     told(w, 1, 0,
          (const char *[]){"attempt 1 failed", "ready", "placed",
@@ -104,21 +91,6 @@ static void retries(void **state)
                           NULL});
     noted(w, 1, "");
     free_world(w);
-}
-
-static void explained(struct world *w, int64_t job, int64_t index, const char *wanted)
-{
-    const char *text;
-    struct gw_value *arguments = gw_dict(), *answer;
-    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(job)), 0);
-    if (index >= 0)
-        assert_int_equal(gw_dict_set(arguments, "index", gw_i64(index)), 0);
-    assert_int_equal(gw_sched_query(w->sched, "explain", arguments, &answer, NULL), 0);
-    assert_int_equal(gw_value_get_str(answer, &text, NULL), 0);
-    if (!strstr(text, wanted))
-        fail_msg("%s", text);
-    gw_value_unref(answer);
-    gw_value_unref(arguments);
 }
 
 static void losses(void **state)
@@ -133,7 +105,7 @@ static void losses(void **state)
          (const char *[]){"comes after 1 task: f (task 0)", "ready", "most of its inputs (1.0 MiB)",
                           NULL});
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
-    explained(w, 1, 0, "no worker is left: h was lost: its connection closed, 0.0 s");
+    explained_of(w, 1, 0, "no worker is left: h was lost: its connection closed, 0.0 s");
     told(w, 1, 0,
          (const char *[]){"done", "lost with h", "runs again: its result is needed", NULL});
     told(w, 1, 1, (const char *[]){"placed", "h was lost: its connection closed", NULL});
@@ -141,7 +113,7 @@ static void losses(void **state)
     told(w, 1, 0, (const char *[]){"runs again", "placed at g", NULL});
     (void)step(w,
                (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}, .code = GW_EPERM});
-    explained(w, 1, 0, "no worker is left: g was lost: its token was revoked, 0.0 s");
+    explained_of(w, 1, 0, "no worker is left: g was lost: its token was revoked, 0.0 s");
     free_world(w);
 }
 
@@ -154,11 +126,11 @@ static void ends_of_jobs(void **state)
     send_spec(w, (struct gw_msg_spec){.key = 1});
     submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST, true, 0});
     finish(w, 0, assigned(w, 0), GW_RANK_NONE, 1);
-    end_badly(w, 0, assigned(w, 0), "it is broken");
-    explained(w, 1, -1,
+    end_badly(w, 0, assigned(w, 0));
+    explained(w, 1,
               "2 of 3 tasks failed, 1 of them without running, because of others; the cause: ");
-    explained(w, 1, -1, "the cause: f (task 1 of job 1), on h: it is broken\nfirst\nlast");
-    explained(w, 1, 0, "it is done");
+    explained(w, 1, "the cause: f (task 1 of job 1), on h: it is broken\nfirst\nlast");
+    explained_of(w, 1, 0, "it is done");
     free_world(w);
 }
 
@@ -170,11 +142,11 @@ static void names_that_repeat(void **state)
     add_worker(w, 0, 1, "h");
     send_spec(w, (struct gw_msg_spec){.key = 1});
     submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
-    explained(w, 1, 0, "it is at h, attempt 1");
+    explained_of(w, 1, 0, "it is at h, attempt 1");
     add_worker(w, 1, 1, "h");
-    explained(w, 1, 0, "it is at h (worker 1), attempt 1");
+    explained_of(w, 1, 0, "it is at h (worker 1), attempt 1");
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}});
-    explained(w, 1, 0, "it is at h, attempt 1");
+    explained_of(w, 1, 0, "it is at h, attempt 1");
     free_world(w);
 }
 
@@ -223,7 +195,7 @@ static void who_cancels(void **state)
     say(w, ALICE,
         (struct gw_message){.type = GW_MESSAGE_cancel,
                             .cancel = {.request = 2, .job = 1, .index = GW_INDEX_ALL}});
-    struct gw_value *story = ask(w, 1, 0);
+    struct gw_value *story = ask(w, "story", 1, 0);
     const struct gw_value *facts = gw_value_find(story, "facts");
     const char *text = "";
     for (size_t i = 0; i < gw_value_count(facts) && !strstr(text, "cancelled, by "); i++)
@@ -276,22 +248,14 @@ static void large(void **state)
                                        .targets = {targets, ROWS}}});
     assert_int_equal(fact_count(w, 1, 5), 1); /* that it was submitted */
     told(w, 1, 0, (const char *[]){"submitted", "placed at h", NULL});
-    end_badly(w, 0, assigned(w, 0), "it is broken");
+    end_badly(w, 0, assigned(w, 0));
     told(w, 1, 0, (const char *[]){"submitted", "placed at h", "it is broken", "failed", NULL});
-    uint64_t attempt = assigned(w, 0), run_ns = 200 * MS, bytes = 0;
-    uint32_t rank = GW_RANK_NONE, size = 0;
-    say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_finished,
-                            .finished = {.attempt = {&attempt, 1},
-                                         .rank = {&rank, 1},
-                                         .bytes = {&bytes, 1},
-                                         .value_size = {&size, 1},
-                                         .values = {"", 0},
-                                         .run_ns = {&run_ns, 1}}});
+    finish_after(w, 0, assigned(w, 0), 200 * MS);
     told(w, 1, 1, (const char *[]){"placed at h", "done after running 200 ms", NULL});
     noted(w, 1, "only what is unusual is kept");
     finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
-    struct gw_value *story = ask(w, 1, 2); /* it was quick: only how it ended, without a time */
+    struct gw_value *story =
+        ask(w, "story", 1, 2); /* it was quick: only how it ended, without a time */
     const struct gw_value *facts = gw_value_find(story, "facts");
     assert_int_equal(gw_value_count(facts), 2);
     assert_string_equal(text_of(gw_value_at(facts, 1), "what"), "done");
@@ -314,7 +278,7 @@ static void dropped(void **state)
     submit(w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0});
     noted(w, 1, "");
     for (int i = 0; i < GW_STORY_FACTS_MAX / 5 + 10; i++) {
-        end_badly(w, 0, assigned(w, 0), "it is broken");
+        end_badly(w, 0, assigned(w, 0));
         say(w, CLIENT,
             (struct gw_message){.type = GW_MESSAGE_retry,
                                 .retry = {.request = 3, .job = 2, .index = 0}});
