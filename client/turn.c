@@ -163,13 +163,14 @@ void gw_turn_begin(struct gw_turn *turn, uv_async_t *wake)
     pthread_mutex_unlock(&turn->lock);
 }
 
-/* The lock is held. Nobody may be asleep who would not read: it would sleep until the link is
- * taken back. */
+/* The lock is held. What is lent already is not lent again: the loop thread, when it is refused,
+ * reads on. Nobody may be asleep who would not read: it would sleep until the link is taken back.
+ */
 static bool is_wanted(const struct gw_turn *turn)
 {
     bool awake = turn->sleepers == 0 || (turn->sleepers == 1 && turn->waiter &&
                                          atomic_load(&turn->waiter->tail) != turn->fired_before);
-    return turn->wanted && awake && turn->bell_fd >= 0;
+    return turn->wanted && !turn->lent && awake && turn->bell_fd >= 0;
 }
 
 bool gw_turn_is_wanted(struct gw_turn *turn)

@@ -293,6 +293,33 @@ static void test_it_is_not_lent_to_who_sleeps(void **state)
     gw_turn_deinit(&turn);
 }
 
+/* It is lent, and who read it gave up. Lent once more, it would be refused to the loop thread if
+ * somebody began to read just then; and that reads what it is refused. */
+static void test_it_is_lent_once(void **state)
+{
+    (void)state;
+    struct gw_turn turn;
+    struct gw_waiter waiter;
+    size_t item;
+    gw_turn_init(&turn);
+    gw_waiter_init(&waiter, NULL);
+    assert_int_equal(gw_turn_wait(&turn, &waiter, 0, &item), GW_ETIMEDOUT);
+    assert_true(gw_turn_is_wanted(&turn));
+    assert_true(gw_turn_lend(&turn, NULL));
+    pthread_mutex_lock(&turn.lock);
+    turn.reading = true; /* another thread: there is no link here */
+    pthread_mutex_unlock(&turn.lock);
+    assert_int_equal(gw_turn_wait(&turn, &waiter, 0, &item), GW_ETIMEDOUT);
+    assert_false(gw_turn_is_wanted(&turn));
+    pthread_mutex_lock(&turn.lock);
+    turn.reading = false;
+    pthread_mutex_unlock(&turn.lock);
+    gw_turn_recall(&turn);
+    assert_int_equal(gw_turn_look(&turn, false), GW_TURN_BACK);
+    assert_true(gw_turn_is_wanted(&turn)); /* who slept meanwhile counts then */
+    gw_turn_deinit(&turn);
+}
+
 static void test_another_scheduler_is_there(void **state)
 {
     struct fixture *f = *state;
@@ -342,6 +369,7 @@ int main(int argc, char **argv)
         WITH_FAKE(test_many_wait),
         WITH_FAKE(test_cancelled_while_one_reads),
         cmocka_unit_test(test_it_is_not_lent_to_who_sleeps),
+        cmocka_unit_test(test_it_is_lent_once),
         WITH_FAKE(test_another_scheduler_is_there),
         WITH_FAKE(test_the_scheduler_goes_while_one_reads),
     };
