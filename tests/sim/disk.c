@@ -25,8 +25,8 @@ void sim_disk_options(struct sim *sim, struct host *host, struct gw_node_options
     if (host->full_until_ns == UINT64_MAX)
         options->terminate_permille = 950;
     host->kill_bytes = limit_of(host) / 1000 * options->terminate_permille;
-    host->disk_failed =
-        options->spills_off || (!options->target_permille && !options->spill_permille);
+    host->spills_nothing = !options->target_permille && !options->spill_permille;
+    host->disk_failed = options->spills_off || host->spills_nothing;
     host->descriptors_max = host->disk_failed || host->full_until_ns ? 0 : options->descriptors_max;
 }
 
@@ -156,7 +156,9 @@ void sim_disk_told(struct sim *sim, struct host *host, const struct gw_message *
         strstr(message->ended.text, "of its limit of"))
         sim_fault(sim, FAULT_MEMORY_KILL);
     if (message->type == GW_MESSAGE_ended && message->ended.outcome == GW_OUTCOME_FULL) {
-        SIM_CHECK(sim, host->disk_failed, "host %u refuses a task, and has a disk", host->number);
+        /* What was killed is told of when it is gone: the disk may have room again. */
+        SIM_CHECK(sim, host->disk_failed || host->spills_nothing || message->ended.executing,
+                  "host %u refuses a task, and has a disk", host->number);
         sim_fault(sim, FAULT_REFUSED_RUN);
         sim->some_refused = true;
     }

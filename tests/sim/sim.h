@@ -259,6 +259,7 @@ struct host {
     struct gw_map files;                   /* on its disk: number -> content */
     uint64_t full_until_ns;                /* the disk; UINT64_MAX: for good */
     bool disk_failed, was_full;            /* was_full: so is its memory, before this step */
+    bool spills_nothing;                   /* of results by their bytes: it was told not to */
     uint64_t kill_bytes;                   /* of memory: who uses most goes; 0: never */
     uint32_t descriptors_max;              /* of results that nobody uses; 0: any */
     uint32_t memory_state;                 /* as it told last */

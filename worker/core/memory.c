@@ -333,7 +333,9 @@ static struct gw_run_end full_end(const struct gw_node_core *core)
         "disk, or give the worker another or more memory (--spill-dir, --memory-limit)",
         memory->in_memory, (double)memory->resident_bytes / (1 << 20),
         (double)gw_memory_used(core) / (1 << 20), (double)core->options.memory_bytes / (1 << 20),
-        memory->trouble ? memory->trouble : "it has no folder for them");
+        memory->trouble            ? memory->trouble
+        : core->options.spills_off ? "it has no folder for them"
+                                   : "it was told to keep them (--memory-target, --memory-spill)");
     return end;
 }
 
