@@ -87,17 +87,16 @@ static int32_t ask_gpu(struct world *w, const char *uuid, bool out)
 /* What the query "gpus" says of the first worker's: "free", "drained: why". */
 static void assert_gpu(struct world *w, size_t number, const char *wanted)
 {
-    struct gw_value *arguments = gw_dict(), *answer;
+    struct gw_value *answer;
     const char *state = "", *why = "";
     char text[400];
-    assert_int_equal(gw_sched_query(w->sched, "gpus", arguments, &answer, NULL), 0);
+    assert_int_equal(gw_sched_query(w->sched, "gpus", NULL, &answer, NULL), 0);
     const struct gw_value *gpu = gw_value_at(answer, number);
     assert_int_equal(gw_value_get_str(gw_value_find(gpu, "state"), &state, NULL), 0);
     assert_int_equal(gw_value_get_str(gw_value_find(gpu, "drained"), &why, NULL), 0);
     (void)snprintf(text, sizeof text, "%s%s%s", state, *why ? ": " : "", why);
     assert_string_equal(text, wanted);
     gw_value_unref(answer);
-    gw_value_unref(arguments);
 }
 
 static void over(void)
@@ -152,25 +151,13 @@ static void one_is_given_back_while_nobody_has_it(void **state)
     over();
 }
 
-static void pass(struct world *w, uint64_t ns)
-{
-    w->now_ns += ns;
-    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
-}
-
-static void submit_one(struct world *w, uint64_t request, uint32_t gpus)
-{
-    send_spec(w, (struct gw_msg_spec){.key = request, .gpus = gpus});
-    submit(w, (struct chunk){request, 1, GW_SUBMIT_LAST, false, 0});
-}
-
 /* By an admin: what runs there runs on, and nothing follows it. */
 static void one_is_taken_out_by_hand(void **state)
 {
     struct world *w = begin();
     (void)state;
     come(w, 0, 1);
-    submit_one(w, 1, 2);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 2});
     const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     assert_int_equal(ask_gpu(w, "a7", true), GW_ENOENT);
     assert_int_equal(ask_gpu(w, "a1", true), 0);
@@ -202,9 +189,9 @@ static void what_a_lost_worker_had_rests_in_the_next_life(void **state)
 
     w = begin();
     come(w, 1, 2); /* it offers them, too, and does not know who has them */
-    submit_one(w, 1, 0);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 0});
     must(w, WORKER + 1, GW_MESSAGE_assign);
-    submit_one(w, 2, 1);
+    submit_task(w, 2, (struct gw_msg_spec){.gpus = 1});
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     pass(w, 14 * SECOND);
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
@@ -216,7 +203,7 @@ static void what_a_lost_worker_had_rests_in_the_next_life(void **state)
 
     w = begin(); /* it is forgotten by now: all that it waits for is the other one */
     come(w, 1, 2);
-    submit_one(w, 1, 1);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     must(w, WORKER + 1, GW_MESSAGE_assign);
     free_world(w);
     over();
@@ -239,7 +226,7 @@ static void a_lost_worker_is_forgotten_in_time(void **state)
     free_world(w);
     w = begin();
     come(w, 1, 2);
-    submit_one(w, 1, 1);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     must(w, WORKER + 1, GW_MESSAGE_assign);
     free_world(w);
     over();
