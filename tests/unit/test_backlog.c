@@ -1,25 +1,14 @@
 /* Backlogs: what is kept, what is forgotten, and what a connection can be mended with. */
+#include "tests/unit/descriptors.h"
 #include "tests/unit/unit.h"
 
 #include "graph/wire/backlog.h"
 #include "graph/wire/frame.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static size_t count_descriptors(void)
-{
-    size_t count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    assert_non_null(dir);
-    while (readdir(dir))
-        count++;
-    closedir(dir);
-    return count;
-}
 
 static const struct gw_backlog_item *add(struct gw_backlog *backlog, uint64_t job, int fd)
 {
@@ -100,7 +89,7 @@ static void test_the_oldest_goes_when_it_is_too_much(void **state)
 static void test_descriptors_are_its_own(void **state)
 {
     struct gw_backlog *backlog = gw_backlog_new();
-    size_t before = count_descriptors();
+    int before = count_descriptors();
     int fd = memfd_create("test", MFD_CLOEXEC);
     const struct gw_backlog_item *item = add(backlog, 1, fd);
     assert_int_equal(item->fd_count, 1);

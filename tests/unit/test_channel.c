@@ -1,41 +1,17 @@
 /* Channels over socket pairs: descriptors with their frames, in small pieces, and from peers that
  * cheat. After every test this process has as many descriptors as before. */
+#include "tests/unit/descriptors.h"
 #include "tests/unit/fill.h"
 #include "tests/unit/unit.h"
 
 #include "graph/wire/channel.h"
 #include "graph/wire/frame.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-static int descriptors_before;
-
-static int count_descriptors(void)
-{
-    int count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    assert_non_null(dir);
-    while (readdir(dir))
-        count++;
-    closedir(dir);
-    return count;
-}
-
-static int setup(void **state)
-{
-    descriptors_before = count_descriptors();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    return count_descriptors() == descriptors_before ? 0 : -1;
-}
 
 /* Two channels on a pair of non-blocking sockets. */
 static void open_pair(struct gw_channel **a, struct gw_channel **b)
@@ -394,7 +370,7 @@ static void test_garbage_is_refused(void **state)
     gw_channel_free(channel);
 }
 
-#define CHANNEL_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define CHANNEL_TEST(test) COUNTED(test)
 
 int main(void)
 {

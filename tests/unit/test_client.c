@@ -1,7 +1,7 @@
 /* The client library against a scheduler that does what functions are called for: every state of a
  * future, every way in which the other side can end, and nothing that hangs. */
-#include "tests/unit/fake_scheduler.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/arithmetic_tasks.h"
+#include "tests/unit/fake_client.h"
 
 #include "client/program.h"
 #include "graph/base/dir.h"
@@ -15,58 +15,16 @@
 
 #define S(n) ((uint64_t)(n)*1000000000)
 
-/* What these do is the fake's business. */
-static int echo(struct gw_task *task)
-{
-    return 0;
-}
-GW_TASK(echo);
-static int bad(struct gw_task *task)
-{
-    return gw_task_fail(task, GW_EIO, "no luck");
-}
-GW_TASK(bad);
-static int never(struct gw_task *task)
-{
-    return 0;
-}
-GW_TASK(never);
-static int large(struct gw_task *task)
-{
-    return 0;
-}
-GW_TASK(large);
-static int flaky(struct gw_task *task)
-{
-    return 0;
-}
-GW_TASK(flaky);
-static int refused(struct gw_task *task)
-{
-    return 0;
-}
-GW_TASK(refused);
-static int gone(struct gw_task *task)
-{
-    return 0;
-}
-GW_TASK(gone);
-static int garbage(struct gw_task *task)
-{
-    return 0;
-}
-GW_TASK(garbage);
+FAKED(echo);
+FAKED(bad);
+FAKED(never);
+FAKED(large);
+FAKED(flaky);
+FAKED(refused);
+FAKED(gone);
+FAKED(garbage);
 
-/* For the tests that run in this process. */
-static int add(struct gw_task *task)
-{
-    double a, b;
-    if (gw_task_arg_f64(task, 0, &a) < 0 || gw_task_arg_f64(task, 1, &b) < 0)
-        return GW_EINVAL;
-    return gw_task_return(task, gw_f64(a + b));
-}
-GW_TASK(add);
-
+/* For the tests that run in this process, as are those of arithmetic_tasks.h. */
 static int rank_of(struct gw_task *task)
 {
     return gw_task_return(task, gw_i64(gw_task_rank(task) + 10));
@@ -74,44 +32,6 @@ static int rank_of(struct gw_task *task)
 GW_TASK(rank_of);
 
 static const struct gw_function gw_function_unknown = {"unknown", echo};
-
-struct fixture {
-    struct gw_fake_scheduler *fake;
-    struct gw_client *client;
-    struct gw_error error;
-};
-
-static int setup(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    fixture->fake = gw_fake_scheduler_open();
-    struct gw_client_options options = {.address = gw_fake_scheduler_address(fixture->fake),
-                                        .no_reconnect = true};
-    int rc = gw_client_open(&options, &fixture->client, &fixture->error);
-    if (rc < 0)
-        fprintf(stderr, "%s\n", fixture->error.text);
-    *state = fixture;
-    return rc;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fixture = *state;
-    gw_client_close(fixture->client);
-    gw_fake_scheduler_close(fixture->fake);
-    free(fixture);
-    return 0;
-}
-
-static int64_t count_of(struct fixture *fixture, const char *what)
-{
-    struct gw_value *counts;
-    int64_t n;
-    assert_int_equal(gw_client_query(fixture->client, "counts", NULL, &counts, NULL), 0);
-    assert_int_equal(gw_value_get_i64(gw_value_find(counts, what), &n, NULL), 0);
-    gw_value_unref(counts);
-    return n;
-}
 
 static void assert_list_of(struct gw_value *list, int64_t wanted)
 {
@@ -671,8 +591,6 @@ static void test_inline(void **state)
     gw_future_release(later);
     gw_client_close(client);
 }
-
-#define WITH_FAKE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(int argc, char **argv)
 {

@@ -1,20 +1,12 @@
 /* A client whose scheduler goes away and is back: what was unfinished is submitted again, with what
  * it takes, and nobody hangs where none is back. */
-#include "tests/unit/fake_scheduler.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/fake_client.h"
 
 #include <gangway/gangway.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What these do is the fake's business. */
-#define FAKED(name)                                                                                \
-    static int name(struct gw_task *task)                                                          \
-    {                                                                                              \
-        return gw_task_fail(task, GW_EINVAL, #name " is not to run");                              \
-    }                                                                                              \
-    GW_TASK(name)
 FAKED(echo);
 FAKED(never);
 FAKED(large);
@@ -22,44 +14,11 @@ FAKED(gone);
 FAKED(leaves);
 FAKED(breaks);
 
-struct fixture {
-    struct gw_fake_scheduler *fake;
-    struct gw_client *client;
-    struct gw_error error;
-};
-
-static int setup(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    fixture->fake = gw_fake_scheduler_open();
-    *state = fixture;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fixture = *state;
-    gw_client_close(fixture->client);
-    gw_fake_scheduler_close(fixture->fake);
-    free(fixture);
-    return 0;
-}
-
 static void open_for(struct fixture *f, uint64_t reconnect_ns)
 {
     struct gw_client_options options = {.address = gw_fake_scheduler_address(f->fake),
                                         .reconnect_ns = reconnect_ns};
     assert_int_equal(gw_client_open(&options, &f->client, &f->error), 0);
-}
-
-static int64_t count_of(struct fixture *f, const char *what)
-{
-    struct gw_value *counts;
-    int64_t n;
-    assert_int_equal(gw_client_query(f->client, "counts", NULL, &counts, &f->error), 0);
-    assert_int_equal(gw_value_get_i64(gw_value_find(counts, what), &n, NULL), 0);
-    gw_value_unref(counts);
-    return n;
 }
 
 /* Its value is a list that begins with this number. */
@@ -348,26 +307,24 @@ static void test_each_time_it_goes(void **state)
     gw_future_release(future);
 }
 
-#define WITH_FAKE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
     const struct CMUnitTest tests[] = {
-        WITH_FAKE(test_unfinished_is_submitted_again),
-        WITH_FAKE(test_broken_off_in_the_middle),
-        WITH_FAKE(test_what_it_takes_comes_along),
-        WITH_FAKE(test_a_later_graph_takes_what_was_done),
-        WITH_FAKE(test_large_results_are_made_again),
-        WITH_FAKE(test_scattered_values_come_along),
-        WITH_FAKE(test_a_call_that_was_not_answered),
-        WITH_FAKE(test_values_travel_at_once),
-        WITH_FAKE(test_many_values_are_said_again),
-        WITH_FAKE(test_what_was_given_up_meanwhile_is_released),
-        WITH_FAKE(test_nobody_is_back),
-        WITH_FAKE(test_it_is_back_and_refuses),
-        WITH_FAKE(test_closed_while_it_looks),
-        WITH_FAKE(test_each_time_it_goes),
+        WITH_FAKE_ALONE(test_unfinished_is_submitted_again),
+        WITH_FAKE_ALONE(test_broken_off_in_the_middle),
+        WITH_FAKE_ALONE(test_what_it_takes_comes_along),
+        WITH_FAKE_ALONE(test_a_later_graph_takes_what_was_done),
+        WITH_FAKE_ALONE(test_large_results_are_made_again),
+        WITH_FAKE_ALONE(test_scattered_values_come_along),
+        WITH_FAKE_ALONE(test_a_call_that_was_not_answered),
+        WITH_FAKE_ALONE(test_values_travel_at_once),
+        WITH_FAKE_ALONE(test_many_values_are_said_again),
+        WITH_FAKE_ALONE(test_what_was_given_up_meanwhile_is_released),
+        WITH_FAKE_ALONE(test_nobody_is_back),
+        WITH_FAKE_ALONE(test_it_is_back_and_refuses),
+        WITH_FAKE_ALONE(test_closed_while_it_looks),
+        WITH_FAKE_ALONE(test_each_time_it_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

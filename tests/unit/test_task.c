@@ -1,4 +1,5 @@
 /* Tasks inside this process: arguments, results, errors, gangs of threads, checkpoints, gw_init. */
+#include "tests/unit/arithmetic_tasks.h"
 #include "tests/unit/unit.h"
 
 #include "graph/base/dir.h"
@@ -12,15 +13,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static int add(struct gw_task *task)
-{
-    double a, b;
-    if (gw_task_arg_f64(task, 0, &a) < 0 || gw_task_arg_f64(task, 1, &b) < 0)
-        return GW_EINVAL;
-    return gw_task_return(task, gw_f64(a + b));
-}
-GW_TASK(add);
 
 static int describe(struct gw_task *task)
 {

@@ -1,5 +1,6 @@
 /* TLS by keys, under channels and links: values as bytes, refusals in words, and every way that a
  * handshake goes wrong. After every test this process has as many descriptors as before. */
+#include "tests/unit/descriptors.h"
 #include "tests/unit/fill.h"
 #include "tests/unit/unit.h"
 
@@ -8,7 +9,6 @@
 #include "graph/wire/link.h"
 #include "graph/wire/tls.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -17,19 +17,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int descriptors_before;
-
-static int count_descriptors(void)
-{
-    int count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    assert_non_null(dir);
-    while (readdir(dir))
-        count++;
-    closedir(dir);
-    return count;
-}
 
 static const struct gw_tls_key alice = {.identity = "alice", .secret = {1, 2, 3}};
 
@@ -47,7 +34,6 @@ static int setup(void **state)
 {
     struct gw_transport *transport;
     int fds[2];
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
     assert_int_equal(gw_tls_connect(fds[0], &alice, &transport, NULL), 0);
     (void)transport->flush(transport, NULL);
@@ -56,14 +42,7 @@ static int setup(void **state)
     uv_loop_t loop;
     assert_int_equal(uv_loop_init(&loop), 0);
     assert_int_equal(uv_loop_close(&loop), 0);
-    descriptors_before = count_descriptors();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    return count_descriptors() == descriptors_before ? 0 : -1;
+    return descriptors_setup(state);
 }
 
 static void open_pair(const struct gw_tls_key *key, struct gw_transport **a,
@@ -610,20 +589,22 @@ static void test_a_derived_secret_is_that_of_the_rfc(void **state)
     assert_memory_not_equal(derived, wanted, sizeof derived);
 }
 
+#define WITH_TLS(test) cmocka_unit_test_setup_teardown(test, setup, descriptors_teardown)
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_messages_and_values_go_both_ways, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_no_file_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_value_cut_short_gives_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_who_is_there_is_proven, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_garbage_is_no_handshake, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_broke_has_not_ended, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_abandoned_has_not_ended, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_said_again_is_not_taken, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links_end_with_all_that_was_sent, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_link_says_that_it_was_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_link_says_why_nobody_answers, setup, teardown),
+        WITH_TLS(test_messages_and_values_go_both_ways),
+        WITH_TLS(test_what_is_no_file_is_refused),
+        WITH_TLS(test_a_value_cut_short_gives_nothing),
+        WITH_TLS(test_who_is_there_is_proven),
+        WITH_TLS(test_garbage_is_no_handshake),
+        WITH_TLS(test_what_broke_has_not_ended),
+        WITH_TLS(test_what_is_abandoned_has_not_ended),
+        WITH_TLS(test_what_is_said_again_is_not_taken),
+        WITH_TLS(test_links_end_with_all_that_was_sent),
+        WITH_TLS(test_a_link_says_that_it_was_refused),
+        WITH_TLS(test_a_link_says_why_nobody_answers),
         cmocka_unit_test(test_a_derived_secret_is_that_of_the_rfc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

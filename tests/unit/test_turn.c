@@ -1,6 +1,5 @@
 /* Tasks one at a time: calls whose answer nobody waits for, and who reads what comes. */
-#include "tests/unit/fake_scheduler.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/fake_client.h"
 
 #include "client/client.h"
 
@@ -10,59 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What these do is the fake's business. */
-#define FAKED(name)                                                                                \
-    static int name(struct gw_task *task)                                                          \
-    {                                                                                              \
-        return gw_task_fail(task, GW_EINVAL, #name " is not to run");                              \
-    }                                                                                              \
-    GW_TASK(name)
 FAKED(echo);
 FAKED(never);
 FAKED(refused);
 FAKED(gone);
 FAKED(leaves);
 
-struct fixture {
-    struct gw_fake_scheduler *fake;
-    struct gw_client *client;
-    struct gw_error error;
-    pthread_mutex_t submitting; /* the fake keeps the specs of few jobs that are half said */
-};
-
-static int setup(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    fixture->fake = gw_fake_scheduler_open();
-    pthread_mutex_init(&fixture->submitting, NULL);
-    struct gw_client_options options = {.address = gw_fake_scheduler_address(fixture->fake),
-                                        .no_reconnect = true};
-    int rc = gw_client_open(&options, &fixture->client, &fixture->error);
-    if (rc < 0)
-        fprintf(stderr, "%s\n", fixture->error.text);
-    *state = fixture;
-    return rc;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fixture = *state;
-    gw_client_close(fixture->client);
-    gw_fake_scheduler_close(fixture->fake);
-    pthread_mutex_destroy(&fixture->submitting);
-    free(fixture);
-    return 0;
-}
-
-static int64_t count_of(struct fixture *fixture, const char *what)
-{
-    struct gw_value *counts;
-    int64_t n;
-    assert_int_equal(gw_client_query(fixture->client, "counts", NULL, &counts, NULL), 0);
-    assert_int_equal(gw_value_get_i64(gw_value_find(counts, what), &n, NULL), 0);
-    gw_value_unref(counts);
-    return n;
-}
+/* The fake keeps the specs of few jobs that are half said. */
+static pthread_mutex_t submitting = PTHREAD_MUTEX_INITIALIZER;
 
 /* The fake tells of none of these before it is asked. */
 static void test_plain_calls_are_not_waited_for(void **state)
@@ -134,9 +88,9 @@ static int64_t echo_of(struct fixture *f, int64_t n)
     struct gw_value *list;
     int64_t got = -1;
     struct gw_error error;
-    pthread_mutex_lock(&f->submitting);
+    pthread_mutex_lock(&submitting);
     assert_int_equal(gw_submit(f->client, &future, &error, echo, NULL, gw_i64(n)), 0);
-    pthread_mutex_unlock(&f->submitting);
+    pthread_mutex_unlock(&submitting);
     assert_int_equal(gw_future_get(future, 0, &list, &error), 0);
     assert_int_equal(gw_value_get_i64(gw_value_at(list, 0), &got, NULL), 0);
     gw_value_unref(list);
@@ -354,8 +308,6 @@ static void test_the_scheduler_goes_while_one_reads(void **state)
     assert_int_equal(gw_future_state(future), GW_FAILED);
     gw_future_release(future);
 }
-
-#define WITH_FAKE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(int argc, char **argv)
 {

@@ -1,4 +1,5 @@
 /* A whole worker: daemon, guardian and runners as processes, against a scheduler made of paper. */
+#include "tests/unit/arithmetic_tasks.h"
 #include "tests/unit/worker_harness.h"
 
 #include <gangway/task.h>
@@ -12,15 +13,6 @@
 
 /* -- The functions of this program ---------------------------------------------------------------
  */
-
-static int twice(struct gw_task *task)
-{
-    int64_t n;
-    if (gw_task_arg_i64(task, 0, &n) < 0)
-        return GW_EINVAL;
-    return gw_task_return(task, gw_i64(2 * n));
-}
-GW_TASK(twice);
 
 static int talk(struct gw_task *task)
 {
