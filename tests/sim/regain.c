@@ -233,8 +233,8 @@ void sim_regain_says(struct sim *sim, const struct host *host,
     gw_array_clear(&regain->unknown);
     for (uint32_t i = 0; i < registration->object_job.count; i++) {
         struct left *left = find(regain, host, registration, i);
-        if (left && held)
-            left->due = true;
+        if (left && held) /* who needed it may have ended meanwhile, and nobody holds it */
+            left->due = left->held || awaits(sim, left->job, left->index);
         else if (!left)
             GW_MUST(gw_array_push(&regain->unknown,
                                   ((struct unknown){gw_col64_at(registration->object_job, i),
