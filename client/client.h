@@ -1,7 +1,7 @@
 /* The inside of the client library: client, calls, bundles, futures. See README.md.
  *
- * One lock a client (`lock`) guards all of it but what stands as atomic; the loop thread takes it
- * for each message, callers for each call. Waiting never holds it. */
+ * One lock a client (`lock`) guards all of it but what stands as atomic; who reads takes it for
+ * each message (see turn.h), callers for each call. Waiting never holds it. */
 #ifndef GW_CLIENT_CLIENT_H
 #define GW_CLIENT_CLIENT_H
 

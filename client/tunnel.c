@@ -22,7 +22,7 @@ struct gw_tunnel {
     pthread_cond_t changed;
 };
 
-/* -- On the loop thread --------------------------------------------------------------------------
+/* -- On the thread that reads --------------------------------------------------------------------
  */
 
 static void over(struct gw_tunnel *tunnel, int code, const char *text)

@@ -1,4 +1,4 @@
-/* The inside of tunnels, for the client's loop thread. */
+/* The inside of tunnels, for the thread that reads. */
 #ifndef GW_CLIENT_TUNNEL_H
 #define GW_CLIENT_TUNNEL_H
 

@@ -74,7 +74,7 @@ struct gw_channel {
     size_t given; /* bytes of the frame that the last get gave out */
     int in_fds[IN_FDS_MAX];
     uint32_t in_fd_count;
-    struct gw_error garbage; /* it came: nothing more is read */
+    struct gw_error ended; /* why nothing more is read: garbage came, or a message was lost */
     struct gw_arena arena;
 };
 
@@ -613,8 +613,8 @@ static void drop_given(struct gw_channel *channel)
 int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *message, int *fds,
                    uint8_t *fd_count, struct gw_error *error)
 {
-    if (channel->garbage.code)
-        return gw_error_set(error, channel->garbage.code, "%s", channel->garbage.text);
+    if (channel->ended.code)
+        return gw_error_set(error, channel->ended.code, "%s", channel->ended.text);
     drop_given(channel);
 
     struct gw_frame_header header;
@@ -632,8 +632,8 @@ int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *mes
     }
     if (rc == 0)
         rc = gw_message_decode(payload, header.bytes, &channel->arena, message, error);
-    if (rc == GW_EPROTO)
-        channel->garbage = *error;
+    if (rc < 0 && rc != GW_EAGAIN) /* else the next get would go on behind what this one lost */
+        channel->ended = *error;
     if (rc < 0)
         return rc;
 

@@ -69,8 +69,9 @@ bool gw_channel_pending(const struct gw_channel *channel);
 
 /* gw_channel_get gives the next message. It and its strings, bins and columns are valid until the
  * next call. fds: room for GW_FRAME_FDS_MAX descriptors; they are the caller's then. 0; GW_EAGAIN
- * (non-blocking socket, no whole message yet); GW_ECLOSED; GW_EPROTO (garbage: close it). `wait`
- * false: do not read from the socket, only what is buffered (then GW_EAGAIN). */
+ * (non-blocking socket, no whole message yet); GW_ECLOSED; GW_EPROTO (garbage: close it);
+ * GW_ENOMEM (a message is lost: close it). But for GW_EAGAIN, all later calls answer the same.
+ * `wait` false: do not read from the socket, only what is buffered (then GW_EAGAIN). */
 int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *message, int *fds,
                    uint8_t *fd_count, struct gw_error *error);
 

@@ -1,5 +1,6 @@
 /* Channels over socket pairs: descriptors with their frames, in small pieces, and from peers that
  * cheat. After every test this process has as many descriptors as before. */
+#include "tests/unit/alloc.h"
 #include "tests/unit/descriptors.h"
 #include "tests/unit/fill.h"
 #include "tests/unit/unit.h"
@@ -370,6 +371,28 @@ static void test_garbage_is_refused(void **state)
     gw_channel_free(channel);
 }
 
+/* Who asks again, perhaps another thread, must not go on behind a message that nobody got. */
+static void test_no_memory_for_a_message(void **state)
+{
+    struct gw_channel *a, *b;
+    struct gw_message message = {.type = GW_MESSAGE_refuse, .refuse = {.text = "no"}};
+    struct gw_error error;
+    int fds[GW_FRAME_FDS_MAX];
+    uint8_t count;
+    open_pair(&a, &b);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(gw_channel_put(a, &message, (struct gw_channel_fds){0}), 0);
+    assert_int_equal(gw_channel_flush(a), 0);
+    gw_alloc_fail_after(0);
+    int rc = gw_channel_get(b, true, &message, fds, &count, &error);
+    gw_alloc_fail_after(-1);
+    assert_int_equal(rc, GW_ENOMEM);
+    assert_int_equal(gw_channel_get(b, true, &message, fds, &count, &error), GW_ENOMEM);
+    assert_string_equal(error.text, "out of memory");
+    gw_channel_free(a);
+    gw_channel_free(b);
+}
+
 #define CHANNEL_TEST(test) COUNTED(test)
 
 int main(void)
@@ -386,6 +409,7 @@ int main(void)
         CHANNEL_TEST(test_cheating_with_descriptors),
         CHANNEL_TEST(test_hoarding_descriptors),
         CHANNEL_TEST(test_garbage_is_refused),
+        CHANNEL_TEST(test_no_memory_for_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
