@@ -48,7 +48,7 @@ void gw_waiter_fire(struct gw_waiter *waiter, size_t item)
      * the client's lock before it may free it. */
     uint8_t sleeping = atomic_exchange(&waiter->sleeping, AWAKE);
     if (sleeping == ELSEWHERE) /* at once: under the lock its descriptor is still open */
-        (void)!write(waiter->bell_fd, &(uint64_t){1}, sizeof(uint64_t));
+        (void)!write(atomic_load(&waiter->bell_fd), &(uint64_t){1}, sizeof(uint64_t));
     if (sleeping != AT_BELL)
         return;
     atomic_fetch_add(bell, 1);
@@ -87,7 +87,7 @@ bool gw_waiter_has(const struct gw_waiter *waiter)
 
 bool gw_waiter_listen(struct gw_waiter *waiter, int bell_fd)
 {
-    waiter->bell_fd = bell_fd;
+    atomic_store(&waiter->bell_fd, bell_fd); /* who fired before may be about to ring */
     atomic_store(&waiter->sleeping, ELSEWHERE);
     if (!gw_waiter_has(waiter))
         return false;

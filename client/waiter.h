@@ -14,7 +14,7 @@
 struct gw_waiter {
     _Atomic uint32_t bell;    /* counts the times that it was rung */
     _Atomic uint8_t sleeping; /* at the bell, or (see gw_waiter_listen) elsewhere */
-    int bell_fd;              /* to be rung there */
+    _Atomic int bell_fd;      /* to be rung there */
     size_t *fired;            /* room for as many as can ever be fired */
     size_t head;              /* the waiting thread's */
     atomic_size_t tail;
