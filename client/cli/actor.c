@@ -38,6 +38,13 @@ static int find(struct gw_client *client, const char *text, uint64_t *job, struc
                   : 0;
 }
 
+static int kill_one(struct gw_client *client, const char *text, void *now, struct gw_error *error)
+{
+    uint64_t job = 0;
+    int rc = find(client, text, &job, error);
+    return rc < 0 ? rc : gw_job_cancel(client, job, *(const bool *)now, error);
+}
+
 static int run_kill(int argc, char **argv)
 {
     bool now = false;
@@ -53,20 +60,7 @@ static int run_kill(int argc, char **argv)
         .arguments_min = 1,
         .arguments_max = 1000,
     };
-    struct gw_cli_verb verb;
-    struct gw_error error;
-    if (!gw_cli_begin(&options, argc, argv, &verb))
-        return verb.exit_code;
-    for (int i = verb.first; i < argc; i++) {
-        uint64_t job = 0;
-        int rc = find(verb.client, argv[i], &job, &error);
-        if (rc == 0)
-            rc = gw_job_cancel(verb.client, job, now, &error);
-        if (rc < 0)
-            verb.exit_code = gw_cli_error(&error);
-    }
-    gw_client_close(verb.client);
-    return verb.exit_code;
+    return gw_cli_each(&options, argc, argv, kill_one, &now);
 }
 
 static int run_list(int argc, char **argv)

@@ -68,6 +68,29 @@ bool gw_cli_begin(const struct gw_options *options, int argc, char **argv, struc
     return verb->exit_code == GW_EXIT_OK;
 }
 
+int gw_cli_end(struct gw_cli_verb *verb, int rc, const struct gw_error *error)
+{
+    if (rc < 0)
+        verb->exit_code = gw_cli_error(error);
+    gw_client_close(verb->client);
+    return verb->exit_code;
+}
+
+int gw_cli_each(const struct gw_options *options, int argc, char **argv,
+                int (*act)(struct gw_client *client, const char *argument, void *arg,
+                           struct gw_error *error),
+                void *arg)
+{
+    struct gw_cli_verb verb;
+    struct gw_error error;
+    if (!gw_cli_begin(options, argc, argv, &verb))
+        return verb.exit_code;
+    for (int i = verb.first; i < argc; i++)
+        if (act(verb.client, argv[i], arg, &error) < 0)
+            verb.exit_code = gw_cli_error(&error);
+    return gw_cli_end(&verb, 0, NULL);
+}
+
 void gw_cli_print_failure(uint64_t job, const struct gw_error *error)
 {
     if (error->code == GW_ECANCELLED)

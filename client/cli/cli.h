@@ -104,6 +104,16 @@ struct gw_cli_verb {
 bool gw_cli_begin(const struct gw_options *options, int argc, char **argv,
                   struct gw_cli_verb *verb);
 
+/* gw_cli_end closes the client, prints the error where rc is negative, and gives the exit code. */
+int gw_cli_end(struct gw_cli_verb *verb, int rc, const struct gw_error *error);
+
+/* gw_cli_each is a subcommand that does `act` with each of its arguments: one that fails is
+ * printed, and the next is tried. Gives the exit code. */
+int gw_cli_each(const struct gw_options *options, int argc, char **argv,
+                int (*act)(struct gw_client *client, const char *argument, void *arg,
+                           struct gw_error *error),
+                void *arg);
+
 /* gw_cli_print_failure prints to stderr how a job ended; a task's own text names it already. */
 void gw_cli_print_failure(uint64_t job, const struct gw_error *error);
 

@@ -98,25 +98,28 @@ static int run_get(int argc, char **argv)
     struct gw_error error;
     if (!gw_cli_begin(&options, argc, argv, &verb))
         return verb.exit_code;
-    if (get(verb.client, argv[verb.first], path, json, &error) < 0)
-        verb.exit_code = gw_cli_error(&error);
-    gw_client_close(verb.client);
-    return verb.exit_code;
+    int rc = get(verb.client, argv[verb.first], path, json, &error);
+    return gw_cli_end(&verb, rc, &error);
 }
 
 /* -- put, publish, rm ----------------------------------------------------------------------------
  */
+
+/* Keeps it under a name, and lets go of the future. */
+static int keep_as(struct gw_client *client, const char *name, struct gw_future *future,
+                   struct gw_error *error)
+{
+    int rc = gw_publish(client, name, future, error);
+    gw_future_release(future);
+    return rc;
+}
 
 static int put(struct gw_client *client, const char *name, const struct gw_value *value,
                struct gw_error *error)
 {
     struct gw_future *future;
     int rc = gw_scatter(client, value, &future, error);
-    if (rc < 0)
-        return rc;
-    rc = gw_publish(client, name, future, error);
-    gw_future_release(future);
-    return rc;
+    return rc < 0 ? rc : keep_as(client, name, future, error);
 }
 
 static int run_put(int argc, char **argv)
@@ -162,11 +165,7 @@ static int publish(struct gw_client *client, const char *name, const char *text,
     int rc = gw_selector_task(client, text, &task, error);
     if (rc == 0)
         rc = gw_client_task(client, task.job, task.index, &future, error);
-    if (rc < 0)
-        return rc;
-    rc = gw_publish(client, name, future, error);
-    gw_future_release(future);
-    return rc;
+    return rc < 0 ? rc : keep_as(client, name, future, error);
 }
 
 static int run_publish(int argc, char **argv)
@@ -197,6 +196,12 @@ static int run_publish(int argc, char **argv)
     return exit_code;
 }
 
+static int remove_one(struct gw_client *client, const char *name, void *arg, struct gw_error *error)
+{
+    (void)arg;
+    return gw_unpublish(client, name, error);
+}
+
 static int run_rm(int argc, char **argv)
 {
     static const struct gw_option table[] = {{0}};
@@ -208,15 +213,7 @@ static int run_rm(int argc, char **argv)
         .arguments_min = 1,
         .arguments_max = 1000,
     };
-    struct gw_cli_verb verb;
-    struct gw_error error;
-    if (!gw_cli_begin(&options, argc, argv, &verb))
-        return verb.exit_code;
-    for (int i = verb.first; i < argc; i++)
-        if (gw_unpublish(verb.client, argv[i], &error) < 0)
-            verb.exit_code = gw_cli_error(&error);
-    gw_client_close(verb.client);
-    return verb.exit_code;
+    return gw_cli_each(&options, argc, argv, remove_one, NULL);
 }
 
 /* -- where ---------------------------------------------------------------------------------------
@@ -256,16 +253,13 @@ static int run_where(int argc, char **argv)
         rc = gw_who_has(future, &answer, &error);
         gw_future_release(future);
     }
-    if (rc < 0)
-        verb.exit_code = gw_cli_error(&error);
-    else if (json)
+    if (rc == 0 && json)
         gw_table_json(stdout, answer, false);
-    else
+    else if (rc == 0)
         gw_table_print(stdout, columns, answer);
     if (rc == 0)
         gw_value_unref(answer);
-    gw_client_close(verb.client);
-    return verb.exit_code;
+    return gw_cli_end(&verb, rc, &error);
 }
 
 /* -- replicate -----------------------------------------------------------------------------------
@@ -322,14 +316,10 @@ static int run_replicate(int argc, char **argv)
     struct gw_error error;
     if (!gw_cli_begin(&options, argc, argv, &verb))
         return verb.exit_code;
-    if (all && wanted.copies) {
-        gw_error_set(&error, GW_EINVAL, "either -n %u or --all", wanted.copies);
-        verb.exit_code = gw_cli_error(&error);
-    } else if (replicate(verb.client, argv[verb.first], &wanted, &error) < 0) {
-        verb.exit_code = gw_cli_error(&error);
-    }
-    gw_client_close(verb.client);
-    return verb.exit_code;
+    int rc = all && wanted.copies
+                 ? gw_error_set(&error, GW_EINVAL, "either -n %u or --all", wanted.copies)
+                 : replicate(verb.client, argv[verb.first], &wanted, &error);
+    return gw_cli_end(&verb, rc, &error);
 }
 
 /* -- list ----------------------------------------------------------------------------------------

@@ -156,6 +156,5 @@ int gw_cli_get(int argc, char **argv)
         rc = make_folder(into, &error);
     for (char **path = argv + verb.first + 1; *path && rc == 0; path++)
         rc = get(&console, *path, into, &error);
-    gw_client_close(verb.client);
-    return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
+    return gw_cli_end(&verb, rc, &error);
 }

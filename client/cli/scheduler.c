@@ -5,60 +5,44 @@
 #include "client/address.h"
 #include "client/argv.h"
 #include "client/cli/cli.h"
-#include "client/cli/memory_options.h"
+#include "client/cli/daemon_options.h"
 #include "graph/base/clock.h"
 
 #include <stdint.h>
 #include <string.h>
 
 struct typed {
-    const char *dir, *listen, *tokens, *state, *peers, *resources;
-    uint32_t slots, workers;
-    uint64_t idle_stop_ns, pure_keep_bytes, file_cache_bytes, keep_files_bytes, carry_max_bytes;
-    uint64_t scatter_memory_bytes, log_max_bytes;
-    uint64_t orphan_ns;
-    struct gw_memory_options memory;
+    const char *dir, *listen, *tokens, *state;
+    uint32_t workers;
+    uint64_t idle_stop_ns, pure_keep_bytes, keep_files_bytes, scatter_memory_bytes;
+    struct gw_daemon_options daemon;
 };
 
 static int start(struct typed *typed)
 {
-    char dir[PATH_MAX], memory[GW_MEMORY_LINES_TEXT_BYTES];
+    char dir[PATH_MAX];
     struct gw_argv argv = {0};
-    struct gw_memory_lines lines;
-    const char *spill_dir;
     struct gw_error error;
     if (gw_cli_check_folder("--state", typed->state, &error) < 0 ||
         gw_cli_check_folder("--dir", typed->dir, &error) < 0 ||
-        gw_memory_options_read(&typed->memory, &lines, &spill_dir, &error) < 0) {
+        gw_daemon_options_read(&typed->daemon, &error) < 0) {
         gw_cli_say("gangway scheduler: %s", error.text);
         return GW_EXIT_USAGE;
     }
     if (!typed->dir && gw_address_default_dir(dir, &error) < 0)
         return gw_cli_error(&error);
-    gw_memory_lines_format(&lines, memory);
     gw_argv_add(&argv, "scheduler");
     gw_argv_add_text(&argv, "--dir", typed->dir ? typed->dir : dir);
-    gw_argv_add_text(&argv, "--memory", memory);
-    gw_argv_add_text(&argv, "--spill-dir", spill_dir);
+    gw_daemon_options_add(&typed->daemon, &argv);
     gw_argv_add_text(&argv, "--listen", typed->listen);
     gw_argv_add_text(&argv, "--tokens", typed->tokens);
     gw_argv_add_text(&argv, "--state", typed->state);
-    gw_argv_add_text(&argv, "--peers", typed->peers);
-    gw_argv_add_text(&argv, "--resources", typed->resources);
     gw_argv_add_number(&argv, "--workers", typed->workers);
-    if (typed->slots)
-        gw_argv_add_number(&argv, "--slots", typed->slots);
     if (typed->idle_stop_ns)
         gw_argv_add_number(&argv, "--idle-stop",
                            (typed->idle_stop_ns + GW_NS_PER_S - 1) / GW_NS_PER_S);
-    if (typed->file_cache_bytes)
-        gw_argv_add_number(&argv, "--file-cache", typed->file_cache_bytes);
     if (typed->scatter_memory_bytes)
         gw_argv_add_number(&argv, "--scatter-memory", typed->scatter_memory_bytes);
-    if (typed->carry_max_bytes)
-        gw_argv_add_number(&argv, "--carry-max", typed->carry_max_bytes);
-    if (typed->log_max_bytes)
-        gw_argv_add_number(&argv, "--log-max", typed->log_max_bytes);
     /* The daemon takes 0 for its default; nothing is so small as one byte. */
     if (typed->pure_keep_bytes != UINT64_MAX)
         gw_argv_add_number(&argv, "--pure-keep",
@@ -66,8 +50,6 @@ static int start(struct typed *typed)
     if (typed->keep_files_bytes != UINT64_MAX)
         gw_argv_add_number(&argv, "--keep-files",
                            typed->keep_files_bytes ? typed->keep_files_bytes : 1);
-    if (typed->orphan_ns != UINT64_MAX)
-        gw_argv_add_number(&argv, "--orphan-timeout", typed->orphan_ns / GW_NS_PER_MS);
     /* getopt may change the order of words, never the words */
     return gw_scheduler_main(argv.count, (char **)(uintptr_t)argv.words);
 }
@@ -83,8 +65,9 @@ static bool is_started(int argc, char **argv)
 
 int gw_cli_scheduler(int argc, char **argv)
 {
-    struct typed typed = {
-        .pure_keep_bytes = UINT64_MAX, .keep_files_bytes = UINT64_MAX, .orphan_ns = UINT64_MAX};
+    struct typed typed = {.pure_keep_bytes = UINT64_MAX,
+                          .keep_files_bytes = UINT64_MAX,
+                          .daemon.orphan_ns = UINT64_MAX};
     int first, exit_code;
     const struct gw_option table[] = {
         {"listen", 0, GW_OPTION_TEXT, &typed.listen, "HOST:PORT",
@@ -99,29 +82,29 @@ int gw_cli_scheduler(int argc, char **argv)
          "look)"},
         {"workers", 'w', GW_OPTION_U32, &typed.workers, "K",
          "workers to start on this machine\n(default: 0; see `gangway worker --help`)"},
-        {"slots", 's', GW_OPTION_COUNT, &typed.slots, "N",
+        {"slots", 's', GW_OPTION_COUNT, &typed.daemon.slots, "N",
          "slots of those, in all (default: the cores)"},
-        {"resources", 0, GW_OPTION_TEXT, &typed.resources, "NAME=N,...",
+        {"resources", 0, GW_OPTION_TEXT, &typed.daemon.resources, "NAME=N,...",
          "what tasks may ask for by name, like\nlicense=1,tape=2; the first of those has it"},
-        {"peers", 0, GW_OPTION_TEXT, &typed.peers, "HOST",
+        {"peers", 0, GW_OPTION_TEXT, &typed.daemon.peers, "HOST",
          "those exchange results over TLS at this\naddress (default: as descriptors)"},
-        GW_MEMORY_OPTIONS(typed.memory),
+        GW_MEMORY_OPTIONS(typed.daemon.memory),
         {"idle-stop", 0, GW_OPTION_DURATION, &typed.idle_stop_ns, "TIME",
          "end when unused for so long (30m)"},
         {"pure-keep", 0, GW_OPTION_SIZE, &typed.pure_keep_bytes, "SIZE",
          "results of pure tasks that are kept for who\nasks next (64M; 0: none)"},
         {"scatter-memory", 0, GW_OPTION_SIZE, &typed.scatter_memory_bytes, "SIZE",
          "values that clients scatter, at the scheduler\n(default: half of this machine's memory)"},
-        {"file-cache", 0, GW_OPTION_SIZE, &typed.file_cache_bytes, "SIZE",
+        {"file-cache", 0, GW_OPTION_SIZE, &typed.daemon.file_cache_bytes, "SIZE",
          "shipped files that are kept (4G)"},
         {"keep-files", 0, GW_OPTION_SIZE, &typed.keep_files_bytes, "SIZE",
          "what tasks with --ship left, kept by those\nworkers for `gangway get` (4G; 0: nothing)"},
-        {"carry-max", 0, GW_OPTION_SIZE, &typed.carry_max_bytes, "SIZE",
+        {"carry-max", 0, GW_OPTION_SIZE, &typed.daemon.carry_max_bytes, "SIZE",
          "checkpoints up to this are carried to, and\ncopied at, those workers (8G)"},
-        {"log-max", 0, GW_OPTION_SIZE, &typed.log_max_bytes, "SIZE",
+        {"log-max", 0, GW_OPTION_SIZE, &typed.daemon.log_max_bytes, "SIZE",
          "its log, where stderr is a file that is appended\nto, and theirs: larger, they begin "
          "anew, and the\none before is kept, as .1 (64M)"},
-        {"orphan-timeout", 0, GW_OPTION_DURATION, &typed.orphan_ns, "TIME",
+        {"orphan-timeout", 0, GW_OPTION_DURATION, &typed.daemon.orphan_ns, "TIME",
          "if it dies, what those run goes on for so long,\nfor its next life (10m; 0: it ends, "
          "too)"},
         {0},

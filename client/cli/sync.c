@@ -349,10 +349,8 @@ static int run_delete(int argc, char **argv)
     struct gw_error error;
     if (!gw_cli_begin(&options, argc, argv, &verb))
         return verb.exit_code;
-    if (gw_sync_delete(verb.client, argv[verb.first], argv[verb.first + 1], &error) < 0)
-        verb.exit_code = gw_cli_error(&error);
-    gw_client_close(verb.client);
-    return verb.exit_code;
+    int rc = gw_sync_delete(verb.client, argv[verb.first], argv[verb.first + 1], &error);
+    return gw_cli_end(&verb, rc, &error);
 }
 
 int gw_cli_sync(int argc, char **argv)

@@ -49,6 +49,13 @@ static void print_lines(const struct gw_token *token)
     explicit_bzero(text, sizeof text);
 }
 
+/* The row of an option table that says which file. */
+#define TOKENS_OPTION(tokens, whose)                                                               \
+    {                                                                                              \
+        "tokens", 0, GW_OPTION_TEXT, &(tokens), "FILE",                                            \
+            whose " token file (default:\n~/.config/gangway/tokens)"                               \
+    }
+
 static void print_json(const struct gw_token *token)
 {
     char text[GW_TOKEN_TEXT_BYTES];
@@ -67,8 +74,7 @@ static int run_create(int argc, char **argv)
         {"role", 'r', GW_OPTION_TEXT, &role, "ROLE",
          "user (default): acts on the user's own\njobs; worker: a machine that runs them;\nadmin: "
          "acts on all, may end the cluster"},
-        {"tokens", 0, GW_OPTION_TEXT, &tokens, "FILE",
-         "the scheduler's token file (default:\n~/.config/gangway/tokens)"},
+        TOKENS_OPTION(tokens, "the scheduler's"),
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };
@@ -149,8 +155,7 @@ static int run_list(int argc, char **argv)
     const char *tokens = NULL;
     bool json = false;
     const struct gw_option table[] = {
-        {"tokens", 0, GW_OPTION_TEXT, &tokens, "FILE",
-         "the token file (default:\n~/.config/gangway/tokens)"},
+        TOKENS_OPTION(tokens, "the"),
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };
@@ -187,8 +192,7 @@ static int run_revoke(int argc, char **argv)
 {
     const char *tokens = NULL;
     const struct gw_option table[] = {
-        {"tokens", 0, GW_OPTION_TEXT, &tokens, "FILE",
-         "the token file (default:\n~/.config/gangway/tokens)"},
+        TOKENS_OPTION(tokens, "the"),
         {0},
     };
     const struct gw_options options = {

@@ -6,9 +6,8 @@
 #include "client/argv.h"
 #include "client/cli/background.h"
 #include "client/cli/cli.h"
-#include "client/cli/memory_options.h"
+#include "client/cli/daemon_options.h"
 #include "client/cli/old_folders.h"
-#include "graph/base/clock.h"
 #include "graph/base/dir.h"
 #include "graph/wire/endpoint.h"
 #include "worker/net/worker.h"
@@ -20,11 +19,9 @@
 enum { SLOTS_MAX = 4096 };
 
 struct typed {
-    const char *connect, *dir, *name, *peers, *resources;
-    uint32_t slots;
-    uint64_t file_cache_bytes, keep_files_bytes, carry_max_bytes, orphan_ns;
-    uint64_t log_max_bytes;
-    struct gw_memory_options memory;
+    const char *connect, *dir, *name;
+    uint64_t keep_files_bytes;
+    struct gw_daemon_options daemon;
     bool background;
 };
 
@@ -48,24 +45,22 @@ static int make_dir(const char *connect, char dir[PATH_MAX], struct gw_error *er
 
 static int start(struct typed *typed)
 {
-    char dir[PATH_MAX], memory[GW_MEMORY_LINES_TEXT_BYTES];
+    char dir[PATH_MAX];
     struct gw_argv argv = {0};
-    struct gw_memory_lines lines;
-    const char *spill_dir;
     struct gw_error error;
     if (!typed->connect)
         (void)gw_error_set(&error, GW_EINVAL,
                            "--connect HOST:PORT is missing; `gangway worker list` lists workers");
     else if (gw_endpoint_check(typed->connect, &error) < 0)
         (void)gw_error_prefix(&error, "--connect");
-    else if (gw_memory_options_read(&typed->memory, &lines, &spill_dir, &error) == 0)
+    else if (gw_daemon_options_read(&typed->daemon, &error) == 0)
         error.code = 0;
     if (error.code) {
         gw_cli_say("gangway worker: %s", error.text);
         return GW_EXIT_USAGE;
     }
-    if (typed->slots > SLOTS_MAX) {
-        fprintf(stderr, "gangway worker: --slots %u: 1 to %d\n", typed->slots, SLOTS_MAX);
+    if (typed->daemon.slots > SLOTS_MAX) {
+        fprintf(stderr, "gangway worker: --slots %u: 1 to %d\n", typed->daemon.slots, SLOTS_MAX);
         return GW_EXIT_USAGE;
     }
     if (typed->dir ? access(typed->dir, F_OK) < 0 && gw_dir_make(typed->dir, &error) < 0
@@ -73,61 +68,47 @@ static int start(struct typed *typed)
         return gw_cli_error(&error);
     if (!typed->dir)
         typed->dir = dir;
-    gw_memory_lines_format(&lines, memory);
     gw_argv_add(&argv, "worker");
     gw_argv_add_text(&argv, "--dir", typed->dir);
     gw_argv_add_text(&argv, "--connect", typed->connect);
     gw_argv_add_text(&argv, "--name", typed->name);
-    gw_argv_add_text(&argv, "--peers", typed->peers);
-    gw_argv_add_text(&argv, "--resources", typed->resources);
-    gw_argv_add_text(&argv, "--memory", memory);
-    gw_argv_add_text(&argv, "--spill-dir", spill_dir);
-    if (typed->slots)
-        gw_argv_add_number(&argv, "--slots", typed->slots);
-    if (typed->file_cache_bytes)
-        gw_argv_add_number(&argv, "--file-cache", typed->file_cache_bytes);
-    if (typed->carry_max_bytes)
-        gw_argv_add_number(&argv, "--carry-max", typed->carry_max_bytes);
-    if (typed->log_max_bytes)
-        gw_argv_add_number(&argv, "--log-max", typed->log_max_bytes);
+    gw_daemon_options_add(&typed->daemon, &argv);
     if (typed->keep_files_bytes != UINT64_MAX)
         gw_argv_add_number(&argv, "--keep-files", typed->keep_files_bytes);
-    if (typed->orphan_ns != UINT64_MAX)
-        gw_argv_add_number(&argv, "--orphan-timeout", typed->orphan_ns / GW_NS_PER_MS);
     /* getopt may change the order of words, never the words */
     char **words = (char **)(uintptr_t)argv.words;
-    const struct gw_background_options background = {typed->dir, typed->name, typed->slots};
+    const struct gw_background_options background = {typed->dir, typed->name, typed->daemon.slots};
     return typed->background ? gw_background_run(argv.count, words, &background)
                              : gw_worker_main(argv.count, words);
 }
 
 int gw_worker_daemon_run(int argc, char **argv)
 {
-    struct typed typed = {.keep_files_bytes = UINT64_MAX, .orphan_ns = UINT64_MAX};
+    struct typed typed = {.keep_files_bytes = UINT64_MAX, .daemon.orphan_ns = UINT64_MAX};
     int first, exit_code;
     const struct gw_option table[] = {
         {"connect", 0, GW_OPTION_TEXT, &typed.connect, "HOST:PORT",
          "the scheduler (`gangway up --listen` prints it)"},
-        {"slots", 's', GW_OPTION_COUNT, &typed.slots, "N",
+        {"slots", 's', GW_OPTION_COUNT, &typed.daemon.slots, "N",
          "tasks that run here at once\n(default: the cores)"},
         {"name", 0, GW_OPTION_TEXT, &typed.name, "NAME",
          "what it is called, for `--on` and in lists\n(default: the host's name)"},
-        {"resources", 0, GW_OPTION_TEXT, &typed.resources, "NAME=N,...",
+        {"resources", 0, GW_OPTION_TEXT, &typed.daemon.resources, "NAME=N,...",
          "what tasks may ask for by name, like\nlicense=1,tape=2"},
-        {"peers", 0, GW_OPTION_TEXT, &typed.peers, "HOST[:PORT]",
+        {"peers", 0, GW_OPTION_TEXT, &typed.daemon.peers, "HOST[:PORT]",
          "where other workers reach this one (default:\nthe address from which it reaches the "
          "scheduler)"},
-        GW_MEMORY_OPTIONS(typed.memory),
-        {"file-cache", 0, GW_OPTION_SIZE, &typed.file_cache_bytes, "SIZE",
+        GW_MEMORY_OPTIONS(typed.daemon.memory),
+        {"file-cache", 0, GW_OPTION_SIZE, &typed.daemon.file_cache_bytes, "SIZE",
          "shipped files that are kept (4G)"},
         {"keep-files", 0, GW_OPTION_SIZE, &typed.keep_files_bytes, "SIZE",
          "what tasks with --ship left, kept for\n`gangway get` (4G; 0: nothing)"},
-        {"carry-max", 0, GW_OPTION_SIZE, &typed.carry_max_bytes, "SIZE",
+        {"carry-max", 0, GW_OPTION_SIZE, &typed.daemon.carry_max_bytes, "SIZE",
          "checkpoints up to this are carried to, and\ncopied at, other hosts (8G)"},
-        {"log-max", 0, GW_OPTION_SIZE, &typed.log_max_bytes, "SIZE",
+        {"log-max", 0, GW_OPTION_SIZE, &typed.daemon.log_max_bytes, "SIZE",
          "its log, where stderr is a file that is appended\nto: larger, it begins anew, and the "
          "one before\nis kept, as .1 (64M)"},
-        {"orphan-timeout", 0, GW_OPTION_DURATION, &typed.orphan_ns, "TIME",
+        {"orphan-timeout", 0, GW_OPTION_DURATION, &typed.daemon.orphan_ns, "TIME",
          "if the scheduler dies, what runs here goes on\nfor so long, for the next one (10m)"},
         {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
          "its files; made where it is not there (default:\nat-HOST_PORT in "
