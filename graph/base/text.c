@@ -59,13 +59,21 @@ static size_t character(const unsigned char *at, size_t left, uint32_t *out)
     return c < least[size] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : size;
 }
 
+/* Also what ends a line (U+2028, U+2029), or turns what comes after it, beyond the name, too
+ * (U+202A to U+202E, U+2066 to U+2069). */
+static bool is_control(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2066 && c <= 0x2069);
+}
+
 bool gw_text_is_line(const char *bytes, size_t count)
 {
     const unsigned char *at = (const unsigned char *)bytes;
     while (count > 0) {
         uint32_t c;
         size_t size = character(at, count, &c);
-        if (size == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0))
+        if (size == 0 || is_control(c))
             return false;
         at += size;
         count -= size;

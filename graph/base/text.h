@@ -25,8 +25,8 @@ const char *gw_text_bytes(uint64_t bytes, char to[static GW_TEXT_BYTES_ROOM]);
 enum { GW_TEXT_SECONDS_ROOM = 24 };
 const char *gw_text_seconds(uint64_t duration_ns, char to[static GW_TEXT_SECONDS_ROOM]);
 
-/* gw_text_is_line tells whether bytes are UTF-8 without control characters: a name that can be
- * shown in a line, and in JSON. */
+/* gw_text_is_line tells whether bytes are UTF-8 without control characters, those that turn the
+ * direction of text among them: a name that can be shown in a line, and in JSON. */
 bool gw_text_is_line(const char *bytes, size_t count);
 
 #endif

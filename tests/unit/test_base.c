@@ -300,7 +300,15 @@ static void test_error_texts(void **state)
 
 static void test_text_is_a_line(void **state)
 {
-    static const char *const well[] = {"", "a b", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+    static const char *const well[] = {"",
+                                       "a b",
+                                       "\xc3\xa9",
+                                       "\xe2\x82\xac",
+                                       "\xf0\x9f\x98\x80",
+                                       "\xe2\x80\x8d",
+                                       "\xe2\x80\xa7",
+                                       "\xe2\x80\xaf",
+                                       "\xe2\x81\xa5"};
     static const char *const ill[] = {"a\nb",
                                       "\x7f",
                                       "\xff\xfe",
@@ -310,7 +318,13 @@ static void test_text_is_a_line(void **state)
                                       "\xc2\x85",
                                       "\xe2\x82\xacx\x80",
                                       "\xf4\x90\x80\x80",
-                                      "\t"};
+                                      "\t",
+                                      "a\xe2\x80\xa8z", /* U+2028 ends a line */
+                                      "\xe2\x80\xa9",
+                                      "\xe2\x80\xaa", /* U+202A to U+202E turn what follows */
+                                      "\xe2\x80\xae z",
+                                      "\xe2\x81\xa6", /* as do U+2066 to U+2069 */
+                                      "\xe2\x81\xa9"};
     (void)state;
     for (size_t i = 0; i < sizeof well / sizeof *well; i++)
         assert_true(gw_text_is_line(well[i], strlen(well[i])));
