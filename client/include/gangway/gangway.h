@@ -8,7 +8,8 @@
  *     gw_future_get(future, 0, &value, &error);
  *
  * All calls are thread-safe on distinct futures and on one client, and block only where it says so.
- * Every `struct gw_error *` may be NULL. After a fork only exec is allowed in the child. */
+ * Every `struct gw_error *` may be NULL. After a fork only exec is allowed in the child. A thread
+ * must not be cancelled (pthread_cancel) inside of a call: locks that it holds would stay so. */
 #ifndef GANGWAY_GANGWAY_H
 #define GANGWAY_GANGWAY_H
 
