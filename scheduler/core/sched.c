@@ -154,6 +154,18 @@ void gw_sched_free(struct gw_sched *sched)
     free(sched);
 }
 
+uint32_t gw_sched_workers_known(const struct gw_sched *sched)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        count +=
+            worker && (worker->state == GW_WORKER_READY ||
+                       (worker->state == GW_WORKER_DRAINING && gw_sched_hold_knows(sched, worker)));
+    }
+    return count;
+}
+
 uint64_t gw_sched_term(const struct gw_sched *sched)
 {
     return sched->term;

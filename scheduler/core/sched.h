@@ -57,6 +57,10 @@ bool gw_sched_uses_files(const struct gw_sched *sched, struct gw_bin hash);
 bool gw_sched_names_content(const struct gw_sched *sched, struct gw_bin hash);
 bool gw_sched_knows(const struct gw_sched *sched, uint64_t job);
 
+/* gw_sched_workers_known counts the workers that take part: they said what they have, and where
+ * workers are kept that is on disk. Those that end what they ran before are among them. */
+uint32_t gw_sched_workers_known(const struct gw_sched *sched);
+
 /* gw_sched_term is the number of this life; of a core that was restored and not started, of the
  * life before; 0: there was none. */
 uint64_t gw_sched_term(const struct gw_sched *sched);

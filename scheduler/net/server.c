@@ -56,7 +56,6 @@ struct gw_server {
     struct gw_map connections; /* id -> struct gw_connection * */
     struct gw_greetings greetings;
     uint64_t next_peer;
-    uint32_t workers;
     struct gw_acceptor *acceptor;
     struct gw_door *door; /* NULL: no TCP */
     uv_timer_t tick;
@@ -78,6 +77,12 @@ static struct gw_connection *connection_find(const struct gw_server *server, uin
 
 /* -- Driving the core ----------------------------------------------------------------------------
  */
+
+/* A worker takes part as soon as it is known on disk: who submits before that would find less. */
+static void count_workers(const struct gw_server *server)
+{
+    server->options.on_worker(gw_sched_workers_known(server->core), server->options.arg);
+}
 
 static void server_on_tick(uv_timer_t *timer);
 
@@ -117,6 +122,7 @@ static void server_on_committed(uint64_t number, void *arg)
 {
     struct gw_event event = {.type = GW_EVENT_COMMITTED, .number = number};
     (void)step(arg, &event);
+    count_workers(arg);
 }
 
 static void server_on_room(const struct gw_error *why, void *arg)
@@ -507,7 +513,7 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
             gw_error_set(&error, rc, "message %s does not fit the conversation",
                          gw_message_name(message->type));
         if (rc >= 0 && message->type == GW_MESSAGE_registration)
-            server->options.on_worker(++server->workers, server->options.arg);
+            count_workers(server);
     }
     if (rc < 0 && !connection->link_closed) {
         gw_log_warn("refused a %s%s%s: %s",

@@ -20,7 +20,7 @@ struct gw_server_options {
     const char *listen;           /* HOST:PORT, by TLS; NULL: the socket alone. As `dir`: */
     const char *tokens;           /* the token file, where it listens */
     /* Called on the loop's thread, each with arg: */
-    void (*on_worker)(uint32_t workers, void *arg); /* so many workers have registered */
+    void (*on_worker)(uint32_t workers, void *arg); /* so many take part */
     void (*on_exit)(void *arg);                     /* the core has ended all work */
     void *arg;
 };

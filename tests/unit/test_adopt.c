@@ -76,6 +76,19 @@ static bool killed(const struct world *w, uint64_t attempt)
     return false;
 }
 
+/* Whoever begins to submit when the workers are there must not come before they are. */
+static void a_worker_takes_part_when_it_is_on_disk(void **state)
+{
+    (void)state;
+    struct world *w =
+        new_world_with((struct gw_sched_options){.state_dir = "/s", .keeps_workers = true});
+    connect_worker(w, WORKER, 7, NULL, 0);
+    assert_int_equal(gw_sched_workers_known(w->sched), 0);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
+    assert_int_equal(gw_sched_workers_known(w->sched), 1);
+    free_world(w);
+}
+
 static void what_runs_is_taken_over(void **state)
 {
     (void)state;
@@ -424,6 +437,7 @@ static void a_task_that_was_lost_is_not_taken_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_takes_part_when_it_is_on_disk),
         cmocka_unit_test(what_runs_is_taken_over),
         cmocka_unit_test(what_makes_no_sense_is_ended),
         cmocka_unit_test(who_does_not_come_is_waited_for),
