@@ -296,6 +296,13 @@ void sim_regain_said(struct sim *sim, const struct host *host)
     }
 }
 
+void sim_regain_closed(struct sim *sim, const struct conn *conn)
+{
+    for (size_t i = sim->regain ? sim->regain->left.count : 0; i-- > 0;)
+        if (sim->regain->left.items[i].conn == conn->id)
+            forget(sim->regain, i);
+}
+
 /* A worker may say that something is not where it should be. */
 void sim_regain_hears(struct sim *sim, const struct host *host, const struct gw_message *message)
 {

@@ -15,6 +15,8 @@ bool sim_regain_lies(struct sim *sim);
 void sim_regain_says(struct sim *sim, const struct host *host,
                      const struct gw_msg_registration *registration);
 void sim_regain_said(struct sim *sim, const struct host *host);
+/* sim_regain_closed: the scheduler gives a connection up, and what was regained by it. */
+void sim_regain_closed(struct sim *sim, const struct conn *conn);
 /* What else the scheduler is about to hear from somebody (host NULL: of a client). */
 void sim_regain_hears(struct sim *sim, const struct host *host, const struct gw_message *message);
 void sim_regain_assigned(struct sim *sim, const struct gw_msg_assign *assign);

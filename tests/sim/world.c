@@ -262,8 +262,10 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
             sim_prefer_assigned(sim, conn->ends[1].host, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_CLOSE && conn->ends[1].side == SIDE_CLIENT)
             sim_sync_end(sim, conn->ends[1].client); /* what it holds is others' from now on */
-        if (conn && effect->type == GW_EFFECT_CLOSE)
+        if (conn && effect->type == GW_EFFECT_CLOSE) {
             sim_crash_silent(sim, conn);
+            sim_regain_closed(sim, conn);
+        }
         if (conn && effect->type == GW_EFFECT_SEND)
             sim_send(sim, conn, end, sim_scatter_pack(sim, sim_trust_add(effect, &keyed), &parcel));
         else if (conn)
