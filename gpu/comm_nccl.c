@@ -19,10 +19,9 @@ static struct gw_error reason;
 static char *own_folder(char path[PATH_MAX])
 {
     Dl_info info;
+    /* A name without a slash is argv[0] of a program on PATH: nothing of the working folder. */
     if (!dladdr((const void *)(uintptr_t)own_folder, &info) || !info.dli_fname ||
-        !strchr(info.dli_fname,
-                '/') /* argv[0] of a program on PATH: nothing of the working folder */
-        || !realpath(info.dli_fname, path))
+        !strchr(info.dli_fname, '/') || !realpath(info.dli_fname, path))
         return NULL;
     char *slash = strrchr(path, '/');
     if (slash)
