@@ -6,6 +6,7 @@
 
 #include "scheduler/core/job.h"
 #include "scheduler/core/outbox.h"
+#include "scheduler/core/receipt.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/task.h"
 
@@ -102,6 +103,7 @@ void gw_sched_announce_committed(struct gw_sched *sched, uint64_t number)
         const struct gw_announcement line = sched->announcements.items[count];
         if (line.number > sched->committed)
             break;
+        gw_sched_receipts_give(sched, line.number);
         struct gw_job *job = gw_sched_job_find(sched, line.job);
         if (!job)
             continue;
@@ -117,6 +119,7 @@ void gw_sched_announce_committed(struct gw_sched *sched, uint64_t number)
         if (job->questions)
             GW_MUST(gw_array_push(&sched->revisited, job->id));
     }
+    gw_sched_receipts_give(sched, sched->committed);
     if (count)
         GW_FACT(sched, announcements_made, .count = count);
 }

@@ -14,6 +14,7 @@
 #include "scheduler/core/pure.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/receipt.h"
 #include "scheduler/core/remote.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/share.h"
@@ -300,7 +301,8 @@ void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
             GW_FACT(sched, cancel_asked, .job = job, .index = message->index, .cancel = &cancel);
         cancel_one(sched, job, message->index, &cancel);
     }
-    gw_sched_reply(sched, session->remote, message->request, &error);
+    gw_sched_receipt(sched, session->remote, job, &(struct gw_receipt){.request = message->request},
+                     &error);
 }
 
 /* All of its futures at once: what has not ended is cancelled. */

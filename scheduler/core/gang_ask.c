@@ -7,6 +7,7 @@
 #include "scheduler/core/pause.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/receipt.h"
 #include "scheduler/core/remote.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/verdict.h"
@@ -123,5 +124,6 @@ void gw_sched_on_gang_ask(struct gw_sched *sched, struct gw_session *session,
     (void)gw_sched_remote_who(session->remote, by);
     if (gw_sched_job_check(job, ask->job, gw_sched_acts_as(session->remote, job), &error) == 0)
         (void)ask_job(sched, job, ask->verb, by, &error);
-    gw_sched_reply(sched, session->remote, ask->request, &error);
+    gw_sched_receipt(sched, session->remote, job, &(struct gw_receipt){.request = ask->request},
+                     &error);
 }

@@ -7,7 +7,7 @@
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/gpu_kept.h"
 #include "scheduler/core/outbox.h"
-#include "scheduler/core/question.h"
+#include "scheduler/core/receipt.h"
 #include "scheduler/core/remote.h"
 
 #include "graph/base/text.h"
@@ -87,7 +87,8 @@ int gw_sched_gpu_on_ask(struct gw_sched *sched, struct gw_session *session,
         take_out(sched, ask->uuid, by, &error);
     else
         give_back(sched, ask->uuid, by, &error);
-    gw_sched_reply(sched, session->remote, ask->request, &error);
+    gw_sched_receipt(sched, session->remote, NULL, &(struct gw_receipt){.request = ask->request},
+                     &error);
     return 0;
 }
 

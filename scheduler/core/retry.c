@@ -7,9 +7,9 @@
 
 #include "scheduler/core/cancel.h"
 #include "scheduler/core/job.h"
-#include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/receipt.h"
 #include "scheduler/core/remote.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/share.h"
@@ -96,19 +96,6 @@ static uint32_t retry_unbegun(struct gw_sched *sched, struct gw_job *job, uint32
     return 1;
 }
 
-static void reply(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
-                  uint32_t tasks, const struct gw_error *error)
-{
-    const uint8_t body[] = {0xce, (uint8_t)(tasks >> 24), (uint8_t)(tasks >> 16),
-                            (uint8_t)(tasks >> 8), (uint8_t)tasks};
-    struct gw_msg_reply *reply = &gw_sched_send(sched, remote, GW_MESSAGE_reply)->reply;
-    reply->request = request;
-    reply->code = error->code;
-    reply->text = error->code ? gw_sched_text(sched, error->text) : "";
-    if (!error->code)
-        reply->body = gw_sched_bin(sched, (struct gw_bin){body, sizeof body});
-}
-
 void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
                        const struct gw_msg_retry *message)
 {
@@ -127,5 +114,7 @@ void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
         gw_sched_retry(sched, job, row);
         tasks = 1;
     }
-    reply(sched, session->remote, message->request, tasks, &error);
+    gw_sched_receipt(
+        sched, session->remote, job,
+        &(struct gw_receipt){.request = message->request, .tasks = tasks, .counted = true}, &error);
 }

@@ -35,6 +35,7 @@
 #include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/receipt.h"
 #include "scheduler/core/remote.h"
 #include "scheduler/core/replica.h"
 #include "scheduler/core/retry.h"
@@ -146,6 +147,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->revisited);
     gw_array_deinit(&sched->followed);
     gw_array_deinit(&sched->announcements);
+    gw_array_deinit(&sched->receipts);
     gw_array_deinit(&sched->frontiers);
     gw_array_deinit(&sched->dirty_workers);
     gw_array_deinit(&sched->lent_workers);

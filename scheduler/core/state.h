@@ -720,6 +720,7 @@ struct gw_sched {
     uint64_t facts, committed;
     bool restoring;
     GW_ARRAY(struct gw_announcement) announcements;
+    GW_ARRAY(struct gw_receipt) receipts; /* that wait for their commit */
 
     struct gw_story story;
     char no_room[400];     /* why no detached job can be taken; empty: it can */

@@ -3,6 +3,7 @@
 #include "tests/sim/ledger.h"
 #include "tests/sim/nested.h"
 #include "tests/sim/range.h"
+#include "tests/sim/receipt.h"
 #include "tests/sim/scatter.h"
 
 #include "graph/wire/codec.h"
@@ -58,11 +59,12 @@ static void cancel(struct sim *sim, struct client *client, struct sim_job *job, 
         job->cancelled = true;
     else
         mark_cancelled(sim, job->work.items[row]);
-    sim_client_send(
-        sim, client,
-        &(struct gw_message){.type = GW_MESSAGE_cancel,
-                             .cancel = {sim_client_call(client, GW_MESSAGE_reply), job->id,
-                                        whole ? GW_INDEX_ALL : row, sim_chance(sim, 30)}});
+    row = whole ? GW_INDEX_ALL : row;
+    uint64_t request = sim_client_call(client, GW_MESSAGE_reply);
+    sim_receipt_asked(client, request, job, row);
+    sim_client_send(sim, client,
+                    &(struct gw_message){.type = GW_MESSAGE_cancel,
+                                         .cancel = {request, job->id, row, sim_chance(sim, 30)}});
 }
 
 void sim_client_fetch(struct sim *sim, struct client *client, const struct work *work,
@@ -738,6 +740,7 @@ void sim_client_free(struct sim *sim, struct client *client)
     gw_map_deinit(&client->syncing);
     gw_map_deinit(&client->fetching);
     gw_map_deinit(&client->retrying);
+    sim_receipts_free(client);
     gw_map_deinit(&client->ranges_again);
     gw_map_deinit(&client->replicating);
     gw_map_deinit(&client->holding);

@@ -11,6 +11,8 @@ void sim_sched_start(struct sim *sim, uint64_t term);
 /* sim_sched_restore gives a scheduler what the first bytes of all facts say; moves of its machines
  * are not counted. */
 void sim_sched_restore(struct sim *sim, struct gw_sched *sched, size_t bytes);
+/* sim_sched_begin has one that was restored begin, for a look at it: its effects are nobody's. */
+void sim_sched_begin(struct sim *sim, struct gw_sched *sched);
 
 /* -- crash.c */
 /* sim_crash_plan has the scheduler die at some time, in some seeds: another one goes on with what

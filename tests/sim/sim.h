@@ -333,6 +333,7 @@ struct client {
     struct gw_map calls;        /* request -> message type that answers it */
     struct gw_map fetching;     /* request -> work id << 8 | rank */
     struct gw_map retrying;     /* request -> work id */
+    struct gw_map cancelling;   /* request -> place in jobs << 32 | row; see receipt.c */
     struct gw_map ranges_again; /* request -> index of a job; see range.c */
     struct gw_map replicating;  /* request -> work id << 8 | copies */
     GW_ARRAY(struct share *) shares;

@@ -8,6 +8,7 @@
 #include "tests/sim/limit.h"
 #include "tests/sim/nested.h"
 #include "tests/sim/prefer.h"
+#include "tests/sim/receipt.h"
 #include "tests/sim/regain.h"
 #include "tests/sim/scatter.h"
 
@@ -26,18 +27,46 @@ struct gw_sched *sim_sched_new(void)
     return gw_sched_new(&options);
 }
 
-void sim_sched_restore(struct sim *sim, struct gw_sched *sched, size_t bytes)
+/* Moves of state machines that are another scheduler's than the world's are none of the world's. */
+static void stop_counting(uint64_t *taken[16])
 {
-    uint64_t *taken[16];
     struct gw_sm *sm;
     for (size_t i = 0; (sm = gw_sched_machine(i)); i++) {
         taken[i] = sm->taken;
         sm->taken = NULL;
     }
-    int rc = gw_sched_restore(sched, sim->facts.data, bytes);
+}
+
+static void go_on_counting(uint64_t *const taken[16])
+{
+    struct gw_sm *sm;
     for (size_t i = 0; (sm = gw_sched_machine(i)); i++)
         sm->taken = taken[i];
+}
+
+void sim_sched_restore(struct sim *sim, struct gw_sched *sched, size_t bytes)
+{
+    uint64_t *taken[16];
+    stop_counting(taken);
+    int rc = gw_sched_restore(sched, sim->facts.data, bytes);
+    go_on_counting(taken);
     SIM_CHECK(sim, rc == 0, "durable facts do not apply: %d", rc);
+}
+
+void sim_sched_begin(struct sim *sim, struct gw_sched *sched)
+{
+    uint64_t *taken[16];
+    struct gw_effects effects = {0};
+    const struct gw_event start = {.type = GW_EVENT_START,
+                                   .number = gw_sched_term(sched) + 1,
+                                   .now_ns = sim->now_ns,
+                                   .wall_ns = sim->now_ns};
+    stop_counting(taken);
+    int rc = gw_sched_step(sched, &start, &effects);
+    go_on_counting(taken);
+    SIM_CHECK(sim, rc == 0, "another life does not begin: %d", rc);
+    gw_array_deinit(&effects.list);
+    gw_arena_deinit(&effects.arena);
 }
 
 static struct gw_sched *restored(struct sim *sim, size_t bytes)
@@ -154,6 +183,8 @@ static void check_told(struct sim *sim, const struct client *client,
         job->promised = message->accepted.job;
         sim_crash_check(sim, job);
         check_survives(sim, job, job->promised, GW_INDEX_ALL);
+    } else if (message->type == GW_MESSAGE_reply) {
+        sim_receipt_told(sim, client, &message->reply);
     } else if (message->type == GW_MESSAGE_held) {
         sim_share_promise(sim, client, &message->held);
     } else if (message->type == GW_MESSAGE_replicated) {

@@ -186,6 +186,7 @@ static int32_t retry(struct world *w, uint64_t job, uint32_t index)
  * worker, and with it what never began. */
 static void end_badly(struct world *w, uint64_t request)
 {
+    commit(w); /* from here on all is on disk at once, and answered so */
     send_range(w, (struct gw_msg_range){
                       .request = request, .flags = GW_SUBMIT_DETACHED, .count = 6, .limit = 1});
     finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
