@@ -161,6 +161,23 @@ static void test_nobody_waits_behind_what_may_be_long(void **state)
     free_world(w);
 }
 
+/* The fence: whoever waits is given up with the one before it, and has no turn any more. */
+static void test_a_line_that_is_given_up(void **state)
+{
+    (void)state;
+    struct world *w = world_with_short_command();
+    assign_all(w, 2, 4);
+    spawned(w, 2, 0, "");
+    forget_sent(w);
+    tick(w, 11 * SECOND);
+    must_send(w, GW_MESSAGE_bury);
+    for (uint64_t process = 2; process <= 4; process++)
+        dies(w, process, 0, 9);
+    assert_null(sent(w, GW_MESSAGE_ended, 0));
+    assert_null(sent(w, GW_MESSAGE_finished, 0));
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_who_waits_is_killed),
         cmocka_unit_test(test_who_is_killed_comes_back),
         cmocka_unit_test(test_nobody_waits_behind_what_may_be_long),
+        cmocka_unit_test(test_a_line_that_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ void gw_turn_come(struct gw_node_core *core, struct gw_process *process)
     struct gw_process *next = process->before;
     bool began = !process->behind;
     gw_turn_leave(process);
-    if (!next || !began)
+    if (!next || !began || !next->queue.first) /* given up with all the others: it ends, too */
         return;
     if (!GW_PLANTED(391))
         next->slots = next->queue.first->spec->slots;
