@@ -82,6 +82,7 @@ static const struct {
     [283] = {"far-cpus", "a process is bound to the CPUs near another GPU"},
     [350] = {"places-shuffled", "ranks are not numbered in the order of their gang's places"},
     [401] = {"instances-seen", "ranks of a command see the MIG instances of all of them"},
+    [681] = {"parked-works", "a runner whose slots others use is given work"},
     [680] = {"early-receipt", "that something is cancelled is told before it is committed"},
     [601] = {"unbegun-stays", "what never began of a range does not run when it is run again"},
     [600] = {"gpu-twice", "a GPU that two workers offer is given to both"},

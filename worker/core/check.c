@@ -63,7 +63,9 @@ static uint32_t check_process(const struct gw_node_core *core, const struct gw_p
     if (process->behind) /* it holds no slots before its turn comes */
         assert(process->behind->before == process && !process->slots && !process->runner);
     assert(!process->before || process->before->behind == process);
-    if (process->state == GW_PROCESS_BURIED || process->lent)
+    assert(!process->parked || process->state == GW_PROCESS_IDLE || process->burying ||
+           process->state == GW_PROCESS_EXITED);
+    if (process->state == GW_PROCESS_BURIED || process->lent || process->parked)
         return 0;
     /* What may run only where a slot was free for it. */
     if (process->state != GW_PROCESS_IDLE && !process->woke && !process->burying &&
@@ -158,7 +160,7 @@ static void check_objects(const struct gw_node_core *core)
 
 void gw_node_core_check(const struct gw_node_core *core)
 {
-    uint32_t slots = 0, bound = 0, lent = 0;
+    uint32_t slots = 0, bound = 0, lent = 0, parked = 0;
     size_t runs = core->waiting.count + core->alone.count + core->held.count, known;
     check_list(core, &core->waiting, GW_SM_NEXT(GW_RUN_WAITING));
     check_list(core, &core->alone, GW_SM_NEXT(GW_RUN_READY));
@@ -173,9 +175,12 @@ void gw_node_core_check(const struct gw_node_core *core)
     for (size_t i = 0; i < core->processes.count; i++) {
         slots += check_process(core, core->processes.items[i], &bound);
         lent += core->processes.items[i]->lent;
+        parked +=
+            core->processes.items[i]->parked && core->processes.items[i]->state == GW_PROCESS_IDLE;
         runs += core->processes.items[i]->queue.count;
     }
     assert(slots == core->slots_used && bound <= core->options.slots && lent == core->lent);
+    assert(parked <= core->options.slots);
     for (size_t i = 0; i < core->pools.count; i++) {
         check_pool(core, core->pools.items[i]);
         runs += core->pools.items[i]->ready.count;

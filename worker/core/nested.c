@@ -152,7 +152,7 @@ bool gw_nested_room(const struct gw_node_core *core, const struct gw_process *pr
         return true;
     uint32_t idle = 0;
     for (size_t i = 0; i < core->processes.count; i++)
-        if (core->processes.items[i]->state == GW_PROCESS_IDLE)
+        if (core->processes.items[i]->state == GW_PROCESS_IDLE && !core->processes.items[i]->parked)
             idle += core->processes.items[i]->slots;
     return core->slots_used - idle + process->slots <= core->options.slots;
 }

@@ -17,6 +17,7 @@
 #include "worker/core/job.h"
 #include "worker/core/memory.h"
 #include "worker/core/nested.h"
+#include "worker/core/park.h"
 #include "worker/core/process.h"
 #include "worker/core/run.h"
 #include "worker/core/turn.h"
@@ -29,6 +30,7 @@ enum {
     BATCH_BYTES_MAX = GW_FRAME_BYTES_MAX / 4,
     BATCH_TOKENS_MAX = GW_FRAME_FDS_MAX, /* of a batch of several */
     ROW_TOKENS_MAX = 4096,               /* of one row */
+    ROUNDS_MAX = 16,                     /* of parked runners that are woken and fed, a step */
 };
 #define LOAD_MAX_NS UINT64_C(2000000) /* how much work a runner is sent ahead */
 #define EVICT_GRACE_NS UINT64_C(200000000)
@@ -143,7 +145,7 @@ static uint64_t load_of(const struct gw_run *run)
 
 static bool takes_work(const struct gw_node_core *core, const struct gw_process *process)
 {
-    if (!process->link || process->lent)
+    if (!process->link || process->lent || (process->parked && !GW_PLANTED(681)))
         return false;
     const struct gw_run *run = process->queue.first;
     if (process->state == GW_PROCESS_IDLE)
@@ -304,12 +306,16 @@ struct claim {
     bool starves; /* nothing of it goes on while it waits */
 };
 
-/* An idle runner that stays idle waits for slots: another one would have to wait as well. */
+/* An idle runner that stays idle waits for slots: another one would have to wait as well. One that
+ * was woken is about to be fed. */
 static bool pool_claims(const struct gw_node_core *core, const struct gw_pool *pool)
 {
+    const bool overdrawn = core->slots_used > core->options.slots;
     size_t idle = 0;
-    for (size_t i = 0; core->slots_used > core->options.slots && i < pool->runners.count; i++)
-        idle += pool->runners.items[i]->state == GW_PROCESS_IDLE;
+    for (size_t i = 0; (overdrawn || core->woken) && i < pool->runners.count; i++) {
+        const struct gw_process *process = pool->runners.items[i];
+        idle += process->state == GW_PROCESS_IDLE && (overdrawn || process->woken);
+    }
     return pool->ready.count > pool->starting + idle && pool->program->code == 0;
 }
 
@@ -317,7 +323,7 @@ static struct gw_process *idle_runner(const struct gw_node_core *core, struct gw
 {
     for (size_t i = 0; i < pool->runners.count; i++)
         if (pool->runners.items[i]->state == GW_PROCESS_IDLE && pool->runners.items[i]->link &&
-            gw_nested_room(core, pool->runners.items[i]))
+            !pool->runners.items[i]->parked && gw_nested_room(core, pool->runners.items[i]))
             return pool->runners.items[i];
     return NULL;
 }
@@ -332,6 +338,15 @@ static bool waits_for_gpus(const struct gw_node_core *core, const struct gw_run 
 static bool alone_waits(struct gw_node_core *core, const struct gw_run *run)
 {
     return waits_for_gpus(core, run) && !(run->pool && idle_runner(core, run->pool));
+}
+
+/* Whether nothing of a pool goes on: all of its runners are parked, if it has any. */
+static bool stands_still(const struct gw_pool *pool)
+{
+    for (size_t i = 0; i < pool->runners.count; i++)
+        if (!pool->runners.items[i]->parked)
+            return false;
+    return true;
 }
 
 /* Without memory only ranks start: the others of their gang wait for them. A pool may get a runner
@@ -351,31 +366,33 @@ static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
         if (pool_claims(core, pool) && pool->ready.first->serial < claim->serial &&
             gw_memory_lets(core, pool->ready.first) && !waits_for_gpus(core, pool->ready.first))
             *claim = (struct claim){NULL, pool, pool->ready.first->serial, pool->like->slots,
-                                    pool->runners.count == 0};
+                                    stands_still(pool)};
     }
     return claim->serial != UINT64_MAX;
 }
 
-/* Ends idle runners, those longest idle first, until `slots` are free or will be. */
+/* Parks idle runners, or ends them, those longest idle first, until `slots` are free or will be. */
 static bool make_room(struct gw_node_core *core, uint32_t slots)
 {
     int64_t coming = (int64_t)core->options.slots - core->slots_used;
     for (size_t i = 0; i < core->processes.count; i++)
         if (core->processes.items[i]->burying && !core->processes.items[i]->lent &&
+            !core->processes.items[i]->parked &&
             core->processes.items[i]->state != GW_PROCESS_BURIED)
             coming += core->processes.items[i]->slots;
     while (coming < (int64_t)slots) {
         struct gw_process *victim = NULL;
         for (size_t i = 0; i < core->processes.count; i++) {
             struct gw_process *process = core->processes.items[i];
-            if (process->state == GW_PROCESS_IDLE &&
+            if (process->state == GW_PROCESS_IDLE && !process->parked && !process->woken &&
                 (!victim || process->idle_since_ns < victim->idle_since_ns))
                 victim = process;
         }
         if (!victim)
             return false;
         coming += victim->slots;
-        gw_process_bury(core, victim, EVICT_GRACE_NS);
+        if (!gw_park_put(core, victim))
+            gw_process_bury(core, victim, EVICT_GRACE_NS);
     }
     return true;
 }
@@ -406,7 +423,8 @@ static void take_alone(struct gw_node_core *core, struct gw_run *run)
     }
 }
 
-/* Serves claims in order; false when the first that has no room must wait. */
+/* Serves claims in order; false when the first that has no room must wait. Parked runners that have
+ * their slots again are fed in the next round. */
 static bool serve(struct gw_node_core *core)
 {
     struct claim claim;
@@ -426,12 +444,16 @@ static bool serve(struct gw_node_core *core)
             gw_sm_move(&gw_run_sm, &claim.run->state, GW_RUN_RUNNING);
             gw_process_start(core, NULL, claim.run, behind);
         } else if (!room && !warm) {
-            make_room(core, claim.slots);
+            if (make_room(core, claim.slots) &&
+                core->slots_used + claim.slots <= core->options.slots)
+                continue; /* by those that were parked */
             core->starving_serial = claim.starves ? claim.serial : UINT64_MAX;
             return false;
         } else if (claim.run) {
+            if (!warm && claim.pool)
+                (void)gw_park_wake(core, claim.pool);
             take_alone(core, claim.run);
-        } else {
+        } else if (!gw_park_wake(core, claim.pool)) {
             gw_process_start(core, claim.pool, NULL, NULL);
         }
     }
@@ -479,13 +501,14 @@ void gw_pool_pump(struct gw_node_core *core)
     }
     gw_node_actor_pump(core);
     bool holds = gw_memory_holds(core);
-    for (int round = 0; round < 2; round++) {
+    for (int round = 0; round < 2 || (core->woken && round < ROUNDS_MAX); round++) {
         uint64_t starving = core->starving_serial;
         for (size_t i = 0; i < core->pools.count && !holds; i++)
             if (core->pools.items[i]->ready.first)
                 feed_pool(core, core->pools.items[i]);
+        gw_park_rest(core);
         serve(core);
-        if (core->starving_serial <= starving)
+        if (core->starving_serial <= starving && !core->woken)
             break; /* nothing that was held back may go now */
     }
 }

@@ -1,8 +1,9 @@
 /* Processes: runners and commands, from spawn to burial, and who is charged for how they end.
  *
- * Always: a process holds its slots until it is buried; what it ran is judged when it is buried and
- * its link is closed, since only then everything that it reported has arrived. The first run of a
- * runner's queue executes; those behind it are queued again, uncharged. */
+ * Always: a process holds its slots until it is buried, or parked (park.c); what it ran is judged
+ * when it is buried and its link is closed, since only then everything that it reported has
+ * arrived. The first run of a runner's queue executes; those behind it are queued again, uncharged.
+ */
 #include "worker/core/process.h"
 
 #include "graph/base/text.h"
@@ -153,6 +154,7 @@ void gw_process_give(struct gw_node_core *core, struct gw_process *process, stru
     gw_run_push(&process->queue, run);
     run->process = process;
     process->load_ns += run->load_ns;
+    process->woken = false;
     if (process->state == GW_PROCESS_IDLE) {
         gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
         process->started_told = false;
@@ -475,9 +477,9 @@ static void buried(struct gw_node_core *core, struct gw_process *process)
 {
     leave_pool(process);
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BURIED);
-    core->slots_used -= process->lent ? 0 : process->slots;
+    core->slots_used -= process->lent || process->parked ? 0 : process->slots;
     core->lent -= process->lent;
-    process->lent = false;
+    process->lent = process->parked = false;
     gw_gpu_leave(core, process);
     gw_turn_come(core, process);
     if (!process->link)

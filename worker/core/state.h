@@ -270,6 +270,8 @@ struct gw_process {
     bool lent;      /* its task waits for others: it holds no slots */
     bool runs_long; /* its task takes longer than a moment: nothing is queued behind it */
     bool woke;      /* that is over: its task runs on whether there were slots for it or not */
+    bool parked;    /* idle: its slots are others' */
+    bool woken;     /* has its slots again, for work that it is about to be fed */
     struct gw_process *behind, *before; /* a command: whose turn comes before its own, and after */
     uint32_t slots;
     struct gw_pool *pool;
@@ -418,6 +420,7 @@ struct gw_node_core {
     uint64_t serial, process_id, request, batch;
     uint32_t slots_used; /* more than there are only while tasks run on that waited for others */
     uint32_t lent;       /* processes */
+    bool woken;          /* some process is */
     uint64_t
         starving_serial; /* what came later than this run gets no more runners; or UINT64_MAX */
     uint64_t object_bytes;

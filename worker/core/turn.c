@@ -49,7 +49,7 @@ struct gw_process *gw_turn_behind(const struct gw_node_core *core, const struct 
         return NULL;
     for (size_t i = 0; i < core->processes.count; i++) {
         struct gw_process *process = core->processes.items[i];
-        if (process->state == GW_PROCESS_IDLE)
+        if (process->state == GW_PROCESS_IDLE && !process->parked)
             return NULL; /* its slot is to be had */
         uint32_t count = line_of(core, process, run, &last);
         if (count < least) {
