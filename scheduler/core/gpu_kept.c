@@ -103,7 +103,7 @@ uint32_t gw_sched_gpus_trust(struct gw_sched *sched, const char *uuid)
         const struct kept *kept = &sched->gpus_kept->items.items[i];
         count += strcmp(kept->uuid, uuid) == 0 || strcmp(kept->board, uuid) == 0;
     }
-    if (count)
+    if (count && !GW_PLANTED(705))
         GW_FACT(sched, gpu_trusted, .uuid = uuid);
     return count;
 }

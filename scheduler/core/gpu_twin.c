@@ -277,7 +277,7 @@ void gw_sched_gpu_twins_free(struct gw_sched *sched, const struct gw_worker *los
             continue;
         if (offer)
             make_own(sched, same, offer);
-        else if (sched->now_ns < until_ns)
+        else if (sched->now_ns < until_ns && !GW_PLANTED(701))
             leave(sched, lost, gpu, until_ns);
         else
             give(sched, lost->incarnation, lost->machine, gpu->uuid);

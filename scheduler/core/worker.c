@@ -140,7 +140,8 @@ void gw_sched_apply_worker_registered(struct gw_sched *sched,
                                                                         : registration->host);
     GW_MUST_PTR(worker->machine);
     gw_sched_gpus_set(worker, registration->gpus);
-    gw_sched_gpus_kept_mark(sched, worker);
+    if (!GW_PLANTED(700))
+        gw_sched_gpus_kept_mark(sched, worker);
     gw_sched_gpu_twins_find(sched, worker, registration);
     gw_sched_stock_set(worker, registration->resources);
     for (uint32_t i = 0; i < registration->attempt.count; i++)

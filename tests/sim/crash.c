@@ -4,10 +4,9 @@
  * has not come back runs nowhere else. */
 #include "tests/sim/crash.h"
 #include "tests/sim/charge.h"
+#include "tests/sim/drain.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/regain.h"
-
-#include "graph/base/planted.h"
 
 enum {
     CRASHES_PERCENT = 25,
@@ -27,6 +26,7 @@ struct claim {
 struct sim_adrift {
     bool down;
     bool on_saved;                  /* it died once because a gang had saved */
+    bool rested;                    /* or because workers with GPUs had been lost */
     uint32_t patience;              /* used up in waiting for work */
     uint64_t crash_ns;              /* the last */
     bool away[HOSTS_MAX];           /* connected then, and not back */
@@ -249,6 +249,8 @@ void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_
 void sim_crash_claimed(struct sim *sim, const struct host *host, const struct gw_message *message)
 {
     const struct gw_msg_registration *registration = &message->registration;
+    if (message->type != GW_MESSAGE_registration)
+        return;
     sim_regain_said(sim, host);
     if (!sim->adrift)
         return;
@@ -337,16 +339,40 @@ static bool waits_for_work(struct sim *sim)
     return true;
 }
 
+/* Some lives end just after workers were lost that have something on their GPUs, and are away for a
+ * while: others that offer these must not get them in the next life either. */
+static bool loses_gpus(struct sim *sim)
+{
+    struct sim_adrift *adrift = adrift_of(sim);
+    bool some = false;
+    if (adrift->rested || (sim_hash(sim->seed, 334) % 4))
+        return false;
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        for (size_t k = 0; k < sim->hosts[i].processes.count && sim->hosts[i].scheduler; k++) {
+            if (!sim->hosts[i].processes.items[k]->gpus)
+                continue;
+            adrift->silent_ns[i] = sim->now_ns + 2 * SECOND + sim_hash(sim->seed, i) % (8 * SECOND);
+            sim_cut(sim, sim->hosts[i].scheduler);
+            some = true;
+            break;
+        }
+    if (some)
+        sim_plan(sim, 300 * MS, on_crash, NULL);
+    adrift->rested = some;
+    return some;
+}
+
 static void on_crash(struct sim *sim, void *arg)
 {
     (void)arg;
-    if (sim->healed || (sim->adrift && sim->adrift->down) || waits_for_work(sim))
+    if (sim->healed || (sim->adrift && sim->adrift->down) || waits_for_work(sim) || loses_gpus(sim))
         return;
     sim_fault(sim, FAULT_SCHED_KILL);
     note_hosts(sim);
     sim_regain_on_crash(sim);
     leave(sim);
     lose_facts(sim);
+    sim_drain_crashed(sim);
     sim_charge_crashed(sim);
     forget_checkpoints(sim);
     sim->life++;

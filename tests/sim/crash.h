@@ -28,7 +28,7 @@ bool sim_crash_down(const struct sim *sim);    /* none is there at the moment */
 /* sim_crash_begins: what a process executes begins. */
 void sim_crash_begins(struct sim *sim, const struct process *process);
 /* sim_crash_refuses tells whether a host cannot connect now: it was refused, or heard nothing, and
- * tries again later. sim_crash_claimed: the scheduler has taken this registration. */
+ * tries again later. sim_crash_claimed: the scheduler has taken this message. */
 bool sim_crash_refuses(struct sim *sim, struct host *host);
 /* sim_crash_claims: the scheduler is about to take what a host says that it runs; what it must take
  * over of that is looked at in sim_crash_claimed. sim_crash_options: how long a host waits. */

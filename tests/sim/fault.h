@@ -49,7 +49,10 @@
     X(GPU_STUCK, "GPU memory back too late")                                                       \
     X(GPU_ERROR, "error on a GPU")                                                                 \
     X(GPU_BROKEN, "GPU broken")                                                                    \
-    X(GPU_GIVEN_BACK, "GPU that broke given back")                                                 \
+    X(GPU_GIVEN_BACK, "drained GPU given back")                                                    \
+    X(GPU_TAKEN_OUT, "GPU drained by an admin")                                                    \
+    X(GPU_KEPT, "GPU drained in another life of the scheduler")                                    \
+    X(GPU_RESTS, "scheduler died while a worker without it had GPUs")                              \
     X(GPU_INSTANCE, "process given a MIG instance")                                                \
     X(GPU_INSTANCE_RANK, "rank of a command given a MIG instance")                                 \
     X(SHARE, "task looked up")                                                                     \

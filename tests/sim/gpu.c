@@ -2,7 +2,7 @@
  *
  * Checked where a process starts: what it is given is its own, or shared by all there, and nothing
  * that was there before is left; and it is bound to the CPUs near them. */
-#include "tests/sim/sim.h"
+#include "tests/sim/drain.h"
 
 #include <msgpack.h>
 #include <stdio.h>
@@ -15,8 +15,7 @@ static uint32_t first_instance(const struct host *host)
     return SIM_GPUS - (uint32_t)((host->sim->seed + host->number) % 3);
 }
 
-/* GPUs of one machine that several hosts offer have one name. */
-static void name_of(const struct host *host, uint32_t number, char name[static SIM_GPU_NAME])
+void sim_gpu_name(const struct host *host, uint32_t number, char name[static SIM_GPU_NAME])
 {
     uint32_t machine = host->sim->seed % 2 && host->number ? 1 : host->number;
     (void)snprintf(name, SIM_GPU_NAME, "GPU-%u-%u", machine, number);
@@ -86,7 +85,7 @@ void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_m
     char *save;
     for (char *gpu = strtok_r(visible, ",", &save); gpu; gpu = strtok_r(NULL, ",", &save), at++)
         for (uint32_t i = 0; i < process->host->gpus; i++) {
-            name_of(process->host, i, name);
+            sim_gpu_name(process->host, i, name);
             /* A command's rank sees those of all ranks: its own is the one of its number; with a
              * part of one, or an instance, it sees that alone. */
             bool instance = i >= first_instance(process->host);
@@ -102,6 +101,7 @@ void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_m
             if (instance)
                 sim_fault(sim, *rank ? FAULT_GPU_INSTANCE_RANK : FAULT_GPU_INSTANCE);
             check_alone(sim, process, i);
+            sim_drain_alone(sim, process, i);
             sim_fault(sim, FAULT_GPU);
         }
     check_cpus(sim, process, spawn);
@@ -194,7 +194,7 @@ void sim_gpu_list(const struct host *host, struct gw_node_gpu *gpus, char (*name
 {
     static const char *const cpus[] = {"0", "1"};
     for (uint32_t i = 0; i < SIM_GPUS; i++) {
-        name_of(host, i, names[i]);
+        sim_gpu_name(host, i, names[i]);
         gpus[i] = (struct gw_node_gpu){.uuid = names[i],
                                        .name = "sim",
                                        .cpus = cpus[i],
@@ -225,21 +225,8 @@ static void on_mended(struct sim *sim, void *arg)
 {
     struct look look = *(struct look *)arg;
     free(arg);
-    struct client *client = &sim->clients[1];
-    uint32_t number = look.number;
-    if (!look.host->core || look.host->incarnation != look.incarnation || !client->alive ||
-        !client->conn)
-        return;
-    look.host->gpu[number].lost = false;
-    for (uint32_t i = 0; i < sim->host_count; i++)
-        sim->hosts[i].gpu[number].given = true;
-    sim_fault(sim, FAULT_GPU_GIVEN_BACK);
-    char name[SIM_GPU_NAME];
-    name_of(look.host, number, name);
-    sim_client_send(
-        sim, client,
-        &(struct gw_message){.type = GW_MESSAGE_gpu_ask,
-                             .gpu_ask = {sim_client_call(client, GW_MESSAGE_reply), name}});
+    if (look.host->core && look.host->incarnation == look.incarnation)
+        sim_drain_ask(sim, look.host, look.number, false);
 }
 
 static void plan_mending(struct sim *sim, struct host *host, uint32_t number)
@@ -265,7 +252,7 @@ void sim_gpu_faults(struct sim *sim)
         sim_fault(sim, FAULT_GPU_BROKEN);
         gpu->lost = sim_chance(sim, 50);
         gpu->xid = gpu->lost ? 0 : 79;
-        if (sim->client_count > 1 && sim->seed % 8 == 5) /* of the others each event stays */
+        if (sim->seed % 8 == 5) /* of the others each event stays */
             plan_mending(sim, host, number);
     }
 }

@@ -3,6 +3,7 @@
  * Every message passes as bytes, through the production encoder and decoder. A cut loses what is
  * under way in both directions, and each side hears of it in its own time. */
 #include "tests/sim/crash.h"
+#include "tests/sim/drain.h"
 #include "tests/sim/leftovers.h"
 #include "tests/sim/regain.h"
 
@@ -219,8 +220,8 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
             sim_crash_claims(sim, host_of(sim, end), &message);
         sim_regain_hears(sim, host_of(sim, end), &message);
         rc = sim_sched_step(sim, &event);
-        if (message.type == GW_MESSAGE_registration)
-            sim_crash_claimed(sim, host_of(sim, end), &message);
+        sim_crash_claimed(sim, host_of(sim, end), &message);
+        sim_drain_heard(sim, host_of(sim, end), &message);
         SIM_CHECK(sim, rc == 0, "the scheduler says that %s broke the protocol",
                   gw_message_name(message.type));
     } else if (end->side == SIDE_HOST && message.type == GW_MESSAGE_log_read) {

@@ -9,6 +9,7 @@
 #include "graph/base/clock.h"
 #include "graph/base/map.h"
 #include "graph/base/must.h"
+#include "graph/base/planted.h"
 #include "graph/base/sm.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/step.h"
@@ -49,6 +50,9 @@ enum { WORK_GPU_IF_ANY = 1, WORK_GPU, WORK_GPU_SHARE };
 /* These bugs show in gangs alone. */
 #define SIM_PLANTED_IN_GANGS                                                                       \
     (GW_PLANTED(191) || GW_PLANTED(194) || GW_PLANTED(281) || GW_PLANTED(310) || GW_PLANTED(340))
+
+/* And this where workers offer the same GPUs. */
+#define SIM_PLANTED_IN_TWINS GW_PLANTED(701)
 
 /* How the client saw it end. */
 enum told { TOLD_NOTHING, TOLD_DONE, TOLD_FAILED };
@@ -370,6 +374,7 @@ struct sim {
     struct sim_adrift *adrift;   /* see crash.c; NULL: it has not died */
     struct sim_regain *regain;   /* see regain.c; likewise */
     struct sim_charges *charges; /* see charge.c; NULL: nothing was judged */
+    struct sim_drains *drains;   /* see drain.c; NULL: none was drained */
     GW_ARRAY(struct conn *) conns;
 
     struct host hosts[HOSTS_MAX];
@@ -498,6 +503,8 @@ void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_m
 void sim_gpu_gone(struct sim *sim, const struct process *process);
 /* What it has; names: room for theirs. */
 void sim_gpu_list(const struct host *host, struct gw_node_gpu *gpus, char (*names)[SIM_GPU_NAME]);
+/* GPUs of one machine that several hosts offer have one name. */
+void sim_gpu_name(const struct host *host, uint32_t number, char name[static SIM_GPU_NAME]);
 void sim_gpu_start(struct sim *sim, struct host *host); /* a life of the host: all are well */
 void sim_gpu_faults(struct sim *sim);
 

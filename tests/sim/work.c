@@ -214,8 +214,8 @@ static void shape(struct sim *sim, struct work *work)
         work->slots = 2;
     if (sim_chance(sim, 12))
         work->gpus = WORK_GPU_IF_ANY;
-    if (!work->ranks && sim->hosts[0].gpus && sim_chance(sim, 12))
-        work->gpus = sim_chance(sim, 40) ? WORK_GPU : WORK_GPU_SHARE;
+    if (!work->ranks && sim->hosts[0].gpus && sim_chance(sim, SIM_PLANTED_IN_TWINS ? 70 : 12))
+        work->gpus = sim_chance(sim, SIM_PLANTED_IN_TWINS ? 90 : 40) ? WORK_GPU : WORK_GPU_SHARE;
     if (work->ranks && sim->hosts[0].gpus && sim_chance(sim, GW_PLANTED(310) ? 80 : 25))
         work->gpus = WORK_GPU_SHARE;
     work->collectives = (uint32_t)sim_below(sim, 4) + (work->id % 2 ? 6 : 0);

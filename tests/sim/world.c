@@ -4,6 +4,7 @@
 #include "tests/sim/again.h"
 #include "tests/sim/charge.h"
 #include "tests/sim/crash.h"
+#include "tests/sim/drain.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/limit.h"
 #include "tests/sim/nested.h"
@@ -176,6 +177,7 @@ static void check_told(struct sim *sim, const struct client *client,
                        const struct gw_message *message)
 {
     sim_ledger_told(sim, client, message);
+    sim_drain_told(sim, client, message);
     if (message->type == GW_MESSAGE_accepted) {
         if (gw_map_get(&client->holding, message->accepted.request, NULL))
             return; /* a handle of an actor */
@@ -291,6 +293,8 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
             sim_again_assigned(sim, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
             sim_prefer_assigned(sim, conn->ends[1].host, &effect->message.assign);
+        if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
+            sim_drain_assigned(sim, conn, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_CLOSE && conn->ends[1].side == SIDE_CLIENT)
             sim_sync_end(sim, conn->ends[1].client); /* what it holds is others' from now on */
         if (conn && effect->type == GW_EFFECT_CLOSE) {
@@ -327,6 +331,7 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
     sim_charge_stepped(sim);
     for (size_t i = 0; i < sim->effects.list.count; i++)
         carry(sim, &sim->effects.list.items[i]);
+    sim_drain_stepped(sim);
     if (event->type == GW_EVENT_CLOSE)
         sim_tunnel_closed(sim, event->peer.id);
     uint64_t at = gw_sched_deadline_ns(sim->sched);
@@ -407,7 +412,7 @@ static void make_world(struct sim *sim)
         host->slots = 1 + (uint32_t)sim_below(sim, 4);
         if (i == 0)
             host->slots += 3; /* so that all work fits somewhere */
-        host->gpus = sim_chance(sim, 40) ? SIM_GPUS : 0;
+        host->gpus = sim_chance(sim, SIM_PLANTED_IN_TWINS ? 90 : 40) ? SIM_GPUS : 0;
         host->next_peer = 1;
         host->licenses = i == 0 ? 2 : (uint32_t)sim_below(sim, 2);
         host->tapes = 1 + (uint32_t)sim_below(sim, 3);
@@ -426,6 +431,7 @@ static void make_world(struct sim *sim)
     }
     sim_plan(sim, 100 * MS, on_faults, NULL);
     sim_crash_plan(sim);
+    sim_drain_plan(sim);
     sim_plan(sim, SECOND + sim_below(sim, 5 * SECOND), on_heal, NULL);
 }
 
@@ -600,5 +606,6 @@ void sim_run(uint64_t seed, bool log)
     sim_crash_free(sim);
     sim_regain_free(sim);
     sim_charge_free(sim);
+    sim_drain_free(sim);
     free(sim);
 }
