@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What is published as NAME, or a task as everywhere: JOB[/NAME], JOB[/INDEX], last for the job. */
 static int find(struct gw_client *client, const char *text, struct gw_future **future,
@@ -30,10 +31,27 @@ static int find(struct gw_client *client, const char *text, struct gw_future **f
 /* -- get -----------------------------------------------------------------------------------------
  */
 
+/* What is there and no file stays what it is: a device, a fifo. What does not arrive is told. */
+static int write_through(const char *path, const struct gw_value *value, bool json,
+                         struct gw_error *error)
+{
+    FILE *file = fopen(path, "we");
+    int rc = file ? gw_content_print(file, value, json) : GW_EIO;
+    int why = errno;
+    if (file && fclose(file) != 0 && rc == 0) {
+        rc = GW_EIO;
+        why = errno;
+    }
+    return rc < 0 ? gw_error_set(error, rc, "%s: %s", path, strerror(why)) : 0;
+}
+
 /* To a file, whole or not at all. */
 static int write_file(const char *path, const struct gw_value *value, bool json,
                       struct gw_error *error)
 {
+    struct stat there;
+    if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        return write_through(path, value, json, error);
     size_t room = strlen(path) + 8;
     char *part = malloc(room);
     if (!part)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Results that several clients hold, and what `gangway data` shows of them; see programs/data.c."""
 import os
+import stat
 
 import e2e
 
@@ -71,6 +72,20 @@ class Data(e2e.Case):
         self.assertIn("no file", self.gangway("data", "get", "ended", "-o", "/no/such/file",
                                               rc=1).stderr.lower().replace("such ", ""))
 
+    def check_no_file(self):
+        """What is there and is no file stays that, and gets what it can take."""
+        path, full = self.fifo("pipe"), os.path.join(self.dir, "full")
+        os.symlink("/dev/full", full)
+        self.run_program("sh", "-c", f"printf 'a b' | '{e2e.BINARY}' data put piped -")
+        fifo = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        self.addCleanup(os.close, fifo)
+        self.gangway("data", "get", "piped", "-o", path)
+        self.assertTrue(stat.S_ISFIFO(os.stat(path).st_mode))
+        self.assertEqual(os.read(fifo, 100), b"a b")
+        self.assertIn("full: No space left on device",
+                      self.gangway("data", "get", "piped", "-o", full, rc=1).stderr)
+        self.assertTrue(os.path.islink(full))
+
     def test_put(self):
         self.up("--slots", "1")
         content = bytes(range(256)) * 3000
@@ -95,7 +110,7 @@ class Data(e2e.Case):
         self.assertIn("/no/such", self.gangway("data", "put", "x", "/no/such", rc=1).stderr)
         self.assertEqual({line["name"] for line in self.gangway_json("data", "list")},
                          {"config", "nothing", "weights"})
-        self.run_program("sh", "-c", f"printf 'a b' | '{e2e.BINARY}' data put piped -")
+        self.check_no_file()
         self.assertEqual(self.gangway("data", "get", "piped").stdout, "a b")
 
 
