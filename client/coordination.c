@@ -21,8 +21,13 @@ struct question {
 /* Encodes the value; GW_ELIMIT with a text where the scheduler would refuse it anyway. */
 static int encode(const struct question *question, struct gw_buffer *buffer, struct gw_error *error)
 {
+    bool carries = question->verb == GW_SYNC_SET || question->verb == GW_SYNC_REPLACE ||
+                   question->verb == GW_SYNC_PUT;
     if (!question->value)
-        return 0;
+        return carries && question->kind != GW_SYNC_EVENT
+                   ? gw_error_set(error, GW_ENOMEM, "%s: there is no value: out of memory",
+                                  question->name)
+                   : 0;
     int rc = gw_codec_encode(question->value, NULL, buffer);
     if (rc < 0)
         return gw_error_set(error, rc, "%s: the value cannot be sent: %s", question->name,

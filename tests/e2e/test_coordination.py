@@ -25,6 +25,9 @@ class Coordination(e2e.Case):
     def test_events(self):
         self.subject("events")
 
+    def test_news_and_fences(self):
+        self.subject("news")
+
     def test_wrong_input(self):
         self.subject("wrong")
 

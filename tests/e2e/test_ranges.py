@@ -24,6 +24,8 @@ class Ranges(e2e.Case):
             self.check("sessions", self.fifo("third"))
         with self.subTest(what="stream"):
             self.check("stream", self.fifo("other"))
+        with self.subTest(what="cancelled"):
+            self.check("cancelled", self.fifo("blocks"))
         self.assert_idle()
 
     def test_private_two_workers(self):

@@ -71,9 +71,9 @@ GW_API int gw_event_wait(struct gw_client *client, const char *name, uint64_t ti
 /* -- Variables -----------------------------------------------------------------------------------
  */
 
-/* A value is borrowed when given and to be unref'd when got. Encoded it has at most
- * GW_SYNC_VALUE_BYTES_MAX bytes (GW_ELIMIT): publish larger ones by a name, and put the name here.
- */
+/* A value is borrowed when given (NULL: GW_ENOMEM) and to be unref'd when got. Encoded it has at
+ * most GW_SYNC_VALUE_BYTES_MAX bytes (GW_ELIMIT): publish larger ones by a name, and put the name
+ * here. */
 #define GW_SYNC_VALUE_BYTES_MAX (768u << 10)
 
 struct gw_variable {

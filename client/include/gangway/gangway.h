@@ -193,7 +193,8 @@ GW_API int gw_who_has(const struct gw_future *future, struct gw_value **answer,
  * graph was submitted. */
 GW_API struct gw_value *gw_ref_future(struct gw_graph *graph, const struct gw_future *future);
 
-/* States of a future. */
+/* gw_future_state tells how a future stands, as far as this process has heard; does not block. Any
+ * thread. GW_FAILED: also cancelled, lost, or of a closed client; gw_future_get has the cause. */
 enum gw_future_state { GW_PENDING, GW_DONE, GW_FAILED };
 GW_API enum gw_future_state gw_future_state(const struct gw_future *future);
 
@@ -216,7 +217,8 @@ GW_API int gw_future_wait_any(struct gw_future *const *futures, size_t count, ui
 
 /* As completed: gw_completions_new watches `count` futures (borrowed: each until its index was
  * given, the others longer than it lives); gw_completions_next blocks and gives each index once, in
- * the order of their ends; GW_ENOENT after the last, GW_ETIMEDOUT. */
+ * the order of their ends; GW_ENOENT after the last, GW_ETIMEDOUT. One thread at a time.
+ * gw_completions_free accepts NULL; the futures stay. */
 struct gw_completions;
 GW_API int gw_completions_new(struct gw_future *const *futures, size_t count,
                               struct gw_completions **completions);
@@ -248,6 +250,8 @@ GW_API int gw_client_query(struct gw_client *client, const char *what,
 
 /* Calls on jobs by number, of this session or not. gw_job_wait blocks until the job has ended and
  * gives its exit code (0, or the first failure's) and text in error when it failed.
+ * gw_job_cancel ends all of a job as gw_future_cancel does a task, what has ended stays; it does
+ * not wait for that. GW_ENOENT: there is no such job.
  * gw_job_cancel_task cancels one task by its index as gw_future_cancel does, also of a range, whose
  * tasks have no futures; 0, too, for one that has ended, and for one of a range that has not begun:
  * it never does. GW_ENOENT: there is none, or (of a range) nothing of it is left.

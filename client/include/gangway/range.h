@@ -74,8 +74,8 @@ struct gw_range_result {
 
 /* gw_range_next gives the next result, in the order of their ends; blocks for at most timeout_ns
  * (UINT64_MAX: for ever). 0 for a task that failed, too. GW_ENOENT: there are no more (tasks that
- * were cancelled before they had begun give none); GW_ETIMEDOUT; GW_EINVAL with discard_results;
- * GW_ECLOSED. One thread at a time. */
+ * were cancelled before any worker had them give none); GW_ETIMEDOUT; GW_EINVAL with
+ * discard_results; GW_ECLOSED. One thread at a time. */
 GW_API int gw_range_next(struct gw_range_run *run, uint64_t timeout_ns,
                          struct gw_range_result *result, struct gw_error *error);
 

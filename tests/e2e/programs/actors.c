@@ -85,6 +85,13 @@ static int tally_crash(struct gw_task *task)
 }
 GW_TASK(tally_crash);
 
+static int tally_hang(struct gw_task *task)
+{
+    (void)task;
+    return pause(); /* until it is ended */
+}
+GW_TASK(tally_hang);
+
 /* (bytes): how many. */
 static int tally_size(struct gw_task *task)
 {
@@ -230,6 +237,29 @@ static void crash(void)
     gw_actor_free(actor);
 }
 
+/* Somebody ends it, though it is busy: the call that it has, those behind it and all that come
+ * later fail, and say why. */
+static void killed(void)
+{
+    struct gw_actor *actor = make(GW_ACTOR(.restarts = 1), "");
+    struct gw_future *futures[3];
+    struct gw_value *value;
+    CHECK(gw_actor_call(actor, &futures[0], &error, tally_add, NULL, gw_i64(1)) == 0);
+    CHECK(get(futures[0]) == 101);
+    CHECK(gw_actor_call(actor, &futures[0], &error, tally_hang, NULL) == 0);
+    CHECK(gw_actor_call(actor, &futures[1], &error, tally_add, NULL, gw_i64(2)) == 0);
+    CHECK(gw_actor_kill(actor, &error) == 0);
+    CHECK(gw_actor_call(actor, &futures[2], &error, tally_add, NULL, gw_i64(2)) == 0);
+    for (int i = 0; i < 3; i++) {
+        int rc = gw_future_get(futures[i], 0, &value, &error);
+        CHECK(rc == GW_EACTOR || (i == 0 && rc == GW_ECRASHED)); /* it had begun, or not */
+        CHECK(rc == GW_ECRASHED || strstr(error.text, "somebody ended it"));
+        gw_future_release(futures[i]);
+    }
+    CHECK(gw_actor_kill(actor, &error) == 0);
+    gw_actor_free(actor);
+}
+
 /* What makes it fails: calls say so. */
 static void cannot(void)
 {
@@ -312,6 +342,8 @@ int main(int argc, char **argv)
         order();
     else if (strcmp(what, "crash") == 0)
         crash();
+    else if (strcmp(what, "killed") == 0)
+        killed();
     else if (strcmp(what, "cannot") == 0)
         cannot();
     else if (strcmp(what, "inside") == 0)

@@ -299,6 +299,37 @@ static void test_events(void)
     gw_value_unref(all);
 }
 
+/* Whoever follows a variable sees the latest, once; every lease has a larger number than those
+ * before it. */
+static void test_news(void)
+{
+    struct gw_variable news = {0};
+    uint64_t version, fences[3];
+    int rc = gw_variable_next(client, "news", SECOND / 100, &news, &error);
+    assert(rc == GW_ETIMEDOUT);
+    for (int64_t i = 1; i <= 3; i++) {
+        struct gw_value *value = gw_i64(10 * i);
+        well(gw_variable_set(client, "news", value, &version, &error));
+        gw_value_unref(value);
+        assert(version == (uint64_t)i);
+        if (i == 2)
+            continue; /* was not looked at */
+        well(gw_variable_next(client, "news", UINT64_MAX, &news, &error));
+        assert(news.version == version && number_of(news.value) == 10 * i);
+    }
+    rc = gw_variable_next(client, "news", SECOND / 100, &news, &error);
+    assert(rc == GW_ETIMEDOUT && news.version == 3);
+    well(gw_sync_delete(client, "variable", "news", &error));
+
+    for (int i = 0; i < 3; i++) {
+        const char *name = i == 1 ? "other" : "own";
+        well(gw_lock_acquire_fenced(client, name, 0, &fences[i], &error));
+        rc = gw_lock_acquire_fenced(client, name, 0, &fences[0], &error);
+        assert(rc == GW_ETIMEDOUT && (i == 0 || fences[i] > fences[i - 1]));
+        well(gw_lock_release(client, name, &error));
+    }
+}
+
 static void test_wrong(void)
 {
     char name[400];
@@ -327,6 +358,10 @@ static void test_wrong(void)
     rc = gw_variable_set(client, "large", value, NULL, &error);
     assert(rc == GW_ELIMIT && strstr(error.text, "publish"));
     gw_value_unref(value);
+    rc = gw_variable_set(client, "nothing", NULL, NULL, &error);
+    assert(rc == GW_ENOMEM);
+    rc = gw_queue_put(client, "nothing", NULL, 0, &error); /* who gets many would lose them all */
+    assert(rc == GW_ENOMEM && strstr(error.text, "nothing: there is no value"));
     for (int i = 0; i < 10000; i++) {
         snprintf(name, sizeof name, "many %d", i);
         well(gw_queue_open(client, name, 1, &error));
@@ -377,7 +412,7 @@ int main(int argc, char **argv)
     } subjects[] = {
         {"counter", test_counter}, {"queue", test_queue}, {"holders", test_holders},
         {"events", test_events},   {"wrong", test_wrong}, {"deleted", test_deleted},
-        {"waits", test_waits},
+        {"waits", test_waits},     {"news", test_news},
     };
     gw_init(&argc, &argv);
     assert(argc == 3);

@@ -63,6 +63,21 @@ static int block(struct gw_task *task)
 }
 GW_TASK(block);
 
+/* (i, path): the same. */
+static int block_at(struct gw_task *task)
+{
+    const char *path;
+    char byte;
+    if (gw_task_arg_str(task, 1, &path) < 0)
+        return GW_EINVAL;
+    FILE *fifo = fopen(path, "r");
+    if (!fifo || fread(&byte, 1, 1, fifo) != 1)
+        return gw_task_fail(task, GW_EIO, "cannot read %s", path);
+    fclose(fifo);
+    return gw_task_return(task, gw_i64(1));
+}
+GW_TASK(block_at);
+
 /* Takes all results of a run; each number once; gives how many failed. */
 static size_t take_all(struct gw_range_run *run, int64_t begin, int64_t step, int64_t add)
 {
@@ -233,6 +248,33 @@ static void flow(void)
     if (error.code != GW_ETIMEDOUT)
         gw_value_unref(result.value);
     gw_range_close(run);
+}
+
+/* What runs is ended, nothing more begins, and the rest is told at once. */
+static void cancelled(const char *fifo)
+{
+    struct gw_value *path = gw_str(fifo);
+    struct gw_range_run *run;
+    struct gw_range_result result;
+    const struct gw_range range = {.function = &gw_function_block_at,
+                                   .end = HUGE_RANGE,
+                                   .arguments = &path,
+                                   .argument_count = 1};
+    CHECK(gw_map_range(client, &range, &run, &error) == 0);
+    FILE *file = fopen(fifo, "w"); /* when the first one has begun */
+    CHECK(file && gw_range_cancel(run, false, &error) == 0);
+    uint32_t taken = 0;
+    int rc;
+    while ((rc = gw_range_next(run, UINT64_MAX, &result, &error)) == 0) {
+        CHECK(result.error.code == GW_ECANCELLED && !result.value);
+        taken++;
+    }
+    CHECK(rc == GW_ENOENT && taken < HUGE_RANGE / 2);
+    CHECK(gw_range_wait(run, UINT64_MAX, &error) == GW_ECANCELLED);
+    CHECK(gw_range_cancel(run, true, &error) == 0); /* once more is no mistake */
+    gw_range_close(run);
+    fclose(file);
+    gw_value_unref(path);
 }
 
 /* What a range of 10^8 costs before its tasks run: prints the memory of both ends, in KiB. */
@@ -440,6 +482,8 @@ int main(int argc, char **argv)
         after(with);
     else if (strcmp(what, "sessions") == 0)
         sessions(with);
+    else if (strcmp(what, "cancelled") == 0)
+        cancelled(with);
     else if (strcmp(what, "map") == 0)
         map_refs();
     else

@@ -31,7 +31,8 @@ enum { GW_CONTINUE = 0, GW_PAUSE = 1, GW_STOP = 2 };
     }                                                                                              \
     extern const struct gw_function gw_function_##function
 
-/* GW_TASK_DECLARE(function) lets another file call it. */
+/* GW_TASK_DECLARE(function) lets another file call it, and, where it stands before that, the
+ * function itself: a task that submits its own kind. */
 #define GW_TASK_DECLARE(function) extern const struct gw_function gw_function_##function
 
 /* gw_function_register adds a function to this program's; GW_TASK calls it before main. Two of one
