@@ -214,7 +214,7 @@ struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
     GW_MUST_PTR(queue);
     queue->shape = shape;
     queue->job = job;
-    queue->priority = priority;
+    queue->priority = GW_PLANTED(614) ? 0 : priority;
     queue->heap_at = GW_NONE;
     shape->queues++;
     GW_MUST(gw_array_push(&job->queues, queue));

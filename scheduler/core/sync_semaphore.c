@@ -66,7 +66,7 @@ static uint64_t next_fence(const struct gw_sched *sched)
 
 void gw_sync_semaphore_serve(struct gw_sched *sched, struct gw_sync *sync)
 {
-    while (sync->waiters[0].first && sync->held < sync->count) {
+    while (sync->waiters[0].first && sync->held < sync->count + GW_PLANTED(613)) {
         struct gw_sync_waiter *waiter = sync->waiters[0].first;
         uint64_t fence = next_fence(sched);
         GW_FACT(sched, sync_leased, .sync = sync, .session = waiter->session, .fence = fence);

@@ -197,9 +197,10 @@ static int code_of(uint32_t outcome)
 /* The user's own error: as many further attempts as they asked for. */
 static bool charge_retry(const struct gw_spec *spec, struct gw_charges *charges)
 {
-    if (charges->retries >= spec->message.retries || charges->retries == UINT8_MAX)
+    if (charges->retries >= spec->message.retries || charges->retries == UINT8_MAX ||
+        GW_PLANTED(615))
         return false;
-    if (GW_PLANTED(191) && spec->message.ranks > 0)
+    if ((GW_PLANTED(191) && spec->message.ranks > 0) || GW_PLANTED(616))
         return true;
     charges->retries++;
     return true;

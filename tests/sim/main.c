@@ -132,6 +132,12 @@ static const struct {
     [540] = {"alike-lost", "of targets that fail alike one is told of twice, another not at all"},
     [232] = {"backfill-late", "what is let in before a gang may run longer than until it starts"},
     [330] = {"ids-again", "a scheduler gives out ids of jobs of the life before"},
+    [611] = {"cancel-deaf", "what runs goes on though it was cancelled"},
+    [612] = {"left-behind", "what a client that is gone had submitted goes on"},
+    [613] = {"lease-over", "a semaphore gives out one lease more than it has"},
+    [614] = {"priority-ignored", "tasks run as they came, whatever their priority"},
+    [615] = {"retries-ignored", "a task that fails is not tried again, whatever its retries"},
+    [616] = {"retries-endless", "a task that has retries is tried again for ever"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
 enum { PLANTED_COUNT = sizeof planted / sizeof *planted };

@@ -4,6 +4,7 @@
  * an end is told once, and where a process of it lived, only when that is buried. */
 #include "worker/core/run.h"
 
+#include "graph/base/planted.h"
 #include "worker/core/actor.h"
 #include "worker/core/adrift.h"
 #include "worker/core/core.h"
@@ -421,7 +422,7 @@ static void kill_run(struct gw_node_core *core, struct gw_run *run, const struct
 {
     bool asked = kill->reason == GW_KILL_TAKE_BACK;
     if ((asked && (run->process || gw_memory_keeps(core, run))) ||
-        gw_node_actor_kill(core, run, kill))
+        gw_node_actor_kill(core, run, kill) || (GW_PLANTED(611) && !run->gang && run->process))
         return;
     if (run->state == GW_RUN_SENT && !gw_run_executes(run)) {
         run->killing = true;
