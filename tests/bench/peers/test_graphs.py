@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The graphs are what they say, and whoever runs one wrongly is told."""
 import os
+import random
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import compare
 import graphs
@@ -37,14 +39,43 @@ class Shapes(unittest.TestCase):
         self.assertAlmostEqual(graph.edges / graph.count, 1.5, delta=0.03)
 
     def test_every_row_counts_in_the_sinks(self):
-        graph = graphs.make("random", 300)
-        before = graph.expected()
-        for row in range(0, graph.count, 37):  # a row with another duration is no other value...
-            graph.duration_ns[row] += 1
-        self.assertEqual(graph.expected(), before)
-        graph.deps[0] += 0 if graph.deps[0] else 1  # ...but one with another input is
-        changed = graphs.make("random", 300, seed=2).expected()
-        self.assertNotEqual(changed, before)
+        """Any row whose value is wrong makes that of a sink wrong."""
+        for name in ("random", "tree", "tb:fft", "rsds:groupby-1440-1S-1H"):
+            graph, right = graphs.make(name, 200, 0.0005), graphs.combine
+            before = graph.expected()
+            for row in range(0, graph.count, 7):
+                with mock.patch.object(graphs, "combine", lambda index, values, row=row:
+                                       right(index, values) ^ (index == row)):
+                    self.assertTrue(graph.expected() != before, (name, row))
+
+    def test_task_bench_takes_what_is_published(self):
+        """{pattern: what columns of steps 1, 2, ... of eight take}, (step, column)."""
+        wanted = {
+            "trivial": {(1, 3): [], (4, 7): []},
+            "no_comm": {(1, 3): [3], (4, 7): [7]},
+            "stencil_1d": {(1, 0): [0, 1], (2, 3): [2, 3, 4], (4, 7): [6, 7]},
+            "fft": {(1, 3): [2, 3, 4], (2, 3): [1, 3, 5], (3, 3): [3, 7], (4, 3): [2, 3, 4]},
+            "tree": {(1, 1): [0], (2, 3): [1], (3, 7): [3], (4, 7): [7]},
+            "nearest": {(1, 0): [0, 1, 2], (2, 4): [2, 3, 4, 5, 6], (4, 7): [5, 6, 7]},
+            "spread": {(1, 0): [0, 2, 4, 5, 7], (2, 0): [0, 3, 5, 6]},
+        }
+        self.assertEqual({*wanted, "random_nearest"}, set(graphs.TASK_BENCH))
+        for pattern in graphs.TASK_BENCH:
+            graph = graphs.task_bench(pattern, 8, 5, random.Random(1), 1000)
+            wide = [min(8, 1 << t) if pattern == "tree" else 8 for t in range(5)]
+            first = [sum(wide[:t]) for t in range(5)]
+            self.assertEqual(graph.count, sum(wide), pattern)
+            for (t, i), columns in wanted.get(pattern, {}).items():
+                deps = [dep - first[t - 1] for dep in graph.deps_of(first[t] + i)]
+                self.assertEqual(deps, columns, (pattern, t, i))
+        taken, columns = 0, set()
+        for row in range(8, 40):  # random_nearest, the last: some of those that nearest takes
+            deps = [dep - (row // 8 - 1) * 8 - row % 8 for dep in graph.deps_of(row)]
+            self.assertTrue(deps and all(abs(dep) <= 2 for dep in deps), (row, deps))
+            taken += len(deps)
+            columns.update(deps)
+        self.assertEqual(columns, {-2, -1, 0, 1, 2})
+        self.assertTrue(48 < taken < 100, taken)  # of 144, half
 
     def test_a_file_is_read_as_it_was_written_and_a_torn_one_refused(self):
         with tempfile.TemporaryDirectory() as folder:
