@@ -94,6 +94,8 @@ int gw_listing_run(const struct gw_listing *listing, int argc, char **argv)
         fprintf(stderr, "%s\n", listing->none);
     else
         gw_table_print(stdout, listing->columns, answer);
+    if (listing->remark && !json)
+        listing->remark(answer);
     gw_value_unref(answer);
     return GW_EXIT_OK;
 }

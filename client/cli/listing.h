@@ -13,6 +13,7 @@ struct gw_listing {
     const char
         *below; /* of a single one: a list in it that is shown as a table below it; or NULL */
     const struct gw_column *below_columns;
+    void (*remark)(const struct gw_value *answer); /* what to say of it to a person; or NULL */
     bool where; /* --where NAME=VALUE narrows it, by annotations */
 };
 

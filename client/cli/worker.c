@@ -6,6 +6,7 @@
 #include "client/cli/listing.h"
 #include "worker/net/worker.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_option(const char *word, const char *option)
@@ -24,6 +25,33 @@ static bool is_started(int argc, char **argv)
         dir = dir || is_option(argv[i], "--dir");
     }
     return dir;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Whoever places by name would not know which of them it is. */
+static void say_namesakes(const struct gw_value *workers)
+{
+    size_t count = gw_value_count(workers);
+    const char **names = calloc(count + 1, sizeof *names);
+    if (!names)
+        return; /* nothing that anybody asked for */
+    for (size_t i = 0; i < count; i++)
+        if (gw_value_get_str(gw_value_find(gw_value_at(workers, i), "name"), &names[i], NULL) < 0)
+            names[i] = "";
+    qsort(names, count, sizeof *names, by_text);
+    for (size_t i = 0, alike; i < count; i += alike) {
+        for (alike = 1; i + alike < count && strcmp(names[i], names[i + alike]) == 0;)
+            alike++;
+        if (alike > 1)
+            gw_cli_say("gangway: %zu workers are called %s: `--on %s` means all of them, `-H "
+                       "%s:N` one; `gangway worker --name` tells them apart",
+                       alike, names[i], names[i], names[i]);
+    }
+    free(names);
 }
 
 int gw_cli_worker(int argc, char **argv)
@@ -53,6 +81,7 @@ int gw_cli_worker(int argc, char **argv)
         .query = "workers",
         .columns = columns,
         .none = "no workers",
+        .remark = say_namesakes,
     };
     if (is_started(argc, argv))
         return gw_worker_main(argc, argv);

@@ -467,8 +467,8 @@ static int on_worker_state(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_leftovers:
         gw_sched_on_leftovers(sched, worker, &message->leftovers);
         return 0;
-    case GW_MESSAGE_refuse: /* its last words */
-        gw_sched_worker_lose(sched, worker, message->refuse.text);
+    case GW_MESSAGE_refuse: /* it was told to end, and nothing of it runs any more */
+        gw_sched_worker_dismiss(sched, worker, message->refuse.text);
         gw_sched_close(sched, worker->remote);
         return 0;
     default:

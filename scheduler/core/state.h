@@ -525,7 +525,7 @@ struct gw_end {
     uint32_t outcome;
     int32_t code, exit_code, signal;
     bool executing, port_taken;
-    bool dismissed; /* lost: its worker was sent away, by those who run the cluster */
+    bool dismissed; /* lost: its worker was sent away, or told to end */
     const char *text, *stderr_tail;
     uint64_t run_ns; /* of a function that failed; else 0 */
 };

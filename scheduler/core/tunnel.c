@@ -153,6 +153,21 @@ static struct gw_worker *place_of(const struct gw_sched *sched, const struct gw_
     return id ? gw_sched_worker_find(sched, id) : NULL;
 }
 
+/* How many ranks its last attempt had, which may have started with fewer; 0: none ran. */
+static uint32_t ranks_run(const struct gw_job *job, uint32_t index)
+{
+    uint32_t ranks = 0;
+    uint64_t attempt = 0;
+    for (size_t i = job->places.count; i-- > 0;) {
+        const struct gw_place *place = &job->places.items[i];
+        if (place->index != index || (attempt && place->attempt != attempt))
+            continue;
+        attempt = place->attempt;
+        ranks = place->rank != GW_RANK_NONE && place->rank >= ranks ? place->rank + 1 : ranks;
+    }
+    return ranks;
+}
+
 /* The worker at which its last attempt ran, in a folder that outlives it or that is kept there. */
 static struct gw_worker *left_at(struct gw_sched *sched, const struct gw_job *job,
                                  const struct gw_msg_tunnel_open *open, struct gw_error *error)
@@ -169,6 +184,9 @@ static struct gw_worker *left_at(struct gw_sched *sched, const struct gw_job *jo
     if (spec->kind != GW_SPEC_COMMAND || (!*spec->cwd && !spec->files.size))
         gw_error_set(error, GW_ENOENT, "task %u of job %llu has ended, and left no folder",
                      open->index, (unsigned long long)open->job);
+    else if (!ran && ranks_run(job, open->index))
+        gw_error_set(error, GW_EINVAL, "there is no rank %u: its last attempt had 0 to %u",
+                     open->rank, ranks_run(job, open->index) - 1);
     else if (!ran)
         gw_error_set(error, GW_ENOENT, "task %u of job %llu never ran", open->index,
                      (unsigned long long)open->job);

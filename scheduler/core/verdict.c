@@ -3,7 +3,7 @@
  * The first accepted end of an attempt wins; the attempt is the fence. What is charged to whom: the
  * user's own errors to the task's retries, the end of a runner under it to its crash budget, a lost
  * worker to its loss budget; being killed, missing an input, the failure of a GPU, or a worker that
- * was sent away, to nobody. */
+ * was sent away or told to end, to nobody. */
 #include "scheduler/core/verdict.h"
 #include "scheduler/core/cooling.h"
 

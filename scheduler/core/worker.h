@@ -27,7 +27,8 @@ void gw_sched_worker_on_stale(struct gw_sched *sched, struct gw_worker *worker, 
  * is closed. */
 void gw_sched_worker_lose(struct gw_sched *sched, struct gw_worker *worker, const char *why);
 
-/* gw_sched_worker_dismiss does the same for one that was sent away: it is no host that failed. */
+/* gw_sched_worker_dismiss does the same for one that was sent away, or told to end: it is no
+ * host that failed. */
 void gw_sched_worker_dismiss(struct gw_sched *sched, struct gw_worker *worker, const char *why);
 
 /* gw_sched_workers_on_tick sends heartbeats and loses those that were silent for too long. */

@@ -63,6 +63,8 @@ class Elastic(e2e.Case):
                          ["rank.000", "rank.001"])
         self.assertIn("there is no rank 3: they are 0 to 1",
                       self.gangway("logs", "-r", "3", job, rc=2).stderr)
+        self.assertIn("there is no rank 3: its last attempt had 0 to 1",
+                      self.gangway("get", job, "--rank", "3", "x", rc=2).stderr)
         self.assertIn("; 2 results, ", self.gangway("story", job).stdout)
         self.assertEqual(self.gangway_json("jobs")[0]["ranks"], 2)
         task = self.gangway_json("tasks", job)[0]

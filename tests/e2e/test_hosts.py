@@ -116,10 +116,22 @@ class Hosts(e2e.Case):
         self.gangway("down", env=self.host(self.admin["token"]))
         self.assertEqual(worker.wait(), 0)
 
-    def test_last_words(self):
-        """A worker that is ended is not one whose connection broke."""
+    def test_namesakes(self):
+        """Two workers of one name: whoever places by name hears of it."""
         self.up_listening("--slots", "1")
-        worker = self.worker("ends", 1, self.token("workers", "worker")["token"])
+        token = self.token("workers", "worker")["token"]
+        self.worker("twin", 1, token)
+        self.assertNotIn("are called", self.gangway("worker", "list").stderr)
+        self.worker("twin", 1, token)
+        self.wait_workers(3)
+        self.assertIn("2 workers are called twin: `--on twin` means all of them, `-H twin:N` one",
+                      self.gangway("worker", "list").stderr)
+
+    def test_last_words(self):
+        """A worker that is ended is not one whose connection broke: what it ran is not charged."""
+        self.up_listening("--slots", "1")
+        token = self.token("workers", "worker")["token"]
+        worker = self.worker("ends", 1, token)
         self.wait_workers(2)
         job = self.gangway("submit", "-d", "--on", "ends", "--", "sleep", "60").stdout.strip()
         while "attempt 1" not in self.gangway("story", job).stdout:
@@ -129,6 +141,18 @@ class Hosts(e2e.Case):
         while "was lost" not in self.gangway("story", job).stdout:
             pass
         self.assertIn("was lost: it was ended (SIGTERM)", self.gangway("story", job).stdout)
+        self.gangway("cancel", job)
+        again = self.worker("ends", 1, token)
+        job = self.gangway("submit", "-d", "--on", "ends", "--max-lost", "1", "--", "sleep",
+                           "60").stdout.strip()
+        for attempt in (1, 2, 3):
+            while "attempt %d started" % attempt not in self.gangway("story", job).stdout:
+                pass
+            again.kill(signal.SIGTERM)
+            self.assertEqual(again.wait(), 0)
+            again = self.worker("ends", 1, token)
+        while "attempt 4 started" not in self.gangway("story", job).stdout:
+            pass
 
     def test_old_folders(self):
         self.up_listening("--slots", "1")

@@ -258,6 +258,13 @@ static void revoke(struct world *w, int worker)
                                     .code = GW_EPERM});
 }
 
+/* It was told to end, and has ended what it ran. */
+static void say_goodbye(struct world *w, int worker)
+{
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_refuse, .refuse = {0, "it was ended (SIGTERM)"}});
+}
+
 static void a_lost_worker_is_another_budget(void **state)
 {
     struct world *w = new_world();
@@ -272,17 +279,14 @@ static void a_lost_worker_is_another_budget(void **state)
     free_world(w);
 }
 
-/* Whose token is revoked has not failed: neither its tasks nor its name pay for it. But who allows
- * no loss at all wants what ran never to run twice. */
-static void a_worker_that_was_sent_away_is_charged_to_nobody(void **state)
+static void leaves_uncharged(void (*leave)(struct world *w, int worker))
 {
     struct world *w = new_world();
-    (void)state;
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = 1});
     for (int i = 0; i < 4; i++) {
         add_worker(w, i, 2, "a");
         (void)go(w, i);
-        revoke(w, i);
+        leave(w, i);
     }
     assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
     free_world(w);
@@ -290,9 +294,23 @@ static void a_worker_that_was_sent_away_is_charged_to_nobody(void **state)
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = UINT32_MAX});
     add_worker(w, 0, 2, "a");
     (void)go(w, 0);
-    revoke(w, 0);
+    leave(w, 0);
     must(w, CLIENT, GW_MESSAGE_failed);
     free_world(w);
+}
+
+/* Whose token is revoked, or who is told to end, has not failed: neither its tasks nor its name pay
+ * for it. But who allows no loss at all wants what ran never to run twice. */
+static void a_worker_that_was_sent_away_is_charged_to_nobody(void **state)
+{
+    (void)state;
+    leaves_uncharged(revoke);
+}
+
+static void a_worker_that_says_goodbye_is_charged_to_nobody(void **state)
+{
+    (void)state;
+    leaves_uncharged(say_goodbye);
 }
 
 static void a_function_has_no_more_ranks_than_its_collectives(void **state)
@@ -443,6 +461,7 @@ int main(void)
         cmocka_unit_test(nothing_of_a_paused_job_starts),
         cmocka_unit_test(a_lost_worker_is_another_budget),
         cmocka_unit_test(a_worker_that_was_sent_away_is_charged_to_nobody),
+        cmocka_unit_test(a_worker_that_says_goodbye_is_charged_to_nobody),
         cmocka_unit_test(a_function_has_no_more_ranks_than_its_collectives),
         cmocka_unit_test(without_a_budget_the_first_is_the_last),
         cmocka_unit_test(a_worker_that_was_lost_cools_down),
