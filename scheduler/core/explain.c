@@ -210,6 +210,47 @@ static void say_slots(const struct gw_sched *sched, const struct gw_shape *shape
                 some ? " there" : "");
 }
 
+/* Whether tasks of a job that are not at workers come before those of younger ones as urgent. */
+static bool goes_first(const struct gw_job *job, int32_t priority)
+{
+    if (job->unfinished <= job->placed || gw_sched_job_rests(job) || job->actor || job->calls_of)
+        return false;
+    for (size_t i = 0; i < job->queues.count; i++)
+        if (job->queues.items[i]->priority >= priority)
+            return true;
+    return false;
+}
+
+/* Slots that come free one by one go to older tasks that need no more than that: a larger one may
+ * wait for all of those, and people take it for forgotten. */
+static void say_older(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                      struct gw_text *text)
+{
+    const int32_t priority = job->specs.items[job->tasks.spec[row]].message.priority;
+    const struct gw_job *oldest = NULL;
+    uint64_t others = 0;
+    for (const struct gw_job *older = sched->first_job; older && older != job; older = older->next)
+        if (goes_first(older, priority)) {
+            others += oldest != NULL;
+            oldest = oldest ? oldest : older;
+        }
+    if (!oldest || priority == INT32_MAX || job->specs.items[job->tasks.spec[row]].shape->ranks > 0)
+        return; /* gangs have what is kept for them */
+    gw_text_say(text, "; older work goes first: job %llu", (unsigned long long)oldest->id);
+    if (others > 0)
+        gw_text_say(text, " and %llu other%s", (unsigned long long)others, others == 1 ? "" : "s");
+    gw_text_say(text, " (what is submitted with --priority %d would not wait for that)",
+                priority + 1);
+}
+
+static void say_reservation(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                            struct gw_text *text)
+{
+    char kept[640];
+    gw_sched_reservation_explain(sched, job, row, kept, sizeof kept);
+    gw_text_say(text, "%s", kept);
+}
+
 static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           struct gw_text *text)
 {
@@ -279,10 +320,9 @@ static void explain_ready(const struct gw_sched *sched, struct gw_job *job, uint
     say_cooling(sched, shape, true, text);
     say_preferred_gone(sched, shape, text);
     say_who_holds(sched, text);
+    say_older(sched, job, row, text);
     say_elastic(sched, job, row, text);
-    char kept[640];
-    gw_sched_reservation_explain(sched, job, row, kept, sizeof kept);
-    gw_text_say(text, "%s", kept);
+    say_reservation(sched, job, row, text);
 }
 
 static void explain_delayed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,

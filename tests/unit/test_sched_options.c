@@ -316,6 +316,28 @@ static void within_a_job_the_more_urgent_goes_first(void **state)
     free_world(w);
 }
 
+/* Chains of an older job take each slot as it comes free: that is the order, and people are told.
+ */
+static void that_older_work_goes_first_is_said(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.wall_ns = SECOND});
+    send_spec(w, (struct gw_msg_spec){.key = 2});
+    submit(w, (struct chunk){2, 8, GW_SUBMIT_LAST, true, 0});
+    submit_task(w, 3, (struct gw_msg_spec){.slots = 2});
+    explained(w, 3, "; older work goes first: job 2 (what is submitted with --priority 1 would");
+    send_spec(w, (struct gw_msg_spec){.key = 4});
+    submit(w, (struct chunk){4, 8, GW_SUBMIT_LAST, true, 0});
+    submit_task(w, 5, (struct gw_msg_spec){.slots = 2, .priority = -3});
+    explained(w, 5, "; older work goes first: job 2 and 2 others (");
+    explained(w, 5, "--priority -2 would");
+    submit_task(w, 6, (struct gw_msg_spec){.slots = 2, .priority = 7});
+    assert_null(strstr(explain(w, 6, -1), "older work"));
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +353,7 @@ int main(void)
         cmocka_unit_test(a_pause_is_five_minutes_at_most),
         cmocka_unit_test(what_is_urgent_overtakes_all_but_the_window),
         cmocka_unit_test(within_a_job_the_more_urgent_goes_first),
+        cmocka_unit_test(that_older_work_goes_first_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
