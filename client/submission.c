@@ -8,7 +8,7 @@
 #include "client/shipment.h"
 #include "client/spill.h"
 #include "graph/base/clock.h"
-#include "graph/base/text.h"
+#include "graph/model/options.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/frame.h"
 
@@ -27,7 +27,7 @@ enum {
 
 const char *gw_submission_named(const char *word)
 {
-    return gw_text_is_line(word, strlen(word)) ? word : "command";
+    return gw_name_check(word, "job", NULL) == 0 ? word : "command";
 }
 
 int gw_submission_open(struct gw_submission *submission, struct gw_client *client,
@@ -38,10 +38,8 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
                                          .flags = options->detached ? GW_SUBMIT_DETACHED : 0,
                                          .after = options->after};
     gw_call_open(&submission->call, client);
-    if (options->name && !gw_text_is_line(options->name, strlen(options->name)))
-        return gw_error_set(error, GW_EINVAL,
-                            "the name of a job is one line of text, in UTF-8, without control "
-                            "characters: give it another one");
+    if (gw_name_check(options->name, "job", error) < 0)
+        return GW_EINVAL;
     /* A refusal may come before the last chunk has left. */
     pthread_mutex_lock(&client->lock);
     int rc = gw_map_put(&client->calls, submission->call.request, (uintptr_t)&submission->call);

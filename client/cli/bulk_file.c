@@ -7,6 +7,8 @@
 
 #include "client/cli/bulk_option.h"
 
+#include "graph/base/text.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -215,7 +217,8 @@ static int env_of(const struct gw_launch_options *options, const json_t *object,
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
         char *line = NULL;
-        if (!json_is_string(value) || !*key || strchr(key, '='))
+        if (!json_is_string(value) || !*key || strchr(key, '=') ||
+            !gw_text_is_line(key, strlen(key)))
             return wrong(place, error, "\"env\" is not an object of strings");
         if (asprintf(&line, "%s=%s", key, json_string_value(value)) < 0)
             return no_memory(error);

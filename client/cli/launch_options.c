@@ -5,6 +5,7 @@
 #include "client/cli/bulk_option.h"
 #include "client/cli/cli.h"
 #include "client/env.h"
+#include "graph/base/text.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -315,9 +316,11 @@ static bool check(struct gw_launch_options *launch, const char *command)
     if (launch->gang && !gw_nodes_apply(&launch->nodes, task))
         return false;
     for (size_t i = 0; i < launch->env.count; i++) {
-        if (strchr(launch->env.items[i], '='))
+        const char *item = launch->env.items[i], *end = strchr(item, '=');
+        if (end && end > item && gw_text_is_line(item, (size_t)(end - item)))
             continue;
-        fprintf(stderr, "gangway %s: --env %s is not NAME=VALUE\n", command, launch->env.items[i]);
+        gw_cli_say("gangway %s: --env %s is not NAME=VALUE%s", command, item,
+                   end && end > item ? ": the name has control characters" : "");
         return false;
     }
     int many = (launch->array != NULL) + (launch->each_line != NULL) + (launch->from_json != NULL);

@@ -47,6 +47,14 @@ static bool is_called(const struct gw_value *job, const char *text)
            strcmp(name, text) == 0;
 }
 
+/* Of another job's task: its number says nothing of what was submitted last at this terminal. */
+static bool is_nested(const struct gw_value *job)
+{
+    int64_t depth = 0;
+    (void)gw_value_get_i64(gw_value_find(job, "depth"), &depth, NULL);
+    return depth > 0;
+}
+
 static bool in_ranges(uint64_t job, const struct gw_units_range *ranges, int count)
 {
     for (int i = 0; i < count; i++)
@@ -71,7 +79,7 @@ static int choose(struct gw_selector *selector, const struct gw_value *jobs, con
         const struct gw_value *job = gw_value_at(jobs, i);
         int64_t id;
         if (gw_value_get_i64(gw_value_find(job, "id"), &id, NULL) < 0 ||
-            (named && !is_called(job, text)))
+            (named ? !is_called(job, text) : last && is_nested(job)))
             continue;
         bool wanted = all    ? !unfinished || !has_ended(job)
                       : last ? selector->count == 0 || (uint64_t)id > selector->items[0].job

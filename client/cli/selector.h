@@ -1,5 +1,5 @@
-/* Which jobs a command means: numbers and ranges "1,3,5-8", "last", "all", or a name: the latest
- * job that is called so. */
+/* Which jobs a command means: numbers and ranges "1,3,5-8", "all", "last": the latest that no task
+ * submitted, or a name: the latest job that is called so. */
 #ifndef GW_CLI_SELECTOR_H
 #define GW_CLI_SELECTOR_H
 

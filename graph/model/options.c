@@ -40,6 +40,22 @@ static int check_texts(const struct gw_task_options *options, const char *what,
     return rc < 0 ? gw_error_set(error, rc, "%s: %s: %s", what, option, why.text) : 0;
 }
 
+int gw_name_check(const char *name, const char *of, struct gw_error *error)
+{
+    size_t bytes = name ? strlen(name) : 0;
+    if (bytes > GW_NAME_BYTES_MAX)
+        return gw_error_set(error, GW_EINVAL,
+                            "the name of a %s has %zu bytes, and may have %d: give it a shorter "
+                            "one (annotations may be longer)",
+                            of, bytes, GW_NAME_BYTES_MAX);
+    if (name && !gw_text_is_line(name, bytes))
+        return gw_error_set(error, GW_EINVAL,
+                            "the name of a %s is one line of text, in UTF-8, without control "
+                            "characters: give it another one",
+                            of);
+    return 0;
+}
+
 int gw_options_check(const struct gw_task_options *options, const char *what,
                      struct gw_error *error)
 {
@@ -50,10 +66,8 @@ int gw_options_check(const struct gw_task_options *options, const char *what,
         return gw_error_set(error, GW_EINVAL, "%s: %u ranks", what, options->ranks);
     if (options->name && !*options->name)
         return gw_error_set(error, GW_EINVAL, "%s: the name is empty", what);
-    if (options->name && !gw_text_is_line(options->name, strlen(options->name)))
-        return gw_error_set(error, GW_EINVAL,
-                            "the name of a task is one line of text, in UTF-8, without control "
-                            "characters");
+    if (gw_name_check(options->name, "task", error) < 0)
+        return GW_EINVAL;
     if (options->retries > GW_RETRIES_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: retries is %u, at most %d", what,
                             options->retries, GW_RETRIES_MAX);

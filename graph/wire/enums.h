@@ -105,8 +105,9 @@ enum gw_carry_kind {
 /* How many parts may be on their way, and the bytes of each. */
 enum { GW_CARRY_WINDOW = 8, GW_CARRY_PART_BYTES = 512 << 10 };
 
-enum { GW_RETRIES_MAX = 255 }; /* further attempts after errors of its own */
-enum { GW_SIGNAL_MAX = 64 };   /* the largest number of a signal */
+enum { GW_RETRIES_MAX = 255 };    /* further attempts after errors of its own */
+enum { GW_NAME_BYTES_MAX = 255 }; /* of a job or a task */
+enum { GW_SIGNAL_MAX = 64 };      /* the largest number of a signal */
 
 /* What a user asks of a job's gangs, or (pause, resume) of the job. */
 enum gw_gang_verb {

@@ -101,6 +101,7 @@ static struct gw_value *describe_job(const struct gw_sched *sched, const struct 
     set(dict, "state", gw_str(job_state(sched, job)));
     set(dict, "session", gw_str(job->user));
     set(dict, "detached", gw_bool(job->detached));
+    set_u64(dict, "depth", job->depth);
     set_u64(dict, "tasks", gw_sched_rows_in_all(job));
     set_u64(dict, "done", job->done);
     set_u64(dict, "failed", job->failed);

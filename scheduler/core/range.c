@@ -60,6 +60,7 @@ int gw_sched_range_check(const struct gw_sched *sched, const struct gw_job *job,
         .dep_index = range->dep_index,
         .dep_rank = range->dep_rank,
         .names = {"", 0},
+        .name = range->name,
     };
     struct gw_chunk_check check = {.job = job};
     int rc = check_numbers(range, error);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tasks that submit tasks and wait for them, on fewer slots than wait; see programs/nested.c."""
+import json
 import os
 import signal
 
@@ -46,6 +47,20 @@ class Nested(e2e.Case):
         self.addCleanup(lines.close)
         done = self.run_program(NESTED, "leaves", lines.path)
         self.assertEqual(done.stdout, "leaves: well\n")
+
+    def test_last_is_no_job_of_a_task(self):
+        self.up("--slots", "2")
+        process, pids = self.start_family("killed")
+        states = lambda: {job["depth"]: job["state"]
+                          for job in json.loads(self.gangway("jobs", "--json").stdout)}
+        self.assertEqual(set(states()), {0, 1})
+        self.gangway("pause", "last")
+        self.assertEqual(states(), {0: "pausing", 1: "running"})
+        self.gangway("resume", "last")
+        self.assertEqual(states()[0], "running")
+        self.gangway("cancel", "--now", "last")
+        self.assert_gone(pids.values())
+        self.assertNotEqual(process.wait(), 0, process.text)
 
     def test_killed_while_it_waits(self):
         process, pids = self.start_family("killed")

@@ -84,7 +84,8 @@ GW_API void gw_client_close(struct gw_client *client);
 GW_API int gw_client_submit(struct gw_client *client, struct gw_graph *graph, gw_node node,
                             struct gw_future **future, struct gw_error *error);
 struct gw_submit_options {
-    const char *name; /* of the job, a line of UTF-8; NULL: that of the first target or function */
+    const char *name; /* of the job, a line of UTF-8 of at most 255 bytes; NULL: that of the first
+                       * target or function */
     bool detached;    /* goes on when this client ends */
     const uint64_t *after; /* numbers of jobs that have to end before anything of it starts; */
     size_t after_count;    /* one that does not end well fails it (GW_EDEPENDENCY), */

@@ -29,7 +29,8 @@ enum { GW_GPU_IF_ANY = -1 };
 
 /* How a node runs. Zero is the default everywhere. Times in nanoseconds. */
 struct gw_task_options {
-    const char *name;       /* shown, and unique in the graph; copied; a line of UTF-8 */
+    const char *name;       /* shown, and unique in the graph; copied; a line of UTF-8 of
+                             * at most 255 bytes */
     uint32_t ranks;         /* of a gang (GW_GANG); 0: an ordinary task */
     int32_t gpus_per_rank;  /* or gpus of an ordinary task; or GW_GPU_IF_ANY; see below */
     uint32_t slots;         /* per rank; 0: 1 */
