@@ -5,11 +5,10 @@
 #include "client/reconnect.h"
 
 #include "graph/wire/codec.h"
+#include "graph/wire/value_file.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 enum { GATHER_BATCH = 128 };
 
@@ -178,29 +177,15 @@ int gw_future_wait_any(struct gw_future *const *futures, size_t count, uint64_t 
 /* -- Values --------------------------------------------------------------------------------------
  */
 
-static void unmap(void *data, size_t bytes)
-{
-    munmap(data, bytes);
-}
-
-/* The answer to a fetch as a value: inline, or a view of the mapping of a descriptor. */
+/* The answer to a fetch as a value: inline, or behind a descriptor. */
 static int decode_object(const struct gw_call *call, struct gw_value **value,
                          struct gw_error *error)
 {
     if (call->fd < 0)
         return gw_codec_decode(call->body, call->body_bytes, NULL, value, error);
-    struct stat info;
-    size_t bytes = (size_t)call->number;
-    if (fstat(call->fd, &info) < 0 || info.st_size < (off_t)bytes || bytes == 0)
-        return gw_error_set(error, GW_EPROTO, "a result came shorter than announced");
-    void *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, call->fd, 0);
-    if (data == MAP_FAILED)
-        return gw_error_set(error, GW_ENOMEM, "cannot map a result of %zu bytes", bytes);
-    struct gw_value *owner = gw_bytes_owned(data, bytes, unmap);
-    int rc = owner ? gw_codec_decode(data, bytes, owner, value, error)
-                   : gw_error_set(error, GW_ENOMEM, "out of memory");
-    gw_value_unref(owner);
-    return rc;
+    if (call->number == 0)
+        return gw_error_set(error, GW_EPROTO, "a result came without a size");
+    return gw_value_file_decode(call->fd, (size_t)call->number, value, error);
 }
 
 int gw_fetch_value(struct gw_client *client, uint64_t job, uint32_t index, uint32_t rank,

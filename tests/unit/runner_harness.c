@@ -5,6 +5,7 @@
 
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
+#include "graph/wire/value_file.h"
 #include "worker/runner/result.h"
 
 #include <fcntl.h>
@@ -155,7 +156,7 @@ struct gw_value *side_value(struct side *side, uint32_t i)
     } else {
         assert_true(bytes > GW_INLINE_BYTES_MAX);
         int fd = side_fd(side);
-        rc = gw_result_map(fd, bytes, &value, &error);
+        rc = gw_value_file_decode(fd, bytes, &value, &error);
         close(fd);
     }
     if (rc < 0)

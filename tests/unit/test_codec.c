@@ -4,11 +4,14 @@
 
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
+#include "graph/wire/value_file.h"
 
 #include <math.h>
 #include <msgpack.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* One of everything, with integers at the borders of their encodings. */
 static struct gw_value *sample(void)
@@ -263,12 +266,76 @@ static void test_memory_runs_out_anywhere(void **state)
     gw_buffer_deinit(&buffer);
 }
 
+/* A file with a list of one bytes value, all of them x; gives how many bytes the list has. */
+static size_t file_with(size_t bytes, int x, int *fd)
+{
+    struct gw_buffer buffer = {0};
+    struct gw_value *list = gw_list();
+    char *data = malloc(bytes);
+    assert_non_null(data);
+    memset(data, x, bytes);
+    assert_int_equal(gw_list_push(list, gw_bytes(data, bytes)), 0);
+    assert_int_equal(gw_codec_encode(list, NULL, &buffer), 0);
+    *fd = memfd_create("value", MFD_CLOEXEC);
+    assert_int_equal(pwrite(*fd, buffer.data, buffer.size, 0), buffer.size);
+    size_t size = buffer.size;
+    gw_buffer_deinit(&buffer);
+    gw_value_unref(list);
+    free(data);
+    return size;
+}
+
+/* What is read is the value's own; what is mapped lives as long as a piece of it. */
+static void test_values_in_files(void **state)
+{
+    static const size_t sizes[] = {1, 8192, 60000, 70000, 1 << 20};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct gw_value *list = NULL;
+        const void *data = NULL;
+        size_t bytes = 0;
+        int fd;
+        size_t size = file_with(sizes[i], 'v', &fd);
+        assert_int_equal(gw_value_file_decode(fd, size, &list, NULL), 0);
+        if (sizes[i] <= 60000)
+            assert_int_equal(ftruncate(fd, 0), 0);
+        close(fd);
+        struct gw_value *item = gw_value_ref(gw_value_at(list, 0));
+        gw_value_unref(list);
+        assert_int_equal(gw_value_get_bytes(item, &data, &bytes, NULL), 0);
+        assert_int_equal(bytes, sizes[i]);
+        assert_int_equal(((const char *)data)[0], 'v');
+        assert_int_equal(((const char *)data)[bytes - 1], 'v');
+        gw_value_unref(item);
+    }
+}
+
+static void test_files_that_are_too_short(void **state)
+{
+    static const size_t sizes[] = {8192, 1 << 20};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct gw_value *value = NULL;
+        struct gw_error error = {0};
+        int fd;
+        size_t size = file_with(sizes[i], 'v', &fd);
+        assert_int_equal(ftruncate(fd, (off_t)(size / 2)), 0);
+        assert_int_equal(gw_value_file_decode(fd, size, &value, &error), GW_EPROTO);
+        assert_non_null(strstr(error.text, "only"));
+        assert_null(value);
+        close(fd);
+        assert_int_equal(gw_value_file_decode(fd, size, &value, &error), GW_EIO);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_and_back),
         cmocka_unit_test(test_texts_are_a_list),
         cmocka_unit_test(test_borrowed_bytes_keep_their_owner),
+        cmocka_unit_test(test_values_in_files),
+        cmocka_unit_test(test_files_that_are_too_short),
         cmocka_unit_test(test_references_are_places),
         cmocka_unit_test(test_lost_items_are_not_sent),
         cmocka_unit_test(test_wrong_bytes_say_why),

@@ -5,6 +5,7 @@
 #include "graph/base/must.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
+#include "graph/wire/value_file.h"
 #include "worker/runner/args.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static int take_value(const struct gw_batch_dep *dep, struct gw_value **value,
         return 0;
     }
     if (dep->fd >= 0) {
-        int rc = gw_result_map(dep->fd, dep->bytes, value, error);
+        int rc = gw_value_file_decode(dep->fd, dep->bytes, value, error);
         close(dep->fd);
         return rc;
     }

@@ -3,6 +3,7 @@
 
 #include "graph/model/value.h"
 #include "graph/wire/codec.h"
+#include "graph/wire/value_file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -117,25 +118,6 @@ int gw_result_decode(const struct gw_result *result, struct gw_value **value,
         return 0;
     }
     if (result->fd >= 0)
-        return gw_result_map(result->fd, result->bytes, value, error);
+        return gw_value_file_decode(result->fd, result->bytes, value, error);
     return gw_codec_decode(result->buffer.data, result->buffer.size, NULL, value, error);
-}
-
-static void unmap(void *data, size_t bytes)
-{
-    munmap(data, bytes);
-}
-
-int gw_result_map(int fd, size_t bytes, struct gw_value **value, struct gw_error *error)
-{
-    void *data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (data == MAP_FAILED)
-        return gw_error_set(error, GW_ENOMEM, "cannot map a value of %zu bytes: %s", bytes,
-                            strerror(errno));
-    struct gw_value *owner = gw_bytes_owned(data, bytes, unmap);
-    if (!owner)
-        return gw_error_set(error, GW_ENOMEM, "out of memory");
-    int rc = gw_codec_decode(data, bytes, owner, value, error);
-    gw_value_unref(owner);
-    return rc;
 }

@@ -28,8 +28,4 @@ int gw_result_set(struct gw_result *result, const struct gw_value *value, struct
 int gw_result_decode(const struct gw_result *result, struct gw_value **value,
                      struct gw_error *error);
 
-/* gw_result_map makes a value of the first `bytes` bytes behind a descriptor (borrowed), which it
- * maps read-only for as long as the value lives. */
-int gw_result_map(int fd, size_t bytes, struct gw_value **value, struct gw_error *error);
-
 #endif
