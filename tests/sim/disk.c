@@ -11,6 +11,38 @@ static uint64_t limit_of(const struct host *host)
     return host->full_until_ns == UINT64_MAX ? LIMIT_BYTES / 8 : LIMIT_BYTES;
 }
 
+/* What an ordinary task says that it needs: no two of them fit beside each other. Not where it may
+ * run is restricted, and not what waits for others meanwhile, which keeps its memory. */
+uint64_t sim_disk_declared(const struct sim *sim, const struct work *work)
+{
+    const struct sim_job *job = work->job;
+    if (work->id % 5 || work->ranks || work->makes_actor || work->calls || work->children ||
+        work->depth || *work->on || job->pure || job->range || job->scattered)
+        return 0;
+    uint64_t smallest = sim->seed % 13 ? LIMIT_BYTES : LIMIT_BYTES / 8; /* of the first host */
+    return smallest / 5 * 3;
+}
+
+void sim_disk_check_declared(struct sim *sim, const struct host *host)
+{
+    uint64_t declared = 0;
+    uint32_t count = 0;
+    for (size_t i = 0; i < host->processes.count; i++) {
+        const struct process *process = host->processes.items[i];
+        if (!process->executing || !process->rows.count)
+            continue;
+        uint64_t bytes = sim_disk_declared(sim, process->rows.items[0].work);
+        declared += bytes;
+        count += bytes > 0;
+    }
+    SIM_CHECK(sim, declared <= limit_of(host),
+              "host %u has %llu bytes of memory, and %u tasks that need %llu run there",
+              host->number, (unsigned long long)limit_of(host), count,
+              (unsigned long long)declared);
+    if (count)
+        sim_fault(sim, FAULT_DECLARED);
+}
+
 void sim_disk_options(struct sim *sim, struct host *host, struct gw_node_options *options)
 {
     static const uint32_t targets[] = {0, 20, 50, 300, 600};

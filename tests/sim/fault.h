@@ -67,6 +67,7 @@
     X(REFUSED, "submission refused")                                                               \
     X(SCATTER_REFUSED, "no room for a scattered value")                                            \
     X(RESOURCES, "task took a named resource")                                                     \
+    X(DECLARED, "task ran that says what memory it needs")                                         \
     X(RESTRICTED, "task ran on a worker of its choice")                                            \
     X(BACKOFF, "failed task tried again after a pause")                                            \
     X(RANGE, "range submitted")                                                                    \

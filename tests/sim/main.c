@@ -137,6 +137,7 @@ static const struct {
     [613] = {"lease-over", "a semaphore gives out one lease more than it has"},
     [614] = {"priority-ignored", "tasks run as they came, whatever their priority"},
     [615] = {"retries-ignored", "a task that fails is not tried again, whatever its retries"},
+    [617] = {"memory-queued", "what needs memory queues where none was debited for it"},
     [616] = {"retries-endless", "a task that has retries is tried again for ever"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };

@@ -154,6 +154,7 @@ static void check_needs(struct sim *sim, const struct process *process)
     SIM_CHECK(sim, licenses <= host->licenses && tapes <= host->tapes,
               "host %u has %u licenses and %u tapes: %u and %u are in use", host->number,
               host->licenses, host->tapes, licenses, tapes);
+    sim_disk_check_declared(sim, host);
     if (work->licenses || work->tapes)
         sim_fault(sim, FAULT_RESOURCES);
     bool there = strstr(work->on, host->worker_name) || strstr(work->on, host->name);

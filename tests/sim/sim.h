@@ -471,6 +471,8 @@ void sim_disk_told(struct sim *sim, struct host *host, const struct gw_message *
 void sim_disk_check(struct sim *sim, const struct host *host);
 void sim_disk_stepped(struct sim *sim, struct host *host);
 void sim_disk_start(struct sim *sim, struct host *host);
+uint64_t sim_disk_declared(const struct sim *sim, const struct work *work);
+void sim_disk_check_declared(struct sim *sim, const struct host *host);
 void sim_disk_options(struct sim *sim, struct host *host, struct gw_node_options *options);
 bool sim_disk_crowded(const struct host *host);
 

@@ -482,27 +482,29 @@ struct sim_job *sim_job_make_inside(struct sim *sim, struct client *client,
 /* -- Sending -------------------------------------------------------------------------------------
  */
 
-static bool same_spec(const struct work *a, const struct work *b)
+static bool same_spec(const struct sim *sim, const struct work *a, const struct work *b)
 {
-    return a->kind == b->kind && (a->kind == GW_SPEC_FUNCTION || !a->ranks) &&
-           a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
-           a->retries == b->retries && a->wall_ns == b->wall_ns && a->run_ns == b->run_ns &&
-           a->licenses == b->licenses && a->tapes == b->tapes && strcmp(a->on, b->on) == 0 &&
-           a->prefers == b->prefers && a->backoff_ns == b->backoff_ns &&
-           a->progress_ns == b->progress_ns && a->calls == b->calls && a->files == b->files &&
-           a->min_ranks == b->min_ranks && a->full_wait_ns == b->full_wait_ns;
+    return sim_disk_declared(sim, a) == sim_disk_declared(sim, b) && a->kind == b->kind &&
+           (a->kind == GW_SPEC_FUNCTION || !a->ranks) && a->ranks == b->ranks &&
+           a->slots == b->slots && a->gpus == b->gpus && a->retries == b->retries &&
+           a->wall_ns == b->wall_ns && a->run_ns == b->run_ns && a->licenses == b->licenses &&
+           a->tapes == b->tapes && strcmp(a->on, b->on) == 0 && a->prefers == b->prefers &&
+           a->backoff_ns == b->backoff_ns && a->progress_ns == b->progress_ns &&
+           a->calls == b->calls && a->files == b->files && a->min_ranks == b->min_ranks &&
+           a->full_wait_ns == b->full_wait_ns;
 }
 
 /* Rows that are alike share a spec: the number of the first such row's. */
-static uint32_t spec_of(const struct sim_job *job, uint32_t row, bool *is_new)
+static uint32_t spec_of(const struct sim *sim, const struct sim_job *job, uint32_t row,
+                        bool *is_new)
 {
     uint32_t number = 0;
     for (uint32_t i = 0; i <= row; i++) {
         uint32_t k = 0;
-        while (k < i && !same_spec(job->work.items[k], job->work.items[i]))
+        while (k < i && !same_spec(sim, job->work.items[k], job->work.items[i]))
             k++;
         if (i == row && k < i)
-            return spec_of(job, k, is_new);
+            return spec_of(sim, job, k, is_new);
         if (i == row)
             break;
         number += k == i;
@@ -536,6 +538,7 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .cwd = "/",
         .ranks = work->ranks,
         .slots = work->slots,
+        .memory_bytes = sim_disk_declared(sim, work),
         .gpus = work->gpus > WORK_GPU_IF_ANY,
         .gpu_mode = work->gpus == WORK_GPU_IF_ANY ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,
         .gpu_share = gpu_share(work),
@@ -593,7 +596,7 @@ static void add_row(struct sim *sim, struct sim_job *job, uint32_t row, struct c
 {
     struct work *work = job->work.items[row];
     bool is_new = false;
-    uint32_t number = spec_of(job, row, &is_new);
+    uint32_t number = spec_of(sim, job, row, &is_new);
     if (is_new)
         send_spec(sim, job, work, number);
     GW_MUST(gw_array_push(&columns->spec, number));
