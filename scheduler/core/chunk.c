@@ -87,6 +87,11 @@ static void describe_need(const struct gw_sched *sched, const struct gw_shape *s
     gw_sched_need_describe(shape->need, text, bytes);
 }
 
+static const char *plural(uint32_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void describe_largest(const struct gw_sched *sched, char *text, size_t bytes)
 {
     const struct gw_worker *largest = NULL;
@@ -97,11 +102,12 @@ static void describe_largest(const struct gw_sched *sched, char *text, size_t by
             largest = worker;
     }
     uint32_t drained = gw_sched_worker_gpus_drained(largest);
+    uint32_t gpus = gw_sched_gpus_own(largest) - drained;
     char aside[32] = "", size[GW_TEXT_BYTES_ROOM];
     if (drained)
         (void)snprintf(aside, sizeof aside, " (%u more drained)", drained);
-    (void)snprintf(text, bytes, "%u slots, %u GPUs%s, %s of memory", largest->slots,
-                   gw_sched_gpus_own(largest) - drained, aside,
+    (void)snprintf(text, bytes, "%u slot%s, %u GPU%s%s, %s of memory", largest->slots,
+                   plural(largest->slots), gpus, plural(gpus), aside,
                    gw_text_bytes(largest->memory_bytes, size));
 }
 
@@ -125,7 +131,7 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
         return rc;
     describe_need(sched, shape, need, sizeof need);
     describe_largest(sched, largest, sizeof largest);
-    uint32_t drained = gw_sched_gpus_drained(sched);
+    uint32_t drained = gw_sched_gpus_drained(sched), gpus = sched->gpus - drained;
     if (drained)
         (void)snprintf(aside, sizeof aside, " (%u more %s drained)", drained,
                        drained == 1 ? "is" : "are");
@@ -145,12 +151,13 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
                             (unsigned long long)ranks / shape->per_node, sched->workers_ready,
                             largest);
     if (shape->ranks > 0)
-        return gw_error_set(error, GW_EINFEASIBLE,
-                            "a gang of %u (each rank %s) does not fit this cluster: it has %u "
-                            "slots and %u GPUs%s in all, room for %llu rank%s; its largest worker "
-                            "has %s",
-                            shape->ranks, need, sched->slots, sched->gpus - drained, aside,
-                            (unsigned long long)ranks, ranks == 1 ? "" : "s", largest);
+        return gw_error_set(
+            error, GW_EINFEASIBLE,
+            "a gang of %u (each rank %s) does not fit this cluster: it has %u "
+            "slot%s and %u GPU%s%s in all, room for %llu rank%s; its largest worker "
+            "has %s",
+            shape->ranks, need, sched->slots, plural(sched->slots), gpus, plural(gpus), aside,
+            (unsigned long long)ranks, ranks == 1 ? "" : "s", largest);
     return gw_error_set(error, GW_EINFEASIBLE,
                         "a task that needs %s fits no worker of this cluster: the largest has %s",
                         need, largest);

@@ -68,8 +68,10 @@ static void describe(const struct gw_sched *sched, const struct gw_places *place
         count += worker && worker->state == GW_WORKER_READY &&
                  gw_sched_places_at(places, worker) == gw_sched_places_at(places, largest);
     }
-    gw_text_say(text, "worker %s there has %u slots, %u GPUs, %s of memory", largest->remote->name,
-                largest->slots, largest->gpu_count, gw_text_bytes(largest->memory_bytes, size));
+    gw_text_say(text, "worker %s there has %u slot%s, %u GPU%s, %s of memory",
+                largest->remote->name, largest->slots, largest->slots == 1 ? "" : "s",
+                largest->gpu_count, largest->gpu_count == 1 ? "" : "s",
+                gw_text_bytes(largest->memory_bytes, size));
     if (count > 1)
         gw_text_say(text,
                     "; %u workers are called so, and one of them takes all that go there (--on "

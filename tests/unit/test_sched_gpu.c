@@ -252,9 +252,9 @@ static void what_is_drained_is_not_counted(void **state)
         drain(w, 0, gpu, "Xid 48");
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
     refused(w, GW_EINFEASIBLE,
-            "1 GPUs (3 more are drained) in all, room for 1 rank; its largest worker");
+            "1 GPU (3 more are drained) in all, room for 1 rank; its largest worker");
     submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
-    refused(w, GW_EINFEASIBLE, "slots, 1 GPUs (3 more drained), ");
+    refused(w, GW_EINFEASIBLE, "slots, 1 GPU (3 more drained), ");
     free_world(w);
 }
 
@@ -709,7 +709,7 @@ static void a_gpu_that_two_workers_drained_is_counted_once(void **state)
     drain(w, 1, 2, "Xid 48");
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
     refused(w, GW_EINFEASIBLE,
-            "1 GPUs (2 more are drained) in all, room for 1 rank; its largest worker has "
+            "1 GPU (2 more are drained) in all, room for 1 rank; its largest worker has "
             "17 slots, 0 GPUs (1 more drained), ");
     free_world(w);
 }
