@@ -37,6 +37,12 @@ def ppid_of(pid):
         return 0
 
 
+def descends(pid, top):
+    while pid > 1 and pid != top:
+        pid = ppid_of(pid)
+    return pid == top
+
+
 def is_stopped(pid):
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:

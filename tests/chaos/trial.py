@@ -92,6 +92,18 @@ class Fault:
     def worker_kill(self):
         self.worker().process.kill()
 
+    def worker_told(self):
+        """To end, by an operator: nobody is charged."""
+        self.worker().process.kill(signal.SIGTERM)
+
+    def worker_group(self):
+        """The same by a service manager, or a node's shutdown: all that is below it, at once."""
+        top = self.worker().process.pid
+        for pid in [top] + [pid for pid in self.trial.cluster.pids()
+                            if pid != top and cluster.descends(pid, top)]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+
     def worker_stop(self):
         worker, seconds = self.worker(), self.length()
         self.said += f" for {seconds:.1f} s"
@@ -248,9 +260,11 @@ FAULTS = {"rank_kill": 20, "rank_stop": 8, "rank_pause": 4, "worker_kill": 12, "
           "guardian_kill": 6, "guardian_stop": 3, "warden_kill": 4, "scheduler_stop": 3,
           "scheduler_kill": 4, "link_cut": 8, "link_silent": 3, "link_stall": 6, "link_slow": 6,
           "client_kill": 6, "client_stop": 3, "user_cancel": 4, "user_restart": 4, "user_pause": 3,
-          "gpu_late": 4, "scheduler_torn": 0, "disk_full": 0, "links_stall": 0}
+          "gpu_late": 4, "scheduler_torn": 0, "disk_full": 0, "links_stall": 0,
+          "worker_told": 0, "worker_group": 0}
 LATER = ["scheduler_torn", "disk_full", "links_stall"]  # drawn apart: older trials are as they were
-LATER_PERCENT = 25
+LAST = ["worker_told", "worker_group"]  # and these once more
+LATER_PERCENT = LAST_PERCENT = 25
 
 
 class Trial:
@@ -279,6 +293,9 @@ class Trial:
         later = random.Random(f"later {self.seed}")
         if later.random() * 100 < LATER_PERCENT:
             self.faults.append(Fault(later.choice(LATER), later.uniform(0, span), self))
+        last = random.Random(f"last {self.seed}")
+        if last.random() * 100 < LAST_PERCENT:
+            self.faults.append(Fault(last.choice(LAST), last.uniform(0, span), self))
         self.faults.sort(key=lambda fault: fault.at_s)
 
     def describe(self):
