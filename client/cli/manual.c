@@ -31,6 +31,8 @@ static const struct entry read_variables[] = {
     {"GANGWAY_BINARY", "The gangway binary by which programs start a private cluster. Without it, "
                        "the one beside libgangway, beside the program, or on PATH."},
     {"GANGWAY_LOG", "What daemons and programs log: error, warn, info or debug."},
+    {"GANGWAY_IO", "What a scheduler without --listen waits with: io_uring, or epoll. Without it, "
+                   "io_uring where the kernel and its container have it."},
     {"GANGWAY_RSH", "What `gangway up --hosts` runs as HOST COMMAND: ssh -o BatchMode=yes."},
     {"GANGWAY_REMOTE_BINARY", "Where gangway is on those hosts: the path that it has here."},
     {"GANGWAY_NVML", "The library by which workers find GPUs: libnvidia-ml.so.1."},

@@ -11,6 +11,7 @@
 #include "graph/base/machine.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/token_file.h"
+#include "graph/wire/uring.h"
 #include "scheduler/net/crew.h"
 #include "scheduler/net/port_note.h"
 #include "scheduler/net/server.h"
@@ -444,6 +445,27 @@ static int start(struct daemon *daemon, struct gw_error *error)
     return rc;
 }
 
+/* Links take a ring where there is one. Not with TCP: TLS reads for itself, and each turn would be
+ * a call more. */
+static int open_ring(struct daemon *daemon, struct gw_error *error)
+{
+    const char *wanted = getenv("GANGWAY_IO");
+    struct gw_error why;
+    if (wanted && strcmp(wanted, "epoll") != 0 && strcmp(wanted, "io_uring") != 0)
+        return gw_error_set(error, GW_EINVAL,
+                            "GANGWAY_IO is \"%s\": give epoll or io_uring, or leave it out",
+                            wanted);
+    if (wanted && strcmp(wanted, "epoll") == 0)
+        gw_log_debug("links wait by epoll: GANGWAY_IO says so");
+    else if (daemon->listen)
+        gw_log_debug("links wait by epoll: with TCP there would be nothing to gain");
+    else if (gw_uring_open(&daemon->loop, &why) < 0)
+        gw_log_debug("links wait by epoll: %s", why.text);
+    else
+        gw_log_debug("links wait by io_uring");
+    return 0;
+}
+
 /* A private scheduler must not outlive a broken pipe's signal, and may hold many descriptors. */
 static void set_limits(void)
 {
@@ -470,13 +492,16 @@ int gw_scheduler_main(int argc, char **argv)
 
     struct gw_error error;
     (void)uv_loop_init(&daemon.loop);
-    int rc = start(&daemon, &error);
+    int rc = open_ring(&daemon, &error);
+    if (rc == 0)
+        rc = start(&daemon, &error);
     if (rc < 0) {
         gw_log_error("%s", error.text);
         if (daemon.ready_fd >= 0)
             (void)dprintf(daemon.ready_fd, "%s\n", error.text);
     }
-    (void)uv_run(&daemon.loop, UV_RUN_DEFAULT);
+    (void)gw_uring_run(&daemon.loop, UV_RUN_DEFAULT);
+    gw_uring_close(&daemon.loop);
     int busy = uv_loop_close(&daemon.loop);
     assert(busy == 0);
     if (daemon.private_cluster && daemon.server && gw_dir_remove(daemon.dir, &error) < 0)

@@ -15,6 +15,7 @@ cmake                          |build|cmd:cmake                 |configures the 
 ninja-build                    |build|cmd:ninja                 |runs the build
 pkg-config                     |build|cmd:pkg-config            |finds the libraries below
 libuv1-dev                     |build|pc:libuv                  |event loop, timers, sockets
+liburing-dev                   |build|pc:liburing               |fewer system calls a task; may lack
 libmsgpack-c-dev/libmsgpack-dev|build|pc:msgpack-c,msgpack      |values and messages
 libjansson-dev                 |build|pc:jansson                |JSON of the command line
 libmicrohttpd-dev              |build|pc:libmicrohttpd          |the rendezvous of Horovod scripts

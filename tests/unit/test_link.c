@@ -6,9 +6,11 @@
 
 #include "graph/wire/frame.h"
 #include "graph/wire/link.h"
+#include "graph/wire/uring.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,6 +25,17 @@ struct end {
     struct end *forward; /* send each message on from there */
     char text[GW_ERROR_TEXT_MAX];
 };
+
+/* All of it is done with both. */
+static bool by_ring;
+
+static void init_loop(uv_loop_t *loop)
+{
+    struct gw_error error;
+    uv_loop_init(loop);
+    if (by_ring)
+        assert_int_equal(gw_uring_open(loop, &error), 0);
+}
 
 static struct gw_message forget(uint64_t job)
 {
@@ -86,7 +99,7 @@ static void make_pair(int type, int fds[2])
 static void open_pair(uv_loop_t *loop, struct end *a, struct end *b)
 {
     int fds[2];
-    uv_loop_init(loop);
+    init_loop(loop);
     make_pair(SOCK_STREAM, fds);
     open_end(loop, fds[0], a);
     open_end(loop, fds[1], b);
@@ -94,7 +107,8 @@ static void open_pair(uv_loop_t *loop, struct end *a, struct end *b)
 
 static void run(uv_loop_t *loop)
 {
-    assert_int_equal(uv_run(loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(gw_uring_run(loop, UV_RUN_DEFAULT), 0);
+    gw_uring_close(loop);
     assert_int_equal(uv_loop_close(loop), 0);
 }
 
@@ -124,7 +138,7 @@ static void test_one_write_a_turn(void **state)
     uv_loop_t loop;
     struct end a = {0};
     int fds[2];
-    uv_loop_init(&loop);
+    init_loop(&loop);
     make_pair(SOCK_SEQPACKET, fds);
     open_end(&loop, fds[0], &a);
     char bytes[4096];
@@ -135,7 +149,7 @@ static void test_one_write_a_turn(void **state)
         for (int i = 0; i < 10; i++)
             send_forget(&a, 1);
         assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), -1);
-        uv_run(&loop, UV_RUN_NOWAIT);
+        gw_uring_run(&loop, UV_RUN_NOWAIT);
         assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), 10 * one.size);
         assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), -1);
     }
@@ -155,18 +169,18 @@ static void test_what_is_held_leaves_with_the_next(void **state)
     struct gw_message message = forget(1);
     struct gw_buffer one = {0};
     gw_message_encode(&message, 0, &one);
-    uv_loop_init(&loop);
+    init_loop(&loop);
     make_pair(SOCK_SEQPACKET, fds);
     open_end(&loop, fds[0], &a);
     assert_int_equal(gw_link_hold(a.link, &message), 0);
-    uv_run(&loop, UV_RUN_NOWAIT);
+    gw_uring_run(&loop, UV_RUN_NOWAIT);
     assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), -1);
     send_forget(&a, 1);
-    uv_run(&loop, UV_RUN_NOWAIT);
+    gw_uring_run(&loop, UV_RUN_NOWAIT);
     assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), 2 * one.size);
     assert_int_equal(gw_link_hold(a.link, &message), 0);
     gw_link_urge(a.link);
-    uv_run(&loop, UV_RUN_NOWAIT);
+    gw_uring_run(&loop, UV_RUN_NOWAIT);
     assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), one.size);
     assert_int_equal(gw_link_hold(a.link, &message), 0);
     gw_link_close(a.link);
@@ -212,7 +226,7 @@ static void test_forwarding_between_links(void **state)
     for (uint64_t i = 1; i <= 50; i++)
         send_forget(&a, i);
     while (!d.closes)
-        uv_run(&loop, UV_RUN_ONCE);
+        gw_uring_run(&loop, UV_RUN_ONCE);
     assert_int_equal(d.got, 50);
     gw_link_close(a.link);
     run(&loop);
@@ -239,7 +253,7 @@ static void test_pause_keeps_what_is_buffered(void **state)
     for (uint64_t i = 1; i <= 10; i++)
         send_forget(&a, i);
     for (int i = 0; i < 5; i++)
-        uv_run(&loop, UV_RUN_NOWAIT);
+        gw_uring_run(&loop, UV_RUN_NOWAIT);
     assert_int_equal(b.got, 3);
     b.in_call = true;
     gw_link_resume(b.link);
@@ -256,7 +270,7 @@ static void test_last_words_are_delivered(void **state)
     struct end a = {0};
     int fds[2];
     struct gw_buffer words = {0};
-    uv_loop_init(&loop);
+    init_loop(&loop);
     make_pair(SOCK_STREAM, fds);
     open_end(&loop, fds[0], &a);
     for (uint64_t i = 1; i <= 10000; i++) {
@@ -279,7 +293,7 @@ static void lose_peer(struct end *a)
     uv_loop_t loop;
     int fds[2];
     struct gw_buffer words = {0};
-    uv_loop_init(&loop);
+    init_loop(&loop);
     make_pair(SOCK_STREAM, fds);
     for (uint64_t i = 1; i <= 10000; i++) {
         struct gw_message message = forget(i);
@@ -295,11 +309,16 @@ static void lose_peer(struct end *a)
 
 static void test_an_error_behind_last_words(void **state)
 {
-    struct end a = {0}, paused = {.pause_at = 1};
+    struct end a = {0};
     lose_peer(&a);
     assert_int_equal(a.got, 10000); /* of more than one read */
     assert_int_equal(a.code, GW_ECLOSED);
     assert_string_equal(a.text, "connection closed by the other side");
+}
+
+static void test_a_pause_behind_last_words(void **state)
+{
+    struct end paused = {.pause_at = 1};
     lose_peer(&paused);
     assert_int_equal(paused.got, 1);
     assert_int_equal(paused.code, GW_EIO);
@@ -315,7 +334,7 @@ static void test_an_error_while_it_is_lent(void **state)
     struct end a = {0};
     struct gw_buffer words = {0};
     struct gw_error error;
-    uv_loop_init(&loop);
+    init_loop(&loop);
     make_pair(SOCK_STREAM, fds);
     for (uint64_t i = 1; i <= WORDS; i++) {
         struct gw_message message = forget(i);
@@ -326,11 +345,11 @@ static void test_an_error_while_it_is_lent(void **state)
     gw_link_lend(a.link);
     for (uint64_t i = 1; i <= 100 * WORDS; i++)
         send_forget(&a, i);
-    (void)uv_run(&loop, UV_RUN_NOWAIT);
+    (void)gw_uring_run(&loop, UV_RUN_NOWAIT);
     assert_true(gw_link_queued_bytes(a.link) > 0);
     close(fds[1]);
     for (int i = 0; i < 4; i++)
-        (void)uv_run(&loop, UV_RUN_NOWAIT);
+        (void)gw_uring_run(&loop, UV_RUN_NOWAIT);
     assert_int_equal(a.got, 0); /* the loop does not read it, nor end it */
     assert_int_equal(a.closes, 0);
     assert_int_equal(gw_link_read(a.link, &error), 0);
@@ -348,7 +367,7 @@ static void test_a_peer_that_shut_its_ears(void **state)
     uv_loop_t loop;
     struct end a = {0};
     int fds[2];
-    uv_loop_init(&loop);
+    init_loop(&loop);
     make_pair(SOCK_STREAM, fds);
     open_end(&loop, fds[0], &a);
     shutdown(fds[1], SHUT_RD);
@@ -363,7 +382,7 @@ static void test_garbage_closes_with_a_text(void **state)
     uv_loop_t loop;
     struct end a = {0};
     int fds[2];
-    uv_loop_init(&loop);
+    init_loop(&loop);
     make_pair(SOCK_STREAM, fds);
     open_end(&loop, fds[0], &a);
     assert_int_equal(write(fds[1], "GET / HTTP/1.1\r\n\r\n", 18), 18);
@@ -414,7 +433,7 @@ static void test_only_sockets(void **state)
     uv_loop_t loop;
     struct gw_link *link = NULL;
     struct gw_link_callbacks callbacks = {end_on_message, end_on_close, NULL};
-    uv_loop_init(&loop);
+    init_loop(&loop);
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     assert_int_equal(gw_link_open(&loop, fd, &callbacks, &link), GW_EIO);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
@@ -422,8 +441,151 @@ static void test_only_sockets(void **state)
     run(&loop);
 }
 
+/* Descriptors come with their messages, in order, however many reads that takes. */
+static void end_on_descriptors(struct gw_link *link, const struct gw_message *message,
+                               const int *fds, uint8_t fd_count, void *arg)
+{
+    struct end *end = arg;
+    assert_int_equal(message->forget.job, ++end->got);
+    assert_int_equal(fd_count, message->forget.job % 4);
+    for (uint8_t i = 0; i < fd_count; i++) {
+        uint64_t said = 0;
+        assert_int_equal(pread(fds[i], &said, sizeof said, 0), sizeof said);
+        assert_int_equal(said, message->forget.job + i);
+        close(fds[i]);
+    }
+    if (end->close_at == end->got)
+        gw_link_close(link);
+}
+
+static void test_descriptors_stay_with_their_messages(void **state)
+{
+    enum { MESSAGES = 200 };
+    uv_loop_t loop;
+    int pair[2];
+    struct end a = {0}, b = {.close_at = MESSAGES};
+    struct gw_link_callbacks callbacks = {end_on_descriptors, end_on_close, &b};
+    init_loop(&loop);
+    make_pair(SOCK_STREAM, pair);
+    open_end(&loop, pair[0], &a);
+    assert_int_equal(gw_link_open(&loop, pair[1], &callbacks, &b.link), 0);
+    for (uint64_t job = 1; job <= MESSAGES; job++) {
+        int fds[4];
+        uint8_t count = job % 4;
+        for (uint8_t i = 0; i < count; i++) {
+            const uint64_t says = job + i;
+            fds[i] = memfd_create("says", MFD_CLOEXEC);
+            assert_int_equal(write(fds[i], &says, sizeof says), sizeof says);
+        }
+        struct gw_message message = forget(job);
+        assert_int_equal(gw_link_send(a.link, &message, (struct gw_channel_fds){fds, count, true}),
+                         0);
+        if (job % 3 == 0) {           /* some turns send one message, some more */
+            send_forget(&b, job / 3); /* who speaks is expected to hear */
+            (void)gw_uring_run(&loop, UV_RUN_NOWAIT);
+        }
+    }
+    run(&loop);
+    assert_int_equal(b.got, MESSAGES);
+}
+
+/* More at once than the ring has buffers for, from one that then ends. */
+static void test_much_at_once_does_not_keep_others(void **state)
+{
+    uv_loop_t loop;
+    int fds[2];
+    struct end a = {0}, b = {0}, c = {0}, d = {.close_at = 1};
+    char *blob = calloc(1, 900000);
+    struct gw_message message = {.type = GW_MESSAGE_object};
+    open_pair(&loop, &a, &b);
+    make_pair(SOCK_STREAM, fds);
+    open_end(&loop, fds[0], &c);
+    open_end(&loop, fds[1], &d);
+    message.object.value = (struct gw_bin){blob, 900000};
+    for (uint64_t i = 1; i <= 20; i++) {
+        assert_int_equal(gw_link_send(a.link, &message, (struct gw_channel_fds){0}), 0);
+        send_forget(&a, i);
+    }
+    free(blob);
+    send_forget(&c, 1);
+    while (!d.closes)
+        gw_uring_run(&loop, UV_RUN_ONCE);
+    assert_true(b.got < 20);
+    while (b.got < 20)
+        gw_uring_run(&loop, UV_RUN_ONCE);
+    gw_link_close(a.link);
+    run(&loop);
+    assert_int_equal(b.code, GW_ECLOSED);
+    assert_int_equal(c.closes, 1);
+}
+
+/* Somebody was sent to, and may be expected to answer; now another socket has its number. */
+static void test_a_number_is_taken_again(void **state)
+{
+    uv_loop_t loop;
+    int fds[2], others[2];
+    struct end a = {0}, b = {.close_at = 1};
+    struct gw_message message = forget(1);
+    struct gw_buffer words = {0};
+    init_loop(&loop);
+    make_pair(SOCK_STREAM, fds);
+    open_end(&loop, fds[0], &a);
+    send_forget(&a, 1);
+    gw_uring_run(&loop, UV_RUN_NOWAIT);
+    gw_link_close(a.link);
+    while (!a.closes)
+        gw_uring_run(&loop, UV_RUN_NOWAIT);
+    make_pair(SOCK_STREAM, others);
+    assert_true(others[0] == fds[0] || dup2(others[0], fds[0]) == fds[0]);
+    open_end(&loop, fds[0], &b);
+    gw_uring_run(&loop, UV_RUN_NOWAIT);
+    gw_message_encode(&message, 0, &words);
+    assert_int_equal(write(others[1], words.data, words.size), words.size);
+    run(&loop);
+    assert_int_equal(b.got, 1);
+    if (others[0] != fds[0])
+        close(others[0]);
+    close(others[1]);
+    close(fds[1]);
+    gw_buffer_deinit(&words);
+}
+
+static void wake_on_timer(uv_timer_t *timer)
+{
+    uv_close((uv_handle_t *)timer, NULL);
+    send_forget(timer->data, 1);
+}
+
+static void wake_on_async(uv_async_t *async)
+{
+    uv_close((uv_handle_t *)async, NULL);
+    send_forget(async->data, 2);
+}
+
+/* A timer's and another thread's time comes while links wait. */
+static void test_the_loop_does_all_else(void **state)
+{
+    uv_loop_t loop;
+    uv_timer_t timer;
+    uv_async_t async;
+    struct end a = {0}, b = {.close_at = 2};
+    open_pair(&loop, &a, &b);
+    uv_timer_init(&loop, &timer);
+    uv_async_init(&loop, &async, wake_on_async);
+    timer.data = async.data = &a;
+    uv_timer_start(&timer, wake_on_timer, 2, 0);
+    while (b.got == 0)
+        gw_uring_run(&loop, UV_RUN_ONCE);
+    uv_async_send(&async);
+    run(&loop);
+    assert_int_equal(b.got, 2);
+}
+
 int main(void)
 {
+    struct gw_error error;
+    uv_loop_t loop;
+    const struct CMUnitTest lent[] = {cmocka_unit_test(test_an_error_while_it_is_lent)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_and_closing),
         cmocka_unit_test(test_one_write_a_turn),
@@ -431,15 +593,27 @@ int main(void)
         cmocka_unit_test(test_sent_in_a_prepare_callback),
         cmocka_unit_test(test_forwarding_between_links),
         cmocka_unit_test(test_close_inside_a_message_drops_the_rest),
-        cmocka_unit_test(test_pause_keeps_what_is_buffered),
         cmocka_unit_test(test_last_words_are_delivered),
         cmocka_unit_test(test_an_error_behind_last_words),
-        cmocka_unit_test(test_an_error_while_it_is_lent),
         cmocka_unit_test(test_a_peer_that_shut_its_ears),
         cmocka_unit_test(test_garbage_closes_with_a_text),
         cmocka_unit_test(test_full_sockets_are_waited_for),
         cmocka_unit_test(test_sending_on_a_closing_link_drops),
+        cmocka_unit_test(test_pause_keeps_what_is_buffered),
+        cmocka_unit_test(test_a_pause_behind_last_words),
         cmocka_unit_test(test_only_sockets),
+        cmocka_unit_test(test_descriptors_stay_with_their_messages),
+        cmocka_unit_test(test_much_at_once_does_not_keep_others),
+        cmocka_unit_test(test_the_loop_does_all_else),
+        cmocka_unit_test(test_a_number_is_taken_again),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("epoll", tests, NULL, NULL) +
+                 cmocka_run_group_tests_name("epoll, lent", lent, NULL, NULL);
+    uv_loop_init(&loop);
+    by_ring = gw_uring_open(&loop, &error) == 0;
+    gw_uring_close(&loop);
+    uv_loop_close(&loop);
+    if (!by_ring)
+        printf("without io_uring: %s\n", error.text);
+    return failed + (by_ring ? cmocka_run_group_tests_name("io_uring", tests, NULL, NULL) : 0);
 }
