@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Clusters over TCP: a scheduler, a worker and clients that share no folder, by tokens. Each "host"
 here has folders of its own; test_networks.py has networks of their own too."""
+import contextlib
 import fcntl
 import os
 import pwd
@@ -116,6 +117,15 @@ class Hosts(e2e.Case):
         self.gangway("down", env=self.host(self.admin["token"]))
         self.assertEqual(worker.wait(), 0)
 
+    def stayer(self):
+        """The process that has written its number, and stays."""
+        while True:
+            with contextlib.suppress(OSError):
+                with open(os.path.join(self.dir, "pid"), encoding="ascii") as f:
+                    pid = int(f.read())
+                if e2e.command_of(pid).startswith("tail"):
+                    return pid
+
     def test_namesakes(self):
         """Two workers of one name: whoever places by name hears of it."""
         self.up_listening("--slots", "1")
@@ -143,12 +153,18 @@ class Hosts(e2e.Case):
         self.assertIn("was lost: it was ended (SIGTERM)", self.gangway("story", job).stdout)
         self.gangway("cancel", job)
         again = self.worker("ends", 1, token)
-        job = self.gangway("submit", "-d", "--on", "ends", "--max-lost", "1", "--", "sleep",
-                           "60").stdout.strip()
+        job = self.gangway("submit", "-d", "--on", "ends", "--max-lost", "1", "--", "sh", "-c",
+                           "echo $$ >pid.new; mv pid.new pid; exec tail -f pid").stdout.strip()
         for attempt in (1, 2, 3):
             while "attempt %d started" % attempt not in self.gangway("story", job).stdout:
                 pass
+            if attempt == 2:  # all that is below it is told, too, and ends before it hears of that
+                again.kill(signal.SIGSTOP)
+                pid = self.stayer()
+                os.kill(pid, signal.SIGTERM)
+                e2e.wait_gone(pid, 10)
             again.kill(signal.SIGTERM)
+            again.kill(signal.SIGCONT)
             self.assertEqual(again.wait(), 0)
             again = self.worker("ends", 1, token)
         while "attempt 4 started" not in self.gangway("story", job).stdout:

@@ -478,11 +478,19 @@ void gw_host_shut_down(struct gw_host *host)
     gw_host_later(host, &(struct gw_event){.type = GW_EVENT_SHUTDOWN});
 }
 
-void gw_host_end(struct gw_host *host, const char *why)
+void gw_host_end(struct gw_host *host, int signal)
 {
-    if (!host->shutting_down && !host->exiting)
-        host->last_words = why;
+    if (host->shutting_down || host->exiting)
+        return;
+    gw_log_info("ending: %s", signal == SIGINT ? "interrupted" : "terminated");
+    host->last_words = signal == SIGINT ? "it was interrupted (SIGINT)" : "it was ended (SIGTERM)";
     gw_host_shut_down(host);
+}
+
+void gw_host_heed(struct gw_host *host)
+{
+    if (host->options.told && *host->options.told)
+        gw_host_end(host, (int)*host->options.told);
 }
 
 void gw_host_free(struct gw_host *host)

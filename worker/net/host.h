@@ -28,6 +28,8 @@
 #include "worker/net/usage.h"
 #include "worker/net/watch.h"
 
+#include <signal.h>
+
 struct gw_host_options {
     const char *dir; /* borrowed; absolute */
     const char *name;
@@ -49,7 +51,8 @@ struct gw_host_options {
     bool private_cluster;
     int alive_fd; /* says that it lives, and whether its scheduler has it; it then ends when none
                    * was found for orphan_ms; 0: none */
-    bool first_in_folder; /* with connect: no other worker lives in it */
+    bool first_in_folder;              /* with connect: no other worker lives in it */
+    const volatile sig_atomic_t *told; /* the signal that told us to end; 0: none yet. Borrowed */
 };
 
 /* A connection. It is freed when its link is closed. */
@@ -145,9 +148,13 @@ struct gw_host {
 int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct gw_host **host,
                  struct gw_error *error);
 /* gw_host_shut_down ends all work, then everything; the loop runs empty. gw_host_end does so too,
- * and says why (a literal) to the scheduler at last. */
+ * as it was told to by a signal, and says so to the scheduler at last. */
 void gw_host_shut_down(struct gw_host *host);
-void gw_host_end(struct gw_host *host, const char *why);
+void gw_host_end(struct gw_host *host, int signal);
+
+/* gw_host_heed ends it where a signal has come that the loop has not: for who is about to hear of
+ * what may have had the same one. */
+void gw_host_heed(struct gw_host *host);
 /* gw_host_free is for a host whose loop has run empty. */
 void gw_host_free(struct gw_host *host);
 

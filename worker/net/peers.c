@@ -202,6 +202,7 @@ void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error)
     const bool refused = link->transport && gw_tls_refused(link->transport);
     link->closed = true;
     gw_map_remove(&host->links, link->id);
+    gw_host_heed(host);
     gw_greetings_remove(&host->greetings, &link->greeting);
     if (error->code == GW_EPROTO)
         gw_log_warn("a connection sent garbage and was closed: %s", error->text);
@@ -357,6 +358,7 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
     struct gw_host_link *link = arg;
     struct gw_host *host = link->host;
     (void)handle;
+    gw_host_heed(host);
     if (host->exiting || !link->role) {
         for (uint8_t i = 0; i < fd_count; i++)
             close(fds[i]);

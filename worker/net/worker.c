@@ -353,10 +353,30 @@ static int prepare(struct daemon *daemon, struct gw_error *error)
 static void daemon_on_signal(uv_signal_t *handle, int signal)
 {
     struct daemon *daemon = handle->data;
-    gw_log_info("ending: %s", signal == SIGINT ? "interrupted" : "terminated");
     if (daemon->host)
-        gw_host_end(daemon->host,
-                    signal == SIGINT ? "it was interrupted (SIGINT)" : "it was ended (SIGTERM)");
+        gw_host_end(daemon->host, signal);
+    else
+        gw_log_info("ending: %s", signal == SIGINT ? "interrupted" : "terminated");
+}
+
+/* Who ends a group of processes tells ours as well, and a rank may die of it before the loop comes
+ * to signals, which it looks at last: whoever hears of that knows better by this. */
+static volatile sig_atomic_t told;
+static struct sigaction loops[2]; /* what the loop does about them */
+
+static void on_told(int number)
+{
+    told = number;
+    loops[number == SIGINT].sa_handler(number);
+}
+
+static void note_signal(int number)
+{
+    struct sigaction own;
+    (void)sigaction(number, NULL, &loops[number == SIGINT]);
+    own = loops[number == SIGINT];
+    own.sa_handler = on_told;
+    (void)sigaction(number, &own, NULL);
 }
 
 /* Signals do not keep the loop running: it ends when the host has closed all that is its own. */
@@ -368,6 +388,7 @@ static void watch(struct daemon *daemon)
         (void)uv_signal_start(&daemon->signals[i], daemon_on_signal, numbers[i]);
         daemon->signals[i].data = daemon;
         uv_unref((uv_handle_t *)&daemon->signals[i]);
+        note_signal(numbers[i]);
     }
 }
 
@@ -439,6 +460,7 @@ int gw_worker_main(int argc, char **argv)
     int rc = prepare(&daemon, &error);
     const bool watched = rc == 0;
     if (rc == 0) {
+        daemon.options.told = &told;
         watch(&daemon); /* what the host makes is removed, whenever a signal comes */
         rc = gw_host_open(&daemon.loop, &daemon.options, &daemon.host, &error);
     }
