@@ -7,8 +7,11 @@
  * A semaphore, a variable or a queue is kept until gw_sync_delete (`gangway sync delete KIND NAME`)
  * or the end of the scheduler; a lock that nobody holds or wants and an event that is cleared and
  * awaited by nobody take no room. What a client holds is let go when its connection ends: when it
- * is closed, dies, or, inside a task, when that attempt ends. Who waits is served in the order in
- * which it came. A user has at most 10,000 names, a name at most 65,536 that wait for it.
+ * is closed, dies, or, inside a task, when that attempt ends, or when its host is silent for so
+ * long that its connection is given up. Time alone takes no lease: a process that is stopped
+ * (SIGSTOP, a debugger) keeps what it holds while its connection stands, and `gangway sync list`
+ * says whose it is. Who waits is served in the order in which it came. A user has at most 10,000
+ * names, a name at most 65,536 that wait for it.
  *
  * All calls are thread-safe, and ask the scheduler once. Those with timeout_ns wait: 0 only tries,
  * UINT64_MAX waits for ever; GW_ETIMEDOUT. All: GW_EINVAL (a name), GW_ELIMIT, GW_ECLOSED, and
@@ -48,7 +51,7 @@ GW_API int gw_lock_release(struct gw_client *client, const char *name, struct gw
 
 /* gw_semaphore_acquire_fenced and gw_lock_acquire_fenced do the same and give the lease's number,
  * which is larger than that of every lease before it of any name, also after a restart of the
- * scheduler. Whoever is cut off (its worker lost, its client stopped) may have lost its lease and
+ * scheduler. Whoever is cut off (its worker lost, its host silent) may have lost its lease and
  * not know it yet: hand the number on with every write, and let what is written to refuse numbers
  * smaller than the largest that it has seen. fence may be NULL. `gangway sync list` shows the
  * number of the latest lease. */
