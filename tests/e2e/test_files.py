@@ -136,6 +136,21 @@ class Files(e2e.Case):
             shutil.rmtree(self.cluster(folder))
         self.assertEqual(self.gangway(*shipped).stdout, "one")
 
+    def test_logs_that_are_tidied_away(self):
+        """A cleaner of /tmp under a running cluster: commands and functions start all the same."""
+        self.up("--slots", "1")
+        nested = [os.path.join(e2e.BUILD, "bin", "nested"), "fib", self.fifo()]
+        for word in ("one", "two"):
+            self.assertEqual(self.gangway("submit", "--", "echo", word).stdout, word + "\n")
+            shutil.rmtree(self.cluster("logs"))
+            self.run_program(*nested)
+            shutil.rmtree(self.cluster("logs"))
+
+    def test_a_folder_of_checkpoints_is_made_at_every_start(self):
+        self.up("--slots", "1")
+        once = 'test -d "$GANGWAY_CHECKPOINT_DIR" && rmdir "$GANGWAY_CHECKPOINT_DIR"'
+        self.gangway("submit", "--array", "0-9", "--", "sh", "-c", once)
+
     @e2e.not_for_tsan
     def test_stores_are_bounded(self):
         self.up("--slots", "1", "--file-cache", "1M")

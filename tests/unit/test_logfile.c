@@ -172,12 +172,23 @@ static void test_latest(void **state)
     assert_int_equal(gw_logfile_latest(folder, 3), 42);
 }
 
+/* A cleaner of /tmp took all that was there. */
+static void test_make_folder(void **state)
+{
+    struct stat status;
+    gw_logfile_make_folder(in_dir("a/b/c/1.out"));
+    assert_int_equal(stat(in_dir("a/b/c"), &status), 0);
+    assert_true(S_ISDIR(status.st_mode));
+    gw_logfile_make_folder(in_dir("a/b/c/1.out")); /* it is there */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tail),   cmocka_unit_test(test_tail_of_much),
-        cmocka_unit_test(test_read),   cmocka_unit_test(test_move),
-        cmocka_unit_test(test_append), cmocka_unit_test(test_latest),
+        cmocka_unit_test(test_tail),        cmocka_unit_test(test_tail_of_much),
+        cmocka_unit_test(test_read),        cmocka_unit_test(test_move),
+        cmocka_unit_test(test_append),      cmocka_unit_test(test_latest),
+        cmocka_unit_test(test_make_folder),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

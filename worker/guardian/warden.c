@@ -38,7 +38,6 @@
 #define CAPTURE_SOON_NS (100 * GW_NS_PER_MS)
 #define CAPTURE_LATE_NS GW_NS_PER_S
 #define OOM_BASE_NS (100 * GW_NS_PER_MS)
-#define FOLDER_SEEN_NS (100 * GW_NS_PER_MS)
 #define SPAWNED_LATER_NS (4 * GW_NS_PER_MS)
 
 #define EPILOG_NS (20 * GW_NS_PER_S)
@@ -72,8 +71,6 @@ struct warden {
     struct gw_turns turns;
     bool killed; /* SIGKILL is ours */
     uint64_t oom_kills, oom_read_ns;
-    uint64_t folder_ns; /* when `folder` was there */
-    char folder[PATH_MAX];
     bool closed;
     struct gw_msg_spawn epilog; /* what to run when none is left; argv.size 0: nothing */
     void *epilog_block;         /* what it points to; owned */
@@ -123,18 +120,10 @@ static void warden_oom_base(struct warden *warden)
     warden->oom_read_ns = now_ns;
 }
 
-/* Mostly it is there already, and mostly we saw that a moment ago. */
-static int folder_make(struct warden *warden, const char *path, struct gw_error *error)
+/* Mostly it is there already. */
+static int folder_make(const char *path, struct gw_error *error)
 {
-    uint64_t now_ns = gw_clock_now_ns();
-    if (now_ns - warden->folder_ns < FOLDER_SEEN_NS && strcmp(path, warden->folder) == 0)
-        return 0;
-    int rc = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : gw_dir_make(path, error);
-    if (rc == 0) {
-        (void)snprintf(warden->folder, sizeof warden->folder, "%s", path);
-        warden->folder_ns = now_ns;
-    }
-    return rc;
+    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : gw_dir_make(path, error);
 }
 
 /* A spawn of its own, with copies: the message goes. */
@@ -168,7 +157,7 @@ static int capture_open(struct gw_capture *capture, const char *path,
 static void warden_start(struct warden *warden, const struct gw_msg_spawn *spawn, int fd)
 {
     struct gw_error error;
-    if ((*spawn->checkpoints && folder_make(warden, spawn->checkpoints, &error) < 0) ||
+    if ((*spawn->checkpoints && folder_make(spawn->checkpoints, &error) < 0) ||
         capture_open(&warden->out, spawn->out, spawn, &error) < 0 ||
         capture_open(&warden->err, spawn->err, spawn, &error) < 0) {
         warden_refuse(warden, spawn->process, &error);

@@ -45,8 +45,8 @@ void gw_host_spawn(struct gw_host *host, const struct gw_message *message)
 {
     const struct gw_msg_spawn *spawn = &message->spawn;
     int pair[2];
+    gw_logfile_make_folder(spawn->out);
     if (!spawn->runner) {
-        gw_logfile_make_folder(spawn->out);
         gw_host_send(host->guardian, message, NULL, 0);
         return;
     }

@@ -9,8 +9,10 @@
 #include "worker/runner/output.h"
 
 #include "graph/base/clock.h"
+#include "graph/base/dir.h"
 #include "graph/wire/enums.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,7 +89,8 @@ static int open_file(const struct gw_output *output, const struct gw_output_plac
     if (place->rank != GW_RANK_NONE)
         snprintf(rank, sizeof rank, ".%" PRIu32, place->rank);
     int length = snprintf(path, sizeof path, "%s/%" PRIu64, output->log_dir, place->job);
-    (void)mkdir(path, 0700); /* mostly there; open says what is wrong */
+    if (mkdir(path, 0700) < 0 && errno == ENOENT) /* mostly there; open says what is wrong */
+        (void)gw_dir_make(path, NULL);
     if (length < 0 || length >= (int)sizeof path)
         return -1;
     snprintf(path + length, sizeof path - (size_t)length, "/%" PRIu32 ".%" PRIu64 "%s.%s",

@@ -1,6 +1,8 @@
 /* Output of tasks, read and moved. Files belong to users' programs: any bytes may stand in them. */
 #include "worker/store/logfile.h"
 
+#include "graph/base/dir.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -197,7 +199,8 @@ void gw_logfile_make_folder(const char *path)
         return;
     memcpy(folder, path, (size_t)(slash - path));
     folder[slash - path] = '\0';
-    (void)mkdir(folder, 0700);
+    if (mkdir(folder, 0700) < 0 && errno == ENOENT) /* all of them are gone: a cleaner of /tmp */
+        (void)gw_dir_make(folder, NULL);
 }
 
 static int write_all(int fd, const char *data, size_t bytes)

@@ -42,7 +42,8 @@ int gw_logfile_move(const char *from, const char *to, struct gw_error *error);
  * 0 where there is none. */
 uint64_t gw_logfile_latest(const char *folder, uint32_t index);
 
-/* gw_logfile_make_folder makes the folder in which path lies; what fails there, opening tells. */
+/* gw_logfile_make_folder makes the folder in which path lies, with those above it; what fails
+ * there, opening tells. */
 void gw_logfile_make_folder(const char *path);
 
 #endif
