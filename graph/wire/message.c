@@ -412,8 +412,14 @@ static int decode_envelope(struct gw_reader *reader, struct gw_message *message,
 }
 
 /* What a hello had in its first version: one of any version is understood, so that who speaks
- * another than we do is told so. */
-enum { HELLO_FIELDS_MIN = 5 };
+ * another than we do is told so. And a spec of before its uid: the scheduler keeps those of
+ * detached jobs. */
+static uint32_t fields_min(uint32_t type, uint32_t count)
+{
+    if (type == GW_MESSAGE_hello)
+        return 5;
+    return type == GW_MESSAGE_spec ? count - 1 : count;
+}
 
 int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,
                       struct gw_message *message, struct gw_error *error)
@@ -431,7 +437,7 @@ int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,
         return gw_error_set(error, GW_EPROTO, "message %s: %zu bytes, more than %zu", layout.name,
                             bytes, gw_message_bytes_max(decoded.type));
     if (fields < layout.count) {
-        if (decoded.type != GW_MESSAGE_hello || fields < HELLO_FIELDS_MIN)
+        if (fields < fields_min(decoded.type, layout.count))
             return gw_error_set(error, GW_EPROTO, "message %s: %s is missing", layout.name,
                                 layout.fields[fields].name);
         memset((char *)&decoded + BODY, 0, layout.bytes);

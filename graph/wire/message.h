@@ -12,14 +12,17 @@
 #include <stdint.h>
 
 enum {
-    GW_PROTOCOL = 2,      /* runners of protocol N and N-1 are served */
-    GW_PROTOCOL_LINK = 4, /* between clients, schedulers and workers: the same on both sides */
-    GW_PROTOCOL_HEIRS = 2 /* from here on, a runner knows GW_DEP_HERE */
+    GW_PROTOCOL = 3,         /* runners of protocol N and N-1 are served */
+    GW_PROTOCOL_LINK = 4,    /* between clients, schedulers and workers: the same on both sides */
+    GW_PROTOCOL_MEMFILES = 3 /* from here on, a runner knows memory files */
 };
 
 /* How large a value may be to travel inside a message; larger ones go by descriptor. One that is
  * scattered travels so to the scheduler, once, which then needs no descriptor for it. */
 enum { GW_INLINE_BYTES_MAX = 4096, GW_SCATTER_INLINE_BYTES_MAX = 256 << 10 };
+
+/* Results from here on are written into memory files that are used again (memfile_given). */
+enum { GW_MEMFILE_BYTES_MIN = 1 << 20 };
 
 /* Borrowed bytes. */
 struct gw_bin {

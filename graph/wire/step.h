@@ -168,6 +168,7 @@ enum gw_effect_type {
     GW_EFFECT_UNWATCH,
     GW_EFFECT_KEEP,  /* scheduler: the program or the files `bytes`, a hash, are wanted for as
                         long as what the next COMMIT says: have them on disk before it */
+    GW_EFFECT_EMPTY, /* worker: give back the memory of memfd tokens[0], whoever has it mapped */
     GW_EFFECT_COUNT, /* worker: how much is in folder `number`, of which FOLDER has told? Answered
                         by COUNTED, unless UNFOLDER comes before that */
 };

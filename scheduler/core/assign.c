@@ -123,7 +123,9 @@ static void tell_spec(struct gw_sched *sched, struct gw_job *job, uint32_t numbe
     if (worker->slot < spec->told_count && spec->told[worker->slot] == worker->id)
         return;
     GW_FACT(sched, spec_told, .job = job, .spec = number, .worker = worker);
-    gw_sched_send(sched, worker->remote, GW_MESSAGE_spec)->spec = spec->message;
+    struct gw_msg_spec *message = &gw_sched_send(sched, worker->remote, GW_MESSAGE_spec)->spec;
+    *message = spec->message;
+    message->uid = job->uid;
 }
 
 /* Remembers in a list by slot that the worker there was told. */

@@ -6,12 +6,11 @@ KEYS = ["noop_tasks_per_s", "noop_killed_tasks_per_s", "tree_tasks_per_s", "merg
         "random_tasks_per_s", "submit_1m_s", "first_task_ms", "task_latency_us",
         "latency_ratio_one_cpu", "latency_ratio_unpinned", "trickle_scheduler_cpu_us",
         "trickle_scheduler_syscalls", "trickle_scheduler_switches", "chain_hop_us",
-        "chain_hop_same_runner_us", "chain_hop_other_runner_us",
-        "chain_hop_other_worker_us", "metg_stencil_1d_us",
-        "handoff_64mib_us", "handoff_read_over_memcpy", "peer_tls_mb_per_s",
-        "peer_tls_over_pump", "scheduler_bytes_per_task",
-        "scheduler_bytes_per_edge", "gang4_first_allreduce_ms", "allreduce_105mb_ms",
-        "command_tasks_per_s", "command_over_spawn"]
+        "chain_hop_same_runner_us", "chain_hop_other_runner_us", "chain_hop_other_worker_us",
+        "metg_stencil_1d_us", "handoff_64mib_us", "handoff_read_over_memcpy",
+        "handoff_first_read_over_memcpy", "peer_tls_mb_per_s", "peer_tls_over_pump",
+        "scheduler_bytes_per_task", "scheduler_bytes_per_edge", "gang4_first_allreduce_ms",
+        "allreduce_105mb_ms", "command_tasks_per_s", "command_over_spawn"]
 
 # System calls need ptrace; memory of so few tasks is below what a page can tell.
 MAY_LACK = {"trickle_scheduler_syscalls", "scheduler_bytes_per_task", "scheduler_bytes_per_edge"}

@@ -67,7 +67,7 @@ void sim_disk_options(struct sim *sim, struct host *host, struct gw_node_options
 
 struct work_on_disk {
     struct host *host;
-    uint64_t incarnation, number, token;
+    uint64_t incarnation, number, token, content;
     uint32_t type; /* of the effect */
 };
 
@@ -119,6 +119,7 @@ static void on_disk(struct sim *sim, void *arg)
     if (work.type == GW_EFFECT_SPILL) {
         event.type = GW_EVENT_SPILLED;
         content = sim_token_content(sim, work.token);
+        SIM_CHECK(sim, content == work.content, "a result changes while it is written to disk");
         host->disk_failed = is_full(sim, host);
         if (host->disk_failed) {
             sim_fault(sim, FAULT_FULL_DISK);
@@ -161,7 +162,7 @@ void sim_disk_carry(struct sim *sim, struct host *host, const struct gw_effect *
                                   .number = effect->number,
                                   .type = effect->type};
     if (effect->type == GW_EFFECT_SPILL)
-        work->token = sim_token_dup(sim, effect->tokens[0]);
+        work->content = sim_token_content(sim, work->token = sim_token_dup(sim, effect->tokens[0]));
     uint64_t in_ns = 100000 + sim_below(sim, sim_chance(sim, 20) ? 300 * MS : 5 * MS);
     sim_plan_own(sim, in_ns, on_disk, work, disk_drop);
 }
@@ -176,6 +177,9 @@ void sim_disk_check(struct sim *sim, const struct host *host)
                   host->files.count <= memory.files + memory.files_pending,
               "host %u has %zu files on its disk, and knows %zu (%zu more are awaited)",
               host->number, host->files.count, memory.files, memory.files_pending);
+    SIM_CHECK(sim, memory.state == GW_MEMORY_OPEN || !memory.idle_bytes || host->descriptors_max,
+              "host %u holds work back, and %llu bytes lie idle", host->number,
+              (unsigned long long)memory.idle_bytes);
 }
 
 /* -- Memory --------------------------------------------------------------------------------------

@@ -151,6 +151,9 @@
     X(LEFTOVER_GOES, "what a folder has of a job that is not known goes")                          \
     X(PREFERRED, "task placed where it prefers to be")                                             \
     X(ORPHANED, "worker without a scheduler for too long")                                         \
+    X(MEMFILE, "result written over an earlier one")                                               \
+    X(MEMFILE_KEPT, "input read on after its task")                                                \
+    X(MEMFILE_EMPTY, "memory of earlier results given back")                                       \
     X(FENCED, "process of a worker that is given up for its silence")
 
 enum fault {

@@ -3,6 +3,7 @@
 #include "tests/sim/door.h"
 #include "tests/sim/folder.h"
 #include "tests/sim/limit.h"
+#include "tests/sim/memfile.h"
 #include "tests/sim/nested.h"
 
 #include <stdio.h>
@@ -226,6 +227,9 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
         SIM_CHECK(sim, token_kept(host, effect->tokens[0]) != NULL,
                   "a worker closes a descriptor that it has not");
         sim_token_drop(sim, effect->tokens[0]);
+        break;
+    case GW_EFFECT_EMPTY:
+        sim_memfile_empty(sim, effect->tokens[0]);
         break;
     case GW_EFFECT_SURVEY:
         sim_hang_survey(sim, host, effect);

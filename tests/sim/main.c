@@ -139,6 +139,11 @@ static const struct {
     [615] = {"retries-ignored", "a task that fails is not tried again, whatever its retries"},
     [617] = {"memory-queued", "what needs memory queues where none was debited for it"},
     [616] = {"retries-endless", "a task that has retries is tried again for ever"},
+    [660] = {"memfile-lent", "a result is written over one that a runner reads"},
+    [661] = {"memfile-left", "a result is written over one whose descriptor went elsewhere"},
+    [662] = {"memfile-strangers", "a result is written over another user's"},
+    [663] = {"memfile-spilling", "a result is written over one that goes to disk"},
+    [664] = {"memfile-hoards", "what lies idle is no room for anything"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
 enum { PLANTED_COUNT = sizeof planted / sizeof *planted };

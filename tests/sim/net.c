@@ -5,6 +5,7 @@
 #include "tests/sim/crash.h"
 #include "tests/sim/drain.h"
 #include "tests/sim/leftovers.h"
+#include "tests/sim/memfile.h"
 #include "tests/sim/regain.h"
 
 #include "graph/wire/frame.h"
@@ -27,6 +28,7 @@ uint64_t sim_token_content(struct sim *sim, uint64_t token)
     uint64_t content;
     bool known = gw_map_get(&sim->contents, token, &content);
     SIM_CHECK(sim, known, "descriptor %llu is used after it was closed", (unsigned long long)token);
+    (void)sim_memfile_content(sim, token, &content);
     return content;
 }
 
@@ -34,13 +36,16 @@ uint64_t sim_token_dup(struct sim *sim, uint64_t token)
 {
     uint64_t bytes = 0;
     (void)gw_map_get(&sim->sizes, token, &bytes);
-    return sim_token(sim, sim_token_content(sim, token), bytes);
+    uint64_t copy = sim_token(sim, sim_token_content(sim, token), bytes);
+    sim_memfile_dup(sim, copy, token);
+    return copy;
 }
 
 void sim_token_drop(struct sim *sim, uint64_t token)
 {
     bool known = gw_map_remove(&sim->contents, token);
     (void)gw_map_remove(&sim->sizes, token);
+    sim_memfile_drop(sim, token);
     SIM_CHECK(sim, known, "descriptor %llu is closed twice", (unsigned long long)token);
 }
 

@@ -6,6 +6,7 @@
  * twice, no task runs before what it depends on, and each gets the values that it should. */
 #include "tests/sim/folder.h"
 #include "tests/sim/limit.h"
+#include "tests/sim/memfile.h"
 #include "tests/sim/nested.h"
 #include "tests/sim/turn.h"
 
@@ -223,13 +224,12 @@ static void report_done(struct sim *sim, struct process *process)
     uint32_t rank = row.rank == GW_RANK_NONE ? 0 : row.rank;
     const bool partial = process->answer == SIM_PAUSE;
     uint64_t value = sim_work_value(row.work, rank) ^ (partial && !row.work->stop);
-    uint64_t run_ns = row.work->run_ns, token = 0;
-    uint64_t bytes = row.work->bytes;
+    uint64_t run_ns = row.work->run_ns, bytes = row.work->bytes, token = 0;
     uint32_t size = bytes <= GW_INLINE_BYTES_MAX ? (uint32_t)bytes : 0;
     uint8_t data[GW_INLINE_BYTES_MAX] = {0};
     memcpy(data, &value, sizeof value);
-    if (size == 0)
-        token = sim_token(sim, value, bytes);
+    if (size == 0 && !(token = sim_memfile_result(sim, process, value)))
+        return;
     struct gw_message message = {.type = GW_MESSAGE_finished};
     message.finished = (struct gw_msg_finished){
         .attempt = {&row.attempt, 1},
@@ -410,6 +410,7 @@ static void begin(struct sim *sim, struct process *process)
     process->begun_ns = sim->now_ns;
     process->epoch++;
     check_start(sim, process);
+    sim_memfile_begin(sim, process);
     check_needs(sim, process);
     sim_crash_begins(sim, process);
     sim_limit_begin(sim, process);
@@ -471,6 +472,8 @@ static void on_let_go(struct sim *sim, struct process *process, const struct lat
 
 void sim_process_execute(struct sim *sim, struct process *process)
 {
+    if (process->alive && !sim_memfile_sweep(sim, process))
+        return;
     if (process->letting_go && process->alive && !process->rows.count)
         plan(sim, process, sim_below(sim, MS), (struct later){.run = on_let_go});
     if (process->executing || !process->rows.count || !process->alive)
@@ -486,8 +489,7 @@ void sim_process_execute(struct sim *sim, struct process *process)
          (struct later){.epoch = ++process->epoch, .run = on_stand});
 }
 
-/* -- What a runner is told -----------------------------------------------------------------------
- */
+/* -- What a runner is told ------------------------------------------------------------ */
 
 static uint64_t input_hash(struct sim *sim, const struct gw_msg_assign *assign, uint32_t *dep,
                            const uint8_t **values, const uint64_t *tokens, uint32_t *token)
@@ -539,6 +541,7 @@ static void take_assign(struct sim *sim, struct process *process,
             else
                 row.inputs = sim_hash(
                     row.inputs, input_hash(sim, assign, &dep, &values, effect->tokens, &token));
+            sim_memfile_lent(sim, process, row.attempt, effect->tokens, token);
         }
         row.work->given++;
         GW_MUST(gw_array_push(&process->rows, row));
@@ -571,6 +574,7 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
     GW_MUST(gw_message_encode(&effect->message, (uint8_t)effect->token_count, &buffer));
     int rc = gw_message_decode(buffer.data + 8, buffer.size - 8, &arena, &message, &error);
     SIM_CHECK(sim, rc == 0, "a message does not decode: %s", error.text);
+    sim_memfile_take(sim, process, &message, effect->tokens);
     if (message.type == GW_MESSAGE_assign)
         take_assign(sim, process, &message.assign, effect);
     else if (message.type == GW_MESSAGE_gang)
@@ -596,6 +600,7 @@ void sim_process_free(struct sim *sim, struct process *process)
 {
     sim_gang_leave(sim, process);
     sim_nested_end(sim, process);
+    sim_memfile_end(sim, process);
     gw_array_deinit(&process->rows);
     gw_array_deinit(&process->unsaid);
     gw_array_deinit(&process->folders);

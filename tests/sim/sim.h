@@ -217,6 +217,7 @@ struct process {
     struct work *command;
     uint32_t gpus; /* bits: those that it is on */
     bool shares_gpu;
+    struct process_memfiles *memfiles;
 };
 
 enum { SIM_GPUS = 2, SIM_GPU_NAME = 32 };
@@ -381,6 +382,7 @@ struct sim {
     uint32_t host_count, client_count;
     struct ledger *ledger; /* see ledger.c, limit.c, again.c */
     struct limits *limits;
+    struct memfiles *memfiles;
     struct again *again;
     struct client clients[CLIENTS_MAX];
     GW_ARRAY(struct client *) insiders; /* clients inside of tasks, also those that have ended */

@@ -231,6 +231,8 @@ static void shape(struct sim *sim, struct work *work)
         work->run_ns = 100 * MS + sim_below(sim, 400 * MS);
     if (sim_chance(sim, 35) && work->kind == GW_SPEC_FUNCTION)
         work->bytes = 8 + sim_below(sim, sim_chance(sim, 70) ? 100000000 : 4000);
+    if (sim->seed % 4 == 1 && (work->id % 2 || work->bytes > GW_MEMFILE_BYTES_MIN))
+        work->bytes = GW_MEMFILE_BYTES_MIN; /* many alike: see memfile.c */
     if (work->kind == GW_SPEC_COMMAND)
         work->bytes = 1;
 }

@@ -7,6 +7,7 @@
 #include "tests/sim/drain.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/limit.h"
+#include "tests/sim/memfile.h"
 #include "tests/sim/nested.h"
 #include "tests/sim/prefer.h"
 #include "tests/sim/receipt.h"
@@ -603,6 +604,7 @@ void sim_run(uint64_t seed, bool log)
     gw_map_deinit(&sim->assigned);
     gw_map_deinit(&sim->across);
     gw_map_deinit(&sim->sizes);
+    sim_memfile_free(sim);
     sim_crash_free(sim);
     sim_regain_free(sim);
     sim_charge_free(sim);

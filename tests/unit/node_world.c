@@ -80,7 +80,8 @@ int step(struct world *w, struct gw_event event)
             w->aborts++;
             break;
         case GW_EFFECT_DROP_TOKEN:
-            w->drops++;
+        case GW_EFFECT_EMPTY:
+            ++*(effect->type == GW_EFFECT_EMPTY ? &w->emptied : &w->drops);
             break;
         case GW_EFFECT_SPILL:
         case GW_EFFECT_RESTORE:

@@ -28,6 +28,7 @@ struct world {
     uint64_t leased_attempt;       /* the last LEASE */
     uint64_t folder;               /* the last FOLDER */
     uint64_t folder_gone, counted; /* the last UNFOLDER, the last COUNT */
+    uint64_t emptied;              /* memory files */
     uint64_t folders_gone, connects, programs, leases, unleases, unbinds, aborts, exits, drops;
     struct gw_map open_runners;       /* process -> 1 */
     GW_ARRAY(uint64_t) fresh;         /* runners spawned in this step */

@@ -199,7 +199,9 @@ struct assign {
     struct gw_buffer args, values;
     uint32_t deps;
     int fds[DEPS_MAX];
+    uint64_t memfiles[DEPS_MAX];
     uint8_t fd_count;
+    bool lends;
 };
 
 static void add_dep(struct assign *assign, const struct side_dep *dep)
@@ -218,8 +220,11 @@ static void add_dep(struct assign *assign, const struct side_dep *dep)
     assert_int_equal(gw_codec_encode(dep->value, NULL, &bytes), 0);
     assign->dep_bytes[i] = bytes.size;
     if (dep->by_fd) {
-        int fd = memfd_create("dep", MFD_CLOEXEC);
-        assert_int_equal(write(fd, bytes.data, bytes.size), bytes.size);
+        int fd = dep->memfile ? dup(dep->fd) : memfd_create("dep", MFD_CLOEXEC);
+        assert_int_equal(ftruncate(fd, bytes.size), 0);
+        assert_int_equal(pwrite(fd, bytes.data, bytes.size, 0), bytes.size);
+        assign->memfiles[assign->fd_count] = dep->memfile;
+        assign->lends = assign->lends || dep->memfile;
         assign->fds[assign->fd_count++] = fd;
     } else {
         assign->dep_value_size[i] = (uint32_t)bytes.size;
@@ -278,7 +283,11 @@ void side_assign(struct side *side, const struct side_row *rows, uint32_t count)
                    .dep_worker = {assign.dep_worker, assign.deps},
                    .dep_value_size = {assign.dep_value_size, assign.deps},
                    .dep_values = {assign.values.data, (uint32_t)assign.values.size}}};
+    const struct gw_message lent = {.type = GW_MESSAGE_memfile_lent,
+                                    .memfile_lent = {{assign.memfiles, assign.fd_count}}};
     const struct gw_channel_fds fds = {.fds = assign.fds, .count = assign.fd_count, .take = true};
+    if (assign.lends)
+        side_put(side, &lent, -1);
     assert_int_equal(gw_channel_put(side->channel, &message, fds), 0);
     gw_buffer_deinit(&assign.args);
     gw_buffer_deinit(&assign.values);

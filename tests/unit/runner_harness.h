@@ -44,10 +44,13 @@ void side_flush(struct side *side);
 /* side_spec says that spec `number` of SIDE_JOB is a function. */
 void side_spec(struct side *side, uint32_t number, const char *function, uint64_t output_bytes_max);
 
-/* One dependency: a value (taken), sent inline or by descriptor; or a rank that has none. */
+/* One dependency: a value (taken), sent inline or by descriptor; or a rank that has none. memfile:
+ * it is written over what is behind `fd` (borrowed), which is lent as the file of that number. */
 struct side_dep {
     struct gw_value *value;
     bool by_fd;
+    uint64_t memfile;
+    int fd;
     uint32_t rank;
     uint64_t bytes;  /* where there is no value */
     uint32_t worker; /* GW_DEP_HERE: row `bytes` of the same assign makes it */

@@ -55,27 +55,6 @@ static void test_batch(void **state)
     free_world(w);
 }
 
-static void test_older_runner(void **state)
-{
-    (void)state;
-    struct world *w = world_with_runner((struct gw_msg_spec){0});
-    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
-    dies(w, 1, 0, 9);
-    forget_sent(w);
-    must_assign(w, (struct task){.attempt = 2, .index = 2});
-    assign_heir(w, 3, 2);
-    spawned(w, 2, 0, "");
-    hello(w, 2, GW_PROTOCOL - 1);
-    assert_int_equal(must_send(w, GW_MESSAGE_assign)->assign.attempt.count, 1);
-    forget_sent(w);
-    assert_int_equal(finish(w, 2, 2, GW_RANK_NONE, 0, 1000), 0);
-    const struct gw_msg_assign *given = &must_send(w, GW_MESSAGE_assign)->assign;
-    assert_int_equal(gw_col64_at(given->attempt, 0), 3);
-    assert_int_equal(gw_col32_at(given->dep_value_size, 0), 1);
-    assert_memory_equal(given->dep_values.data, "\x07", 1);
-    free_world(w);
-}
-
 static void test_large_value(void **state)
 {
     (void)state;
@@ -221,11 +200,11 @@ static void test_lazy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch),       cmocka_unit_test(test_older_runner),
-        cmocka_unit_test(test_large_value), cmocka_unit_test(test_ended_before),
-        cmocka_unit_test(test_failure),     cmocka_unit_test(test_crash),
-        cmocka_unit_test(test_next_runner), cmocka_unit_test(test_take_back),
-        cmocka_unit_test(test_commands),    cmocka_unit_test(test_lazy),
+        cmocka_unit_test(test_batch),        cmocka_unit_test(test_large_value),
+        cmocka_unit_test(test_ended_before), cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_crash),        cmocka_unit_test(test_next_runner),
+        cmocka_unit_test(test_take_back),    cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_lazy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

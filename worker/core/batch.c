@@ -6,13 +6,14 @@
 
 #include "graph/wire/frame.h"
 #include "worker/core/core.h"
+#include "worker/core/memfile.h"
 #include "worker/core/store.h"
 
 #include <string.h>
 
 /* The columns of one assign, while they are filled. */
 struct columns {
-    uint64_t *job, *attempt, *dep_job, *dep_bytes, *tokens;
+    uint64_t *job, *attempt, *dep_job, *dep_bytes, *tokens, *memfiles;
     uint32_t *index, *spec, *try_number, *rank, *gpu_count, *gpus, *args_size, *dep_count;
     uint32_t *dep_index, *dep_rank, *dep_worker, *dep_value_size;
     uint8_t *args, *values;
@@ -60,7 +61,7 @@ static struct columns make_columns(struct gw_node_core *core, const struct sizes
     struct columns c = {0};
     uint8_t *at =
         gw_core_scratch(core, n->rows * (2 * 8 + 7 * 4) + n->gpus * 4 + n->deps * (2 * 8 + 4 * 4) +
-                                  n->tokens * 8 + n->args + n->values);
+                                  n->tokens * 16 + n->args + n->values);
     uint64_t **wide[] = {&c.job, &c.attempt};
     uint32_t **narrow[] = {&c.index,     &c.spec,      &c.try_number, &c.rank,
                            &c.gpu_count, &c.args_size, &c.dep_count};
@@ -70,6 +71,7 @@ static struct columns make_columns(struct gw_node_core *core, const struct sizes
     c.dep_job = carve(&at, n->deps * (size_t)8);
     c.dep_bytes = carve(&at, n->deps * (size_t)8);
     c.tokens = carve(&at, n->tokens * (size_t)8);
+    c.memfiles = carve(&at, n->tokens * (size_t)8);
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
         *narrow[i] = carve(&at, n->rows * (size_t)4);
     for (size_t i = 0; i < sizeof of_deps / sizeof *of_deps; i++)
@@ -136,6 +138,26 @@ static void send_specs(struct gw_node_core *core, struct gw_process *process,
     }
 }
 
+/* Says which of the descriptors are of memory files. */
+static void send_lent(struct gw_node_core *core, struct gw_process *process,
+                      struct gw_run *const *runs, uint32_t count, struct columns *c)
+{
+    uint32_t at = 0;
+    bool any = false;
+    for (uint32_t i = 0; c->token && i < count; i++)
+        for (uint32_t d = 0; d < runs[i]->dep_count; d++) {
+            const struct gw_object *object = runs[i]->deps[d].object;
+            if (!object || !object->token)
+                continue;
+            c->memfiles[at] = gw_memfile_lend(core, object, process);
+            any = any || c->memfiles[at];
+            at++;
+        }
+    if (any)
+        gw_core_send(core, process->link, GW_MESSAGE_memfile_lent)->message.memfile_lent =
+            (struct gw_msg_memfile_lent){{c->memfiles, at}};
+}
+
 /* Sends the descriptors that the frame of the assign does not hold; gives how many those were. */
 static uint32_t send_inputs(struct gw_node_core *core, struct gw_process *process, uint64_t attempt,
                             const struct columns *c)
@@ -171,7 +193,9 @@ void gw_batch_send(struct gw_node_core *core, struct gw_process *process,
     for (uint32_t i = 0; i < count; i++) {
         add_row(&c, i, runs[i]);
         gw_object_pin(core, runs[i]);
+        gw_memfile_give(core, process, runs[i]);
     }
+    send_lent(core, process, runs, count, &c);
     uint32_t ahead = send_inputs(core, process, runs[0]->attempt, &c);
     struct gw_effect *effect = gw_core_send(core, process->link, GW_MESSAGE_assign);
     effect->tokens = c.tokens + ahead;

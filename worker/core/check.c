@@ -2,6 +2,7 @@
 #include "worker/core/actor.h"
 #include "worker/core/gpu.h"
 #include "worker/core/kept.h"
+#include "worker/core/memfile.h"
 #include "worker/core/process.h"
 #include "worker/core/run.h"
 
@@ -120,6 +121,9 @@ static void check_object(const struct gw_object *object, struct sums *sums)
     assert((object->file != 0) == (object->state != GW_OBJECT_RESIDENT));
     assert(object->state != GW_OBJECT_SPILLED || !object->users);
     assert(object->state != GW_OBJECT_OPEN || object->users);
+    assert(!object->memfile ||
+           (memory && object->token && object->memfile->state == GW_MEMFILE_FILLED &&
+            object->memfile->bytes == object->bytes));
     assert((object->waiters.count > 0) == (object->state == GW_OBJECT_OPENING));
     assert((object->list != NULL) ==
            (object->state == GW_OBJECT_RESIDENT && object->token && !object->pins));
@@ -189,6 +193,7 @@ void gw_node_core_check(const struct gw_node_core *core)
     check_objects(core);
     gw_gpus_check(core);
     gw_kept_check(core);
+    gw_memfile_check(core);
     known = core->attempts.count;
     size_t at = 0;
     uint64_t key, value;

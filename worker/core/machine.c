@@ -54,7 +54,7 @@ struct gw_sm gw_fetch_sm = {"worker fetch", fetch_states, COUNT(fetch_states), N
 
 struct gw_sm *gw_node_core_machine(size_t i)
 {
-    struct gw_sm *machines[] = {&gw_run_sm,   &gw_process_sm, &gw_gang_sm,
-                                &gw_fetch_sm, &gw_object_sm,  &gw_gpu_sm};
+    struct gw_sm *machines[] = {&gw_run_sm,    &gw_process_sm, &gw_gang_sm,   &gw_fetch_sm,
+                                &gw_object_sm, &gw_gpu_sm,     &gw_memfile_sm};
     return i < COUNT(machines) ? machines[i] : NULL;
 }

@@ -21,6 +21,7 @@
 #include "worker/core/memory.h"
 
 #include "worker/core/core.h"
+#include "worker/core/memfile.h"
 #include "worker/core/process.h"
 #include "worker/core/run.h"
 #include "worker/core/spill.h"
@@ -132,7 +133,8 @@ void gw_memory_deinit(struct gw_node_core *core)
 
 uint64_t gw_memory_used(const struct gw_node_core *core)
 {
-    return core->memory.own_bytes + core->memory.processes_bytes + core->memory.resident_bytes;
+    return core->memory.own_bytes + core->memory.processes_bytes + core->memory.resident_bytes +
+           core->memfiles.bytes;
 }
 
 /* -- To disk -------------------------------------------------------------------------------------
@@ -146,11 +148,34 @@ static bool too_much(const struct gw_node_core *core)
            gw_memory_used(core) - memory->spilling_bytes > memory->spill_bytes;
 }
 
+static uint32_t descriptors_of(const struct gw_node_core *core)
+{
+    return core->memory.descriptors + core->memfiles.descriptors;
+}
+
 static bool too_many(const struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
-    return memory->descriptors > (uint64_t)memory->descriptors_max + memory->spilling &&
+    return descriptors_of(core) > (uint64_t)memory->descriptors_max + memory->spilling &&
            !GW_PLANTED(450);
+}
+
+/* Whether memory files that lie idle are in the way of anything. */
+static bool crowds(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    uint64_t used = gw_memory_used(core);
+    return memory->resident_bytes + core->memfiles.bytes > memory->target_bytes ||
+           used > memory->spill_bytes || used > memory->pause_bytes ||
+           used > memory->terminate_bytes || descriptors_of(core) > memory->descriptors_max;
+}
+
+/* They go before anything goes to disk, waits or is killed. */
+static void spare(struct gw_node_core *core)
+{
+    while (crowds(core) && !GW_PLANTED(664) && gw_memfile_spare(core))
+        continue;
+    gw_memfile_settle(core);
 }
 
 /* What is to be written next. One that a run waits for keeps a descriptor, on disk too. */
@@ -190,6 +215,7 @@ void gw_node_core_memory(const struct gw_node_core *core, struct gw_node_memory 
         .used_bytes = gw_memory_used(core),
         .resident_bytes = core->memory.resident_bytes,
         .spilled_bytes = core->memory.spilled_bytes,
+        .idle_bytes = gw_memfile_idle_bytes(core),
         .files = core->memory.on_disk,
         .files_pending = core->memory.files.count,
         .state = core->memory.state,
@@ -347,7 +373,7 @@ void gw_memory_refuse(struct gw_node_core *core, struct gw_run *run)
 static uint32_t state_now(struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
-    bool crowded = memory->descriptors / 9 > memory->descriptors_max / 8; /* beyond its share */
+    bool crowded = descriptors_of(core) / 9 > memory->descriptors_max / 8; /* beyond its share */
     if (gw_memory_used(core) <= memory->pause_bytes && !crowded && !memory->full)
         return GW_MEMORY_OPEN;
     if (only_adders(core))
@@ -447,7 +473,7 @@ static void tell(struct gw_node_core *core)
         .target_bytes = memory->target_bytes == UINT64_MAX ? 0 : memory->target_bytes,
         .pause_bytes = memory->pause_bytes == UINT64_MAX ? 0 : memory->pause_bytes,
         .state = memory->state,
-        .descriptors = memory->descriptors,
+        .descriptors = descriptors_of(core),
         .descriptors_max = memory->descriptors_max,
         .trouble = gw_core_text(core, memory->trouble),
     };
@@ -455,6 +481,7 @@ static void tell(struct gw_node_core *core)
 
 void gw_memory_settle(struct gw_node_core *core)
 {
+    spare(core);
     spill(core);
     watch_full(core);
     set_state(core);
@@ -535,5 +562,6 @@ void gw_memory_on_measured(struct gw_node_core *core, const struct gw_event *eve
         process->memory_bytes = event->uses[i].bytes;
         tell_peak(core, process);
     }
+    spare(core);
     terminate(core);
 }

@@ -19,6 +19,7 @@
 #include "worker/core/job.h"
 #include "worker/core/keep.h"
 #include "worker/core/kept.h"
+#include "worker/core/memfile.h"
 #include "worker/core/memory.h"
 #include "worker/core/nested.h"
 #include "worker/core/news.h"
@@ -155,6 +156,7 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_adrift_deinit(core);
     gw_array_deinit(&core->replaced);
     gw_array_deinit(&core->carries);
+    gw_memfile_deinit(core);
     gw_memory_deinit(core);
     gw_array_deinit(&effects.list);
     gw_arena_deinit(&effects.arena);
@@ -475,6 +477,10 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return gw_result_on_ended(core, process, &message->ended);
     case GW_MESSAGE_actor_ready:
         return gw_node_actor_on_ready(core, process, &message->actor_ready);
+    case GW_MESSAGE_memfile_filled:
+        return gw_memfile_on_filled(core, process, &message->memfile_filled);
+    case GW_MESSAGE_memfile_returned:
+        return gw_memfile_on_returned(core, process, &message->memfile_returned);
     case GW_MESSAGE_rank_ready:
         return gw_gang_on_ready(core, process, &message->rank_ready);
     case GW_MESSAGE_task_link:
@@ -649,6 +655,7 @@ uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core)
 {
     uint64_t deadline = sooner(gw_process_deadline_ns(core), gw_memory_deadline_ns(core));
     deadline = sooner(deadline, gw_gpu_deadline_ns(core));
+    deadline = sooner(deadline, gw_memfile_deadline_ns(core));
     deadline = sooner(deadline, gw_hang_deadline_ns(core));
     if (core->registered)
         deadline = sooner(deadline, core->heartbeat_due_ns);

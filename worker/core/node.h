@@ -104,10 +104,10 @@ const char *gw_node_core_kept(const struct gw_node_core *core, uint64_t job, uin
 bool gw_node_core_holds(struct gw_node_core *core, uint64_t job, uint32_t index, uint32_t rank);
 
 /* gw_node_core_memory tells what is used: bytes in all, results in memory and on disk, how many of
- * them lie on disk, and how many more files are being written or opened. state: enum
- * gw_memory_state. */
+ * them lie on disk, and how many more files are being written or opened; idle: of what is used, in
+ * memory files that may be given back. state: enum gw_memory_state. */
 struct gw_node_memory {
-    uint64_t used_bytes, resident_bytes, spilled_bytes;
+    uint64_t used_bytes, resident_bytes, spilled_bytes, idle_bytes;
     size_t files, files_pending;
     uint32_t state;
 };

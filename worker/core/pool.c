@@ -107,8 +107,18 @@ void gw_pool_tidy(struct gw_node_core *core, struct gw_pool *pool)
 bool gw_pool_has_function(struct gw_pool *pool, struct gw_node_spec *spec)
 {
     if (!spec->function_known)
-        spec->function_known = gw_strmap_get(&pool->functions, spec->message.function, NULL);
+        spec->function_known =
+            gw_strmap_get(&pool->functions, spec->message.function, &spec->result_bytes);
     return spec->function_known;
+}
+
+/* For all specs that name the function: each job has its own. */
+void gw_pool_learn(struct gw_pool *pool, struct gw_node_spec *spec, uint64_t result_bytes)
+{
+    if (spec->result_bytes == result_bytes)
+        return;
+    spec->result_bytes = result_bytes;
+    GW_MUST(gw_strmap_put(&pool->functions, spec->message.function, result_bytes));
 }
 
 /* -- Failing -------------------------------------------------------------------------------------
@@ -218,8 +228,6 @@ static void batch_add_heirs(struct gw_node_core *core, struct batch *batch, uint
                             bool spread)
 {
     struct gw_pool *pool = batch->process->pool;
-    if (batch->process->protocol < GW_PROTOCOL_HEIRS)
-        return;
     for (uint32_t at = from; at < batch->count; at++) {
         bool followed = false;
         for (struct gw_run_dep *dep = batch->runs[at]->first_heir; dep; dep = dep->next) {

@@ -9,6 +9,8 @@ struct gw_pool *gw_pool_for(struct gw_node_core *core, struct gw_node_spec *spec
 void gw_pool_pump(struct gw_node_core *core); /* give work to runners, start and end them */
 void gw_pool_tidy(struct gw_node_core *core, struct gw_pool *pool); /* free it if nobody uses it */
 bool gw_pool_has_function(struct gw_pool *pool, struct gw_node_spec *spec);
+/* gw_pool_learn remembers how large a result the function of a spec has made. */
+void gw_pool_learn(struct gw_pool *pool, struct gw_node_spec *spec, uint64_t result_bytes);
 void gw_pool_free(struct gw_pool *pool);
 void gw_pool_fail(struct gw_node_core *core, struct gw_pool *pool, const char *text,
                   const struct gw_process *process);

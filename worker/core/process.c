@@ -15,6 +15,7 @@
 #include "worker/core/gang.h"
 #include "worker/core/gpu.h"
 #include "worker/core/heir.h"
+#include "worker/core/memfile.h"
 #include "worker/core/nested.h"
 #include "worker/core/pool.h"
 #include "worker/core/result.h"
@@ -217,7 +218,8 @@ static bool read_functions(struct gw_pool *pool, struct gw_bin list)
             break;
         char *name = strndup(item->via.str.ptr, item->via.str.size);
         GW_MUST_PTR(name);
-        GW_MUST(gw_strmap_put(&pool->functions, name, 1));
+        if (!gw_strmap_get(&pool->functions, name, NULL))
+            GW_MUST(gw_strmap_put(&pool->functions, name, 0));
         free(name);
     }
     msgpack_unpacked_destroy(&unpacked);
@@ -318,6 +320,7 @@ void gw_process_free(struct gw_node_core *core, struct gw_process *process)
             break;
         }
     gw_map_remove(&core->processes_by_id, process->id);
+    gw_memfile_end(core, process);
     if (process->link)
         process->link->process = NULL;
     core->memory.processes_bytes -= process->memory_bytes;

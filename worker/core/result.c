@@ -9,6 +9,8 @@
 #include "worker/core/core.h"
 #include "worker/core/heir.h"
 #include "worker/core/job.h"
+#include "worker/core/memfile.h"
+#include "worker/core/pool.h"
 #include "worker/core/process.h"
 #include "worker/core/run.h"
 #include "worker/core/store.h"
@@ -72,9 +74,11 @@ static void learn_cost(struct gw_node_spec *spec, uint64_t run_ns)
         spec->cost_ns -= (spec->cost_ns - run_ns) / 8;
 }
 
-static struct gw_object *keep_value(struct gw_node_core *core, const struct gw_run *run,
-                                    uint64_t token, uint64_t bytes)
+static struct gw_object *keep_value(struct gw_node_core *core, struct gw_run *run, uint64_t token,
+                                    uint64_t bytes)
 {
+    if (run->pool && bytes >= GW_MEMFILE_BYTES_MIN)
+        gw_pool_learn(run->pool, run->spec, bytes);
     struct gw_object like = {
         .job = gw_core_job(core, run->job, true),
         .index = run->index,
@@ -82,6 +86,7 @@ static struct gw_object *keep_value(struct gw_node_core *core, const struct gw_r
         .attempt = run->attempt,
         .token = token,
         .bytes = bytes,
+        .memfile = gw_memfile_take(core, run, bytes),
     };
     return gw_object_put(core, &like);
 }

@@ -8,6 +8,7 @@
 
 #include "graph/base/planted.h"
 #include "worker/core/core.h"
+#include "worker/core/memfile.h"
 #include "worker/core/memory.h"
 #include "worker/core/run.h"
 #include "worker/core/store.h"
@@ -108,8 +109,11 @@ static void on_spilled(struct gw_node_core *core, const struct gw_event *event)
             unlink_file(core, event->number);
         return;
     }
-    gw_core_drop_token(core, object->token);
     gw_memory_remove(core, object);
+    if (object->memfile)
+        gw_memfile_vacate(core, object);
+    else
+        gw_core_drop_token(core, object->token);
     memory->written_bytes += object->bytes;
     object->checksum = event->checksum;
     object->token = object->users ? event->tokens[0] : 0;

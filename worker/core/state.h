@@ -61,9 +61,19 @@ enum gw_object_state {
     GW_OBJECT_GONE,
 };
 
+/* Of a memfd in which results lie, one after another. See memfile.c. */
+enum gw_memfile_state {
+    GW_MEMFILE_GIVEN,  /* a run's to write its result into */
+    GW_MEMFILE_FILLED, /* an object's */
+    GW_MEMFILE_READ,   /* its object is gone, and runners may still read it */
+    GW_MEMFILE_IDLE,   /* nobody reads or writes it */
+    GW_MEMFILE_GONE,
+};
+
 enum gw_fetch_state { GW_FETCH_CONNECTING, GW_FETCH_ASKED, GW_FETCH_GONE };
 
-extern struct gw_sm gw_run_sm, gw_process_sm, gw_gang_sm, gw_fetch_sm, gw_object_sm, gw_gpu_sm;
+extern struct gw_sm gw_run_sm, gw_process_sm, gw_gang_sm, gw_fetch_sm, gw_object_sm, gw_gpu_sm,
+    gw_memfile_sm;
 
 /* A connection. */
 struct gw_node_link {
@@ -87,8 +97,9 @@ struct gw_node_spec {
     struct gw_msg_spec message; /* all it points to lies in block */
     void *block;
     uint32_t slots;
-    uint64_t cost_ns;    /* how long its tasks run, on average; UINT64_MAX: unknown */
-    bool function_known; /* its function was found in the program */
+    uint64_t cost_ns;      /* how long its tasks run, on average; UINT64_MAX: unknown */
+    bool function_known;   /* its function was found in the program, */
+    uint64_t result_bytes; /* and made a result so large last; 0: not known, or a small one */
     struct gw_program *program;
     struct gw_pool *pool; /* where it needs no GPUs; NULL: not known yet */
 };
@@ -118,11 +129,38 @@ struct gw_object {
     uint64_t token;          /* 0: value, or in a closed file */
     uint64_t attempt, bytes; /* attempt: that made it; 0: not known */
     void *value;
-    uint64_t file; /* number of its file; 0: none */
+    struct gw_memfile *memfile; /* whose descriptor the token is; NULL: nobody's */
+    uint64_t file;              /* number of its file; 0: none */
     uint32_t checksum;
     struct gw_objects *list; /* the one it is in */
     struct gw_object *older, *newer;
     GW_ARRAY(struct gw_object_waiter) waiters;
+};
+
+struct gw_memfile {
+    uint64_t number;  /* never given twice */
+    uint64_t bytes;   /* that it has; 0: there is none yet */
+    uint64_t token;   /* 0: its object has it, or there is none yet */
+    uint64_t idle_ns; /* since when nobody has it */
+    uint32_t uid;     /* whose results lie in it, and lay there before */
+    uint32_t leases;  /* in all */
+    uint8_t state;
+    bool left; /* somebody has a descriptor who is not counted: it is not used again */
+    struct gw_memfile *older, *newer; /* of those that are idle */
+    GW_ARRAY(struct gw_memfile_reader {
+        uint64_t process; /* may have it mapped, */
+        uint32_t leases;  /* and reads it, or is about to, so often */
+    })
+    readers;
+};
+
+struct gw_memfiles {
+    struct gw_map by_number;
+    struct gw_memfile *oldest, *newest; /* idle ones */
+    size_t idle;
+    uint64_t bytes;       /* of those that no object has, */
+    uint32_t descriptors; /* and their descriptors */
+    uint64_t last_number;
 };
 
 /* Results that could be written to disk, by when they were used last. */
@@ -221,6 +259,7 @@ struct gw_run {
     bool holds_slots;  /* a command's rank that is prepared */
     bool goes;         /* the same, told to go: as soon as its GPUs let it */
     bool wants_folder; /* it is being made */
+    bool filled;       /* its result lies in its memfile */
     bool bound;        /* to this life of the scheduler: it has a connection there, or it pauses */
     uint64_t load_ns;  /* its share of its runner's load */
     uint64_t peak_told_bytes, kill_grace_ns;
@@ -235,6 +274,7 @@ struct gw_run {
     struct gw_process *process;
     struct gw_gang *gang;
     struct gw_node_actor *actor;               /* of which it is a call */
+    struct gw_memfile *memfile;                /* that it was given; NULL: none */
     struct gw_run_dep *first_heir, *last_heir; /* what waits for its result */
     uint64_t batch;       /* the one it was put into last, or an input of it was */
     uint32_t batch_row;   /* where in it */
@@ -426,6 +466,7 @@ struct gw_node_core {
     uint64_t object_bytes;
     uint64_t runs; /* that ever came, calls apart */
     struct gw_memory memory;
+    struct gw_memfiles memfiles;
     struct gw_gpu *gpus;                    /* options.gpu_count */
     bool gpus_told;                         /* how they do */
     GW_ARRAY(struct gw_object *) replaced;  /* in use, and another attempt's took their place */

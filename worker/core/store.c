@@ -9,6 +9,7 @@
 #include "worker/core/core.h"
 #include "worker/core/fetch.h"
 #include "worker/core/job.h"
+#include "worker/core/memfile.h"
 #include "worker/core/memory.h"
 #include "worker/core/spill.h"
 
@@ -44,6 +45,8 @@ static void discard(struct gw_node_core *core, struct gw_object *object)
 {
     core->object_bytes -= object->bytes;
     gw_memory_remove(core, object);
+    if (object->memfile)
+        gw_memfile_release(core, object);
     gw_spill_forget(core, object);
     if (object->token)
         gw_core_drop_token(core, object->token);
@@ -142,6 +145,7 @@ void gw_object_unpin(struct gw_node_core *core, struct gw_run *run)
 {
     if (!run->pinned)
         return;
+    gw_memfile_forsake(core, run);
     run->pinned = false;
     for (uint32_t i = 0; i < run->dep_count; i++)
         if (run->deps[i].object) {
@@ -214,6 +218,7 @@ void gw_object_answer(struct gw_node_core *core, struct gw_node_link *link, uint
     } else if (object->token) {
         uint64_t *token = gw_core_scratch(core, sizeof *token);
         *token = object->token; /* sent before anything can close it */
+        gw_memfile_leave(object);
         answer->bytes = object->bytes;
         effect->tokens = token;
         effect->token_count = 1;

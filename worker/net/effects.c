@@ -257,6 +257,42 @@ static void effect_checkpoints(struct gw_host *host, const struct gw_effect *eff
         gw_watch_carry_out(host->watches, effect);
 }
 
+/* Freeing many pages takes its time: not on the loop. */
+struct emptying {
+    uv_work_t work;
+    int fd;
+};
+
+static void empty_on_thread(uv_work_t *work)
+{
+    const struct emptying *emptying = work->data;
+    if (ftruncate(emptying->fd, 0) < 0)
+        gw_log_warn("a memory file is not emptied: %s", strerror(errno));
+}
+
+static void empty_on_done(uv_work_t *work, int status)
+{
+    struct emptying *emptying = work->data;
+    (void)status;
+    close(emptying->fd);
+    free(emptying);
+}
+
+static void effect_empty(struct gw_host *host, const struct gw_effect *effect)
+{
+    struct emptying *emptying = calloc(1, sizeof *emptying);
+    GW_MUST_PTR(emptying);
+    emptying->work.data = emptying;
+    emptying->fd = fcntl(gw_tokens_fd(&host->tokens, effect->tokens[0]), F_DUPFD_CLOEXEC, 0);
+    if (emptying->fd < 0) { /* its memory goes with the last who has it */
+        free(emptying);
+        return;
+    }
+    int rc = uv_queue_work(host->loop, &emptying->work, empty_on_thread, empty_on_done);
+    assert(rc == 0);
+    (void)rc;
+}
+
 static void effect_abort(struct gw_host *host, const struct gw_effect *effect)
 {
     struct gw_error error;
@@ -264,6 +300,21 @@ static void effect_abort(struct gw_host *host, const struct gw_effect *effect)
     if (gw_comm_segment_abort(fd, GW_EABORTED, -1, &error) < 0)
         gw_log_warn("the collectives of attempt %llu: %s", (unsigned long long)effect->number,
                     error.text);
+}
+
+static void effect_measure(struct gw_host *host, uint64_t process)
+{
+    const uint64_t bytes = gw_host_output_bytes(host, process);
+    gw_host_later(host,
+                  &(struct gw_event){.type = GW_EVENT_MEASURED, .number = process, .bytes = bytes});
+}
+
+static void effect_memory(struct gw_host *host, const struct gw_effect *effect)
+{
+    if (effect->type == GW_EFFECT_EMPTY)
+        effect_empty(host, effect);
+    else
+        effect_abort(host, effect);
 }
 
 /* Over unix sockets the task gets the connection itself, else one end of a relay. */
@@ -341,14 +392,12 @@ void gw_host_carry_out(struct gw_host *host)
         case GW_EFFECT_LINK:
             effect_link(host, effect);
             break;
+        case GW_EFFECT_EMPTY:
         case GW_EFFECT_ABORT:
-            effect_abort(host, effect);
+            effect_memory(host, effect);
             break;
         case GW_EFFECT_MEASURE:
-            gw_host_later(host,
-                          &(struct gw_event){.type = GW_EVENT_MEASURED,
-                                             .number = effect->number,
-                                             .bytes = gw_host_output_bytes(host, effect->number)});
+            effect_measure(host, effect->number);
             break;
         case GW_EFFECT_SURVEY:
             gw_host_survey(host, effect);

@@ -4,6 +4,7 @@
 
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
+#include "worker/runner/mapping.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,33 +57,45 @@ static bool count_uses(struct gw_batch *batch)
     return true;
 }
 
-struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, const int *fds, uint32_t fd_count)
+static void close_one(int fd, uint64_t memfile)
+{
+    close(fd);
+    if (memfile)
+        gw_mapping_return(memfile);
+}
+
+struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, struct gw_batch_fds fds)
 {
     struct column columns[COLUMNS];
     struct gw_msg_assign copy = *assign;
     list_columns(&copy, columns);
-    size_t bytes = fd_count * sizeof *fds;
+    const size_t memfiles_bytes = fds.count * sizeof *fds.memfiles;
+    size_t bytes = memfiles_bytes + fds.count * sizeof *fds.fds;
     for (int i = 0; i < COLUMNS; i++)
         bytes += columns[i].bytes;
 
     struct gw_batch *batch = malloc(sizeof *batch + bytes);
     if (!batch) {
-        for (uint32_t i = 0; i < fd_count; i++)
-            close(fds[i]);
+        for (uint32_t i = 0; i < fds.count; i++)
+            close_one(fds.fds[i], fds.memfiles ? fds.memfiles[i] : 0);
         return NULL;
     }
-    *batch = (struct gw_batch){.assign = copy, .fd_count = fd_count};
+    *batch = (struct gw_batch){.assign = copy, .fd_count = fds.count};
     list_columns(&batch->assign, columns);
-    uint8_t *at = batch->memory + fd_count * sizeof *fds;
+    uint8_t *at = batch->memory + memfiles_bytes + fds.count * sizeof *fds.fds;
     for (int i = 0; i < COLUMNS; i++) {
         if (columns[i].bytes)
             memcpy(at, *columns[i].data, columns[i].bytes);
         *columns[i].data = at;
         at += columns[i].bytes;
     }
-    batch->fds = (int *)(void *)batch->memory; /* first, where it is aligned */
-    if (fd_count)
-        memcpy(batch->fds, fds, fd_count * sizeof *fds);
+    batch->memfiles = (uint64_t *)(void *)batch->memory; /* first, where it is aligned */
+    batch->fds = (int *)(void *)(batch->memory + memfiles_bytes);
+    memset(batch->memfiles, 0, memfiles_bytes);
+    if (fds.count && fds.memfiles)
+        memcpy(batch->memfiles, fds.memfiles, memfiles_bytes);
+    if (fds.count)
+        memcpy(batch->fds, fds.fds, fds.count * sizeof *fds.fds);
     if (!count_uses(batch)) {
         gw_batch_free(batch);
         return NULL;
@@ -94,8 +107,8 @@ void gw_batch_skip(struct gw_batch *batch)
 {
     batch->skipped = batch->skipped || batch->row < batch->assign.job.count;
     batch->row = batch->assign.job.count;
-    while (batch->fd_at < batch->fd_count)
-        close(batch->fds[batch->fd_at++]);
+    for (; batch->fd_at < batch->fd_count; batch->fd_at++)
+        close_one(batch->fds[batch->fd_at], batch->memfiles[batch->fd_at]);
 }
 
 void gw_batch_free(struct gw_batch *batch)
@@ -174,6 +187,7 @@ int gw_batch_dep(struct gw_batch *batch, struct gw_batch_dep *dep)
         return 0;
     if (batch->fd_at >= batch->fd_count)
         return GW_EPROTO;
+    dep->memfile = batch->memfiles[batch->fd_at];
     dep->fd = batch->fds[batch->fd_at++];
     return 0;
 }

@@ -22,15 +22,21 @@ struct gw_batch {
     bool skipped; /* the rows that are left are not for this runner */
     size_t args_at, value_at;
     struct gw_batch_kept *kept; /* by row; NULL: no row waits for another */
+    uint64_t *memfiles;         /* in memory, before all else: which files fds are of, 0: none */
     int *fds;                   /* in memory, before the columns */
     uint32_t fd_count, fd_at;
-    uint8_t memory[];
+    _Alignas(uint64_t) uint8_t memory[];
 };
 
-/* gw_batch_new copies a message (borrowed) and takes its descriptors; NULL when out of memory (they
- * are closed then). gw_batch_free closes those not taken. */
-struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, const int *fds,
-                              uint32_t fd_count);
+/* gw_batch_new copies a message (borrowed) and takes its descriptors, of which the memory files in
+ * `memfiles` (as many; 0: of none) were lent; NULL when out of memory (they are closed then).
+ * gw_batch_free closes those not taken, and returns what was lent. */
+struct gw_batch_fds {
+    const int *fds;
+    const uint64_t *memfiles; /* NULL: of none */
+    uint32_t count;
+};
+struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, struct gw_batch_fds fds);
 void gw_batch_free(struct gw_batch *batch);
 
 /* One row: what to execute, and its dependencies. */
@@ -49,6 +55,7 @@ struct gw_batch_dep {
     uint64_t bytes;
     uint32_t rank;
     int fd;                /* -1: none */
+    uint64_t memfile;      /* that it is of, and was lent; 0: none */
     bool here;             /* an earlier row makes it: */
     struct gw_value *kept; /* owned by the caller; NULL: it did not end well */
 };

@@ -7,6 +7,7 @@
 #include "graph/wire/enums.h"
 #include "graph/wire/value_file.h"
 #include "worker/runner/args.h"
+#include "worker/runner/mapping.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@ static int take_value(const struct gw_batch_dep *dep, struct gw_value **value,
         return 0;
     }
     if (dep->fd >= 0) {
-        int rc = gw_value_file_decode(dep->fd, dep->bytes, value, error);
+        int rc = dep->memfile ? gw_mapping_open(dep->memfile, dep->fd, dep->bytes, value, error)
+                              : gw_value_file_decode(dep->fd, dep->bytes, value, error);
         close(dep->fd);
         return rc;
     }

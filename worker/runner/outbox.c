@@ -65,15 +65,14 @@ int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
     return rc;
 }
 
-int gw_outbox_add_failed(struct gw_outbox *outbox, const struct gw_message *message,
-                         uint64_t ended_ns)
+int gw_outbox_note(struct gw_outbox *outbox, const struct gw_message *message, uint64_t now_ns)
 {
     pthread_mutex_lock(&outbox->mutex);
     int rc = gw_report_put(&outbox->report, outbox->channel);
     if (rc == 0)
         rc = gw_channel_put(outbox->channel, message, (struct gw_channel_fds){0});
     if (rc == 0)
-        rc = gather_locked(outbox, ended_ns);
+        rc = gather_locked(outbox, now_ns);
     pthread_mutex_unlock(&outbox->mutex);
     return rc;
 }

@@ -36,10 +36,9 @@ int gw_outbox_init(struct gw_outbox *outbox, int fd);
 int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
                   struct gw_result *result);
 
-/* gw_outbox_add_failed adds a task that failed at ended_ns, with the message that says so (its
- * texts are copied). Sends as gw_outbox_add; errors as gw_outbox_say. */
-int gw_outbox_add_failed(struct gw_outbox *outbox, const struct gw_message *message,
-                         uint64_t ended_ns);
+/* gw_outbox_note adds a message (copied) behind what was added, as of a task that failed at now_ns.
+ * Sends as gw_outbox_add; errors as gw_outbox_say. */
+int gw_outbox_note(struct gw_outbox *outbox, const struct gw_message *message, uint64_t now_ns);
 
 /* gw_outbox_say sends results and then a message, at once (_with: and a descriptor, borrowed);
  * gw_outbox_flush sends results. Errors as gw_outbox_add, and GW_ELIMIT. */

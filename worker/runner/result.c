@@ -4,6 +4,7 @@
 #include "graph/model/value.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/value_file.h"
+#include "worker/runner/mapping.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +15,7 @@ enum { BIN_HEADER_MAX = 5 };
 
 void gw_result_init(struct gw_result *result)
 {
-    *result = (struct gw_result){.fd = -1};
+    *result = (struct gw_result){.fd = -1, .given.fd = -1};
 }
 
 void gw_result_clear(struct gw_result *result)
@@ -22,41 +23,87 @@ void gw_result_clear(struct gw_result *result)
     if (result->fd >= 0)
         close(result->fd);
     result->fd = -1;
-    result->bytes = 0;
+    result->bytes = result->memfile = 0;
     result->buffer.size = 0;
+}
+
+void gw_result_end_given(struct gw_result *result)
+{
+    if (result->given.fd >= 0)
+        close(result->given.fd);
+    result->given = (struct gw_result_given){.fd = -1};
+}
+
+void gw_result_give(struct gw_result *result, struct gw_result_given given)
+{
+    gw_result_end_given(result);
+    result->given = given;
 }
 
 void gw_result_deinit(struct gw_result *result)
 {
     gw_result_clear(result);
+    gw_result_end_given(result);
     gw_buffer_deinit(&result->buffer);
 }
 
-static int write_all(int fd, const void *data, size_t bytes)
+/* The descriptor's own place is that of an earlier result. */
+static int write_all(int fd, const void *data, size_t bytes, off_t to)
 {
     const char *at = data;
     while (bytes > 0) {
-        ssize_t written = write(fd, at, bytes);
+        ssize_t written = pwrite(fd, at, bytes, to);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
             return -1;
         at += written;
+        to += written;
         bytes -= (size_t)written;
     }
     return 0;
 }
 
+/* The descriptor of the memory file that was given, exactly `bytes` long, so that nothing of an
+ * earlier result is left behind this one; -1: there is none that is about as large. */
+static int open_given(struct gw_result *result, size_t bytes)
+{
+    struct gw_result_given *given = &result->given;
+    if (!given->memfile || bytes < GW_MEMFILE_BYTES_MIN)
+        return -1;
+    if (given->fd < 0)
+        return memfd_create("gangway-value", MFD_CLOEXEC);
+    if (bytes / 2 > given->bytes || given->bytes / 2 > bytes ||
+        (bytes != given->bytes && ftruncate(given->fd, (off_t)bytes) < 0))
+        return -1;
+    int fd = given->fd;
+    given->fd = -1;
+    return fd;
+}
+
+static int write_into(int fd, struct gw_bin head, const void *data, size_t bytes)
+{
+    if (fd >= 0 && write_all(fd, head.data, head.size, 0) == 0 &&
+        write_all(fd, data, bytes, head.size) == 0)
+        return 0;
+    int errnum = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = errnum;
+    return -1;
+}
+
 static int write_memfd(struct gw_result *result, struct gw_bin head, const void *data, size_t bytes)
 {
-    int fd = memfd_create("gangway-value", MFD_CLOEXEC);
+    int fd = open_given(result, head.size + bytes);
+    uint64_t memfile = fd >= 0 ? result->given.memfile : 0;
+    gw_result_end_given(result); /* it is used once; who returns again gets a new one */
     if (fd < 0)
+        fd = memfd_create("gangway-value", MFD_CLOEXEC);
+    if (write_into(fd, head, data, bytes) < 0)
         return -1;
-    if (write_all(fd, head.data, head.size) < 0 || write_all(fd, data, bytes) < 0) {
-        close(fd);
-        return -1;
-    }
     result->fd = fd;
+    result->memfile = memfile;
     result->bytes = head.size + bytes;
     return 0;
 }
@@ -117,6 +164,8 @@ int gw_result_decode(const struct gw_result *result, struct gw_value **value,
         *value = nil;
         return 0;
     }
+    if (result->memfile)
+        return gw_mapping_open(result->memfile, result->fd, result->bytes, value, error);
     if (result->fd >= 0)
         return gw_value_file_decode(result->fd, result->bytes, value, error);
     return gw_codec_decode(result->buffer.data, result->buffer.size, NULL, value, error);

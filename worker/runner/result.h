@@ -6,9 +6,18 @@
 
 #include <gangway/value.h>
 
+/* A memory file that the result may be written into (memfile_given). */
+struct gw_result_given {
+    uint64_t memfile; /* 0: there is none */
+    uint64_t bytes;   /* that it has */
+    int fd;           /* owned; -1: it is still to be made */
+};
+
 struct gw_result {
-    uint64_t bytes;          /* 0: nothing was returned */
-    int fd;                  /* -1: inline, in buffer */
+    uint64_t bytes;   /* 0: nothing was returned */
+    uint64_t memfile; /* the one that fd is of; 0: of none */
+    int fd;           /* -1: inline, in buffer */
+    struct gw_result_given given;
     struct gw_buffer buffer; /* kept from task to task */
 };
 
@@ -16,8 +25,13 @@ struct gw_result {
 void gw_result_init(struct gw_result *result);
 void gw_result_deinit(struct gw_result *result);
 
-/* gw_result_clear makes it empty for the next task. */
+/* gw_result_clear makes it empty, as before a task returned. */
 void gw_result_clear(struct gw_result *result);
+
+/* gw_result_give lets a large one be written into a memory file (takes its descriptor), until
+ * gw_result_end_given: in place of what lies there, where that is about as large. */
+void gw_result_give(struct gw_result *result, struct gw_result_given given);
+void gw_result_end_given(struct gw_result *result);
 
 /* gw_result_set encodes a value (borrowed), in place of an earlier one. More than
  * GW_INLINE_BYTES_MAX bytes go to a memfd; bytes at the top are written there without a copy

@@ -15,6 +15,7 @@
 #include "worker/runner/function.h"
 #include "worker/runner/inputs.h"
 #include "worker/runner/join.h"
+#include "worker/runner/mapping.h"
 #include "worker/runner/outbox.h"
 #include "worker/runner/output.h"
 #include "worker/runner/progress.h"
@@ -36,7 +37,13 @@ struct runner {
     struct gw_outbox outbox;
     struct gw_specs specs;
     struct gw_batch *first, **last;
-    GW_ARRAY(int) ahead; /* descriptors of the next assign that came before it */
+    GW_ARRAY(int) ahead;     /* descriptors of the next assign that came before it */
+    GW_ARRAY(uint64_t) lent; /* which memory files those are of; empty: of none */
+    GW_ARRAY(struct given {
+        uint64_t attempt;
+        struct gw_result_given given;
+    })
+    given; /* to tasks that were not begun */
     struct gw_output output;
     struct gw_folders folders;
 
@@ -132,9 +139,16 @@ static void on_assign(struct runner *runner, const struct gw_msg_assign *assign,
                       uint8_t fd_count)
 {
     on_inputs(runner, fds, fd_count);
-    struct gw_batch *batch =
-        gw_batch_new(assign, runner->ahead.items, (uint32_t)runner->ahead.count);
+    if (runner->lent.count && runner->lent.count != runner->ahead.count) {
+        fprintf(stderr, "gangway: from the worker: descriptors are missing\n");
+        exit(EXIT_FAILURE);
+    }
+    struct gw_batch *batch = gw_batch_new(
+        assign, (struct gw_batch_fds){.fds = runner->ahead.items,
+                                      .memfiles = runner->lent.count ? runner->lent.items : NULL,
+                                      .count = (uint32_t)runner->ahead.count});
     gw_array_clear(&runner->ahead);
+    gw_array_clear(&runner->lent);
     if (!batch)
         out_of_memory();
     *runner->last = batch;
@@ -172,6 +186,64 @@ static bool on_linked(struct runner *runner, const struct gw_msg_task_linked *li
     return true;
 }
 
+/* -- Memory files ------------------------------------------------------------------------------
+ */
+
+static void on_lent(struct runner *runner, const struct gw_msg_memfile_lent *lent)
+{
+    for (uint32_t i = 0; i < lent->memfile.count; i++)
+        if (gw_array_push(&runner->lent, gw_col64_at(lent->memfile, i)) < 0)
+            out_of_memory();
+}
+
+/* Takes the descriptor. */
+static void on_given(struct runner *runner, const struct gw_msg_memfile_given *given, int fd)
+{
+    const struct given item = {given->attempt, {given->memfile, given->bytes, fd}};
+    if (gw_array_push(&runner->given, item) < 0)
+        out_of_memory();
+}
+
+/* What was given to an attempt is its task's (task NULL: nobody's) now; what was given to it before
+ * is not. attempt 0: of all. */
+static void take_given(struct runner *runner, uint64_t attempt, struct gw_task *task)
+{
+    for (size_t i = runner->given.count; i-- > 0;) {
+        struct given item = runner->given.items[i];
+        if (attempt && item.attempt != attempt)
+            continue;
+        runner->given.count--;
+        memmove(&runner->given.items[i], &runner->given.items[i + 1],
+                (runner->given.count - i) * sizeof item);
+        if (task)
+            gw_result_give(&task->result, item.given);
+        else if (item.given.fd >= 0)
+            close(item.given.fd);
+        task = NULL;
+    }
+}
+
+/* What was lent, and is read no more. */
+static void say_returned(struct runner *runner)
+{
+    enum { MAX = 64 };
+    uint64_t memfiles[MAX];
+    uint32_t count;
+    while ((count = gw_mapping_take_returned(memfiles, MAX)) > 0) {
+        const struct gw_message message = {.type = GW_MESSAGE_memfile_returned,
+                                           .memfile_returned = {{memfiles, count}}};
+        must(gw_outbox_note(&runner->outbox, &message, gw_clock_now_ns()));
+    }
+}
+
+static void say_filled(struct runner *runner, bool kept)
+{
+    const struct gw_message message = {
+        .type = GW_MESSAGE_memfile_filled,
+        .memfile_filled = {runner->attempt, runner->task.result.memfile, kept}};
+    must(gw_outbox_note(&runner->outbox, &message, gw_clock_now_ns()));
+}
+
 /* While a task waits, or runs long, the worker has what is queued behind it run elsewhere: all that
  * came before this message and was not begun. Its own batch stays, it may use that memory. */
 static void on_taken(struct runner *runner, uint64_t attempt)
@@ -181,6 +253,7 @@ static void on_taken(struct runner *runner, uint64_t attempt)
         runner->blocked_unanswered--;
     if (!batch || !attempt)
         return;
+    take_given(runner, 0, NULL);
     gw_batch_skip(batch);
     for (struct gw_batch *next = batch->next, *after; next; next = after) {
         after = next->next;
@@ -209,6 +282,16 @@ static void on_message(struct runner *runner, const struct gw_message *message, 
     case GW_MESSAGE_inputs:
         on_inputs(runner, fds, fd_count);
         taken = fd_count;
+        break;
+    case GW_MESSAGE_memfile_given:
+        on_given(runner, &message->memfile_given, fd_count ? fds[0] : -1);
+        taken = fd_count ? 1 : 0;
+        break;
+    case GW_MESSAGE_memfile_lent:
+        on_lent(runner, &message->memfile_lent);
+        break;
+    case GW_MESSAGE_memfile_gone:
+        gw_mapping_gone(message->memfile_gone.memfile);
         break;
     case GW_MESSAGE_task_folder:
         must(gw_folders_add(&runner->folders, &message->task_folder));
@@ -521,7 +604,7 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
         if (gang || row->try_number > 0)
             end_failed(runner, &message);
         else
-            must(gw_outbox_add_failed(&runner->outbox, &message, ended_ns));
+            must(gw_outbox_note(&runner->outbox, &message, ended_ns));
         if (gang)
             yield_to_term(runner);
         return;
@@ -536,8 +619,11 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
                                          .rank = row->rank,
                                          .run_ns = ended_ns - started_ns,
                                          .ended_ns = ended_ns};
-    if (gw_batch_wants(runner->first))
+    const bool kept = gw_batch_wants(runner->first);
+    if (kept)
         keep_result(runner->first, &task->result);
+    if (task->result.memfile)
+        say_filled(runner, kept);
     must(gw_outbox_add(&runner->outbox, &report, &task->result));
     if (row->try_number > 0)
         must(gw_outbox_flush(&runner->outbox));
@@ -557,11 +643,13 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
 
     const struct gw_spec *known = gw_specs_find(&runner->specs, row->job, row->spec);
     int back = -1;
+    take_given(runner, row->attempt, task);
     int entered = gw_folders_enter(&runner->folders, row->attempt, &back, &task->error);
     int rc = gw_inputs_take(batch, row, task);
     if (rc == GW_EAGAIN) { /* the worker knows */
         gw_folders_leave(back, false);
         gw_task_reset(task);
+        say_returned(runner);
         return;
     }
     if (rc == 0)
@@ -586,6 +674,7 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     }
     gw_folders_leave(back, task->makes_actor && runner->actor.made);
     gw_task_reset(task);
+    say_returned(runner);
     await_taken(runner);
 }
 

@@ -41,6 +41,7 @@ void gw_task_reset(struct gw_task *task)
     task->attempt = task->checkpoint_from = 0;
     task->checkpoint_saved = task->checkpoint_lost = false;
     gw_result_clear(&task->result);
+    gw_result_end_given(&task->result);
 }
 
 void gw_task_deinit(struct gw_task *task)

@@ -39,6 +39,7 @@ static const struct row {
     {"metg_stencil_1d_us", "METG(50%), stencil_1d, 2 cores", "us", 40, true, gw_bench_metg, 0},
     {"handoff_64mib_us", "64 MiB to the next task", "us", 400, true, gw_bench_handoff, 0},
     {"handoff_read_over_memcpy", "  read once, over memcpy", "x", 1.2, true, gw_bench_handoff, 1},
+    {"handoff_first_read_over_memcpy", "  the first of all", "x", 0, true, gw_bench_handoff, 2},
     {"peer_tls_mb_per_s", "64 MiB to another worker, TLS", "MB/s", 0, false, gw_bench_peers, 0},
     {"peer_tls_over_pump", "  over a bare TLS pump", "x", 0.8, false, gw_bench_peers, 1},
     {"scheduler_bytes_per_task", "scheduler memory, a task", "bytes", 96, true, gw_bench_memory, 0},

@@ -1,5 +1,6 @@
 /* 64 MiB from one task to the next on the same host: the time until the next one has it mapped, and
- * how long reading it once takes, over memcpy. */
+ * how long reading it once takes, over memcpy: in the steady state of a pipeline, whose results lie
+ * one after another in the same memory, and of the first of all, for which that memory is new. */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/tasks.h"
 #include "graph/base/clock.h"
@@ -65,7 +66,7 @@ int gw_bench_handoff_once(struct gw_bench *bench, struct gw_client *client,
 
 int gw_bench_handoff(struct gw_bench *bench, double *figures)
 {
-    double us[ROUNDS_MAX], ratio[ROUNDS_MAX], both[2];
+    double us[ROUNDS_MAX], ratio[ROUNDS_MAX], both[2], first_ratio = 0;
     size_t rounds = bench->quick ? 1 : ROUNDS_MAX;
     struct gw_client *client;
     int clock = memfd_create("gangway-bench", MFD_CLOEXEC);
@@ -79,6 +80,7 @@ int gw_bench_handoff(struct gw_bench *bench, double *figures)
     const struct gw_bench_ends ends = {
         .clock = clock, .to = GW_OPTIONS(.slots = 2)};         /* so it has a runner of its own */
     rc = gw_bench_handoff_once(bench, client, &ends, 0, both); /* runners start */
+    first_ratio = rc == 0 ? both[1] : 0;
     for (size_t i = 0; i < rounds && rc == 0; i++) {
         rc = gw_bench_handoff_once(bench, client, &ends, (int64_t)i + 1, both);
         us[i] = both[0];
@@ -87,6 +89,7 @@ int gw_bench_handoff(struct gw_bench *bench, double *figures)
     if (rc == 0) {
         figures[0] = gw_bench_median(us, rounds);
         figures[1] = gw_bench_median(ratio, rounds);
+        figures[2] = first_ratio;
     }
     gw_client_close(client);
     close(clock);

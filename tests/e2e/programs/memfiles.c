@@ -1,0 +1,173 @@
+/* Large results, one after another in the same memory. `memfiles WHAT ROUNDS`; prints what
+ * test_memfiles.py reads. Every byte that anybody reads is looked at. */
+#include "tests/e2e/programs/check.h"
+
+#include <gangway/gangway.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { WORDS = 1 << 19 /* of a result: 4 MiB */ };
+
+static struct gw_client *client;
+
+static uint64_t word_of(uint64_t seed, uint64_t i)
+{
+    return seed * 1000003 + i;
+}
+
+static bool is_of(const void *data, size_t bytes, uint64_t seed)
+{
+    uint64_t word;
+    for (size_t i = 0; i < bytes / sizeof word; i++) {
+        memcpy(&word, (const char *)data + i * sizeof word, sizeof word);
+        if (word != word_of(seed, i))
+            return false;
+    }
+    return bytes / sizeof word >= WORDS / 2;
+}
+
+/* -- Task functions ------------------------------------------------------------------------------
+ */
+
+/* (seed): a result that says where each word is and of which seed; every other one is shorter. */
+static int make(struct gw_task *task)
+{
+    int64_t seed;
+    if (gw_task_arg_i64(task, 0, &seed) < 0)
+        return GW_EINVAL;
+    const size_t bytes = (seed % 2 ? WORDS : WORDS - 1000) * sizeof(uint64_t);
+    uint64_t *data = malloc(bytes);
+    for (size_t i = 0; data && i < bytes / sizeof *data; i++)
+        data[i] = word_of((uint64_t)seed, i);
+    int rc = data ? gw_task_return(task, gw_bytes(data, bytes)) : GW_ENOMEM;
+    free(data);
+    return rc;
+}
+GW_TASK(make);
+
+/* (seed, bytes): how many page faults it took to read them; they are of that seed. */
+static int look(struct gw_task *task)
+{
+    int64_t seed;
+    const void *data;
+    size_t bytes;
+    struct rusage before, after;
+    if (gw_task_arg_i64(task, 0, &seed) < 0 || gw_task_arg_bytes(task, 1, &data, &bytes) < 0)
+        return GW_EINVAL;
+    (void)getrusage(RUSAGE_SELF, &before);
+    if (!is_of(data, bytes, (uint64_t)seed))
+        return gw_task_fail(task, GW_ECORRUPT, "not what seed %ld gives", (long)seed);
+    (void)getrusage(RUSAGE_SELF, &after);
+    return gw_task_return(task, gw_i64(after.ru_minflt - before.ru_minflt));
+}
+GW_TASK(look);
+
+static struct gw_value *kept;
+static uint64_t kept_seed;
+
+/* (seed, bytes): as look, and keeps the bytes of the first that this process sees for good, which
+ * stay as they are. */
+static int keep(struct gw_task *task)
+{
+    int64_t seed;
+    const void *data;
+    size_t bytes;
+    struct gw_value *value;
+    if (gw_task_arg_i64(task, 0, &seed) < 0 || gw_task_arg_value(task, 1, &value) < 0)
+        return GW_EINVAL;
+    if (!kept) {
+        kept = gw_value_ref(value);
+        kept_seed = (uint64_t)seed;
+    }
+    if (gw_value_get_bytes(kept, &data, &bytes, NULL) < 0 || !is_of(data, bytes, kept_seed))
+        return gw_task_fail(task, GW_ECORRUPT, "what was kept has changed");
+    if (gw_value_get_bytes(value, &data, &bytes, NULL) < 0 || !is_of(data, bytes, (uint64_t)seed))
+        return gw_task_fail(task, GW_ECORRUPT, "not what seed %ld gives", (long)seed);
+    return gw_task_return(task, gw_i64((int64_t)kept_seed));
+}
+GW_TASK(keep);
+
+/* -- Rounds --------------------------------------------------------------------------------------
+ */
+
+/* What a task of this function says of the result with that seed. */
+static int64_t round_of(const struct gw_function *function, int64_t seed)
+{
+    struct gw_future *future;
+    struct gw_value *value;
+    int64_t said;
+    struct gw_graph *graph = gw_graph_new();
+    gw_node made = gw_call(graph, make, GW_OPTIONS(.retries = 20), gw_i64(seed));
+    struct gw_value *args[] = {gw_i64(seed), gw_ref(made)};
+    gw_node looked = gw_graph_call(graph, function, GW_OPTIONS(.slots = 2, .retries = 20), args, 2);
+    CHECK(gw_client_submit(client, graph, looked, &future, &error) == 0);
+    gw_graph_free(graph);
+    CHECK(gw_future_get(future, 0, &value, &error) == 0);
+    CHECK(gw_value_get_i64(value, &said, &error) == 0);
+    gw_value_unref(value);
+    gw_future_release(future);
+    return said;
+}
+
+/* Faults of the first round, and the fewest of the later ones. */
+static void faults(int rounds)
+{
+    int64_t first = round_of(&gw_function_look, 1), fewest = first;
+    for (int i = 2; i <= rounds; i++) {
+        int64_t these = round_of(&gw_function_look, i);
+        fewest = these < fewest ? these : fewest;
+        printf("%ld\n", (long)these);
+        (void)fflush(stdout);
+    }
+    printf("first %ld fewest %ld\n", (long)first, (long)fewest);
+}
+
+static void keeping(int rounds)
+{
+    for (int i = 1; i <= rounds; i++)
+        CHECK(round_of(&gw_function_keep, i) == 1);
+    printf("kept\n");
+}
+
+/* A result that this program has stays as it is, too. */
+static void having(int rounds)
+{
+    struct gw_value *values[4];
+    const void *data;
+    size_t bytes;
+    for (int64_t k = 0; k < 4; k++) {
+        struct gw_future *future;
+        struct gw_graph *graph = gw_graph_new();
+        gw_node made = gw_call(graph, make, NULL, gw_i64(1000 + k));
+        CHECK(gw_client_submit(client, graph, made, &future, &error) == 0);
+        gw_graph_free(graph);
+        CHECK(gw_future_get(future, 0, &values[k], &error) == 0);
+        gw_future_release(future);
+    }
+    for (int i = 1; i <= rounds; i++)
+        (void)round_of(&gw_function_look, i);
+    for (uint64_t k = 0; k < 4; k++) {
+        CHECK(gw_value_get_bytes(values[k], &data, &bytes, &error) == 0);
+        CHECK(is_of(data, bytes, 1000 + k));
+        gw_value_unref(values[k]);
+    }
+    printf("had\n");
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    CHECK(argc == 3);
+    CHECK(gw_client_open(NULL, &client, &error) == 0);
+    if (strcmp(argv[1], "faults") == 0)
+        faults(atoi(argv[2]));
+    else if (strcmp(argv[1], "keep") == 0)
+        keeping(atoi(argv[2]));
+    else
+        having(atoi(argv[2]));
+    gw_client_close(client);
+    return 0;
+}

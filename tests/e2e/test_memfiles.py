@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Large results that come one after another in the same memory: without page faults, and without
+anybody's seeing what he reads change."""
+import os
+import re
+import signal
+import subprocess
+
+import e2e
+
+MEMFILES = os.path.join(e2e.BUILD, "bin", "memfiles")
+MIB = 1 << 20
+
+
+class Memfiles(e2e.Case):
+    def setUp(self):
+        super().setUp()
+        self.up("--slots", "3")
+
+    def worker_pid(self):
+        return next(pid for pid in e2e.pids_marked(self.mark)
+                    if "worker --dir" in e2e.command_of(pid))
+
+    def test_pages_stay_mapped(self):
+        """A pipeline's later rounds read their results where the first ones were mapped, and the
+        worker has as many descriptors after 40 as after 10."""
+        popen = subprocess.Popen([MEMFILES, "faults", "41"], env=self.env, cwd=self.dir, text=True,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.addCleanup(popen.stdout.close)
+        self.addCleanup(popen.kill)
+        counts = []
+        for _ in range(40):
+            popen.stdout.readline()
+            counts.append(len(os.listdir(f"/proc/{self.worker_pid()}/fd")))
+        first, fewest = map(int, re.fullmatch(r"first (\d+) fewest (\d+)\n",
+                                              popen.stdout.readline()).groups())
+        self.assertEqual(popen.wait(), 0)
+        self.assertGreaterEqual(first, 4 * MIB // (64 << 10))  # the kernel maps 16 pages at once
+        self.assertLess(fewest, first / 8)
+        self.assertLessEqual(max(counts[30:]), max(counts[:10]) + 2, counts)
+
+    def test_what_a_task_keeps_stays(self):
+        out = self.run_program(MEMFILES, "keep", "30")
+        self.assertEqual(out.stdout, "kept\n")
+
+    def test_what_a_client_has_stays(self):
+        out = self.run_program(MEMFILES, "have", "30")
+        self.assertEqual(out.stdout, "had\n")
+
+    def test_runners_are_killed(self):
+        """In the middle of whatever they do: what they were writing, nobody takes for a result."""
+        popen = subprocess.Popen([MEMFILES, "faults", "60"], env=self.env, cwd=self.dir, text=True,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT)
+        self.addCleanup(popen.stdout.close)
+        self.addCleanup(popen.kill)
+        for i in range(59):
+            line = popen.stdout.readline()
+            self.assertRegex(line, r"^\d+$")
+            for pid in e2e.pids_marked(self.mark) if i % 5 == 3 else ():
+                if pid != popen.pid and "memfiles" in e2e.command_of(pid) and \
+                        "guardian" not in e2e.command_of(pid):
+                    os.kill(pid, signal.SIGKILL)
+        self.assertRegex(popen.stdout.readline(), r"^first \d+ fewest \d+$")
+        self.assertEqual(popen.wait(), 0)
+
+
+if __name__ == "__main__":
+    e2e.main()
