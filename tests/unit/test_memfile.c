@@ -204,19 +204,20 @@ static void older_runners_know_of_none(void **state)
 
 static void idle_memory_goes_first(void **state)
 {
-    struct world *w = learned((struct gw_node_options){.target_permille = 25}, 7);
+    struct world *w = learned((struct gw_node_options){.spill_permille = 500}, 7);
+    struct gw_process_use use = {1, LIMIT / 2 + 1};
     (void)state;
     (void)make_in(w, 2, BYTES);
     (void)make_in(w, 3, BYTES);
     release(w, 2);
     assert_int_equal(memory_of(w).idle_bytes, BYTES);
-    forget_sent(w);
-    must_assign(w, (struct task){.attempt = 4, .index = 4});
-    assert_int_equal(finish(w, 1, 4, GW_RANK_NONE, 2 * BYTES, 1000), 0);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .uses = &use, .use_count = 1});
     assert_int_equal(memory_of(w).idle_bytes, 0);
-    assert_int_equal(w->disk.count, 1); /* 3 of 2.5 are too much all the same */
+    assert_int_equal(w->emptied, 1);
+    assert_int_equal(w->disk.count, 1); /* that is not enough */
     release(w, 3);                      /* while it is written: a thread reads it */
     assert_int_equal(memory_of(w).idle_bytes, 0);
+    assert_int_equal(w->emptied, 1);
     free_world(w);
 }
 
