@@ -9,8 +9,9 @@ KEYS = ["noop_tasks_per_s", "noop_killed_tasks_per_s", "tree_tasks_per_s", "merg
         "chain_hop_same_runner_us", "chain_hop_other_runner_us", "chain_hop_other_worker_us",
         "metg_stencil_1d_us", "handoff_64mib_us", "handoff_read_over_memcpy",
         "handoff_first_read_over_memcpy", "peer_tls_mb_per_s", "peer_tls_over_pump",
-        "scheduler_bytes_per_task", "scheduler_bytes_per_edge", "gang4_first_allreduce_ms",
-        "allreduce_105mb_ms", "command_tasks_per_s", "command_over_spawn"]
+        "scheduler_bytes_per_task", "scheduler_bytes_per_edge", "scheduler_alone_tasks_per_s",
+        "live_10m_bytes_per_task", "gang4_first_allreduce_ms", "allreduce_105mb_ms",
+        "command_tasks_per_s", "command_over_spawn"]
 
 # System calls need ptrace; memory of so few tasks is below what a page can tell.
 MAY_LACK = {"trickle_scheduler_syscalls", "scheduler_bytes_per_task", "scheduler_bytes_per_edge"}

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So that 100 million live tasks have room in 24 GiB. */
+#define LIVE_BYTES 257
+
 static const struct row {
     const char *key, *what, *unit;
     double reach; /* what is aimed at; 0: nothing */
@@ -44,6 +47,10 @@ static const struct row {
     {"peer_tls_over_pump", "  over a bare TLS pump", "x", 0.8, false, gw_bench_peers, 1},
     {"scheduler_bytes_per_task", "scheduler memory, a task", "bytes", 96, true, gw_bench_memory, 0},
     {"scheduler_bytes_per_edge", "  an edge", "bytes", 8, true, gw_bench_memory, 1},
+    {"scheduler_alone_tasks_per_s", "scheduler alone, in one process", "tasks/s", 1.5e6, false,
+     gw_bench_core, 0},
+    {"live_10m_bytes_per_task", "  memory of 10M live tasks, each", "bytes", LIVE_BYTES, true,
+     gw_bench_core, 1},
     {"gang4_first_allreduce_ms", "gang of 4, to first all-reduce", "ms", 0, true, gw_bench_gang, 0},
     {"allreduce_105mb_ms", "all-reduce of 105 MB, 2 ranks", "ms", 0, true, gw_bench_all_reduce, 0},
     {"command_tasks_per_s", "commands", "tasks/s", 0, false, gw_bench_commands, 0},
@@ -141,7 +148,7 @@ int gw_cli_bench(int argc, char **argv)
     const char *only = NULL;
     bool json = false, wanted[ROWS];
     int first, exit_code;
-    char details[2048];
+    char details[4096];
     const struct gw_option table[] = {
         {"only", 0, GW_OPTION_TEXT, &only, "KEY[,KEY]", "these figures, and no others"},
         {"quick", 0, GW_OPTION_FLAG, &bench.quick, NULL, "a hundredth of the work, for tests"},

@@ -28,6 +28,7 @@ int gw_bench_metg(struct gw_bench *bench, double *figures);
 int gw_bench_handoff(struct gw_bench *bench, double *figures);
 int gw_bench_peers(struct gw_bench *bench, double *figures);
 int gw_bench_memory(struct gw_bench *bench, double *figures);
+int gw_bench_core(struct gw_bench *bench, double *figures);
 int gw_bench_gang(struct gw_bench *bench, double *figures);
 int gw_bench_all_reduce(struct gw_bench *bench, double *figures);
 int gw_bench_commands(struct gw_bench *bench, double *figures);

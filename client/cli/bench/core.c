@@ -1,0 +1,229 @@
+/* The scheduler's core alone. One session submits a bag of no-op tasks with distinct arguments,
+ * every result a target; workers of one slot each, simulated here, answer each assign at once, or
+ * never. Messages pass by pointer: wire and sockets cost nothing. */
+#include "client/cli/bench/core.h"
+
+#include "graph/base/clock.h"
+#include "graph/base/must.h"
+#include "graph/wire/enums.h"
+#include "scheduler/core/sched.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CLIENT = 1 << 30, ARGS_BYTES = 6 };
+
+struct answers {
+    GW_ARRAY(uint64_t) attempt, bytes, run_ns;
+    GW_ARRAY(uint32_t) rank, value_size;
+    GW_ARRAY(uint8_t) values;
+};
+
+static void deinit_answers(struct answers *rows)
+{
+    gw_array_deinit(&rows->attempt);
+    gw_array_deinit(&rows->rank);
+    gw_array_deinit(&rows->bytes);
+    gw_array_deinit(&rows->value_size);
+    gw_array_deinit(&rows->values);
+    gw_array_deinit(&rows->run_ns);
+}
+
+struct core {
+    struct gw_sched *sched;
+    struct gw_effects effects;
+    struct answers *workers;
+    uint64_t *sequence; /* of each worker, and of the client */
+    uint64_t worker_count, now_ns, done, steps;
+};
+
+static int step(struct core *core, struct gw_event *event)
+{
+    event->now_ns = event->wall_ns = ++core->now_ns;
+    core->steps++;
+    return gw_sched_step(core->sched, event, &core->effects);
+}
+
+/* Takes what the core sent: assigned rows are answered with a small value, done rows counted. */
+static void take_effects(struct core *core)
+{
+    struct gw_effect *effect;
+    static const uint8_t value[2] = {0xcc, 0x80};
+    GW_ARRAY_EACH (&core->effects.list, effect) {
+        if (effect->type != GW_EFFECT_SEND)
+            continue;
+        if (effect->message.type == GW_MESSAGE_done)
+            core->done += effect->message.done.request.count;
+        if (effect->message.type != GW_MESSAGE_assign)
+            continue;
+        struct answers *answers = &core->workers[effect->peer.id - 1];
+        const struct gw_msg_assign *assign = &effect->message.assign;
+        for (uint32_t i = 0; i < assign->attempt.count; i++) {
+            GW_MUST(gw_array_push(&answers->attempt, gw_col64_at(assign->attempt, i)));
+            GW_MUST(gw_array_push(&answers->rank, GW_RANK_NONE));
+            GW_MUST(gw_array_push(&answers->bytes, sizeof value));
+            GW_MUST(gw_array_push(&answers->value_size, sizeof value));
+            GW_MUST(gw_array_push(&answers->run_ns, 1000));
+            GW_MUST(gw_array_reserve(&answers->values, sizeof value));
+            memcpy(answers->values.items + answers->values.count, value, sizeof value);
+            answers->values.count += sizeof value;
+        }
+    }
+}
+
+static void send(struct core *core, uint64_t peer, struct gw_message *message)
+{
+    message->sequence = ++core->sequence[peer == CLIENT ? core->worker_count : peer - 1];
+    struct gw_event event = {.type = GW_EVENT_MESSAGE, .peer = {peer}, .message = message};
+    if (step(core, &event) < 0)
+        abort();
+    take_effects(core);
+}
+
+static void open_peers(struct core *core)
+{
+    struct gw_event start = {.type = GW_EVENT_START, .number = 1};
+    (void)step(core, &start);
+    for (uint64_t peer = 1; peer <= core->worker_count; peer++) {
+        struct gw_event open = {
+            .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = "w"};
+        (void)step(core, &open);
+        struct gw_message message = {
+            .type = GW_MESSAGE_registration,
+            .registration = {.incarnation = peer, .slots = 1, .host = "h", .address = "a"}};
+        send(core, peer, &message);
+    }
+    struct gw_event open = {
+        .type = GW_EVENT_OPEN, .peer = {CLIENT}, .role = GW_ROLE_CLIENT, .text = "bench"};
+    (void)step(core, &open);
+    struct gw_message spec = {
+        .type = GW_MESSAGE_spec,
+        .spec = {.key = 1, .kind = GW_SPEC_FUNCTION, .function = "noop", .cwd = ""}};
+    send(core, CLIENT, &spec);
+}
+
+static int submit(struct core *core, uint32_t tasks, uint32_t chunk)
+{
+    uint32_t *zeros = calloc(chunk, 4), *sizes = calloc(chunk, 4), *targets = calloc(chunk, 4);
+    uint8_t *args = calloc(chunk, ARGS_BYTES);
+    int rc = zeros && sizes && targets && args ? 0 : GW_ENOMEM;
+    for (uint32_t i = 0; i < chunk && rc == 0; i++)
+        sizes[i] = ARGS_BYTES;
+    for (uint32_t first = 0; first < tasks && rc == 0; first += chunk) {
+        uint32_t rows = tasks - first < chunk ? tasks - first : chunk;
+        for (uint32_t i = 0; i < rows; i++) {
+            uint32_t number = first + i;
+            targets[i] = number;
+            args[i * ARGS_BYTES] = 0x91; /* a list of one uint32 */
+            args[i * ARGS_BYTES + 1] = 0xce;
+            memcpy(args + i * ARGS_BYTES + 2, &number, 4);
+        }
+        struct gw_message message = {.type = GW_MESSAGE_submit,
+                                     .submit = {.request = 1,
+                                                .flags = first + rows == tasks ? GW_SUBMIT_LAST : 0,
+                                                .name = "bag",
+                                                .spec = {zeros, rows},
+                                                .args_size = {sizes, rows},
+                                                .args = {args, rows * ARGS_BYTES},
+                                                .dep_count = {zeros, rows},
+                                                .targets = {targets, rows}}};
+        send(core, CLIENT, &message);
+    }
+    free(zeros);
+    free(sizes);
+    free(targets);
+    free(args);
+    return rc;
+}
+
+static void answer(struct core *core, uint64_t worker)
+{
+    struct answers rows = core->workers[worker];
+    memset(&core->workers[worker], 0, sizeof rows);
+    struct gw_message message = {
+        .type = GW_MESSAGE_finished,
+        .finished = {.attempt = {rows.attempt.items, (uint32_t)rows.attempt.count},
+                     .rank = {rows.rank.items, (uint32_t)rows.rank.count},
+                     .bytes = {rows.bytes.items, (uint32_t)rows.bytes.count},
+                     .value_size = {rows.value_size.items, (uint32_t)rows.value_size.count},
+                     .values = {rows.values.items, (uint32_t)rows.values.count},
+                     .run_ns = {rows.run_ns.items, (uint32_t)rows.run_ns.count}}};
+    send(core, worker + 1, &message);
+    deinit_answers(&rows);
+}
+
+static int open_core(struct core *core, uint64_t workers)
+{
+    *core = (struct core){.sched = gw_sched_new(&(struct gw_sched_options){0}),
+                          .workers = calloc(workers, sizeof *core->workers),
+                          .sequence = calloc(workers + 1, sizeof *core->sequence),
+                          .worker_count = workers};
+    if (!core->sched || !core->workers || !core->sequence)
+        return GW_ENOMEM;
+    open_peers(core);
+    return 0;
+}
+
+static void close_core(struct core *core)
+{
+    gw_array_deinit(&core->effects.list);
+    gw_arena_deinit(&core->effects.arena);
+    if (core->sched)
+        gw_sched_free(core->sched);
+    for (uint64_t worker = 0; core->workers && worker < core->worker_count; worker++)
+        deinit_answers(&core->workers[worker]);
+    free(core->workers);
+    free(core->sequence);
+}
+
+int gw_bench_core_run(uint32_t tasks, uint32_t chunk, uint64_t workers,
+                      struct gw_bench_core_run *run)
+{
+    struct core core;
+    int rc = open_core(&core, workers);
+    if (rc == 0) {
+        uint64_t start_ns = gw_clock_now_ns();
+        rc = submit(&core, tasks, chunk);
+        uint64_t submitted_ns = gw_clock_now_ns();
+        for (uint64_t worker = 0; core.done < tasks && rc == 0; worker = (worker + 1) % workers)
+            if (core.workers[worker].attempt.count)
+                answer(&core, worker);
+        uint64_t end_ns = gw_clock_now_ns();
+        *run = (struct gw_bench_core_run){.submit_ns = submitted_ns - start_ns,
+                                          .finish_ns = end_ns - submitted_ns,
+                                          .steps = core.steps};
+    }
+    close_core(&core);
+    return rc;
+}
+
+static int64_t resident_bytes(void)
+{
+    long long size, pages = -1;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%lld %lld", &size, &pages) != 2)
+        pages = -1;
+    if (file)
+        (void)fclose(file);
+    return pages < 0 ? -1 : (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+int gw_bench_core_live(uint32_t tasks, uint32_t chunk, double *bytes)
+{
+    struct core core;
+    (void)malloc_trim(0); /* what others gave back would be taken again, and count as nothing */
+    int64_t before = resident_bytes();
+    int rc = open_core(&core, 2);
+    if (rc == 0)
+        rc = submit(&core, tasks, chunk);
+    int64_t after = resident_bytes();
+    if (rc == 0 && (before < 0 || after < 0))
+        rc = GW_EIO;
+    if (rc == 0)
+        *bytes = (double)(after - before) / tasks;
+    close_core(&core);
+    return rc;
+}
