@@ -5,11 +5,11 @@
     tests/bench/peers/compare.py --graphs rsds --scale .05  those of the RSDS paper, smaller
     tests/bench/peers/compare.py --graphs bag,tb:fft --tasks 100000 --skip ray
 
-Every run is a new cluster (not timed) of as many worker processes of one thread as --workers
-says, warmed up, and one graph (timed: from before it is handed over until the values of all sinks
-are here and compared). Runs of all systems take turns, --repeats times; the medians are shown. A
-peer that is missing is an error unless --skip names it; TaskVine takes part where vine_worker is on
-PATH.
+Every run is a new cluster (not timed) of as many worker processes of one thread as --workers says
+(HyperQueue: one worker of so many cores), warmed up, and one graph (timed: from before it is handed
+over until the values of all sinks are here and compared). Of two workers or more two must have run
+tasks before. Runs of all systems take turns, --repeats times; the medians are shown. A peer that is
+missing is an error unless --skip names it; TaskVine takes part where vine_worker is on PATH.
 
     tests/bench/peers/compare.py --kill --graphs bag        and somebody dies on the way"""
 import argparse
@@ -73,8 +73,14 @@ def from_pypi(package, cache):
     return python
 
 
-def driver(name, python, file, **can):
-    return System(name, [python, os.path.join(HERE, file)], **can)
+def driver(name, python, file, package, **can):
+    """Its version stands here already, for a peer that can run nothing of what was asked for."""
+    system = System(name, [python, os.path.join(HERE, file)], **can)
+    shown = subprocess.run([python, "-c", "import importlib.metadata as m, sys; "
+                            "print(m.version(sys.argv[1]))", package], cwd="/", text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    system.version = shown.stdout.strip() or "?"
+    return system
 
 
 def make_gangway(options):
@@ -92,27 +98,28 @@ def make_gangway(options):
 def make_dask_debian(options):
     if not imports("/usr/bin/python3", "distributed"):
         raise Missing("Debian's package python3-distributed is not installed")
-    return driver("dask-debian", "/usr/bin/python3", "peer_dask.py")
+    return driver("dask-debian", "/usr/bin/python3", "peer_dask.py", "distributed")
 
 
 def make_dask(options):
-    return driver("dask", from_pypi("distributed", options.cache), "peer_dask.py")
+    return driver("dask", from_pypi("distributed", options.cache), "peer_dask.py",
+                  "distributed")
 
 
 def make_ray(options):
-    return driver("ray", from_pypi("ray", options.cache), "peer_ray.py")
+    return driver("ray", from_pypi("ray", options.cache), "peer_ray.py", "ray")
 
 
 def make_hyperqueue(options):
     return driver("hyperqueue", from_pypi("hyperqueue", options.cache), "peer_hyperqueue.py",
-                  runs_graphs=False, runs_commands=True)
+                  "hyperqueue", runs_graphs=False, runs_commands=True)
 
 
 def make_taskvine(options):
     for python in filter(None, (shutil.which("python3"), "/usr/bin/python3")):
         if imports(python, "ndcctools.taskvine"):
-            return driver("taskvine", python, "peer_taskvine.py", runs_graphs=False,
-                          runs_commands=True)
+            return driver("taskvine", python, "peer_taskvine.py", "ndcctools",
+                          runs_graphs=False, runs_commands=True)
     raise Missing("vine_worker is on PATH, but no python3 has ndcctools.taskvine (PYTHONPATH)")
 
 
@@ -153,17 +160,20 @@ def run_once(system, arguments, options):
         os.killpg(process.pid, 9)
         process.communicate()
         return None
-    seconds = None
+    seconds, killed = None, 0
     for line in out.splitlines():
         try:
             said = json.loads(line)
         except ValueError:
             continue
-        system.version = said.get("version", system.version) if isinstance(said, dict) else "?"
-        seconds = said.get("seconds", seconds) if isinstance(said, dict) else seconds
+        if isinstance(said, dict):
+            system.version = said.get("version", system.version)
+            seconds, killed = said.get("seconds", seconds), said.get("killed", killed)
     if process.returncode or seconds is None:
         tail = "\n".join((err or out).strip().splitlines()[-5:])
         raise RuntimeError(f"{system.name} failed (exit code {process.returncode}):\n{tail}")
+    if options.kill and not killed:
+        raise RuntimeError(f"{system.name} did not say whom it killed")
     return seconds
 
 
@@ -296,7 +306,8 @@ def main(argv=None):
         print(json.dumps({"about": about, "results": results}, indent=1))
         return
     print(", ".join(f"{name} {version}" for name, version in about["versions"].items()))
-    print(f"{options.workers} worker processes of 1 thread, {about['cores']} cores, "
+    alone = " (hyperqueue: one worker)" if "hyperqueue" in about["versions"] else ""
+    print(f"{options.workers} worker processes of 1 thread{alone}, {about['cores']} cores, "
           f"load {about['load']:.1f}, medians of {options.repeats}"
           f"{', a process that runs tasks killed in each run' if options.kill else ''}\n")
     print_table(results, systems, options)

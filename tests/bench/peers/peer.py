@@ -1,7 +1,8 @@
 """What the drivers of the peers share. One is `peer_NAME.py GRAPH --repeats N --workers N`, run
 by the Python that has the peer. It prints a line of JSON {"version": ...}, then one {"seconds":
 ..., "tasks": ...} a run: from before the graph is handed over until all sinks are here and
-right. --kill: in each run a process that runs tasks is killed once all is handed over."""
+right. --kill: in each run a process that runs tasks is killed once all is handed over, and named
+as "killed". Who runs graphs with two workers or more and has only one at work fails."""
 import argparse
 import functools
 import json
@@ -35,8 +36,11 @@ def check(graph, expected, results):
             sys.exit(f"the value of row {sink} is wrong")
 
 
-def pid():
-    """A task: who runs tasks."""
+def pid(_=None):
+    """A task: who runs tasks; it takes a while, so that others run some, too."""
+    begin = time.perf_counter_ns()
+    while time.perf_counter_ns() - begin < 5000000:
+        pass
     return os.getpid()
 
 
@@ -44,11 +48,11 @@ def nothing():
     pass
 
 
-def run(version, open_cluster, run_graph=None, run_commands=None, find_pid=None):
+def run(version, open_cluster, run_graph=None, run_commands=None, find_pids=None):
     """open_cluster(workers): a context manager, whose value goes to run_graph(cluster, graph,
     handed_over), which gives {sink: bytes} and calls handed_over() when all is submitted; to
-    run_commands(cluster, count), which raises where one failed; and to find_pid(cluster), which
-    runs the task `pid`."""
+    run_commands(cluster, count), which raises where one failed; and to find_pids(cluster, count),
+    which runs the task `pid` so many times."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("graph", nargs="?")
     parser.add_argument("--commands", type=int, default=0)
@@ -67,12 +71,15 @@ def run(version, open_cluster, run_graph=None, run_commands=None, find_pid=None)
         if graph:
             warm = graphs.make("bag", 64)
             check(warm, warm.expected(), run_graph(cluster, warm, nothing))
+            if options.workers > 1 and len(set(find_pids(cluster, 64))) < 2:
+                sys.exit(f"one process ran all tasks, of {options.workers} workers")
         else:
             run_commands(cluster, 8)
         for _ in range(options.repeats):
-            kill = nothing
+            kill, victim = nothing, 0
             if options.kill:
-                kill = functools.partial(os.kill, find_pid(cluster), signal.SIGKILL)
+                victim = find_pids(cluster, 1)[0]
+                kill = functools.partial(os.kill, victim, signal.SIGKILL)
             begin = time.perf_counter()
             if graph:
                 results = run_graph(cluster, graph, kill)
@@ -80,4 +87,4 @@ def run(version, open_cluster, run_graph=None, run_commands=None, find_pid=None)
             else:
                 run_commands(cluster, options.commands)
             say(seconds=time.perf_counter() - begin,
-                tasks=graph.count if graph else options.commands)
+                tasks=graph.count if graph else options.commands, killed=victim)

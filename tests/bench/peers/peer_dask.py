@@ -28,9 +28,9 @@ def run_graph(client, graph, handed_over):
     return dict(zip(sinks, client.gather(futures)))
 
 
-def find_pid(client):
-    return client.submit(pid, pure=False).result()
+def find_pids(client, count):
+    return client.gather([client.submit(pid, pure=False) for _ in range(count)])
 
 
 if __name__ == "__main__":
-    run(distributed.__version__, cluster, run_graph, find_pid=find_pid)
+    run(distributed.__version__, cluster, run_graph, find_pids=find_pids)

@@ -29,9 +29,9 @@ def run_graph(_, graph, handed_over):
     return dict(zip(sinks, ray.get(wanted)))
 
 
-def find_pid(_):
-    return ray.get(remote_pid.remote())
+def find_pids(_, count):
+    return ray.get([remote_pid.remote() for _ in range(count)])
 
 
 if __name__ == "__main__":
-    run(ray.__version__, cluster, run_graph, find_pid=find_pid)
+    run(ray.__version__, cluster, run_graph, find_pids=find_pids)

@@ -1,7 +1,8 @@
 /* replay GRAPH [--repeats N] [--workers N] [--slots N] [--kill]: runs a graph of graphs.py on a
  * private cluster and prints a line of JSON a run: seconds from before the graph is built until the
  * value of every sink is here and right. --kill: a runner is killed in each run, right after the
- * graph was handed over.
+ * graph was handed over. Before the first run as many runners as there are slots have worked, two
+ * at most are asked for; otherwise it fails.
  *
  * replay --commands N [...]: N commands `true` instead, as one bag.
  *
@@ -71,9 +72,12 @@ static int row(struct gw_task *task)
 }
 GW_TASK(row);
 
-/* Who runs tasks. */
+/* Who runs tasks; it takes a while, so that others run some, too. */
 static int pid(struct gw_task *task)
 {
+    uint64_t begin_ns = now_ns();
+    while (now_ns() - begin_ns < 1000000)
+        ;
     return gw_task_return(task, gw_i64(getpid()));
 }
 GW_TASK(pid);
@@ -110,19 +114,30 @@ static void check_sink(const struct graph_file *rows, uint32_t index, const stru
     }
 }
 
-static pid_t find_runner(struct gw_client *client)
+/* Which processes run tasks: two different ones, or one twice. */
+static void find_runners(struct gw_client *client, pid_t pids[2])
 {
+    enum { TASKS = 64 };
     struct gw_error error;
-    struct gw_future *future;
-    struct gw_value *value;
-    int64_t number;
-    if (gw_submit(client, &future, &error, pid, NULL) < 0 ||
-        gw_future_get(future, 0, &value, &error) < 0 ||
-        gw_value_get_i64(value, &number, &error) < 0)
+    gw_node nodes[TASKS];
+    struct gw_future *futures[TASKS];
+    struct gw_value *values[TASKS];
+    struct gw_graph *graph = gw_graph_new();
+    for (int i = 0; i < TASKS; i++)
+        nodes[i] = gw_call(graph, pid, NULL);
+    if (gw_client_submit_many(client, graph, NULL, nodes, TASKS, futures, &error) < 0 ||
+        gw_gather(client, futures, TASKS, values, &error) < 0)
         gw_error_exit(&error);
-    gw_value_unref(value);
-    gw_future_release(future);
-    return (pid_t)number;
+    for (int i = 0; i < TASKS; i++) {
+        int64_t number;
+        if (gw_value_get_i64(values[i], &number, &error) < 0)
+            gw_error_exit(&error);
+        pids[0] = i ? pids[0] : (pid_t)number;
+        pids[1] = i && pids[1] != pids[0] ? pids[1] : (pid_t)number;
+        gw_value_unref(values[i]);
+        gw_future_release(futures[i]);
+    }
+    gw_graph_free(graph);
 }
 
 /* victim: who is killed once all is handed over; 0: nobody. */
@@ -149,8 +164,10 @@ static double run_graph(struct gw_client *client, const struct graph_file *rows,
     }
     if (gw_client_submit_many(client, graph, NULL, sinks, count, futures, &error) < 0)
         gw_error_exit(&error);
-    if (victim && kill(victim, SIGKILL) < 0)
+    if (victim && kill(victim, SIGKILL) < 0) {
         perror("replay: kill");
+        exit(1);
+    }
     if (gw_gather(client, futures, count, results, &error) < 0)
         gw_error_exit(&error);
     for (uint32_t i = 0; i < count; i++) {
@@ -270,12 +287,21 @@ int main(int argc, char **argv)
     if (gw_client_open(&options, &client, &error) < 0)
         gw_error_exit(&error);
     warm_up(client);
+    pid_t runners[2];
+    find_runners(client, runners);
+    if (runners[0] == runners[1] && options.slots > 1) {
+        fprintf(stderr, "replay: one runner ran all tasks, of %" PRIu32 " slots\n", options.slots);
+        return 1;
+    }
     for (long i = 0; i < repeats; i++) {
-        pid_t victim = kills ? find_runner(client) : 0;
+        if (kills)
+            find_runners(client, runners);
+        pid_t victim = kills ? runners[0] : 0;
         double seconds =
             commands ? run_commands(client, (uint32_t)commands) : run_graph(client, &graph, victim);
-        printf("{\"seconds\": %.6f, \"tasks\": %lu}\n", seconds,
-               commands ? (unsigned long)commands : (unsigned long)graph.count);
+        printf("{\"seconds\": %.6f, \"tasks\": %lu, \"killed\": %d}\n", seconds,
+               commands ? (unsigned long)commands : (unsigned long)graph.count,
+               commands ? 0 : (int)victim);
         fflush(stdout);
     }
     gw_client_close(client);

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """The graphs are what they say, and whoever runs one wrongly is told."""
+import importlib.metadata
+import json
 import os
 import random
 import subprocess
@@ -140,6 +142,29 @@ class Compare(unittest.TestCase):
                               "4", "--repeats", "1"], capture_output=True, text=True, timeout=120)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("bag", ran.stdout)
+
+    def test_a_killed_runner_costs_no_result(self):
+        ran = subprocess.run([sys.executable, compare.__file__, "--kill", "--skip",
+                              ",".join(compare.PEERS), "--replay", REPLAY, "--tasks", "3000",
+                              "--graphs", "bag,random", "--repeats", "2", "--json"],
+                             capture_output=True, text=True, timeout=120)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        said = json.loads(ran.stdout)
+        self.assertTrue(said["about"]["kill"])
+        self.assertEqual([row["graph"] for row in said["results"]], ["bag", "random"])
+        self.assertTrue(all(row["seconds"]["gangway"] for row in said["results"]), said)
+
+    def test_who_kills_nobody_is_told(self):
+        options = compare.parse(["--replay", REPLAY, "--kill"])
+        mute = compare.System("mute", [sys.executable, "-c", "print('{\"seconds\": 1}')"])
+        self.assertRaisesRegex(RuntimeError, "whom it killed", compare.run_once, mute, [], options)
+
+    def test_versions_are_known_of_who_runs_nothing(self):
+        known = next(iter(importlib.metadata.distributions()), None)
+        if known is None:
+            self.skipTest("this Python has no package")
+        asked = compare.driver("some", sys.executable, "peer_ray.py", known.metadata["Name"])
+        self.assertEqual(asked.version, known.version)
 
     def test_a_peer_that_is_not_there_fails_the_run(self):
         options = compare.parse(["--replay", REPLAY])
