@@ -121,6 +121,47 @@ static void a_run_shares_the_fetch(void **state)
     }
 }
 
+static bool assigned_with(const struct world *w, uint64_t attempt, uint64_t token)
+{
+    for (size_t i = 0; i < w->effects.list.count; i++) {
+        const struct gw_effect *effect = &w->effects.list.items[i];
+        if (effect->message.type == GW_MESSAGE_assign && effect->token_count == 1 &&
+            effect->tokens[0] == token)
+            return gw_col64_at(effect->message.assign.attempt, 0) == attempt;
+    }
+    return false;
+}
+
+/* The task was run again, here, while its result was fetched: the copy does not take the place of
+ * what is made here, which is told by its attempt to another life of the scheduler. */
+static void what_is_made_meanwhile_stays(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0}); /* which executes attempt 1 */
+    const struct dep dep = {.job = 1, .index = 2, .rank = 0};     /* at the scheduler */
+    (void)state;
+    must_assign(w, (struct task){.attempt = 2, .index = 3, .dep = &dep});
+    const struct gw_msg_object object = {
+        .request = must_send(w, GW_MESSAGE_fetch)->fetch.request, .text = "", .bytes = 5000};
+    must_assign(w, (struct task){.attempt = 3, .index = 2});
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+    assert_int_equal(finish(w, 1, 3, GW_RANK_NONE, 5000, 1000), 0); /* its token is 50 */
+    const uint64_t token = 77;
+    const struct gw_message message = {.type = GW_MESSAGE_object, .object = object};
+    assert_int_equal(deliver_with(w, SCHEDULER, message, &token, 1), 0);
+    assert_true(assigned_with(w, 2, 50));
+    assert_int_equal(w->drops, 1);
+    assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 0, 1000), 0);
+    raise_event(w,
+                (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = "closed"});
+    forget_sent(w);
+    w->sequence += 1000;
+    open_scheduler(w);
+    const struct gw_msg_registration *now = &must_send(w, GW_MESSAGE_registration)->registration;
+    assert_int_equal(now->object_attempt.count, 1);
+    assert_int_equal(gw_col64_at(now->object_attempt, 0), 3);
+    free_world(w);
+}
+
 static void a_release_gives_it_up(void **state)
 {
     struct world *w = world_with_peer(true);
@@ -183,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_fetched_once_and_kept),
         cmocka_unit_test(a_run_shares_the_fetch),
+        cmocka_unit_test(what_is_made_meanwhile_stays),
         cmocka_unit_test(a_release_gives_it_up),
         cmocka_unit_test(what_does_not_come_is_told),
         cmocka_unit_test(it_goes_with_the_scheduler),

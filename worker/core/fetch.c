@@ -13,7 +13,6 @@
 #include "worker/core/run.h"
 #include "worker/core/store.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,19 +222,23 @@ void gw_fetch_unkeep(struct gw_node_core *core)
 /* The object is here: it goes to all who wait. */
 static void arrive(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_object *object)
 {
-    bool kept = fetch->keepings.count > 0;
     tell_kept(core, fetch, 0, "");
     for (size_t i = 0; i < fetch->waiters.count; i++) {
         const struct gw_fetch_waiter *waiter = &fetch->waiters.items[i];
         if (!still_waits(waiter))
             continue;
         struct gw_run *run = waiter->run;
-        bool here = gw_object_use(core, object, run, waiter->dep);
-        assert(here); /* it came just now */
-        (void)here;
+        (void)gw_object_use(core, object, run, waiter->dep); /* one on disk is missing anew */
         if (--run->missing == 0)
             gw_run_ready(core, run);
     }
+}
+
+/* A copy goes when nobody needs it. */
+static void arrive_copy(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_object *object)
+{
+    bool kept = fetch->keepings.count > 0;
+    arrive(core, fetch, object);
     object->released = fetch->released;
     if (!object->users && !kept)
         gw_object_free(core, object);
@@ -262,6 +265,16 @@ void gw_fetch_on_object(struct gw_node_core *core, const struct gw_event *event)
         fail(core, fetch, answer->code < 0 ? answer->text : "its worker sent nothing", true);
         return;
     }
+    /* What was made here since the fetch began is what the scheduler was told of. The copy may be
+     * an earlier attempt's, or not say whose: in its place it would not be known again by another
+     * life of the scheduler. */
+    struct gw_object *made = gw_object_find(core, fetch->job->id, fetch->index, fetch->rank);
+    if (made && !made->released) {
+        drop_tokens_from(core, event, 0);
+        arrive(core, fetch, made);
+        gw_fetch_free(core, fetch);
+        return;
+    }
     struct gw_object like = {
         .job = fetch->job, .index = fetch->index, .rank = fetch->rank, .attempt = answer->attempt};
     if (by_token) {
@@ -273,8 +286,7 @@ void gw_fetch_on_object(struct gw_node_core *core, const struct gw_event *event)
         memcpy(like.value, answer->value.data, answer->value.size);
     }
     drop_tokens_from(core, event, by_token);
-    struct gw_object *object = gw_object_put(core, &like);
-    arrive(core, fetch, object);
+    arrive_copy(core, fetch, gw_object_put(core, &like));
     gw_fetch_free(core, fetch);
 }
 
