@@ -6,7 +6,7 @@ import unittest
 import e2e
 
 ACTORS = os.path.join(e2e.BUILD, "bin", "actors")
-SHARED = ("state", "order", "crash", "killed", "cannot", "inside")
+SHARED = ("state", "order", "crash", "killed", "cannot", "inside", "behind")
 
 
 class Actors(e2e.Case):

@@ -50,6 +50,16 @@ static void mark_cancelled(struct sim *sim, const struct work *work)
     ((struct work *)(uintptr_t)work)->cancelled = true;
 }
 
+static void send_cancel(struct sim *sim, struct client *client, const struct sim_job *job,
+                        uint32_t row, bool hard)
+{
+    uint64_t request = sim_client_call(client, GW_MESSAGE_reply);
+    sim_receipt_asked(client, request, job, row);
+    sim_client_send(
+        sim, client,
+        &(struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {request, job->id, row, hard}});
+}
+
 static void cancel(struct sim *sim, struct client *client, struct sim_job *job, bool whole)
 {
     uint32_t row = (uint32_t)sim_below(sim, job->work.count);
@@ -60,11 +70,15 @@ static void cancel(struct sim *sim, struct client *client, struct sim_job *job, 
     else
         mark_cancelled(sim, job->work.items[row]);
     row = whole ? GW_INDEX_ALL : row;
-    uint64_t request = sim_client_call(client, GW_MESSAGE_reply);
-    sim_receipt_asked(client, request, job, row);
-    sim_client_send(sim, client,
-                    &(struct gw_message){.type = GW_MESSAGE_cancel,
-                                         .cancel = {request, job->id, row, sim_chance(sim, 30)}});
+    send_cancel(sim, client, job, row, sim_chance(sim, 30));
+}
+
+void sim_client_cancel(struct sim *sim, struct client *client, const struct sim_job *job,
+                       uint32_t row, bool hard)
+{
+    sim_fault(sim, FAULT_CANCEL);
+    mark_cancelled(sim, job->work.items[row]);
+    send_cancel(sim, client, job, row, hard);
 }
 
 void sim_client_fetch(struct sim *sim, struct client *client, const struct work *work,

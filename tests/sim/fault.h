@@ -82,6 +82,7 @@
     X(TAKEN, "tasks taken from behind one that waits, or runs long")                               \
     X(LONG, "a task runs long")                                                                    \
     X(LONG_BEFORE_OTHERS, "a task runs long before others")                                        \
+    X(RECANTED, "cancelled call ended behind one that runs long")                                  \
     X(OVERDRAWN, "task went on where no slot was free")                                            \
     X(BLOCKED_DEATH, "task died while it waited")                                                  \
     X(TOO_MANY_WAIT, "too many tasks waited on a worker")                                          \

@@ -5,6 +5,7 @@
 #include "tests/sim/limit.h"
 #include "tests/sim/memfile.h"
 #include "tests/sim/nested.h"
+#include "tests/sim/recant.h"
 
 #include <stdio.h>
 
@@ -193,6 +194,7 @@ static void carry_send(struct sim *sim, struct host *host, const struct gw_effec
     if (effect->message.type == GW_MESSAGE_kept)
         sim_replica_kept(sim, host, &effect->message.kept);
     struct gw_effect sent = *effect;
+    sim_recant_told(sim, host, &sent.message);
     if (sent.message.type == GW_MESSAGE_ended)
         sim_door_ended(sim, &sent.message);
     if (sent.message.type == GW_MESSAGE_ended)
@@ -439,6 +441,7 @@ static void host_end(struct sim *sim, struct host *host)
     gw_map_deinit(&host->kept);
     gw_array_clear(&host->saved);
     gw_map_deinit(&host->leases);
+    sim_recant_drop(host);
     gw_array_clear(&host->tunnels);
     gw_map_deinit(&host->files); /* its next life has a folder of its own */
 }

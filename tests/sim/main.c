@@ -132,6 +132,7 @@ static const struct {
     [540] = {"alike-lost", "of targets that fail alike one is told of twice, another not at all"},
     [232] = {"backfill-late", "what is let in before a gang may run longer than until it starts"},
     [330] = {"ids-again", "a scheduler gives out ids of jobs of the life before"},
+    [720] = {"calls-deaf", "a cancelled call waits for its turn behind one that runs long"},
     [611] = {"cancel-deaf", "what runs goes on though it was cancelled"},
     [612] = {"left-behind", "what a client that is gone had submitted goes on"},
     [613] = {"lease-over", "a semaphore gives out one lease more than it has"},

@@ -3,6 +3,7 @@
  * does. */
 #include "tests/sim/nested.h"
 #include "tests/sim/crash.h"
+#include "tests/sim/recant.h"
 
 static const struct row *row_of(const struct process *process)
 {
@@ -111,8 +112,16 @@ static void say_long(struct sim *sim, struct process *process)
     struct gw_message message = {.type = GW_MESSAGE_task_blocked};
     message.task_blocked = (struct gw_msg_task_blocked){
         .attempt = row.attempt, .rank = row.rank, .blocked = GW_BLOCKED_LONG};
+    struct host *host = process->host;
+    uint64_t pid = process->pid;
+    sim_actor_say(sim, process); /* what ended before it is told before it */
+    process = host->core ? sim_process_find(host, pid) : NULL;
+    if (!process || process->epoch != epoch)
+        return;
     sim_fault(sim, process->rows.count > 1 ? FAULT_LONG_BEFORE_OTHERS : FAULT_LONG);
-    (void)sim_process_say(sim, process, &message);
+    if (!sim_process_say(sim, process, &message))
+        return;
+    sim_recant_long(sim, process);
     SIM_CHECK(sim, process->epoch != epoch || process->rows.count == 1,
               "%zu tasks wait in a runner behind task %llu, which runs long",
               process->rows.count - 1, (unsigned long long)row.work->id);
@@ -121,9 +130,10 @@ static void say_long(struct sim *sim, struct process *process)
 void sim_nested_long(struct sim *sim, struct process *process, uint64_t run_ns)
 {
     const struct row *row = row_of(process);
-    if (run_ns > 50 * MS && process->runner && row->rank == GW_RANK_NONE && !process->actor &&
-        !row->work->calls)
+    if (run_ns > 50 * MS && process->runner && row->rank == GW_RANK_NONE) {
+        sim_recant_begin(sim, process);
         sim_process_later(sim, process, 50 * MS, say_long);
+    }
 }
 
 /* It has been connected, or told something, or its connection closed. */

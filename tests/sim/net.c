@@ -6,6 +6,7 @@
 #include "tests/sim/drain.h"
 #include "tests/sim/leftovers.h"
 #include "tests/sim/memfile.h"
+#include "tests/sim/recant.h"
 #include "tests/sim/regain.h"
 
 #include "graph/wire/frame.h"
@@ -249,7 +250,7 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
             end->host->worker = message.welcome.worker;
         if (scheduler)
             sim_replica_told(end->host, &message);
-        rc = sim_host_step(sim, end->host, &event);
+        rc = sim_recant_step(sim, end->host, &event);
         if (scheduler)
             sim_replica_check(sim, end->host, &message);
         sim_leftovers_tell(sim, end->host, &message);

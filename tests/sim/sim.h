@@ -202,6 +202,7 @@ struct process {
     uint32_t answer;           /* what its last step told it; SIM_PAUSE: what it has is no result */
     bool blocked, woke;        /* what it executes waits for others; or did, and runs on */
     struct work *actor;        /* that it keeps */
+    uint64_t long_attempt;     /* that said last that it runs long */
     uint64_t began;            /* the attempt of the call that began last */
     uint64_t gang, checkpoint; /* as it was told of its gang last */
     bool spans;                /* that gang stands at several workers */
@@ -278,6 +279,7 @@ struct host {
     GW_ARRAY(struct sim_saved) saved; /* checkpoints on its disk */
     GW_ARRAY(uint64_t) folders;       /* numbers of those that are there */
     struct gw_map kept;               /* of them, what was left: number -> bytes, 0: not told */
+    struct gw_map recanted;           /* attempts of calls that it was told to end -> actor */
     struct gw_map leases;             /* attempts, of gangs that this host leads */
     GW_ARRAY(struct packet) old;      /* said to the scheduler, to be said again some time */
     uint32_t licenses, tapes;         /* what it offers */
@@ -392,11 +394,12 @@ struct sim {
     uint32_t lent_max;                  /* of every worker; 0: what is usual */
     GW_ARRAY(struct work *) work;       /* by id - 1 */
     GW_ARRAY(struct sim_job *) jobs;
-    struct gw_map assigned; /* attempt -> when the scheduler gave it out */
-    struct gw_map across;   /* attempts handed over to slots of another shape */
-    struct gw_map contents; /* token -> hash of what is behind it */
-    struct gw_map sizes;    /* token -> bytes */
-    struct gw_map worlds;   /* attempt of a gang -> how many ranks it has */
+    struct gw_map assigned;  /* attempt -> when the scheduler gave it out */
+    struct gw_map calls_out; /* attempt of a call -> its actor; see recant.c */
+    struct gw_map across;    /* attempts handed over to slots of another shape */
+    struct gw_map contents;  /* token -> hash of what is behind it */
+    struct gw_map sizes;     /* token -> bytes */
+    struct gw_map worlds;    /* attempt of a gang -> how many ranks it has */
     uint64_t next_conn, next_token, next_pid;
     GW_ARRAY(struct gang *) gangs;
     GW_ARRAY(struct sched_tunnel) tunnels;
@@ -578,6 +581,8 @@ bool sim_client_settled(struct sim *sim, struct client *client);
 void sim_client_free(struct sim *sim, struct client *client);
 void sim_client_send(struct sim *sim, struct client *client, const struct gw_message *message);
 uint64_t sim_client_call(struct client *client, uint32_t answer);
+void sim_client_cancel(struct sim *sim, struct client *client, const struct sim_job *job,
+                       uint32_t row, bool hard);
 void sim_client_fetch(struct sim *sim, struct client *client, const struct work *work,
                       uint32_t rank);
 

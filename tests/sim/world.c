@@ -10,6 +10,7 @@
 #include "tests/sim/memfile.h"
 #include "tests/sim/nested.h"
 #include "tests/sim/prefer.h"
+#include "tests/sim/recant.h"
 #include "tests/sim/receipt.h"
 #include "tests/sim/regain.h"
 #include "tests/sim/scatter.h"
@@ -270,6 +271,8 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
             sim_limit_assigned(sim, &effect->message.assign);
         if (effect->message.type == GW_MESSAGE_assign)
             sim_across_assigned(sim, &effect->message.assign);
+        if (effect->message.type == GW_MESSAGE_assign)
+            sim_recant_assigned(sim, &effect->message.assign);
         if (effect->message.type == GW_MESSAGE_kill)
             sim_across_killed(sim, &effect->message.kill);
         if (effect->message.type == GW_MESSAGE_assign)
@@ -603,6 +606,7 @@ void sim_run(uint64_t seed, bool log)
     gw_map_deinit(&sim->contents);
     gw_map_deinit(&sim->assigned);
     gw_map_deinit(&sim->across);
+    gw_map_deinit(&sim->calls_out);
     gw_map_deinit(&sim->sizes);
     sim_memfile_free(sim);
     sim_crash_free(sim);

@@ -95,12 +95,96 @@ static void a_call_that_comes_late_goes_back(void **state)
     free_world(w);
 }
 
+/* -- Behind one that takes long ------------------------------------------------------------------
+ */
+
+/* Attempt 2 runs, and 3 is in its runner behind it. */
+static struct world *with_two_in_runner(void)
+{
+    struct world *w = with_actor();
+    must_assign(w, (struct task){.attempt = 2, .index = 0, .job = CALLS});
+    assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 1, 1), 0); /* they are short */
+    must_assign(w, (struct task){.attempt = 3, .index = 1, .job = CALLS});
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 4, .index = 2, .job = CALLS});
+    must_send(w, GW_MESSAGE_assign);
+    forget_sent(w);
+    return w;
+}
+
+static void says(struct world *w, uint64_t attempt, uint8_t blocked)
+{
+    struct gw_message message = {.type = GW_MESSAGE_task_blocked};
+    message.task_blocked =
+        (struct gw_msg_task_blocked){.attempt = attempt, .rank = GW_RANK_NONE, .blocked = blocked};
+    deliver(w, RUNNER + 1, message);
+}
+
+/* It is taken back, and comes again when the one before it has ended, not before. */
+static void behind(uint8_t blocked)
+{
+    struct world *w = with_two_in_runner();
+    says(w, 3, blocked);
+    must_send(w, GW_MESSAGE_task_taken);
+    assert_null(sent(w, GW_MESSAGE_assign, 0));
+    forget_sent(w);
+    assert_int_equal(finish(w, 1, 3, GW_RANK_NONE, 1, 1), 0);
+    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_assign)->assign.attempt, 0), 4);
+    free_world(w);
+}
+
+static void a_call_behind_one_that_waits_comes_after_it(void **state)
+{
+    (void)state;
+    behind(1);
+}
+
+static void a_call_behind_one_that_runs_long_comes_after_it(void **state)
+{
+    (void)state;
+    behind(GW_BLOCKED_LONG);
+}
+
+static void a_cancelled_call_ends_before_one_that_runs_long(void **state)
+{
+    struct world *w = with_two_in_runner();
+    (void)state;
+    kill_attempt(w, 4, GW_KILL_CANCEL); /* perhaps its runner has begun it */
+    assert_null(sent(w, GW_MESSAGE_ended, 0));
+    says(w, 3, GW_BLOCKED_LONG);
+    must_come_back(w, 0, 4);
+    must_assign(w, (struct task){.attempt = 5, .index = 3, .job = CALLS});
+    kill_attempt(w, 5, GW_KILL_CANCEL);
+    must_come_back(w, 1, 5);
+    assert_int_equal(finish(w, 1, 3, GW_RANK_NONE, 1, 1), 0);
+    assert_null(sent(w, GW_MESSAGE_assign, 0));
+    free_world(w);
+}
+
+static void a_cancelled_call_that_began_runs_to_its_end(void **state)
+{
+    struct world *w = with_two_in_runner();
+    (void)state;
+    kill_attempt(w, 4, GW_KILL_CANCEL);
+    assert_int_equal(finish(w, 1, 3, GW_RANK_NONE, 1, 1), 0);
+    says(w, 4, GW_BLOCKED_LONG);
+    kill_attempt(w, 4, GW_KILL_CANCEL);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_ended, 0));
+    assert_int_equal(finish(w, 1, 4, GW_RANK_NONE, 1, 1), 0);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_keep_their_order),
         cmocka_unit_test(a_call_waits_for_no_other_life),
         cmocka_unit_test(a_call_that_comes_late_goes_back),
+        cmocka_unit_test(a_call_behind_one_that_waits_comes_after_it),
+        cmocka_unit_test(a_call_behind_one_that_runs_long_comes_after_it),
+        cmocka_unit_test(a_cancelled_call_ends_before_one_that_runs_long),
+        cmocka_unit_test(a_cancelled_call_that_began_runs_to_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

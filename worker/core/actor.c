@@ -6,11 +6,13 @@
  * to have ended with it, the others to have been given back. */
 #include "worker/core/actor.h"
 
+#include "graph/base/planted.h"
 #include "worker/core/batch.h"
 #include "worker/core/core.h"
 #include "worker/core/pool.h"
 #include "worker/core/process.h"
 #include "worker/core/run.h"
+#include "worker/core/store.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -117,16 +119,25 @@ static size_t callable(const struct gw_node_core *core, const struct gw_node_act
     return count;
 }
 
-/* A call of it waits for others: its runner drops what is behind, and is given that again. */
+/* A call of it waits for others, or runs long: its runner drops what is behind, and is given that
+ * again when that call has ended, so that until then a cancel ends it at once. */
 void gw_node_actor_take_back(struct gw_node_core *core, struct gw_process *process,
                              uint64_t attempt)
 {
+    process->runs_long = true;
     while (process->queue.last != process->queue.first) {
         struct gw_run *run = process->queue.last;
         gw_run_pull(run);
         process->load_ns -= run->load_ns;
         run->load_ns = 0;
         run->process = NULL;
+        gw_object_unpin(core, run);
+        if (run->killing) {
+            run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+            run->end.text = gw_core_strdup("killed");
+            gw_run_tell(core, run);
+            continue;
+        }
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
         gw_node_actor_call(run);
     }
@@ -151,7 +162,7 @@ void gw_node_actor_pump(struct gw_node_core *core)
         struct gw_node_actor *actor = (struct gw_node_actor *)(uintptr_t)value;
         struct gw_process *process = actor->process;
         if (actor->calls.first && process->state == GW_PROCESS_BUSY && process->link &&
-            !process->burying && actor->run->state == GW_RUN_STANDING) {
+            !process->burying && !process->runs_long && actor->run->state == GW_RUN_STANDING) {
             size_t before = process->queue.count;
             gw_pool_feed(core, process, &actor->calls, callable(core, actor));
             if (!before && process->queue.count) {
@@ -186,8 +197,11 @@ static void let_go(struct gw_node_core *core, struct gw_node_actor *actor, uint6
 bool gw_node_actor_kill(struct gw_node_core *core, struct gw_run *run,
                         const struct gw_msg_kill *kill)
 {
-    if (gw_node_actor_calls(run))
-        return run->process != NULL; /* what its runner has runs to its end: it would take all */
+    if (gw_node_actor_calls(run)) { /* what runs does so to its end: it would take all with it */
+        if (run->process)
+            run->killing = !GW_PLANTED(720); /* heeded if it is taken back before it begins */
+        return run->process || GW_PLANTED(720);
+    }
     if (kill->reason != GW_KILL_RELEASE)
         return false;
     struct gw_node_actor *actor = find(core, run->job);

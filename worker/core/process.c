@@ -191,7 +191,7 @@ void gw_process_next(struct gw_node_core *core, struct gw_process *process)
         return; /* it waits for calls */
     } else if (!run) {
         gw_process_idle(core, process);
-    } else if (run->killing) {
+    } else if (run->killing && !run->actor) { /* a call runs to its end */
         struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
         end.text = gw_core_strdup("killed");
         gw_run_end(core, run, end, run->kill_grace_ns);

@@ -255,7 +255,7 @@ struct gw_run {
     uint32_t index, rank, try_number;
     uint8_t state;
     bool pinned;       /* a runner was given its inputs */
-    bool killing;      /* to be killed as soon as it is its runner's first */
+    bool killing;      /* to be killed as soon as it is its runner's first; a call: if taken back */
     bool holds_slots;  /* a command's rank that is prepared */
     bool goes;         /* the same, told to go: as soon as its GPUs let it */
     bool wants_folder; /* it is being made */

@@ -32,9 +32,10 @@
  * and what had not begun goes on. No call is executed twice but by its own `retries`; the result of
  * a call that is lost with a worker is not made again (GW_ELOST).
  *
- * A call that the actor has not come to can be cancelled; one that its runner has, with the one
- * that runs, or ahead of its turn, runs when that comes, and only its result is dropped: its future
- * is pending until then. Giving up the future of a call does not cancel it. What a call
+ * A call that has not begun ends at once when it is cancelled (within 50 ms where its runner has it
+ * already, behind a short one). One that runs goes on to its end, also where the cancel is `hard`,
+ * and only its result is dropped: its future is pending until then. gw_actor_kill ends it, with the
+ * actor. Giving up the future of a call does not cancel it. What a call
  * prints is in the output of the actor's own task, under a line that names the call. */
 #ifndef GANGWAY_ACTOR_H
 #define GANGWAY_ACTOR_H

@@ -298,6 +298,35 @@ static void inside(void)
     gw_actor_free(actor);
 }
 
+/* Calls behind one that waits for others come after it; those behind one that runs long end at once
+ * when they are cancelled. */
+static void behind(void)
+{
+    struct gw_actor *actor = make(NULL, ""), *other = make(NULL, "");
+    struct gw_future *future, *long_one, *queued;
+    struct gw_value *value;
+    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(1)) == 0);
+    CHECK(get(future) == 101); /* they are short: the next are with their runner together */
+    CHECK(gw_actor_call(actor, &future, &error, from_task, NULL,
+                        gw_i64((int64_t)gw_actor_job(other)), gw_i64(5)) == 0);
+    CHECK(gw_actor_call(actor, &queued, &error, tally_add, NULL, gw_i64(1)) == 0);
+    CHECK(get(future) == 105);
+    CHECK(get(queued) == 102);
+
+    CHECK(gw_actor_call(actor, &long_one, &error, tally_hang, NULL) == 0);
+    for (int hard = 0; hard < 2; hard++) {
+        CHECK(gw_actor_call(actor, &queued, &error, tally_add, NULL, gw_i64(1)) == 0);
+        CHECK(gw_future_cancel(queued, hard, &error) == 0);
+        CHECK(gw_future_get(queued, 0, &value, &error) == GW_ECANCELLED);
+        gw_future_release(queued);
+    }
+    CHECK(gw_future_wait(long_one, 0) == GW_ETIMEDOUT);
+    CHECK(gw_actor_kill(actor, &error) == 0);
+    gw_future_release(long_one);
+    gw_actor_free(actor);
+    gw_actor_free(other);
+}
+
 /* Makes a named one and calls it until somebody ends this program. path: see tally. */
 static void keep(const char *path)
 {
@@ -348,6 +377,8 @@ int main(int argc, char **argv)
         cannot();
     else if (strcmp(what, "inside") == 0)
         inside();
+    else if (strcmp(what, "behind") == 0)
+        behind();
     else if (strcmp(what, "keep") == 0 && argc > 2)
         keep(argv[2]);
     else if (strcmp(what, "find") == 0 && argc > 2)
