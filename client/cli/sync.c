@@ -1,10 +1,13 @@
 /* `gangway sync`: what clients and tasks coordinate by, from a shell, and a way out where one is
- * stuck. What would be held until the command has ended, a lease, has no verb. */
+ * stuck. What is held, a lock or a lease, is so while a command of the shell's runs. */
 #include "client/cli/cli.h"
 #include "client/cli/content.h"
+#include "client/cli/hold.h"
 #include "client/cli/listing.h"
 #include "client/cli/options.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What a verb is asked to do. */
@@ -312,6 +315,96 @@ static int run_close(int argc, char **argv)
     return run(&verb, argc, argv);
 }
 
+/* -- lock, lease ---------------------------------------------------------------------------------
+ */
+
+/* What is held: a lock, or a lease of a semaphore. */
+struct holding {
+    const char *kind;
+    int (*acquire)(struct gw_client *client, const char *name, uint64_t timeout_ns, uint64_t *fence,
+                   struct gw_error *error);
+    int (*release)(struct gw_client *client, const char *name, struct gw_error *error);
+};
+
+/* Its exit code: the command's, unless that ended well and was not alone all the time. */
+static int run_holding(const struct holding *holding, struct gw_client *client, char **argv,
+                       uint64_t fence)
+{
+    char number[24];
+    struct gw_error error;
+    int exit_code = GW_EXIT_FAILED;
+    (void)snprintf(number, sizeof number, "%" PRIu64, fence);
+    if (setenv("GANGWAY_FENCE", number, 1) < 0 || fflush(stdout) != 0)
+        return GW_EXIT_FAILED;
+    if (gw_hold_run(argv + 1, &exit_code, &error) < 0)
+        return gw_cli_error(&error);
+    if (holding->release(client, argv[0], &error) < 0) {
+        gw_cli_say("gangway: %s %s was lost while %s ran: %s", holding->kind, argv[0], argv[1],
+                   error.text);
+        exit_code = exit_code ? exit_code : GW_EXIT_FAILED;
+    }
+    return exit_code;
+}
+
+static int hold(const struct gw_options *options, const struct holding *holding, int argc,
+                char **argv)
+{
+    uint64_t timeout_ns = UINT64_MAX, fence;
+    const struct gw_option table[] = {
+        {"timeout", 0, GW_OPTION_DURATION, &timeout_ns, "TIME",
+         "wait no longer (exit code 124); 0 only tries"},
+        {0},
+    };
+    struct gw_options with = *options;
+    struct gw_cli_verb verb;
+    struct gw_error error;
+    with.table = table;
+    with.arguments = "NAME -- COMMAND [ARGUMENT...]";
+    with.arguments_min = 2;
+    with.arguments_max = 1 << 20;
+    if (!gw_cli_begin(&with, argc, argv, &verb))
+        return verb.exit_code;
+    char **words = argv + verb.first;
+    int rc = holding->acquire(verb.client, words[0], timeout_ns, &fence, &error);
+    if (rc == 0)
+        verb.exit_code = run_holding(holding, verb.client, words, fence);
+    else
+        verb.exit_code = gw_cli_error(&error);
+    gw_client_close(verb.client);
+    return verb.exit_code;
+}
+
+#define HOLD_HELP                                                                                  \
+    "The exit code is COMMAND's own: 128 and its number where a signal ended it, 127\n"            \
+    "where there is no such command. Signals go on to it. What is held is let go when\n"           \
+    "it ends, and when this gangway dies, which ends it too (TERM). GANGWAY_FENCE in\n"            \
+    "its environment is the lease's number: of two, the later has the larger. Where\n"             \
+    "it was lost meanwhile (deleted, the scheduler restarted) that is said, and 0\n"               \
+    "becomes 1."
+
+static int run_lock(int argc, char **argv)
+{
+    static const struct holding holding = {"lock", gw_lock_acquire_fenced, gw_lock_release};
+    const struct gw_options options = {
+        .command = "sync lock",
+        .summary = "Hold a lock while a command runs, as flock does on one machine.",
+        .details = "The lock need not be made first.\n" HOLD_HELP,
+    };
+    return hold(&options, &holding, argc, argv);
+}
+
+static int run_lease(int argc, char **argv)
+{
+    static const struct holding holding = {"semaphore", gw_semaphore_acquire_fenced,
+                                           gw_semaphore_release};
+    const struct gw_options options = {
+        .command = "sync lease",
+        .summary = "Hold a lease of a semaphore while a command runs.",
+        .details = "`gangway sync open semaphore NAME COUNT` makes one.\n" HOLD_HELP,
+    };
+    return hold(&options, &holding, argc, argv);
+}
+
 /* -- list, delete --------------------------------------------------------------------------------
  */
 
@@ -361,6 +454,8 @@ int gw_cli_sync(int argc, char **argv)
         {"get", "print a variable's value, or take one of a queue", run_get},
         {"put", "put a value into a queue", run_put},
         {"open", "make a semaphore or a queue", run_open},
+        {"lock", "hold a lock while a command runs", run_lock},
+        {"lease", "hold a lease of a semaphore while a command runs", run_lease},
         {"clear", "clear an event", run_clear},
         {"wait", "wait until an event is set", run_wait},
         {"close", "close a queue", run_close},

@@ -2,7 +2,9 @@
 """Semaphores, locks, events, variables and queues, between clients and tasks that wait for each
 other on fewer slots than wait; see programs/coordination.c."""
 import os
+import select
 import signal
+import sys
 
 import e2e
 
@@ -109,6 +111,57 @@ class Coordination(e2e.Case):
         self.assertIn("wanted variable or event, not lock", sync("set", "lock", "l", rc=2).stderr)
         self.assertIn("a name and one word behind it", sync("set", "variable", "v", rc=2).stderr)
         self.assertIn("a name is wanted, and no more", sync("set", "event", "e", "x", rc=2).stderr)
+
+    def test_held_while_a_command_runs(self):
+        self.up("--slots", "1")
+        sync = lambda *words, **options: self.gangway("sync", *words, **options)
+        fence = int(sync("lock", "l", "--", "sh", "-c", "echo $GANGWAY_FENCE").stdout)
+        self.assertGreater(int(sync("lock", "l", "--", "sh", "-c", "echo $GANGWAY_FENCE").stdout),
+                           fence)
+        sync("lock", "l", "--", "sh", "-c", "exit 7", rc=7)
+        sync("lock", "l", "--", "sh", "-c", "kill -9 $$", rc=137)
+        self.assertIn("/no/such: No such file", sync("lock", "l", "--", "/no/such", rc=127).stderr)
+        self.assertIn("/etc: Permission", sync("lock", "l", "--", "/etc", rc=126).stderr)
+        self.assertIn("is missing", sync("lock", "l", rc=2).stderr)
+        self.assertIn("there is no semaphore s", sync("lease", "s", "--", "true", rc=2).stderr)
+        sync("open", "semaphore", "s", "1")
+        for verb, name in (("lock", "l"), ("lease", "s")):
+            with self.subTest(verb=verb):
+                sync(verb, name, "--", e2e.BINARY, "sync", verb, name, "--timeout", "1ms", "--",
+                     "true", rc=124)
+                sync(verb, name, "--timeout", "0", "--", "true")
+        sync("delete", "semaphore", "s")
+
+    def test_a_holder_hands_signals_on(self):
+        self.up("--slots", "1")
+        program = ("import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(5)); "
+                   "print('held', flush=True); [signal.pause() for _ in iter(int, 1)]")
+        holder = self.start(e2e.BINARY, "sync", "lock", "l", "--", sys.executable, "-c", program)
+        holder.wait_output("^held$")
+        holder.kill(signal.SIGTERM)
+        self.assertEqual(holder.wait(), 5, holder.text)
+        self.gangway("sync", "lock", "l", "--timeout", "0", "--", "true")
+
+    def test_a_holder_that_is_killed_lets_go(self):
+        self.up("--slots", "1")
+        ended = self.fifo("ended")
+        holder = self.start(e2e.BINARY, "sync", "lock", "l", "--", "sh", "-c",
+                            f"exec 3>{ended}; echo held; exec cat {self.fifo('never')}")
+        fifo = os.open(ended, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, fifo)
+        holder.wait_output("^held$")
+        holder.kill()
+        holder.wait()
+        poll = select.poll()
+        poll.register(fifo, select.POLLHUP)
+        self.assertTrue(poll.poll(20000), "the command goes on")
+        self.gangway("sync", "lock", "l", "--", "true")
+
+    def test_a_lock_that_was_lost_fails_what_ended_well(self):
+        self.up("--slots", "1")
+        done = self.gangway("sync", "lock", "l", "--", e2e.BINARY, "sync", "delete", "lock", "l",
+                            rc=1)
+        self.assertIn("lock l was lost while", done.stderr)
 
     def test_client_killed_lets_go(self):
         self.up("--slots", "1")

@@ -54,7 +54,8 @@ GW_API int gw_lock_release(struct gw_client *client, const char *name, struct gw
  * scheduler. Whoever is cut off (its worker lost, its host silent) may have lost its lease and
  * not know it yet: hand the number on with every write, and let what is written to refuse numbers
  * smaller than the largest that it has seen. fence may be NULL. `gangway sync list` shows the
- * number of the latest lease. */
+ * number of the latest lease; commands of `gangway sync lock` and `lease` have theirs in the
+ * variable GANGWAY_FENCE. */
 GW_API int gw_semaphore_acquire_fenced(struct gw_client *client, const char *name,
                                        uint64_t timeout_ns, uint64_t *fence,
                                        struct gw_error *error);
