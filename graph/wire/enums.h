@@ -89,7 +89,7 @@ enum gw_kill_reason {
 enum gw_attempt_claim {
     GW_CLAIM_WAITS = 0, /* nothing of it runs */
     GW_CLAIM_RUNS = 1,  /* a rank: it was told to go */
-    GW_CLAIM_ENDED = 2, /* nobody was there to hear how: finished or ended follows */
+    GW_CLAIM_ENDED = 2, /* nobody surely heard how: finished or ended follows */
     GW_CLAIM_UNFIT = 3, /* it runs, but lost what it had from that scheduler */
 };
 

@@ -6,10 +6,14 @@
  * than fence_ns before it gives away what may still run here. Silence is a partition, as ever.
  *
  * Ends that nobody was there to hear are kept, and told to the next scheduler behind the
- * registration, which lists them. It takes what it knows, and has the rest ended.
+ * registration, which lists them. It takes what it knows, and has the rest ended. An end that was
+ * said may have been said to one that was dying: those of commands, which are not to run twice, are
+ * kept until a heartbeat that was sent COMMIT_NS later is acknowledged. By then it was read, and is
+ * on disk.
  *
- * Always: what is kept ended since the last connection closed; a scheduler of the same life hears
- * nothing of it, since it counted all that was here as lost. */
+ * Always: what is kept ended since the last connection closed, or is of a command and not surely
+ * heard; a scheduler of the same life hears nothing of it, since it counted all that was here as
+ * lost. */
 #include "worker/core/adrift.h"
 
 #include "worker/core/core.h"
@@ -20,16 +24,19 @@
 #include <string.h>
 
 enum { ENDS_MAX = 16384, BYTES_MAX = 64 << 20 };
+#define COMMIT_NS UINT64_C(1000000000) /* a scheduler commits what it read within that */
 
 struct gw_unsaid {
     struct gw_node_place place;
     uint32_t world;
     bool finished;
+    uint64_t said_ns;       /* when it was told; 0: to nobody yet */
     uint64_t bytes, run_ns; /* of the value; how long it ran */
     uint32_t value_size;
     void *value; /* owned, and what follows, too; NULL: it is an object, or there is none */
     struct gw_run_end end; /* where it did not finish */
     char *path;            /* its stderr; NULL: none */
+    size_t kept_bytes;     /* of it all, as gw_adrift.bytes counts it */
 };
 
 /* -- Time ----------------------------------------------------------------------------------------
@@ -76,18 +83,38 @@ void gw_adrift_deinit(struct gw_node_core *core)
     gw_array_deinit(&core->adrift.unsaid);
 }
 
+void gw_adrift_on_acknowledged(struct gw_node_core *core)
+{
+    struct gw_adrift *adrift = &core->adrift;
+    size_t count = 0;
+    while (count < adrift->unsaid.count && adrift->unsaid.items[count].said_ns &&
+           adrift->unsaid.items[count].said_ns + COMMIT_NS <= core->acked_ns) {
+        adrift->bytes -= adrift->unsaid.items[count].kept_bytes;
+        unsaid_free(&adrift->unsaid.items[count++]);
+    }
+    if (!count)
+        return;
+    adrift->unsaid.count -= count;
+    memmove(adrift->unsaid.items, adrift->unsaid.items + count,
+            adrift->unsaid.count * sizeof *adrift->unsaid.items);
+}
+
 /* Room for one more end of a run that another life of the scheduler could take; NULL: it runs
  * again, as does what was bound to the life before. */
 static struct gw_unsaid *add(struct gw_node_core *core, const struct gw_run *run, size_t bytes)
 {
     struct gw_adrift *adrift = &core->adrift;
-    if (core->registered || !core->term || run->bound || run->spec->message.actor ||
-        adrift->unsaid.count == ENDS_MAX || adrift->bytes + bytes > BYTES_MAX)
+    const bool said = core->registered;
+    if ((said && run->spec->message.kind != GW_SPEC_COMMAND) || !core->term || run->bound ||
+        run->spec->message.actor || adrift->unsaid.count == ENDS_MAX ||
+        adrift->bytes + bytes > BYTES_MAX)
         return NULL;
     GW_MUST(gw_array_push(&adrift->unsaid, ((struct gw_unsaid){0})));
     struct gw_unsaid *unsaid = &adrift->unsaid.items[adrift->unsaid.count - 1];
     gw_run_place(run, &unsaid->place);
     unsaid->world = run->gang ? run->gang->message.world : 0;
+    unsaid->said_ns = said ? core->now_ns : 0;
+    unsaid->kept_bytes = bytes;
     adrift->bytes += bytes;
     return unsaid;
 }
@@ -175,13 +202,13 @@ static void say_ended(struct gw_node_core *core, const struct gw_unsaid *unsaid)
 void gw_adrift_say(struct gw_node_core *core)
 {
     for (size_t i = 0; i < core->adrift.unsaid.count && !GW_PLANTED(471); i++) {
-        const struct gw_unsaid *unsaid = &core->adrift.unsaid.items[i];
+        struct gw_unsaid *unsaid = &core->adrift.unsaid.items[i];
         if (unsaid->finished)
             say_finished(core, unsaid);
         else
             say_ended(core, unsaid);
+        unsaid->said_ns = core->now_ns;
     }
-    gw_adrift_forget(core);
 }
 
 /* -- What there is -------------------------------------------------------------------------------

@@ -7,14 +7,16 @@
 void gw_adrift_on_refused(struct gw_node_core *core, const struct gw_event *event);
 /* gw_adrift_until_ns is when what runs is ended because no scheduler came; UINT64_MAX: never. */
 uint64_t gw_adrift_until_ns(const struct gw_node_core *core);
-/* gw_adrift_finished and gw_adrift_ended keep the end of a run, where nobody is there to hear it
- * and another scheduler might take it (of run.end; copies). */
+/* gw_adrift_finished and gw_adrift_ended keep the end of a run, where nobody is there to hear it or
+ * it is of a command, and another scheduler might take it (of run.end; copies). */
 struct gw_adrift_result {
     uint64_t bytes, run_ns;
 };
 void gw_adrift_finished(struct gw_node_core *core, const struct gw_run *run, struct gw_bin value,
                         const struct gw_adrift_result *result);
 void gw_adrift_ended(struct gw_node_core *core, const struct gw_run *run, const char *stderr_path);
+/* gw_adrift_on_acknowledged forgets what was surely heard, once acked_ns has grown. */
+void gw_adrift_on_acknowledged(struct gw_node_core *core);
 /* gw_adrift_list writes all that runs, and what is kept, into a registration; gw_adrift_say tells
  * what is kept, behind it. */
 void gw_adrift_list(struct gw_node_core *core, struct gw_msg_registration *message);

@@ -270,8 +270,10 @@ static void on_heartbeat(struct gw_node_core *core, const struct gw_msg_heartbea
     if (echo > core->heartbeat_number || echo + HEARTBEATS_KEPT <= core->heartbeat_number)
         return;
     uint64_t sent = core->heartbeat_sent_ns[echo % HEARTBEATS_KEPT];
-    if (sent > core->acked_ns)
+    if (sent > core->acked_ns) {
         core->acked_ns = sent;
+        gw_adrift_on_acknowledged(core);
+    }
 }
 
 static bool anything_runs(const struct gw_node_core *core)

@@ -1,0 +1,107 @@
+/* The worker's core, ends that were told to a scheduler which died before it had read them. */
+#include "tests/unit/node_world.h"
+
+static void let_command_end(struct world *w, uint64_t attempt, int exit_code)
+{
+    must_assign(w, (struct task){.attempt = attempt, .index = (uint32_t)attempt});
+    spawned(w, w->processes, 0, "");
+    dies(w, w->processes, exit_code, 0);
+}
+
+/* One slot, and commands of which number 1 has ended well and number 2 badly: both were told. */
+static struct world *world_with_ends(void)
+{
+    struct world *w = new_world(1);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
+    let_command_end(w, 1, 0);
+    let_command_end(w, 2, 3);
+    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_finished)->finished.attempt, 0), 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.attempt, 2);
+    return w;
+}
+
+static const struct gw_msg_registration *come_back(struct world *w, bool new_life)
+{
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+    w->lives += new_life;
+    forget_sent(w);
+    open_scheduler(w);
+    return &must_send(w, GW_MESSAGE_registration)->registration;
+}
+
+/* The scheduler answers a heartbeat that is sent now. */
+static void acknowledge(struct world *w)
+{
+    forget_sent(w);
+    tick(w, 2 * SECOND);
+    const uint64_t number = must_send(w, GW_MESSAGE_heartbeat)->heartbeat.number;
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_heartbeat,
+                                .heartbeat = {.number = number, .echo = number}});
+}
+
+static void what_was_told_to_a_dying_scheduler_is_told_again(void **state)
+{
+    struct world *w = world_with_ends();
+    (void)state;
+    for (int lives = 0; lives < 2; lives++) { /* the next one may die as soon */
+        const struct gw_msg_registration *said = come_back(w, true);
+        assert_int_equal(said->attempt.count, 2);
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(gw_col64_at(said->attempt, i), i + 1);
+            assert_int_equal(gw_col32_at(said->attempt_claim, i), GW_CLAIM_ENDED);
+        }
+        assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_finished)->finished.attempt, 0), 1);
+        const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+        assert_int_equal(ended->attempt, 2);
+        assert_int_equal(ended->exit_code, 3);
+    }
+    free_world(w);
+}
+
+/* It counted what was here as lost. */
+static void a_scheduler_that_lives_hears_nothing_again(void **state)
+{
+    struct world *w = world_with_ends();
+    (void)state;
+    assert_int_equal(come_back(w, false)->attempt.count, 0);
+    assert_null(sent(w, GW_MESSAGE_finished, 0));
+    assert_int_equal(come_back(w, true)->attempt.count, 0);
+    free_world(w);
+}
+
+static void what_was_surely_heard_is_forgotten(void **state)
+{
+    struct world *w = world_with_ends();
+    (void)state;
+    acknowledge(w);
+    let_command_end(w, 3, 0); /* that heartbeat was sent before */
+    const struct gw_msg_registration *said = come_back(w, true);
+    assert_int_equal(said->attempt.count, 1);
+    assert_int_equal(gw_col64_at(said->attempt, 0), 3);
+    acknowledge(w);
+    assert_int_equal(come_back(w, true)->attempt.count, 0);
+    free_world(w);
+}
+
+/* Functions are many, and may run again. */
+static void ends_of_functions_are_told_once(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    (void)state;
+    must_assign(w, (struct task){.attempt = 1});
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+    assert_int_equal(come_back(w, true)->attempt.count, 0);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_told_to_a_dying_scheduler_is_told_again),
+        cmocka_unit_test(a_scheduler_that_lives_hears_nothing_again),
+        cmocka_unit_test(what_was_surely_heard_is_forgotten),
+        cmocka_unit_test(ends_of_functions_are_told_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
