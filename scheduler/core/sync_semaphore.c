@@ -100,7 +100,8 @@ static void on_acquire(struct gw_sched *sched, struct gw_session *session,
         sync = gw_sync_make(sched, session, message, 1);
     else if (!(sync = gw_sync_find(sched, session->remote->uid, message->kind, message->name)))
         gw_sync_refuse(sched, session, message->request, GW_ENOENT,
-                       "there is no semaphore %s: gw_semaphore_open says how many leases it has",
+                       "there is no semaphore %s: `gangway sync open semaphore` or "
+                       "gw_semaphore_open makes one",
                        message->name);
     if (sync)
         gw_sync_wait(sched, sync, session, message);
