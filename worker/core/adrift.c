@@ -7,9 +7,10 @@
  *
  * Ends that nobody was there to hear are kept, and told to the next scheduler behind the
  * registration, which lists them. It takes what it knows, and has the rest ended. An end that was
- * said may have been said to one that was dying: those of commands, which are not to run twice, are
- * kept until a heartbeat that was sent COMMIT_NS later is acknowledged. By then it was read, and is
- * on disk.
+ * said may have been said to one that was dying: those of commands that ended well, and of ranks
+ * of theirs, are kept until a heartbeat that was sent COMMIT_NS later is acknowledged. By then it
+ * was read, and is on disk. A command that failed may run again instead: its scheduler may have
+ * charged that end, which no other life must do once more; of ranks it knows (judged.h).
  *
  * Always: what is kept ended since the last connection closed, or is of a command and not surely
  * heard; a scheduler of the same life hears nothing of it, since it counted all that was here as
@@ -136,6 +137,8 @@ void gw_adrift_finished(struct gw_node_core *core, const struct gw_run *run, str
 
 void gw_adrift_ended(struct gw_node_core *core, const struct gw_run *run, const char *stderr_path)
 {
+    if (core->registered && run->rank == GW_RANK_NONE)
+        return; /* it may have been charged */
     switch (run->end.outcome) {
     case GW_OUTCOME_FAILED:
     case GW_OUTCOME_CRASHED:

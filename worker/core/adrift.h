@@ -7,8 +7,8 @@
 void gw_adrift_on_refused(struct gw_node_core *core, const struct gw_event *event);
 /* gw_adrift_until_ns is when what runs is ended because no scheduler came; UINT64_MAX: never. */
 uint64_t gw_adrift_until_ns(const struct gw_node_core *core);
-/* gw_adrift_finished and gw_adrift_ended keep the end of a run, where nobody is there to hear it or
- * it is of a command, and another scheduler might take it (of run.end; copies). */
+/* gw_adrift_finished and gw_adrift_ended keep the end of a run, where another scheduler might take
+ * it (of run.end; copies), and nobody is there to hear it, or who hears it may be dying. */
 struct gw_adrift_result {
     uint64_t bytes, run_ns;
 };
