@@ -171,6 +171,15 @@ void sim_drain_heard(struct sim *sim, const struct host *host, const struct gw_m
     gw_value_unref(list);
 }
 
+/* Whether an answer about this one is still due. */
+static bool is_asked(const struct sim *sim, const char *uuid)
+{
+    for (size_t i = 0; i < sim->drains->asked.count; i++)
+        if (strcmp(sim->drains->asked.items[i].word.uuid, uuid) == 0)
+            return true;
+    return false;
+}
+
 void sim_drain_told(struct sim *sim, const struct client *client, const struct gw_message *message)
 {
     if (message->type != GW_MESSAGE_reply)
@@ -180,7 +189,8 @@ void sim_drain_told(struct sim *sim, const struct client *client, const struct g
         if (asked.client != client || asked.request != message->reply.request)
             continue;
         gw_array_remove_swap(&sim->drains->asked, i);
-        say(sim, asked.word.uuid, message->reply.code == 0 ? asked.word.kept : asked.before);
+        if (!is_asked(sim, asked.word.uuid)) /* else it may be otherwise by now */
+            say(sim, asked.word.uuid, message->reply.code == 0 ? asked.word.kept : asked.before);
         if (message->reply.code == 0)
             sim_fault(sim, asked.word.kept ? FAULT_GPU_TAKEN_OUT : FAULT_GPU_GIVEN_BACK);
         return;
