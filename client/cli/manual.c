@@ -52,6 +52,8 @@ static const struct entry set_variables[] = {
     {"GANGWAY_ARRAY_INDEX", "Of --array, the task's number."},
     {"GANGWAY_LINE", "Of --each-line, its line."},
     {"GANGWAY_CHECKPOINT_DIR", "A folder that is there again when the command starts again."},
+    {"GANGWAY_FENCE", "Of a command below `sync lock` or `sync lease`: the number of its lease, "
+                      "greater than that of any before."},
     {"GANGWAY_GPUS", "Which of the GPUs that it sees are its own: 0,1."},
     {"GANGWAY_GPU_MEMORY_BYTES", "How much of each it may take."},
     {"GANGWAY_BOARD_SHARED", "1: ranks share a board, where NCCL is impossible."},

@@ -19,6 +19,7 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -489,8 +490,9 @@ void gw_host_end(struct gw_host *host, int signal)
 
 void gw_host_heed(struct gw_host *host)
 {
-    if (host->options.told && *host->options.told)
-        gw_host_end(host, (int)*host->options.told);
+    const int number = host->options.told ? atomic_load(host->options.told) : 0;
+    if (number)
+        gw_host_end(host, number);
 }
 
 void gw_host_free(struct gw_host *host)

@@ -28,7 +28,7 @@
 #include "worker/net/usage.h"
 #include "worker/net/watch.h"
 
-#include <signal.h>
+#include <stdatomic.h>
 
 struct gw_host_options {
     const char *dir; /* borrowed; absolute */
@@ -51,8 +51,8 @@ struct gw_host_options {
     bool private_cluster;
     int alive_fd; /* says that it lives, and whether its scheduler has it; it then ends when none
                    * was found for orphan_ms; 0: none */
-    bool first_in_folder;              /* with connect: no other worker lives in it */
-    const volatile sig_atomic_t *told; /* the signal that told us to end; 0: none yet. Borrowed */
+    bool first_in_folder;   /* with connect: no other worker lives in it */
+    const atomic_int *told; /* the signal that told us to end; 0: none yet. Borrowed */
 };
 
 /* A connection. It is freed when its link is closed. */

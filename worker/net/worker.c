@@ -360,13 +360,14 @@ static void daemon_on_signal(uv_signal_t *handle, int signal)
 }
 
 /* Who ends a group of processes tells ours as well, and a rank may die of it before the loop comes
- * to signals, which it looks at last: whoever hears of that knows better by this. */
-static volatile sig_atomic_t told;
+ * to signals, which it looks at last: whoever hears of that knows better by this. Atomic, as any
+ * thread may be the one that is interrupted. */
+static atomic_int told;
 static struct sigaction loops[2]; /* what the loop does about them */
 
 static void on_told(int number)
 {
-    told = number;
+    atomic_store(&told, number);
     loops[number == SIGINT].sa_handler(number);
 }
 
