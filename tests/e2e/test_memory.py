@@ -102,6 +102,7 @@ class Memory(e2e.Case):
             self.skipTest(f"a small disk cannot be mounted: {mounted.stderr.strip()}")
         self.addCleanup(subprocess.run, ["umount", self.disk], check=True)
 
+    @e2e.not_for_tsan  # whose processes take what is left beside these results
     def test_full_disk(self):
         """Results stay in memory, and one warning says so; the cluster goes on."""
         self.limit, self.result = 256 * MIB, 4 * MIB  # 44 of them come to 0.69 of it
