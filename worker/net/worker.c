@@ -363,19 +363,20 @@ static void daemon_on_signal(uv_signal_t *handle, int signal)
  * to signals, which it looks at last: whoever hears of that knows better by this. Atomic, as any
  * thread may be the one that is interrupted. */
 static atomic_int told;
-static struct sigaction loops[2]; /* what the loop does about them */
+static _Atomic(void (*)(int)) loops[2]; /* what the loop does about them */
 
 static void on_told(int number)
 {
+    void (*loop)(int) = atomic_load(&loops[number == SIGINT]);
     atomic_store(&told, number);
-    loops[number == SIGINT].sa_handler(number);
+    loop(number);
 }
 
 static void note_signal(int number)
 {
     struct sigaction own;
-    (void)sigaction(number, NULL, &loops[number == SIGINT]);
-    own = loops[number == SIGINT];
+    (void)sigaction(number, NULL, &own);
+    atomic_store(&loops[number == SIGINT], own.sa_handler);
     own.sa_handler = on_told;
     (void)sigaction(number, &own, NULL);
 }
