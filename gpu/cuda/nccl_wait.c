@@ -74,23 +74,20 @@ int gw_nccl_failed(struct gw_nccl *self, ncclResult_t state, struct gw_error *er
     return break_with(self, GW_EABORTED, what, error);
 }
 
-/* One look at NCCL and the event (NULL: only NCCL): 1 done, 0 not yet, or what broke. */
+/* One look at NCCL and the event (NULL: only NCCL): 1 done, 0 not yet, or what broke. The event
+ * first: an error that came before its end is seen then. */
 static int look(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struct gw_error *error)
 {
     ncclResult_t state = ncclSuccess;
+    const cudaError_t there = event ? cudaEventQuery(event) : cudaSuccess;
     ncclResult_t rc = ncclCommGetAsyncError(nccl, &state);
     if (rc != ncclSuccess)
         return gw_nccl_failed(self, rc, error);
     if (state != ncclSuccess && state != ncclInProgress)
         return gw_nccl_failed(self, state, error);
-    if (state == ncclInProgress)
+    if (state == ncclInProgress || there == cudaErrorNotReady)
         return 0;
-    if (!event)
-        return 1;
-    cudaError_t there = cudaEventQuery(event);
-    if (there == cudaSuccess)
-        return 1;
-    return there == cudaErrorNotReady ? 0 : gw_nccl_broken(self, "cudaEventQuery", there, error);
+    return there == cudaSuccess ? 1 : gw_nccl_broken(self, "cudaEventQuery", there, error);
 }
 
 static int await(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struct gw_error *error)
