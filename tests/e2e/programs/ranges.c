@@ -48,12 +48,12 @@ static int large(struct gw_task *task)
 }
 GW_TASK(large);
 
-/* (path): blocks until somebody writes to a fifo. */
-static int block(struct gw_task *task)
+/* Blocks until somebody writes to the fifo that this argument names. */
+static int read_fifo(struct gw_task *task, uint32_t argument)
 {
     const char *path;
     char byte;
-    if (gw_task_arg_str(task, 0, &path) < 0)
+    if (gw_task_arg_str(task, argument, &path) < 0)
         return GW_EINVAL;
     FILE *fifo = fopen(path, "r");
     if (!fifo || fread(&byte, 1, 1, fifo) != 1)
@@ -61,20 +61,18 @@ static int block(struct gw_task *task)
     fclose(fifo);
     return gw_task_return(task, gw_i64(1));
 }
+
+/* (path) */
+static int block(struct gw_task *task)
+{
+    return read_fifo(task, 0);
+}
 GW_TASK(block);
 
-/* (i, path): the same. */
+/* (i, path) */
 static int block_at(struct gw_task *task)
 {
-    const char *path;
-    char byte;
-    if (gw_task_arg_str(task, 1, &path) < 0)
-        return GW_EINVAL;
-    FILE *fifo = fopen(path, "r");
-    if (!fifo || fread(&byte, 1, 1, fifo) != 1)
-        return gw_task_fail(task, GW_EIO, "cannot read %s", path);
-    fclose(fifo);
-    return gw_task_return(task, gw_i64(1));
+    return read_fifo(task, 1);
 }
 GW_TASK(block_at);
 
