@@ -174,8 +174,9 @@ int gw_cli_retry(int argc, char **argv)
                                "name (the latest\nsuch job), last, or all. JOB/TASK (its name or "
                                "index) is one task, and what\nfailed before it. For jobs that were "
                                "submitted with --detach (of an array its\nindices that failed, or "
-                               "never began), or whose client is still there. What\nthe job came "
-                               "after (--after) is not waited for again.",
+                               "never began), or whose client is still there. A job\nthat came "
+                               "after others (--after) waits for those of them that run again\n"
+                               "by then.",
                     .table = table},
         .each = retry_job,
         .task = retry_task,

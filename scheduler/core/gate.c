@@ -2,7 +2,8 @@
  *
  * While a job is gated, each of its rows waits for one thing more than its own inputs. The gate
  * opens once, when the last of the jobs before it has ended; where one did not end well, and that
- * was wanted, every row fails for it first. A job that was run again later closes no gate. */
+ * was wanted, every row fails for it first. Where what ended is run again, its gate is closed again
+ * for those before it that run again by then; of those that have ended, none is looked at. */
 #include "scheduler/core/gate.h"
 
 #include "scheduler/core/announce.h"
@@ -44,21 +45,53 @@ int gw_sched_gate_check(const struct gw_sched *sched, const struct gw_job *job,
     return 0;
 }
 
+/* Once: a job that was failed for one of them may still follow another. */
+static void follow(struct gw_job *before, struct gw_job *job, bool any)
+{
+    struct gw_job_rare *rare = gw_job_rare_make(before);
+    const struct gw_follower *follower;
+    job->gates += !GW_PLANTED(132);
+    GW_ARRAY_EACH (&rare->followers, follower)
+        if (follower->job == job->id)
+            return;
+    GW_MUST(gw_array_push(&rare->followers, ((struct gw_follower){job->id, any})));
+}
+
 void gw_sched_apply_gate_added(struct gw_sched *sched, const struct gw_fact_gate_added *fact)
 {
     struct gw_job *job = fact->job;
     for (uint32_t i = 0; i < fact->after->job.count; i++) {
         struct gw_job *before = gw_sched_job_find(sched, gw_col64_at(fact->after->job, i));
         bool any = gw_col32_at(fact->after->any, i) != 0;
-        if (before && before->state != GW_JOB_ENDED) {
-            GW_MUST(gw_array_push(&gw_job_rare_make(before)->followers,
-                                  ((struct gw_follower){job->id, any})));
-            job->gates += !GW_PLANTED(132);
-        } else if (before && !any && ended_badly(before)) {
+        if (before)
+            GW_MUST(gw_array_push(&gw_job_rare_make(job)->befores,
+                                  ((struct gw_follower){before->id, any})));
+        if (before && before->state != GW_JOB_ENDED)
+            follow(before, job, any);
+        else if (before && !any && ended_badly(before))
             job->gate_failed = before->id;
-        }
     }
     job->gated = job->gates > 0 || job->gate_failed;
+}
+
+void gw_sched_gates_close(struct gw_sched *sched, struct gw_job *job)
+{
+    const struct gw_job_rare *rare = gw_job_rare(job);
+    if (rare->befores.count == 0)
+        return;
+    job->gates = 0;
+    job->gate_failed = 0;
+    for (size_t i = 0; i < rare->befores.count; i++) {
+        struct gw_job *before = gw_sched_job_find(sched, rare->befores.items[i].job);
+        if (before && before->state != GW_JOB_ENDED)
+            follow(before, job, rare->befores.items[i].any);
+    }
+    if (job->gated) /* in a life that is restored, where nothing opens: its rows wait already */
+        return;
+    job->gated = job->gates > 0;
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count && job->gated;
+         row = gw_sched_row_next(job, row + 1))
+        job->tasks.waiting[row]++;
 }
 
 void gw_sched_gates_on_ended(struct gw_sched *sched, struct gw_job *job)

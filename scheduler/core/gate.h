@@ -16,6 +16,10 @@ void gw_sched_gates_settle(struct gw_sched *sched);
 /* gw_sched_gates_on_ended, for an apply function: a job has ended; those that come after it. */
 void gw_sched_gates_on_ended(struct gw_sched *sched, struct gw_job *job);
 
+/* gw_sched_gates_close, for an apply function: what ended in a job is to run again, and waits for
+ * those before it that run, too. */
+void gw_sched_gates_close(struct gw_sched *sched, struct gw_job *job);
+
 /* gw_sched_gate_explain writes which jobs a gated one waits for. */
 void gw_sched_gate_explain(const struct gw_sched *sched, const struct gw_job *job, char *text,
                            size_t text_bytes);

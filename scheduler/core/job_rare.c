@@ -24,6 +24,7 @@ void gw_job_rare_free(struct gw_job *job)
     gw_map_deinit(&rare->pures);
     gw_buffer_deinit(&rare->content);
     gw_array_deinit(&rare->followers);
+    gw_array_deinit(&rare->befores);
     free(rare->metric_name);
     free(rare);
     job->rare = NULL;

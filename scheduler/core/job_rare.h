@@ -12,7 +12,8 @@ struct gw_job_rare {
     struct gw_map pures;       /* row -> struct gw_pure * */
     struct gw_buffer content;  /* detached and open: its messages as frames */
     GW_ARRAY(struct gw_follower) followers;
-    char *metric_name; /* owned; NULL: no metric was told */
+    GW_ARRAY(struct gw_follower) befores; /* what it follows, as it was submitted */
+    char *metric_name;                    /* owned; NULL: no metric was told */
     int64_t metric_step;
     double metric_value;
 };

@@ -13,6 +13,7 @@
 
 #include "scheduler/core/cancel.h"
 #include "scheduler/core/chunk.h"
+#include "scheduler/core/gate.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/task.h"
@@ -506,8 +507,10 @@ void gw_sched_apply_range_resumed(struct gw_sched *sched, const struct gw_fact_r
         gw_sched_failure_unref(job->first_failure); /* another is found when it ends */
         job->first_failure = NULL;
     }
-    if (job->state == GW_JOB_ENDED)
+    if (job->state == GW_JOB_ENDED) {
         gw_sched_job_reopen(sched, job);
+        gw_sched_gates_close(sched, job);
+    }
     use_inputs(sched, job, true);
     for (uint32_t e = 0; e < job->tasks.edges; e++) {
         struct gw_row dep;

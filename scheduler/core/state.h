@@ -247,7 +247,7 @@ struct gw_range {
     bool hungry;               /* is on sched->hungry */
 };
 
-/* A job that starts when this one has ended. */
+/* A job that starts when another has ended: as that one, or as the other, has it. */
 struct gw_follower {
     uint64_t job;
     bool any; /* whatever its end */

@@ -7,6 +7,7 @@
 #include "scheduler/core/task.h"
 
 #include "scheduler/core/actor.h"
+#include "scheduler/core/gate.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/job_rare.h"
@@ -513,8 +514,11 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
     tasks->flags[row] |= GW_TASK_AGAIN;
     if (fact->retry == 1)
         tasks->flags[row] &= (uint16_t) ~(GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
-    if (job->state == GW_JOB_ENDED)
+    if (job->state == GW_JOB_ENDED) {
         gw_sched_job_reopen(sched, job);
+        if (fact->retry)
+            gw_sched_gates_close(sched, job);
+    }
     gw_sched_task_use(sched, job, row);
     task_want_inputs(sched, job, row, fact->retry != 0);
     GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, row}));

@@ -173,6 +173,25 @@ class Array(e2e.Case):
         with open(out, encoding="utf-8") as f:
             self.assertEqual(f.read().split(), ["array", "array", "after", "last"])
 
+    def test_what_runs_again_comes_after_what_runs_again(self):
+        self.up("--slots", "2")
+        out, words = os.path.join(self.dir, "out"), self.fifo("words")
+        first = self.gangway("submit", "-d", "--", "sh", "-c",
+                             f"read x < {words}; echo first >> {out}; test $x = well"
+                             ).stdout.strip()
+        second = self.gangway("submit", "-d", "--after", first, "--", "sh", "-c",
+                              f"echo second >> {out}").stdout.strip()
+        with open(words, "w", encoding="utf-8") as f:
+            f.write("badly\n")
+        self.gangway("wait", second, rc=1)
+        self.gangway("retry", f"{first},{second}")
+        self.assertIn(f"comes after job {first}", self.gangway("explain", second).stdout)
+        with open(words, "w", encoding="utf-8") as f:
+            f.write("well\n")
+        self.gangway("wait", second)
+        with open(out, encoding="utf-8") as f:
+            self.assertEqual(f.read().split(), ["first", "first", "second"])
+
     @e2e.not_for_tsan
     def test_wrong_numbers(self):
         self.up("--slots", "1")

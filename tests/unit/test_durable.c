@@ -11,6 +11,7 @@ struct lives {
     bool keeps_workers; /* they live on while there is no scheduler */
     bool alone;         /* and have not come back when it begins */
     uint64_t begin_ns;  /* by its clocks; 0: one millisecond */
+    uint32_t history;   /* ended jobs that it lists; 0: one */
 };
 
 static void keep(struct lives *lives)
@@ -30,14 +31,15 @@ static void commit(struct lives *lives)
     keep(lives);
 }
 
-/* A life that lists one ended job at most. */
 static void begin(struct lives *lives)
 {
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->now_ns = lives->begin_ns ? lives->begin_ns : MS;
-    w->sched = gw_sched_new(&(struct gw_sched_options){
-        .state_dir = "/s", .history_jobs = 1, .keeps_workers = lives->keeps_workers});
+    w->sched =
+        gw_sched_new(&(struct gw_sched_options){.state_dir = "/s",
+                                                .history_jobs = lives->history ? lives->history : 1,
+                                                .keeps_workers = lives->keeps_workers});
     assert_int_equal(gw_sched_restore(w->sched, lives->facts.data, lives->facts.size), 0);
     lives->w = w;
     (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = gw_sched_term(w->sched) + 1});
@@ -255,6 +257,18 @@ static void forgotten_jobs_leave_nothing(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
+/* Request 2: a detached job of one task after another. */
+static uint64_t submit_after(struct lives *lives, uint64_t before, uint32_t any)
+{
+    send_spec(lives->w, (struct gw_msg_spec){.key = 2});
+    say(lives->w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_after,
+                            .after = {2, GW_SUBMIT_DETACHED, {&before, 1}, {&any, 1}}});
+    submit(lives->w, (struct chunk){2, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    commit(lives);
+    return must(lives->w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+}
+
 /* A job that another one's content names stays, forgotten or not: its rows are looked up when that
  * is applied. */
 static void what_a_job_comes_after_stays(void **state)
@@ -262,16 +276,10 @@ static void what_a_job_comes_after_stays(void **state)
     struct lives lives = {0};
     struct gw_buffer less = {0};
     uint64_t attempt;
-    uint32_t any = 1;
     (void)state;
     begin(&lives);
     const uint64_t before = submit_one(&lives, 1, &attempt);
-    send_spec(lives.w, (struct gw_msg_spec){.key = 2});
-    say(lives.w, CLIENT,
-        (struct gw_message){.type = GW_MESSAGE_after,
-                            .after = {2, GW_SUBMIT_DETACHED, {&before, 1}, {&any, 1}}});
-    submit(lives.w, (struct chunk){2, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
-    commit(&lives);
+    (void)submit_after(&lives, before, true);
     finish(lives.w, 0, attempt, GW_RANK_NONE, 3);
     attempt = attempt_now(&lives);
     commit(&lives);
@@ -281,6 +289,47 @@ static void what_a_job_comes_after_stays(void **state)
     assert_int_equal(gw_sched_compact(&lives.facts, &less), 0);
     same_state(&lives.facts, &less);
     gw_buffer_deinit(&less);
+    gw_buffer_deinit(&lives.facts);
+}
+
+static void retry(struct lives *lives, uint64_t job)
+{
+    say(lives->w, CLIENT, (struct gw_message){.type = GW_MESSAGE_retry, .retry = {9, job, 0}});
+}
+
+static uint64_t job_placed(const struct lives *lives)
+{
+    return gw_col64_at(must(lives->w, WORKER, GW_MESSAGE_assign)->assign.job, 0);
+}
+
+/* Both failed once, of which the facts say nothing to the gate of what runs again. */
+static void what_is_retried_after_another_is_so_in_the_next_life(void **state)
+{
+    struct lives lives = {.history = 2};
+    uint64_t attempt;
+    (void)state;
+    begin(&lives);
+    const uint64_t before = submit_one(&lives, 1, &attempt);
+    const uint64_t after = submit_after(&lives, before, false);
+    fail_attempt(lives.w, 0, attempt);
+    commit(&lives);
+    retry(&lives, before);
+    commit(&lives);
+    retry(&lives, after);
+    commit(&lives);
+    end(&lives);
+
+    begin(&lives);
+    assert_int_equal(job_placed(&lives), before);
+    finish(lives.w, 0, attempt_now(&lives), GW_RANK_NONE, 3);
+    assert_int_equal(job_placed(&lives), after);
+    commit(&lives);
+    end(&lives);
+
+    begin(&lives);
+    assert_int_equal(job_placed(&lives), after);
+    finish_one(&lives, attempt_now(&lives));
+    end(&lives);
     gw_buffer_deinit(&lives.facts);
 }
 
@@ -396,6 +445,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_refuses_detached_jobs),
         cmocka_unit_test(forgotten_jobs_leave_nothing),
         cmocka_unit_test(what_a_job_comes_after_stays),
+        cmocka_unit_test(what_is_retried_after_another_is_so_in_the_next_life),
         cmocka_unit_test(where_a_checkpoint_lies_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

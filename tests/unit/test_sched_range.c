@@ -317,6 +317,54 @@ static void a_job_comes_after_another(void **state)
     free_world(w);
 }
 
+/* Job `request`, of one task, after some: it waits. */
+static void submit_after(struct world *w, uint64_t request, uint64_t *before, uint32_t count)
+{
+    uint32_t any[2] = {0};
+    send_spec(w, (struct gw_msg_spec){.key = request});
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_after,
+                            .after = {request, 0, {before, count}, {any, count}}});
+    submit(w, (struct chunk){request, 1, GW_SUBMIT_LAST, false, 0});
+    must(w, CLIENT, GW_MESSAGE_accepted);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+}
+
+static void what_runs_again_waits_for_what_runs_again_before_it(void **state)
+{
+    struct world *w = range_world(4, 2);
+    uint64_t before[2] = {1, 2}, attempts[2];
+    (void)state;
+    for (uint64_t request = 1; request < 3; request++) {
+        send_spec(w, (struct gw_msg_spec){.key = request});
+        submit(w, (struct chunk){request, 1, GW_SUBMIT_LAST, false, 0});
+        attempts[request - 1] = first_attempt(w);
+    }
+    submit_after(w, 3, before, 2);
+    fail_attempt(w, 0, attempts[0]);
+    expect_text(w, "job", 3, "\"failed\": 1");
+
+    assert_int_equal(retry(w, 1, 0), 0);
+    attempts[0] = first_attempt(w);
+    assert_int_equal(retry(w, 3, 0), 0);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    explained(w, 3, "its job comes after job 1 (j), job 2 (j), not ended yet");
+    finish(w, 0, attempts[1], GW_RANK_NONE, 3); /* which it has followed all the time */
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    fail_attempt(w, 0, attempts[0]);
+    expect_text(w, "job", 3, "job 1, after which it was to start, did not end well");
+
+    assert_int_equal(retry(w, 1, 0), 0);
+    attempts[0] = first_attempt(w);
+    assert_int_equal(retry(w, 3, 0), 0);
+    finish(w, 0, attempts[0], GW_RANK_NONE, 3);
+    assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), 3);
+    fail_attempt(w, 0, first_attempt(w));
+    assert_int_equal(retry(w, 3, 0), 0); /* all before it have ended */
+    assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), 3);
+    free_world(w);
+}
+
 static void a_stream_runs_before_it_is_whole(void **state)
 {
     struct world *w = range_world(4, 2);
@@ -349,6 +397,7 @@ int main(void)
         cmocka_unit_test(what_is_cancelled_before_it_is_made_never_runs),
         cmocka_unit_test(inputs_stay_until_the_last_task),
         cmocka_unit_test(a_job_comes_after_another),
+        cmocka_unit_test(what_runs_again_waits_for_what_runs_again_before_it),
         cmocka_unit_test(a_stream_runs_before_it_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
