@@ -339,6 +339,23 @@ static bool waits_for_work(struct sim *sim)
     return true;
 }
 
+static void on_goes_on(struct sim *sim, struct process *process)
+{
+    sim_process_go_on(sim, process, (int32_t)process->rows.items[0].work->started - 1);
+}
+
+/* What an ordinary task does takes much longer than it would have. */
+static void lengthen(struct sim *sim, struct process *process)
+{
+    const struct row *row = process->rows.count ? &process->rows.items[0] : NULL;
+    if (!row || !process->executing || !process->alive || process->kill_ns || process->inside ||
+        process->actor || row->rank != GW_RANK_NONE || row->work->hangs || row->work->calls)
+        return;
+    process->epoch++;
+    sim_process_later(sim, process, 2 * SECOND + sim_hash(sim->seed, process->pid) % (6 * SECOND),
+                      on_goes_on);
+}
+
 /* Some lives end just after workers were lost that have something on their GPUs, and are away for a
  * while: others that offer these must not get them in the next life either. */
 static bool loses_gpus(struct sim *sim)
@@ -351,6 +368,7 @@ static bool loses_gpus(struct sim *sim)
         for (size_t k = 0; k < sim->hosts[i].processes.count && sim->hosts[i].scheduler; k++) {
             if (!sim->hosts[i].processes.items[k]->gpus)
                 continue;
+            lengthen(sim, sim->hosts[i].processes.items[k]);
             adrift->silent_ns[i] = sim->now_ns + 2 * SECOND + sim_hash(sim->seed, i) % (8 * SECOND);
             sim_cut(sim, sim->hosts[i].scheduler);
             some = true;
@@ -394,6 +412,11 @@ bool sim_crash_planned(const struct sim *sim)
     return sim_hash(sim->seed, 330) % 100 < CRASHES_PERCENT || GW_PLANTED(330) || GW_PLANTED(370) ||
            GW_PLANTED(371) || GW_PLANTED(470) || GW_PLANTED(471) || GW_PLANTED(480) ||
            GW_PLANTED(561) || GW_PLANTED(562) || GW_PLANTED(563);
+}
+
+bool sim_crash_rests(const struct sim *sim)
+{
+    return sim_crash_planned(sim) && sim_hash(sim->seed, 334) % 8 == 0;
 }
 
 void sim_crash_plan(struct sim *sim)

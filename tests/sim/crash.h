@@ -24,7 +24,10 @@ void sim_crash_on_saved(struct sim *sim);
 void sim_crash_check(struct sim *sim, const struct sim_job *job);
 
 bool sim_crash_planned(const struct sim *sim); /* in this seed */
-bool sim_crash_down(const struct sim *sim);    /* none is there at the moment */
+/* sim_crash_rests: in this seed, and some workers are away then of those that offer the same GPUs.
+ */
+bool sim_crash_rests(const struct sim *sim);
+bool sim_crash_down(const struct sim *sim); /* none is there at the moment */
 /* sim_crash_begins: what a process executes begins. */
 void sim_crash_begins(struct sim *sim, const struct process *process);
 /* sim_crash_refuses tells whether a host cannot connect now: it was refused, or heard nothing, and

@@ -293,7 +293,7 @@ static void on_admin(struct sim *sim, void *arg)
     (void)arg;
     if (sim->healed)
         return;
-    if (number < host->gpus && (host->number || number))
+    if (number < host->gpus && sim_gpu_may_break(host, number))
         sim_drain_ask(sim, host, number, (chance >> 16) % 100 < STAYS_PERCENT);
     sim_plan(sim, 50 * MS + (chance >> 24) % (200 * MS), on_admin, NULL);
 }

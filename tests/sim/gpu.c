@@ -2,6 +2,7 @@
  *
  * Checked where a process starts: what it is given is its own, or shared by all there, and nothing
  * that was there before is left; and it is bound to the CPUs near them. */
+#include "tests/sim/crash.h"
 #include "tests/sim/drain.h"
 
 #include <msgpack.h>
@@ -17,7 +18,8 @@ static uint32_t first_instance(const struct host *host)
 
 void sim_gpu_name(const struct host *host, uint32_t number, char name[static SIM_GPU_NAME])
 {
-    uint32_t machine = host->sim->seed % 2 && host->number ? 1 : host->number;
+    bool twins = host->sim->seed % 2 || sim_crash_rests(host->sim);
+    uint32_t machine = twins && host->number ? 1 : host->number;
     (void)snprintf(name, SIM_GPU_NAME, "GPU-%u-%u", machine, number);
 }
 
@@ -237,7 +239,12 @@ static void plan_mending(struct sim *sim, struct host *host, uint32_t number)
     sim_plan_own(sim, SECOND, on_mended, look, sim_drop);
 }
 
-/* The first of host 0 never breaks: what needs one can run somewhere. */
+/* The first of host 0 never breaks, nor of twins that some want: all can run somewhere. */
+bool sim_gpu_may_break(const struct host *host, uint32_t number)
+{
+    return number || (host->number && !sim_crash_rests(host->sim));
+}
+
 void sim_gpu_faults(struct sim *sim)
 {
     struct host *host = &sim->hosts[sim_below(sim, sim->host_count)];
@@ -248,7 +255,7 @@ void sim_gpu_faults(struct sim *sim)
     if (sim_chance(sim, 10)) {
         sim_fault(sim, FAULT_GPU_ERROR);
         gpu->xid = 31;
-    } else if ((host->number || number) && sim_chance(sim, is_held(host, number) ? 30 : 4)) {
+    } else if (sim_gpu_may_break(host, number) && sim_chance(sim, is_held(host, number) ? 30 : 4)) {
         sim_fault(sim, FAULT_GPU_BROKEN);
         gpu->lost = sim_chance(sim, 50);
         gpu->xid = gpu->lost ? 0 : 79;

@@ -393,7 +393,8 @@ void sim_host_start(struct sim *sim, struct host *host)
         .gpus_watched = true,
         .gpu_clear_ns = SECOND,
         .host = host->name,
-        .machine = sim->seed % 2 && host->number ? "machine" : host->worker_name,
+        .machine =
+            (sim->seed % 2 || sim_crash_rests(sim)) && host->number ? "machine" : host->worker_name,
         .address = host->address,
         .log_dir = "/log",
         .checkpoint_dir = "/checkpoint",

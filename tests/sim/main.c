@@ -87,6 +87,7 @@ static const struct {
     [601] = {"unbegun-stays", "what never began of a range does not run when it is run again"},
     [700] = {"kept-forgotten", "a GPU that stays drained is not, once its worker comes again"},
     [701] = {"rests-not", "the GPUs of a lost worker go to others at once"},
+    [730] = {"rest-forgotten", "the next life does not wait for a lost worker that has GPUs"},
     [703] = {"drains-ignored", "drained GPUs are given to tasks"},
     [704] = {"drain-answered", "an admin is told that a GPU is drained, and it is not"},
     [705] = {"given-back-not", "an admin is told that a GPU is given back, and it stays drained"},

@@ -513,6 +513,7 @@ void sim_gpu_list(const struct host *host, struct gw_node_gpu *gpus, char (*name
 /* GPUs of one machine that several hosts offer have one name. */
 void sim_gpu_name(const struct host *host, uint32_t number, char name[static SIM_GPU_NAME]);
 void sim_gpu_start(struct sim *sim, struct host *host); /* a life of the host: all are well */
+bool sim_gpu_may_break(const struct host *host, uint32_t number);
 void sim_gpu_faults(struct sim *sim);
 
 /* -- elastic.c */

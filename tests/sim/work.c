@@ -206,6 +206,7 @@ static void misbehave(struct sim *sim, struct work *work)
 
 static void shape(struct sim *sim, struct work *work)
 {
+    const bool twins = SIM_PLANTED_IN_TWINS || sim_crash_rests(sim);
     if (sim_chance(sim, 20) && !work->job->pure)
         work->kind = GW_SPEC_COMMAND;
     if (sim_chance(sim, SIM_PLANTED_IN_GANGS ? 70 : 15))
@@ -214,8 +215,8 @@ static void shape(struct sim *sim, struct work *work)
         work->slots = 2;
     if (sim_chance(sim, 12))
         work->gpus = WORK_GPU_IF_ANY;
-    if (!work->ranks && sim->hosts[0].gpus && sim_chance(sim, SIM_PLANTED_IN_TWINS ? 70 : 12))
-        work->gpus = sim_chance(sim, SIM_PLANTED_IN_TWINS ? 90 : 40) ? WORK_GPU : WORK_GPU_SHARE;
+    if (!work->ranks && sim->hosts[0].gpus && sim_chance(sim, twins ? 70 : 12))
+        work->gpus = sim_chance(sim, twins ? 90 : 40) ? WORK_GPU : WORK_GPU_SHARE;
     if (work->ranks && sim->hosts[0].gpus && sim_chance(sim, GW_PLANTED(310) ? 80 : 25))
         work->gpus = WORK_GPU_SHARE;
     work->collectives = (uint32_t)sim_below(sim, 4) + (work->id % 2 ? 6 : 0);
@@ -258,6 +259,11 @@ static void restrict_to(struct sim *sim, struct work *work)
             (void)snprintf(work->on, sizeof work->on, "%s", host->worker_name);
         if (strcmp(work->on, "worker-0,worker-0") == 0)
             work->on[8] = '\0';
+    }
+    if (work->gpus > WORK_GPU_IF_ANY && !work->ranks && work->slots == 1 && sim_crash_rests(sim)) {
+        work->licenses = 0;
+        work->prefers = false;
+        (void)snprintf(work->on, sizeof work->on, "worker-1,worker-2,worker-3");
     }
     if (work->retries && !work->job->pure && sim_chance(sim, 40)) /* twins are not tried again */
         work->backoff_ns = MS + sim_below(sim, 2 * SECOND);

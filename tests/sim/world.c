@@ -407,7 +407,10 @@ static void make_world(struct sim *sim)
     sim->sched = sim_sched_new();
     sim_sched_start(sim, 1 + sim_below(sim, 9));
     sim->lent_max = sim_chance(sim, 15) ? 2 : 0;
+    const bool twins = SIM_PLANTED_IN_TWINS || sim_crash_rests(sim);
     sim->host_count = 1 + (uint32_t)sim_below(sim, HOSTS_MAX);
+    if (sim_crash_rests(sim))
+        sim->host_count = HOSTS_MAX;
     for (uint32_t i = 0; i < sim->host_count; i++) {
         struct host *host = &sim->hosts[i];
         host->sim = sim;
@@ -416,7 +419,7 @@ static void make_world(struct sim *sim)
         host->slots = 1 + (uint32_t)sim_below(sim, 4);
         if (i == 0)
             host->slots += 3; /* so that all work fits somewhere */
-        host->gpus = sim_chance(sim, SIM_PLANTED_IN_TWINS ? 90 : 40) ? SIM_GPUS : 0;
+        host->gpus = sim_chance(sim, sim_crash_rests(sim) ? 100 : twins ? 90 : 40) ? SIM_GPUS : 0;
         host->next_peer = 1;
         host->licenses = i == 0 ? 2 : (uint32_t)sim_below(sim, 2);
         host->tapes = 1 + (uint32_t)sim_below(sim, 3);
