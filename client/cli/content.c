@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* -- JSON ----------------------------------------------------------------------------------------
  */
@@ -146,14 +147,30 @@ int gw_content_read(const char *path, bool json, struct gw_value **value, struct
 /* -- Printing ------------------------------------------------------------------------------------
  */
 
-int gw_content_print(FILE *out, const struct gw_value *value, bool json)
+static int write_bytes(FILE *out, const char *data, size_t bytes)
+{
+    bool ends = bytes == 0 || data[bytes - 1] == '\n' || !isatty(fileno(out));
+    if (bytes > 0 && fwrite(data, bytes, 1, out) != 1)
+        return GW_EIO;
+    return ends || putc('\n', out) != EOF ? 0 : GW_EIO;
+}
+
+int gw_content_write(FILE *out, const struct gw_value *value, bool json)
 {
     const void *data;
     const char *text;
     size_t bytes;
     if (!json && gw_value_get_bytes(value, &data, &bytes, NULL) == 0)
-        return bytes == 0 || fwrite(data, bytes, 1, out) == 1 ? 0 : GW_EIO;
+        return write_bytes(out, data, bytes);
+    if (!json && gw_value_get_str(value, &text, NULL) == 0)
+        return write_bytes(out, text, strlen(text));
+    return gw_table_json(out, value, false);
+}
+
+int gw_content_print(FILE *out, const struct gw_value *value, bool json)
+{
+    const char *text;
     if (!json && gw_value_get_str(value, &text, NULL) == 0)
         return fprintf(out, "%s\n", text) < 0 ? GW_EIO : 0;
-    return gw_table_json(out, value, false);
+    return gw_content_write(out, value, json);
 }

@@ -22,8 +22,11 @@ int gw_content_parse(const char *text, enum gw_content_form form, struct gw_valu
  * 0, GW_EIO, GW_EINVAL, GW_ENOMEM. */
 int gw_content_read(const char *path, bool json, struct gw_value **value, struct gw_error *error);
 
-/* gw_content_print writes bytes and text as they are (a newline behind text), what has a structure,
- * or all (json), as JSON. 0, GW_EIO, GW_ENOMEM. */
+/* gw_content_write writes bytes and text as they are (on a terminal, so that its line ends), what
+ * has a structure, or all (json), as JSON. 0, GW_EIO, GW_ENOMEM. */
+int gw_content_write(FILE *out, const struct gw_value *value, bool json);
+
+/* gw_content_print does so with a newline behind text everywhere: a line for each value. */
 int gw_content_print(FILE *out, const struct gw_value *value, bool json);
 
 #endif

@@ -1,6 +1,7 @@
 /* `gangway data`: results under a name, for other programs of the same user. */
 #include "client/cli/cli.h"
 #include "client/cli/content.h"
+#include "client/cli/draft.h"
 #include "client/cli/listing.h"
 #include "client/cli/options.h"
 #include "client/cli/selector.h"
@@ -36,7 +37,7 @@ static int write_through(const char *path, const struct gw_value *value, bool js
                          struct gw_error *error)
 {
     FILE *file = fopen(path, "we");
-    int rc = file ? gw_content_print(file, value, json) : GW_EIO;
+    int rc = file ? gw_content_write(file, value, json) : GW_EIO;
     int why = errno;
     if (file && fclose(file) != 0 && rc == 0) {
         rc = GW_EIO;
@@ -52,24 +53,9 @@ static int write_file(const char *path, const struct gw_value *value, bool json,
     struct stat there;
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
         return write_through(path, value, json, error);
-    size_t room = strlen(path) + 8;
-    char *part = malloc(room);
-    if (!part)
-        return gw_error_set(error, GW_ENOMEM, "out of memory");
-    snprintf(part, room, "%s.part", path);
-    FILE *file = fopen(part, "wbe");
-    int rc = file ? gw_content_print(file, value, json) : GW_EIO;
-    if (file && fclose(file) != 0)
-        rc = GW_EIO;
-    if (rc == 0 && rename(part, path) != 0)
-        rc = GW_EIO;
-    if (rc < 0) {
-        gw_error_set(error, rc, "%s: %s", path, strerror(errno));
-        if (file)
-            remove(part);
-    }
-    free(part);
-    return rc;
+    struct gw_draft draft;
+    int rc = gw_draft_open(&draft, path, error);
+    return rc < 0 ? rc : gw_draft_close(&draft, gw_content_write(draft.file, value, json), error);
 }
 
 static int get(struct gw_client *client, const char *name, const char *path, bool json,
@@ -86,7 +72,7 @@ static int get(struct gw_client *client, const char *name, const char *path, boo
         return rc;
     if (path)
         rc = write_file(path, value, json, error);
-    else if ((rc = gw_content_print(stdout, value, json)) < 0)
+    else if ((rc = gw_content_write(stdout, value, json)) < 0)
         gw_error_set(error, rc, "the output could not be written");
     gw_value_unref(value);
     return rc;

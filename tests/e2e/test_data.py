@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Results that several clients hold, and what `gangway data` shows of them; see programs/data.c."""
 import os
+import pty
+import signal
 import stat
+import subprocess
 
 import e2e
 
@@ -14,6 +17,19 @@ class Data(e2e.Case):
         done = self.run_program(DATA, name, path)
         self.assertEqual(done.stdout, f"{name}: well\n")
         self.assert_idle()
+
+    def on_terminal(self, *arguments):
+        """What a terminal gets to see of it; it ends well."""
+        primary, terminal = pty.openpty()
+        self.addCleanup(os.close, primary)
+        subprocess.run([e2e.BINARY, *arguments], env=self.env, stdin=subprocess.DEVNULL,
+                       stdout=terminal, timeout=e2e.TIMEOUT_S, check=True)
+        os.write(terminal, b"$")  # what a shell says next: so that there is an end
+        os.close(terminal)
+        text = b""
+        while not text.endswith(b"$"):
+            text += os.read(primary, 65536)
+        return text[:-1]
 
     def test_names(self):
         self.subject("names", self.write("ran", ""))
@@ -38,11 +54,12 @@ class Data(e2e.Case):
         listed = self.gangway_json("data", "list")
         self.assertEqual([(line["name"], line["state"]) for line in listed], [("kept", "done")])
         self.assertIn("kept", self.gangway("data", "list").stdout)
-        self.assertEqual(self.gangway("data", "get", "kept").stdout, "scattered\n")
+        self.assertEqual(self.gangway("data", "get", "kept").stdout, "scattered")
         path = os.path.join(self.dir, "out")
         self.gangway("data", "get", "kept", "-o", path)
         with open(path, encoding="utf-8") as f:
-            self.assertEqual(f.read(), "scattered\n")
+            self.assertEqual(f.read(), "scattered")
+        self.assertEqual(self.on_terminal("data", "get", "kept"), b"scattered\r\n")
         where = self.gangway_json("data", "where", "kept")
         self.assertEqual([(line["worker"], line["host"]) for line in where], [(0, "scheduler")])
         self.gangway("data", "rm", "kept")
@@ -86,6 +103,31 @@ class Data(e2e.Case):
                       self.gangway("data", "get", "piped", "-o", full, rc=1).stderr)
         self.assertTrue(os.path.islink(full))
 
+    def check_whole_or_not_at_all(self, content):
+        """Of what is published as weights, with nothing beside it that is not its own."""
+        name = os.path.join(self.dir, "folder", "out")
+        os.mkdir(os.path.dirname(name))
+        for neighbour in ("out.part", "out.new"):
+            with open(os.path.join(self.dir, "folder", neighbour), "w", encoding="utf-8") as f:
+                f.write("mine")
+        with open(name, "wb") as f:
+            f.write(b"old")
+        os.chmod(name, 0o640)
+        get = f"ulimit -c 0; ulimit -f 16; exec '{e2e.BINARY}' data get weights -o '{name}'"
+        full = self.run_program("sh", "-c", f"trap '' XFSZ; {get}", rc=1)
+        self.assertIn("out: File too large", full.stderr)
+        self.run_program("sh", "-c", get, rc=-signal.SIGXFSZ)
+        self.assertEqual(sorted(os.listdir(os.path.dirname(name))), ["out", "out.new", "out.part"])
+        with open(name, "rb") as f:
+            self.assertEqual(f.read(), b"old")
+        self.gangway("data", "get", "weights", "-o", name)
+        self.assertEqual(sorted(os.listdir(os.path.dirname(name))), ["out", "out.new", "out.part"])
+        with open(name, "rb") as f:
+            self.assertEqual(f.read(), content)
+        with open(name + ".part", encoding="utf-8") as f:
+            self.assertEqual(f.read(), "mine")
+        self.assertEqual(stat.S_IMODE(os.stat(name).st_mode), 0o640)
+
     def test_put(self):
         self.up("--slots", "1")
         content = bytes(range(256)) * 3000
@@ -98,6 +140,9 @@ class Data(e2e.Case):
         self.gangway("data", "get", "weights", "-o", path + ".out")
         with open(path + ".out", "rb") as f:
             self.assertEqual(f.read(), content)
+        self.assertEqual(stat.S_IMODE(os.stat(path + ".out").st_mode),
+                         stat.S_IMODE(os.stat(path).st_mode))
+        self.check_whole_or_not_at_all(content)
         self.gangway("data", "put", "nothing", os.path.join(self.dir, "empty"))
         self.assertEqual(self.gangway("data", "get", "nothing").stdout, "")
         self.gangway("data", "put", "config", path + ".json", "--json")
