@@ -14,24 +14,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int no_memory(struct gw_error *error)
 {
     return gw_error_set(error, GW_ENOMEM, "out of memory");
 }
 
-static int open_file(const char *path, FILE **in, struct gw_error *error)
-{
-    *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-    return *in ? 0
-               : gw_error_set(error, errno == ENOENT ? GW_ENOENT : GW_EIO, "%s: %s", path,
-                              strerror(errno));
-}
-
 static void close_file(FILE *in)
 {
     if (in != stdin)
         fclose(in);
+}
+
+static int open_file(const char *path, FILE **in, struct gw_error *error)
+{
+    struct stat status;
+    *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    if (!*in)
+        return gw_error_set(error, errno == ENOENT ? GW_ENOENT : GW_EIO, "%s: %s", path,
+                            strerror(errno));
+    if (fstat(fileno(*in), &status) < 0 || !S_ISDIR(status.st_mode))
+        return 0;
+    close_file(*in);
+    return gw_error_set(error, GW_EINVAL, "%s is a folder, and not a file", path);
 }
 
 static int grow(struct gw_bulk_file *file, gw_node node)

@@ -227,6 +227,8 @@ class Files(e2e.Case):
         self.assertIn("a word of 262116", done.stderr)
         self.gangway("submit", "--each-line", "/nowhere", "--", "true", rc=2)
         self.gangway("submit", "--each-line", "/dev/null", "--", "true", rc=2)
+        for option in (("--each-line", self.dir, "--", "true"), ("--from-json", self.dir)):
+            self.assertIn("is a folder", self.gangway("submit", *option, rc=2).stderr)
 
     def test_from_json(self):
         self.up("--slots", "2")
