@@ -14,6 +14,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,14 +23,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { RANKS_MAX = 64, CONNECT_TRIES = 200 };
+enum { RANKS_MAX = 64, COME_MS_MAX = 10000 };
 
-/* Stands for work. */
-static void pass_ms(int64_t ms)
+/* Stands for work that a device does, which tells when it is done. */
+static void work(int64_t ms)
 {
-    (void)poll(NULL, 0, (int)ms);
+    const struct itimerspec length = {.it_value = {ms / 1000, ms % 1000 * 1000000}};
+    uint64_t ends;
+    int device = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    if (timerfd_settime(device, 0, &length, NULL) == 0)
+        (void)!read(device, &ends, ms > 0 ? sizeof ends : 0);
+    close(device);
 }
 
 static void say_here(uint32_t rank, uint32_t try, const char *port)
@@ -101,6 +109,16 @@ static struct sockaddr_in master(void)
     return to;
 }
 
+/* A byte in it says to the ranks of a try that rank 0 listens. */
+static int open_door(void)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/door-%u", getenv("CHAOS_DIR"),
+                   number("GANGWAY_RESTART_COUNT"));
+    (void)mkfifo(path, 0600); /* who comes first makes it */
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
 /* Rank 0 waits for all others, at the port that is the gang's. */
 static void gather(int *fds, uint32_t ranks)
 {
@@ -111,20 +129,23 @@ static void gather(int *fds, uint32_t ranks)
         fprintf(stderr, "rank 0: port %u: %s\n", number("MASTER_PORT"), strerror(errno));
         exit(4);
     }
+    int door = open_door();
+    (void)!write(door, "", 1);
     for (uint32_t i = 1; i < ranks; i++)
         fds[i] = accept(listener, NULL, NULL);
+    close(door);
     close(listener);
 }
 
 static int reach(const char *traits)
 {
     struct sockaddr_in to = master();
-    for (int i = 0; i < CONNECT_TRIES; i++, pass_ms(50)) {
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (connect(fd, (struct sockaddr *)&to, sizeof to) == 0)
-            return fd;
-        close(fd);
-    }
+    struct pollfd door = {.fd = open_door(), .events = POLLIN};
+    bool is_open = poll(&door, 1, COME_MS_MAX) == 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    close(door.fd);
+    if (is_open && connect(fd, (struct sockaddr *)&to, sizeof to) == 0)
+        return fd;
     lose_others(traits);
 }
 
@@ -191,7 +212,7 @@ static int be_rank(int64_t steps, int64_t ms, const char *traits)
         state = take(fds[0], traits);
     int64_t began = state.step;
     for (; state.step < steps; state.step++) {
-        pass_ms(ms);
+        work(ms);
         state.sum += add_up((rank + 1) * (state.step + 1), fds, ranks, traits);
         struct state next = {state.step + 1, state.sum};
         if (rank == 0 && strchr(traits, 'c'))
@@ -221,7 +242,7 @@ static int count(struct gw_task *task)
     int64_t began = step;
     for (; rc == GW_CONTINUE && step < steps; step++) {
         int64_t mine = (rank + 1) * (step + 1);
-        pass_ms(ms);
+        work(ms);
         rc =
             gw_comm_all_reduce(comm, GW_COMM_ARGS(.recv = &mine, .count = 1, .dtype = GW_DTYPE_I64),
                                gw_task_error(task));
