@@ -12,7 +12,9 @@
 #include "scheduler/core/memory.h"
 #include "scheduler/core/nested.h"
 #include "scheduler/core/object.h"
+#include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/range.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 
@@ -177,6 +179,27 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
         gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
         attempt->started_ns = sched->now_ns;
     }
+    return slot;
+}
+
+uint32_t gw_sched_attempt_begin(struct gw_sched *sched, const struct gw_attempt_new *options)
+{
+    struct gw_job *job = options->job;
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t row = options->index;
+    if (tasks->attempt[row] && tasks->worker[row])
+        GW_MUST(
+            gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row, GW_RANK_NONE,
+                                                           tasks->worker[row], NULL, false})));
+    uint32_t slot = gw_sched_attempt_add(sched, options);
+    tasks->attempt[row] = sched->attempts.items[slot].id;
+    tasks->worker[row] = options->worker->id;
+    tasks->charges[row].tries++;
+    if (gw_sched_story_whole(job))
+        gw_sched_story_placed(sched, slot);
+    job->placed++;
+    gw_sched_range_row_placed(sched, job);
+    gw_sched_questions_on_placed(sched, job);
     return slot;
 }
 

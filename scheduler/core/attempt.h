@@ -41,6 +41,10 @@ struct gw_attempt_new {
 };
 uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_new *options);
 
+/* gw_sched_attempt_begin adds one that is to run a task by itself, and notes it with its task and
+ * job: what placing and handing over have in common. */
+uint32_t gw_sched_attempt_begin(struct gw_sched *sched, const struct gw_attempt_new *options);
+
 /* gw_sched_attempts_deinit frees the table. */
 void gw_sched_attempts_deinit(struct gw_sched *sched);
 

@@ -26,10 +26,8 @@
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/placement.h"
-#include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
-#include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
 
@@ -230,30 +228,17 @@ static enum room room_for(const struct gw_sched *sched, struct gw_spec *spec,
 void gw_sched_apply_task_handed(struct gw_sched *sched, const struct gw_fact_task_handed *fact)
 {
     struct gw_job *job = fact->job;
-    struct gw_tasks *tasks = &job->tasks;
     uint32_t row = fact->index;
-    gw_sm_move(&gw_sched_task_sm, &tasks->state[row], GW_TASK_HANDED);
-    if (tasks->attempt[row] && tasks->worker[row])
-        GW_MUST(
-            gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row, GW_RANK_NONE,
-                                                           tasks->worker[row], NULL, false})));
-    uint32_t slot =
-        gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
-                                                             .index = row,
-                                                             .rank = GW_RANK_NONE,
-                                                             .worker = fact->worker,
-                                                             .shape = fact->shape,
-                                                             .prefetched = fact->prefetched,
-                                                             .handed = true,
-                                                             .why = GW_PLACED_HEIR});
-    tasks->attempt[row] = fact->attempt;
-    tasks->worker[row] = fact->worker->id;
-    tasks->charges[row].tries++;
-    if (gw_sched_story_whole(job))
-        gw_sched_story_placed(sched, slot);
-    job->placed++;
-    gw_sched_range_row_placed(sched, job);
-    gw_sched_questions_on_placed(sched, job);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_HANDED);
+    (void)gw_sched_attempt_begin(sched, &(struct gw_attempt_new){.job = job,
+                                                                 .index = row,
+                                                                 .rank = GW_RANK_NONE,
+                                                                 .worker = fact->worker,
+                                                                 .shape = fact->shape,
+                                                                 .prefetched = fact->prefetched,
+                                                                 .handed = true,
+                                                                 .why = GW_PLACED_HEIR});
+    assert(job->tasks.attempt[row] == fact->attempt);
 }
 
 void gw_sched_handover_complete(struct gw_sched *sched, struct gw_job *job, uint32_t row)

@@ -28,11 +28,9 @@
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/packing.h"
 #include "scheduler/core/places.h"
-#include "scheduler/core/question.h"
 #include "scheduler/core/queue.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/reservation.h"
-#include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
 
@@ -256,32 +254,20 @@ struct placing {
 void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_task_placed *fact)
 {
     struct gw_job *job = fact->job;
-    struct gw_tasks *tasks = &job->tasks;
     uint32_t row = fact->index;
     gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
-    gw_sm_move(&gw_sched_task_sm, &tasks->state[row], GW_TASK_PLACED);
-    if (tasks->attempt[row] && tasks->worker[row])
-        GW_MUST(
-            gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row, GW_RANK_NONE,
-                                                           tasks->worker[row], NULL, false})));
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
     uint32_t slot =
-        gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
-                                                             .index = row,
-                                                             .rank = GW_RANK_NONE,
-                                                             .worker = fact->worker,
-                                                             .shape = fact->shape,
-                                                             .prefetched = fact->prefetched,
-                                                             .is_long = fact->is_long,
-                                                             .why = (uint8_t)fact->why,
-                                                             .near_bytes = fact->near_bytes});
-    tasks->attempt[row] = fact->attempt;
-    tasks->worker[row] = fact->worker->id;
-    tasks->charges[row].tries++;
-    if (gw_sched_story_whole(job))
-        gw_sched_story_placed(sched, slot);
-    job->placed++;
-    gw_sched_range_row_placed(sched, job);
-    gw_sched_questions_on_placed(sched, job);
+        gw_sched_attempt_begin(sched, &(struct gw_attempt_new){.job = job,
+                                                               .index = row,
+                                                               .rank = GW_RANK_NONE,
+                                                               .worker = fact->worker,
+                                                               .shape = fact->shape,
+                                                               .prefetched = fact->prefetched,
+                                                               .is_long = fact->is_long,
+                                                               .why = (uint8_t)fact->why,
+                                                               .near_bytes = fact->near_bytes});
+    assert(job->tasks.attempt[row] == fact->attempt);
     sched->attempts.items[slot].fetches = gw_sched_inputs_fetch(sched, job, row, fact->worker);
 }
 
