@@ -26,8 +26,8 @@ struct table {
 #define DETAILS                                                                                    \
     "Without a running cluster a private one is started for it, with as many slots\n"              \
     "as it needs. Its output is shown live; the exit code is its own. Ctrl-C once\n"               \
-    "ends it gently, twice at once. There is nothing on its standard input (--ship\n"              \
-    "brings files, `submit --pty` a terminal)."
+    "ends it gently, twice at once. Its standard input is /dev/null: --ship brings it\n"           \
+    "files, `submit --pty` a terminal."
 static const char details[] = DETAILS;
 static const char gang_details[] =
     DETAILS "\n\n"

@@ -12,9 +12,8 @@
 #include <stdint.h>
 
 enum {
-    GW_PROTOCOL = 3,         /* runners of protocol N and N-1 are served */
-    GW_PROTOCOL_LINK = 4,    /* between clients, schedulers and workers: the same on both sides */
-    GW_PROTOCOL_MEMFILES = 3 /* from here on, a runner knows memory files */
+    GW_PROTOCOL = 5,     /* runners of protocol N and N-1 are served */
+    GW_PROTOCOL_LINK = 5 /* between clients, schedulers and workers: the same on both sides */
 };
 
 /* How large a value may be to travel inside a message; larger ones go by descriptor. One that is

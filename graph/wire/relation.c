@@ -102,6 +102,8 @@ static const struct gw_relation finished[] = {
     CUTS(finished.value_size, finished.values),  END,
 };
 
+static const struct gw_relation failures[] = {ROWS(failures.attempt, failures.run_ns), END};
+
 static const struct gw_relation measured[] = {ROWS(measured.attempt, measured.bytes), END};
 
 static const struct gw_relation range[] = {
@@ -137,6 +139,7 @@ const struct gw_relation *gw_relation_of(uint32_t type)
         OF(assign)
         OF(started)
         OF(finished)
+        OF(failures)
         OF(measured)
         OF(range)
         OF(after)

@@ -490,6 +490,8 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
         return gw_sched_on_finished(sched, worker, &message->finished);
     case GW_MESSAGE_ended:
         return gw_sched_on_ended(sched, worker, &message->ended);
+    case GW_MESSAGE_failures:
+        return gw_sched_on_failures(sched, worker, &message->failures);
     case GW_MESSAGE_started:
         return gw_sched_on_started(sched, worker, &message->started);
     case GW_MESSAGE_task_blocked:

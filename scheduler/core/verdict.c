@@ -451,3 +451,22 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
     gw_sched_verdict_ended(sched, slot, &end);
     return 0;
 }
+
+int gw_sched_on_failures(struct gw_sched *sched, struct gw_worker *worker,
+                         const struct gw_msg_failures *failures)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < failures->attempt.count && rc == 0; i++) {
+        const struct gw_msg_ended ended = {.attempt = gw_col64_at(failures->attempt, i),
+                                           .rank = GW_RANK_NONE,
+                                           .outcome = GW_OUTCOME_FAILED,
+                                           .code = failures->code,
+                                           .executing = 1,
+                                           .text = failures->text,
+                                           .stderr_tail = failures->stderr_tail,
+                                           .run_ns = gw_col64_at(failures->run_ns, i)};
+        gw_sched_attempts_ahead(sched, &failures->attempt, i);
+        rc = gw_sched_on_ended(sched, worker, &ended);
+    }
+    return rc;
+}

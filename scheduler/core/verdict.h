@@ -11,6 +11,8 @@ int gw_sched_on_started(struct gw_sched *sched, struct gw_worker *worker,
                         const struct gw_msg_started *started);
 int gw_sched_on_finished(struct gw_sched *sched, struct gw_worker *worker,
                          const struct gw_msg_finished *finished);
+int gw_sched_on_failures(struct gw_sched *sched, struct gw_worker *worker,
+                         const struct gw_msg_failures *failures);
 int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
                       const struct gw_msg_ended *ended);
 

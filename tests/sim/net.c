@@ -439,7 +439,7 @@ static bool tell_again(struct sim *sim, struct host *host, const struct packet *
                           packet->size - GW_FRAME_HEADER_BYTES, &arena, &effect.message, &error);
     uint32_t type = effect.message.type;
     bool is_end = rc == 0 && (type == GW_MESSAGE_finished || type == GW_MESSAGE_ended ||
-                              type == GW_MESSAGE_started);
+                              type == GW_MESSAGE_failures || type == GW_MESSAGE_started);
     if (is_end) {
         gw_node_core_stamp(host->core, &effect.message);
         sim_fault(sim, FAULT_STALE_ATTEMPT);

@@ -4,6 +4,7 @@
  * collective, each of which ends only when all N ranks are in it; or it hangs, or ignores TERM.
  * Safety is checked here where it happens: no rank goes before all stand, no slot or GPU is used
  * twice, no task runs before what it depends on, and each gets the values that it should. */
+#include "tests/sim/failure.h"
 #include "tests/sim/folder.h"
 #include "tests/sim/limit.h"
 #include "tests/sim/memfile.h"
@@ -278,17 +279,7 @@ static void skip_rows(struct sim *sim, struct process *process, uint64_t attempt
 static void report_failed(struct sim *sim, struct process *process)
 {
     struct row row = process->rows.items[0];
-    struct gw_message message = {.type = GW_MESSAGE_ended};
-    message.ended = (struct gw_msg_ended){
-        .attempt = row.attempt,
-        .rank = row.rank,
-        .outcome = GW_OUTCOME_FAILED,
-        .code = GW_EINVAL,
-        .executing = 1,
-        .text = "planned to fail",
-        .stderr_tail = "",
-        .run_ns = row.work->run_ns,
-    };
+    struct gw_message message = sim_failure(process, &row);
     sim_fault(sim, FAULT_FAIL);
     row.work->failed_ns = sim->now_ns;
     row.work->failed_conn = process->host->scheduler ? process->host->scheduler->id : 0;

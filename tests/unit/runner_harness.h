@@ -15,7 +15,9 @@ struct side {
     struct gw_channel *channel;
     struct gw_msg_checkpointed checkpointed; /* the last that came; side_get passes over them */
     bool paused;                             /* rank_paused came */
-    struct gw_message message;               /* valid until the next side_get */
+    struct gw_message alike;                 /* failures: rows from alike_at on are to be given */
+    uint32_t alike_at;
+    struct gw_message message; /* valid until the next side_get */
     int fds[SIDE_FDS];
     uint8_t fd_count, fd_at;
     char out[160], err[160]; /* its capture files */
@@ -29,7 +31,8 @@ void side_close(struct side *side);
 int side_wait(struct side *side);
 
 /* side_get takes the next message, which must be of a type (that a task runs long is passed over,
- * too, and nothing taken for it, unless that is the type); its descriptors are closed at the next
+ * too, and nothing taken for it, unless that is the type); where that is ended, rows of failures
+ * are given as such, one by one; its descriptors are closed at the next
  * call unless side_fd took them. side_is_silent tells that nothing came yet. */
 const struct gw_message *side_get(struct side *side, uint32_t type);
 int side_fd(struct side *side);

@@ -181,27 +181,6 @@ static void what_a_run_does_not_fill_is_given_up(void **state)
     free_world(w);
 }
 
-static void older_runners_know_of_none(void **state)
-{
-    struct world *w = learned((struct gw_node_options){0}, 7);
-    (void)state;
-    struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
-    dies(w, 1, 0, 9);
-    forget_sent(w);
-    struct dep dep = {.job = 1, .index = 2, .worker = 5};
-    must_assign(w, (struct task){.attempt = 3, .index = 3, .dep = &dep});
-    spawned(w, 2, 0, "");
-    hello(w, 2, GW_PROTOCOL - 1);
-    must_send(w, GW_MESSAGE_assign);
-    assert_null(sent(w, GW_MESSAGE_memfile_lent, 0));
-    assert_null(sent(w, GW_MESSAGE_memfile_given, 0));
-    assert_int_equal(finish(w, 2, 3, GW_RANK_NONE, 0, 1000), 0);
-    release(w, 2);
-    assert_int_equal(memory_of(w).used_bytes, 0); /* it does not say when it reads no more */
-    (void)first;
-    free_world(w);
-}
-
 static void idle_memory_goes_first(void **state)
 {
     struct world *w = learned((struct gw_node_options){.spill_permille = 500}, 7);
@@ -306,7 +285,6 @@ int main(void)
         cmocka_unit_test(what_went_elsewhere_is_not_filled_again),
         cmocka_unit_test(users_do_not_share_one),
         cmocka_unit_test(what_a_run_does_not_fill_is_given_up),
-        cmocka_unit_test(older_runners_know_of_none),
         cmocka_unit_test(idle_memory_goes_first),
         cmocka_unit_test(spilling_gives_the_memory_back),
         cmocka_unit_test(it_is_given_back_after_a_while),

@@ -112,6 +112,51 @@ static void test_failure(void **state)
     free_world(w);
 }
 
+static int fail_alike(struct world *w, uint64_t process, const uint64_t *attempts, uint32_t count)
+{
+    static const uint64_t run_ns[4];
+    struct gw_message message = {.type = GW_MESSAGE_failures};
+    message.failures = (struct gw_msg_failures){.code = GW_ETASK,
+                                                .text = "no such file",
+                                                .stderr_tail = "",
+                                                .attempt = {attempts, count},
+                                                .run_ns = {run_ns, count}};
+    return deliver_with(w, RUNNER + process, message, NULL, 0);
+}
+
+static void must_fail_alike(struct world *w, size_t n, const uint64_t *attempts, uint32_t count)
+{
+    const struct gw_message *told = sent(w, GW_MESSAGE_failures, n);
+    assert_non_null(told);
+    assert_int_equal(told->failures.code, GW_ETASK);
+    assert_string_equal(told->failures.text, "no such file");
+    assert_int_equal(told->failures.attempt.count, count);
+    assert_int_equal(told->failures.run_ns.count, count);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(gw_col64_at(told->failures.attempt, i), attempts[i]);
+}
+
+/* What fails alike is told in one message; but what waits for one of them is given back behind it,
+ * and before the next. */
+static void test_failures_alike(void **state)
+{
+    (void)state;
+    struct world *w = world_with_chain();
+    for (uint32_t i = 5; i < 9; i++)
+        must_assign(w, (struct task){.attempt = i, .index = i});
+    forget_sent(w);
+    assert_int_equal(fail_alike(w, 2, (const uint64_t[]){2, 5, 6}, 3), 0);
+    must_fail_alike(w, 0, (const uint64_t[]){2}, 1);
+    must_end(w, 0, 3, GW_OUTCOME_KILLED, 0);
+    must_end(w, 1, 4, GW_OUTCOME_KILLED, 0);
+    must_fail_alike(w, 1, (const uint64_t[]){5, 6}, 2);
+    assert_null(sent(w, GW_MESSAGE_failures, 2));
+    forget_sent(w);
+    assert_int_equal(fail_alike(w, 2, (const uint64_t[]){7, 9}, 2), GW_EPROTO); /* 8 is next */
+    must_fail_alike(w, 0, (const uint64_t[]){7}, 1);
+    free_world(w);
+}
+
 static void test_crash(void **state)
 {
     (void)state;
@@ -200,11 +245,11 @@ static void test_lazy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch),        cmocka_unit_test(test_large_value),
-        cmocka_unit_test(test_ended_before), cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_crash),        cmocka_unit_test(test_next_runner),
-        cmocka_unit_test(test_take_back),    cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_lazy),
+        cmocka_unit_test(test_batch),          cmocka_unit_test(test_large_value),
+        cmocka_unit_test(test_ended_before),   cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_failures_alike), cmocka_unit_test(test_crash),
+        cmocka_unit_test(test_next_runner),    cmocka_unit_test(test_take_back),
+        cmocka_unit_test(test_commands),       cmocka_unit_test(test_lazy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

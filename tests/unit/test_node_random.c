@@ -173,6 +173,10 @@ static void on_sent(struct random *r, const struct gw_message *message, uint64_t
     case GW_MESSAGE_ended:
         on_end(r, message->ended.attempt, message->ended.rank);
         break;
+    case GW_MESSAGE_failures:
+        for (uint32_t i = 0; i < message->failures.attempt.count; i++)
+            on_end(r, gw_col64_at(message->failures.attempt, i), GW_RANK_NONE);
+        break;
     case GW_MESSAGE_finished:
         for (uint32_t i = 0; i < message->finished.attempt.count; i++)
             on_end(r, gw_col64_at(message->finished.attempt, i),
@@ -419,6 +423,32 @@ static void skip_after(struct actor *actor, uint64_t failed)
     }
 }
 
+/* One that failed, and some behind it that fail alike. */
+static void report_alike(struct random *r, struct actor *actor, uint64_t failed)
+{
+    enum { ALIKE_MAX = 4 };
+    uint64_t attempts[ALIKE_MAX] = {failed}, run_ns[ALIKE_MAX] = {1000};
+    struct gw_message message = {.type = GW_MESSAGE_failures};
+    uint32_t count = 1;
+    skip_after(actor, failed);
+    for (; count < ALIKE_MAX && actor->queue.count && chance(r, 70); count++) {
+        const struct given next_one = actor->queue.items[0];
+        if (next_one.makes || next_one.rank != GW_RANK_NONE)
+            break;
+        memmove(&actor->queue.items[0], &actor->queue.items[1],
+                --actor->queue.count * sizeof *actor->queue.items);
+        skip_after(actor, next_one.attempt);
+        attempts[count] = next_one.attempt;
+        run_ns[count] = count * MS;
+    }
+    message.failures = (struct gw_msg_failures){.code = GW_ETASK,
+                                                .text = "no",
+                                                .stderr_tail = "",
+                                                .attempt = {attempts, count},
+                                                .run_ns = {run_ns, count}};
+    deliver(r->w, RUNNER + actor->id, message);
+}
+
 static void report(struct random *r, struct actor *actor)
 {
     struct given head = actor->queue.items[0];
@@ -436,6 +466,10 @@ static void report(struct random *r, struct actor *actor)
         assert_int_equal(finish(r->w, id, head.attempt, head.rank, chance(r, 20) ? 10000 : 0,
                                 chance(r, 80) ? 1000 : 50 * MS),
                          0);
+        return;
+    }
+    if (!head.makes && !actor->keeps && head.rank == GW_RANK_NONE && chance(r, 70)) {
+        report_alike(r, actor, head.attempt);
         return;
     }
     struct gw_message ended = {.type = GW_MESSAGE_ended};

@@ -213,6 +213,39 @@ static void test_errors_are_told_and_do_not_stop_it(void **state)
     assert_int_equal(i64_of(side_value(&side, 0)), 10);
 }
 
+/* Of failures alike only the first brings its text; they stay in order with all else. */
+static void test_failures_alike_share_a_message(void **state)
+{
+    enum { ALIKE = 300, ROWS = ALIKE + 3 };
+    static struct side_row rows[ROWS];
+    uint32_t seen = 0, messages = 0;
+    for (uint32_t i = 0; i < ROWS; i++)
+        rows[i] = (struct side_row){.index = i, .args = list_of(gw_str("x"), NULL)};
+    rows[ALIKE].spec = 1; /* fails otherwise */
+    gw_value_unref(rows[ALIKE].args);
+    rows[ALIKE].args = NULL;
+    gw_value_unref(rows[ALIKE + 1].args);
+    rows[ALIKE + 1].args = list_of(gw_i64(5), NULL); /* and this does not */
+    side_spec(&side, 0, "twice", 0);
+    side_spec(&side, 1, "fail_aloud", 0);
+    side_assign(&side, rows, ROWS);
+    side_flush(&side);
+    while (seen < ALIKE) {
+        const struct gw_msg_failures *alike = &side_get(&side, GW_MESSAGE_failures)->failures;
+        assert_int_equal(alike->code, GW_EINVAL);
+        assert_string_equal(alike->text, "twice: argument 0 is a string, wanted a whole number");
+        for (uint32_t i = 0; i < alike->attempt.count; i++)
+            assert_int_equal(gw_col64_at(alike->attempt, i), 1000 + seen++);
+        messages++;
+    }
+    assert_int_equal(seen, ALIKE);
+    assert_true(messages < ALIKE / 2); /* they are sent after 200 us, too */
+    assert_int_equal(side_get(&side, GW_MESSAGE_failures)->failures.code, GW_EIO);
+    (void)side_get(&side, GW_MESSAGE_finished);
+    assert_int_equal(i64_of(side_value(&side, 0)), 10);
+    assert_int_equal(side_get(&side, GW_MESSAGE_failures)->failures.code, GW_EINVAL);
+}
+
 /* "x" of a string or the length of bytes, in brackets for a list: short enough to compare. */
 static void test_dependencies_arrive(void **state)
 {
@@ -660,6 +693,7 @@ int main(int argc, char **argv)
         TEST(test_what_ended_does_not_wait_for_what_runs),
         TEST(test_a_second_try_is_reported_by_itself),
         TEST(test_errors_are_told_and_do_not_stop_it),
+        TEST(test_failures_alike_share_a_message),
         TEST(test_dependencies_arrive),
         TEST(test_a_dependency_without_its_descriptor_fails_alone),
         TEST(test_rows_take_what_rows_before_them_make),

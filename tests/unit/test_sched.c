@@ -230,6 +230,35 @@ static void a_lost_result_is_made_again(void **state)
     free_world(w);
 }
 
+static void failures_alike_are_each_judged(void **state)
+{
+    struct world *w = new_world();
+    const uint64_t run_ns[2] = {1000, 2000};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, false, 0});
+    const struct gw_message *assign = must(w, WORKER, GW_MESSAGE_assign);
+    const uint64_t attempts[2] = {attempt_in(assign, 0), attempt_in(assign, 1)};
+    struct gw_message message = {.type = GW_MESSAGE_failures};
+    message.failures = (struct gw_msg_failures){.code = GW_EIO,
+                                                .text = "no such file",
+                                                .stderr_tail = "last line",
+                                                .attempt = {attempts, 2},
+                                                .run_ns = {run_ns, 2}};
+    say(w, WORKER, message);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct gw_message *failed = sent(w, CLIENT, GW_MESSAGE_failed, i);
+        assert_non_null(failed);
+        assert_int_equal(failed->failed.code, GW_ETASK);
+        assert_int_equal(failed->failed.attempt, attempts[i]);
+        assert_non_null(strstr(failed->failed.text, "on a: no such file\nlast line"));
+    }
+    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 2));
+    say(w, WORKER, message); /* as after a connection that broke: they were judged */
+    free_world(w);
+}
+
 static void a_failure_reaches_what_depends_on_it(void **state)
 {
     struct world *w = new_world();
@@ -612,6 +641,7 @@ int main(void)
         cmocka_unit_test(a_workers_last_words_are_told),
         cmocka_unit_test(lost_output_is_told),
         cmocka_unit_test(output_is_followed_to_a_smaller_attempt),
+        cmocka_unit_test(failures_alike_are_each_judged),
         cmocka_unit_test(a_failure_reaches_what_depends_on_it),
         cmocka_unit_test(a_paused_worker_gets_nothing),
         cmocka_unit_test(what_is_given_back_again_and_again_waits),

@@ -159,8 +159,7 @@ static struct gw_memfile *make(struct gw_node_core *core, uint32_t uid)
 void gw_memfile_give(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
 {
     const struct gw_node_spec *spec = run->spec;
-    if (spec->result_bytes < GW_MEMFILE_BYTES_MIN || run->gang ||
-        process->protocol < GW_PROTOCOL_MEMFILES)
+    if (spec->result_bytes < GW_MEMFILE_BYTES_MIN || run->gang)
         return;
     assert(!run->memfile);
     struct gw_memfile *memfile = find_idle(core, spec->message.uid, spec->result_bytes);
@@ -229,10 +228,6 @@ uint64_t gw_memfile_lend(struct gw_node_core *core, const struct gw_object *obje
     (void)core;
     if (!memfile)
         return 0;
-    if (process->protocol < GW_PROTOCOL_MEMFILES) {
-        memfile->left = true;
-        return 0;
-    }
     add_lease(memfile, process->id);
     return memfile->number;
 }

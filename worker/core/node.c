@@ -477,6 +477,8 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return gw_process_on_hello(core, process, &message->runner);
     case GW_MESSAGE_ended:
         return gw_result_on_ended(core, process, &message->ended);
+    case GW_MESSAGE_failures:
+        return gw_result_on_failures(core, process, &message->failures);
     case GW_MESSAGE_actor_ready:
         return gw_node_actor_on_ready(core, process, &message->actor_ready);
     case GW_MESSAGE_memfile_filled:

@@ -31,6 +31,8 @@ void gw_result_tell(struct gw_node_core *core, const struct gw_message *message,
     struct gw_effect *effect = gw_core_send(core, core->scheduler, message->type);
     if (message->type == GW_MESSAGE_finished)
         effect->message.finished = message->finished;
+    else if (message->type == GW_MESSAGE_failures)
+        effect->message.failures = message->failures;
     else
         effect->message.ended = message->ended;
     effect->bytes = stderr_path;
@@ -203,6 +205,64 @@ int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
         learn_cost(run->spec, ended->run_ns);
     gw_run_tell(core, run);
     gw_heir_settle(core);
+    gw_process_next(core, process);
+    return 0;
+}
+
+static void *copy_rows(struct gw_node_core *core, struct gw_col64 column, uint32_t from,
+                       uint32_t count)
+{
+    return copy(core, (const uint8_t *)column.data + (size_t)from * 8, (size_t)count * 8);
+}
+
+/* Of these rows of a message the scheduler is told at once. */
+static void tell_failures(struct gw_node_core *core, const struct gw_msg_failures *in,
+                          uint32_t from, uint32_t to)
+{
+    if (from == to || !core->registered)
+        return;
+    const uint32_t count = to - from;
+    struct gw_message out = {.type = GW_MESSAGE_failures};
+    out.failures = (struct gw_msg_failures){
+        .code = in->code,
+        .text = gw_core_text(core, in->text),
+        .stderr_tail = gw_core_text(core, in->stderr_tail),
+        .attempt = {copy_rows(core, in->attempt, from, count), count},
+        .run_ns = {copy_rows(core, in->run_ns, from, count), count},
+    };
+    gw_result_tell(core, &out, (struct gw_bin){0});
+}
+
+/* What waits for what failed is given back behind the failure, and is out of the runner's queue
+ * before the next row: so with it the rows before are told. */
+int gw_result_on_failures(struct gw_node_core *core, struct gw_process *process,
+                          const struct gw_msg_failures *in)
+{
+    uint32_t i, told = 0;
+    if (!in->attempt.count)
+        return 0;
+    for (i = 0; i < in->attempt.count; i++) {
+        struct gw_run *run = process->queue.first;
+        if (!run || run->attempt != gw_col64_at(in->attempt, i) || run->rank != GW_RANK_NONE ||
+            run->state != GW_RUN_SENT)
+            break;
+        if (!run->actor)
+            learn_cost(run->spec, gw_col64_at(in->run_ns, i));
+        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_FAILED,
+                                       .executing = true,
+                                       .code = in->code,
+                                       .run_ns = gw_col64_at(in->run_ns, i)};
+        const bool heirs = run->first_heir;
+        gw_run_failed(core, run, in->text);
+        if (!heirs)
+            continue;
+        tell_failures(core, in, told, i + 1);
+        told = i + 1;
+        gw_heir_settle(core);
+    }
+    tell_failures(core, in, told, i);
+    if (i < in->attempt.count)
+        return GW_EPROTO;
     gw_process_next(core, process);
     return 0;
 }

@@ -354,20 +354,40 @@ bool gw_run_executes(const struct gw_run *run)
            (run->state == GW_RUN_SENT && run->process->queue.first == run);
 }
 
+/* Where its stderr lies. */
+static void stderr_path(const struct gw_node_core *core, const struct gw_run *run,
+                        char path[GW_NODE_PATH_MAX])
+{
+    struct gw_node_place place;
+    gw_run_place(run, &place);
+    if (run->actor) /* what calls print is their actor's */
+        place = run->actor->place;
+    if (run->end.capture) /* it never got as far as files of its own */
+        gw_node_capture_path(core->options.log_dir, core->incarnation, run->end.capture, "err",
+                             path);
+    else
+        gw_node_output_path(core->options.log_dir, &place, "err", path);
+}
+
+void gw_run_failed(struct gw_node_core *core, struct gw_run *run, const char *text)
+{
+    char path[GW_NODE_PATH_MAX];
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    if (!core->registered) { /* the next scheduler is told of each by itself */
+        run->end.text = gw_core_strdup(text);
+        stderr_path(core, run, path);
+        gw_adrift_ended(core, run, path);
+    }
+    gw_run_free(core, run);
+}
+
 void gw_run_tell(struct gw_node_core *core, struct gw_run *run)
 {
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
     gw_news_end(core, run);
     const struct gw_run_end *end = &run->end;
     char path[GW_NODE_PATH_MAX];
-    struct gw_node_place place;
-    gw_run_place(run, &place);
-    if (run->actor) /* what calls print is their actor's */
-        place = run->actor->place;
-    if (end->capture) /* it never got as far as files of its own */
-        gw_node_capture_path(core->options.log_dir, core->incarnation, end->capture, "err", path);
-    else
-        gw_node_output_path(core->options.log_dir, &place, "err", path);
+    stderr_path(core, run, path);
     struct gw_message message = {.type = GW_MESSAGE_ended};
     message.ended = (struct gw_msg_ended){
         .attempt = run->attempt,

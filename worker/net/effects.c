@@ -20,7 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LAZY_NS (200 * GW_NS_PER_US)  /* as runners gather */
+#define LAZY_NS (200 * GW_NS_PER_US) /* as runners gather */
+#define ROOM_FOR_NS (10 * GW_NS_PER_MS)
 enum { QUEUED_BYTES_MAX = 64 << 20 }; /* to a peer that does not read */
 
 /* Duplicates, which a link closes when they have left. */
@@ -123,6 +124,24 @@ static bool wants_tail(const struct gw_effect *effect)
            (ended->executing || ended->outcome == GW_OUTCOME_CANNOT_START);
 }
 
+/* Tasks that failed and said nothing. That what they said had no room is asked for once in a while:
+ * they come by the thousand. */
+static void send_failures(struct gw_host_link *link, const struct gw_effect *effect)
+{
+    struct gw_host *host = link->host;
+    const uint64_t now_ns = gw_clock_now_ns();
+    struct gw_message message = effect->message;
+    char tail[GW_LOGFILE_TAIL_BYTES] = "";
+    if (now_ns >= host->room_seen_ns + ROOM_FOR_NS) {
+        gw_logfile_say_full(host->log_dir, tail);
+        if (*tail)
+            message.failures.stderr_tail = tail;
+        else
+            host->room_seen_ns = now_ns;
+    }
+    gw_host_send(link, &message, NULL, 0);
+}
+
 /* -- What may wait ------------------------------------------------------------------------------
  *
  * What the scheduler is told lazily leaves with what it is told next, or LAZY_NS after the first of
@@ -194,6 +213,10 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
             message.ended.rank == 0 && gw_lease_is_taken(&host->leases, message.ended.attempt);
         message.ended.stderr_tail = tail;
         gw_host_send(link, &message, NULL, 0);
+        return;
+    }
+    if (effect->message.type == GW_MESSAGE_failures && !*effect->message.failures.stderr_tail) {
+        send_failures(link, effect);
         return;
     }
     /* Memory that ranks share is this host's: a copy of it is of no use to another. */

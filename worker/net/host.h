@@ -114,6 +114,7 @@ struct gw_host {
     uint64_t set_aside;       /* folders with what was to go */
 
     uv_timer_t tick, lazy;
+    uint64_t room_seen_ns;  /* when the disk of output had room; 0: never asked */
     uint64_t lazy_since_ns; /* the first of what was told the scheduler lazily; 0: it has left */
     uint64_t armed_ns;
     uv_timer_t reconnect;

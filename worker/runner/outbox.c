@@ -58,9 +58,28 @@ int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
                   struct gw_result *result)
 {
     pthread_mutex_lock(&outbox->mutex);
-    int rc = gw_report_add(&outbox->report, row, result);
+    int rc = 0;
+    if (!gw_report_takes(&outbox->report, NULL))
+        rc = gw_report_put(&outbox->report, outbox->channel);
+    if (rc == 0)
+        rc = gw_report_add(&outbox->report, row, result);
     if (rc == 0)
         rc = gather_locked(outbox, row->ended_ns);
+    pthread_mutex_unlock(&outbox->mutex);
+    return rc;
+}
+
+int gw_outbox_fail(struct gw_outbox *outbox, const struct gw_report_row *row,
+                   const struct gw_error *error)
+{
+    pthread_mutex_lock(&outbox->mutex);
+    int rc = 0;
+    if (!gw_report_takes(&outbox->report, error))
+        rc = gw_report_put(&outbox->report, outbox->channel);
+    if (rc == 0) {
+        gw_report_fail(&outbox->report, row, error);
+        rc = gather_locked(outbox, row->ended_ns);
+    }
     pthread_mutex_unlock(&outbox->mutex);
     return rc;
 }

@@ -177,10 +177,11 @@ static uint64_t captured_bytes(int i)
     return end > 0 ? (uint64_t)end : 0;
 }
 
-void gw_output_move(struct gw_output *output, const struct gw_output_place *place, uint64_t ran_ns)
+bool gw_output_move(struct gw_output *output, const struct gw_output_place *place, uint64_t ran_ns)
 {
+    bool moved[2] = {false};
     if (!maybe_written(output, ran_ns))
-        return;
+        return false;
     for (int i = 0; i < 2; i++) {
         uint64_t bytes = output->captured[i] ? captured_bytes(i) : 0;
         if (bytes == 0)
@@ -195,7 +196,9 @@ void gw_output_move(struct gw_output *output, const struct gw_output_place *plac
         }
         if (ftruncate(STDOUT_FILENO + i, 0) < 0)
             output->captured[i] = false; /* the task closed or replaced it: leave it alone */
+        moved[i] = true;
     }
+    return moved[1];
 }
 
 void gw_output_redirect(struct gw_output *output, const struct gw_output_place *place)

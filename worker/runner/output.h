@@ -32,8 +32,9 @@ void gw_output_init(struct gw_output *output, const char *log_dir);
 
 /* gw_output_move appends what streams 1 and 2 have captured to the files of the task, which ran for
  * ran_ns, and empties them; nothing is made where nothing was written. What cannot be written is
- * dropped: output never fails a task. Streams that the task closed or replaced are put back. */
-void gw_output_move(struct gw_output *output, const struct gw_output_place *place, uint64_t ran_ns);
+ * dropped: output never fails a task. Streams that the task closed or replaced are put back. True
+ * where the file of stderr may have been written to. */
+bool gw_output_move(struct gw_output *output, const struct gw_output_place *place, uint64_t ran_ns);
 
 /* gw_output_redirect points streams 1 and 2 at the task's own files, so that they can be followed
  * while it runs; gw_output_restore points them back; gw_output_trim cuts them at bytes_max. */

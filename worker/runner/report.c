@@ -1,6 +1,7 @@
 /* Gathering of results; the columns are arrays of their final shape. */
 #include "worker/runner/report.h"
 
+#include <string.h>
 #include <unistd.h>
 
 int gw_report_add(struct gw_report *report, const struct gw_report_row *row,
@@ -27,15 +28,49 @@ int gw_report_add(struct gw_report *report, const struct gw_report_row *row,
     return 0;
 }
 
+bool gw_report_takes(const struct gw_report *report, const struct gw_error *error)
+{
+    if (report->count == 0 || report->failed != (error != NULL))
+        return report->count == 0;
+    return !error ||
+           (report->error.code == error->code && strcmp(report->error.text, error->text) == 0);
+}
+
+void gw_report_fail(struct gw_report *report, const struct gw_report_row *row,
+                    const struct gw_error *error)
+{
+    if (report->count == 0) {
+        report->failed = true;
+        report->error = *error;
+    }
+    report->attempt[report->count] = row->attempt;
+    report->run_ns[report->count++] = row->run_ns;
+}
+
 bool gw_report_is_full(const struct gw_report *report)
 {
     return report->count == GW_REPORT_ROWS_MAX || report->fd_count == GW_REPORT_FDS_MAX;
+}
+
+static int put_failures(struct gw_report *report, struct gw_channel *channel)
+{
+    const struct gw_message message = {.type = GW_MESSAGE_failures,
+                                       .failures = {.code = report->error.code,
+                                                    .text = report->error.text,
+                                                    .stderr_tail = "",
+                                                    .attempt = {report->attempt, report->count},
+                                                    .run_ns = {report->run_ns, report->count}}};
+    report->count = 0;
+    report->failed = false;
+    return gw_channel_put(channel, &message, (struct gw_channel_fds){0});
 }
 
 int gw_report_put(struct gw_report *report, struct gw_channel *channel)
 {
     if (report->count == 0)
         return 0;
+    if (report->failed)
+        return put_failures(report, channel);
     const struct gw_message message = {
         .type = GW_MESSAGE_finished,
         .finished = {.attempt = {report->attempt, report->count},

@@ -8,8 +8,11 @@
 
 enum { GW_REPORT_ROWS_MAX = 256, GW_REPORT_FDS_MAX = 32 };
 
+/* Either tasks that ended well, or such as failed alike. */
 struct gw_report {
     uint32_t count;
+    bool failed;
+    struct gw_error error; /* of all rows, where they failed */
     uint64_t attempt[GW_REPORT_ROWS_MAX], bytes[GW_REPORT_ROWS_MAX], run_ns[GW_REPORT_ROWS_MAX];
     uint32_t rank[GW_REPORT_ROWS_MAX], value_size[GW_REPORT_ROWS_MAX];
     struct gw_buffer values;
@@ -26,10 +29,17 @@ struct gw_report_row {
  * GW_ENOMEM. The caller flushes when gw_report_is_full. */
 int gw_report_add(struct gw_report *report, const struct gw_report_row *row,
                   struct gw_result *result);
+
+/* gw_report_takes tells whether a task that ended so (NULL: well) may be added, or what there is
+ * has to be put first. gw_report_fail adds a task that failed and printed nothing to stderr. */
+bool gw_report_takes(const struct gw_report *report, const struct gw_error *error);
+void gw_report_fail(struct gw_report *report, const struct gw_report_row *row,
+                    const struct gw_error *error);
+
 bool gw_report_is_full(const struct gw_report *report);
 
-/* gw_report_put queues them as one `finished` on a channel and forgets them; nothing where there
- * are none. Errors as gw_channel_put. */
+/* gw_report_put queues them as one `finished`, or `failures`, on a channel and forgets them;
+ * nothing where there are none. Errors as gw_channel_put. */
 int gw_report_put(struct gw_report *report, struct gw_channel *channel);
 
 /* gw_report_deinit frees it with what was not put. */

@@ -566,6 +566,25 @@ static void keep_actor(struct runner *runner, const struct gw_batch_row *row,
     close(fd);
 }
 
+/* Tasks that fail alike share a message; complained: but for those that wrote to stderr, of which
+ * the worker adds the last lines. */
+static void say_failed(struct runner *runner, const struct gw_batch_row *row,
+                       const struct gw_report_row *report, bool complained)
+{
+    const struct gw_message message = ended(runner, GW_OUTCOME_FAILED, report->run_ns);
+    bool gang = row->rank != GW_RANK_NONE;
+    if (runner->task.makes_actor)
+        gw_actor_let_go(&runner->actor);
+    if (gang || row->try_number > 0)
+        end_failed(runner, &message);
+    else if (complained || runner->task.makes_actor || runner->actor.made)
+        must(gw_outbox_note(&runner->outbox, &message, report->ended_ns));
+    else
+        must(gw_outbox_fail(&runner->outbox, report, &runner->task.error));
+    if (gang)
+        yield_to_term(runner);
+}
+
 static void execute(struct runner *runner, const struct gw_batch_row *row,
                     const struct gw_spec *spec)
 {
@@ -592,21 +611,18 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
 
     uint64_t ended_ns = gw_clock_now_ns();
     runner->blocked_unanswered += gw_outbox_end(&runner->outbox);
+    bool complained = false;
     if (gang)
         gw_output_restore(&runner->output);
     else
-        gw_output_move(&runner->output, &place, ended_ns - started_ns);
+        complained = gw_output_move(&runner->output, &place, ended_ns - started_ns);
     must(gw_progress_end(&runner->progress, ended_ns));
+    const struct gw_report_row report = {.attempt = row->attempt,
+                                         .rank = row->rank,
+                                         .run_ns = ended_ns - started_ns,
+                                         .ended_ns = ended_ns};
     if (rc < 0) {
-        const struct gw_message message = ended(runner, GW_OUTCOME_FAILED, ended_ns - started_ns);
-        if (task->makes_actor)
-            gw_actor_let_go(&runner->actor);
-        if (gang || row->try_number > 0)
-            end_failed(runner, &message);
-        else
-            must(gw_outbox_note(&runner->outbox, &message, ended_ns));
-        if (gang)
-            yield_to_term(runner);
+        say_failed(runner, row, &report, complained);
         return;
     }
     if (task->makes_actor) {
@@ -615,10 +631,6 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     }
     if (runner->paused)
         say_paused(runner);
-    const struct gw_report_row report = {.attempt = row->attempt,
-                                         .rank = row->rank,
-                                         .run_ns = ended_ns - started_ns,
-                                         .ended_ns = ended_ns};
     const bool kept = gw_batch_wants(runner->first);
     if (kept)
         keep_result(runner->first, &task->result);
