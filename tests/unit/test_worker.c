@@ -2,6 +2,8 @@
 #include "tests/unit/arithmetic_tasks.h"
 #include "tests/unit/worker_harness.h"
 
+#include "graph/base/clock.h"
+
 #include <gangway/task.h>
 
 #include <signal.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* -- The functions of this program ---------------------------------------------------------------
@@ -185,6 +188,48 @@ static void test_follows_a_command(void **state)
     assert_string_equal(harness_read_log(&harness, 6, GW_RANK_NONE, 1), "first\nmiddle\nlast\n");
 }
 
+static void read_log_of(uint64_t attempt, bool follow)
+{
+    struct gw_message ask = {.type = GW_MESSAGE_log_read};
+    ask.log_read = (struct gw_msg_log_read){.request = follow,
+                                            .job = 1,
+                                            .index = (uint32_t)attempt,
+                                            .attempt = attempt,
+                                            .rank = GW_RANK_NONE,
+                                            .stream = 1,
+                                            .follow = follow};
+    harness_send(&harness, ask, -1);
+}
+
+/* Who follows hears of the end when it comes, and not at the next look at the file, which is 100 ms
+ * after the question at the soonest: of many short commands one at least is through before that,
+ * however busy this machine is. */
+static void test_follower_hears_the_end(void **state)
+{
+    char fifo[128], script[256];
+    uint64_t best_ns = UINT64_MAX;
+    snprintf(fifo, sizeof fifo, "%s/fifo", harness.dir);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    snprintf(script, sizeof script, "cat %s", fifo);
+    harness_script(&harness, 0, script);
+    for (uint64_t attempt = 1; attempt <= 20; attempt++) {
+        harness_assign(&harness, 0, attempt, 1);
+        FILE *writer = fopen(fifo, "we"); /* when cat reads */
+        assert_non_null(writer);
+        uint64_t asked_ns = gw_clock_now_ns();
+        read_log_of(attempt, true);
+        read_log_of(attempt, false); /* answered at once: then the worker has both */
+        assert_int_equal(harness_wait(&harness, GW_MESSAGE_log_data)->log_data.request, 0);
+        fclose(writer);
+        const struct gw_msg_log_data *data = &harness_wait(&harness, GW_MESSAGE_log_data)->log_data;
+        assert_int_equal(data->request, 1);
+        assert_int_equal(data->end, 1);
+        uint64_t took_ns = gw_clock_now_ns() - asked_ns;
+        best_ns = took_ns < best_ns ? took_ns : best_ns;
+    }
+    assert_in_range(best_ns, 0, 90 * GW_NS_PER_MS);
+}
+
 static void test_kill_reaches_descendants(void **state)
 {
     harness_script(&harness, 0, "trap '' TERM; setsid sleep 1000 & sleep 1000");
@@ -299,6 +344,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_missing_function, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_follows_a_command, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_follower_hears_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_kill_reaches_descendants, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gang_of_functions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gang_is_killed, set_up, tear_down),

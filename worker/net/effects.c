@@ -375,6 +375,24 @@ static void effect_folder(struct gw_host *host, const struct gw_effect *effect)
         gw_cache_unfold(host->cache, effect->number);
 }
 
+/* What may send to the scheduler, behind what the core has numbered already. */
+static void carry_out_last(struct gw_host *host)
+{
+    struct gw_effect *effect;
+    bool ended = false;
+    GW_ARRAY_EACH (&host->effects.list, effect) {
+        if (effect->type == GW_EFFECT_PROGRAM)
+            gw_cache_want(host->cache, effect->bytes);
+        else if (effect->type == GW_EFFECT_FOLDER)
+            gw_cache_fold(host->cache, effect->number, effect->bytes);
+        else if (effect->type == GW_EFFECT_SEND)
+            ended |= effect->message.type == GW_MESSAGE_finished ||
+                     effect->message.type == GW_MESSAGE_ended;
+    }
+    if (ended)
+        gw_follow_ended(host->follow);
+}
+
 void gw_host_carry_out(struct gw_host *host)
 {
     struct gw_effect *effect;
@@ -439,10 +457,5 @@ void gw_host_carry_out(struct gw_host *host)
             assert(!"an effect that only schedulers have");
         }
     }
-    /* Last: they may send to the scheduler, behind what the core has numbered already. */
-    GW_ARRAY_EACH (&host->effects.list, effect)
-        if (effect->type == GW_EFFECT_PROGRAM)
-            gw_cache_want(host->cache, effect->bytes);
-        else if (effect->type == GW_EFFECT_FOLDER)
-            gw_cache_fold(host->cache, effect->number, effect->bytes);
+    carry_out_last(host);
 }

@@ -3,7 +3,7 @@
  * an actor's call prints comes when the call has ended.)
  *
  * Files change without a word to us, so those that are followed are looked at again ten times a
- * second, while anybody follows. */
+ * second, while anybody follows; those of what has ended at once. */
 #include "worker/net/follow.h"
 
 #include "graph/base/array.h"
@@ -139,6 +139,17 @@ void gw_follow_read(struct gw_follow *follow, const struct gw_msg_log_read *mess
     GW_MUST(gw_array_push(&follow->waiting, request));
     if (!uv_is_active((uv_handle_t *)&follow->timer))
         (void)uv_timer_start(&follow->timer, follow_on_timer, LOOK_EVERY_MS, LOOK_EVERY_MS);
+}
+
+void gw_follow_ended(struct gw_follow *follow)
+{
+    struct gw_node_place place;
+    for (size_t i = follow->waiting.count; i-- > 0;) {
+        const struct gw_msg_log_read *request = &follow->waiting.items[i];
+        if (!gw_node_core_find(follow->options.core, request->attempt, request->rank, &place) &&
+            answer(follow, request))
+            gw_array_remove_swap(&follow->waiting, i);
+    }
 }
 
 void gw_follow_forget(struct gw_follow *follow)

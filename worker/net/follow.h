@@ -27,6 +27,9 @@ void gw_follow_close(struct gw_follow *follow);
 /* gw_follow_read answers a request: at once, or, with `follow`, when there is something to tell. */
 void gw_follow_read(struct gw_follow *follow, const struct gw_msg_log_read *request);
 
+/* gw_follow_ended answers who waits for more of an attempt that has ended meanwhile. */
+void gw_follow_ended(struct gw_follow *follow);
+
 /* gw_follow_forget drops requests that wait: whoever asked is gone. */
 void gw_follow_forget(struct gw_follow *follow);
 
