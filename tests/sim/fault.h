@@ -34,6 +34,7 @@
     X(CANCEL, "task or job cancelled")                                                             \
     X(RETRY, "failed task retried")                                                                \
     X(SPILL, "result written to disk")                                                             \
+    X(SPARED, "result used later stayed in memory")                                                \
     X(READ_BACK, "result read back")                                                               \
     X(FULL_DISK, "disk full")                                                                      \
     X(REFUSED_RUN, "task refused where memory and disk are full")                                  \

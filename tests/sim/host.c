@@ -6,6 +6,7 @@
 #include "tests/sim/memfile.h"
 #include "tests/sim/nested.h"
 #include "tests/sim/recant.h"
+#include "tests/sim/recency.h"
 
 #include <stdio.h>
 
@@ -305,11 +306,13 @@ int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event)
 {
     event->now_ns = event->wall_ns = sim->now_ns;
     struct gw_node_core *core = host->core;
+    sim_recency_event(sim, host, event);
     int rc = gw_node_core_step(core, event, &host->effects);
 #ifndef GANGWAY_CHECK /* else the core has done so itself */
     gw_node_core_check(core);
 #endif
     sim_disk_stepped(sim, host);
+    sim_recency_stepped(sim, host, &host->effects);
     /* Carrying out may step this core again: its effects are taken away first. */
     struct gw_effects effects = host->effects;
     memset(&host->effects, 0, sizeof host->effects);
@@ -443,6 +446,7 @@ static void host_end(struct sim *sim, struct host *host)
     gw_array_clear(&host->saved);
     gw_map_deinit(&host->leases);
     sim_recant_drop(host);
+    sim_recency_forget(host);
     gw_array_clear(&host->tunnels);
     gw_map_deinit(&host->files); /* its next life has a folder of its own */
 }

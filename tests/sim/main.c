@@ -88,6 +88,8 @@ static const struct {
     [700] = {"kept-forgotten", "a GPU that stays drained is not, once its worker comes again"},
     [701] = {"rests-not", "the GPUs of a lost worker go to others at once"},
     [730] = {"rest-forgotten", "the next life does not wait for a lost worker that has GPUs"},
+    [731] = {"spilled-newest", "the result that was used last goes to disk first"},
+    [732] = {"spilled-wanted", "what runs take goes to disk before what they do not"},
     [703] = {"drains-ignored", "drained GPUs are given to tasks"},
     [704] = {"drain-answered", "an admin is told that a GPU is drained, and it is not"},
     [705] = {"given-back-not", "an admin is told that a GPU is given back, and it stays drained"},

@@ -74,6 +74,11 @@ bool sim_memfile_content(const struct sim *sim, uint64_t token, uint64_t *conten
            gw_map_get(&sim->memfiles->contents, file, content);
 }
 
+bool sim_memfile_is(const struct sim *sim, uint64_t token)
+{
+    return sim->memfiles && gw_map_get(&sim->memfiles->of, token, NULL);
+}
+
 /* Whose a task is. Of pure ones that is not known: the same arguments may be another user's, too.
  */
 static uint64_t user_of(const struct work *work)

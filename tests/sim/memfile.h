@@ -10,6 +10,7 @@ void sim_memfile_dup(struct sim *sim, uint64_t token, uint64_t of);
 void sim_memfile_drop(struct sim *sim, uint64_t token);
 /* sim_memfile_content tells what lies there now; false: it is a file of its own. */
 bool sim_memfile_content(const struct sim *sim, uint64_t token, uint64_t *content);
+bool sim_memfile_is(const struct sim *sim, uint64_t token); /* that others see, too */
 /* sim_memfile_empty: nobody may read it. */
 void sim_memfile_empty(struct sim *sim, uint64_t token);
 

@@ -184,6 +184,10 @@ static struct gw_object *victim(const struct gw_node_core *core)
     const struct gw_memory *memory = &core->memory;
     if (core->options.spills_off || (!too_much(core) && !too_many(core)))
         return NULL;
+    if (GW_PLANTED(731) && memory->unused.newest)
+        return memory->unused.newest;
+    if (GW_PLANTED(732) && memory->wanted.oldest && too_much(core))
+        return memory->wanted.oldest;
     if (memory->unused.oldest)
         return memory->unused.oldest;
     return too_much(core) ? memory->wanted.oldest : NULL;
