@@ -8,6 +8,7 @@ int gw_cli_status(int argc, char **argv)
         {"version", "Version", GW_CELL_TEXT},
         {"uptime_ns", "Up for", GW_CELL_DURATION},
         {"state_dir", "Folder", GW_CELL_TEXT},
+        {"address", "Others reach it at", GW_CELL_TEXT},
         {"workers", "Workers", GW_CELL_TEXT},
         {"sessions", "Clients", GW_CELL_TEXT},
         {"slots", "Slots", GW_CELL_TEXT},

@@ -205,6 +205,8 @@ static struct gw_value *query_status(const struct gw_sched *sched)
     set_u64(dict, "term", sched->term);
     set_u64(dict, "uptime_ns", sched->now_ns - sched->start_ns);
     set(dict, "state_dir", gw_str(sched->options.state_dir));
+    if (sched->options.address)
+        set(dict, "address", gw_str(sched->options.address));
     set_u64(dict, "workers", sched->workers_ready);
     set_u64(dict, "sessions", sched->session_count);
     set_u64(dict, "slots", sched->slots);

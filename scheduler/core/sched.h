@@ -24,6 +24,7 @@ struct gw_sched_options {
     bool keeps_workers;    /* it is durable who is connected: what runs outlives this life */
     uint64_t ageing_ns;    /* after which a waiting gang rises in the order; 0: 10 min */
     const char *state_dir; /* told to peers; borrowed */
+    const char *address;   /* likewise: where others reach it by TLS; NULL: they cannot */
     const char *cluster;   /* likewise: what tells its jobs from those of another; NULL: "" */
 };
 

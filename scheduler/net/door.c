@@ -190,6 +190,8 @@ int gw_door_open(uv_loop_t *loop, const struct gw_door_options *options, struct 
 
 void gw_door_close(struct gw_door *door)
 {
+    if (!door)
+        return;
     gw_acceptor_close(door->acceptor);
     uv_close((uv_handle_t *)&door->watch, door_on_watch_closed);
 }

@@ -30,7 +30,7 @@ struct gw_door_options {
 int gw_door_open(uv_loop_t *loop, const struct gw_door_options *options, struct gw_door **door,
                  struct gw_error *error);
 
-/* gw_door_close listens no more; the door is freed in a later turn. */
+/* gw_door_close listens no more; the door is freed in a later turn. NULL is accepted. */
 void gw_door_close(struct gw_door *door);
 
 /* gw_door_address is what to tell others, "HOST:PORT", numeric; borrowed. */

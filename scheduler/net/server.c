@@ -696,6 +696,7 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
                                    .scattered_descriptors_max = gw_machine_descriptors_for_values(),
                                    .keeps_workers = options->state != NULL,
                                    .state_dir = options->dir,
+                                   .address = gw_server_address(opened),
                                    .cluster = opened->cluster});
     opened->open_handles++;
     opened->tick.data = opened;
@@ -719,8 +720,7 @@ fail_listening:
     opened->closing = true;
     if (opened->acceptor) { /* freed when that is closed */
         gw_acceptor_close(opened->acceptor);
-        if (opened->door)
-            gw_door_close(opened->door);
+        gw_door_close(opened->door);
         return rc;
     }
     if (opened->listen_fd >= 0)
@@ -777,8 +777,7 @@ void gw_server_close(struct gw_server *server, const char *why)
     }
     (void)unlink(server->path);
     gw_acceptor_close(server->acceptor);
-    if (server->door)
-        gw_door_close(server->door);
+    gw_door_close(server->door);
     gw_programs_close(server->programs);
     gw_journal_close(server->journal);
     gw_tokens_deinit(&server->tokens);

@@ -212,6 +212,7 @@ class CommandLine(e2e.Case):
         self.assertIn("already", self.gangway("up", rc=2).stderr)
         status = self.gangway_json("status")
         self.assertEqual((status["workers"], status["slots"]), (2, 3))
+        self.assertNotIn("address", status)  # it has none that others could reach
         self.assertEqual(self.gangway_json("down"), {"was_running": True})
         self.gangway("status", rc=3)
         done = self.gangway("status", rc=2, env={"GANGWAY_ADDRESS": "tcp://127.0.0.1:1"})

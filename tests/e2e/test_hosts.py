@@ -47,6 +47,7 @@ class Hosts(e2e.Case):
         path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
         with open(path, encoding="utf-8") as f:
             self.address = f.read().strip()
+        self.assertEqual(self.gangway_json("status")["address"], self.address)
 
     def worker(self, name, slots, token):
         worker = self.start(e2e.BINARY, "worker", "--connect", self.address, "--name", name,

@@ -37,7 +37,9 @@ struct gw_task_options {
     uint64_t memory_bytes;  /* per rank; held free for it at its worker */
     int32_t priority;       /* higher first */
     uint32_t retries;       /* further attempts after an error of its own, 255 at most; of a gang:
-                               restarts */
+                               restarts. A function that dies by a signal runs up to three
+                               times whatever this says, as one before it may have broken that
+                               process; not a gang, an actor, or a call of one */
     uint64_t wall_ns;       /* killed when an attempt runs longer; UINT64_MAX: never, as 0 */
     uint64_t grace_ns;      /* from SIGTERM to SIGKILL at cancel and limits; 0: 10 s; UINT64_MAX:
                                no SIGKILL */
