@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define LOOK_NS (5 * UINT64_C(1000000000)) /* for a scheduler that is there to answer */
+
 enum { LOG_BYTES_MAX = 256 << 10 };
 
 static int decode_body(const struct gw_call *call, struct gw_value **value, struct gw_error *error)
@@ -16,8 +18,8 @@ static int decode_body(const struct gw_call *call, struct gw_value **value, stru
     return gw_codec_decode(call->body, call->body_bytes, NULL, value, error);
 }
 
-int gw_client_query(struct gw_client *client, const char *what, const struct gw_value *arguments,
-                    struct gw_value **answer, struct gw_error *error)
+static int query(struct gw_client *client, const char *what, const struct gw_value *arguments,
+                 uint64_t timeout_ns, struct gw_value **answer, struct gw_error *error)
 {
     struct gw_buffer encoded = {0};
     struct gw_value *nil = gw_nil();
@@ -31,12 +33,18 @@ int gw_client_query(struct gw_client *client, const char *what, const struct gw_
         .type = GW_MESSAGE_query,
         .query = {.what = what, .arguments = {encoded.data, (uint32_t)encoded.size}},
     };
-    rc = gw_call_make(&call, client, &message, &message.query.request, UINT64_MAX, error);
+    rc = gw_call_make(&call, client, &message, &message.query.request, timeout_ns, error);
     if (rc == 0)
         rc = decode_body(&call, answer, error);
     gw_call_close(&call, client);
     gw_buffer_deinit(&encoded);
     return rc;
+}
+
+int gw_client_query(struct gw_client *client, const char *what, const struct gw_value *arguments,
+                    struct gw_value **answer, struct gw_error *error)
+{
+    return query(client, what, arguments, UINT64_MAX, answer, error);
 }
 
 static int cancel(struct gw_client *client, const struct gw_msg_cancel *what,
@@ -171,12 +179,26 @@ int gw_call_read_end(const struct gw_call *call, int *exit_code, struct gw_error
     return rc;
 }
 
+/* Until all has come that the scheduler says of a job before it says more. */
+static void catch_up(struct gw_client *client, uint64_t job)
+{
+    struct gw_value *answer = NULL, *question = gw_dict();
+    if (gw_dict_set(question, "job", gw_i64((int64_t)job)) == 0)
+        (void)query(client, "job", question, LOOK_NS, &answer, NULL);
+    gw_value_unref(answer);
+    gw_value_unref(question);
+}
+
 int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int *exit_code,
                 struct gw_error *error)
 {
     struct gw_call call;
     struct gw_message message = {.type = GW_MESSAGE_wait, .wait = {.job = job}};
     int rc = gw_call_make(&call, client, &message, &message.wait.request, timeout_ns, error);
+    if (rc == GW_ETIMEDOUT) { /* a time shorter than the way there and back says nothing of a job */
+        catch_up(client, job);
+        rc = gw_call_wait(&call, client, 0, error);
+    }
     if (rc == 0)
         rc = gw_call_read_end(&call, exit_code, error);
     gw_call_close(&call, client);

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""The C API against a real, private cluster of two workers; see programs/api.c."""
+"""The C API against a real, private cluster of two workers, see programs/api.c; and what it has
+for clusters that are up, see programs/jobs.c."""
 import os
 
 import e2e
 
 API = os.path.join(e2e.BUILD, "bin", "api")
+JOBS = os.path.join(e2e.BUILD, "bin", "jobs")
+FAKE_NVML = os.path.join(e2e.BUILD, "lib", "libfake_nvml.so")
 
 
 class Api(e2e.Case):
@@ -29,6 +32,33 @@ class Api(e2e.Case):
 
     def test_stop(self):
         self.subject("stop")
+
+
+class Jobs(e2e.Case):
+    def subject(self, name):
+        self.up("--slots", "2")
+        done = self.run_program(JOBS, name, self.fifo())
+        self.assertEqual(done.stdout, f"{name}: well\n")
+
+    def test_wait(self):
+        self.subject("wait")
+
+    def test_retry(self):
+        self.subject("retry")
+
+    def test_gang(self):
+        self.subject("gang")
+
+    def test_gpu(self):
+        machine = self.write("machine", "gpu GPU-a memory=17179869184\n")
+        self.env.update({"GANGWAY_NVML": FAKE_NVML, "FAKE_NVML": machine})
+        self.subject("gpu")
+        self.assertEqual([gpu["state"] for gpu in self.gangway_json("worker", "gpus")], ["drained"])
+
+    def test_shutdown(self):
+        self.subject("shutdown")
+        self.assert_gone()
+        self.assertIn("no cluster", self.gangway("status", rc=3).stderr)
 
 
 if __name__ == "__main__":

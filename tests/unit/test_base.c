@@ -287,6 +287,16 @@ static void test_digest_is_siphash(void **state)
     }
 }
 
+__attribute__((format(printf, 3, 4))) static int set_by_list(struct gw_error *error, int code,
+                                                             const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int rc = gw_error_set_v(error, code, format, args);
+    va_end(args);
+    return rc;
+}
+
 static void test_error_texts(void **state)
 {
     struct gw_error error;
@@ -296,6 +306,10 @@ static void test_error_texts(void **state)
     assert_string_equal(gw_error_name(GW_ECYCLE), "GW_ECYCLE");
     assert_string_equal(gw_error_name(-999), "GW_E?");
     assert_int_equal(gw_error_set(NULL, GW_EIO, "x"), GW_EIO);
+    assert_int_equal(set_by_list(&error, GW_ENOENT, "no %s number %d", "file", 7), GW_ENOENT);
+    assert_int_equal(error.code, GW_ENOENT);
+    assert_string_equal(error.text, "no file number 7");
+    assert_int_equal(set_by_list(NULL, GW_EIO, "x"), GW_EIO);
 }
 
 static void test_text_is_a_line(void **state)

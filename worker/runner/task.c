@@ -52,7 +52,13 @@ void gw_task_deinit(struct gw_task *task)
 
 int gw_task_run(struct gw_task *task)
 {
+    task->answered = GW_CONTINUE;
     int rc = task->function->run(task);
+    if (rc > 0 && rc != task->answered) /* as main says that something is wrong */
+        rc = gw_error_set(&task->error, GW_ETASK,
+                          "%s returned %d: a task's function returns 0 where all is well, else a "
+                          "negative GW_E..., as gw_task_fail gives it",
+                          task->function->name, rc);
     if (rc >= 0)
         return 0;
     if (task->error.text[0] == '\0')
@@ -302,5 +308,6 @@ int gw_task_step(struct gw_task *task, int64_t step, const char *metric, double 
         if (rc < 0)
             return rc;
     }
+    task->answered = (int)command;
     return (int)command;
 }

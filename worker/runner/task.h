@@ -48,6 +48,7 @@ struct gw_task {
     const struct gw_task_hooks *hooks;
     struct gw_actor_kept *actor; /* that it makes or is a call of; NULL: none */
     bool makes_actor;
+    int answered; /* by the last gw_task_step */
     struct gw_error error;
     struct gw_result result;
     /* Of a gang: its attempt, whose name its checkpoint has, and the attempt whose checkpoint is

@@ -250,7 +250,8 @@ GW_API int gw_client_query(struct gw_client *client, const char *what,
                            struct gw_error *error);
 
 /* Calls on jobs by number, of this session or not. gw_job_wait blocks until the job has ended and
- * gives its exit code (0, or the first failure's) and text in error when it failed.
+ * gives its exit code (0, or the first failure's) and text in error when it failed. GW_ETIMEDOUT
+ * where that takes longer; timeout_ns 0 asks whether it has ended, and UINT64_MAX waits for ever.
  * gw_job_cancel ends all of a job as gw_future_cancel does a task, what has ended stays; it does
  * not wait for that. GW_ENOENT: there is no such job.
  * gw_job_cancel_task cancels one task by its index as gw_future_cancel does, also of a range, whose

@@ -21,7 +21,8 @@ enum { GW_CONTINUE = 0, GW_PAUSE = 1, GW_STOP = 2 };
 /* GW_TASK(function) makes `static int function(struct gw_task *)` a task of this program and
  * defines gw_function_<function> for gw_call. Once per name in a program, at file scope. The
  * function returns 0 after gw_task_return (no return: nil), or a negative GW_E... after
- * gw_task_fail. */
+ * gw_task_fail. What the last gw_task_step answered is as good as 0; any other positive number is a
+ * failure, and an error says so: 1 is what programs return that failed. */
 #define GW_TASK(function)                                                                          \
     GW_TASK_DECLARE(function);                                                                     \
     const struct gw_function gw_function_##function = {#function, function};                       \

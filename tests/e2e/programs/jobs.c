@@ -1,0 +1,188 @@
+/* Calls on jobs by number, on GPUs and on the cluster, on one that is up; a function a subject,
+ * asserts inside. Arguments: the subject, a fifo. */
+#include <gangway/gangway.h>
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Says on a fifo that it runs, then waits for ever. */
+static int hang(struct gw_task *task)
+{
+    const char *path;
+    if (gw_task_arg_str(task, 0, &path) < 0)
+        return GW_EINVAL;
+    FILE *fifo = fopen(path, "w");
+    if (!fifo)
+        return gw_task_fail(task, GW_EIO, "no fifo");
+    (void)fclose(fifo);
+    for (;;)
+        pause();
+}
+GW_TASK(hang);
+
+/* Says so likewise, and returns what its steps answer when that is not to go on. */
+static int march(struct gw_task *task)
+{
+    const char *path;
+    int64_t step = 0;
+    if (gw_task_arg_str(task, 0, &path) < 0)
+        return GW_EINVAL;
+    int rc = gw_task_step(task, step, NULL, 0);
+    FILE *fifo = gw_task_rank(task) == 0 ? fopen(path, "w") : NULL;
+    if (fifo)
+        (void)fclose(fifo);
+    while (rc == GW_CONTINUE)
+        rc = gw_task_step(task, ++step, NULL, 0);
+    return rc;
+}
+GW_TASK(march);
+
+/* Fails until the file is there. */
+static int need_file(struct gw_task *task)
+{
+    const char *path;
+    if (gw_task_arg_str(task, 0, &path) < 0)
+        return GW_EINVAL;
+    if (access(path, F_OK) < 0)
+        return gw_task_fail(task, GW_ENOENT, "%s is not there", path);
+    return 0;
+}
+GW_TASK(need_file);
+
+/* As main would say that it failed. */
+static int return_one(struct gw_task *task)
+{
+    (void)task;
+    return 1;
+}
+GW_TASK(return_one);
+
+static struct gw_client *client;
+static struct gw_error error;
+static int exit_code;
+
+#define MUST(x)                                                                                    \
+    do {                                                                                           \
+        if ((x) < 0) {                                                                             \
+            (void)fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);          \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static int wait_for(uint64_t job)
+{
+    return gw_job_wait(client, job, UINT64_MAX, &exit_code, &error);
+}
+
+/* Until a task of it says that it runs. */
+static void hear(const char *path)
+{
+    FILE *fifo = fopen(path, "r");
+    assert(fifo && fgetc(fifo) == EOF);
+    (void)fclose(fifo);
+}
+
+static void subject_wait(const char *path)
+{
+    struct gw_future *bad, *runs;
+    assert(gw_job_wait(client, 12345, 0, &exit_code, &error) == GW_ENOENT);
+    MUST(gw_submit(client, &bad, &error, return_one, NULL));
+    assert(wait_for(gw_future_job(bad)) == GW_ETASK);
+    assert(strstr(error.text, "return_one returned 1:"));
+    assert(gw_job_wait(client, gw_future_job(bad), 0, &exit_code, &error) == GW_ETASK);
+    MUST(gw_submit(client, &runs, &error, hang, NULL, gw_str(path)));
+    hear(path);
+    assert(gw_job_wait(client, gw_future_job(runs), 0, &exit_code, &error) == GW_ETIMEDOUT);
+    MUST(gw_job_cancel_task(client, gw_future_job(runs), 0, true, &error));
+    assert(wait_for(gw_future_job(runs)) == GW_ECANCELLED);
+    assert(gw_job_cancel_task(client, gw_future_job(runs), 1, true, &error) == GW_ENOENT);
+    gw_future_release(bad);
+    gw_future_release(runs);
+}
+
+static void subject_retry(const char *path)
+{
+    struct gw_future *future;
+    uint32_t tasks = 0;
+    char file[4096];
+    (void)snprintf(file, sizeof file, "%s.made", path);
+    MUST(gw_submit(client, &future, &error, need_file, NULL, gw_str(file)));
+    const uint64_t job = gw_future_job(future);
+    assert(wait_for(job) == GW_ETASK && strstr(error.text, "is not there"));
+    MUST(gw_job_retry(client, job, &tasks, &error));
+    assert(tasks == 1);
+    assert(wait_for(job) == GW_ETASK);
+    FILE *made = fopen(file, "w");
+    assert(made);
+    (void)fclose(made);
+    assert(gw_job_retry_task(client, job, 1, &error) == GW_ENOENT);
+    MUST(gw_job_retry_task(client, job, 0, &error));
+    MUST(wait_for(job));
+    assert(gw_job_retry(client, job, &tasks, &error) == GW_EINVAL);
+    gw_future_release(future);
+    (void)unlink(file);
+}
+
+/* Ended twice, it marches from the beginning until it is stopped, which is well. */
+static void subject_gang(const char *path)
+{
+    struct gw_future *future;
+    assert(gw_job_stop(client, 12345, &error) == GW_ENOENT);
+    MUST(gw_dispatch(client, 2, &future, &error, march, gw_str(path)));
+    const uint64_t job = gw_future_job(future);
+    hear(path);
+    MUST(gw_job_restart(client, job, &error));
+    hear(path);
+    assert(gw_job_resume(client, job, &error) == GW_EINVAL);
+    MUST(gw_job_pause(client, job, true, &error));
+    MUST(gw_job_resume(client, job, &error));
+    hear(path);
+    MUST(gw_job_stop(client, job, &error));
+    MUST(wait_for(job));
+    assert(gw_job_restart(client, job, &error) == GW_ENOENT);
+    gw_future_release(future);
+}
+
+static void subject_gpu(const char *path)
+{
+    (void)path;
+    assert(gw_gpu_drain(client, "GPU-x", &error) == GW_ENOENT);
+    assert(gw_gpu_undrain(client, "GPU-a", &error) == GW_EINVAL);
+    MUST(gw_gpu_drain(client, "GPU-a", &error));
+    MUST(gw_gpu_undrain(client, "GPU-a", &error));
+    MUST(gw_gpu_drain(client, "GPU-a", &error));
+}
+
+/* What runs ends with it. */
+static void subject_shutdown(const char *path)
+{
+    struct gw_future *runs;
+    MUST(gw_submit(client, &runs, &error, hang, NULL, gw_str(path)));
+    hear(path);
+    MUST(gw_client_shutdown(client, &error));
+    assert(gw_future_wait(runs, UINT64_MAX) == 0 && gw_future_state(runs) == GW_FAILED);
+    gw_future_release(runs);
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    static const struct {
+        const char *name;
+        void (*run)(const char *path);
+    } subjects[] = {
+        {"wait", subject_wait}, {"retry", subject_retry},       {"gang", subject_gang},
+        {"gpu", subject_gpu},   {"shutdown", subject_shutdown},
+    };
+    assert(argc == 3);
+    MUST(gw_client_open(&(struct gw_client_options){.must_exist = true}, &client, &error));
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+        if (strcmp(subjects[i].name, argv[1]) == 0)
+            subjects[i].run(argv[2]);
+    gw_client_close(client);
+    (void)printf("%s: well\n", argv[1]);
+    return 0;
+}
