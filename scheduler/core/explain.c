@@ -403,13 +403,25 @@ static void explain_prolog(const struct gw_job *job, uint32_t row, struct gw_tex
     }
 }
 
+/* A call that has begun is not ended: its actor would end with it. */
+static void explain_cancelling(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                               struct gw_text *text)
+{
+    uint32_t slot = gw_sched_attempt_find(sched, job->tasks.attempt[row]);
+    if (job->calls_of && slot != GW_NONE && sched->attempts.items[slot].started_ns)
+        gw_text_say(text, "it was cancelled and has begun: as a call of an actor it goes on to its "
+                          "end, and only its result is dropped; ");
+    else
+        gw_text_say(text, "it is being ended at its worker; ");
+}
+
 static void explain_placed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                            struct gw_text *text)
 {
     const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
     char where[GW_WORKER_NAME_MAX];
     if (job->tasks.state[row] == GW_TASK_CANCELLING)
-        gw_text_say(text, "it is being ended at its worker; ");
+        explain_cancelling(sched, job, row, text);
     if (gang)
         explain_gang(gang, job->tasks.charges[row].tries, text);
     else
