@@ -22,6 +22,7 @@ int gw_cli_status(int argc, char **argv)
         {"gpus_power", "GPU power", GW_CELL_TEXT},
         {"memory_bytes", "Memory", GW_CELL_SIZE},
         {"memory_used", "Memory used", GW_CELL_SIZE},
+        {"idle_bytes", "Of it for reuse", GW_CELL_SIZE},
         {"spilled_bytes", "Results on disk", GW_CELL_SIZE},
         {"scattered.values", "Values scattered", GW_CELL_TEXT},
         {"scattered.bytes", "Their memory", GW_CELL_SIZE},

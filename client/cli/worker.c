@@ -70,6 +70,7 @@ int gw_cli_worker(int argc, char **argv)
         {"memory_used", "USED", GW_CELL_MINOR_SIZE},
         {"memory_state", "TAKES", GW_CELL_MINOR_TEXT},
         {"held_bytes", "RESULTS", GW_CELL_MINOR_SIZE},
+        {"idle_bytes", "REUSE", GW_CELL_MINOR_SIZE},
         {"spilled_bytes", "ON DISK", GW_CELL_MINOR_SIZE},
         {0},
     };
@@ -77,7 +78,8 @@ int gw_cli_worker(int argc, char **argv)
         .command = "worker list",
         .summary =
             "List this cluster's workers. GPUS 1 of 4: it offers four, and three of them are\n"
-            "another worker's of this machine, or drained (`gangway worker gpus` says which).",
+            "another worker's of this machine, or drained (`gangway worker gpus` says which).\n"
+            "REUSE: of USED, what results lay in that are gone, for the next ones.",
         .query = "workers",
         .columns = columns,
         .none = "no workers",

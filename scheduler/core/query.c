@@ -217,7 +217,7 @@ static struct gw_value *query_status(const struct gw_sched *sched)
     if (drained)
         set_u64(dict, "gpus_drained", drained);
     gw_sched_gpus_use(sched, dict);
-    uint64_t memory = 0, used = 0, spilled = 0;
+    uint64_t memory = 0, used = 0, idle = 0, spilled = 0;
     const char *trouble = "";
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
@@ -225,11 +225,14 @@ static struct gw_value *query_status(const struct gw_sched *sched)
             continue;
         memory += worker->memory_bytes;
         used += worker->memory_used_bytes;
+        idle += worker->memory.idle_bytes;
         spilled += worker->memory.spilled_bytes;
         trouble = worker->memory_trouble ? worker->memory_trouble : trouble;
     }
     set_u64(dict, "memory_bytes", memory);
     set_u64(dict, "memory_used", used);
+    if (idle)
+        set_u64(dict, "idle_bytes", idle);
     set_u64(dict, "spilled_bytes", spilled);
     gw_sched_scattered_query(sched, dict);
     if (*trouble)
@@ -446,6 +449,7 @@ static struct gw_value *query_workers(const struct gw_sched *sched)
         set_u64(dict, "memory_used", worker->memory_used_bytes);
         set_u64(dict, "resident_bytes", worker->memory.resident_bytes);
         set_u64(dict, "spilled_bytes", worker->memory.spilled_bytes);
+        set_u64(dict, "idle_bytes", worker->memory.idle_bytes);
         set_u64(dict, "written_bytes", worker->memory.written_bytes);
         set_u64(dict, "descriptors", worker->memory.descriptors);
         set(dict, "memory_state", gw_str(memory_state(sched, worker)));

@@ -290,7 +290,19 @@ static void report(struct world *w, int worker, uint32_t state, uint64_t residen
                                        .target_bytes = UINT64_C(600) * MIB,
                                        .pause_bytes = UINT64_C(800) * MIB,
                                        .state = state,
-                                       .trouble = ""}});
+                                       .trouble = "",
+                                       .idle_bytes = state == GW_MEMORY_OPEN ? 3 * MIB : 0}});
+}
+
+/* As a query has it: of the first worker, or of all; -1: it does not say. */
+static int64_t idle_bytes(struct world *w, const char *what)
+{
+    struct gw_value *answer = ask(w, what, -1, -1);
+    const struct gw_value *of = strcmp(what, "workers") == 0 ? gw_value_at(answer, 0) : answer;
+    int64_t bytes = -1;
+    (void)gw_value_get_i64(gw_value_find(of, "idle_bytes"), &bytes, NULL);
+    gw_value_unref(answer);
+    return bytes;
 }
 
 static void a_paused_worker_gets_nothing(void **state)
@@ -312,8 +324,11 @@ static void a_paused_worker_gets_nothing(void **state)
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     report(w, 0, GW_MEMORY_ONE, 900); /* nothing else would help: one after the other */
     assert_int_equal(must(w, WORKER, GW_MESSAGE_assign)->assign.attempt.count, 1);
+    assert_int_equal(idle_bytes(w, "status"), -1);
     report(w, 0, GW_MEMORY_OPEN, 100);
     assert_int_equal(must(w, WORKER, GW_MESSAGE_assign)->assign.attempt.count, 1);
+    assert_int_equal(idle_bytes(w, "status"), 3 << 20);
+    assert_int_equal(idle_bytes(w, "workers"), 3 << 20);
     free_world(w);
 }
 

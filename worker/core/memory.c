@@ -480,6 +480,7 @@ static void tell(struct gw_node_core *core)
         .descriptors = descriptors_of(core),
         .descriptors_max = memory->descriptors_max,
         .trouble = gw_core_text(core, memory->trouble),
+        .idle_bytes = gw_memfile_idle_bytes(core),
     };
 }
 
