@@ -3,6 +3,7 @@
 
 #include "tests/unit/unit.h"
 
+#include "graph/base/dir.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/value_file.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,6 +60,36 @@ void side_open(struct side *side, const char *dir)
     close(fds[1]);
     assert_int_equal(gw_channel_new(fds[0], &side->channel), 0);
     assert_int_equal(side_get(side, GW_MESSAGE_runner)->runner.protocol, GW_PROTOCOL);
+}
+
+int side_set_up(struct side *side, char dir[SIDE_DIR_BYTES])
+{
+    char path[SIDE_DIR_BYTES + 8];
+    strcpy(dir, "/tmp/gangway-test-XXXXXX");
+    if (!mkdtemp(dir))
+        return -1;
+    snprintf(path, sizeof path, "%s/log", dir);
+    if (mkdir(path, 0700) < 0)
+        return -1;
+    side_open(side, dir);
+    return 0;
+}
+
+int side_tear_down(struct side *side, const char *dir)
+{
+    if (side->channel)
+        side_close(side);
+    return gw_dir_remove(dir, NULL);
+}
+
+struct gw_value *side_list(struct gw_value *a, struct gw_value *b)
+{
+    struct gw_value *list = gw_list();
+    if (a)
+        assert_int_equal(gw_list_push(list, a), 0);
+    if (b)
+        assert_int_equal(gw_list_push(list, b), 0);
+    return list;
 }
 
 static void drop_fds(struct side *side)

@@ -7,7 +7,7 @@
 #include <gangway/value.h>
 #include <sys/types.h>
 
-enum { SIDE_FDS = 64, SIDE_JOB = 42 };
+enum { SIDE_FDS = 64, SIDE_JOB = 42, SIDE_DIR_BYTES = 64 };
 
 /* One runner and what it said last. */
 struct side {
@@ -29,6 +29,14 @@ struct side {
 void side_open(struct side *side, const char *dir);
 void side_close(struct side *side);
 int side_wait(struct side *side);
+
+/* side_set_up makes a folder, whose name it writes, and opens a runner there, for a test's set-up;
+ * side_tear_down closes it, where it is open, and removes the folder. 0, or -1. */
+int side_set_up(struct side *side, char dir[SIDE_DIR_BYTES]);
+int side_tear_down(struct side *side, const char *dir);
+
+/* side_list is a list of up to two values, which it takes: of arguments. */
+struct gw_value *side_list(struct gw_value *a, struct gw_value *b);
 
 /* side_get takes the next message, which must be of a type (that a task runs long is passed over,
  * too, and nothing taken for it, unless that is the type); where that is ended, rows of failures

@@ -41,18 +41,39 @@ static struct gw_msg_memfile_given make_in(struct world *w, uint64_t attempt, ui
 }
 
 /* A world whose runner's function has made one result, which is gone: 2 is the next. */
-static struct world *learned(struct gw_node_options lines, uint32_t uid)
+static int learn(void **state, struct gw_node_options lines)
 {
     lines.memory_bytes = LIMIT;
-    struct world *w = new_world_limited(2, &lines);
-    function_spec(w, (struct gw_msg_spec){.uid = uid});
+    struct world *w = *state = new_world_limited(2, &lines);
+    function_spec(w, (struct gw_msg_spec){.uid = 7});
     must_assign(w, (struct task){.attempt = 1, .index = 1});
     spawned(w, 1, 0, "");
     hello(w, 1, GW_PROTOCOL);
     assert_null(sent(w, GW_MESSAGE_memfile_given, 0)); /* nobody knows how large it will be */
     assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, BYTES, 1000), 0);
     release(w, 1);
-    return w;
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    return learn(state, (struct gw_node_options){0});
+}
+
+static int set_up_to_spill(void **state)
+{
+    return learn(state, (struct gw_node_options){.spill_permille = 500});
+}
+
+static int set_up_to_write(void **state)
+{
+    return learn(state, (struct gw_node_options){.target_permille = 15});
+}
+
+static int tear_down(void **state)
+{
+    free_world(*state);
+    return 0;
 }
 
 static struct gw_node_memory memory_of(const struct world *w)
@@ -72,10 +93,18 @@ static uint64_t lend(struct world *w, uint64_t attempt, uint32_t index)
     return gw_col64_at(must_send(w, GW_MESSAGE_memfile_lent)->memfile_lent.memfile, 0);
 }
 
+/* The result of 2, which 3 took: what it lies in, which its runner has not returned. */
+static struct gw_msg_memfile_given make_and_read(struct world *w)
+{
+    const struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
+    assert_int_equal(lend(w, 3, 2), first.memfile);
+    assert_int_equal(finish(w, 1, 3, GW_RANK_NONE, 0, 1000), 0);
+    return first;
+}
+
 static void what_is_released_is_filled_again(void **state)
 {
-    struct world *w = learned((struct gw_node_options){0}, 7);
-    (void)state;
+    struct world *w = *state;
     struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
     assert_int_equal(first.bytes, 0); /* there was none: the runner makes it */
     assert_int_equal(memory_of(w).used_bytes, BYTES);
@@ -91,52 +120,44 @@ static void what_is_released_is_filled_again(void **state)
     assert_int_not_equal(third.memfile, first.memfile);
     release(w, 3);
     assert_int_equal(make_in(w, 5, 5 * BYTES).memfile, first.memfile);
-    release(w, 5);
+    forget_sent(w);
+    release(w, 5); /* which is worth telling */
+    assert_int_equal(must_send(w, GW_MESSAGE_memory)->memory.idle_bytes, 5 * BYTES);
     assert_int_equal(make_in(w, 6, BYTES).bytes, 5 * BYTES); /* nothing smaller is idle */
     release(w, 4);
     release(w, 6);
     assert_int_equal(w->emptied, 0);
-    free_world(w);
 }
 
 static void who_reads_it_has_to_return_it(void **state)
 {
-    struct world *w = learned((struct gw_node_options){0}, 7);
-    (void)state;
-    struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
-    assert_int_equal(lend(w, 3, 2), first.memfile);
+    struct world *w = *state;
+    struct gw_msg_memfile_given first = make_and_read(w);
     release(w, 2);
-    assert_int_equal(finish(w, 1, 3, GW_RANK_NONE, 0, 1000), 0);
     assert_int_equal(memory_of(w).resident_bytes, 0);
     assert_int_not_equal(make_in(w, 4, BYTES).memfile, first.memfile); /* it is still read */
     assert_int_equal(say_returned(w, 1, first.memfile), 0);
     assert_int_equal(make_in(w, 5, BYTES).memfile, first.memfile);
     assert_int_equal(say_returned(w, 1, first.memfile), GW_EPROTO); /* once is enough */
     assert_int_equal(say_returned(w, 1, 999), 0);                   /* it may be gone long since */
-    free_world(w);
 }
 
 static void what_dead_runners_read_is_free(void **state)
 {
-    struct world *w = learned((struct gw_node_options){0}, 7);
-    (void)state;
-    struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
-    assert_int_equal(lend(w, 3, 2), first.memfile);
+    struct world *w = *state;
+    (void)make_and_read(w);
     release(w, 2);
-    assert_int_equal(finish(w, 1, 3, GW_RANK_NONE, 0, 1000), 0);
     assert_int_equal(memory_of(w).idle_bytes, 0);
     exits(w, 1, 0, 9);
     runner_closes(w, 1);
     assert_int_equal(memory_of(w).idle_bytes, 0); /* a descendant may read it */
     bury(w, 1);
     assert_int_equal(memory_of(w).idle_bytes, BYTES);
-    free_world(w);
 }
 
 static void what_went_elsewhere_is_not_filled_again(void **state)
 {
-    struct world *w = learned((struct gw_node_options){0}, 7);
-    (void)state;
+    struct world *w = *state;
     struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
     deliver(w, SCHEDULER, (struct gw_message){.type = GW_MESSAGE_fetch, .fetch = {1, 1, 2, 0}});
     must_send(w, GW_MESSAGE_object);
@@ -144,13 +165,11 @@ static void what_went_elsewhere_is_not_filled_again(void **state)
     assert_int_equal(memory_of(w).used_bytes, 0);
     assert_int_equal(w->emptied, 0); /* somebody may read it */
     assert_int_not_equal(make_in(w, 3, BYTES).memfile, first.memfile);
-    free_world(w);
 }
 
 static void users_do_not_share_one(void **state)
 {
-    struct world *w = learned((struct gw_node_options){0}, 7);
-    (void)state;
+    struct world *w = *state;
     struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
     release(w, 2);
     send_spec(w,
@@ -161,13 +180,11 @@ static void users_do_not_share_one(void **state)
     const struct gw_msg_memfile_given given = must_send(w, GW_MESSAGE_memfile_given)->memfile_given;
     assert_int_not_equal(given.memfile, first.memfile); /* and not in the same memory */
     assert_int_equal(given.bytes, 0);
-    free_world(w);
 }
 
 static void what_a_run_does_not_fill_is_given_up(void **state)
 {
-    struct world *w = learned((struct gw_node_options){0}, 7);
-    (void)state;
+    struct world *w = *state;
     (void)make_in(w, 2, BYTES);
     release(w, 2);
     forget_sent(w);
@@ -178,14 +195,12 @@ static void what_a_run_does_not_fill_is_given_up(void **state)
     dies(w, 1, 0, 9); /* in the middle of it */
     assert_int_equal(memory_of(w).used_bytes, 0);
     assert_int_equal(w->drops, drops + 1);
-    free_world(w);
 }
 
 static void idle_memory_goes_first(void **state)
 {
-    struct world *w = learned((struct gw_node_options){.spill_permille = 500}, 7);
+    struct world *w = *state;
     struct gw_process_use use = {1, LIMIT / 2 + 1};
-    (void)state;
     (void)make_in(w, 2, BYTES);
     (void)make_in(w, 3, BYTES);
     release(w, 2);
@@ -197,13 +212,11 @@ static void idle_memory_goes_first(void **state)
     release(w, 3);                      /* while it is written: a thread reads it */
     assert_int_equal(memory_of(w).idle_bytes, 0);
     assert_int_equal(w->emptied, 1);
-    free_world(w);
 }
 
 static void spilling_gives_the_memory_back(void **state)
 {
-    struct world *w = learned((struct gw_node_options){.target_permille = 15}, 7);
-    (void)state;
+    struct world *w = *state;
     (void)make_in(w, 2, BYTES);
     (void)make_in(w, 3, BYTES);
     assert_int_equal(w->disk.count, 1);
@@ -216,16 +229,12 @@ static void spilling_gives_the_memory_back(void **state)
                                      .token_count = 1});
     assert_int_equal(w->emptied, 1);
     assert_int_equal(memory_of(w).used_bytes, BYTES);
-    free_world(w);
 }
 
 static void it_is_given_back_after_a_while(void **state)
 {
-    struct world *w = learned((struct gw_node_options){0}, 7);
-    (void)state;
-    struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
-    (void)lend(w, 3, 2);
-    assert_int_equal(finish(w, 1, 3, GW_RANK_NONE, 0, 1000), 0);
+    struct world *w = *state;
+    struct gw_msg_memfile_given first = make_and_read(w);
     assert_int_equal(say_returned(w, 1, first.memfile), 0);
     release(w, 2);
     forget_sent(w);
@@ -236,26 +245,22 @@ static void it_is_given_back_after_a_while(void **state)
     assert_int_equal(w->emptied, 1);
     assert_int_equal(memory_of(w).used_bytes, 0);
     assert_int_equal(must_send(w, GW_MESSAGE_memfile_gone)->memfile_gone.memfile, first.memfile);
-    free_world(w);
 }
 
 static void much_of_it_does_not_lie_idle(void **state)
 {
-    struct world *w = learned((struct gw_node_options){0}, 7);
-    (void)state;
+    struct world *w = *state;
     for (uint64_t i = 2; i < 20; i++)
         (void)make_in(w, i, BYTES);
     for (uint32_t i = 2; i < 20; i++)
         release(w, i);
     assert_int_equal(memory_of(w).idle_bytes, LIMIT / 8 / BYTES * BYTES);
     assert_int_equal(w->emptied, 18 - LIMIT / 8 / BYTES);
-    free_world(w);
 }
 
 static void what_runners_say_is_looked_at(void **state)
 {
-    struct world *w = learned((struct gw_node_options){0}, 7);
-    (void)state;
+    struct world *w = *state;
     forget_sent(w);
     must_assign(w, (struct task){.attempt = 2, .index = 2});
     uint64_t number = must_send(w, GW_MESSAGE_memfile_given)->memfile_given.memfile;
@@ -273,23 +278,24 @@ static void what_runners_say_is_looked_at(void **state)
     assert_int_equal(memory_of(w).idle_bytes, 0); /* the runner keeps it mapped */
     assert_int_equal(say_returned(w, 1, number), 0);
     assert_int_equal(memory_of(w).idle_bytes, BYTES);
-    free_world(w);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_released_is_filled_again),
-        cmocka_unit_test(who_reads_it_has_to_return_it),
-        cmocka_unit_test(what_dead_runners_read_is_free),
-        cmocka_unit_test(what_went_elsewhere_is_not_filled_again),
-        cmocka_unit_test(users_do_not_share_one),
-        cmocka_unit_test(what_a_run_does_not_fill_is_given_up),
-        cmocka_unit_test(idle_memory_goes_first),
-        cmocka_unit_test(spilling_gives_the_memory_back),
-        cmocka_unit_test(it_is_given_back_after_a_while),
-        cmocka_unit_test(much_of_it_does_not_lie_idle),
-        cmocka_unit_test(what_runners_say_is_looked_at),
+        TEST(what_is_released_is_filled_again),
+        TEST(who_reads_it_has_to_return_it),
+        TEST(what_dead_runners_read_is_free),
+        TEST(what_went_elsewhere_is_not_filled_again),
+        TEST(users_do_not_share_one),
+        TEST(what_a_run_does_not_fill_is_given_up),
+        cmocka_unit_test_setup_teardown(idle_memory_goes_first, set_up_to_spill, tear_down),
+        cmocka_unit_test_setup_teardown(spilling_gives_the_memory_back, set_up_to_write, tear_down),
+        TEST(it_is_given_back_after_a_while),
+        TEST(much_of_it_does_not_lie_idle),
+        TEST(what_runners_say_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

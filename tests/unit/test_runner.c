@@ -2,7 +2,6 @@
 #include "tests/unit/unit.h"
 
 #include "graph/base/clock.h"
-#include "graph/base/dir.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
 #include "tests/unit/runner_harness.h"
@@ -22,37 +21,19 @@
 /* -- The worker's side ---------------------------------------------------------------------------
  */
 
-static char dir[64];
+static char dir[SIDE_DIR_BYTES];
 static struct side side;
 
 static int set_up(void **state)
 {
-    char path[128];
-    strcpy(dir, "/tmp/gangway-test-XXXXXX");
-    if (!mkdtemp(dir))
-        return -1;
-    snprintf(path, sizeof path, "%s/log", dir);
-    mkdir(path, 0700);
-    side_open(&side, dir);
-    return 0;
+    (void)state;
+    return side_set_up(&side, dir);
 }
 
 static int tear_down(void **state)
 {
-    if (side.channel)
-        side_close(&side);
-    assert_int_equal(gw_dir_remove(dir, NULL), 0);
-    return 0;
-}
-
-static struct gw_value *list_of(struct gw_value *a, struct gw_value *b)
-{
-    struct gw_value *list = gw_list();
-    if (a)
-        assert_int_equal(gw_list_push(list, a), 0);
-    if (b)
-        assert_int_equal(gw_list_push(list, b), 0);
-    return list;
+    (void)state;
+    return side_tear_down(&side, dir);
 }
 
 static int64_t i64_of(struct gw_value *value)
@@ -104,8 +85,8 @@ static void test_batches_run_in_order(void **state)
     side_spec(&side, 0, "twice", 0);
     for (uint32_t base = 0; base < MANY; base += BATCH) {
         for (uint32_t i = 0; i < BATCH; i++)
-            rows[i] =
-                (struct side_row){.index = base + i, .args = list_of(gw_i64(7 * (base + i)), NULL)};
+            rows[i] = (struct side_row){.index = base + i,
+                                        .args = side_list(gw_i64(7 * (base + i)), NULL)};
         side_assign(&side, rows, BATCH);
     }
     side_flush(&side);
@@ -132,9 +113,9 @@ static void test_what_ended_does_not_wait_for_what_runs(void **state)
     side_spec(&side, 2, "fail_aloud", 0);
     for (uint32_t round = 0; round < 2; round++) {
         const struct side_row rows[] = {
-            {.index = 0, .args = list_of(gw_i64(1), NULL)},
+            {.index = 0, .args = side_list(gw_i64(1), NULL)},
             {.index = 1, .spec = 2},
-            {.index = 2, .spec = 1, .args = list_of(gw_str(fifo), NULL)},
+            {.index = 2, .spec = 1, .args = side_list(gw_str(fifo), NULL)},
         };
         side_assign(&side, rows, 3);
         side_flush(&side);
@@ -153,13 +134,13 @@ static void test_a_second_try_is_reported_by_itself(void **state)
 {
     side_spec(&side, 0, "twice", 0);
     side_spec(&side, 1, "crash", 0);
-    const struct side_row warm = {.args = list_of(gw_i64(1), NULL)};
+    const struct side_row warm = {.args = side_list(gw_i64(1), NULL)};
     side_assign(&side, &warm, 1);
     side_flush(&side);
     (void)side_get(&side, GW_MESSAGE_finished);
     const struct side_row rows[] = {
-        {.index = 1, .try_number = 1, .args = list_of(gw_i64(1), NULL)},
-        {.index = 2, .try_number = 1, .args = list_of(gw_i64(1), NULL)},
+        {.index = 1, .try_number = 1, .args = side_list(gw_i64(1), NULL)},
+        {.index = 2, .try_number = 1, .args = side_list(gw_i64(1), NULL)},
         {.index = 3, .spec = 1},
     };
     side_assign(&side, rows, 3);
@@ -179,12 +160,12 @@ static void test_errors_are_told_and_do_not_stop_it(void **state)
     side_spec(&side, 1, "fail_aloud", 0);
     side_spec(&side, 2, "unheard_of", 0);
     const struct side_row rows[] = {
-        {.index = 0, .args = list_of(gw_i64(1), NULL)},
-        {.index = 1, .args = list_of(gw_str("x"), NULL)},
+        {.index = 0, .args = side_list(gw_i64(1), NULL)},
+        {.index = 1, .args = side_list(gw_str("x"), NULL)},
         {.index = 2, .spec = 1},
         {.index = 3, .spec = 2},
         {.index = 4, .spec = 9},
-        {.index = 5, .args = list_of(gw_i64(5), NULL)},
+        {.index = 5, .args = side_list(gw_i64(5), NULL)},
     };
     const struct {
         uint32_t outcome, executing;
@@ -220,12 +201,12 @@ static void test_failures_alike_share_a_message(void **state)
     static struct side_row rows[ROWS];
     uint32_t seen = 0, messages = 0;
     for (uint32_t i = 0; i < ROWS; i++)
-        rows[i] = (struct side_row){.index = i, .args = list_of(gw_str("x"), NULL)};
+        rows[i] = (struct side_row){.index = i, .args = side_list(gw_str("x"), NULL)};
     rows[ALIKE].spec = 1; /* fails otherwise */
     gw_value_unref(rows[ALIKE].args);
     rows[ALIKE].args = NULL;
     gw_value_unref(rows[ALIKE + 1].args);
-    rows[ALIKE + 1].args = list_of(gw_i64(5), NULL); /* and this does not */
+    rows[ALIKE + 1].args = side_list(gw_i64(5), NULL); /* and this does not */
     side_spec(&side, 0, "twice", 0);
     side_spec(&side, 1, "fail_aloud", 0);
     side_assign(&side, rows, ROWS);
@@ -251,11 +232,11 @@ static void test_dependencies_arrive(void **state)
 {
     static char large[100000];
     memset(large, 'L', sizeof large);
-    struct gw_value *args = list_of(gw_ref((gw_node){0}), gw_ref((gw_node){1}));
+    struct gw_value *args = side_list(gw_ref((gw_node){0}), gw_ref((gw_node){1}));
     assert_int_equal(gw_list_push(args, gw_ref((gw_node){2})), 0);
     const struct side_row rows[] = {
         {.index = 0,
-         .args = list_of(args, NULL),
+         .args = side_list(args, NULL),
          .deps = {{.value = gw_str("inline")},
                   {.value = gw_bytes(large, sizeof large), .by_fd = true},
                   {.rank = GW_DEP_ALL, .bytes = 3},
@@ -265,7 +246,7 @@ static void test_dependencies_arrive(void **state)
                   {.rank = GW_DEP_AFTER}},
          .dep_count = 7},
         {.index = 1,
-         .args = list_of(gw_ref((gw_node){0}), NULL),
+         .args = side_list(gw_ref((gw_node){0}), NULL),
          .deps = {{.value = gw_str("the next row's")}},
          .dep_count = 1},
     };
@@ -305,10 +286,10 @@ static void test_rows_take_what_rows_before_them_make(void **state)
     for (uint32_t i = 1; i < HOPS; i++)
         rows[i] = (struct side_row){.index = i,
                                     .spec = 1,
-                                    .args = list_of(gw_ref((gw_node){0}), NULL),
+                                    .args = side_list(gw_ref((gw_node){0}), NULL),
                                     .deps = {row_of(i - 1)},
                                     .dep_count = 1};
-    rows[0] = (struct side_row){.args = list_of(gw_i64(100000), NULL)};
+    rows[0] = (struct side_row){.args = side_list(gw_i64(100000), NULL)};
     side_spec(&side, 0, "bytes_of", 0);
     side_spec(&side, 1, "echo", 0);
     side_assign(&side, rows, HOPS); /* 100 kB, handed on */
@@ -330,22 +311,22 @@ static void test_rows_take_what_rows_before_them_make(void **state)
 static void test_rows_behind_a_failed_one_are_skipped(void **state)
 {
     const struct side_row rows[] = {
-        {.index = 0, .args = list_of(gw_i64(1), NULL)},
+        {.index = 0, .args = side_list(gw_i64(1), NULL)},
         {.index = 1, .spec = 1, .deps = {row_of(0)}, .dep_count = 1},
         {.index = 2,
-         .args = list_of(gw_ref((gw_node){0}), NULL),
+         .args = side_list(gw_ref((gw_node){0}), NULL),
          .deps = {row_of(1)},
          .dep_count = 1},
         {.index = 3,
-         .args = list_of(gw_ref((gw_node){1}), NULL),
+         .args = side_list(gw_ref((gw_node){1}), NULL),
          .deps = {row_of(2), row_of(0)},
          .dep_count = 2},
         {.index = 4,
-         .args = list_of(gw_ref((gw_node){0}), NULL),
+         .args = side_list(gw_ref((gw_node){0}), NULL),
          .deps = {row_of(0)},
          .dep_count = 1},
         {.index = 5,
-         .args = list_of(gw_ref((gw_node){0}), NULL),
+         .args = side_list(gw_ref((gw_node){0}), NULL),
          .deps = {row_of(5)},
          .dep_count = 1},
     };
@@ -368,10 +349,10 @@ static void test_a_dependency_without_its_descriptor_fails_alone(void **state)
 {
     const struct side_row rows[] = {
         {.index = 0,
-         .args = list_of(gw_ref((gw_node){0}), NULL),
+         .args = side_list(gw_ref((gw_node){0}), NULL),
          .deps = {{.bytes = 9999}},
          .dep_count = 1},
-        {.index = 1, .args = list_of(gw_i64(3), NULL)},
+        {.index = 1, .args = side_list(gw_i64(3), NULL)},
     };
     side_spec(&side, 0, "echo", 0);
     side_assign(&side, rows, 2);
@@ -388,7 +369,7 @@ static void test_large_results_come_by_descriptor(void **state)
     enum { COUNT = sizeof sizes / sizeof *sizes };
     struct side_row rows[COUNT];
     for (uint32_t i = 0; i < COUNT; i++)
-        rows[i] = (struct side_row){.index = i, .args = list_of(gw_i64(sizes[i]), NULL)};
+        rows[i] = (struct side_row){.index = i, .args = side_list(gw_i64(sizes[i]), NULL)};
     side_spec(&side, 0, "bytes_of", 0);
     side_assign(&side, rows, COUNT);
     side_flush(&side);
@@ -413,16 +394,16 @@ static void test_output_is_sorted_by_task(void **state)
 {
     char cut[64] = "";
     const struct side_row rows[] = {
-        {.index = 0, .args = list_of(gw_str("one\ntwo"), NULL)},
-        {.index = 1, .args = list_of(gw_str(""), NULL)},
-        {.index = 2, .args = list_of(gw_str("three\n"), gw_nil())},
-        {.index = 3, .spec = 1, .args = list_of(gw_str(strcpy(cut, "0123456789")), NULL)},
+        {.index = 0, .args = side_list(gw_str("one\ntwo"), NULL)},
+        {.index = 1, .args = side_list(gw_str(""), NULL)},
+        {.index = 2, .args = side_list(gw_str("three\n"), gw_nil())},
+        {.index = 3, .spec = 1, .args = side_list(gw_str(strcpy(cut, "0123456789")), NULL)},
         {.index = 4, .spec = 2},
     };
     static char giant[1000];
     memset(giant, 'g', sizeof giant - 1);
     const struct side_row large = {
-        .index = 5, .spec = 1, .args = list_of(gw_str(giant), NULL), .attempt = 77};
+        .index = 5, .spec = 1, .args = side_list(gw_str(giant), NULL), .attempt = 77};
     side_spec(&side, 0, "print", 0);
     side_spec(&side, 1, "print", 10);
     side_spec(&side, 2, "look_around", 0);
@@ -484,7 +465,7 @@ static void gang_start(const char *function, uint64_t attempt, int64_t argument)
                                      .rank = rank + 1,
                                      .attempt = attempt,
                                      .args =
-                                         argument < -1 ? NULL : list_of(gw_i64(argument), NULL)};
+                                         argument < -1 ? NULL : side_list(gw_i64(argument), NULL)};
         side_spec(&gang[rank], 0, function, 0);
         side_put(&gang[rank], &message, -1);
         side_assign(&gang[rank], &row, 1);
@@ -604,7 +585,7 @@ static void test_pause_reaches_all_at_one_step(void **state)
 static void test_metrics_are_few_and_the_last_one_is_there(void **state)
 {
     enum { STEPS = 2000 };
-    const struct side_row row = {.args = list_of(gw_i64(STEPS), NULL)};
+    const struct side_row row = {.args = side_list(gw_i64(STEPS), NULL)};
     uint64_t began_ns = gw_clock_now_ns();
     int64_t last = -1;
     uint64_t count = 0;
@@ -676,7 +657,7 @@ static void test_a_forgotten_job_is_forgotten(void **state)
     const struct gw_message message = {.type = GW_MESSAGE_forget, .forget = {.job = SIDE_JOB}};
     side_spec(&side, 0, "twice", 0);
     side_put(&side, &message, -1);
-    const struct side_row row = {.args = list_of(gw_i64(1), NULL)};
+    const struct side_row row = {.args = side_list(gw_i64(1), NULL)};
     side_assign(&side, &row, 1);
     side_flush(&side);
     assert_int_equal(side_get(&side, GW_MESSAGE_ended)->ended.code, GW_ENOENT);

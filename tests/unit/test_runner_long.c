@@ -2,7 +2,6 @@
  * was taken from it. With real processes: this program is also the runner. */
 #include "tests/unit/unit.h"
 
-#include "graph/base/dir.h"
 #include "graph/wire/enums.h"
 #include "tests/unit/runner_harness.h"
 
@@ -19,15 +18,12 @@ static struct side side;
 
 static int set_up(void **state)
 {
-    char path[128];
-    strcpy(dir, "/tmp/gangway-test-XXXXXX");
-    if (!mkdtemp(dir))
+    (void)state;
+    if (side_set_up(&side, dir) < 0)
         return -1;
-    snprintf(path, sizeof path, "%s/log", dir);
     snprintf(fifo, sizeof fifo, "%s/fifo", dir);
-    if (mkdir(path, 0700) < 0 || mkfifo(fifo, 0600) < 0)
+    if (mkfifo(fifo, 0600) < 0)
         return -1;
-    side_open(&side, dir);
     side_spec(&side, 0, "twice", 0);
     side_spec(&side, 1, "block", 0);
     return 0;
@@ -35,17 +31,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    if (side.channel)
-        side_close(&side);
-    assert_int_equal(gw_dir_remove(dir, NULL), 0);
-    return 0;
-}
-
-static struct gw_value *list_of(struct gw_value *value)
-{
-    struct gw_value *list = gw_list();
-    assert_int_equal(gw_list_push(list, value), 0);
-    return list;
+    (void)state;
+    return side_tear_down(&side, dir);
 }
 
 /* Tasks that double: `index` and following. */
@@ -53,13 +40,13 @@ static void assign_twice(uint32_t index, uint32_t count)
 {
     struct side_row rows[8] = {0};
     for (uint32_t i = 0; i < count; i++)
-        rows[i] = (struct side_row){.index = index + i, .args = list_of(gw_i64(index + i))};
+        rows[i] = (struct side_row){.index = index + i, .args = side_list(gw_i64(index + i), NULL)};
     side_assign(&side, rows, count);
 }
 
 static void assign_block(uint32_t index)
 {
-    const struct side_row row = {.index = index, .spec = 1, .args = list_of(gw_str(fifo))};
+    const struct side_row row = {.index = index, .spec = 1, .args = side_list(gw_str(fifo), NULL)};
     side_assign(&side, &row, 1);
 }
 

@@ -2,7 +2,6 @@
  * processes: this program is also the runner. */
 #include "tests/unit/unit.h"
 
-#include "graph/base/dir.h"
 #include "graph/wire/enums.h"
 #include "tests/unit/runner_harness.h"
 #include "worker/runner/mapping.h"
@@ -19,7 +18,7 @@
 
 enum { BYTES = 2 * GW_MEMFILE_BYTES_MIN, HEAD = 5 /* of so many bytes as MessagePack */ };
 
-static char dir[64];
+static char dir[SIDE_DIR_BYTES];
 static struct side side;
 
 /* -- What the runner runs ------------------------------------------------------------------------
@@ -78,38 +77,21 @@ GW_TASK(twice_returned);
 
 static int set_up(void **state)
 {
-    char path[128];
-    strcpy(dir, "/tmp/gangway-test-XXXXXX");
-    if (!mkdtemp(dir))
+    (void)state;
+    if (side_set_up(&side, dir) < 0)
         return -1;
-    snprintf(path, sizeof path, "%s/log", dir);
-    if (mkdir(path, 0700) < 0)
-        return -1;
-    side_open(&side, dir);
     side_spec(&side, 0, "bytes_of", 0);
     side_spec(&side, 1, "ends_of", 0);
     side_spec(&side, 2, "keep", 0);
     side_spec(&side, 3, "part", 0);
     side_spec(&side, 4, "twice_returned", 0);
-    (void)state;
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    if (side.channel)
-        side_close(&side);
-    assert_int_equal(gw_dir_remove(dir, NULL), 0);
-    return 0;
-}
-
-static struct gw_value *list_of(struct gw_value *value)
-{
-    struct gw_value *list = gw_list();
-    if (value)
-        assert_int_equal(gw_list_push(list, value), 0);
-    return list;
+    return side_tear_down(&side, dir);
 }
 
 static void give(uint64_t attempt, uint64_t number, uint64_t bytes, int fd)
@@ -122,7 +104,8 @@ static void give(uint64_t attempt, uint64_t number, uint64_t bytes, int fd)
 /* Task `index` makes so many bytes 'a' + index. */
 static void assign_bytes(uint32_t index, int64_t count)
 {
-    side_assign(&side, &(struct side_row){.index = index, .args = list_of(gw_i64(count))}, 1);
+    side_assign(&side, &(struct side_row){.index = index, .args = side_list(gw_i64(count), NULL)},
+                1);
     side_flush(&side);
 }
 
@@ -205,7 +188,8 @@ static void lend(uint32_t index, uint32_t spec, uint64_t number, int fd, char by
 {
     char *data = malloc(BYTES);
     memset(data, byte, BYTES);
-    struct side_row row = {.index = index, .spec = spec, .args = list_of(gw_ref((gw_node){0}))};
+    struct side_row row = {
+        .index = index, .spec = spec, .args = side_list(gw_ref((gw_node){0}), NULL)};
     row.deps[0] = (struct side_dep){
         .value = gw_bytes(data, BYTES), .by_fd = true, .memfile = number, .fd = fd};
     row.dep_count = 1;
@@ -273,7 +257,7 @@ static void test_what_is_kept_is_not_returned(void **state)
     (void)state;
     lend(0, 2, 7, fd, 'x');
     (void)must_finish();
-    side_assign(&side, &(struct side_row){.index = 1, .spec = 2, .args = list_of(NULL)}, 1);
+    side_assign(&side, &(struct side_row){.index = 1, .spec = 2, .args = side_list(NULL, NULL)}, 1);
     side_flush(&side);
     (void)must_finish(); /* and nothing came before it */
     must_return(7);
@@ -303,7 +287,8 @@ static void test_what_is_taken_is_returned(void **state)
     snprintf(path, sizeof path, "%s/fifo", dir);
     assert_int_equal(mkfifo(path, 0600), 0);
     side_spec(&side, 5, "block", 0);
-    side_assign(&side, &(struct side_row){.index = 0, .spec = 5, .args = list_of(gw_str(path))}, 1);
+    side_assign(
+        &side, &(struct side_row){.index = 0, .spec = 5, .args = side_list(gw_str(path), NULL)}, 1);
     lend(1, 1, 7, fd, 'x');
     assert_int_equal(side_get(&side, GW_MESSAGE_task_blocked)->task_blocked.blocked,
                      GW_BLOCKED_LONG);
