@@ -10,7 +10,10 @@
  * Always: a send is given to the kernel with MSG_DONTWAIT, so it is over when the call that submits
  * it returns, one way or another. It says something (a completion) only where it has not sent all;
  * so a send that nobody hears of was sent, and does not end the wait for what comes next. The
- * kernel moves nothing but inside of our own calls (DEFER_TASKRUN). */
+ * kernel moves nothing but inside of our own calls (DEFER_TASKRUN).
+ *
+ * A kernel that has no memory for more is not waited for: what it does not take is taken back, and
+ * libuv does without it until the next turn, which tries again. */
 #include "graph/wire/uring.h"
 
 #include "graph/base/array.h"
@@ -33,12 +36,12 @@ enum {
     ENTRIES = 256,       /* given to the kernel at once */
     COMPLETIONS = 1024,  /* what is over that is kept; the kernel keeps more if it must */
     IN_BYTES = 64 << 10, /* of one read; what comes beyond libuv finds */
-    SUBMITS_MAX = 1000,  /* before the kernel is out of memory for good */
+    SUBMITS_MAX = 8,     /* before what the kernel does not take is taken back */
     EXPECTED_MAX = 16,   /* reads as expected before libuv looks for others */
 };
 
 /* What a completion is about: in the low bits of a pointer to a socket, or of a chain's number. */
-enum tag { TAG_NONE, TAG_SEND, TAG_BACKEND, TAG_RECEIVE, TAG_BITS = 2, TAG_MASK = 3 };
+enum tag { TAG_SEND = 1, TAG_BACKEND, TAG_RECEIVE, TAG_BITS = 2, TAG_MASK = 3 };
 
 struct uring {
     struct gw_ring ring;
@@ -54,7 +57,9 @@ struct uring {
         char bytes[CMSG_SPACE(sizeof(int) * GW_FRAME_FDS_MAX)];
     } in_control;
     uint8_t *buffer;
-    bool ready; /* libuv has something, or may have */
+    bool ready;   /* libuv has something, or may have */
+    bool starved; /* the kernel has no memory: libuv waits this once */
+    bool told;    /* that it had none, once */
     GW_ARRAY(struct gw_ring_socket *) wanted, sending;
 };
 
@@ -69,16 +74,58 @@ static struct uring *uring_of(const struct gw_ring *ring)
 
 /* -- Giving work to the kernel -- */
 
+/* What may be submitted, in time or again: all else is our own bug. */
+static bool is_passing(int rc)
+{
+    return rc >= 0 || rc == -EINTR || rc == -EAGAIN || rc == -EBUSY || rc == -ENOMEM;
+}
+
+/* Ends a chain; what its receiving got already is told of behind it. Takes no memory. */
+static void cancel_chain(struct uring *uring)
+{
+    struct io_uring_sync_cancel_reg which = {
+        .addr = uring->chain << TAG_BITS | TAG_BACKEND, .fd = -1, .timeout = {-1, -1}};
+    (void)io_uring_register_sync_cancel(&uring->io, &which);
+}
+
+/* What the kernel has no memory for is not left with it: of the sends nothing was sent, which their
+ * links find out at once, and there is no chain, or only its first half. */
+static void take_back(struct uring *uring)
+{
+    struct io_uring_sq *entries = &uring->io.sq;
+    const unsigned first = io_uring_smp_load_acquire(entries->khead);
+    bool cut = false;
+    for (unsigned at = first; at != entries->sqe_tail; at++) {
+        const uint64_t about = entries->sqes[at & entries->ring_mask].user_data;
+        if ((about & TAG_MASK) == TAG_SEND)
+            ((struct gw_ring_socket *)(uintptr_t)(about - TAG_SEND))->sent = 0;
+        else
+            cut = true;
+    }
+    entries->sqe_head = entries->sqe_tail = first;
+    io_uring_smp_store_release(entries->ktail, first);
+    if (cut) {
+        cancel_chain(uring);
+        uring->waiting = false;
+        uring->asked = NULL;
+    }
+    uring->ready = uring->starved = true;
+    if (!uring->told)
+        gw_log_warn("io_uring: the kernel has no memory for it: epoll stands in, turn by turn");
+    uring->told = true;
+}
+
 static void submit_all(struct uring *uring)
 {
-    for (int i = 0; io_uring_sq_ready(&uring->io) > 0; i++) {
+    for (int i = 0; io_uring_sq_ready(&uring->io) > 0 && i < SUBMITS_MAX; i++) {
         int rc = io_uring_submit(&uring->io);
-        if (i > SUBMITS_MAX || (rc < 0 && rc != -EINTR && rc != -EAGAIN && rc != -EBUSY)) {
-            gw_log_error("io_uring: %s; GANGWAY_IO=epoll does without it",
-                         strerror(rc < 0 ? -rc : ENOMEM));
+        if (!is_passing(rc)) {
+            gw_log_error("io_uring: %s; GANGWAY_IO=epoll does without it", strerror(-rc));
             abort();
         }
     }
+    if (io_uring_sq_ready(&uring->io) > 0)
+        take_back(uring);
 }
 
 static void make_room(struct uring *uring, unsigned entries)
@@ -113,12 +160,7 @@ static void leave(struct gw_ring *ring, struct gw_ring_socket *socket)
         uring->expected = NULL;
     if (!uring->waiting || uring->asked != socket)
         return;
-    make_room(uring, 1);
-    struct io_uring_sqe *entry = next_entry(uring);
-    io_uring_prep_cancel64(entry, uring->chain << TAG_BITS | TAG_BACKEND, 0);
-    entry->flags |= IOSQE_CQE_SKIP_SUCCESS;
-    io_uring_sqe_set_data64(entry, TAG_NONE);
-    submit_all(uring); /* now: its number is free soon */
+    cancel_chain(uring); /* now: its number is free soon */
     uring->asked = NULL;
 }
 
@@ -270,8 +312,9 @@ static bool turn(struct uring *uring, uv_run_mode mode)
     uv_loop_t *loop = uring->ring.loop;
     bool waits = mode != UV_RUN_NOWAIT;
     if (uring->ready || uv_backend_timeout(loop) == 0) {
-        uring->ready = false;
-        (void)uv_run(loop, UV_RUN_NOWAIT);
+        const bool instead = uring->starved && waits && uring->wanted.count == 0;
+        uring->ready = uring->starved = false;
+        (void)uv_run(loop, instead ? UV_RUN_ONCE : UV_RUN_NOWAIT);
         waits = mode == UV_RUN_DEFAULT; /* once: that may have been it */
     }
     flush(uring);

@@ -37,6 +37,43 @@ static void init_loop(uv_loop_t *loop)
         assert_int_equal(gw_uring_open(loop, &error), 0);
 }
 
+/* A kernel that has no memory for most of what it is given, now and then. */
+#ifdef TEST_STARVES
+#include <errno.h>
+#include <liburing.h>
+
+static bool starves;
+static unsigned submits, refused;
+
+static bool is_refused(void)
+{
+    const bool is = starves && submits++ % 32 < 20;
+    refused += is;
+    return is;
+}
+
+int __real_io_uring_submit(struct io_uring *ring);
+int __wrap_io_uring_submit(struct io_uring *ring);
+int __wrap_io_uring_submit(struct io_uring *ring)
+{
+    return is_refused() ? -EAGAIN : __real_io_uring_submit(ring);
+}
+
+int __real_io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **first,
+                                            unsigned count, struct __kernel_timespec *wait,
+                                            sigset_t *mask);
+int __wrap_io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **first,
+                                            unsigned count, struct __kernel_timespec *wait,
+                                            sigset_t *mask);
+int __wrap_io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **first,
+                                            unsigned count, struct __kernel_timespec *wait,
+                                            sigset_t *mask)
+{
+    return is_refused() ? -ENOMEM
+                        : __real_io_uring_submit_and_wait_timeout(ring, first, count, wait, mask);
+}
+#endif
+
 static struct gw_message forget(uint64_t job)
 {
     struct gw_message message = {.type = GW_MESSAGE_forget};
@@ -615,5 +652,14 @@ int main(void)
     uv_loop_close(&loop);
     if (!by_ring)
         printf("without io_uring: %s\n", error.text);
-    return failed + (by_ring ? cmocka_run_group_tests_name("io_uring", tests, NULL, NULL) : 0);
+    failed += by_ring ? cmocka_run_group_tests_name("io_uring", tests, NULL, NULL) : 0;
+#ifdef TEST_STARVES
+    starves = by_ring;
+    failed += by_ring ? cmocka_run_group_tests_name("io_uring, starved", tests, NULL, NULL) : 0;
+    if (by_ring && (refused < 100 || refused > submits * 3 / 4)) {
+        printf("%u of %u submits were refused\n", refused, submits);
+        failed++;
+    }
+#endif
+    return failed;
 }
