@@ -29,6 +29,8 @@ enum gw_event_type {
                          listens at port `rank`. bytes: the port of the rendezvous, where one was
                          asked for. ports: one for each rank here, where they were asked for */
     GW_EVENT_SHUTDOWN, /* worker: end everything, then EXIT */
+    GW_EVENT_LEAVE, /* worker: end everything, and EXIT when others have its checkpoints; text: who
+                       told it to. Said again: EXIT without waiting for that */
     GW_EVENT_MEASURED, /* worker, answers MEASURE: what process `number` has written, `bytes` */
     GW_EVENT_FOLDER,   /* worker, answers FOLDER: `number` lies at text (code 0), or why it does not
                         */

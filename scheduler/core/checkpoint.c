@@ -16,6 +16,7 @@
 #include "scheduler/core/job_rare.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/story.h"
+#include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
 #include "scheduler/core/worker_name.h"
 
@@ -106,6 +107,7 @@ void gw_sched_apply_checkpoint_lies(struct gw_sched *sched,
     else if (!record->saver.worker)
         record->saver = record->home;
     record->home = place;
+    sched->leave_look_ns = 0;
 }
 
 void gw_sched_apply_checkpoint_shared(struct gw_sched *sched,
@@ -190,7 +192,8 @@ static struct gw_worker *find_copier(const struct gw_sched *sched, const struct 
     bool apart = false;
     for (uint32_t i = 0; i < gang->count; i++) {
         struct gw_worker *worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
-        if (!worker || worker->state != GW_WORKER_READY || is_at(&record->home, worker))
+        if (!worker || worker->state != GW_WORKER_READY || worker->leaves ||
+            is_at(&record->home, worker))
             continue;
         if (is_at(&record->copy, worker))
             return worker;
@@ -227,15 +230,17 @@ static void make_copy(struct gw_sched *sched, const struct gw_gang_try *gang)
     GW_FACT(sched, checkpoint_copying, .job = job, .index = gang->index, .worker = copier);
     gw_sched_tell_neighbour(sched, copier, home);
     gw_sched_send(sched, copier->remote, GW_MESSAGE_carry)->carry = (struct gw_msg_carry){
-        job->id, gang->index, record->attempt, record->step, is_command(job, gang->index),
-        home->id};
+        job->id,  gang->index, record->attempt, record->step, is_command(job, gang->index),
+        home->id, false};
 }
 
 void gw_sched_apply_checkpoint_copying(struct gw_sched *sched,
                                        const struct gw_fact_checkpoint_copying *fact)
 {
+    struct gw_checkpointed *record = record_of(fact->job, fact->index);
     (void)sched;
-    record_of(fact->job, fact->index)->copier = fact->worker->id;
+    record->copier = fact->worker->id;
+    record->passing = fact->leaving;
 }
 
 static void on_checkpointed(struct gw_sched *sched, const struct gw_worker *worker,
@@ -354,6 +359,10 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
     const struct gw_msg_carried *carried = fact->carried;
     char text[640], where[GW_WORKER_NAME_MAX];
     record->copier = 0;
+    if (record->passing && carried->code != GW_EAGAIN && carried->code != GW_ELOST)
+        record->passed = record->passing; /* it is there, or there is no use in asking others */
+    record->passing = 0;
+    sched->leave_look_ns = 0;
     if (carried->code == GW_EEXIST)
         return;
     if (carried->code == 0) {
@@ -502,6 +511,79 @@ void gw_sched_checkpoint_on_go(struct gw_sched *sched, const struct gw_gang_try 
     record = gw_sched_checkpoint_of(job, gang->index);
     if (lies.which == GW_CHECKPOINT_SAVED || !record || !is_at(&record->home, worker))
         put_at(sched, job, gang->index, lies, worker);
+}
+
+/* -- A worker leaves -----------------------------------------------------------------------------
+ */
+
+/* Another worker for what one has that leaves; best the one that has some of it, or else one on
+ * another host. */
+static struct gw_worker *find_keeper(const struct gw_sched *sched,
+                                     const struct gw_checkpointed *record,
+                                     const struct gw_worker *leaving)
+{
+    struct gw_worker *best = NULL;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state != GW_WORKER_READY || worker->leaves)
+            continue;
+        if (is_at(&record->copy, worker))
+            return worker;
+        if (!best ||
+            (strcmp(best->host, leaving->host) == 0 && strcmp(worker->host, leaving->host) != 0))
+            best = worker;
+    }
+    return best;
+}
+
+/* Whether somebody who stays has all that it has. What commands saved when they were told to end,
+ * nobody has seen: of theirs only what was copied since counts. */
+static bool is_copied(const struct gw_sched *sched, const struct gw_checkpointed *record,
+                      bool command)
+{
+    struct gw_worker *beside;
+    const struct gw_worker *worker = holder(sched, &record->copy, &beside);
+    return worker && worker->state == GW_WORKER_READY && !worker->leaves && !command &&
+           record->copy.attempt == record->attempt && record->copy.step == record->step;
+}
+
+static bool hand_over(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                      struct gw_worker *leaving)
+{
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(job, row);
+    const bool command = is_command(job, row);
+    const struct gw_worker *busy =
+        record->copier ? gw_sched_worker_find(sched, record->copier) : NULL;
+    if (gw_sched_task_final(job, row) || !may_carry(job, row) || record->shared ||
+        record->passed == leaving->id || (!command && !record->attempt))
+        return false;
+    const struct source source = find_source(sched, record);
+    if (source.worker != leaving || (!source.place->kept && is_copied(sched, record, command)))
+        return false;
+    if (gw_sched_gang_of(sched, job, row) || (busy && busy->state == GW_WORKER_READY))
+        return true; /* it starts elsewhere, or somebody takes it */
+    struct gw_worker *keeper = find_keeper(sched, record, leaving);
+    if (!keeper)
+        return false;
+    GW_FACT(sched, checkpoint_copying, .job = job, .index = row, .worker = keeper,
+            .leaving = leaving->id);
+    gw_sched_tell_neighbour(sched, keeper, leaving);
+    gw_sched_send(sched, keeper->remote, GW_MESSAGE_carry)->carry =
+        (struct gw_msg_carry){job->id, row,         source.place->attempt, source.place->step,
+                              command, leaving->id, source.place->kept};
+    return true;
+}
+
+bool gw_sched_checkpoint_hand_over(struct gw_sched *sched, struct gw_worker *worker)
+{
+    bool waits = false;
+    for (struct gw_job *job = sched->first_job; job; job = job->next) {
+        size_t at = 0;
+        uint64_t row, value;
+        while (gw_map_next(&gw_job_rare(job)->checkpoints, &at, &row, &value))
+            waits = hand_over(sched, job, (uint32_t)row, worker) || waits;
+    }
+    return waits;
 }
 
 /* -- In words ------------------------------------------------------------------------------------

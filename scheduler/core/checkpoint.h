@@ -29,6 +29,9 @@ struct gw_checkpointed {
      * attempt and step. */
     struct gw_checkpoint_place home, saver, copy;
     uint32_t copier;   /* worker that makes a copy; 0: none */
+    uint32_t passing;  /* that is because this worker leaves; 0: none does */
+    uint32_t passed;   /* what this worker, which leaves, has of it is no longer only there, or */
+                       /* nobody could take it */
     bool shared;       /* another host sees home's folder: there is nothing to carry or copy */
     uint32_t unsteady; /* copies that failed in a row, the folder having changed meanwhile */
     char trouble[256]; /* why there is no copy, as told last */
@@ -64,6 +67,10 @@ bool gw_sched_checkpoint_carries(const struct gw_sched *sched, const struct gw_g
 
 /* gw_sched_checkpoint_on_go: its ranks begin, and what they go on from lies where rank 0 is. */
 void gw_sched_checkpoint_on_go(struct gw_sched *sched, const struct gw_gang_try *gang);
+
+/* gw_sched_checkpoint_hand_over looks for what nobody has but a worker that leaves: ranks start
+ * with it elsewhere, or another worker is told to keep a copy. false: nothing is left of that. */
+bool gw_sched_checkpoint_hand_over(struct gw_sched *sched, struct gw_worker *worker);
 
 /* gw_sched_checkpoint_explain says of which step it is, and who has it. */
 void gw_sched_checkpoint_explain(const struct gw_sched *sched, const struct gw_job *job,

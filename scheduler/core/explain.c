@@ -116,7 +116,7 @@ static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uin
     bool paused = true;
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        if (!worker || !gw_sched_worker_could(sched, worker, spec->shape))
+        if (!worker || worker->leaves || !gw_sched_worker_could(sched, worker, spec->shape))
             continue;
         paused = paused && !gw_sched_memory_lets(worker);
         if (!best || gw_sched_memory_free(worker) > gw_sched_memory_free(best))

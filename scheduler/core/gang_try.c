@@ -476,7 +476,7 @@ static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *g
         if (results[i].value)
             continue;
         results[i].worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
-        lost = lost || !results[i].worker || results[i].worker->state == GW_WORKER_LOST;
+        lost = lost || !results[i].worker || results[i].worker->state >= GW_WORKER_LEAVING;
     }
     if (lost) {
         struct gw_end end = {.outcome = GW_OUTCOME_LOST,

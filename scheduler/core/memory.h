@@ -31,11 +31,12 @@ static inline uint64_t gw_sched_memory_expected(const struct gw_spec *spec)
     return bytes < GW_EXPECTED_MIN ? 0 : bytes;
 }
 
-/* gw_sched_memory_lets tells whether a worker's memory lets anything be placed there at all. */
+/* gw_sched_memory_lets tells whether a worker's memory lets anything be placed there at all; of one
+ * that leaves it does not. */
 static inline bool gw_sched_memory_lets(const struct gw_worker *worker)
 {
-    return worker->memory.state == GW_MEMORY_OPEN ||
-           (worker->memory.state == GW_MEMORY_ONE && worker->memory_one);
+    return !worker->leaves && (worker->memory.state == GW_MEMORY_OPEN ||
+                               (worker->memory.state == GW_MEMORY_ONE && worker->memory_one));
 }
 
 /* gw_sched_memory_aside counts an attempt among those of its worker that memory need not wait for,

@@ -26,6 +26,7 @@
 #include "scheduler/core/hang.h"
 #include "scheduler/core/hold.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/leave.h"
 #include "scheduler/core/memory.h"
 #include "scheduler/core/nested.h"
 #include "scheduler/core/object.h"
@@ -467,6 +468,9 @@ static int on_worker_state(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_leftovers:
         gw_sched_on_leftovers(sched, worker, &message->leftovers);
         return 0;
+    case GW_MESSAGE_leaving:
+        gw_sched_leave_on_leaving(sched, worker, &message->leaving);
+        return 0;
     case GW_MESSAGE_refuse: /* it was told to end, and nothing of it runs any more */
         gw_sched_worker_dismiss(sched, worker, message->refuse.text);
         gw_sched_close(sched, worker->remote);
@@ -621,6 +625,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     } while (gw_sched_ranges_feed(sched));
     gw_sched_actors_place(sched);
     gw_sched_balance(sched);
+    gw_sched_leave_settle(sched);
     shutdown_settle(sched);
     gw_sched_durable_flush(sched);
     gw_sched_outbox_flush(sched);
@@ -662,6 +667,8 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
         deadline_ns = gw_sched_hold_deadline_ns(sched);
     if (gw_sched_gpu_twins_deadline_ns(sched) < deadline_ns)
         deadline_ns = gw_sched_gpu_twins_deadline_ns(sched);
+    if (sched->leaving && sched->leave_look_ns < deadline_ns)
+        deadline_ns = sched->leave_look_ns;
     if (gw_sync_deadline_ns(sched) < deadline_ns)
         deadline_ns = gw_sync_deadline_ns(sched);
     if (sched->shutting_down && !sched->exited && sched->shutdown_deadline_ns < deadline_ns)

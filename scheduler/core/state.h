@@ -58,6 +58,7 @@ enum gw_worker_state {
     GW_WORKER_GREETED,
     GW_WORKER_DRAINING, /* registered with attempts of an earlier connection, which end now */
     GW_WORKER_READY,
+    GW_WORKER_LEAVING, /* nothing of it runs any more: it stays for its checkpoints; leave.h */
     GW_WORKER_LOST,
 };
 
@@ -476,6 +477,7 @@ struct gw_worker {
     struct gw_msg_memory memory; /* as it reported last; without its trouble */
     char *memory_trouble;        /* NULL: none */
     bool memory_one;             /* one task may be placed, though it is short of memory */
+    bool leaves, let_go;         /* it was told to end; it need not stay; see leave.h */
     uint64_t expected_bytes;     /* that its attempts will take */
     uint64_t score_epoch, score; /* of the placement under way */
     struct gw_assign_rows assign;
@@ -727,6 +729,8 @@ struct gw_sched {
     char lost_worker[240]; /* the last that was lost, and why */
     uint64_t lost_worker_ns;
     struct gw_away *away;           /* who may come back; NULL: nobody */
+    uint32_t leaving;               /* workers in that state, */
+    uint64_t leave_look_ns;         /* and when it is looked at next whether they may go */
     struct gw_gpus_left *gpus_left; /* gpu_twin.c; NULL: none */
     struct gw_gpus_kept *gpus_kept; /* gpu_kept.c; NULL: none */
     uint64_t beat_ns;               /* when heartbeats are due */

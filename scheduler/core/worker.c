@@ -37,7 +37,8 @@ static const struct gw_sm_state worker_states[] = {
     [GW_WORKER_GREETED] = {"greeted", GW_SM_NEXT(GW_WORKER_DRAINING) | GW_SM_NEXT(GW_WORKER_READY) |
                                           GW_SM_NEXT(GW_WORKER_LOST)},
     [GW_WORKER_DRAINING] = {"draining", GW_SM_NEXT(GW_WORKER_READY) | GW_SM_NEXT(GW_WORKER_LOST)},
-    [GW_WORKER_READY] = {"ready", GW_SM_NEXT(GW_WORKER_LOST)},
+    [GW_WORKER_READY] = {"ready", GW_SM_NEXT(GW_WORKER_LEAVING) | GW_SM_NEXT(GW_WORKER_LOST)},
+    [GW_WORKER_LEAVING] = {"leaving", GW_SM_NEXT(GW_WORKER_LOST)},
     [GW_WORKER_LOST] = {"lost", 0},
 };
 struct gw_sm gw_sched_worker_sm = {"worker", worker_states,
@@ -220,14 +221,20 @@ static void lose_attempts(struct gw_sched *sched, struct gw_worker *worker, cons
     }
 }
 
-static void lose(struct gw_sched *sched, struct gw_worker *worker, const char *why, bool dismissed)
+static void take_all(struct gw_sched *sched, struct gw_worker *worker, const char *why,
+                     bool dismissed)
 {
-    if (worker->state == GW_WORKER_LOST)
-        return;
     lose_attempts(sched, worker, why, dismissed);
     while (worker->first_holder != GW_NONE)
         GW_FACT(sched, holder_removed, .worker = worker,
                 .object = sched->holders.items[worker->first_holder].object);
+}
+
+static void lose(struct gw_sched *sched, struct gw_worker *worker, const char *why, bool dismissed)
+{
+    if (worker->state == GW_WORKER_LOST)
+        return;
+    take_all(sched, worker, why, dismissed);
     uint32_t id = worker->id;
     gw_sched_hold_on_lost(sched, worker);
     GW_FACT(sched, worker_lost, .worker = worker, .why = why);
@@ -245,29 +252,58 @@ void gw_sched_worker_dismiss(struct gw_sched *sched, struct gw_worker *worker, c
     lose(sched, worker, why, true);
 }
 
-void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_worker_lost *fact)
+void gw_sched_worker_empty(struct gw_sched *sched, struct gw_worker *worker, const char *why)
 {
-    struct gw_worker *worker = fact->worker;
+    const uint32_t id = worker->id;
+    take_all(sched, worker, why, true);
+    GW_FACT(sched, worker_emptied, .worker = worker, .why = why);
+    gw_sched_questions_on_worker_lost(sched, id);
+    gw_sched_tunnels_on_worker_lost(sched, id);
+}
+
+/* What it has is not counted any more among what there is. */
+static void count_out(struct gw_sched *sched, struct gw_worker *worker, const char *why)
+{
+    char where[GW_WORKER_NAME_MAX];
     assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
     if (worker->reserved_ranks)
         gw_sched_reservation_clear(sched);
-    if (worker->state == GW_WORKER_READY) {
-        assert(worker->slots_free == worker->slots);
-        sched->workers_ready--;
-        sched->workers_epoch++;
-        sched->slots -= worker->slots;
-        sched->slots_free -= worker->slots;
-        sched->gpus -= gw_sched_gpus_own(worker);
-        sched->gpus_free -= worker->gpus_free;
-        sched->instances_free -= worker->instances_free;
-        gw_sched_worker_unlink(sched, worker);
-        char where[GW_WORKER_NAME_MAX];
-        (void)snprintf(sched->lost_worker, sizeof sched->lost_worker, "%s was lost: %s",
-                       gw_sched_worker_where(sched, worker->id, where), fact->why);
-        sched->lost_worker_ns = sched->now_ns;
-    }
+    if (worker->state != GW_WORKER_READY)
+        return;
+    assert(worker->slots_free == worker->slots);
+    sched->workers_ready--;
+    sched->workers_epoch++;
+    sched->slots -= worker->slots;
+    sched->slots_free -= worker->slots;
+    sched->gpus -= gw_sched_gpus_own(worker);
+    sched->gpus_free -= worker->gpus_free;
+    sched->instances_free -= worker->instances_free;
+    gw_sched_worker_unlink(sched, worker);
+    (void)snprintf(sched->lost_worker, sizeof sched->lost_worker, "%s was lost: %s",
+                   gw_sched_worker_where(sched, worker->id, where), why);
+    sched->lost_worker_ns = sched->now_ns;
+}
+
+void gw_sched_apply_worker_emptied(struct gw_sched *sched,
+                                   const struct gw_fact_worker_emptied *fact)
+{
+    struct gw_worker *worker = fact->worker;
+    count_out(sched, worker, fact->why);
+    gw_sched_away_on_lost(sched, worker);
+    gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LEAVING);
+    sched->leaving++;
+    sched->leave_look_ns = 0;
+    sched->freed = true;
+    gw_sched_shapes_update(sched);
+}
+
+void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_worker_lost *fact)
+{
+    struct gw_worker *worker = fact->worker;
+    count_out(sched, worker, fact->why);
     gw_sched_away_on_lost(sched, worker);
     gw_sched_hold_lose(sched, worker);
+    sched->leaving -= worker->state == GW_WORKER_LEAVING;
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
     gw_sched_gpu_twins_free(sched, worker);
     sched->freed = true; /* a gang may start smaller because its room is gone */

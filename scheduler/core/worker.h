@@ -31,6 +31,10 @@ void gw_sched_worker_lose(struct gw_sched *sched, struct gw_worker *worker, cons
  * host that failed. */
 void gw_sched_worker_dismiss(struct gw_sched *sched, struct gw_worker *worker, const char *why);
 
+/* gw_sched_worker_empty: nothing of one that was told to end runs any more. What it had is given
+ * away, as by gw_sched_worker_dismiss, but it stays, leaving. */
+void gw_sched_worker_empty(struct gw_sched *sched, struct gw_worker *worker, const char *why);
+
 /* gw_sched_workers_on_tick sends heartbeats and loses those that were silent for too long. */
 void gw_sched_workers_on_tick(struct gw_sched *sched);
 

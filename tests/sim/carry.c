@@ -2,7 +2,7 @@
  * there, or kept there as copies. A host's next life has nothing of them.
  *
  * No gang goes on from one that is not where its rank 0 is. */
-#include "tests/sim/sim.h"
+#include "tests/sim/leave.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -128,6 +128,8 @@ static void on_trip(struct sim *sim, void *arg)
         if (trip.copy)
             sim_fault(sim, FAULT_FROM_COPY);
     }
+    if (!looks)
+        sim_leave_carried(sim, source, trip.what.attempt, event.code);
     if (event.code < 0 && event.code != GW_EEXIST)
         sim_fault(sim, FAULT_CARRY_FAILED);
     int rc = sim_host_step(sim, trip.host, &event);

@@ -156,6 +156,9 @@
     X(MEMFILE, "result written over an earlier one")                                               \
     X(MEMFILE_KEPT, "input read on after its task")                                                \
     X(MEMFILE_EMPTY, "memory of earlier results given back")                                       \
+    X(LEAVES, "worker told to end")                                                                \
+    X(LET_LEAVE, "worker that was told to end let go")                                             \
+    X(HANDED, "checkpoint taken from a worker that leaves")                                        \
     X(FENCED, "process of a worker that is given up for its silence")
 
 enum fault {

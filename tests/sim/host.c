@@ -2,6 +2,7 @@
 #include "tests/sim/crash.h"
 #include "tests/sim/door.h"
 #include "tests/sim/folder.h"
+#include "tests/sim/leave.h"
 #include "tests/sim/limit.h"
 #include "tests/sim/memfile.h"
 #include "tests/sim/nested.h"
@@ -279,7 +280,8 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
         (void)sim_gang_abort(sim, effect->number);
         break;
     case GW_EFFECT_EXIT:
-        sim_fail(sim, "a worker exits by itself");
+        sim_leave_exit(sim, host);
+        break;
     default:
         break;
     }
@@ -352,7 +354,7 @@ void sim_host_log(struct sim *sim, struct host *host, const struct gw_message *r
 static void on_connect(struct sim *sim, void *arg)
 {
     struct host *host = arg;
-    if (!host->core || host->scheduler || sim_crash_refuses(sim, host))
+    if (!host->core || host->leave.told || host->scheduler || sim_crash_refuses(sim, host))
         return;
     struct end sched = {.side = SIDE_SCHED, .peer = ++sim->next_conn + 1000000};
     struct end own = {.side = SIDE_HOST,
@@ -438,6 +440,7 @@ static void host_end(struct sim *sim, struct host *host)
     }
     gw_node_core_free(host->core);
     host->core = NULL;
+    host->leave = (struct leave){0};
     for (size_t i = 0; i < host->tokens.count; i++)
         sim_token_drop(sim, host->tokens.items[i]);
     gw_array_clear(&host->tokens);

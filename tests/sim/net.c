@@ -4,6 +4,7 @@
  * under way in both directions, and each side hears of it in its own time. */
 #include "tests/sim/crash.h"
 #include "tests/sim/drain.h"
+#include "tests/sim/leave.h"
 #include "tests/sim/leftovers.h"
 #include "tests/sim/memfile.h"
 #include "tests/sim/recant.h"
@@ -190,6 +191,14 @@ static const struct host *host_of(const struct sim *sim, const struct end *sched
     return NULL;
 }
 
+static void scheduler_says(struct host *host, const struct gw_message *message)
+{
+    if (message->type == GW_MESSAGE_welcome)
+        host->worker = message->welcome.worker;
+    sim_replica_told(host, message);
+    sim_leave_taken(host, message);
+}
+
 /* What an event brings to one side. */
 static void hand_over(struct sim *sim, const struct end *end, struct packet *packet)
 {
@@ -225,6 +234,7 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
         if (message.type == GW_MESSAGE_registration)
             sim_crash_claims(sim, host_of(sim, end), &message);
         sim_regain_hears(sim, host_of(sim, end), &message);
+        sim_leave_heard(sim, host_of(sim, end), &message);
         rc = sim_sched_step(sim, &event);
         sim_crash_claimed(sim, host_of(sim, end), &message);
         sim_drain_heard(sim, host_of(sim, end), &message);
@@ -246,10 +256,8 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
             GW_MUST(gw_array_push(&end->host->tokens, packet->tokens[i]));
         const struct conn *link = end->host->scheduler;
         bool scheduler = link && (end == &link->ends[0] || end == &link->ends[1]);
-        if (scheduler && message.type == GW_MESSAGE_welcome)
-            end->host->worker = message.welcome.worker;
         if (scheduler)
-            sim_replica_told(end->host, &message);
+            scheduler_says(end->host, &message);
         rc = sim_recant_step(sim, end->host, &event);
         if (scheduler)
             sim_replica_check(sim, end->host, &message);

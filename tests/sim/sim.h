@@ -252,8 +252,18 @@ struct sim_saved {
     bool gone;   /* and after that it went */
 };
 
+/* It was told to end: see leave.c. */
+struct leave {
+    bool told, again, exits;
+    bool alone;        /* it knew no scheduler then */
+    bool let;          /* the scheduler said that it may go */
+    uint64_t until_ns; /* it stays no longer */
+    uint64_t heard;    /* the connection by which the scheduler heard of it; 0: none */
+};
+
 struct host {
     struct sim *sim;
+    struct leave leave;
     uint32_t number, slots, gpus;
     struct gw_node_core *core; /* NULL: dead */
     struct gw_effects effects;
@@ -395,6 +405,7 @@ struct sim {
     uint32_t lent_max;                  /* of every worker; 0: what is usual */
     GW_ARRAY(struct work *) work;       /* by id - 1 */
     GW_ARRAY(struct sim_job *) jobs;
+    struct gw_map spread;    /* attempts whose checkpoint lies elsewhere, too; see leave.c */
     struct gw_map assigned;  /* attempt -> when the scheduler gave it out */
     struct gw_map calls_out; /* attempt of a call -> its actor; see recant.c */
     struct gw_map across;    /* attempts handed over to slots of another shape */

@@ -5,6 +5,7 @@
 #include "tests/sim/charge.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/drain.h"
+#include "tests/sim/leave.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/limit.h"
 #include "tests/sim/memfile.h"
@@ -299,6 +300,8 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
             sim_prefer_assigned(sim, conn->ends[1].host, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
             sim_drain_assigned(sim, conn, &effect->message.assign);
+        if (conn && effect->type == GW_EFFECT_SEND)
+            sim_leave_told(sim, conn, &effect->message);
         if (conn && effect->type == GW_EFFECT_CLOSE && conn->ends[1].side == SIDE_CLIENT)
             sim_sync_end(sim, conn->ends[1].client); /* what it holds is others' from now on */
         if (conn && effect->type == GW_EFFECT_CLOSE) {
@@ -439,6 +442,7 @@ static void make_world(struct sim *sim)
     sim_plan(sim, 100 * MS, on_faults, NULL);
     sim_crash_plan(sim);
     sim_drain_plan(sim);
+    sim_leave_plan(sim);
     sim_plan(sim, SECOND + sim_below(sim, 5 * SECOND), on_heal, NULL);
 }
 
@@ -608,6 +612,7 @@ void sim_run(uint64_t seed, bool log)
     gw_map_deinit(&sim->fences);
     gw_map_deinit(&sim->contents);
     gw_map_deinit(&sim->assigned);
+    gw_map_deinit(&sim->spread);
     gw_map_deinit(&sim->across);
     gw_map_deinit(&sim->calls_out);
     gw_map_deinit(&sim->sizes);

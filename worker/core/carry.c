@@ -102,7 +102,7 @@ static void tell_copied(struct gw_node_core *core, const struct gw_msg_carry *wh
 
 void gw_node_carry_on_carry(struct gw_node_core *core, const struct gw_msg_carry *what)
 {
-    if (!start(core, &(struct gw_node_carry){.what = *what}, false))
+    if (!start(core, &(struct gw_node_carry){.what = *what}, what->copy != 0))
         tell_copied(core, what, GW_ELOST, "nobody said where that worker is");
 }
 

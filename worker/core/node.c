@@ -19,6 +19,7 @@
 #include "worker/core/job.h"
 #include "worker/core/keep.h"
 #include "worker/core/kept.h"
+#include "worker/core/leave.h"
 #include "worker/core/memfile.h"
 #include "worker/core/memory.h"
 #include "worker/core/nested.h"
@@ -154,6 +155,7 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_map_deinit(&core->news);
     gw_kept_deinit(core);
     gw_adrift_deinit(core);
+    free(core->leave.why);
     gw_array_deinit(&core->replaced);
     gw_array_deinit(&core->carries);
     gw_memfile_deinit(core);
@@ -432,6 +434,7 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
         gw_job_on_forget(core, message->forget.job);
         return 0;
     case GW_MESSAGE_shutdown:
+        gw_leave_let(core);
         gw_drop_shut_down(core, message->shutdown.grace_ns_max);
         return 0;
     default:
@@ -580,6 +583,14 @@ static void on_tick(struct gw_node_core *core, const struct gw_event *event)
     gw_gpu_tick(core);
 }
 
+static void exit_perhaps(struct gw_node_core *core)
+{
+    if (!core->shutting_down || core->processes.count || core->exited || !gw_leave_settle(core))
+        return;
+    core->exited = true;
+    gw_core_effect(core, GW_EFFECT_EXIT);
+}
+
 int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
                       struct gw_effects *effects)
 {
@@ -622,7 +633,8 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         gw_folder_on_event(core, event);
         break;
     case GW_EVENT_SHUTDOWN:
-        gw_drop_shut_down(core, 0);
+    case GW_EVENT_LEAVE:
+        gw_leave_begin(core, event->text);
         break;
     case GW_EVENT_SPILLED:
     case GW_EVENT_RESTORED:
@@ -644,10 +656,7 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
     gw_heir_settle(core);
     gw_pool_pump(core);
     gw_heir_settle(core);
-    if (core->shutting_down && !core->processes.count && !core->exited) {
-        core->exited = true;
-        gw_core_effect(core, GW_EFFECT_EXIT);
-    }
+    exit_perhaps(core);
 #ifdef GANGWAY_CHECK
     gw_node_core_check(core);
 #endif
@@ -661,6 +670,7 @@ uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core)
     deadline = sooner(deadline, gw_gpu_deadline_ns(core));
     deadline = sooner(deadline, gw_memfile_deadline_ns(core));
     deadline = sooner(deadline, gw_hang_deadline_ns(core));
+    deadline = sooner(deadline, gw_leave_deadline_ns(core));
     if (core->registered)
         deadline = sooner(deadline, core->heartbeat_due_ns);
     if (anything_runs(core))

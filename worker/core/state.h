@@ -430,6 +430,13 @@ struct gw_adrift {
 
 enum { HEARTBEATS_KEPT = 16 };
 
+/* It was told to end: see leave.c. */
+struct gw_leave {
+    char *why;         /* in words; owned. NULL: it was not */
+    uint64_t until_ns; /* it stays no longer; 0: it need not stay at all */
+    bool told, may;    /* the scheduler knows that nothing runs here; it lets us go */
+};
+
 struct gw_node_core {
     struct gw_node_options options;
     uint64_t now_ns, incarnation;
@@ -437,6 +444,7 @@ struct gw_node_core {
 
     struct gw_node_link *scheduler, *guardian;
     bool registered, shutting_down, exited;
+    struct gw_leave leave;
     uint64_t term, peer; /* of the envelope, from the last welcome */
     uint32_t worker;
     uint64_t heartbeat_number, heartbeat_due_ns, heartbeat_received;

@@ -481,11 +481,16 @@ void gw_host_shut_down(struct gw_host *host)
 
 void gw_host_end(struct gw_host *host, int signal)
 {
-    if (host->shutting_down || host->exiting)
+    const bool again = host->last_words && host->options.times &&
+                       atomic_load(host->options.times) > host->times_heeded;
+    if (host->exiting || (host->shutting_down && !again))
         return;
-    gw_log_info("ending: %s", signal == SIGINT ? "interrupted" : "terminated");
+    host->times_heeded = host->options.times ? atomic_load(host->options.times) : 0;
+    gw_log_info("ending%s: %s", again ? " at once" : "",
+                signal == SIGINT ? "interrupted" : "terminated");
     host->last_words = signal == SIGINT ? "it was interrupted (SIGINT)" : "it was ended (SIGTERM)";
-    gw_host_shut_down(host);
+    host->shutting_down = true;
+    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_LEAVE, .text = host->last_words});
 }
 
 void gw_host_heed(struct gw_host *host)

@@ -51,8 +51,9 @@ struct gw_host_options {
     bool private_cluster;
     int alive_fd; /* says that it lives, and whether its scheduler has it; it then ends when none
                    * was found for orphan_ms; 0: none */
-    bool first_in_folder;   /* with connect: no other worker lives in it */
-    const atomic_int *told; /* the signal that told us to end; 0: none yet. Borrowed */
+    bool first_in_folder; /* with connect: no other worker lives in it */
+    /* The signal that told us to end, 0: none yet; and how often one has. Borrowed. */
+    const atomic_int *told, *times;
 };
 
 /* A connection. It is freed when its link is closed. */
@@ -110,6 +111,7 @@ struct gw_host {
     struct gw_complaint absent; /* no scheduler answers */
     int exit_code;
     const char *last_words;   /* to the scheduler; NULL: it knows */
+    int times_heeded;         /* signals to end that were */
     uint64_t job_with_folder; /* whose output folder was made last */
     uint64_t set_aside;       /* folders with what was to go */
 
@@ -149,7 +151,8 @@ struct gw_host {
 int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct gw_host **host,
                  struct gw_error *error);
 /* gw_host_shut_down ends all work, then everything; the loop runs empty. gw_host_end does so too,
- * as it was told to by a signal, and says so to the scheduler at last. */
+ * as it was told to by a signal, says so to the scheduler, and stays until that has seen to what
+ * only this host has; told by a second signal, it stays for nothing. */
 void gw_host_shut_down(struct gw_host *host);
 void gw_host_end(struct gw_host *host, int signal);
 

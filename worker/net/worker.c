@@ -362,13 +362,14 @@ static void daemon_on_signal(uv_signal_t *handle, int signal)
 /* Who ends a group of processes tells ours as well, and a rank may die of it before the loop comes
  * to signals, which it looks at last: whoever hears of that knows better by this. Atomic, as any
  * thread may be the one that is interrupted. */
-static atomic_int told;
+static atomic_int told, times;
 static _Atomic(void (*)(int)) loops[2]; /* what the loop does about them */
 
 static void on_told(int number)
 {
     void (*loop)(int) = atomic_load(&loops[number == SIGINT]);
     atomic_store(&told, number);
+    atomic_fetch_add(&times, 1);
     loop(number);
 }
 
@@ -463,6 +464,7 @@ int gw_worker_main(int argc, char **argv)
     const bool watched = rc == 0;
     if (rc == 0) {
         daemon.options.told = &told;
+        daemon.options.times = &times;
         watch(&daemon); /* what the host makes is removed, whenever a signal comes */
         rc = gw_host_open(&daemon.loop, &daemon.options, &daemon.host, &error);
     }

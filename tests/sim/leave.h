@@ -1,0 +1,22 @@
+/* Workers that are told to end: they go when nobody needs them any more. */
+#ifndef GW_TESTS_SIM_LEAVE_H
+#define GW_TESTS_SIM_LEAVE_H
+
+#include "tests/sim/sim.h"
+
+/* sim_leave_plan has workers told to end, in some seeds; sim_leave_exit: the core of one says that
+ * it is over. */
+void sim_leave_plan(struct sim *sim);
+void sim_leave_exit(struct sim *sim, struct host *host);
+
+/* sim_leave_heard: the scheduler is about to hear a worker. sim_leave_told: it says something to
+ * one; sim_leave_taken: which hears that now. */
+void sim_leave_heard(struct sim *sim, const struct host *host, const struct gw_message *message);
+void sim_leave_told(struct sim *sim, const struct conn *conn, const struct gw_message *message);
+void sim_leave_taken(struct host *host, const struct gw_message *message);
+
+/* sim_leave_carried: a checkpoint of an attempt lies at another host now, or cannot be had from
+ * `source`. */
+void sim_leave_carried(struct sim *sim, const struct host *source, uint64_t attempt, int code);
+
+#endif
