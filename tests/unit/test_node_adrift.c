@@ -98,6 +98,26 @@ static void ends_of_functions_are_told_once(void **state)
     free_world(w);
 }
 
+/* Nobody was there to hear it: the first who comes does, and charges it, and no other. */
+static void a_bad_end_is_told_to_one_scheduler(void **state)
+{
+    struct world *w = new_world(1);
+    (void)state;
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
+    must_assign(w, (struct task){.attempt = 1, .index = 1});
+    spawned(w, w->processes, 0, "");
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+    w->lives++;
+    dies(w, w->processes, 3, 0);
+    forget_sent(w);
+    open_scheduler(w);
+    assert_int_equal(must_send(w, GW_MESSAGE_registration)->registration.attempt.count, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.attempt, 1);
+    assert_int_equal(come_back(w, true)->attempt.count, 0);
+    assert_null(sent(w, GW_MESSAGE_ended, 0));
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +125,7 @@ int main(void)
         cmocka_unit_test(a_scheduler_that_lives_hears_nothing_again),
         cmocka_unit_test(what_was_surely_heard_is_forgotten),
         cmocka_unit_test(ends_of_functions_are_told_once),
+        cmocka_unit_test(a_bad_end_is_told_to_one_scheduler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,14 +204,25 @@ static void say_ended(struct gw_node_core *core, const struct gw_unsaid *unsaid)
 
 void gw_adrift_say(struct gw_node_core *core)
 {
-    for (size_t i = 0; i < core->adrift.unsaid.count && !GW_PLANTED(471); i++) {
-        struct gw_unsaid *unsaid = &core->adrift.unsaid.items[i];
+    struct gw_adrift *adrift = &core->adrift;
+    size_t kept = 0;
+    if (GW_PLANTED(471))
+        return;
+    for (size_t i = 0; i < adrift->unsaid.count; i++) {
+        struct gw_unsaid *unsaid = &adrift->unsaid.items[i];
         if (unsaid->finished)
             say_finished(core, unsaid);
         else
             say_ended(core, unsaid);
         unsaid->said_ns = core->now_ns;
+        if (unsaid->finished || unsaid->place.rank != GW_RANK_NONE) {
+            adrift->unsaid.items[kept++] = *unsaid;
+            continue;
+        }
+        adrift->bytes -= unsaid->kept_bytes; /* from now on it may have been charged */
+        unsaid_free(unsaid);
     }
+    adrift->unsaid.count = kept;
 }
 
 /* -- What there is -------------------------------------------------------------------------------
