@@ -275,7 +275,7 @@ void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_tas
  * some, are ready and wait. */
 static bool held_back(const struct gw_queue *queue, uint32_t row)
 {
-    if (gw_bits_test(&queue->fed, row))
+    if (gw_bits_test(&queue->fed, row) || GW_PLANTED(733))
         return false;
     for (size_t i = 0; i < queue->job->queues.count; i++)
         if (queue->job->queues.items[i]->fed.count)

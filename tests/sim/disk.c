@@ -1,6 +1,6 @@
 /* A host's disk and memory: files that take their time, a disk that fills, files that are damaged,
  * and processes that use more than was good. */
-#include "tests/sim/sim.h"
+#include "tests/sim/crowd.h"
 #include "tests/sim/turn.h"
 
 #define LIMIT_BYTES UINT64_C(256000000)
@@ -16,8 +16,8 @@ static uint64_t limit_of(const struct host *host)
 uint64_t sim_disk_declared(const struct sim *sim, const struct work *work)
 {
     const struct sim_job *job = work->job;
-    if (work->id % 5 || work->ranks || work->makes_actor || work->calls || work->children ||
-        work->depth || *work->on || job->pure || job->range || job->scattered)
+    if (sim->crowd || work->id % 5 || work->ranks || work->makes_actor || work->calls ||
+        work->children || work->depth || *work->on || job->pure || job->range || job->scattered)
         return 0;
     uint64_t smallest = sim->seed % 13 ? LIMIT_BYTES : LIMIT_BYTES / 8; /* of the first host */
     return smallest / 5 * 3;
@@ -27,6 +27,8 @@ void sim_disk_check_declared(struct sim *sim, const struct host *host)
 {
     uint64_t declared = 0;
     uint32_t count = 0;
+    if (sim->crowd)
+        sim_crowd_begin(sim, host);
     for (size_t i = 0; i < host->processes.count; i++) {
         const struct process *process = host->processes.items[i];
         if (!process->executing || !process->rows.count)
@@ -60,6 +62,8 @@ void sim_disk_options(struct sim *sim, struct host *host, struct gw_node_options
     host->spills_nothing = !options->target_permille && !options->spill_permille;
     host->disk_failed = options->spills_off || host->spills_nothing;
     host->descriptors_max = host->disk_failed || host->full_until_ns ? 0 : options->descriptors_max;
+    if (sim->crowd)
+        sim_crowd_options(host, options);
 }
 
 /* -- Files ---------------------------------------------------------------------------------------
@@ -311,7 +315,9 @@ static void on_measure(struct sim *sim, void *arg)
         struct process *process = host->processes.items[i];
         if (!process->alive)
             continue;
-        uses[count++] = (struct gw_process_use){process->id, part / 2 + sim_below(sim, part)};
+        uint64_t bytes =
+            sim->crowd ? sim_crowd_uses(sim, process) : part / 2 + sim_below(sim, part);
+        uses[count++] = (struct gw_process_use){process->id, bytes};
         if (kills && process->rows.count)
             process->rows.items[0].work->deaths++; /* perhaps */
     }
@@ -322,8 +328,8 @@ static void on_measure(struct sim *sim, void *arg)
             .type = GW_EVENT_USAGE, .number = own, .uses = uses, .use_count = count});
     if (host->core && host->incarnation == measuring->incarnation)
         check_killed(sim, host, uses, count);
-    sim_plan_own(sim, 20 * MS + sim_below(sim, sim->healed ? SECOND : 200 * MS), on_measure,
-                 measuring, sim_drop);
+    uint64_t most_ns = sim->crowd ? 20 * MS : sim->healed ? SECOND : 200 * MS;
+    sim_plan_own(sim, 20 * MS + sim_below(sim, most_ns), on_measure, measuring, sim_drop);
 }
 
 void sim_disk_start(struct sim *sim, struct host *host)

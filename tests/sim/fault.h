@@ -35,6 +35,8 @@
     X(RETRY, "failed task retried")                                                                \
     X(SPILL, "result written to disk")                                                             \
     X(SPARED, "result used later stayed in memory")                                                \
+    X(CROWD_PAIR, "task began where results pile up")                                              \
+    X(CROWD_HEAVY, "task began beside others that use much memory")                                \
     X(READ_BACK, "result read back")                                                               \
     X(FULL_DISK, "disk full")                                                                      \
     X(REFUSED_RUN, "task refused where memory and disk are full")                                  \

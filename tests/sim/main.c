@@ -4,11 +4,12 @@
  *                                        have happened in none of them
  *     gangway-sim --seed S               runs one, with a log of every message
  *     gangway-sim --patience --seeds N   only the worlds where gangs wait (patience.c)
+ *     gangway-sim --crowd --seeds N      only the worlds where memory is short (crowd.c)
  *     gangway-sim --diagram              prints the state machines as Graphviz
  *     gangway-sim-planted --planted NAME [--seeds N] [--from S]
  *                                        runs seeds until one fails: bug NAME is switched on
  */
-#include "tests/sim/sim.h"
+#include "tests/sim/crowd.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -90,6 +91,8 @@ static const struct {
     [730] = {"rest-forgotten", "the next life does not wait for a lost worker that has GPUs"},
     [731] = {"spilled-newest", "the result that was used last goes to disk first"},
     [732] = {"spilled-wanted", "what runs take goes to disk before what they do not"},
+    [733] = {"roots-ahead", "what only adds to memory starts before what lets go of some"},
+    [734] = {"memory-unweighed", "what tasks are known to use of memory is not looked at"},
     [703] = {"drains-ignored", "drained GPUs are given to tasks"},
     [704] = {"drain-answered", "an admin is told that a GPU is drained, and it is not"},
     [705] = {"given-back-not", "an admin is told that a GPU is given back, and it stays drained"},
@@ -202,7 +205,8 @@ static int print_counts(void)
 }
 
 static char last_words[128];
-static int only_patience;
+static int only_patience, only_crowd;
+enum { CROWD_EVERY = 20 }; /* seeds */
 
 /* A failure of any kind ends in SIGABRT: here is what replays it. */
 static void on_abort(int number)
@@ -217,9 +221,12 @@ static void run(uint64_t seed, bool log)
     (void)snprintf(last_words, sizeof last_words,
                    "gangway-sim --seed %llu fails, commit " GANGWAY_COMMIT "\n",
                    (unsigned long long)seed);
-    if (!only_patience)
+    if (!only_patience && !only_crowd)
         sim_run(seed, log);
-    sim_patience_run(seed);
+    if (!only_crowd)
+        sim_patience_run(seed);
+    if (only_crowd || (!only_patience && seed % CROWD_EVERY == 0))
+        sim_crowd_run(seed, log);
 }
 
 #ifdef GANGWAY_PLANTED
@@ -239,6 +246,7 @@ static int find_planted(const char *name, uint64_t from, uint64_t seeds)
     }
     only_patience =
         (gw_planted >= 230 && gw_planted < 240) || gw_planted == 350; /* they are seen there */
+    only_crowd = gw_planted == 733 || gw_planted == 734;
     int ends[2];
     if (pipe(ends) < 0)
         abort();
@@ -280,6 +288,7 @@ int main(int argc, char **argv)
         {"diagram", no_argument, NULL, 'd'},
         {"all", no_argument, NULL, 'a'},
         {"quiet", no_argument, &quiet, 1},
+        {"crowd", no_argument, &only_crowd, 1},
         {"patience", no_argument, &only_patience, 1},
         {NULL, 0, NULL, 0},
     };
@@ -330,8 +339,7 @@ int main(int argc, char **argv)
             gw_sm_diagram(sm, stdout);
         return 0;
     }
-    if (one)
-        (void)setvbuf(stdout, NULL, _IOLBF, 0); /* all of it is there when a seed aborts */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* all of it is there when a seed aborts */
     for (uint64_t seed = from; seed < from + count; seed++)
         run(seed, one && !quiet);
     if (one)

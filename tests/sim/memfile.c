@@ -199,7 +199,7 @@ uint64_t sim_memfile_result(struct sim *sim, struct process *process, uint64_t v
     const struct row row = process->rows.items[0];
     const struct given *given = given_to(process, row.attempt);
     uint64_t token, file = 0, taker = taker_of(process, row.attempt);
-    if (!given || row.work->bytes < GW_MEMFILE_BYTES_MIN || !chance(sim, 90))
+    if (!given || row.work->bytes < GW_MEMFILE_BYTES_MIN || sim->crowd || !chance(sim, 90))
         return sim_token(sim, value, row.work->bytes);
     if (given->token) {
         write_content(sim, given->token, value);

@@ -387,6 +387,7 @@ struct sim {
     uint64_t commit_ns, life;    /* of the last one under way; of the scheduler */
     struct sim_adrift *adrift;   /* see crash.c; NULL: it has not died */
     struct sim_regain *regain;   /* see regain.c; likewise */
+    struct crowd *crowd;         /* see crowd.c; NULL: this world is none */
     struct sim_charges *charges; /* see charge.c; NULL: nothing was judged */
     struct sim_drains *drains;   /* see drain.c; NULL: none was drained */
     GW_ARRAY(struct conn *) conns;
@@ -445,6 +446,13 @@ void sim_fail(struct sim *sim, const char *format, ...) GW_PRINTF(2, 3) __attrib
 
 /* -- world.c: one seed */
 void sim_run(uint64_t seed, bool log);
+/* What other worlds share with it: the scheduler begins; one more host, with nothing but slots
+ * unless it was given more before; the next thing that is planned happens (false: nothing is); all
+ * of it goes. */
+void sim_world_begin(struct sim *sim);
+void sim_world_host(struct sim *sim, uint32_t number, uint32_t slots);
+bool sim_next(struct sim *sim);
+void sim_world_free(struct sim *sim);
 /* sim_sched_step gives the scheduler an event and carries out its effects. */
 int sim_sched_step(struct sim *sim, struct gw_event *event);
 

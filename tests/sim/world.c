@@ -403,12 +403,31 @@ static void on_heal(struct sim *sim, void *arg)
 /* -- A life --------------------------------------------------------------------------------------
  */
 
-static void make_world(struct sim *sim)
+void sim_world_begin(struct sim *sim)
 {
     sim->now_ns = SECOND;
     sim->sched_tick_ns = UINT64_MAX;
     sim->sched = sim_sched_new();
     sim_sched_start(sim, 1 + sim_below(sim, 9));
+}
+
+void sim_world_host(struct sim *sim, uint32_t number, uint32_t slots)
+{
+    struct host *host = &sim->hosts[number];
+    host->sim = sim;
+    host->number = number;
+    host->incarnation = 1000 * number; /* no two lives of any have the same */
+    host->slots = slots;
+    host->next_peer = 1;
+    (void)snprintf(host->worker_name, sizeof host->worker_name, "worker-%u", number);
+    (void)snprintf(host->name, sizeof host->name, "host-%u", number / 2);
+    (void)snprintf(host->address, sizeof host->address, "/h/%u", number);
+    sim_host_start(sim, host);
+}
+
+static void make_world(struct sim *sim)
+{
+    sim_world_begin(sim);
     sim->lent_max = sim_chance(sim, 15) ? 2 : 0;
     const bool twins = SIM_PLANTED_IN_TWINS || sim_crash_rests(sim);
     sim->host_count = 1 + (uint32_t)sim_below(sim, HOSTS_MAX);
@@ -416,22 +435,15 @@ static void make_world(struct sim *sim)
         sim->host_count = HOSTS_MAX;
     for (uint32_t i = 0; i < sim->host_count; i++) {
         struct host *host = &sim->hosts[i];
-        host->sim = sim;
-        host->number = i;
-        host->incarnation = 1000 * i; /* no two lives of any have the same */
-        host->slots = 1 + (uint32_t)sim_below(sim, 4);
+        uint32_t slots = 1 + (uint32_t)sim_below(sim, 4);
         if (i == 0)
-            host->slots += 3; /* so that all work fits somewhere */
+            slots += 3; /* so that all work fits somewhere */
         host->gpus = sim_chance(sim, sim_crash_rests(sim) ? 100 : twins ? 90 : 40) ? SIM_GPUS : 0;
-        host->next_peer = 1;
         host->licenses = i == 0 ? 2 : (uint32_t)sim_below(sim, 2);
         host->tapes = 1 + (uint32_t)sim_below(sim, 3);
         if (i == 0)
             host->tapes = RANKS_MAX;
-        (void)snprintf(host->worker_name, sizeof host->worker_name, "worker-%u", i);
-        (void)snprintf(host->name, sizeof host->name, "host-%u", i / 2);
-        (void)snprintf(host->address, sizeof host->address, "/h/%u", i);
-        sim_host_start(sim, host);
+        sim_world_host(sim, i, slots);
     }
     sim->client_count = 1 + (uint32_t)sim_below(sim, CLIENTS_FIRST);
     for (uint32_t i = 0; i < sim->client_count; i++) {
@@ -446,7 +458,7 @@ static void make_world(struct sim *sim)
     sim_plan(sim, SECOND + sim_below(sim, 5 * SECOND), on_heal, NULL);
 }
 
-static bool next(struct sim *sim)
+bool sim_next(struct sim *sim)
 {
     if (sim->plans.count == 0)
         return false;
@@ -540,7 +552,7 @@ static void say_left(struct sim *sim)
 static void check_liveness(struct sim *sim)
 {
     uint64_t deadline_ns = UINT64_MAX;
-    while (!settled(sim) && next(sim)) {
+    while (!settled(sim) && sim_next(sim)) {
         if (sim->healed && deadline_ns == UINT64_MAX)
             deadline_ns = sim->now_ns + 600 * SECOND;
         if (sim->now_ns > deadline_ns) {
@@ -550,22 +562,22 @@ static void check_liveness(struct sim *sim)
     }
     deadline_ns = sim->now_ns + 300 * SECOND;
     for (uint32_t i = 0; i < sim->host_count; i++)
-        while (sim_disk_crowded(&sim->hosts[i]) && next(sim))
+        while (sim_disk_crowded(&sim->hosts[i]) && sim_next(sim))
             SIM_CHECK(sim, sim->now_ns < deadline_ns, "host %u keeps %zu descriptors, and may %u",
                       i, sim->hosts[i].tokens.count, sim->hosts[i].descriptors_max);
     for (uint32_t i = 0; i < sim->client_count; i++)
         sim_client_kill(sim, &sim->clients[i]);
     deadline_ns = sim->now_ns + 300 * SECOND;
-    while (gw_sched_idle_since_ns(sim->sched) == UINT64_MAX && next(sim)) {
+    while (gw_sched_idle_since_ns(sim->sched) == UINT64_MAX && sim_next(sim)) {
         if (sim->now_ns >= deadline_ns)
             say_left(sim);
         SIM_CHECK(sim, sim->now_ns < deadline_ns, "jobs do not end after all clients left");
     }
     for (uint32_t i = 0; i < sim->host_count; i++)
-        while (sim->hosts[i].folders.count > sim->hosts[i].kept.count && next(sim))
+        while (sim->hosts[i].folders.count > sim->hosts[i].kept.count && sim_next(sim))
             SIM_CHECK(sim, sim->now_ns < deadline_ns, "a folder of a task stays on host %u", i);
     for (uint32_t i = 0; i < sim->host_count; i++)
-        while (sim->hosts[i].leases.count > 0 && next(sim))
+        while (sim->hosts[i].leases.count > 0 && sim_next(sim))
             SIM_CHECK(sim, sim->now_ns < deadline_ns, "a gang's lease stays on host %u", i);
     size_t kept = sim_published_tokens(sim);
     SIM_CHECK(sim, sim->sched_tokens.count == kept,
@@ -582,14 +594,8 @@ static void free_plans(struct sim *sim)
     gw_array_deinit(&sim->plans);
 }
 
-void sim_run(uint64_t seed, bool log)
+void sim_world_free(struct sim *sim)
 {
-    struct sim *sim = calloc(1, sizeof *sim);
-    GW_MUST_PTR(sim);
-    sim->seed = seed;
-    sim->log = log;
-    make_world(sim);
-    check_liveness(sim);
     for (uint32_t i = 0; i < sim->host_count; i++)
         sim_host_free(sim, &sim->hosts[i]);
     free_plans(sim);
@@ -622,4 +628,15 @@ void sim_run(uint64_t seed, bool log)
     sim_charge_free(sim);
     sim_drain_free(sim);
     free(sim);
+}
+
+void sim_run(uint64_t seed, bool log)
+{
+    struct sim *sim = calloc(1, sizeof *sim);
+    GW_MUST_PTR(sim);
+    sim->seed = seed;
+    sim->log = log;
+    make_world(sim);
+    check_liveness(sim);
+    sim_world_free(sim);
 }
