@@ -101,6 +101,65 @@ static int choose(struct gw_selector *selector, const struct gw_value *jobs, con
     return 0;
 }
 
+static bool has(const struct gw_selector *selector, uint64_t job)
+{
+    for (size_t i = 0; i < selector->count; i++)
+        if (selector->items[i].job == job)
+            return true;
+    return false;
+}
+
+/* Takes what a part of a list chose. */
+static int unite(struct gw_selector *selector, const struct gw_selector *part)
+{
+    size_t room = selector->count + part->count;
+    struct gw_selected *items = realloc(selector->items, room * sizeof *items);
+    if (!items)
+        return GW_ENOMEM;
+    selector->items = items;
+    for (size_t i = 0; i < part->count; i++)
+        if (!has(selector, part->items[i].job))
+            selector->items[selector->count++] = part->items[i];
+    qsort(selector->items, selector->count, sizeof *selector->items, by_number);
+    return 0;
+}
+
+/* A list in which there are names, and which is none itself: "3,train,7-9". */
+static int choose_each(struct gw_selector *selector, const struct gw_value *jobs, char *list,
+                       struct gw_error *error)
+{
+    int rc = 0;
+    char *rest = list;
+    for (char *text; rc == 0 && (text = strsep(&rest, ","));) {
+        struct gw_selector part = {0};
+        rc = *text && strcmp(text, "all") != 0
+                 ? gw_selector_check(text, error)
+                 : gw_error_set(error, GW_EINVAL, "\"%s\" is no job of a list", text);
+        if (rc == 0 && choose(&part, jobs, text, false) < 0)
+            rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+        else if (rc == 0 && part.count == 0)
+            rc = gw_error_set(error, GW_ENOENT, "there is no job \"%s\"", text);
+        else if (rc == 0 && unite(selector, &part) < 0)
+            rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+        free(part.items);
+    }
+    return rc;
+}
+
+static int select_of(struct gw_selector *selector, const struct gw_value *jobs, const char *text,
+                     bool unfinished, struct gw_error *error)
+{
+    if (choose(selector, jobs, text, unfinished) < 0)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (selector->count > 0 || !is_name(text) || !strchr(text, ','))
+        return 0;
+    char *list = strdup(text);
+    int rc = list ? choose_each(selector, jobs, list, error)
+                  : gw_error_set(error, GW_ENOMEM, "out of memory");
+    free(list);
+    return rc;
+}
+
 int gw_selector_init(struct gw_selector *selector, struct gw_client *client, const char *text,
                      bool unfinished, struct gw_error *error)
 {
@@ -111,10 +170,12 @@ int gw_selector_init(struct gw_selector *selector, struct gw_client *client, con
         rc = gw_client_query(client, "jobs", NULL, &jobs, error);
     if (rc < 0)
         return rc;
-    rc = choose(selector, jobs, text, unfinished);
+    rc = select_of(selector, jobs, text, unfinished, error);
     gw_value_unref(jobs);
-    if (rc < 0)
-        return gw_error_set(error, rc, "out of memory");
+    if (rc < 0) {
+        selector->count = 0; /* all of a list or nothing */
+        return rc;
+    }
     if (selector->count == 0 && strcmp(text, "last") == 0)
         return gw_error_set(error, GW_ENOENT, "there are no jobs");
     if (selector->count == 0 && strcmp(text, "all") != 0)
@@ -132,7 +193,7 @@ void gw_selector_deinit(struct gw_selector *selector)
 /* -- One task ------------------------------------------------------------------------------------
  */
 
-enum { JOB_TEXT_BYTES = 300 };
+enum { JOB_TEXT_BYTES = 300, JOBS_MAX = 100000 };
 
 /* What stands between the job and the task; NULL: only a job is named. A name may have a dot. */
 static const char *separator(const char *text)
@@ -256,26 +317,33 @@ static int run_jobs(const struct gw_selector_command *command, struct gw_client 
     return exit_code;
 }
 
+static bool is_task(const struct gw_selector_command *command, const char *text)
+{
+    return command->task && gw_selector_is_task(text);
+}
+
 int gw_selector_run(const struct gw_selector_command *command, int argc, char **argv)
 {
     struct gw_options options = command->options;
     struct gw_client *client;
     struct gw_error error;
     int first, exit_code;
-    options.arguments = command->task ? "JOB[/TASK]" : "JOB";
-    options.arguments_min = options.arguments_max = 1;
+    options.arguments = command->task ? "JOB[/TASK]..." : "JOB...";
+    options.arguments_min = 1;
+    options.arguments_max = JOBS_MAX;
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
-    bool task = command->task && gw_selector_is_task(argv[first]);
-    int rc =
-        task ? gw_selector_task_check(argv[first], &error) : gw_selector_check(argv[first], &error);
-    if (rc < 0)
-        return gw_cli_error(&error);
+    for (int i = first; argv[i]; i++) /* ends with a NULL, before argc where there are options */
+        if ((is_task(command, argv[i]) ? gw_selector_task_check : gw_selector_check)(argv[i],
+                                                                                     &error) < 0)
+            return gw_cli_error(&error);
     exit_code = gw_cli_open(&client);
     if (exit_code)
         return exit_code;
-    exit_code =
-        task ? run_task(command, client, argv[first]) : run_jobs(command, client, argv[first]);
+    for (int i = first; argv[i]; i++) {
+        int code = (is_task(command, argv[i]) ? run_task : run_jobs)(command, client, argv[i]);
+        exit_code = exit_code ? exit_code : code;
+    }
     gw_client_close(client);
     return exit_code;
 }

@@ -1,5 +1,6 @@
 /* Which jobs a command means: numbers and ranges "1,3,5-8", "all", "last": the latest that no task
- * submitted, or a name: the latest job that is called so. */
+ * submitted, or a name: the latest job that is called so. In a list there may be names and "last",
+ * too, where no job is called like the whole of it. */
 #ifndef GW_CLI_SELECTOR_H
 #define GW_CLI_SELECTOR_H
 
@@ -49,7 +50,7 @@ int gw_selector_task(struct gw_client *client, const char *text, struct gw_selec
  * memory. */
 struct gw_value *gw_selector_question(const struct gw_selected_task *task);
 
-/* A subcommand whose one argument selects jobs: `each` is called for every one, prints what is to
+/* A subcommand whose arguments select jobs: `each` is called for every one, prints what is to
  * be printed, and gives an exit code; the first that is not 0 is the command's. */
 struct gw_selector_command {
     struct gw_options options; /* arguments and their count are filled in */

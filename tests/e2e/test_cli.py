@@ -206,6 +206,24 @@ class CommandLine(e2e.Case):
         self.gangway("cancel", job)
         self.gangway("wait", job, rc=130)
 
+    def test_several_jobs(self):
+        """As arguments, and in lists that have names."""
+        self.up("--slots", "2")
+        numbers = [self.gangway("submit", "-d", "--name", name, "--", "sh", "-c", script)
+                   .stdout.strip()
+                   for name, script in (("one", "exit 0"), ("two", "exit 5"), ("o,p", "exit 6"))]
+        self.assertIn("job " + numbers[1], self.gangway("wait", "one", "two", rc=5).stderr)
+        for jobs in (("one", "two"), ("two,one",), (numbers[0] + ",two",)):
+            told = self.gangway("explain", *jobs).stdout.splitlines()
+            self.assertEqual(len([line for line in told if "(task 0 of job " in line]), 2, told)
+        self.gangway("wait", "one,last", rc=6)
+        self.assertIn("exit code 6", self.gangway("explain", "o,p").stdout)
+        for jobs in ("one,nosuch", "one,", "one,all"):
+            done = self.gangway("retry", jobs, rc=2)
+            self.assertNotIn("job " + numbers[0], done.stderr + done.stdout)
+        self.gangway("submit", "--after", "one,two", "--", "true", rc=1)
+        self.gangway("submit", "--after-any", "one,two", "--", "true")
+
     def test_up_and_down(self):
         self.assertIn("no cluster", self.gangway("down").stderr)
         self.up("--slots", "3", "--workers", "2", "--idle-stop", "1h")
