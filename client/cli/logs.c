@@ -72,6 +72,15 @@ static int find_try(struct gw_client *client, const struct gw_selected_task *tas
     return rc;
 }
 
+/* What was asked for, INT32_MIN: nothing; as a tail has it, -1: all. */
+static int choose_rank(int32_t *rank, struct gw_error *error)
+{
+    if (*rank < 0 && *rank != INT32_MIN)
+        return gw_error_set(error, GW_EINVAL, "there is no rank %d: 0 is the least", *rank);
+    *rank = *rank < 0 ? -1 : *rank;
+    return 0;
+}
+
 static int check_rank(int32_t rank, uint32_t ranks, struct gw_error *error)
 {
     uint32_t last = ranks ? ranks - 1 : 0;
@@ -112,7 +121,7 @@ static int print(const struct gw_tail_options *options, struct gw_error *error)
 
 int gw_cli_logs(int argc, char **argv)
 {
-    struct gw_tail_options stream_options = {.rank = -1};
+    struct gw_tail_options stream_options = {.rank = INT32_MIN}; /* all */
     bool follow = false, out = false, err = false, json = false;
     uint32_t attempt = UINT32_MAX;
     const char *folder = NULL;
@@ -145,7 +154,8 @@ int gw_cli_logs(int argc, char **argv)
     struct gw_error error;
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
-    if (gw_selector_task_check(argv[first], &error) < 0)
+    if (gw_selector_task_check(argv[first], &error) < 0 ||
+        choose_rank(&stream_options.rank, &error) < 0)
         return gw_cli_error(&error);
     if (folder && (follow || json)) {
         gw_cli_say("gangway logs: --output writes what there is: not with --follow or --json");

@@ -115,7 +115,7 @@ static const struct gw_cli_command *find_command(const char *name)
             return command;
     const char *nearest = other_word(name);
     nearest = nearest ? nearest : gw_options_nearest(name, next_command, NULL);
-    fprintf(stderr, "gangway: unknown command '%s'%s%s%s\n", name,
+    fprintf(stderr, "gangway: unknown %s '%s'%s%s%s\n", *name == '-' ? "option" : "command", name,
             nearest ? ", did you mean '" : "; `gangway help` lists them", nearest ? nearest : "",
             nearest ? "'?" : "");
     return NULL;

@@ -142,6 +142,7 @@ class CommandLine(e2e.Case):
                          ["[0] 0", "[1] 1"])
         self.assertEqual(self.gangway("logs", str(gang), "--rank", "1").stdout, "1\n")
         self.assertIn("0 to 1", self.gangway("logs", str(gang), "--rank", "2", rc=2).stderr)
+        self.assertIn("least", self.gangway("logs", str(gang), "--rank", "-1", rc=2).stderr)
         folder = os.path.join(self.dir, "output")
         self.gangway("logs", str(gang), "--output", folder)
         self.assertEqual(sorted(os.listdir(folder)), ["rank.000", "rank.001"])
@@ -225,6 +226,7 @@ class CommandLine(e2e.Case):
         self.gangway("submit", "--after-any", "one,two", "--", "true")
 
     def test_up_and_down(self):
+        self.assertIn("unknown option '--up'", self.gangway("--up", rc=2).stderr)
         self.assertIn("no cluster", self.gangway("down").stderr)
         self.up("--slots", "3", "--workers", "2", "--idle-stop", "1h")
         self.assertIn("already", self.gangway("up", rc=2).stderr)

@@ -531,11 +531,12 @@ static int find_left(const struct gw_tunnels *tunnels, struct gw_msg_tunnel_open
                             tunnels->host->options.name);
     return gw_error_set(error, GW_ENOENT,
                         "task %u of job %llu has ended, and its own folder is gone: %s keeps the "
-                        "last %d of detached jobs, %.1f MiB in all and no more than are free "
+                        "last %d of detached jobs, %.1f %s in all and no more than are free "
                         "(`gangway worker --keep-files`), and none of what was killed. Get files "
                         "while it runs, or let it write elsewhere what is to stay",
                         open->index, (unsigned long long)open->job, tunnels->host->options.name,
-                        GW_NODE_KEPT_MAX, (double)most / (1 << 20));
+                        GW_NODE_KEPT_MAX, (double)most / (most >> 30 ? 1 << 30 : 1 << 20),
+                        most >> 30 ? "GiB" : "MiB");
 }
 
 static void on_open(struct gw_tunnels *tunnels, const struct gw_msg_tunnel_open *asked)
