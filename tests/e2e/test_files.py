@@ -90,10 +90,13 @@ class Files(e2e.Case):
         self.assertEqual(sorted(done.stdout.split()),
                          ["./.gitignore", "./a.c", "./deep/b.c", "./kept.o"])
 
-    def test_functions(self):
+    def inputs(self):
         os.makedirs(os.path.join(self.dir, "tree", "deep"))
         self.write("tree/deep/leaf", "leaf")
         self.write("in.txt", "one")
+
+    def test_functions(self):
+        self.inputs()
         self.assertIn("ok", self.run_program(PROGRAM, self.dir).stdout)
         inside = os.path.join(self.dir, "inside")
         os.mkdir(inside)
@@ -115,6 +118,27 @@ class Files(e2e.Case):
         after = [{name: os.stat(os.path.join(store, name)).st_ino for name in os.listdir(store)}
                  for store in stores]
         self.assertEqual(before, after)
+
+    def test_a_cleaned_folder_of_programs(self):
+        """Somebody tidies while a worker runs: all of it goes, or old files and no folder."""
+        programs = self.cluster("programs")
+        self.inputs()
+        self.up("--slots", "2")
+        for clean in (shutil.rmtree, self.empty):
+            self.assertIn("ok", self.run_program(PROGRAM, self.dir).stdout)
+            for pid in e2e.pids_marked(self.mark):
+                if e2e.command_of(pid).startswith(programs):  # nor does a runner wait for more
+                    os.kill(pid, signal.SIGKILL)
+                    e2e.wait_gone(pid, 10)
+            clean(programs)
+        self.assertIn("ok", self.run_program(PROGRAM, self.dir).stdout)
+        with open(self.cluster("worker-0.log"), encoding="utf-8") as f:
+            self.assertEqual(f.read().count("something cleans that folder"), 2)
+
+    def empty(self, folder):
+        for above, _, names in os.walk(folder):
+            for name in names:
+                os.unlink(os.path.join(above, name))
 
     def test_lost_content_is_asked_for_again(self):
         """What a person, or one who tidies, took away from the scheduler's store."""

@@ -107,9 +107,18 @@ static void test_cannot_start(void **state)
         must_assign(w, (struct task){.attempt = 1});
         program_ready(w, cases[i].program_code,
                       cases[i].program_code ? "damaged" : "/d/programs/p/prog");
-        if (cases[i].spawn_code) {
+        if (cases[i].spawn_code) { /* it may be gone from there: it is asked for again, once */
             spawned(w, 1, cases[i].spawn_code, "no such file");
             runner_closes(w, 1);
+            assert_int_equal(w->programs, 2);
+            assert_null(sent(w, GW_MESSAGE_ended, 0));
+            program_ready(w, 0, "/d/programs/p/prog");
+            for (uint64_t k = 2; k <= w->processes; k++) { /* one may have been under way */
+                spawned(w, k, cases[i].spawn_code, "no such file");
+                runner_closes(w, k);
+            }
+            assert_int_equal(w->programs, 2);
+            assert_true(w->processes <= 4);
         } else if (cases[i].protocol) {
             hello(w, 1, cases[i].protocol);
             if (cases[i].protocol != GW_PROTOCOL)

@@ -170,6 +170,25 @@ static bool same_spec(const struct gw_msg_spec *a, const struct gw_msg_spec *b)
            strcmp(a->cwd, b->cwd ? b->cwd : "") == 0;
 }
 
+static void ask_for(struct gw_node_core *core, struct gw_program *program)
+{
+    program->code = GW_EAGAIN;
+    gw_core_effect(core, GW_EFFECT_PROGRAM)->bytes =
+        (struct gw_bin){program->hash, program->hash_size};
+}
+
+bool gw_job_program_gone(struct gw_node_core *core, struct gw_program *program, uint32_t agains)
+{
+    if (agains != program->agains || program->code != 0)
+        return true; /* another one found that, too */
+    if (program->again)
+        return false;
+    program->again = true;
+    program->agains++;
+    ask_for(core, program);
+    return true;
+}
+
 /* The program of a hash; asked for where it is new, or where it could not be had before. */
 static struct gw_program *want_program(struct gw_node_core *core, struct gw_bin hash)
 {
@@ -189,9 +208,7 @@ static struct gw_program *want_program(struct gw_node_core *core, struct gw_bin 
             memcpy(program->hash, hash.data, hash.size);
         GW_MUST(gw_array_push(&core->programs, program));
     }
-    program->code = GW_EAGAIN;
-    gw_core_effect(core, GW_EFFECT_PROGRAM)->bytes =
-        (struct gw_bin){program->hash, program->hash_size};
+    ask_for(core, program);
     return program;
 }
 

@@ -9,6 +9,12 @@ void gw_job_tidy(struct gw_node_core *core, struct gw_node_job *job);
 void gw_job_free(struct gw_node_core *core, struct gw_node_job *job);
 void gw_job_on_spec(struct gw_node_core *core, const struct gw_msg_spec *spec);
 void gw_job_on_forget(struct gw_node_core *core, uint64_t id);
+
+/* gw_job_program_gone takes the word that a program could not be started because it is not where it
+ * was put: it is asked for again, once until a runner of it starts. agains: as they were when that
+ * process was to start. false: that was done. */
+bool gw_job_program_gone(struct gw_node_core *core, struct gw_program *program, uint32_t agains);
+
 struct gw_node_spec *gw_job_spec(struct gw_node_core *core, uint64_t job, uint32_t number);
 void gw_spec_unref(struct gw_node_spec *spec);
 void gw_program_on_event(struct gw_node_core *core, const struct gw_event *event);

@@ -15,6 +15,7 @@
 #include "worker/core/gang.h"
 #include "worker/core/gpu.h"
 #include "worker/core/heir.h"
+#include "worker/core/job.h"
 #include "worker/core/memfile.h"
 #include "worker/core/nested.h"
 #include "worker/core/pool.h"
@@ -138,6 +139,7 @@ struct gw_process *gw_process_start(struct gw_node_core *core, struct gw_pool *p
             gw_process_give(core, process, run);
         else
             count_starting(process, true);
+        process->agains = pool->program->agains;
         spawn = spawn_of_runner(core, pool, process);
     } else {
         spawn = spawn_of_command(core, run, process);
@@ -249,6 +251,7 @@ int gw_process_on_hello(struct gw_node_core *core, struct gw_process *process,
     process->deadline_ns = 0;
     process->pool->proven = true;
     process->pool->start_failures = 0;
+    process->pool->program->again = false;
     count_starting(process, false);
     gw_process_idle(core, process);
     if (run && run->gang)
@@ -443,6 +446,10 @@ static void start_failed(struct gw_node_core *core, struct gw_process *process)
 {
     enum { TRIES = 3 };
     struct gw_pool *pool = process->pool;
+    const struct gw_run *run = process->queue.first;
+    if (process->spawn_code == GW_ENOENT &&
+        gw_job_program_gone(core, pool->program, process->agains) && !(run && run->gang))
+        return; /* what waits for it waits on; a gang begins again, whole */
     char *text = start_text(process);
     if (++pool->start_failures >= (pool->proven || was_killed(process) ? TRIES : 1))
         gw_pool_fail(core, pool, text, process);

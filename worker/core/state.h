@@ -87,7 +87,9 @@ struct gw_node_link {
 struct gw_program {
     uint8_t *hash;
     uint32_t hash_size;
-    int32_t code; /* GW_EAGAIN: on its way; 0: path; else text says why not */
+    bool again;      /* it was gone from its place, and asked for again, since it last started */
+    uint32_t agains; /* how often, in all */
+    int32_t code;    /* GW_EAGAIN: on its way; 0: path; else text says why not */
     char *path, *text;
 };
 
@@ -303,6 +305,7 @@ struct gw_pool {
 struct gw_process {
     uint64_t id;
     uint8_t state;
+    uint32_t agains; /* of its program, when it was to be started */
     bool runner;
     bool burying; /* by our order: what it says of results is too late then */
     bool started_told;

@@ -30,6 +30,7 @@ struct entry {
     struct gw_manifest manifest; /* in the arena; count 0: not known yet */
     bool wanted, building;
     bool files;           /* not a program: what folders are made of */
+    bool was_there;       /* a program, where it can be started */
     bool gone;            /* the scheduler has it no more; its content may be here all the same */
     uint32_t asked, came; /* of its content: asked for on this connection, and answered */
 };
@@ -191,6 +192,7 @@ static void settle(struct gw_cache *cache, struct entry *entry, int code, const 
         settle_files(cache, entry, code, text);
         return;
     }
+    entry->was_there = code == 0;
     cache->callbacks.on_ready((struct gw_bin){entry->hash, GW_HASH_BYTES}, code, text,
                               cache->callbacks.arg);
 }
@@ -440,10 +442,15 @@ void gw_cache_want(struct gw_cache *cache, struct gw_bin hash)
         return;
     entry->wanted = true;
     entry->asked = entry->came = 0;
-    if (gw_program_find(cache->dir, entry->hash, path))
+    if (gw_program_find(cache->dir, entry->hash, path)) {
         settle(cache, entry, 0, path);
-    else
-        progress(cache, entry);
+        return;
+    }
+    if (entry->was_there)
+        gw_log_warn("a program is gone from %s, and is put there again: something cleans that "
+                    "folder",
+                    cache->dir);
+    progress(cache, entry);
 }
 
 void gw_cache_fold(struct gw_cache *cache, uint64_t number, struct gw_bin hash)

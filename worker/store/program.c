@@ -35,7 +35,7 @@ bool gw_program_find(const char *dir, const uint8_t hash[GW_HASH_BYTES], char pa
     if (length <= 0)
         return false;
     name[length] = '\0';
-    return join(path, folder, name);
+    return join(path, folder, name) && access(path, X_OK) == 0;
 }
 
 static int link_file(const struct gw_program_build *build, uint32_t i, const char *to,
@@ -84,7 +84,11 @@ int gw_program_build(const struct gw_program_build *build, char path[PATH_MAX],
     if (length < 0 || length >= (int)sizeof fresh)
         return gw_error_set(error, GW_EINVAL, "%s: too long a path", folder);
     (void)gw_dir_remove(fresh, NULL); /* of one that died here under our number */
-    int rc = fill(build, fresh, error);
+    int rc = gw_dir_make(build->dir, error);
+    if (rc == 0)
+        rc = fill(build, fresh, error);
+    if (rc == 0 && !gw_program_find(build->dir, build->hash, path))
+        (void)gw_dir_remove(folder, NULL); /* somebody cleaned it, and left some of it */
     if (rc == 0 && rename(fresh, folder) < 0 && errno != EEXIST && errno != ENOTEMPTY)
         rc = gw_error_set(error, GW_EIO, "cannot make %s: %s", folder, strerror(errno));
     (void)gw_dir_remove(fresh, NULL);
