@@ -398,9 +398,6 @@ static void test_queries_and_calls_on_jobs(void **state)
     uint64_t job = gw_future_job(future);
     assert_int_equal(gw_job_wait(f->client, job, S(30), &exit_code, &f->error), GW_ETASK);
     assert_int_equal(exit_code, 7);
-    exit_code = -1;
-    assert_int_equal(gw_job_wait(f->client, job, 0, &exit_code, &f->error), GW_ETASK);
-    assert_int_equal(exit_code, 7);
     gw_future_release(future);
     assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
     assert_int_equal(gw_job_wait(f->client, gw_future_job(future), 1000, &exit_code, &f->error),
