@@ -58,7 +58,7 @@ static void test_tail(void **state)
         {"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n", "3\n4\n5\n6\n7\n8\n9\n10\n11\n12"},
     };
     const char *path = in_dir("tail");
-    char text[GW_LOGFILE_TAIL_BYTES];
+    char text[GW_TAIL_BYTES];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_file(path, cases[i].content, strlen(cases[i].content));
         gw_logfile_tail(path, text);
@@ -71,7 +71,7 @@ static void test_tail(void **state)
 static void test_tail_of_much(void **state)
 {
     enum { BYTES = 100000 };
-    char *content = malloc(BYTES), text[GW_LOGFILE_TAIL_BYTES];
+    char *content = malloc(BYTES), text[GW_TAIL_BYTES];
     memset(content, 'x', BYTES);
     memcpy(content + BYTES - 5, "\nend\n", 5);
     write_file(in_dir("long"), content, BYTES);
@@ -81,7 +81,7 @@ static void test_tail_of_much(void **state)
     content[BYTES - 5] = 'x';
     write_file(in_dir("long"), content, BYTES); /* one line, longer than all room */
     gw_logfile_tail(in_dir("long"), text);
-    assert_int_equal(strlen(text), GW_LOGFILE_TAIL_BYTES - 1);
+    assert_int_equal(strlen(text), GW_TAIL_BYTES - 1);
     free(content);
 }
 
@@ -116,14 +116,14 @@ static void test_move(void **state)
     uint32_t bytes = sizeof data;
     uint64_t total;
     const char *from = in_dir("capture"), *to = in_dir("7/0.1.out");
-    assert_int_equal(gw_logfile_move(in_dir("none"), to, NULL), 0);
+    assert_int_equal(gw_logfile_move(in_dir("none"), 0, to, NULL), 0);
     write_file(from, "", 0);
-    assert_int_equal(gw_logfile_move(from, to, NULL), 0);
+    assert_int_equal(gw_logfile_move(from, 0, to, NULL), 0);
     assert_int_equal(access(to, F_OK), -1); /* nothing makes nothing */
     write_file(from, "hello ", 6);
-    assert_int_equal(gw_logfile_move(from, to, NULL), 0);
+    assert_int_equal(gw_logfile_move(from, 0, to, NULL), 0);
     write_file(from, "world", 5);
-    assert_int_equal(gw_logfile_move(from, to, NULL), 0);
+    assert_int_equal(gw_logfile_move(from, 0, to, NULL), 0);
     assert_int_equal(gw_logfile_read(to, 0, data, &bytes, &total, NULL), 0);
     assert_int_equal(bytes, 11);
     assert_memory_equal(data, "hello world", 11);

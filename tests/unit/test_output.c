@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "graph/base/dir.h"
+#include "tests/unit/printed.h"
 #include "tests/unit/runner_harness.h"
 
 #include <fcntl.h>
@@ -63,7 +64,7 @@ static void test_streams_that_a_task_spoilt(void **state)
     enum { WAYS = 6 };
     struct side_row rows[2 * WAYS];
     struct side side;
-    char path[96], wanted[64];
+    char wanted[64];
     strcpy(dir, "/tmp/gangway-test-XXXXXX");
     assert_non_null(mkdtemp(dir));
     assert_int_equal(chdir(dir), 0); /* the runner's, too */
@@ -82,14 +83,11 @@ static void test_streams_that_a_task_spoilt(void **state)
     for (uint32_t got = 0; got < 2 * WAYS;)
         got += side_get(&side, GW_MESSAGE_finished)->finished.attempt.count;
     for (uint32_t i = 0; i < WAYS; i++) {
-        snprintf(path, sizeof path, "log/42/%u.%u.%s", 2 * i, 1000 + 2 * i, i % 2 ? "err" : "out");
         snprintf(wanted, sizeof wanted, "before %u\n", i);
-        assert_string_equal(read_file(path), wanted);
-        snprintf(path, sizeof path, "log/42/%u.%u.out", 2 * i + 1, 1001 + 2 * i);
-        assert_string_equal(read_file(path), "after\n");
-        snprintf(path, sizeof path, "log/42/%u.%u.err", 2 * i + 1, 1001 + 2 * i);
+        assert_string_equal(printed("log/42", 1000 + 2 * i, i % 2 + 1), wanted);
+        assert_string_equal(printed("log/42", 1001 + 2 * i, 1), "after\n");
         snprintf(wanted, sizeof wanted, "error of %u\n", 2 * i + 1);
-        assert_string_equal(read_file(path), wanted);
+        assert_string_equal(printed("log/42", 1001 + 2 * i, 2), wanted);
     }
     assert_string_equal(read_file("other"), "mine\nmine\n"); /* it was not emptied */
     side_close(&side);

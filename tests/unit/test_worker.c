@@ -25,6 +25,21 @@ static int talk(struct gw_task *task)
 }
 GW_TASK(talk);
 
+/* Goes on when somebody opens the fifo beside the folder of output. */
+static int hold(struct gw_task *task)
+{
+    char fifo[256];
+    printf("task %u holds\n", gw_task_index(task));
+    snprintf(fifo, sizeof fifo, "%s/../held", getenv("GANGWAY_LOG_DIR"));
+    FILE *file = fopen(fifo, "re");
+    if (!file)
+        return gw_task_fail(task, GW_EIO, "%s", fifo);
+    fclose(file);
+    printf("task %u goes on\n", gw_task_index(task));
+    return 0;
+}
+GW_TASK(hold);
+
 static int crash(struct gw_task *task)
 {
     (void)task;
@@ -126,6 +141,48 @@ static void test_crashes_bring_their_last_lines(void **state)
     assert_int_equal(ended->executing, 1);
     assert_string_equal(ended->stderr_tail, "about to go");
     assert_string_equal(harness_read_log(&harness, 3, GW_RANK_NONE, 2), "about to go\n");
+}
+
+/* Whose output lies in one file: each finds its own, who runs too, and who crashes behind them. */
+static void test_output_of_many_in_one_file(void **state)
+{
+    enum { MANY = 40 };
+    char wanted[64], fifo[160];
+    harness_function(&harness, 0, "talk");
+    harness_function(&harness, 1, "hold");
+    harness_function(&harness, 2, "crash");
+    for (uint64_t attempt = 1; attempt <= MANY; attempt++) {
+        harness_assign(&harness, 0, attempt, 1);
+        assert_int_equal(harness_wait(&harness, GW_MESSAGE_ended)->ended.attempt, attempt);
+    }
+    for (uint64_t attempt = MANY; attempt > 0; attempt--) {
+        snprintf(wanted, sizeof wanted, "task %u says hello\n", (unsigned)attempt);
+        assert_string_equal(harness_read_log(&harness, attempt, GW_RANK_NONE, 1), wanted);
+        assert_string_equal(harness_read_log(&harness, attempt, GW_RANK_NONE, 2),
+                            "10%\r100%\nwarning: yes\n");
+    }
+    snprintf(fifo, sizeof fifo, "%s/held", harness.dir);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    harness_assign(&harness, 1, 50, 1);
+    struct gw_message ask = {.type = GW_MESSAGE_log_read};
+    ask.log_read = (struct gw_msg_log_read){
+        .job = 1, .index = 50, .attempt = 50, .rank = GW_RANK_NONE, .stream = 1, .follow = 1};
+    harness_send(&harness, ask, -1);
+    const struct gw_msg_log_data *data = &harness_wait(&harness, GW_MESSAGE_log_data)->log_data;
+    assert_int_equal(data->data.size, strlen("task 50 holds\n"));
+    assert_memory_equal(data->data.data, "task 50 holds\n", data->data.size);
+    assert_int_equal(data->end, 0);
+    FILE *writer = fopen(fifo, "we");
+    fclose(writer);
+    (void)harness_wait(&harness, GW_MESSAGE_finished);
+    assert_string_equal(harness_read_log(&harness, 50, GW_RANK_NONE, 1),
+                        "task 50 holds\ntask 50 goes on\n");
+    harness_assign(&harness, 2, 60, 1);
+    const struct gw_msg_ended *ended = &harness_wait(&harness, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->outcome, GW_OUTCOME_CRASHED);
+    assert_string_equal(ended->stderr_tail, "about to go");
+    assert_string_equal(harness_read_log(&harness, 60, GW_RANK_NONE, 2), "about to go\n");
+    assert_string_equal(harness_read_log(&harness, 60, GW_RANK_NONE, 1), "");
 }
 
 static void test_large_values_are_fetched(void **state)
@@ -340,6 +397,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_runs_functions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failures_bring_their_last_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_crashes_bring_their_last_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_output_of_many_in_one_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_large_values_are_fetched, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_function, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),

@@ -148,6 +148,23 @@ static void answer(struct harness *harness)
     }
 }
 
+/* A failure that is alone in its message. */
+static void as_ended(struct gw_message *message)
+{
+    const struct gw_msg_failures failures = message->failures;
+    if (message->type != GW_MESSAGE_failures)
+        return;
+    assert_int_equal(failures.attempt.count, 1);
+    message->type = GW_MESSAGE_ended;
+    message->ended = (struct gw_msg_ended){.attempt = gw_col64_at(failures.attempt, 0),
+                                           .rank = GW_RANK_NONE,
+                                           .outcome = GW_OUTCOME_FAILED,
+                                           .code = failures.code,
+                                           .executing = 1,
+                                           .text = failures.text,
+                                           .stderr_tail = failures.stderr_tail};
+}
+
 const struct gw_message *harness_wait(struct harness *harness, uint32_t type)
 {
     for (;;) {
@@ -171,6 +188,8 @@ const struct gw_message *harness_wait(struct harness *harness, uint32_t type)
             harness->seen = harness->message.sequence;
         }
         harness->fd = count ? fds[0] : -1;
+        if (type == GW_MESSAGE_ended)
+            as_ended(&harness->message);
         if (harness->message.type == type)
             return &harness->message;
         answer(harness);

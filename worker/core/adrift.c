@@ -36,6 +36,7 @@ struct gw_unsaid {
     uint32_t value_size;
     void *value; /* owned, and what follows, too; NULL: it is an object, or there is none */
     struct gw_run_end end; /* where it did not finish */
+    char *tail;            /* last lines of its stderr, where its runner said them; or NULL */
     char *path;            /* its stderr; NULL: none */
     size_t kept_bytes;     /* of it all, as gw_adrift.bytes counts it */
 };
@@ -67,6 +68,7 @@ static void unsaid_free(struct gw_unsaid *unsaid)
 {
     free(unsaid->value);
     free(unsaid->end.text);
+    free(unsaid->tail);
     free(unsaid->path);
 }
 
@@ -148,11 +150,13 @@ void gw_adrift_ended(struct gw_node_core *core, const struct gw_run *run, const 
     default: /* it is nobody's fault, and runs again */
         return;
     }
-    struct gw_unsaid *unsaid = add(core, run, strlen(stderr_path));
+    struct gw_unsaid *unsaid =
+        add(core, run, strlen(stderr_path) + (run->tail ? strlen(run->tail) : 0));
     if (!unsaid)
         return;
     unsaid->end = run->end;
     unsaid->end.text = gw_core_strdup(run->end.text);
+    unsaid->tail = run->tail ? gw_core_strdup(run->tail) : NULL;
     unsaid->path = gw_core_strdup(stderr_path);
 }
 
@@ -196,7 +200,7 @@ static void say_ended(struct gw_node_core *core, const struct gw_unsaid *unsaid)
         .signal = end->signal,
         .executing = end->executing,
         .text = gw_core_text(core, end->text),
-        .stderr_tail = "",
+        .stderr_tail = gw_core_text(core, unsaid->tail),
         .run_ns = end->run_ns,
     };
     gw_result_tell(core, &message, (struct gw_bin){path, (uint32_t)strlen(path) + 1});

@@ -201,6 +201,7 @@ int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
         .run_ns = ended->run_ns,
         .text = gw_core_strdup(ended->text),
     };
+    gw_run_know_tail(run, ended->stderr_tail);
     if (ended->outcome == GW_OUTCOME_FAILED && !run->actor)
         learn_cost(run->spec, ended->run_ns);
     gw_run_tell(core, run);
@@ -252,6 +253,8 @@ int gw_result_on_failures(struct gw_node_core *core, struct gw_process *process,
                                        .executing = true,
                                        .code = in->code,
                                        .run_ns = gw_col64_at(in->run_ns, i)};
+        if (!core->registered)
+            gw_run_know_tail(run, in->stderr_tail);
         const bool heirs = run->first_heir;
         gw_run_failed(core, run, in->text);
         if (!heirs)

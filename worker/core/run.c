@@ -111,6 +111,7 @@ void gw_run_free(struct gw_node_core *core, struct gw_run *run)
             gw_object_unuse(core, run->deps[i].object);
     gw_spec_unref(run->spec);
     free(run->end.text);
+    free(run->tail);
     free(run->block);
     run->serial = 0;
     run->state = GW_RUN_ENDED;
@@ -369,6 +370,12 @@ static void stderr_path(const struct gw_node_core *core, const struct gw_run *ru
         gw_node_output_path(core->options.log_dir, &place, "err", path);
 }
 
+void gw_run_know_tail(struct gw_run *run, const char *tail)
+{
+    free(run->tail);
+    run->tail = tail && *tail ? gw_core_strdup(tail) : NULL;
+}
+
 void gw_run_failed(struct gw_node_core *core, struct gw_run *run, const char *text)
 {
     char path[GW_NODE_PATH_MAX];
@@ -398,7 +405,7 @@ void gw_run_tell(struct gw_node_core *core, struct gw_run *run)
         .signal = end->signal,
         .executing = end->executing,
         .text = gw_core_text(core, end->text),
-        .stderr_tail = "",
+        .stderr_tail = gw_core_text(core, run->tail),
         .run_ns = end->run_ns,
     };
     const char *copy = gw_core_text(core, path);

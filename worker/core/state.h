@@ -285,6 +285,7 @@ struct gw_run {
     struct gw_run *prev, *next;
     char *folder; /* its own, with its files; NULL: none, or not there yet */
     struct gw_run_end end;
+    char *tail;         /* owned; last lines of stderr that its runner knows; NULL: none */
     uint64_t small[30]; /* last: what was not written is not read; two inputs fit */
 };
 

@@ -131,7 +131,7 @@ static void send_failures(struct gw_host_link *link, const struct gw_effect *eff
     struct gw_host *host = link->host;
     const uint64_t now_ns = gw_clock_now_ns();
     struct gw_message message = effect->message;
-    char tail[GW_LOGFILE_TAIL_BYTES] = "";
+    char tail[GW_TAIL_BYTES] = "";
     if (now_ns >= host->room_seen_ns + ROOM_FOR_NS) {
         gw_logfile_say_full(host->log_dir, tail);
         if (*tail)
@@ -205,7 +205,7 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
         return;
     }
     if (wants_tail(effect)) {
-        char tail[GW_LOGFILE_TAIL_BYTES];
+        char tail[GW_TAIL_BYTES];
         struct gw_message message = effect->message;
         gw_logfile_tail(effect->bytes.data, tail);
         gw_logfile_say_full(effect->bytes.data, tail);

@@ -1,6 +1,6 @@
-/* Following output. An attempt's output lies in its own files; that of an ordinary task which a
- * pooled runner executes at the moment, in the runner's capture files, with the same offsets. (What
- * an actor's call prints comes when the call has ended.)
+/* Following output. An attempt's output lies in its own files, or in a scroll of its job; that of
+ * an ordinary task which a pooled runner executes at the moment, in the runner's capture files,
+ * behind its mark. (What an actor's call prints comes when the call has ended.)
  *
  * Files change without a word to us, so those that are followed are looked at again ten times a
  * second, while anybody follows; those of what has ended at once. */
@@ -10,16 +10,27 @@
 #include "graph/base/log.h"
 #include "graph/wire/enums.h"
 #include "worker/store/logfile.h"
+#include "worker/store/scrolls.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-enum { LOOK_EVERY_MS = 100, DATA_BYTES_MAX = 256 * 1024, NOTE_BYTES_MAX = 96 };
+enum {
+    LOOK_EVERY_MS = 100,
+    FORGET_AFTER_MS = 10000,
+    DATA_BYTES_MAX = 256 * 1024,
+    NOTE_BYTES_MAX = 96,
+};
 
 struct gw_follow {
     struct gw_follow_options options;
-    uv_timer_t timer;
+    uv_timer_t timer, idle; /* idle: nobody asked for long */
+    int closing;            /* timers */
+    struct gw_scrolls *scrolls;
     GW_ARRAY(struct gw_msg_log_read) waiting;
     uint8_t data[DATA_BYTES_MAX + NOTE_BYTES_MAX];
 };
@@ -29,63 +40,126 @@ struct gw_follow *gw_follow_new(const struct gw_follow_options *options)
     struct gw_follow *follow = calloc(1, sizeof *follow);
     GW_MUST_PTR(follow);
     follow->options = *options;
-    follow->timer.data = follow;
+    follow->scrolls = gw_scrolls_new();
+    follow->timer.data = follow->idle.data = follow;
     (void)uv_timer_init(options->loop, &follow->timer);
+    (void)uv_timer_init(options->loop, &follow->idle);
     return follow;
 }
 
 static void follow_on_closed(uv_handle_t *handle)
 {
     struct gw_follow *follow = handle->data;
+    if (--follow->closing)
+        return;
+    gw_scrolls_free(follow->scrolls);
     gw_array_deinit(&follow->waiting);
     free(follow);
 }
 
 void gw_follow_close(struct gw_follow *follow)
 {
+    follow->closing = 2;
     uv_close((uv_handle_t *)&follow->timer, follow_on_closed);
+    uv_close((uv_handle_t *)&follow->idle, follow_on_closed);
 }
 
-/* The file to read; tells whether the attempt still lives. */
+/* A part of a file. */
+struct part {
+    char path[PATH_MAX];
+    uint64_t begin, bytes; /* bytes UINT64_MAX: to its end */
+    bool captured;         /* it is a runner's: */
+    char mark[GW_NODE_PATH_MAX];
+};
+
+/* Whether a runner executes the attempt still, and where its output begins in its capture: 0 as
+ * long as it has no mark. */
+static bool is_marked(const char *path, const struct gw_msg_log_read *request, uint64_t *begin)
+{
+    struct gw_scroll_mark mark;
+    *begin = 0;
+    if (!gw_scrolls_mark(path, &mark))
+        return true;
+    *begin = mark.begin[request->stream == 2];
+    return mark.attempt == request->attempt;
+}
+
+/* The capture of the runner that executes it; false: none does. */
+static bool locate_captured(const struct gw_follow *follow, const struct gw_msg_log_read *request,
+                            const struct gw_node_place *place, struct part *part)
+{
+    const struct gw_follow_options *options = &follow->options;
+    struct gw_node_place first;
+    struct stat status;
+    if (place->kind != GW_SPEC_FUNCTION || place->rank != GW_RANK_NONE || !place->process ||
+        !gw_node_core_executing(options->core, place->process, &first) ||
+        first.attempt != place->attempt || first.keeps)
+        return false;
+    gw_node_capture_path(options->log_dir, options->incarnation, place->process, GW_SCROLL_MARK,
+                         part->mark);
+    gw_node_capture_path(options->log_dir, options->incarnation, place->process,
+                         request->stream == 2 ? "err" : "out", part->path);
+    if (!is_marked(part->mark, request, &part->begin))
+        return false;
+    if (stat(part->path, &status) < 0 || (uint64_t)status.st_size < part->begin)
+        part->begin = 0; /* it was emptied */
+    part->captured = true;
+    return true;
+}
+
+/* Where its output lies; tells whether the attempt still lives. */
 static bool locate(const struct gw_follow *follow, const struct gw_msg_log_read *request,
-                   char path[GW_NODE_PATH_MAX])
+                   struct part *part)
 {
     const struct gw_follow_options *options = &follow->options;
     const char *extension = request->stream == 2 ? "err" : "out";
-    struct gw_node_place place, first;
+    char folder[GW_NODE_PATH_MAX];
+    struct gw_scrolls_part found;
+    struct gw_node_place place;
     bool lives = gw_node_core_find(options->core, request->attempt, request->rank, &place);
+    *part = (struct part){.bytes = UINT64_MAX};
     if (!lives)
         place = (struct gw_node_place){.job = request->job,
                                        .attempt = request->attempt,
                                        .index = request->index,
                                        .rank = request->rank};
-    if (lives && place.kind == GW_SPEC_FUNCTION && place.rank == GW_RANK_NONE && place.process &&
-        gw_node_core_executing(options->core, place.process, &first) &&
-        first.attempt == place.attempt && !first.keeps)
-        gw_node_capture_path(options->log_dir, options->incarnation, place.process, extension,
-                             path);
-    else
-        gw_node_output_path(options->log_dir, &place, extension, path);
+    else if (locate_captured(follow, request, &place, part))
+        return true;
+    part->begin = 0;
+    gw_node_output_path(options->log_dir, &place, extension, part->path);
+    if (place.rank != GW_RANK_NONE || access(part->path, F_OK) == 0)
+        return lives;
+    (void)snprintf(folder, sizeof folder, "%s/%" PRIu64, options->log_dir, place.job);
+    if (gw_scrolls_find(follow->scrolls, folder, request->attempt, request->stream, &found)) {
+        memcpy(part->path, found.path, sizeof part->path);
+        part->begin = found.begin;
+        part->bytes = found.bytes;
+    }
     return lives;
 }
 
 /* Reads what comes next; before what lies behind a hole, how much is not there. *offset: such that
  * what comes then lies behind it and *bytes. */
-static int read_next(struct gw_follow *follow, const char *path, uint64_t *offset, uint32_t *bytes,
-                     uint64_t *total, struct gw_error *error)
+static int read_next(struct gw_follow *follow, const struct part *part, uint64_t *offset,
+                     uint32_t *bytes, uint64_t *total, struct gw_error *error)
 {
+    const uint64_t from = part->begin + *offset;
     uint64_t at, end;
     int length = 0;
-    gw_logfile_next(path, *offset, &at, &end);
-    if (at > *offset)
+    gw_logfile_next(part->path, from, &at, &end);
+    if (part->bytes != UINT64_MAX && end > part->begin + part->bytes)
+        end = part->begin + part->bytes;
+    if (at > from)
         length = snprintf((char *)follow->data, NOTE_BYTES_MAX,
-                          "\n[%" PRIu64 " bytes of output are left out here]\n", at - *offset);
+                          "\n[%" PRIu64 " bytes of output are left out here]\n", at - from);
     uint32_t most = *bytes > (uint32_t)length ? *bytes - (uint32_t)length : 1;
-    most = end - at < most ? (uint32_t)(end - at) : most;
-    int rc = gw_logfile_read(path, at, follow->data + length, &most, total, error);
+    most = at > end ? 0 : end - at < most ? (uint32_t)(end - at) : most;
+    int rc = gw_logfile_read(part->path, at, follow->data + length, &most, total, error);
     if (rc < 0)
         return rc;
-    *offset = at - (uint64_t)length;
+    *total = *total > part->begin ? *total - part->begin : 0;
+    *total = *total > part->bytes ? part->bytes : *total;
+    *offset = at - part->begin - (uint64_t)length;
     *bytes = most + (uint32_t)length;
     return 0;
 }
@@ -93,13 +167,17 @@ static int read_next(struct gw_follow *follow, const char *path, uint64_t *offse
 /* Answers what there is to tell; false: nothing, and the attempt lives. */
 static bool answer(struct gw_follow *follow, const struct gw_msg_log_read *request)
 {
-    char path[GW_NODE_PATH_MAX];
+    struct part part;
     struct gw_error error = {0};
-    uint64_t total = 0, offset = request->offset;
+    uint64_t total = 0, offset = request->offset, begin;
     uint32_t bytes = request->bytes_max && request->bytes_max < DATA_BYTES_MAX ? request->bytes_max
                                                                                : DATA_BYTES_MAX;
-    bool lives = locate(follow, request, path);
-    int rc = read_next(follow, path, &offset, &bytes, &total, &error);
+    bool lives = locate(follow, request, &part);
+    int rc = read_next(follow, &part, &offset, &bytes, &total, &error);
+    if (rc == 0 && part.captured && !is_marked(part.mark, request, &begin)) {
+        offset = request->offset; /* it ended meanwhile: that may have been another's */
+        bytes = 0;
+    }
     if (rc == 0 && bytes == 0 && lives && request->follow)
         return false;
     struct gw_message message = {.type = GW_MESSAGE_log_data};
@@ -126,6 +204,16 @@ static void follow_on_timer(uv_timer_t *timer)
         uv_timer_stop(timer);
 }
 
+/* What was read of scrolls is much where many tasks printed. */
+static void follow_on_idle(uv_timer_t *timer)
+{
+    struct gw_follow *follow = timer->data;
+    if (!follow->waiting.count)
+        gw_scrolls_forget(follow->scrolls);
+    else
+        (void)uv_timer_start(timer, follow_on_idle, FORGET_AFTER_MS, 0);
+}
+
 void gw_follow_read(struct gw_follow *follow, const struct gw_msg_log_read *message)
 {
     struct gw_msg_log_read request = *message;
@@ -133,7 +221,10 @@ void gw_follow_read(struct gw_follow *follow, const struct gw_msg_log_read *mess
         char folder[GW_NODE_PATH_MAX];
         (void)snprintf(folder, sizeof folder, "%s/%" PRIu64, follow->options.log_dir, request.job);
         request.attempt = gw_logfile_latest(folder, request.index);
+        const uint64_t other = gw_scrolls_latest(follow->scrolls, folder, request.index);
+        request.attempt = other > request.attempt ? other : request.attempt;
     }
+    (void)uv_timer_start(&follow->idle, follow_on_idle, FORGET_AFTER_MS, 0);
     if (answer(follow, &request))
         return;
     GW_MUST(gw_array_push(&follow->waiting, request));

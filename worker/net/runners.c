@@ -8,6 +8,7 @@
 #include "graph/base/log.h"
 #include "graph/wire/enums.h"
 #include "worker/store/logfile.h"
+#include "worker/store/scrolls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,19 +102,25 @@ uint64_t gw_host_output_bytes(const struct gw_host *host, uint64_t process)
     return bytes;
 }
 
-/* The last of a runner has come: what it still held belongs to what it executed. */
+/* The last of a runner has come: what it still held, and is in no scroll, belongs to what it
+ * executed: as it said itself, if it did. */
 static void move_capture(const struct gw_host *host, uint64_t process)
 {
     static const char *const extensions[] = {"out", "err"};
     struct gw_node_place place;
-    if (!gw_node_core_executing(host->core, process, &place))
+    struct gw_scroll_mark mark = {0};
+    char path[GW_NODE_PATH_MAX];
+    capture_paths(host, process, GW_SCROLL_MARK, path);
+    if (!(gw_scrolls_mark(path, &mark) && mark.attempt &&
+          gw_node_core_find(host->core, mark.attempt, GW_RANK_NONE, &place)) &&
+        !gw_node_core_executing(host->core, process, &place))
         return;
     for (int i = 0; i < 2; i++) {
         char from[GW_NODE_PATH_MAX], to[GW_NODE_PATH_MAX];
         struct gw_error error;
         capture_paths(host, process, extensions[i], from);
         gw_node_output_path(host->log_dir, &place, extensions[i], to);
-        if (gw_logfile_move(from, to, &error) < 0)
+        if (gw_logfile_move(from, mark.begin[i], to, &error) < 0)
             gw_log_warn("%s", error.text);
     }
 }
@@ -181,6 +188,8 @@ void gw_host_tidy_runner(struct gw_host *host, uint64_t process)
     capture_paths(host, process, "out", path);
     (void)unlink(path);
     capture_paths(host, process, "err", path);
+    (void)unlink(path);
+    capture_paths(host, process, GW_SCROLL_MARK, path);
     (void)unlink(path);
     gw_map_remove(&host->runners, process);
     gw_host_runner_free(runner);

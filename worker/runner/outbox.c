@@ -60,7 +60,7 @@ int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
 {
     pthread_mutex_lock(&outbox->mutex);
     int rc = 0;
-    if (!gw_report_takes(&outbox->report, NULL))
+    if (!gw_report_takes(&outbox->report, NULL, ""))
         rc = gw_report_put(&outbox->report, outbox->channel);
     if (rc == 0)
         rc = gw_report_add(&outbox->report, row, result);
@@ -71,14 +71,14 @@ int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
 }
 
 int gw_outbox_fail(struct gw_outbox *outbox, const struct gw_report_row *row,
-                   const struct gw_error *error)
+                   const struct gw_error *error, const char *tail)
 {
     pthread_mutex_lock(&outbox->mutex);
     int rc = 0;
-    if (!gw_report_takes(&outbox->report, error))
+    if (!gw_report_takes(&outbox->report, error, tail))
         rc = gw_report_put(&outbox->report, outbox->channel);
     if (rc == 0) {
-        gw_report_fail(&outbox->report, row, error);
+        gw_report_fail(&outbox->report, row, error, tail);
         rc = gather_locked(outbox, row->ended_ns);
     }
     pthread_mutex_unlock(&outbox->mutex);

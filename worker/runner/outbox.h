@@ -37,10 +37,10 @@ int gw_outbox_init(struct gw_outbox *outbox, int fd);
 int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
                   struct gw_result *result);
 
-/* gw_outbox_fail adds a task that failed and printed nothing to stderr; error is copied. Errors as
- * gw_outbox_add. */
+/* gw_outbox_fail adds a task that failed; error and tail, the last lines of its stderr, are
+ * copied. Errors as gw_outbox_add. */
 int gw_outbox_fail(struct gw_outbox *outbox, const struct gw_report_row *row,
-                   const struct gw_error *error);
+                   const struct gw_error *error, const char *tail);
 
 /* gw_outbox_note adds a message (copied) behind what was added, as of a task that failed at now_ns.
  * Sends as gw_outbox_add; errors as gw_outbox_say. */

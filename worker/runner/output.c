@@ -1,7 +1,9 @@
 /* Output of tasks, sorted into files.
  *
  * The guardian opened streams 1 and 2 as files of this process, for appending and readable. Many
- * short tasks share them, one after the other: after each, what it wrote is moved. Most write
+ * short tasks share them, one after the other: after each, what it wrote is copied into a scroll,
+ * and the files are emptied only once in a while: that costs more than all the rest. Much of it
+ * gets files of its own, of a length that is limited; so does what actors print. Most write
  * nothing, which one system call tells for both streams, and none is needed after a task that ran
  * for less time than a write takes: that one call was a sixth of all time that a no-op task took in
  * the cluster. A gang's rank runs long and is followed, so it writes to its own files from the
@@ -24,7 +26,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, COPY_BYTES = 64 * 1024, WRITES_TIMED = 16 };
+enum {
+    PATH_BYTES = 4096,
+    COPY_BYTES = 64 * 1024,
+    WRITES_TIMED = 16,
+    EMPTY_AT_BYTES = 1 << 20 /* captured files, between tasks */
+};
 
 static FILE *stream_of(int i)
 {
@@ -67,7 +74,10 @@ static uint64_t time_write(void)
 
 void gw_output_init(struct gw_output *output, const char *log_dir)
 {
-    *output = (struct gw_output){.log_dir = log_dir, .saved_fds = {-1, -1}, .kept_fds = {-1, -1}};
+    memset(output, 0, sizeof *output);
+    output->log_dir = log_dir;
+    for (int i = 0; i < 2; i++)
+        output->saved_fds[i] = output->kept_fds[i] = -1;
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 0; i < 2; i++) {
         struct stat status;
@@ -79,6 +89,7 @@ void gw_output_init(struct gw_output *output, const char *log_dir)
         output->inodes[i] = status.st_ino;
         output->devices[i] = status.st_dev;
     }
+    gw_scroll_init(&output->scroll, log_dir, output->captured[0] ? STDOUT_FILENO : STDERR_FILENO);
     output->notify = output->captured[0] || output->captured[1] ? open_notify(output) : -1;
     output->write_ns = output->notify >= 0 ? time_write() : 0;
 }
@@ -134,11 +145,11 @@ static void trim(int fd, uint64_t bytes_max)
 }
 
 /* Never more than the limit and a bit: trim cuts it exactly. */
-static void copy(int from, int to, uint64_t bytes, uint64_t bytes_max)
+static void copy(int from, uint64_t at, int to, uint64_t bytes, uint64_t bytes_max)
 {
     char buffer[COPY_BYTES];
-    uint64_t end = bytes_max && bytes > bytes_max + COPY_BYTES ? bytes_max + COPY_BYTES : bytes;
-    uint64_t at = 0;
+    uint64_t end =
+        at + (bytes_max && bytes > bytes_max + COPY_BYTES ? bytes_max + COPY_BYTES : bytes);
     ssize_t got;
     while (at < end && (got = pread(from, buffer, sizeof buffer, (off_t)at)) > 0) {
         if (write(to, buffer, (size_t)got) != got)
@@ -171,34 +182,88 @@ static bool maybe_written(struct gw_output *output, uint64_t ran_ns)
     return bytes > 0;
 }
 
-static uint64_t captured_bytes(int i)
+/* How much there is of the task; where its file was emptied by somebody, all that is there. */
+static uint64_t captured_bytes(struct gw_output *output, int i)
 {
-    off_t end = lseek(STDOUT_FILENO + i, 0, SEEK_END);
-    return end > 0 ? (uint64_t)end : 0;
+    off_t end = output->captured[i] ? lseek(STDOUT_FILENO + i, 0, SEEK_END) : 0;
+    if (end < 0 || (uint64_t)end < output->begin[i])
+        output->begin[i] = 0;
+    return end > 0 ? (uint64_t)end - output->begin[i] : 0;
 }
 
-bool gw_output_move(struct gw_output *output, const struct gw_output_place *place, uint64_t ran_ns)
+static void empty(struct gw_output *output, int i)
 {
-    bool moved[2] = {false};
-    if (!maybe_written(output, ran_ns))
+    if (ftruncate(STDOUT_FILENO + i, 0) < 0)
+        output->captured[i] = false; /* the task closed or replaced it: leave it alone */
+    output->begin[i] = 0;
+}
+
+/* False: the task is to have files of its own. */
+static bool add_to_scroll(struct gw_output *output, const struct gw_output_place *place,
+                          const uint64_t bytes[2])
+{
+    const char *const said[2] = {output->said[0], output->said[1]};
+    const struct gw_scroll_record record = {.magic = GW_SCROLL_MAGIC,
+                                            .index = place->index,
+                                            .attempt = place->attempt,
+                                            .bytes = {(uint32_t)bytes[0], (uint32_t)bytes[1]}};
+    if (place->head)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (bytes[i] > GW_SCROLL_BYTES_MAX || (place->bytes_max && bytes[i] > place->bytes_max) ||
+            (bytes[i] && pread(STDOUT_FILENO + i, output->said[i], bytes[i],
+                               (off_t)output->begin[i]) != (ssize_t)bytes[i]))
+            return false;
+    if (gw_scroll_add(&output->scroll, place->job, &record, said) < 0)
         return false;
     for (int i = 0; i < 2; i++) {
-        uint64_t bytes = output->captured[i] ? captured_bytes(i) : 0;
-        if (bytes == 0)
+        output->begin[i] += bytes[i];
+        if (output->begin[i] >= EMPTY_AT_BYTES)
+            empty(output, i);
+    }
+    return true;
+}
+
+static void move_to_files(struct gw_output *output, const struct gw_output_place *place,
+                          const uint64_t bytes[2])
+{
+    for (int i = 0; i < 2; i++) {
+        if (bytes[i] == 0)
             continue;
         int fd = open_file(output, place, i);
         if (fd >= 0) {
             if (place->head && write(fd, place->head, strlen(place->head)) < 0)
                 output->captured[i] = true; /* as of what follows: dropped */
-            copy(STDOUT_FILENO + i, fd, bytes, place->bytes_max);
+            copy(STDOUT_FILENO + i, output->begin[i], fd, bytes[i], place->bytes_max);
             trim(fd, place->bytes_max);
             close(fd);
         }
-        if (ftruncate(STDOUT_FILENO + i, 0) < 0)
-            output->captured[i] = false; /* the task closed or replaced it: leave it alone */
-        moved[i] = true;
+        empty(output, i);
     }
-    return moved[1];
+}
+
+void gw_output_begin(struct gw_output *output, uint64_t attempt)
+{
+    gw_scroll_begin(&output->scroll, attempt);
+}
+
+void gw_output_move(struct gw_output *output, const struct gw_output_place *place, uint64_t ran_ns,
+                    struct gw_output_err *err)
+{
+    *err = (struct gw_output_err){0};
+    if (!maybe_written(output, ran_ns))
+        return;
+    const uint64_t bytes[2] = {captured_bytes(output, 0), captured_bytes(output, 1)};
+    if (bytes[0] + bytes[1] == 0)
+        return;
+    if (add_to_scroll(output, place, bytes)) {
+        err->text = output->said[1];
+        err->bytes = bytes[1];
+    } else {
+        move_to_files(output, place, bytes);
+        err->filed = bytes[1] > 0;
+    }
+    gw_scroll_move(&output->scroll, output->begin);
 }
 
 void gw_output_redirect(struct gw_output *output, const struct gw_output_place *place)

@@ -1,6 +1,9 @@
-/* Where a task's standard output and error go: files of each attempt, below GANGWAY_LOG_DIR. */
+/* Where a task's standard output and error go: below GANGWAY_LOG_DIR, into a scroll (scroll.h), or
+ * files of the attempt. */
 #ifndef GW_RUNNER_OUTPUT_H
 #define GW_RUNNER_OUTPUT_H
+
+#include "worker/runner/scroll.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +19,10 @@ struct gw_output {
     ino_t inodes[2];     /* theirs, */
     dev_t devices[2];    /* and where they lie */
     int saved_fds[2];    /* while redirected: the capture files; else -1 */
-    uint64_t bytes_max;  /* of the redirected task */
+    uint64_t begin[2];   /* where in the captured files the output of the task begins */
+    struct gw_scroll scroll;
+    char said[2][GW_SCROLL_BYTES_MAX]; /* what the last task printed that went into a scroll */
+    uint64_t bytes_max;                /* of the redirected task */
 };
 
 /* Whose output: file names are <job>/<index>.<attempt>[.<rank>].out and .err. */
@@ -30,11 +36,22 @@ struct gw_output_place {
 /* gw_output_init looks at this process's streams and makes stdout line-buffered. */
 void gw_output_init(struct gw_output *output, const char *log_dir);
 
-/* gw_output_move appends what streams 1 and 2 have captured to the files of the task, which ran for
- * ran_ns, and empties them; nothing is made where nothing was written. What cannot be written is
- * dropped: output never fails a task. Streams that the task closed or replaced are put back. True
- * where the file of stderr may have been written to. */
-bool gw_output_move(struct gw_output *output, const struct gw_output_place *place, uint64_t ran_ns);
+/* gw_output_begin: an attempt executes now whose output will be moved; 0: redirected. */
+void gw_output_begin(struct gw_output *output, uint64_t attempt);
+
+/* What a task wrote to stderr. */
+struct gw_output_err {
+    const char *text; /* not terminated; borrowed until the next move */
+    size_t bytes;
+    bool filed; /* it has a file, and text is not given */
+};
+
+/* gw_output_move adds what streams 1 and 2 have captured of the task, which ran for ran_ns, to its
+ * job's scroll, or, where that is much, or there is a head, to files of its own; nothing is made
+ * where nothing was written. What cannot be written is dropped: output never fails a task. Streams
+ * that the task closed or replaced are put back. */
+void gw_output_move(struct gw_output *output, const struct gw_output_place *place, uint64_t ran_ns,
+                    struct gw_output_err *err);
 
 /* gw_output_redirect points streams 1 and 2 at the task's own files, so that they can be followed
  * while it runs; gw_output_restore points them back; gw_output_trim cuts them at bytes_max. */

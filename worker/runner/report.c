@@ -28,20 +28,22 @@ int gw_report_add(struct gw_report *report, const struct gw_report_row *row,
     return 0;
 }
 
-bool gw_report_takes(const struct gw_report *report, const struct gw_error *error)
+bool gw_report_takes(const struct gw_report *report, const struct gw_error *error, const char *tail)
 {
     if (report->count == 0 || report->failed != (error != NULL))
         return report->count == 0;
     return !error ||
-           (report->error.code == error->code && strcmp(report->error.text, error->text) == 0);
+           (report->error.code == error->code && strcmp(report->error.text, error->text) == 0 &&
+            strcmp(report->tail, tail) == 0);
 }
 
 void gw_report_fail(struct gw_report *report, const struct gw_report_row *row,
-                    const struct gw_error *error)
+                    const struct gw_error *error, const char *tail)
 {
     if (report->count == 0) {
         report->failed = true;
         report->error = *error;
+        memcpy(report->tail, tail, strlen(tail) + 1);
     }
     report->attempt[report->count] = row->attempt;
     report->run_ns[report->count++] = row->run_ns;
@@ -57,7 +59,7 @@ static int put_failures(struct gw_report *report, struct gw_channel *channel)
     const struct gw_message message = {.type = GW_MESSAGE_failures,
                                        .failures = {.code = report->error.code,
                                                     .text = report->error.text,
-                                                    .stderr_tail = "",
+                                                    .stderr_tail = report->tail,
                                                     .attempt = {report->attempt, report->count},
                                                     .run_ns = {report->run_ns, report->count}}};
     report->count = 0;

@@ -3,6 +3,7 @@
 #define GW_RUNNER_REPORT_H
 
 #include "graph/base/array.h"
+#include "graph/base/tail.h"
 #include "graph/wire/channel.h"
 #include "worker/runner/result.h"
 
@@ -12,7 +13,8 @@ enum { GW_REPORT_ROWS_MAX = 256, GW_REPORT_FDS_MAX = 32 };
 struct gw_report {
     uint32_t count;
     bool failed;
-    struct gw_error error; /* of all rows, where they failed */
+    struct gw_error error;    /* of all rows, where they failed, */
+    char tail[GW_TAIL_BYTES]; /* and the last lines of their stderr */
     uint64_t attempt[GW_REPORT_ROWS_MAX], bytes[GW_REPORT_ROWS_MAX], run_ns[GW_REPORT_ROWS_MAX];
     uint32_t rank[GW_REPORT_ROWS_MAX], value_size[GW_REPORT_ROWS_MAX];
     struct gw_buffer values;
@@ -31,10 +33,12 @@ int gw_report_add(struct gw_report *report, const struct gw_report_row *row,
                   struct gw_result *result);
 
 /* gw_report_takes tells whether a task that ended so (NULL: well) may be added, or what there is
- * has to be put first. gw_report_fail adds a task that failed and printed nothing to stderr. */
-bool gw_report_takes(const struct gw_report *report, const struct gw_error *error);
+ * has to be put first. gw_report_fail adds a task that failed; tail:
+ * the last lines of its stderr. */
+bool gw_report_takes(const struct gw_report *report, const struct gw_error *error,
+                     const char *tail);
 void gw_report_fail(struct gw_report *report, const struct gw_report_row *row,
-                    const struct gw_error *error);
+                    const struct gw_error *error, const char *tail);
 
 bool gw_report_is_full(const struct gw_report *report);
 

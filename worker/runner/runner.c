@@ -7,6 +7,7 @@
 #include "worker/runner/runner.h"
 
 #include "graph/base/clock.h"
+#include "graph/base/tail.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
@@ -566,21 +567,24 @@ static void keep_actor(struct runner *runner, const struct gw_batch_row *row,
     close(fd);
 }
 
-/* Tasks that fail alike share a message; complained: but for those that wrote to stderr, of which
- * the worker adds the last lines. */
+/* Tasks that fail alike share a message. Of what lies in files the worker adds the last lines. */
 static void say_failed(struct runner *runner, const struct gw_batch_row *row,
-                       const struct gw_report_row *report, bool complained)
+                       const struct gw_report_row *report, const struct gw_output_err *err)
 {
-    const struct gw_message message = ended(runner, GW_OUTCOME_FAILED, report->run_ns);
+    char tail[GW_TAIL_BYTES] = "";
+    struct gw_message message = ended(runner, GW_OUTCOME_FAILED, report->run_ns);
+    if (err->bytes)
+        gw_tail_text(err->text, err->bytes, tail);
+    message.ended.stderr_tail = tail;
     bool gang = row->rank != GW_RANK_NONE;
     if (runner->task.makes_actor)
         gw_actor_let_go(&runner->actor);
     if (gang || row->try_number > 0)
         end_failed(runner, &message);
-    else if (complained || runner->task.makes_actor || runner->actor.made)
+    else if (err->filed || runner->task.makes_actor || runner->actor.made)
         must(gw_outbox_note(&runner->outbox, &message, report->ended_ns));
     else
-        must(gw_outbox_fail(&runner->outbox, report, &runner->task.error));
+        must(gw_outbox_fail(&runner->outbox, report, &runner->task.error, tail));
     if (gang)
         yield_to_term(runner);
 }
@@ -600,6 +604,7 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     }
     if (row->try_number > 0)
         must(gw_outbox_flush(&runner->outbox));
+    gw_output_begin(&runner->output, gang ? 0 : row->attempt);
     uint64_t started_ns = gw_clock_now_ns();
     gw_outbox_begin(&runner->outbox, gang ? 0 : row->attempt, started_ns);
 
@@ -611,18 +616,18 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
 
     uint64_t ended_ns = gw_clock_now_ns();
     runner->blocked_unanswered += gw_outbox_end(&runner->outbox);
-    bool complained = false;
+    struct gw_output_err err = {0};
     if (gang)
         gw_output_restore(&runner->output);
     else
-        complained = gw_output_move(&runner->output, &place, ended_ns - started_ns);
+        gw_output_move(&runner->output, &place, ended_ns - started_ns, &err);
     must(gw_progress_end(&runner->progress, ended_ns));
     const struct gw_report_row report = {.attempt = row->attempt,
                                          .rank = row->rank,
                                          .run_ns = ended_ns - started_ns,
                                          .ended_ns = ended_ns};
     if (rc < 0) {
-        say_failed(runner, row, &report, complained);
+        say_failed(runner, row, &report, &err);
         return;
     }
     if (task->makes_actor) {

@@ -36,51 +36,7 @@ static ssize_t read_at(int fd, void *data, size_t bytes, uint64_t offset)
 /* -- Tails ---------------------------------------------------------------------------------------
  */
 
-/* What a terminal shows of a line in the end: the text behind its last '\r' that has any. */
-static const char *shown(const char *line, const char *end, const char **shown_end)
-{
-    while (end > line && end[-1] == '\r')
-        end--;
-    const char *start = end;
-    while (start > line && start[-1] != '\r')
-        start--;
-    *shown_end = end;
-    return start;
-}
-
-static void append(char *text, size_t *used, const char *line, const char *end)
-{
-    size_t room = GW_LOGFILE_TAIL_BYTES - *used - 1;
-    for (; line < end && room; line++, room--) {
-        unsigned char c = (unsigned char)*line;
-        text[(*used)++] = (c < 0x20 && c != '\t') || c == 0x7f ? '?' : (char)c;
-    }
-    text[*used] = '\0';
-}
-
-/* Where the last lines that fit begin. */
-static const char *tail_start(const char *data, const char *end)
-{
-    int lines = 0;
-    size_t bytes = 0;
-    const char *start = end;
-    while (start > data) {
-        const char *line = start;
-        while (line > data && line[-1] != '\n')
-            line--;
-        const char *to, *from = shown(line, start, &to);
-        bytes += (size_t)(to - from) + 1;
-        if (lines > 0 && (lines == GW_LOGFILE_TAIL_LINES || bytes > GW_LOGFILE_TAIL_BYTES))
-            return start + 1 > end ? end : start + 1;
-        lines++;
-        if (line == data)
-            return data;
-        start = line - 1; /* at the '\n' of the line before */
-    }
-    return data;
-}
-
-void gw_logfile_tail(const char *path, char text[GW_LOGFILE_TAIL_BYTES])
+void gw_logfile_tail(const char *path, char text[GW_TAIL_BYTES])
 {
     char data[TAIL_READ_BYTES];
     struct stat info;
@@ -94,22 +50,8 @@ void gw_logfile_tail(const char *path, char text[GW_LOGFILE_TAIL_BYTES])
         got = read_at(fd, data, sizeof data, size > sizeof data ? size - sizeof data : 0);
     }
     close(fd);
-    if (got <= 0)
-        return;
-    const char *end = data + got;
-    while (end > data && (end[-1] == '\n' || end[-1] == '\r'))
-        end--;
-    size_t used = 0;
-    for (const char *line = tail_start(data, end); line < end;) {
-        const char *line_end = memchr(line, '\n', (size_t)(end - line));
-        line_end = line_end ? line_end : end;
-        const char *to, *from = shown(line, line_end, &to);
-        append(text, &used, from, to);
-        if (line_end < end && used < GW_LOGFILE_TAIL_BYTES - 1)
-            text[used++] = '\n';
-        text[used] = '\0';
-        line = line_end + 1;
-    }
+    if (got > 0)
+        gw_tail_text(data, (size_t)got, text);
 }
 
 /* The file or the nearest folder above it that is there; false: nothing is, or it has room. */
@@ -124,7 +66,7 @@ static bool is_full(const char *path, char folder[PATH_MAX])
     return (uint64_t)disk.f_bavail * disk.f_frsize < FULL_BYTES;
 }
 
-void gw_logfile_say_full(const char *path, char text[GW_LOGFILE_TAIL_BYTES])
+void gw_logfile_say_full(const char *path, char text[GW_TAIL_BYTES])
 {
     char folder[PATH_MAX], line[512];
     size_t used = strlen(text);
@@ -133,8 +75,8 @@ void gw_logfile_say_full(const char *path, char text[GW_LOGFILE_TAIL_BYTES])
     int length = snprintf(line, sizeof line,
                           "%sgangway: the disk of %.400s is full: what it printed may be missing",
                           used && text[used - 1] != '\n' ? "\n" : "", folder);
-    if (used + (size_t)length >= GW_LOGFILE_TAIL_BYTES)
-        used = GW_LOGFILE_TAIL_BYTES - 1 - (size_t)length;
+    if (used + (size_t)length >= GW_TAIL_BYTES)
+        used = GW_TAIL_BYTES - 1 - (size_t)length;
     memcpy(text + used, line, (size_t)length + 1);
 }
 
@@ -216,10 +158,9 @@ static int write_all(int fd, const char *data, size_t bytes)
     return 0;
 }
 
-static int copy(int from, int to)
+static int copy(int from, uint64_t at, int to)
 {
     char chunk[COPY_BYTES];
-    uint64_t at = 0;
     for (;;) {
         ssize_t got = read_at(from, chunk, sizeof chunk, at);
         if (got <= 0)
@@ -247,19 +188,21 @@ int gw_logfile_append(const char *path, const char *lines, size_t bytes, struct 
     return rc;
 }
 
-int gw_logfile_move(const char *from, const char *to, struct gw_error *error)
+int gw_logfile_move(const char *from, uint64_t offset, const char *to, struct gw_error *error)
 {
     struct stat info;
     int in = open(from, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (in < 0 || fstat(in, &info) < 0 || info.st_size == 0) {
+    if (in < 0 || fstat(in, &info) < 0 || info.st_size == 0 || (uint64_t)info.st_size == offset) {
         bool none = in >= 0 || errno == ENOENT;
         if (in >= 0)
             close(in);
         return none ? 0 : gw_error_set(error, GW_EIO, "cannot read %s: %s", from, strerror(errno));
     }
+    if (offset > (uint64_t)info.st_size)
+        offset = 0;
     gw_logfile_make_folder(to);
     int rc = 0, out = open(to, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (out < 0 || copy(in, out) < 0 || ftruncate(in, 0) < 0)
+    if (out < 0 || copy(in, offset, out) < 0 || ftruncate(in, 0) < 0)
         rc = gw_error_set(error, GW_EIO, "cannot move output to %s: %s", to, strerror(errno));
     if (out >= 0)
         close(out);

@@ -3,23 +3,19 @@
 #ifndef GW_STORE_LOGFILE_H
 #define GW_STORE_LOGFILE_H
 
+#include "graph/base/tail.h"
+
 #include <gangway/error.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-    GW_LOGFILE_TAIL_LINES = 10,
-    GW_LOGFILE_TAIL_BYTES = 2048, /* of the text that a tail gives, with its end */
-};
-
-/* gw_logfile_tail writes the last lines of a file: of a line that was written over by '\r' only
- * what a terminal would show last; bytes that are no text become '?'. Empty where there is no file.
+/* gw_logfile_tail writes the last lines of a file, as gw_tail_text does. Empty where there is none.
  */
-void gw_logfile_tail(const char *path, char text[GW_LOGFILE_TAIL_BYTES]);
+void gw_logfile_tail(const char *path, char text[GW_TAIL_BYTES]);
 
 /* gw_logfile_say_full adds a line to such a text where the disk on which the file at path lies, or
  * would lie, is full: what it printed may be missing. */
-void gw_logfile_say_full(const char *path, char text[GW_LOGFILE_TAIL_BYTES]);
+void gw_logfile_say_full(const char *path, char text[GW_TAIL_BYTES]);
 
 /* gw_logfile_next gives where the file goes on from an offset, behind a hole that was made into it,
  * and where the next one begins: the same, and UINT64_MAX, where there is none. */
@@ -34,9 +30,10 @@ int gw_logfile_read(const char *path, uint64_t offset, void *data, uint32_t *byt
  * own; a file that is not there, or is no regular one, stays as it is. 0 or GW_EIO with text. */
 int gw_logfile_append(const char *path, const char *lines, size_t bytes, struct gw_error *error);
 
-/* gw_logfile_move appends one file's content to another, made with its folder where it is not
- * there, and empties the first. Nothing to move makes nothing. 0 or GW_EIO with text. */
-int gw_logfile_move(const char *from, const char *to, struct gw_error *error);
+/* gw_logfile_move appends one file's content from an offset on (behind its end: all of it) to
+ * another, made with its folder where it is not there, and empties the first. Nothing to move makes
+ * nothing. 0 or GW_EIO with text. */
+int gw_logfile_move(const char *from, uint64_t offset, const char *to, struct gw_error *error);
 
 /* gw_logfile_latest finds the newest attempt of a task that has files in folder (<log_dir>/<job>);
  * 0 where there is none. */
