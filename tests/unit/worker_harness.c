@@ -103,11 +103,11 @@ void harness_wait_gone(struct harness *harness)
 void harness_close(struct harness *harness)
 {
     kill(harness->worker, SIGTERM);
+    gw_channel_free(harness->channel); /* it waits for no scheduler that is not there */
     harness_wait_gone(harness);
     char sockets[128];
     snprintf(sockets, sizeof sockets, "%s/worker-%d.sock", harness->dir, (int)harness->worker);
     assert_int_equal(access(sockets, F_OK), -1);
-    gw_channel_free(harness->channel);
     if (harness->fd >= 0)
         close(harness->fd);
     close(harness->listen_fd);
