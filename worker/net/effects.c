@@ -387,6 +387,7 @@ static void carry_out_last(struct gw_host *host)
             gw_cache_fold(host->cache, effect->number, effect->bytes);
         else if (effect->type == GW_EFFECT_SEND)
             ended |= effect->message.type == GW_MESSAGE_finished ||
+                     effect->message.type == GW_MESSAGE_failures ||
                      effect->message.type == GW_MESSAGE_ended;
     }
     if (ended)
