@@ -3,6 +3,8 @@
  *
  *     sched_bench [tasks] [chunk] [workers]
  *     sched_bench --live [tasks] [chunk]      exits with 1 where 100 million would not fit 24 GiB
+ *     sched_bench --instructions [workers]    for callgrind, --instr-atstart=no: a dump of so many
+ *                                             tasks as it says, from end to place of the next
  */
 #include "client/cli/bench/core.h"
 
@@ -10,6 +12,47 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_START_INSTRUMENTATION
+#define CALLGRIND_STOP_INSTRUMENTATION
+#define CALLGRIND_DUMP_STATS_AT(name) (void)(name)
+#endif
+
+/* All windows of many workers hold a million tasks: so many are in flight, and some wait still when
+ * the last that counts has ended. */
+enum { COUNTED_TASKS = 1300000, COUNTED_FROM = 100000, COUNTED_UPTO = 160000 };
+
+struct counted {
+    uint64_t from, upto;
+    char name[64]; /* of the dump */
+};
+
+static void count(uint64_t ended, void *arg)
+{
+    struct counted *counted = arg;
+    if (!counted->from) {
+        counted->from = ended;
+        CALLGRIND_START_INSTRUMENTATION;
+        return;
+    }
+    CALLGRIND_STOP_INSTRUMENTATION;
+    CALLGRIND_DUMP_STATS_AT(counted->name);
+    counted->upto = ended;
+}
+
+static int instructions(uint32_t workers)
+{
+    struct counted counted = {0};
+    struct gw_bench_core_span span = {COUNTED_FROM, COUNTED_UPTO, count, &counted};
+    (void)snprintf(counted.name, sizeof counted.name, "core%" PRIu32 " scheduler", workers);
+    if (workers == 0 || gw_bench_core_span(COUNTED_TASKS, 20000, workers, &span) < 0)
+        return 1;
+    printf("core%" PRIu32 " %" PRIu64 "\n", workers, counted.upto - counted.from);
+    return 0;
+}
 
 static uint32_t number(int argc, char **argv, int at, uint32_t otherwise)
 {
@@ -31,6 +74,8 @@ int main(int argc, char **argv)
     struct gw_bench_core_run run;
     if (argc > 1 && strcmp(argv[1], "--live") == 0)
         return live(number(argc, argv, 2, 10000000), number(argc, argv, 3, 20000));
+    if (argc > 1 && strcmp(argv[1], "--instructions") == 0)
+        return instructions(number(argc, argv, 2, 100));
     uint32_t tasks = number(argc, argv, 1, 1000000), chunk = number(argc, argv, 2, 20000);
     uint32_t workers = number(argc, argv, 3, 2);
     if (tasks == 0 || chunk == 0 || workers == 0 ||

@@ -14,28 +14,27 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CLIENT = 1 << 30, ARGS_BYTES = 6 };
+enum { CLIENT = 1 << 30, ARGS_BYTES = 6, VALUE_BYTES = 2 };
 
+/* Attempts that a worker was given and has not answered. */
 struct answers {
-    GW_ARRAY(uint64_t) attempt, bytes, run_ns;
-    GW_ARRAY(uint32_t) rank, value_size;
-    GW_ARRAY(uint8_t) values;
+    GW_ARRAY(uint64_t) attempt;
 };
 
-static void deinit_answers(struct answers *rows)
-{
-    gw_array_deinit(&rows->attempt);
-    gw_array_deinit(&rows->rank);
-    gw_array_deinit(&rows->bytes);
-    gw_array_deinit(&rows->value_size);
-    gw_array_deinit(&rows->values);
-    gw_array_deinit(&rows->run_ns);
-}
+/* What every answer says, for as many rows as the longest had: a real one lies in a buffer that was
+ * just read, so none comes from memory that nothing touched since the last round of all workers. */
+struct columns {
+    GW_ARRAY(uint32_t) rank, value_size;
+    GW_ARRAY(uint64_t) bytes, run_ns;
+    GW_ARRAY(uint8_t) values;
+};
 
 struct core {
     struct gw_sched *sched;
     struct gw_effects effects;
     struct answers *workers;
+    GW_ARRAY(struct answers) spare; /* their memory, the latest last */
+    struct columns columns;
     uint64_t *sequence; /* of each worker, and of the client */
     uint64_t worker_count, now_ns, done, steps;
 };
@@ -51,7 +50,6 @@ static int step(struct core *core, struct gw_event *event)
 static void take_effects(struct core *core)
 {
     struct gw_effect *effect;
-    static const uint8_t value[2] = {0xcc, 0x80};
     GW_ARRAY_EACH (&core->effects.list, effect) {
         if (effect->type != GW_EFFECT_SEND)
             continue;
@@ -61,16 +59,10 @@ static void take_effects(struct core *core)
             continue;
         struct answers *answers = &core->workers[effect->peer.id - 1];
         const struct gw_msg_assign *assign = &effect->message.assign;
-        for (uint32_t i = 0; i < assign->attempt.count; i++) {
+        if (!answers->attempt.items && core->spare.count > 0)
+            *answers = core->spare.items[--core->spare.count];
+        for (uint32_t i = 0; i < assign->attempt.count; i++)
             GW_MUST(gw_array_push(&answers->attempt, gw_col64_at(assign->attempt, i)));
-            GW_MUST(gw_array_push(&answers->rank, GW_RANK_NONE));
-            GW_MUST(gw_array_push(&answers->bytes, sizeof value));
-            GW_MUST(gw_array_push(&answers->value_size, sizeof value));
-            GW_MUST(gw_array_push(&answers->run_ns, 1000));
-            GW_MUST(gw_array_reserve(&answers->values, sizeof value));
-            memcpy(answers->values.items + answers->values.count, value, sizeof value);
-            answers->values.count += sizeof value;
-        }
     }
 }
 
@@ -139,20 +131,37 @@ static int submit(struct core *core, uint32_t tasks, uint32_t chunk)
     return rc;
 }
 
+/* Has the columns reach as far as an answer of so many rows. */
+static void say(struct columns *columns, size_t rows)
+{
+    static const uint8_t value[VALUE_BYTES] = {0xcc, 0x80};
+    while (columns->rank.count < rows) {
+        GW_MUST(gw_array_push(&columns->rank, GW_RANK_NONE));
+        GW_MUST(gw_array_push(&columns->bytes, VALUE_BYTES));
+        GW_MUST(gw_array_push(&columns->value_size, VALUE_BYTES));
+        GW_MUST(gw_array_push(&columns->run_ns, 1000));
+        for (size_t i = 0; i < VALUE_BYTES; i++)
+            GW_MUST(gw_array_push(&columns->values, value[i]));
+    }
+}
+
 static void answer(struct core *core, uint64_t worker)
 {
-    struct answers rows = core->workers[worker];
-    memset(&core->workers[worker], 0, sizeof rows);
-    struct gw_message message = {
-        .type = GW_MESSAGE_finished,
-        .finished = {.attempt = {rows.attempt.items, (uint32_t)rows.attempt.count},
-                     .rank = {rows.rank.items, (uint32_t)rows.rank.count},
-                     .bytes = {rows.bytes.items, (uint32_t)rows.bytes.count},
-                     .value_size = {rows.value_size.items, (uint32_t)rows.value_size.count},
-                     .values = {rows.values.items, (uint32_t)rows.values.count},
-                     .run_ns = {rows.run_ns.items, (uint32_t)rows.run_ns.count}}};
+    struct answers given = core->workers[worker];
+    struct columns *columns = &core->columns;
+    uint32_t rows = (uint32_t)given.attempt.count;
+    memset(&core->workers[worker], 0, sizeof given);
+    say(columns, rows);
+    struct gw_message message = {.type = GW_MESSAGE_finished,
+                                 .finished = {.attempt = {given.attempt.items, rows},
+                                              .rank = {columns->rank.items, rows},
+                                              .bytes = {columns->bytes.items, rows},
+                                              .value_size = {columns->value_size.items, rows},
+                                              .values = {columns->values.items, rows * VALUE_BYTES},
+                                              .run_ns = {columns->run_ns.items, rows}}};
     send(core, worker + 1, &message);
-    deinit_answers(&rows);
+    gw_array_clear(&given.attempt);
+    GW_MUST(gw_array_push(&core->spare, given));
 }
 
 static int open_core(struct core *core, uint64_t workers)
@@ -174,7 +183,15 @@ static void close_core(struct core *core)
     if (core->sched)
         gw_sched_free(core->sched);
     for (uint64_t worker = 0; core->workers && worker < core->worker_count; worker++)
-        deinit_answers(&core->workers[worker]);
+        gw_array_deinit(&core->workers[worker].attempt);
+    for (size_t i = 0; i < core->spare.count; i++)
+        gw_array_deinit(&core->spare.items[i].attempt);
+    gw_array_deinit(&core->spare);
+    gw_array_deinit(&core->columns.rank);
+    gw_array_deinit(&core->columns.bytes);
+    gw_array_deinit(&core->columns.value_size);
+    gw_array_deinit(&core->columns.values);
+    gw_array_deinit(&core->columns.run_ns);
     free(core->workers);
     free(core->sequence);
 }
@@ -196,6 +213,28 @@ int gw_bench_core_run(uint32_t tasks, uint32_t chunk, uint64_t workers,
                                           .finish_ns = end_ns - submitted_ns,
                                           .steps = core.steps};
     }
+    close_core(&core);
+    return rc;
+}
+
+int gw_bench_core_span(uint32_t tasks, uint32_t chunk, uint64_t workers,
+                       const struct gw_bench_core_span *span)
+{
+    struct core core;
+    bool begun = false;
+    int rc = open_core(&core, workers);
+    if (rc == 0)
+        rc = submit(&core, tasks, chunk);
+    for (uint64_t worker = 0; core.done < span->upto && rc == 0; worker = (worker + 1) % workers) {
+        if (core.done >= span->from && !begun) {
+            begun = true;
+            span->on_reached(core.done, span->arg);
+        }
+        if (core.workers[worker].attempt.count)
+            answer(&core, worker);
+    }
+    if (rc == 0)
+        span->on_reached(core.done, span->arg);
     close_core(&core);
     return rc;
 }

@@ -14,6 +14,18 @@ struct gw_bench_core_run {
 int gw_bench_core_run(uint32_t tasks, uint32_t chunk, uint64_t workers,
                       struct gw_bench_core_run *run);
 
+/* Called when at least `from` tasks have ended, and when `upto` have: with how many, exactly. */
+struct gw_bench_core_span {
+    uint64_t from, upto; /* of the tasks, in this order */
+    void (*on_reached)(uint64_t ended, void *arg);
+    void *arg;
+};
+
+/* gw_bench_core_span runs such a bag until `upto` of its tasks have ended, no further: what lies
+ * between is one task placed for each that ends, as long as some wait for a place. */
+int gw_bench_core_span(uint32_t tasks, uint32_t chunk, uint64_t workers,
+                       const struct gw_bench_core_span *span);
+
 /* gw_bench_core_live submits a bag that two workers never end: by how many bytes a task this
  * process grew, the six bytes of its arguments included. */
 int gw_bench_core_live(uint32_t tasks, uint32_t chunk, double *bytes);
