@@ -37,7 +37,12 @@
 #define EACH_COLUMN(X) EACH_ROW_COLUMN(X) EACH_DEP_COLUMN(X) X(gpus)
 #define EACH_BLOB(X) X(args) X(dep_values)
 
-void gw_sched_assign_clear(struct gw_assign_rows *rows)
+enum { SPARE_MAX = 1024 /* rows that are kept: of so many workers in a step, none is made anew */ };
+
+/* -- Rows, and who has them ----------------------------------------------------------------------
+ */
+
+static void rows_clear(struct gw_assign_rows *rows)
 {
 #define CLEAR(column) gw_array_clear(&rows->column);
     EACH_COLUMN(CLEAR)
@@ -45,12 +50,61 @@ void gw_sched_assign_clear(struct gw_assign_rows *rows)
 #undef CLEAR
 }
 
-void gw_sched_assign_deinit(struct gw_assign_rows *rows)
+static void rows_free(struct gw_assign_rows *rows)
 {
 #define DEINIT(column) gw_array_deinit(&rows->column);
     EACH_COLUMN(DEINIT)
     EACH_BLOB(DEINIT)
 #undef DEINIT
+    free(rows);
+}
+
+/* The rows of a worker: if it has none yet, those that were used last. */
+static struct gw_assign_rows *rows_of(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->assign)
+        return worker->assign;
+    if (sched->spare_rows.count > 0) {
+        worker->assign = sched->spare_rows.items[--sched->spare_rows.count];
+        return worker->assign;
+    }
+    worker->assign = calloc(1, sizeof *worker->assign);
+    GW_MUST_PTR(worker->assign);
+    return worker->assign;
+}
+
+static void rows_spare(struct gw_sched *sched, struct gw_assign_rows *rows)
+{
+    if (sched->spare_rows.count == SPARE_MAX) {
+        rows_free(rows);
+        return;
+    }
+    rows_clear(rows);
+    GW_MUST(gw_array_push(&sched->spare_rows, rows));
+}
+
+void gw_sched_assign_take_back(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->lent_rows.count; i++)
+        rows_spare(sched, sched->lent_rows.items[i]);
+    gw_array_clear(&sched->lent_rows);
+}
+
+void gw_sched_assign_drop(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->assign)
+        rows_spare(sched, worker->assign);
+    worker->assign = NULL;
+}
+
+void gw_sched_assign_deinit(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->lent_rows.count; i++)
+        rows_free(sched->lent_rows.items[i]);
+    for (size_t i = 0; i < sched->spare_rows.count; i++)
+        rows_free(sched->spare_rows.items[i]);
+    gw_array_deinit(&sched->lent_rows);
+    gw_array_deinit(&sched->spare_rows);
 }
 
 #define RESERVE(column) GW_MUST(gw_array_reserve(&rows->column, 1));
@@ -91,8 +145,8 @@ static const void *leave(struct gw_sched *sched, const void *data, size_t bytes,
 
 void gw_sched_assign_flush(struct gw_sched *sched, struct gw_worker *worker, bool lend)
 {
-    struct gw_assign_rows *rows = &worker->assign;
-    if (rows->job.count == 0)
+    struct gw_assign_rows *rows = worker->assign;
+    if (!rows || rows->job.count == 0)
         return;
     struct gw_msg_assign assign;
 #define LEAVE(column, member)                                                                      \
@@ -107,10 +161,12 @@ void gw_sched_assign_flush(struct gw_sched *sched, struct gw_worker *worker, boo
 #undef LEAVE_COLUMN
 #undef LEAVE
     gw_sched_send(sched, worker->remote, GW_MESSAGE_assign)->assign = assign;
-    if (lend)
-        GW_MUST(gw_array_push(&sched->lent_workers, worker));
-    else
-        gw_sched_assign_clear(rows);
+    if (lend) {
+        GW_MUST(gw_array_push(&sched->lent_rows, rows));
+        worker->assign = NULL;
+    } else {
+        rows_clear(rows);
+    }
 }
 
 /* -- What a worker must know before --------------------------------------------------------------
@@ -190,7 +246,7 @@ static void push_dep(struct gw_assign_rows *rows, const struct dep_row *dep)
 static void push_object(struct gw_sched *sched, struct gw_worker *worker, uint32_t at,
                         size_t *inlined)
 {
-    struct gw_assign_rows *rows = &worker->assign;
+    struct gw_assign_rows *rows = worker->assign;
     const struct gw_object *object = &sched->objects.items[at];
     const void *value = gw_sched_object_value(object);
     struct dep_row dep = {
@@ -220,7 +276,7 @@ static uint32_t push_deps(struct gw_sched *sched, struct gw_worker *worker, stru
                           uint32_t row)
 {
     struct gw_tasks *tasks = &job->tasks;
-    struct gw_assign_rows *rows = &worker->assign;
+    struct gw_assign_rows *rows = worker->assign;
     size_t before = rows->dep_job.count, inlined = 0;
     uint32_t end = gw_sched_deps_end(tasks, row);
     while (end > tasks->deps_at[row] && gw_sched_dep_rank(tasks, end - 1) == GW_DEP_AFTER)
@@ -260,7 +316,7 @@ void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct gw_worker *worker = attempt->worker;
-    struct gw_assign_rows *rows = &worker->assign;
+    struct gw_assign_rows *rows = rows_of(sched, worker);
     struct gw_job *job = attempt->job;
     struct gw_tasks *tasks = &job->tasks;
     uint32_t row = attempt->index;

@@ -67,6 +67,14 @@ static const struct gw_attempt *attempt_at(const struct gw_sched *sched, const s
     return slot == GW_NONE ? NULL : &sched->attempts.items[slot];
 }
 
+/* Each of its lines: an end reads and writes them all. */
+static void ahead(const struct gw_attempt *attempt)
+{
+    __builtin_prefetch(attempt, 1);
+    __builtin_prefetch(&attempt->generation, 1);
+    __builtin_prefetch(&attempt->aside, 1);
+}
+
 /* The first successor of a row: its edge, and when that is there, the row that it leads to. */
 static void successor_ahead(const struct gw_attempt *attempt, bool edge)
 {
@@ -90,7 +98,7 @@ void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64
     if (at + ATTEMPTS_AHEAD < ids->count) {
         uint32_t slot = gw_sched_attempt_place(gw_col64_at(*ids, at + ATTEMPTS_AHEAD));
         if (slot < sched->attempts.count)
-            __builtin_prefetch(&sched->attempts.items[slot], 1);
+            ahead(&sched->attempts.items[slot]);
     }
     const struct gw_attempt *attempt = attempt_at(sched, ids, at + ROWS_AHEAD);
     if (attempt) {

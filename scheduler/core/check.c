@@ -66,6 +66,21 @@ static void check_lane(const struct gw_sched *sched, const struct gw_worker *wor
     assert(sched->shapes.items[lane->shape->id] == lane->shape);
 }
 
+/* What shapes count of all their lanes and queues. */
+static void check_shape(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    uint64_t debits = 0, ready = 0;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        const struct gw_lane *lane = worker ? gw_sched_lane_get(worker, shape) : NULL;
+        debits += lane ? lane->debits : 0;
+    }
+    for (const struct gw_job *job = sched->first_job; job; job = job->next)
+        for (size_t i = 0; i < job->queues.count; i++)
+            ready += job->queues.items[i]->shape == shape ? job->queues.items[i]->ready.count : 0;
+    assert(shape->debits == debits && shape->ready == ready);
+}
+
 static void check_stock(const struct gw_worker *worker)
 {
     for (uint32_t k = 0; k < worker->stock_count; k++) {
@@ -374,6 +389,9 @@ void gw_sched_check(const struct gw_sched *sched)
     uint32_t jobs = 0, unended = 0, ended = 0;
     uint64_t ended_tasks = 0;
     check_workers(sched);
+    for (size_t i = 0; i < sched->shapes.count; i++)
+        if (sched->shapes.items[i])
+            check_shape(sched, sched->shapes.items[i]);
     gw_sync_check(sched);
     gw_sched_scattered_check(sched);
     for (struct gw_job *job = sched->first_job; job; job = job->next) {

@@ -123,6 +123,7 @@ static void debit(struct gw_sched *sched, struct gw_lane *lane)
     if (lane->shape->need && !(GW_PLANTED(140) && lane->debits > 0))
         gw_sched_need_take(lane->worker, lane->shape->need);
     lane->debits++;
+    lane->shape->debits++;
 }
 
 static void credit(struct gw_sched *sched, struct gw_lane *lane)
@@ -131,19 +132,29 @@ static void credit(struct gw_sched *sched, struct gw_lane *lane)
     if (lane->shape->need)
         gw_sched_need_give(lane->worker, lane->shape->need);
     lane->debits--;
+    lane->shape->debits--;
 }
 
 /* -- The rings of lanes with room ----------------------------------------------------------------
  */
 
+uint32_t gw_sched_lane_step(uint32_t tasks)
+{
+    if (tasks < 4)
+        return tasks;
+    uint32_t octave = 31 - (uint32_t)__builtin_clz(tasks);
+    uint32_t step = 4 * (octave - 1) + (tasks >> (octave - 2) & 3);
+    return step < GW_LANE_LOADS ? step : GW_LANE_LOADS - 1;
+}
+
+uint32_t gw_sched_lane_step_tasks(uint32_t step)
+{
+    return step < 4 ? step : (4 + step % 4) << (step / 4 - 1);
+}
+
 uint32_t gw_sched_lane_load(const struct gw_lane *lane)
 {
-    uint32_t load = (lane->attempts - lane->longs) / (lane->debits - lane->longs);
-    if (load < 4)
-        return load;
-    uint32_t octave = 31 - (uint32_t)__builtin_clz(load);
-    uint32_t step = 4 * (octave - 1) + (load >> (octave - 2) & 3);
-    return step < GW_LANE_LOADS ? step : GW_LANE_LOADS - 1;
+    return gw_sched_lane_step((lane->attempts - lane->longs) / (lane->debits - lane->longs));
 }
 
 static void room_remove(struct gw_lane *lane)

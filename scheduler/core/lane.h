@@ -26,9 +26,14 @@ bool gw_sched_lane_lengthen(struct gw_sched *sched, struct gw_lane *lane);
 void gw_sched_lane_lend(struct gw_sched *sched, struct gw_lane *lane, bool is_long);
 void gw_sched_lane_reclaim(struct gw_sched *sched, struct gw_lane *lane);
 
-/* gw_sched_lane_load is how many short attempts of a lane share a debit, on a scale of
- * GW_LANE_LOADS: exact below 8, then four steps each time it doubles. The lane must have such a
- * debit. */
+/* gw_sched_lane_step puts a number of tasks to a slot on a scale of GW_LANE_LOADS: exact below 8,
+ * then four steps each time it doubles. gw_sched_lane_step_tasks is the smallest number of a step;
+ * windows are such, so that a lane's step alone tells whether it is full. */
+uint32_t gw_sched_lane_step(uint32_t tasks);
+uint32_t gw_sched_lane_step_tasks(uint32_t step);
+
+/* gw_sched_lane_load is the step of how many short attempts of a lane share a debit. The lane must
+ * have such a debit. */
 uint32_t gw_sched_lane_load(const struct gw_lane *lane);
 
 /* gw_sched_lane_room is how many more tasks may queue in a lane, `window` to a slot; none at a

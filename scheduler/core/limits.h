@@ -27,7 +27,7 @@ enum {
     GW_JOB_IDS_BLOCK = 1000,        /* ids that one durable fact reserves */
     GW_SHAPES_IDLE_MAX = 256,
     GW_LANES_TRIED_MAX = 8,        /* before a shape counts as blocked */
-    GW_LANE_LOADS = 64,            /* see gw_sched_lane_load */
+    GW_LANE_LOADS = 64,            /* see gw_sched_lane_step */
     GW_PARKED_MAX = 32,            /* queues of a shape that lack memory, before it is blocked */
     GW_UNAFFORDING_MAX = 64,       /* workers that lack memory for a task, before it waits */
     GW_HANDED_SUCCESSORS_MAX = 16, /* of one task, looked at */

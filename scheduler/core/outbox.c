@@ -1,7 +1,7 @@
 /* The outbox.
  *
- * Rows stay in the peer's own arrays and are lent to the effects until the next step; only where a
- * batch grows beyond GW_FLUSH_BYTES inside one step is it copied out early. */
+ * Rows of an assign are lent to the effects until the next step; only where a batch grows beyond
+ * GW_FLUSH_BYTES inside one step is it copied out early. */
 #include "scheduler/core/outbox.h"
 
 #include "scheduler/core/assign.h"
@@ -297,9 +297,7 @@ void gw_sched_outbox_begin(struct gw_sched *sched, struct gw_effects *effects)
     sched->effects = effects;
     gw_array_clear(&effects->list);
     gw_arena_reset(&effects->arena);
-    for (size_t i = 0; i < sched->lent_workers.count; i++)
-        gw_sched_assign_clear(&sched->lent_workers.items[i]->assign);
-    gw_array_clear(&sched->lent_workers);
+    gw_sched_assign_take_back(sched);
 }
 
 void gw_sched_outbox_flush(struct gw_sched *sched)
@@ -328,9 +326,6 @@ void gw_sched_outbox_forget(struct gw_sched *sched, const struct gw_worker *work
     for (size_t i = sched->dirty_workers.count; i-- > 0;)
         if (sched->dirty_workers.items[i] == worker)
             gw_array_remove_swap(&sched->dirty_workers, i);
-    for (size_t i = sched->lent_workers.count; i-- > 0;)
-        if (sched->lent_workers.items[i] == worker)
-            gw_array_remove_swap(&sched->lent_workers, i);
     for (size_t i = sched->dirty_sessions.count; i-- > 0;)
         if (sched->dirty_sessions.items[i] == session)
             gw_array_remove_swap(&sched->dirty_sessions, i);
@@ -342,7 +337,6 @@ void gw_sched_worker_rows_deinit(struct gw_worker *worker)
     gw_array_deinit(&worker->release.index);
     gw_array_deinit(&worker->release.rank);
     gw_array_deinit(&worker->kill.attempt);
-    gw_sched_assign_deinit(&worker->assign);
 }
 
 void gw_sched_send_assign(struct gw_sched *sched, uint32_t slot)

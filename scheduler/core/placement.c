@@ -55,7 +55,7 @@ static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *sp
         most = GW_WINDOWS_MAX / (sched->slots + 1u);
     window = window > most ? most : window;
     window = window > spec->samples + 1u ? spec->samples + 1u : window;
-    return window < 1 ? 1 : (uint32_t)window;
+    return window < 1 ? 1 : gw_sched_lane_step_tasks(gw_sched_lane_step((uint32_t)window));
 }
 
 uint32_t gw_sched_window(const struct gw_sched *sched, struct gw_spec *spec)
@@ -226,8 +226,10 @@ static struct gw_worker *lane_worker(struct gw_sched *sched, const struct choice
     }
     if (best)
         return best;
+    /* In the rings from the window's own on, all lanes are full: no look at each of them. */
     int tries = 0;
-    for (uint64_t rooms = shape->rooms; rooms; rooms &= rooms - 1) {
+    uint64_t below = (UINT64_C(1) << gw_sched_lane_step(window)) - 1;
+    for (uint64_t rooms = shape->rooms & below; rooms; rooms &= rooms - 1) {
         const struct gw_lane *first = shape->room[__builtin_ctzll(rooms)];
         for (struct gw_lane *lane = shape->room[__builtin_ctzll(rooms)]; tries < GW_LANES_TRIED_MAX;
              tries++) {
@@ -240,6 +242,16 @@ static struct gw_worker *lane_worker(struct gw_sched *sched, const struct choice
         }
     }
     return NULL;
+}
+
+/* A window that leaves to each slot its share of what there is: where tasks are few, those that
+ * queue where their inputs lie would else wait for each other while slots elsewhere fall idle. */
+static uint32_t share_of(const struct gw_shape *shape, uint32_t window)
+{
+    uint64_t slots = shape->debits, tasks = (uint64_t)shape->ready + shape->attempts;
+    if (tasks >= slots * window)
+        return window;
+    return gw_sched_lane_step_tasks(gw_sched_lane_step((uint32_t)((tasks - 1) / slots)) + 1);
 }
 
 /* What a placement may do, and why it did nothing. */
@@ -314,7 +326,7 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
         choice.avoided = job->tasks.worker[row];
     struct gw_worker *worker = free_worker_elsewhere(sched, &choice);
     if (!worker && placing->may_queue && window > 1) {
-        worker = lane_worker(sched, &choice, shape, window);
+        worker = lane_worker(sched, &choice, shape, share_of(shape, window));
         prefetched = true;
     }
     placing->unaffording = !worker && choice.unaffording > 0;

@@ -231,6 +231,7 @@ void gw_sched_queue_add(struct gw_sched *sched, struct gw_queue *queue, uint32_t
 {
     gw_bits_reserve(&queue->ready, row + 1);
     gw_bits_set(&queue->ready, row);
+    queue->shape->ready++;
     if (is_fed(queue, row)) {
         gw_bits_reserve(&queue->fed, row + 1);
         gw_bits_set(&queue->fed, row);
@@ -282,6 +283,7 @@ void gw_sched_queue_remove(struct gw_sched *sched, struct gw_queue *queue, uint3
 {
     assert(gw_bits_test(&queue->ready, row));
     gw_bits_clear(&queue->ready, row);
+    queue->shape->ready--;
     if (queue->fed.count && gw_bits_test(&queue->fed, row))
         gw_bits_clear(&queue->fed, row);
     if (queue->ready.count == 0)
@@ -312,6 +314,7 @@ void gw_sched_queue_free(struct gw_sched *sched, struct gw_queue *queue)
 {
     gw_sched_queue_hold(sched, queue);
     queue->shape->queues--;
+    queue->shape->ready -= queue->ready.count;
     gw_bits_deinit(&queue->ready);
     gw_bits_deinit(&queue->fed);
     free(queue);

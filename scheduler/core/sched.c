@@ -8,6 +8,7 @@
 #include "scheduler/core/actor.h"
 #include "scheduler/core/ageing.h"
 #include "scheduler/core/announce.h"
+#include "scheduler/core/assign.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/away.h"
 #include "scheduler/core/balance.h"
@@ -151,7 +152,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->receipts);
     gw_array_deinit(&sched->frontiers);
     gw_array_deinit(&sched->dirty_workers);
-    gw_array_deinit(&sched->lent_workers);
+    gw_sched_assign_deinit(sched);
     gw_array_deinit(&sched->dirty_sessions);
     gw_buffer_deinit(&sched->commit);
     free(sched);

@@ -332,6 +332,7 @@ struct gw_shape {
     uint64_t full_wait_ns;              /* how long such a gang waits for all; see elastic.h */
     struct gw_need *need;               /* what it needs besides; NULL: nothing */
     uint32_t queues, attempts;          /* that refer to it */
+    uint32_t debits, ready;             /* of all its lanes; rows in its queues */
     GW_ARRAY(struct gw_queue *) heap;   /* by priority, then job */
     uint32_t nested;                    /* of the heap: queues of jobs that tasks submitted */
     GW_ARRAY(struct gw_queue *) parked; /* at most GW_PARKED_MAX */
@@ -474,13 +475,13 @@ struct gw_worker {
     uint32_t *neighbours; /* by worker slot: the id of the worker it was told of */
     uint32_t neighbour_count;
     uint64_t heard_ns, beats_sent, beat_seen, memory_used_bytes;
-    struct gw_msg_memory memory; /* as it reported last; without its trouble */
-    char *memory_trouble;        /* NULL: none */
-    bool memory_one;             /* one task may be placed, though it is short of memory */
-    bool leaves, let_go;         /* it was told to end; it need not stay; see leave.h */
-    uint64_t expected_bytes;     /* that its attempts will take */
-    uint64_t score_epoch, score; /* of the placement under way */
-    struct gw_assign_rows assign;
+    struct gw_msg_memory memory;   /* as it reported last; without its trouble */
+    char *memory_trouble;          /* NULL: none */
+    bool memory_one;               /* one task may be placed, though it is short of memory */
+    bool leaves, let_go;           /* it was told to end; it need not stay; see leave.h */
+    uint64_t expected_bytes;       /* that its attempts will take */
+    uint64_t score_epoch, score;   /* of the placement under way */
+    struct gw_assign_rows *assign; /* NULL: it has none to send */
     struct gw_release_rows release;
     struct gw_kill_rows kill;
     bool dirty; /* has rows to send */
@@ -743,7 +744,8 @@ struct gw_sched {
     struct gw_effects *effects;
     const struct gw_event *event;
     bool tokens_kept;
-    GW_ARRAY(struct gw_worker *) dirty_workers, lent_workers;
+    GW_ARRAY(struct gw_worker *) dirty_workers;
+    GW_ARRAY(struct gw_assign_rows *) lent_rows, spare_rows; /* see assign.h */
     GW_ARRAY(struct gw_session *) dirty_sessions;
     uint64_t steps;
     struct gw_buffer scratch;

@@ -8,6 +8,7 @@
 #include "scheduler/core/cooling.h"
 
 #include "scheduler/core/adopt.h"
+#include "scheduler/core/assign.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/away.h"
 #include "scheduler/core/gpu.h"
@@ -77,6 +78,7 @@ void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker)
     free(worker->memory_trouble);
     free(worker->neighbours);
     gw_array_deinit(&worker->stale);
+    gw_sched_assign_drop(sched, worker);
     gw_sched_worker_rows_deinit(worker);
     gw_arena_deinit(&worker->arena);
     free(worker);

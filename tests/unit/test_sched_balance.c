@@ -107,6 +107,65 @@ static void windows_shrink_where_slots_are_many(void **state)
     free_world(w);
 }
 
+/* Rows 8 to 13 of the job, which all take row 7. */
+static void submit_users(struct world *w)
+{
+    enum { USERS = 6 };
+    uint32_t zeros[USERS] = {0}, ones[USERS], index[USERS], targets[USERS];
+    uint64_t jobs[USERS] = {0};
+    for (uint32_t i = 0; i < USERS; i++) {
+        ones[i] = 1;
+        index[i] = TASKS - 1;
+        targets[i] = TASKS + i;
+    }
+    struct gw_message message = {.type = GW_MESSAGE_submit};
+    message.submit = (struct gw_msg_submit){.request = 1,
+                                            .flags = GW_SUBMIT_LAST,
+                                            .name = "j",
+                                            .spec = {zeros, USERS},
+                                            .args_size = {zeros, USERS},
+                                            .dep_count = {ones, USERS},
+                                            .dep_job = {jobs, USERS},
+                                            .dep_index = {index, USERS},
+                                            .dep_rank = {zeros, USERS},
+                                            .targets = {targets, USERS}};
+    say(w, CLIENT, message);
+}
+
+/* An attempt at the first worker has made what is too large for a message, in a millisecond. */
+static void finish_large(struct world *w, uint64_t attempt)
+{
+    uint32_t rank = GW_RANK_NONE, size = 0;
+    uint64_t bytes = 1000000, run_ns = MS;
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_finished,
+                            .finished = {.attempt = {&attempt, 1},
+                                         .rank = {&rank, 1},
+                                         .bytes = {&bytes, 1},
+                                         .value_size = {&size, 1},
+                                         .run_ns = {&run_ns, 1}}});
+}
+
+/* Where an input lies is no reason for more than half of the tasks to wait at one of two slots. */
+static void each_slot_gets_its_share_of_few_tasks(void **state)
+{
+    uint64_t attempts[TASKS];
+    struct world *w = new_world();
+    (void)state;
+    add_worker_with(w, 0, 1, "a", UINT64_C(1) << 40);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, TASKS, 0, false, 0});
+    uint32_t known = take_assigned(w, attempts, 0), ended = 0;
+    for (; ended < TASKS - 1; known = take_assigned(w, attempts, known))
+        finish_after(w, 0, attempts[ended++], MS);
+    finish_large(w, attempts[ended]);
+    add_worker_with(w, 1, 1, "b", UINT64_C(1) << 40);
+    submit_users(w);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_assign)->assign.attempt.count, 3);
+    assert_int_equal(must(w, WORKER + 1, GW_MESSAGE_assign)->assign.attempt.count, 3);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +173,7 @@ int main(void)
         cmocka_unit_test(all_that_is_given_back_goes_to_the_idle_worker),
         cmocka_unit_test(what_is_soon_done_is_left_alone),
         cmocka_unit_test(windows_shrink_where_slots_are_many),
+        cmocka_unit_test(each_slot_gets_its_share_of_few_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
