@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -149,10 +150,37 @@ static bool statement(struct gw_database *database, const char *sql, sqlite3_stm
     return sqlite3_prepare_v2(database->sqlite, sql, -1, made, NULL) == SQLITE_OK;
 }
 
+/* Nothing where there were facts: SQLite would begin anew without a word, and remove the log that
+ * may hold them. What else a life leaves is made only after there are facts on disk, so that a life
+ * which ended before that shows none of it. */
+static int check_lost(const struct gw_database *database, const char *facts, struct gw_error *error)
+{
+    static const char *const signs[] = {"facts.db-wal", "reserve",  "cluster",
+                                        "listens",      "programs", "blobs"};
+    char path[PATH_MAX];
+    struct stat info;
+    const bool there = stat(facts, &info) == 0;
+    if (there ? info.st_size > 0 : errno != ENOENT)
+        return 0;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", database->dir, signs[i]);
+        if (stat(path, &info) == 0 && (info.st_size > 0 || S_ISDIR(info.st_mode)))
+            return gw_error_set(error, GW_ECORRUPT,
+                                "the state in %s is damaged (facts.db %s, but an earlier life left "
+                                "%s there); nothing was changed. Put back a copy of the folder, "
+                                "or move it away to begin without its jobs",
+                                database->dir, there ? "is empty" : "is gone", signs[i]);
+    }
+    return 0;
+}
+
 static int prepare(struct gw_database *database, struct gw_error *error)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof path, "%s/facts.db", database->dir);
+    int rc = check_lost(database, path, error);
+    if (rc < 0)
+        return rc;
     if (sqlite3_open_v2(path, &database->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
                         NULL) != SQLITE_OK)
         return failed(database, error);

@@ -14,7 +14,8 @@ struct gw_database;
 /* gw_database_open opens, or makes, the facts of a state folder (made with mode 0700 where it is
  * not there) and locks the folder, until it is closed or the process is gone. GW_EEXIST where
  * another scheduler has it, GW_EVERSION where another version of Gangway wrote it, GW_ECORRUPT
- * where it is damaged, GW_EIO: each with a text that says what to do; nothing was changed then. */
+ * where it is damaged, or empty or gone beside what an earlier life left, GW_EIO: each with a text
+ * that says what to do; nothing was changed then. */
 int gw_database_open(const char *dir, struct gw_database **database, struct gw_error *error);
 void gw_database_close(struct gw_database *database);
 

@@ -183,11 +183,11 @@ class Durable(e2e.Case):
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "true")
         self.gangway("down")
-        with open(self.state("facts.db"), "r+b") as f:
-            f.truncate(5000)
-        refused = self.gangway("up", "--slots", "1", rc=3)
-        self.assertIn("damaged", refused.stderr)
-        self.assertIn("move it away", refused.stderr)
+        for size in 5000, 0:  # some file systems leave none after a power cut
+            os.truncate(self.state("facts.db"), size)
+            refused = self.gangway("up", "--slots", "1", rc=3)
+            self.assertIn("damaged", refused.stderr)
+            self.assertIn("move it away", refused.stderr)
         shutil.move(self.state(), self.state() + ".old")
         self.up("--slots", "1")
         self.assertEqual(self.gangway_json("jobs"), [])

@@ -306,10 +306,56 @@ static void test_damage_is_refused(void **state)
     for (size_t cut = 0; cut < copy.db_size; cut += 1021) {
         write_file(copy.db, copy.db_bytes, cut);
         (void)unlink(copy.wal);
-        if (cut > 0)
-            assert_false(accepts(copy.dir, true));
+        assert_false(accepts(copy.dir, true));
     }
     copy_free(&copy);
+}
+
+static bool there_is(const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    path_in(dir, name, path);
+    return access(path, F_OK) == 0;
+}
+
+/* A file of no bytes, or none, is no new state where something else of an earlier life lies. */
+static void test_lost_facts_are_refused(void **state)
+{
+    struct copy copy;
+    struct world world;
+    copy_make(&copy);
+    write_file(copy.db, copy.db_bytes, 0);
+    assert_int_equal(world_open(&world, copy.dir), GW_ECORRUPT);
+    assert_non_null(strstr(world.error.text, "empty, but an earlier life left facts.db-wal"));
+    assert_non_null(strstr(world.error.text, "move it away"));
+    world_close(&world);
+    assert_true(there_is(copy.dir, "facts.db-wal")); /* nothing was changed */
+    assert_int_equal(unlink(copy.wal), 0);
+    assert_int_equal(world_open(&world, copy.dir), GW_ECORRUPT);
+    assert_non_null(strstr(world.error.text, "empty, but an earlier life left reserve"));
+    world_close(&world);
+    assert_int_equal(unlink(copy.db), 0);
+    assert_int_equal(world_open(&world, copy.dir), GW_ECORRUPT);
+    assert_non_null(strstr(world.error.text, "gone, but an earlier life left reserve"));
+    world_close(&world);
+    assert_false(there_is(copy.dir, "facts.db"));
+    copy_free(&copy);
+}
+
+/* A first life that ended before it had written anything leaves the lock and an empty file. */
+static void test_empty_beginning_is_new(void **state)
+{
+    char dir[PATH_MAX], path[PATH_MAX];
+    struct world world;
+    make_dir(dir);
+    path_in(dir, "lock", path);
+    write_file(path, (const uint8_t *)"1\n", 2);
+    path_in(dir, "facts.db", path);
+    write_file(path, (const uint8_t *)"", 0);
+    assert_int_equal(world_open(&world, dir), 0);
+    assert_int_equal(world.facts.size, 0);
+    world_close(&world);
+    remove_dir(dir);
 }
 
 static void sql(const char *dir, const char *text)
@@ -467,6 +513,8 @@ int main(void)
         cmocka_unit_test(test_is_one_schedulers),
         cmocka_unit_test(test_torn_tail_is_rolled_back),
         cmocka_unit_test(test_damage_is_refused),
+        cmocka_unit_test(test_lost_facts_are_refused),
+        cmocka_unit_test(test_empty_beginning_is_new),
         cmocka_unit_test(test_foreign_state_is_refused),
         cmocka_unit_test(test_failure_is_told_once),
         cmocka_unit_test(test_full_disk_lets_ends_through),
