@@ -1,6 +1,7 @@
 /* The scheduler process: options, its folder and its end.
  *
- * It ends in one order, whatever the cause (SIGTERM, the lifeline, idleness, a client's shutdown):
+ * It ends in one order, whatever the cause (SIGTERM, the lifeline, idleness, a client's shutdown,
+ * its folder gone):
  * the core ends all work (bounded), the workers go, the sockets close, a private folder is removed.
  */
 #include "scheduler/net/daemon.h"
@@ -29,7 +30,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SHUTDOWN_MS_MAX = 15000, EXIT_USAGE = 2 };
+enum { SHUTDOWN_MS_MAX = 15000, LOOK_MS = 2000, EXIT_USAGE = 2 };
 
 struct daemon {
     uv_loop_t loop;
@@ -38,6 +39,7 @@ struct daemon {
     uv_signal_t signals[2];
     uv_poll_t lifeline;
     uv_timer_t idle;
+    uv_timer_t look; /* at the socket in the folder */
     uv_timer_t deadline;
     const char *dir, *state, *memory, *spill_dir;
     char state_path[PATH_MAX];   /* where nobody said another */
@@ -52,6 +54,7 @@ struct daemon {
     uint64_t scatter_memory_bytes, log_max_bytes;
     int lifeline_fd;
     int ready_fd;
+    char lost[PATH_MAX + 64]; /* what became of the folder; empty: nothing */
     bool private_cluster;
     bool ending;
     bool crew_closing;
@@ -197,17 +200,20 @@ static void close_all(struct daemon *daemon)
     if (daemon->crew_closing)
         return;
     daemon->crew_closing = true;
-    if (daemon->listen) {
+    if (daemon->listen && gw_server_look(daemon->server) == GW_LOCAL_OURS) {
         char path[PATH_MAX];
         (void)snprintf(path, sizeof path, "%s/address", daemon->dir);
         (void)unlink(path);
     }
     /* Who was not told by a signal was told by a user: then none comes next. */
-    gw_server_close(daemon->server, daemon->ending ? NULL : "this cluster was taken down");
+    gw_server_close(daemon->server, *daemon->lost    ? daemon->lost
+                                    : daemon->ending ? NULL
+                                                     : "this cluster was taken down");
     uv_timer_stop(&daemon->deadline);
     for (int i = 0; i < 2; i++)
         uv_close((uv_handle_t *)&daemon->signals[i], NULL);
     uv_close((uv_handle_t *)&daemon->idle, NULL);
+    uv_close((uv_handle_t *)&daemon->look, NULL);
     if (daemon->lifeline_fd >= 0)
         uv_close((uv_handle_t *)&daemon->lifeline, NULL);
     gw_crew_close(daemon->crew);
@@ -266,6 +272,26 @@ static void daemon_on_idle(uv_timer_t *timer)
         end(daemon, "nobody used this cluster for the time that --idle-stop gives");
 }
 
+/* Without its socket nobody on this machine finds this cluster, to use it or to end it. */
+static void daemon_on_look(uv_timer_t *timer)
+{
+    struct daemon *daemon = timer->data;
+    const enum gw_local_place place = gw_server_look(daemon->server);
+    if (place == GW_LOCAL_OURS)
+        return;
+    (void)uv_timer_stop(timer);
+    if (daemon->listen) {
+        gw_log_error("%s/scheduler.sock %s: commands on this machine do not find this cluster any "
+                     "more; who comes by %s does, and SIGTERM to process %d ends it",
+                     daemon->dir, place == GW_LOCAL_GONE ? "was removed" : "is another's",
+                     gw_server_address(daemon->server), (int)getpid());
+        return;
+    }
+    (void)snprintf(daemon->lost, sizeof daemon->lost, "the cluster's folder %s %s", daemon->dir,
+                   place == GW_LOCAL_GONE ? "was removed under it" : "was taken by another one");
+    end(daemon, daemon->lost);
+}
+
 /* -- The beginning -------------------------------------------------------------------------------
  */
 
@@ -290,7 +316,11 @@ static void watch(struct daemon *daemon)
         (void)uv_signal_start(&daemon->signals[i], daemon_on_signal, numbers[i]);
     }
     daemon->idle.data = daemon->deadline.data = daemon->lifeline.data = daemon;
+    daemon->look.data = daemon;
     (void)uv_timer_init(loop, &daemon->idle);
+    (void)uv_timer_init(loop, &daemon->look);
+    if (!daemon->private_cluster) /* whose client needs no socket, and takes it along */
+        (void)uv_timer_start(&daemon->look, daemon_on_look, LOOK_MS, LOOK_MS);
     (void)uv_timer_init(loop, &daemon->deadline);
     if (daemon->idle_stop_s > 0) {
         uint64_t every_ms = daemon->idle_stop_s * 250 < 10000 ? daemon->idle_stop_s * 250 : 10000;

@@ -3,13 +3,36 @@
 #define GW_NET_LOCAL_H
 
 #include <gangway/error.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 enum { GW_LOCAL_PATH_BYTES = sizeof(((struct sockaddr_un *)0)->sun_path) };
 
-/* gw_local_listen listens at dir/scheduler.sock, whose path it gives: the caller removes it. 0;
- * GW_EEXIST where somebody serves there, GW_EINVAL, GW_EIO: with a text. */
-int gw_local_listen(const char *dir, char path[GW_LOCAL_PATH_BYTES], int *fd,
-                    struct gw_error *error);
+struct gw_local {
+    char path[GW_LOCAL_PATH_BYTES];
+    dev_t device; /* of the socket's file */
+    ino_t inode;
+    int fd; /* that listens; -1: somebody took it */
+};
+
+/* What lies where the socket was made. */
+enum gw_local_place {
+    GW_LOCAL_OURS,   /* or nobody can tell */
+    GW_LOCAL_GONE,   /* nothing: who looks for this scheduler finds none */
+    GW_LOCAL_OTHERS, /* another's file */
+};
+
+/* gw_local_open listens at dir/scheduler.sock. 0; GW_EEXIST where somebody serves there, GW_EINVAL,
+ * GW_EIO: with a text, and there is nothing to close. */
+int gw_local_open(const char *dir, struct gw_local *local, struct gw_error *error);
+
+/* gw_local_close removes the socket's file, if that is ours still, and closes what nobody took. */
+void gw_local_close(struct gw_local *local);
+
+/* gw_local_take gives the listening socket, the caller's from now on. */
+int gw_local_take(struct gw_local *local);
+
+/* gw_local_look tells what lies at the path now. It never waits for anybody. */
+enum gw_local_place gw_local_look(const struct gw_local *local);
 
 #endif

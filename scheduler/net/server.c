@@ -21,7 +21,6 @@
 #include "scheduler/net/cluster_id.h"
 #include "scheduler/net/connection.h"
 #include "scheduler/net/door.h"
-#include "scheduler/net/local.h"
 #include "scheduler/net/programs.h"
 #include "scheduler/net/recovery.h"
 #include "scheduler/net/secrets.h"
@@ -59,10 +58,10 @@ struct gw_server {
     struct gw_acceptor *acceptor;
     struct gw_door *door; /* NULL: no TCP */
     uv_timer_t tick;
-    int listen_fd;         /* until the acceptor has it */
+    struct gw_local local;
     uint32_t open_handles; /* close callbacks that are still to come */
     bool closing;
-    char path[GW_LOCAL_PATH_BYTES], cluster[GW_CLUSTER_ID_BYTES];
+    char cluster[GW_CLUSTER_ID_BYTES];
     struct gw_secrets secrets; /* of this life */
 };
 
@@ -609,9 +608,8 @@ static int open_sockets(struct gw_server *server, const struct gw_server_options
         .on_closed = server_on_closed,
         .arg = server,
     };
-    int fd = server->listen_fd;
-    server->listen_fd = -1;
-    int rc = gw_acceptor_open(server->loop, fd, &callbacks, &server->acceptor, error);
+    int rc = gw_acceptor_open(server->loop, gw_local_take(&server->local), &callbacks,
+                              &server->acceptor, error);
     if (rc < 0)
         return rc;
     server->open_handles++;
@@ -682,7 +680,7 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
     }
 
     struct gw_buffer facts = {0};
-    rc = gw_local_listen(options->dir, opened->path, &opened->listen_fd, error);
+    rc = gw_local_open(options->dir, &opened->local, error);
     if (rc < 0)
         goto fail;
     rc = open_stores(opened, options, &facts, error);
@@ -712,7 +710,7 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
 
 fail_listening:
     gw_buffer_deinit(&facts);
-    (void)unlink(opened->path);
+    gw_local_close(&opened->local);
     if (opened->programs)
         gw_programs_close(opened->programs);
     if (opened->journal)
@@ -723,8 +721,6 @@ fail_listening:
         gw_door_close(opened->door);
         return rc;
     }
-    if (opened->listen_fd >= 0)
-        close(opened->listen_fd);
 fail:
     gw_secrets_deinit(&opened->secrets);
     free(opened);
@@ -775,7 +771,7 @@ void gw_server_close(struct gw_server *server, const char *why)
         if (!connection->link_closed)
             gw_connection_leave(connection, why);
     }
-    (void)unlink(server->path);
+    gw_local_close(&server->local);
     gw_acceptor_close(server->acceptor);
     gw_door_close(server->door);
     gw_programs_close(server->programs);
@@ -790,6 +786,11 @@ void gw_server_close(struct gw_server *server, const char *why)
 const char *gw_server_address(const struct gw_server *server)
 {
     return server->door ? gw_door_address(server->door) : NULL;
+}
+
+enum gw_local_place gw_server_look(const struct gw_server *server)
+{
+    return gw_local_look(&server->local);
 }
 
 uint64_t gw_server_idle_ns(const struct gw_server *server)

@@ -6,6 +6,7 @@
 #define GW_SCHEDULER_NET_SERVER_H
 
 #include "scheduler/core/sched.h"
+#include "scheduler/net/local.h"
 
 #include <uv.h>
 
@@ -50,6 +51,9 @@ bool gw_server_ends(const struct gw_server *server);
  * and they look for the next scheduler). The server is freed in a later turn of the loop, which
  * then no longer waits for it. */
 void gw_server_close(struct gw_server *server, const char *why);
+
+/* gw_server_look tells whether the socket in its folder is its own still. */
+enum gw_local_place gw_server_look(const struct gw_server *server);
 
 /* gw_server_idle_ns is for how long nobody has used this cluster; 0 while somebody does. */
 uint64_t gw_server_idle_ns(const struct gw_server *server);

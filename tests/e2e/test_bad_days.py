@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 
@@ -89,6 +90,36 @@ class BadDays(e2e.Case):
                                   rc=2)
         self.assertIn("working directory", failed.stderr)
         self.assertEqual(failed.stdout, "")
+
+    def test_folder_goes_while_the_cluster_runs(self):
+        """Nobody finds it any more: it ends, and says why to those who are there still."""
+        self.up("--slots", "2")
+        fifos = [self.fifo("one"), self.fifo("two")]
+        script = "echo here > {}; tail -f /dev/null"
+        self.gangway("submit", "-d", "--", "sh", "-c", script.format(fifos[0]))
+        attached = self.start(e2e.BINARY, "submit", "--", "sh", "-c", script.format(fifos[1]))
+        for fifo in fifos:
+            self.read_fifo(fifo)
+        left = e2e.pids_marked(self.mark)
+        shutil.rmtree(self.runtime())
+        self.assertEqual(attached.wait(), 3)
+        self.assertIn(f"the cluster's folder {self.runtime()} was removed under it", attached.text)
+        self.assert_gone(left)
+        self.assertFalse(os.path.exists(self.runtime()))
+        self.up("--slots", "1")
+        self.assertEqual(self.gangway_json("jobs"), [])
+
+    def test_socket_is_anothers(self):
+        """It ends, and leaves what is not its own."""
+        self.up("--slots", "1")
+        left = e2e.pids_marked(self.mark)
+        os.unlink(self.runtime("scheduler.sock"))
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(self.runtime("scheduler.sock"))
+            self.assert_gone(left)
+            with open(self.runtime("scheduler.log"), encoding="utf-8") as f:
+                self.assertIn(f"folder {self.runtime()} was taken by another one", f.read())
+            self.assertTrue(os.path.exists(self.runtime("scheduler.sock")))
 
     def small_disk(self, size):
         """A file system of its own."""

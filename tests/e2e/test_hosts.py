@@ -210,6 +210,22 @@ class Hosts(e2e.Case):
         self.gangway("down", env=self.host(admin["token"]))
         self.assertEqual((worker.wait(), scheduler.wait()), (0, 0))
 
+    def test_folder_is_removed(self):
+        """Who comes by TCP finds it still: it goes on, and says once who does not."""
+        admin = self.token("root", "admin")
+        scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
+        self.address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+        worker = self.worker("far", 1, self.token("w", "worker")["token"])
+        here = self.host(admin["token"])
+        self.gangway("submit", "-d", "--", "true", env=here)
+        os.unlink(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/scheduler.sock"))
+        scheduler.wait_output("scheduler.sock was removed: commands on this machine do not find")
+        self.assertIn("no cluster is running", self.gangway("jobs", rc=3).stderr)
+        self.assertEqual(self.gangway("submit", "--", "echo", "on", env=here).stdout, "on\n")
+        self.gangway("down", env=here)
+        self.assertEqual((worker.wait(), scheduler.wait()), (0, 0))
+        self.assertEqual(scheduler.text.count("do not find this cluster"), 1)
+
     def counts(self, name, job, env):
         """A gang of 2 that saves each step, in step 4, which the scheduler knows; its pids."""
         folder = os.path.join(self.dir, name)
