@@ -21,17 +21,29 @@ enum {
 };
 #define SETTLED_NS (2 * GW_NS_PER_S)
 
+/* Where it is, or would be. */
 static bool cache_path(char path[PATH_MAX])
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char dir[PATH_MAX - 16];
-    int length = xdg && xdg[0] == '/' ? snprintf(dir, sizeof dir, "%s/gangway", xdg)
-                 : home               ? snprintf(dir, sizeof dir, "%s/.cache/gangway", home)
+    int length = xdg && xdg[0] == '/' ? snprintf(path, PATH_MAX, "%s/gangway/hashes", xdg)
+                 : home               ? snprintf(path, PATH_MAX, "%s/.cache/gangway/hashes", home)
                                       : -1;
-    if (length < 0 || length >= (int)sizeof dir || gw_dir_make(dir, NULL) < 0)
-        return false;
-    snprintf(path, PATH_MAX, "%s/hashes", dir);
-    return true;
+    return length >= 0 && length < PATH_MAX;
+}
+
+static bool cache_dir_make(const char *path)
+{
+    char dir[PATH_MAX];
+    snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(path, '/') - path), path);
+    return gw_dir_make(dir, NULL) == 0;
+}
+
+bool gw_hashes_lie_in(const struct stat *info)
+{
+    char path[PATH_MAX];
+    struct stat cache;
+    return cache_path(path) && stat(path, &cache) == 0 && cache.st_dev == info->st_dev &&
+           cache.st_ino == info->st_ino;
 }
 
 static void cache_key(const struct stat *info, char key[128])
@@ -93,7 +105,7 @@ int gw_hashes_of(int fd, uint8_t hash[GW_HASH_BYTES], struct gw_error *error)
     if (fstat(fd, &before) < 0)
         return gw_error_set(error, GW_EIO, "%s", strerror(errno));
     cache_key(&before, key);
-    bool cached = before.st_size > SMALL_BYTES && cache_path(cache);
+    bool cached = before.st_size > SMALL_BYTES && cache_path(cache) && cache_dir_make(cache);
     if (cached && cache_find(cache, key, hash))
         return 0;
     bool settled = is_settled(&before);

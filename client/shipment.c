@@ -2,7 +2,8 @@
  *
  * Always: the files of a shipment are sorted by name, no name is there twice, and none is a folder
  * of another; so equal files under equal names have one hash, in whichever order they were given.
- * Links are followed; folders without files are left out, and so is what git ignores. */
+ * Links are followed; folders without files are left out, and so is what git ignores. So is our
+ * own cache of hashes, unless it was named: reading what lies beside it changes it. */
 #include "client/shipment.h"
 
 #include "client/gitlist.h"
@@ -176,7 +177,8 @@ static int add(struct walk *walk, const char *path, const char *name)
     }
     if (S_ISDIR(info.st_mode))
         return add_folder(walk, fd, &info, path, name);
-    int rc = !S_ISREG(info.st_mode)
+    int rc = walk->depth > 0 && gw_hashes_lie_in(&info) ? 0
+             : !S_ISREG(info.st_mode)
                  ? refuse(walk, path, GW_EINVAL, "it is neither a file nor a folder of files")
              : !*name ? refuse(walk, path, GW_EINVAL, "only a folder can be called \".\"")
                       : add_file(walk, fd, path, name);

@@ -90,6 +90,18 @@ class Files(e2e.Case):
         self.assertEqual(sorted(done.stdout.split()),
                          ["./.gitignore", "./a.c", "./deep/b.c", "./kept.o"])
 
+    def test_cache_of_hashes_stays(self):
+        """Shipping a home: what lies beside the client's own file is noted in that, meanwhile."""
+        os.symlink(e2e.BINARY, os.path.join(self.dir, "cache", "large"))
+        for _ in range(2):
+            done = self.gangway("submit", "--ship", "cache:.", "--", "find", ".", "-type", "f")
+            self.assertEqual(done.stdout, "./large\n")
+            hashes = os.path.join(self.dir, "cache/gangway/hashes")
+            self.assertGreater(os.stat(hashes).st_size, 64)
+        done = self.gangway("submit", "--ship", hashes, "--", "cat", "hashes")  # it was named
+        with open(hashes, encoding="utf-8") as f:
+            self.assertEqual(done.stdout, f.read())
+
     def inputs(self):
         os.makedirs(os.path.join(self.dir, "tree", "deep"))
         self.write("tree/deep/leaf", "leaf")
