@@ -220,14 +220,16 @@ void gw_sched_apply_attempt_started(struct gw_sched *sched,
                                     const struct gw_fact_attempt_started *fact)
 {
     struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
-    if (attempt->state == GW_ATTEMPT_RECALLED)
-        gw_sched_recall_over(attempt->lane);
-    gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
     attempt->started_ns = sched->now_ns;
     if (!attempt->gang)
         GW_STORY_USUAL(sched, attempt->job, .kind = GW_STORY_STARTED, .index = attempt->index,
                        .worker = attempt->worker->id,
                        .try_number = attempt->job->tasks.charges[attempt->index].tries);
+    if (attempt->state == GW_ATTEMPT_KILLED)
+        return; /* it was told to end before, and calls of actors need not */
+    if (attempt->state == GW_ATTEMPT_RECALLED)
+        gw_sched_recall_over(attempt->lane);
+    gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
     attempt->job->tasks.flags[attempt->index] |= GW_TASK_STARTED;
     if (!attempt->is_long)
         attempt->is_long = gw_sched_lane_lengthen(sched, attempt->lane);

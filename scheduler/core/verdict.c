@@ -101,11 +101,13 @@ int gw_sched_on_started(struct gw_sched *sched, struct gw_worker *worker,
         uint32_t slot = gw_sched_attempt_slot(sched, worker, id, rank);
         if (slot == GW_NONE)
             slot = gw_sched_gang_slot(sched, worker, id, rank);
-        if (slot == GW_NONE || !gw_sched_attempt_waits(&sched->attempts.items[slot]))
+        if (slot == GW_NONE || sched->attempts.items[slot].started_ns ||
+            sched->attempts.items[slot].state == GW_ATTEMPT_RUNNING)
             continue;
+        const bool waited = gw_sched_attempt_waits(&sched->attempts.items[slot]);
         bool was_long = sched->attempts.items[slot].is_long;
         GW_FACT(sched, attempt_started, .slot = slot);
-        if (!was_long)
+        if (waited && !was_long)
             gw_sched_take_back(sched, sched->attempts.items[slot].lane);
     }
     return 0;

@@ -117,6 +117,25 @@ static void losses(void **state)
     free_world(w);
 }
 
+/* That it has begun may come behind the wish that it ends. */
+static void begins_after_its_cancel(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    uint64_t attempt = assigned(w, 0);
+    uint32_t rank = GW_RANK_NONE;
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {5, 1, 0, 0}});
+    for (int i = 0; i < 2; i++) /* once is enough */
+        say(w, WORKER,
+            (struct gw_message){.type = GW_MESSAGE_started,
+                                .started = {{&attempt, 1}, {&rank, 1}}});
+    told(w, 1, 0, (const char *[]){"placed at h", "to end it", "attempt 1 started", NULL});
+    free_world(w);
+}
+
 /* Of a job that has ended the first cause is explained, not its first task. */
 static void ends_of_jobs(void **state)
 {
@@ -293,11 +312,17 @@ static void dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(retries),           cmocka_unit_test(losses),
-        cmocka_unit_test(cancels),           cmocka_unit_test(a_task_before_it_was_cancelled),
-        cmocka_unit_test(who_cancels),       cmocka_unit_test(ends_of_jobs),
-        cmocka_unit_test(names_that_repeat), cmocka_unit_test(large),
-        cmocka_unit_test(dropped),           cmocka_unit_test(who_stops_a_gang_is_told),
+        cmocka_unit_test(retries),
+        cmocka_unit_test(losses),
+        cmocka_unit_test(cancels),
+        cmocka_unit_test(a_task_before_it_was_cancelled),
+        cmocka_unit_test(who_cancels),
+        cmocka_unit_test(begins_after_its_cancel),
+        cmocka_unit_test(ends_of_jobs),
+        cmocka_unit_test(names_that_repeat),
+        cmocka_unit_test(large),
+        cmocka_unit_test(dropped),
+        cmocka_unit_test(who_stops_a_gang_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
