@@ -4,6 +4,7 @@
 
 #include "client/cli/bulk_option.h"
 #include "client/cli/cli.h"
+#include "client/cli/selector.h"
 #include "client/env.h"
 #include "graph/base/text.h"
 
@@ -125,7 +126,8 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
          "processes of the gang (default: 1); -np N\nis the same"},
         {"detach", 'd', GW_OPTION_FLAG, &launch->detached, NULL,
          "print the job's number and leave it to\nthe cluster (`gangway up` first)"},
-        {"name", 0, GW_OPTION_TEXT, &launch->name, "NAME", "of the job, for listings"},
+        {"name", 0, GW_OPTION_TEXT, &launch->name, "NAME",
+         "of the job: in listings, and for commands"},
         {"env", 'e', GW_OPTION_TEXTS, &launch->env, "NAME=VALUE",
          "set in its environment, beside this one;\nmay be given many times"},
         {"ship", 0, GW_OPTION_TEXTS, &launch->ship, "FILE[:NAME]",
@@ -313,8 +315,13 @@ static bool check_gpus(const struct gw_launch_options *launch, const char *comma
 static bool check(struct gw_launch_options *launch, const char *command)
 {
     struct gw_task_options *task = &launch->task;
+    struct gw_error error;
     if (launch->gang && !gw_nodes_apply(&launch->nodes, task))
         return false;
+    if (launch->name && gw_selector_name_check(launch->name, &error) < 0) {
+        gw_cli_say("gangway %s: --name %s", command, error.text);
+        return false;
+    }
     for (size_t i = 0; i < launch->env.count; i++) {
         const char *item = launch->env.items[i], *end = strchr(item, '=');
         if (end && end > item && gw_text_is_line(item, (size_t)(end - item)))

@@ -288,6 +288,26 @@ struct gw_value *gw_selector_question(const struct gw_selected_task *task)
     return NULL;
 }
 
+int gw_selector_name_check(const char *name, struct gw_error *error)
+{
+    if (!is_name(name))
+        return gw_error_set(error, GW_EINVAL,
+                            "\"%s\" would mean other jobs to every command: give one that is not "
+                            "all, last, or made of numbers",
+                            name);
+    if (strchr(name, '/'))
+        return gw_error_set(error, GW_EINVAL,
+                            "\"%s\" would mean a task of a job to every command: give one without "
+                            "/",
+                            name);
+    if (separator(name))
+        return gw_error_set(error, GW_EINVAL,
+                            "\"%s\" would mean a task of job %.*s to every command: give one "
+                            "without that dot",
+                            name, (int)(separator(name) - name), name);
+    return 0;
+}
+
 /* -- Subcommands ---------------------------------------------------------------------------------
  */
 

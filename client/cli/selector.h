@@ -29,6 +29,10 @@ void gw_selector_deinit(struct gw_selector *selector);
 /* gw_selector_check tells whether the text can be one, before anybody is asked. 0 or GW_EINVAL. */
 int gw_selector_check(const char *text, struct gw_error *error);
 
+/* gw_selector_name_check tells whether a job that is called so could be selected by its name; else
+ * GW_EINVAL, with a text that says what the name means instead. */
+int gw_selector_name_check(const char *name, struct gw_error *error);
+
 /* One task: "JOB", "JOB/NAME", "JOB/INDEX" or "JOB.INDEX", where JOB may be "last", or, but before
  * a dot, a job's name. */
 struct gw_selected_task {
