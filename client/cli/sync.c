@@ -161,8 +161,9 @@ static int run(const struct verb *verb, int argc, char **argv)
     size_t options = 0;
     int first, exit_code, rc = 0;
     if (verb->waits)
-        table[options++] = (struct gw_option){"timeout",           0,      GW_OPTION_DURATION,
-                                              &request.timeout_ns, "TIME", "wait no longer"};
+        table[options++] = (struct gw_option){
+            "timeout",           0,      GW_OPTION_DURATION,
+            &request.timeout_ns, "TIME", "wait no longer (exit code 124); 0 only tries"};
     if (verb->takes) {
         table[options++] = (struct gw_option){
             "text", 0, GW_OPTION_FLAG, &text, NULL, "VALUE is text, whatever it looks like"};

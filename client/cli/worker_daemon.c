@@ -100,16 +100,17 @@ int gw_worker_daemon_run(int argc, char **argv)
          "scheduler)"},
         GW_MEMORY_OPTIONS(typed.daemon.memory),
         {"file-cache", 0, GW_OPTION_SIZE, &typed.daemon.file_cache_bytes, "SIZE",
-         "shipped files that are kept (4G)"},
+         "shipped files that are kept (4G, also for 0)"},
         {"keep-files", 0, GW_OPTION_SIZE, &typed.keep_files_bytes, "SIZE",
          "what tasks with --ship left, kept for\n`gangway get` (4G; 0: nothing)"},
         {"carry-max", 0, GW_OPTION_SIZE, &typed.daemon.carry_max_bytes, "SIZE",
-         "checkpoints up to this are carried to, and\ncopied at, other hosts (8G)"},
+         "checkpoints up to this are carried to, and\ncopied at, other hosts (8G, also for 0)"},
         {"log-max", 0, GW_OPTION_SIZE, &typed.daemon.log_max_bytes, "SIZE",
          "its log, where stderr is a file that is appended\nto: larger, it begins anew, and the "
-         "one before\nis kept, as .1 (64M)"},
+         "one before\nis kept, as .1 (64M, also for 0)"},
         {"orphan-timeout", 0, GW_OPTION_DURATION, &typed.daemon.orphan_ns, "TIME",
-         "if the scheduler dies, what runs here goes on\nfor so long, for the next one (10m)"},
+         "if the scheduler dies, what runs here goes on\nfor so long, for the next one (10m; 0: it "
+         "ends,\ntoo)"},
         {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
          "its files; made where it is not there (default:\nat-HOST_PORT in "
          "$XDG_RUNTIME_DIR/gangway, or in\n/tmp/gangway-UID; those of other addresses go\nafter 7 "

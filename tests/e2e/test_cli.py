@@ -225,6 +225,23 @@ class CommandLine(e2e.Case):
         self.gangway("submit", "--after", "one,two", "--", "true", rc=1)
         self.gangway("submit", "--after-any", "one,two", "--", "true")
 
+    def test_times_of_0(self):
+        """What the help says of them holds."""
+        self.up("--slots", "1", "--idle-stop", "0")
+        for command, words in (("wait", "124; 0: never"), ("submit", "124;0: no limit"),
+                               ("up", "(default: 0, never)"), ("scheduler", "(default: 0, never)"),
+                               ("sync get", "0 only tries"), ("sync lock", "0 only tries")):
+            said = self.gangway(*command.split(), "--help").stdout
+            self.assertIn(words.replace(" ", ""), re.sub(r"\s", "", said))
+        fifo = self.fifo()
+        job = self.gangway("submit", "-d", "--wall", "0", "--progress-limit", "0", "--", "sh", "-c",
+                           f"read line < {fifo}; exit $line").stdout.strip()
+        waiting = self.start(e2e.BINARY, "wait", "--timeout", "0", job)
+        self.gangway("sync", "get", "queue", "none", "--timeout", "0", rc=124)
+        with open(fifo, "w", encoding="utf-8") as f:
+            f.write("5\n")
+        self.assertEqual(waiting.wait(), 5)
+
     def test_up_and_down(self):
         self.assertIn("unknown option '--up'", self.gangway("--up", rc=2).stderr)
         self.assertIn("no cluster", self.gangway("down").stderr)
