@@ -147,12 +147,13 @@ struct gw_task_options {
  * lost; it returns results. A call of an actor runs in its actor's folder. Content is sent to a
  * cluster and to a worker once, by hash, and kept for a while (gangway up --file-cache). Links are
  * followed, empty folders left out; of a folder in a git work tree, what git ignores and .git, too,
- * where there is a git and the folder itself is not ignored; at most 4096 files. A missing one is
- * GW_ENOENT; GW_EINVAL: a NAME that is absolute or holds "..", a folder that links to one around
- * it, a command with a cwd; GW_EEXIST: two of one name; GW_EAGAIN: written to while it was read;
- * GW_ELIMIT: too many, too large. A worker that has no room for them fails the task with GW_ESTART.
- * With GANGWAY_INLINE=1 the whole process is in that folder while the task runs; not of actors, nor
- * of gangs of several ranks (GW_ENOTSUP). */
+ * where there is a git and the folder itself is not ignored, and of any folder Gangway's own file
+ * ~/.cache/gangway/hashes; at most 4096 files. A missing one is GW_ENOENT; GW_EINVAL: a NAME that
+ * is absolute or holds "..", a folder that links to one around it, a command with a cwd; GW_EEXIST:
+ * two of one name; GW_EAGAIN: written to while it was read; GW_ELIMIT: too many, too large. A
+ * worker that has no room for them fails the task with GW_ESTART. With GANGWAY_INLINE=1 the whole
+ * process is in that folder while the task runs; not of actors, nor of gangs of several ranks
+ * (GW_ENOTSUP). */
 
 /* GW_OPTIONS(.retries = 2) and GW_GANG(.ranks = 4) make options on the spot, good until the end of
  * the call that they stand in. (C++ has the designators from C++20 on, in the order above.) */
