@@ -190,6 +190,8 @@ bool gw_call_answer(struct gw_client *client, const struct gw_message *message, 
     if (answer.code < 0)
         gw_error_set(&call->error, answer.code, "%s",
                      answer.text && *answer.text ? answer.text : gw_error_text(answer.code));
+    else if (message->type == GW_MESSAGE_log_data)
+        gw_error_set(&call->error, 0, "%s", answer.text);
     if (answer.body.size > 0) {
         call->body = malloc(answer.body.size);
         if (call->body)

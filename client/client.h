@@ -24,7 +24,7 @@
 struct gw_call {
     struct gw_waiter waiter;
     uint64_t request;
-    struct gw_error error; /* code 0: answered well */
+    struct gw_error error; /* code 0: answered well, and the text is what log_data adds */
     uint64_t number;       /* accepted: job; object: bytes; log_data: attempt */
     uint64_t offset;       /* log_data */
     bool end;              /* log_data */

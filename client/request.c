@@ -3,6 +3,7 @@
 
 #include "graph/wire/codec.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define LOOK_NS (5 * UINT64_C(1000000000)) /* for a scheduler that is there to answer */
@@ -224,13 +225,16 @@ int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
     int rc = gw_call_make(&call, client, &message, &message.log_read.request, UINT64_MAX, error);
     if (rc == 0) {
         struct gw_value *data = gw_bytes_copy(call.body, call.body_bytes);
-        if (data)
+        if (data) {
             *chunk = (struct gw_log_chunk){.data = data,
                                            .attempt = call.number,
                                            .next_offset = call.offset + call.body_bytes,
                                            .end = call.end};
-        else
+            (void)snprintf(chunk->note, sizeof chunk->note, "%.*s", GW_LOG_NOTE_MAX - 1,
+                           call.error.text);
+        } else {
             rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+        }
     }
     gw_call_close(&call, client);
     return rc;

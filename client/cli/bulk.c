@@ -27,6 +27,7 @@ struct gw_bulk {
     struct gw_bulk_file file; /* of a graph */
     struct gw_future **futures;
     size_t failed, tasks;
+    char note[GW_LOG_NOTE_MAX]; /* why less of what ended well may be shown than was printed */
 };
 
 bool gw_bulk_wanted(const struct gw_launch_options *options)
@@ -295,6 +296,8 @@ static void print_stream(struct gw_bulk *bulk, const struct ended *ended, uint32
         else
             print_piece(printer, data, bytes);
         gw_value_unref(chunk.data);
+        if (*chunk.note && ended->error->code == 0)
+            memcpy(bulk->note, chunk.note, sizeof bulk->note);
         request.attempt = chunk.attempt;
         request.offset = chunk.next_offset;
         end = chunk.end || bytes == 0;
@@ -399,6 +402,8 @@ int gw_bulk_run(struct gw_bulk *bulk)
         show_array(bulk);
     else
         show_graph(bulk);
+    if (*bulk->note)
+        gw_cli_say("gangway: %s", bulk->note);
     int rc = gw_job_wait(bulk->client, bulk->job, UINT64_MAX, &exit_code, &error);
     if (rc < 0 && exit_code == 0)
         exit_code = gw_error_exit_code(&error);

@@ -28,10 +28,11 @@ struct reader {
 
 struct gw_tail {
     struct gw_tail_options options;
-    pthread_mutex_t lock; /* of what is printed, error, and told */
+    pthread_mutex_t lock; /* of what is printed, and of what follows */
     struct gw_error error;
-    uint32_t told;    /* the newest attempt of which it was said why it ended; 0: none */
-    uint64_t told_id; /* the attempt that came after it, by its id */
+    char note[GW_LOG_NOTE_MAX]; /* why less may be printed than was written */
+    uint32_t told;              /* the newest attempt of which it was said why it ended; 0: none */
+    uint64_t told_id;           /* the attempt that came after it, by its id */
     bool prefix;
     size_t count;
     struct reader readers[];
@@ -211,6 +212,15 @@ static void say_why(struct gw_tail *stream, uint64_t ended, uint64_t next)
     pthread_mutex_unlock(&stream->lock);
 }
 
+static void keep_note(struct gw_tail *stream, const struct gw_log_chunk *chunk)
+{
+    if (!*chunk->note)
+        return;
+    pthread_mutex_lock(&stream->lock);
+    memcpy(stream->note, chunk->note, sizeof stream->note);
+    pthread_mutex_unlock(&stream->lock);
+}
+
 /* Prints one attempt from its beginning, and first why that ended that this reader has read before
  * it (0: none); request->attempt says which it was, afterwards at least. */
 static int read_attempt(struct reader *reader, struct gw_log_request *request, uint64_t ended,
@@ -229,6 +239,7 @@ static int read_attempt(struct reader *reader, struct gw_log_request *request, u
         feed(reader, data, bytes);
         flush(reader);
         gw_value_unref(chunk.data);
+        keep_note(reader->stream, &chunk);
         request->attempt = chunk.attempt;
         request->offset = chunk.next_offset;
         if (chunk.end || (bytes == 0 && !request->follow))
@@ -329,6 +340,10 @@ int gw_tail_close(struct gw_tail *stream, struct gw_error *error)
         pthread_join(stream->readers[i].thread, NULL);
         free(stream->readers[i].line);
     }
+    /* What failed says so itself. */
+    if (*stream->note &&
+        !(stream->options.future && gw_future_state(stream->options.future) == GW_FAILED))
+        gw_cli_say("gangway: %s", stream->note);
     int rc = stream->error.code;
     if (rc < 0 && error)
         *error = stream->error;

@@ -21,7 +21,8 @@ struct gw_tail_options {
 struct gw_tail;
 
 /* gw_tail_open begins to print, on threads of its own. 0, GW_ENOMEM. gw_tail_close waits until
- * all is printed and frees; gives the first reader's error (GW_ENOENT, say), or 0. */
+ * all is printed, says on stderr why there may be less than was written (unless the future failed:
+ * its error says it), and frees; gives the first reader's error (GW_ENOENT, say), or 0. */
 int gw_tail_open(const struct gw_tail_options *options, struct gw_tail **stream);
 int gw_tail_close(struct gw_tail *stream, struct gw_error *error);
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What is left after a bad day: daemons killed or stopped, no binary, folders of earlier lives."""
 import os
+import re
 import shutil
 import signal
 import socket
@@ -144,8 +145,13 @@ class BadDays(e2e.Case):
             self.assertRegex(up.stderr, f"did not start: .*{where}.*disk is full")
             self.assert_gone()
 
+    def assert_says_full(self, done, disk):
+        """Once, as a line of its own."""
+        line = f"(?m)^gangway: the disk of {disk}/.* is full: what it printed may be missing$"
+        self.assertEqual(len(re.findall(line, done.stderr)), 1, done.stderr)
+
     def test_disk_full_of_output(self):
-        """A command that fails because it cannot print says where there is no room."""
+        """Of a command that cannot print it is said where there is no room, however it ends."""
         disk = self.small_disk("8m")
         self.env["XDG_RUNTIME_DIR"] = disk
         self.up("--slots", "1")
@@ -156,9 +162,15 @@ class BadDays(e2e.Case):
                     ballast.write(bytes(4096))
         for command in "seq 20000", "seq 100000; exit 1":  # a page may come free meanwhile
             failed = self.gangway("submit", "--", "sh", "-c", command, rc=1)
-            self.assertRegex(failed.stderr, f"the disk of {disk}/.* is full: what it printed")
+            self.assert_says_full(failed, disk)
+        for words in [], ["--array", "0-1"], ["--json"]:
+            ended = self.gangway("submit", *words, "--", "sh", "-c", "seq 100000; exit 0")
+            self.assert_says_full(ended, disk)
+        for words in [], ["-f"], ["-o", os.path.join(self.dir, "kept")]:
+            self.assert_says_full(self.gangway("logs", *words, "last"), disk)
         os.unlink(os.path.join(disk, "ballast"))
-        self.assertNotIn("full", self.gangway("submit", "--", "false", rc=1).stderr)
+        for words, rc in (["submit", "--", "false"], 1), (["submit", "--", "echo"], 0):
+            self.assertNotIn("full", self.gangway(*words, rc=rc).stderr)
         self.gangway("down")
         self.is_up = False
 

@@ -168,6 +168,7 @@ static int read_next(struct gw_follow *follow, const struct part *part, uint64_t
 static bool answer(struct gw_follow *follow, const struct gw_msg_log_read *request)
 {
     struct part part;
+    char note[GW_LOGFILE_FULL_BYTES] = "";
     struct gw_error error = {0};
     uint64_t total = 0, offset = request->offset, begin;
     uint32_t bytes = request->bytes_max && request->bytes_max < DATA_BYTES_MAX ? request->bytes_max
@@ -180,14 +181,17 @@ static bool answer(struct gw_follow *follow, const struct gw_msg_log_read *reque
     }
     if (rc == 0 && bytes == 0 && lives && request->follow)
         return false;
+    const bool end = rc < 0 || (!lives && offset + bytes >= total);
+    if (rc == 0 && (end || bytes == 0)) /* to its reader this is all */
+        (void)gw_logfile_full(part.path, note);
     struct gw_message message = {.type = GW_MESSAGE_log_data};
     message.log_data = (struct gw_msg_log_data){
         .request = request->request,
         .code = rc,
-        .text = error.text,
+        .text = rc < 0 ? error.text : note,
         .attempt = request->attempt,
         .offset = offset,
-        .end = rc < 0 || (!lives && offset + bytes >= total),
+        .end = end,
         .data = {follow->data, rc < 0 ? 0 : bytes},
     };
     follow->options.send(&message, follow->options.arg);

@@ -66,15 +66,24 @@ static bool is_full(const char *path, char folder[PATH_MAX])
     return (uint64_t)disk.f_bavail * disk.f_frsize < FULL_BYTES;
 }
 
+bool gw_logfile_full(const char *path, char line[GW_LOGFILE_FULL_BYTES])
+{
+    char folder[PATH_MAX];
+    if (!is_full(path, folder))
+        return false;
+    (void)snprintf(line, GW_LOGFILE_FULL_BYTES,
+                   "the disk of %.400s is full: what it printed may be missing", folder);
+    return true;
+}
+
 void gw_logfile_say_full(const char *path, char text[GW_TAIL_BYTES])
 {
-    char folder[PATH_MAX], line[512];
+    char full[GW_LOGFILE_FULL_BYTES], line[GW_LOGFILE_FULL_BYTES + 16];
     size_t used = strlen(text);
-    if (!is_full(path, folder))
+    if (!gw_logfile_full(path, full))
         return;
-    int length = snprintf(line, sizeof line,
-                          "%sgangway: the disk of %.400s is full: what it printed may be missing",
-                          used && text[used - 1] != '\n' ? "\n" : "", folder);
+    int length = snprintf(line, sizeof line, "%sgangway: %s",
+                          used && text[used - 1] != '\n' ? "\n" : "", full);
     if (used + (size_t)length >= GW_TAIL_BYTES)
         used = GW_TAIL_BYTES - 1 - (size_t)length;
     memcpy(text + used, line, (size_t)length + 1);

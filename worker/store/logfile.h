@@ -9,12 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { GW_LOGFILE_FULL_BYTES = 512 }; /* of the line on a full disk, with its end */
+
 /* gw_logfile_tail writes the last lines of a file, as gw_tail_text does. Empty where there is none.
  */
 void gw_logfile_tail(const char *path, char text[GW_TAIL_BYTES]);
 
-/* gw_logfile_say_full adds a line to such a text where the disk on which the file at path lies, or
- * would lie, is full: what it printed may be missing. */
+/* gw_logfile_full tells whether the disk on which the file at path lies, or would lie, is full;
+ * then the line says so, and that what was printed may be missing. gw_logfile_say_full adds that
+ * line, as Gangway's, to the text that a tail gave. */
+bool gw_logfile_full(const char *path, char line[GW_LOGFILE_FULL_BYTES]);
 void gw_logfile_say_full(const char *path, char text[GW_TAIL_BYTES]);
 
 /* gw_logfile_next gives where the file goes on from an offset, behind a hole that was made into it,

@@ -317,11 +317,13 @@ struct gw_log_request {
     uint64_t offset;
     bool follow;
 };
+enum { GW_LOG_NOTE_MAX = 512 };
 struct gw_log_chunk {
     struct gw_value *data; /* bytes, to be unref'd */
     uint64_t attempt;      /* whose output this is */
     uint64_t next_offset;
-    bool end; /* that attempt has ended, and this is the last of it */
+    bool end;                   /* that attempt has ended, and this is the last of it */
+    char note[GW_LOG_NOTE_MAX]; /* with the last of it: why there may be less than was printed */
 };
 GW_API int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
                       struct gw_log_chunk *chunk, struct gw_error *error);
