@@ -50,6 +50,15 @@ int gw_future_exit_code(const struct gw_future *future)
     return exit_code;
 }
 
+uint64_t gw_future_attempt(const struct gw_future *future)
+{
+    struct gw_client *client = future->bundle->client;
+    pthread_mutex_lock(&client->lock);
+    uint64_t attempt = future->result.kind == GW_PARCEL_ERROR ? future->result.failure->attempt : 0;
+    pthread_mutex_unlock(&client->lock);
+    return attempt;
+}
+
 /* -- Waiting -------------------------------------------------------------------------------------
  */
 

@@ -183,6 +183,7 @@ void gw_bulk_free(struct gw_bulk *bulk)
 struct ended {
     uint32_t index;  /* in the job */
     uint32_t ranks;  /* of a gang; 0: it is none */
+    bool silent;     /* it never began, and has no output */
     char label[128]; /* before each line */
     int exit_code;
     const struct gw_error *error;
@@ -328,7 +329,8 @@ static void show(struct gw_bulk *bulk, const struct ended *ended)
 {
     const struct gw_launch_options *options = bulk->options;
     bulk->failed += ended->error->code < 0;
-    for (uint32_t rank = 0; !options->quiet && rank < (ended->ranks ? ended->ranks : 1); rank++) {
+    const uint32_t ranks = options->quiet || ended->silent ? 0 : ended->ranks ? ended->ranks : 1;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
         print_stream(bulk, ended, rank, 1);
         print_stream(bulk, ended, rank, 2);
     }
@@ -372,6 +374,7 @@ static void show_graph(struct gw_bulk *bulk)
                               .ranks = bulk->file.ranks ? bulk->file.ranks[i] : 0,
                               .error = &error,
                               .exit_code = gw_future_exit_code(bulk->futures[i])};
+        ended.silent = error.code == GW_ECANCELLED && gw_future_attempt(bulk->futures[i]) == 0;
         gw_bulk_file_label(&bulk->file, i, ended.label, sizeof ended.label);
         show(bulk, &ended);
         if (error.code == GW_ECLOSED)

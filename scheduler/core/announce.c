@@ -26,10 +26,14 @@ uint32_t gw_sched_tell(struct gw_sched *sched, const struct gw_hearer *to, struc
                                    .exit_code = failure->exit_code,
                                    .attempt = failure->attempt,
                                    .text = failure->text};
-    if (job->tasks.state[row] == GW_TASK_CANCELLED)
+    if (job->tasks.state[row] == GW_TASK_CANCELLED) {
         failed.code = GW_ECANCELLED;
-    else if (job->tasks.state[row] == GW_TASK_FAILED && (job->tasks.flags[row] & GW_TASK_DEPENDENT))
+        if (!failed.attempt) /* between two: there is the output of the last */
+            failed.attempt = job->tasks.attempt[row];
+    } else if (job->tasks.state[row] == GW_TASK_FAILED &&
+               (job->tasks.flags[row] & GW_TASK_DEPENDENT)) {
         failed.code = GW_EDEPENDENCY;
+    }
     gw_sched_send_failed(sched, to->session->remote, &failed);
     return GW_TASK_TOLD | GW_TASK_TOLD_FAILED;
 }

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import resource
+import signal
 
 import e2e
 
@@ -229,6 +231,25 @@ class Files(e2e.Case):
         self.gangway("submit", "--each-line", "/dev/null", "--", "true", rc=2)
         for option in (("--each-line", self.dir, "--", "true"), ("--from-json", self.dir)):
             self.assertIn("is a folder", self.gangway("submit", *option, rc=2).stderr)
+
+    def test_interrupted(self):
+        """Of lines that never began nothing is asked, one after the other: their end is one."""
+        lines = 4000
+        self.up("--slots", "1")
+        path = self.write("lines", "".join(f"{i}\n" for i in range(lines)))
+        hang = self.fifo("hang")
+        job = self.start(e2e.BINARY, "submit", "--each-line", path, "--", "sh", "-c",
+                         f"echo line {{line}}; [ {{line}} = 0 ] || exec cat {hang}")
+        job.wait_output("line 0")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+        with open(hang, "w", encoding="utf-8"):  # there is a reader: the second runs
+            job.kill(signal.SIGINT)
+            self.assertEqual(job.wait(), 130, job.text)
+        self.assertIn("[1] line 1\n", job.text)
+        self.assertNotIn("[2]", job.text)
+        self.assertIn(f"{lines - 1} of {lines} tasks did not end well", job.text)
+        slept = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+        self.assertLess(slept, lines // 2)
 
     def test_from_json(self):
         self.up("--slots", "2")

@@ -205,10 +205,12 @@ static void a_failed_task_pauses_before_it_is_tried_again(void **state)
     pass(w, 1599 * MS);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     pass(w, MS);
-    fail_attempt(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    const uint64_t last = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    fail_attempt(w, 0, last);
     explained(w, 1, "it waits 3.2 s before attempt 3 of 4"); /* twice as long */
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {5, 1, 0, 0}});
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.code, GW_ECANCELLED);
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.attempt, last); /* its output */
     pass(w, 10 * SECOND);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     free_world(w);

@@ -237,10 +237,13 @@ GW_API int gw_future_retry(struct gw_future *future, struct gw_error *error);
 GW_API void gw_future_release(struct gw_future *future);
 
 /* gw_future_job and gw_future_index name the task for the command line; gw_future_exit_code is the
- * exit code of a command's failure (128 + signal), 0 if it had none. */
+ * exit code of a command's failure (128 + signal), 0 if it had none; gw_future_attempt the attempt
+ * by which it failed, or its last before it was cancelled, as gw_job_log takes it: 0 where there
+ * was none, and so no output, or it has not failed. */
 GW_API uint64_t gw_future_job(const struct gw_future *future);
 GW_API uint32_t gw_future_index(const struct gw_future *future);
 GW_API int gw_future_exit_code(const struct gw_future *future);
+GW_API uint64_t gw_future_attempt(const struct gw_future *future);
 
 /* gw_client_query asks the scheduler for a listing ("status", "jobs", "job", "workers", "explain",
  * "tasks"; see PROTOCOL.md for arguments and answers); blocks; *answer is to be unref'd. arguments
