@@ -144,3 +144,9 @@ int gw_cli_run_verb(const char *command, const struct gw_cli_command *verbs, int
         print_verbs(help ? stdout : stderr, command, verbs);
     return help ? GW_EXIT_OK : GW_EXIT_USAGE;
 }
+
+int gw_cli_path_error(const char *path, int why, struct gw_error *error)
+{
+    const bool wrong = why == ENOENT || why == ENOTDIR || why == EISDIR || why == EACCES;
+    return gw_error_set(error, wrong ? GW_EINVAL : GW_EIO, "%s: %s", path, strerror(why));
+}

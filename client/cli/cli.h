@@ -73,6 +73,10 @@ int gw_cli_run_verb(const char *command, const struct gw_cli_command *verbs, int
 /* gw_cli_show_verbs_by has --help of such a command call `show` from now on. */
 void gw_cli_show_verbs_by(void (*show)(const char *command, const struct gw_cli_command *verbs));
 
+/* gw_cli_path_error sets "PATH: why" by an errno and gives the code: GW_EINVAL where such a path
+ * was not to be typed, else GW_EIO. */
+int gw_cli_path_error(const char *path, int why, struct gw_error *error);
+
 /* gw_cli_say prints a message and a newline to stderr, as gw_table_tell has it: its first line is
  * broken between words where that is a terminal. */
 void gw_cli_say(const char *format, ...) GW_PRINTF(1, 2);

@@ -1,6 +1,7 @@
 /* Values in a shell: JSON where it is JSON, else text or bytes as they are. */
 #include "client/cli/content.h"
 
+#include "client/cli/cli.h"
 #include "client/cli/table.h"
 
 #include <errno.h>
@@ -113,9 +114,9 @@ static int read_all(FILE *in, const char *path, char **data, size_t *bytes, stru
         return GW_ENOMEM;
     }
     if (ferror(in)) {
-        gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+        int rc = gw_cli_path_error(path, errno, error);
         free(all);
-        return GW_EIO;
+        return rc;
     }
     *data = all;
     *bytes = used;
@@ -129,7 +130,7 @@ int gw_content_read(const char *path, bool json, struct gw_value **value, struct
     char *data;
     size_t bytes;
     if (!in)
-        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+        return gw_cli_path_error(path, errno, error);
     int rc = read_all(in, standard ? "stdin" : path, &data, &bytes, error);
     if (!standard)
         fclose(in);

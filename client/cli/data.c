@@ -37,9 +37,11 @@ static int write_through(const char *path, const struct gw_value *value, bool js
                          struct gw_error *error)
 {
     FILE *file = fopen(path, "we");
-    int rc = file ? gw_content_write(file, value, json) : GW_EIO;
+    if (!file)
+        return gw_cli_path_error(path, errno, error);
+    int rc = gw_content_write(file, value, json);
     int why = errno;
-    if (file && fclose(file) != 0 && rc == 0) {
+    if (fclose(file) != 0 && rc == 0) {
         rc = GW_EIO;
         why = errno;
     }

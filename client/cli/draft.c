@@ -4,6 +4,8 @@
  * the signal ends the process as it would have. */
 #include "client/cli/draft.h"
 
+#include "client/cli/cli.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -67,13 +69,13 @@ int gw_draft_open(struct gw_draft *draft, const char *path, struct gw_error *err
     int fd = mkostemp(name, O_CLOEXEC);
     FILE *file = fd >= 0 && fchmod(fd, mode_of(path)) == 0 ? fdopen(fd, "wb") : NULL;
     if (!file) {
-        gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+        int rc = gw_cli_path_error(path, errno, error);
         if (fd >= 0) {
             (void)close(fd);
             (void)unlink(name);
         }
         forget();
-        return GW_EIO;
+        return rc;
     }
     *draft = (struct gw_draft){file, path};
     return 0;

@@ -87,7 +87,7 @@ class Data(e2e.Case):
         self.assertIn("is not a task", self.gangway("data", "publish", "x", "1/", rc=2).stderr)
         self.assertIn("list", self.gangway("data", rc=2).stderr)
         self.assertIn("no file", self.gangway("data", "get", "ended", "-o", "/no/such/file",
-                                              rc=1).stderr.lower().replace("such ", ""))
+                                              rc=2).stderr.lower().replace("such ", ""))
 
     def check_no_file(self):
         """What is there and is no file stays that, and gets what it can take."""
@@ -152,7 +152,8 @@ class Data(e2e.Case):
         self.assertIn("bad.json is not JSON: line 1", done.stderr)
         self.assertIn("is published already", self.gangway("data", "put", "config", path,
                                                            rc=2).stderr)
-        self.assertIn("/no/such", self.gangway("data", "put", "x", "/no/such", rc=1).stderr)
+        self.assertIn("/no/such", self.gangway("data", "put", "x", "/no/such", rc=2).stderr)
+        self.gangway("data", "put", "x", self.dir, rc=2)
         self.assertEqual({line["name"] for line in self.gangway_json("data", "list")},
                          {"config", "nothing", "weights"})
         self.check_no_file()
