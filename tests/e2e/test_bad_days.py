@@ -77,6 +77,10 @@ class BadDays(e2e.Case):
         os.kill(worker, signal.SIGKILL)
         self.assert_gone([worker])
         self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
+        folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default")
+        self.assertEqual([name for name in os.listdir(folder)
+                          if re.fullmatch(r"worker-\d+\.sock", name)],
+                         [f"worker-{self.process_of('worker --dir')}.sock"])
 
     def test_folder_is_the_clients(self):
         """A relative --cwd is the client's, and the worker's is not taken for one that is gone."""

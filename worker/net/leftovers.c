@@ -18,10 +18,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define ASIDE ".gone-"
@@ -126,8 +129,33 @@ static void set_aside_named(const struct removal *removal, const char *folder, c
         (void)closedir(dir);
 }
 
+/* Sockets of workers that were killed. One that no process has is refused; so is one that is about
+ * to listen, but its process lives. */
+static void remove_sockets(const char *folder)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    DIR *dir = opendir(folder);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        int pid, end = 0;
+        if (sscanf(entry->d_name, "worker-%d.sock%n", &pid, &end) != 1 || !end ||
+            entry->d_name[end] || pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH ||
+            snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", folder, entry->d_name) >=
+                (int)sizeof address.sun_path)
+            continue;
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 &&
+            errno == ECONNREFUSED)
+            (void)unlink(address.sun_path);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
 void gw_leftovers_open(struct gw_host *host)
 {
+    remove_sockets(host->options.dir);
     if (!host->options.first_in_folder)
         return;
     adopt_copies(host);
