@@ -20,6 +20,7 @@ struct task {
 struct judged {
     uint64_t attempt;
     size_t end; /* of the facts that say so */
+    bool well;
 };
 
 struct sim_charges {
@@ -40,18 +41,22 @@ static struct sim_charges *charges_of(struct sim *sim)
     return sim->charges;
 }
 
-static void judge(struct sim *sim, struct task task, uint64_t attempt, size_t end)
+/* A good end is told again to the next life of the scheduler, which may have forgotten the result
+ * (worker/core/adrift.c): the task is done once more then. */
+static void judge(struct sim *sim, struct task task, struct judged judgement)
 {
     struct sim_charges *charges = charges_of(sim);
     for (size_t i = 0; i < charges->judged.count; i++) {
         const struct judged *judged = &charges->judged.items[i];
-        SIM_CHECK(sim, judged->attempt != attempt || judged->end == end,
+        SIM_CHECK(sim,
+                  judged->attempt != judgement.attempt || judged->end == judgement.end ||
+                      (judged->well && judgement.well),
                   "attempt %llx of task %u of job %llu is judged twice",
-                  (unsigned long long)attempt, task.index, (unsigned long long)task.job);
-        if (judged->attempt == attempt)
+                  (unsigned long long)judgement.attempt, task.index, (unsigned long long)task.job);
+        if (judged->attempt == judgement.attempt)
             return; /* charged, and over */
     }
-    GW_MUST(gw_array_push(&charges->judged, ((struct judged){attempt, end})));
+    GW_MUST(gw_array_push(&charges->judged, judgement));
 }
 
 static uint32_t u32_at(const uint8_t *at)
@@ -83,7 +88,7 @@ static void on_charged(struct sim *sim, const uint8_t *fields, size_t end)
     SIM_CHECK(sim, gw_map_get(&charges->current, key_of(task), &attempt),
               "task %u of job %llu is charged, and has no attempt", task.index,
               (unsigned long long)task.job);
-    judge(sim, task, attempt, end);
+    judge(sim, task, (struct judged){attempt, end, false});
 }
 
 /* job, index, state, code, exit_code, attempt, text, cause_job. */
@@ -96,7 +101,8 @@ static void on_ended(struct sim *sim, const uint8_t *fields, size_t end)
     if (state < GW_TASK_DONE || state > GW_TASK_CANCELLED || !attempt || cause)
         return;
     if (gw_map_get(&charges_of(sim)->current, key_of(task), &current) && current == attempt)
-        judge(sim, task, attempt, end); /* else it shares the result of another */
+        judge(sim, task, (struct judged){attempt, end, state == GW_TASK_DONE});
+    /* else it shares the result of another */
 }
 
 static void on_facts(struct sim *sim, const struct gw_bin *facts)
