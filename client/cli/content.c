@@ -127,8 +127,8 @@ int gw_content_read(const char *path, bool json, struct gw_value **value, struct
 {
     bool standard = strcmp(path, "-") == 0;
     FILE *in = standard ? stdin : fopen(path, "rbe");
-    char *data;
-    size_t bytes;
+    char *data = NULL;
+    size_t bytes = 0;
     if (!in)
         return gw_cli_path_error(path, errno, error);
     int rc = read_all(in, standard ? "stdin" : path, &data, &bytes, error);
@@ -160,7 +160,7 @@ int gw_content_write(FILE *out, const struct gw_value *value, bool json)
 {
     const void *data;
     const char *text;
-    size_t bytes;
+    size_t bytes = 0;
     if (!json && gw_value_get_bytes(value, &data, &bytes, NULL) == 0)
         return write_bytes(out, data, bytes);
     if (!json && gw_value_get_str(value, &text, NULL) == 0)

@@ -229,7 +229,7 @@ static int split(const char *text, char job[JOB_TEXT_BYTES], const char **task,
 int gw_selector_task_check(const char *text, struct gw_error *error)
 {
     char job[JOB_TEXT_BYTES];
-    const char *task;
+    const char *task = NULL;
     return split(text, job, &task, error);
 }
 
@@ -257,7 +257,7 @@ int gw_selector_task(struct gw_client *client, const char *text, struct gw_selec
                      struct gw_error *error)
 {
     char job[JOB_TEXT_BYTES], *end;
-    const char *name;
+    const char *name = NULL;
     struct gw_selector selector;
     int rc = split(text, job, &name, error);
     if (rc < 0)
