@@ -8,7 +8,8 @@
 #define GW_DEP_ALL UINT32_MAX
 #define GW_DEP_AFTER (UINT32_MAX - 1)
 #define GW_INDEX_ALL UINT32_MAX
-#define GW_DEP_HERE UINT32_MAX /* as dep_worker */
+#define GW_DEP_HERE UINT32_MAX        /* as dep_worker */
+#define GW_DEP_BOARD (UINT32_MAX - 1) /* likewise, to runners */
 #define GW_ACTOR_NEW UINT64_MAX
 
 enum gw_role {

@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 enum {
-    GW_PROTOCOL = 5,     /* runners of protocol N and N-1 are served */
-    GW_PROTOCOL_LINK = 5 /* between clients, schedulers and workers: the same on both sides */
+    GW_PROTOCOL = 6,      /* runners of protocol N and N-1 are served */
+    GW_PROTOCOL_LINK = 5, /* between clients, schedulers and workers: the same on both sides */
+    GW_PROTOCOL_AHEAD = 6 /* from here on, a runner knows GW_DEP_BOARD, and says `skipped` */
 };
 
 /* How large a value may be to travel inside a message; larger ones go by descriptor. One that is

@@ -1,6 +1,7 @@
 /* Actors: clients make them, hold those of others, call them and give them up; and what must hold
  * of calls is checked where they begin: in the process that made the state, in the order in which
  * their client made them, and once but for their own retries. */
+#include "tests/sim/board.h"
 #include "tests/sim/sim.h"
 
 /* -- Making --------------------------------------------------------------------------------------
@@ -226,6 +227,8 @@ void sim_actor_say(struct sim *sim, struct process *process)
     for (; rows < process->unsaid.count; rows++) {
         const struct row *row = &process->unsaid.items[rows];
         uint64_t value = sim_work_value(row->work, 0);
+        if (process->link_open)
+            sim_board_said(process->host, row->place);
         attempts[rows] = row->attempt;
         ranks[rows] = row->rank;
         bytes[rows] = row->work->bytes;

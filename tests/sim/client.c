@@ -109,7 +109,7 @@ static void release(struct sim *sim, struct client *client, struct work *work)
 static void mark_again(const struct work *work)
 {
     work->job->again = true;
-    for (uint32_t i = 0; i < work->dep_count; i++)
+    for (uint32_t i = 0; !work->inputs && i < work->dep_count; i++)
         mark_again(work->deps[i].on);
 }
 

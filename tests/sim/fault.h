@@ -19,6 +19,10 @@
     X(ACROSS, "task handed over to slots of another shape")                                        \
     X(ACROSS_BACK, "the same asked back for who waits")                                            \
     X(SKIP, "runner skipped what a failed task was to feed")                                       \
+    X(BOARD_TAKEN, "input taken from the board")                                                   \
+    X(BOARD_WITHOUT, "input not made, as the board says")                                          \
+    X(BOARD_LATE, "input did not come by the board")                                               \
+    X(BOARD_UNSAID, "runner died with results on the board that it had not told")                  \
     X(HANG, "task hung")                                                                           \
     X(DEATH, "process died by itself")                                                             \
     X(DEAF, "TERM ignored")                                                                        \

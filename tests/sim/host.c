@@ -1,4 +1,5 @@
 /* A host: a production worker core, and a driver that stands in for worker/net. */
+#include "tests/sim/board.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/door.h"
 #include "tests/sim/folder.h"
@@ -315,6 +316,7 @@ int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event)
 #endif
     sim_disk_stepped(sim, host);
     sim_recency_stepped(sim, host, &host->effects);
+    sim_board_stepped(sim, host, &host->effects);
     /* Carrying out may step this core again: its effects are taken away first. */
     struct gw_effects effects = host->effects;
     memset(&host->effects, 0, sizeof host->effects);
@@ -391,6 +393,8 @@ void sim_host_start(struct sim *sim, struct host *host)
     struct gw_node_gpu gpus[SIM_GPUS];
     char names[SIM_GPUS][SIM_GPU_NAME];
     sim_gpu_list(host, gpus, names);
+    gw_array_clear(&host->board); /* its own, as its numbers of places are */
+    gw_array_clear(&host->taken);
     struct gw_node_options options = {
         .slots = host->slots,
         .gpus = gpus,
@@ -506,6 +510,8 @@ void sim_host_free(struct sim *sim, struct host *host)
     gw_array_deinit(&host->saved);
     gw_array_deinit(&host->tunnels);
     gw_array_deinit(&host->processes);
+    gw_array_deinit(&host->board);
+    gw_array_deinit(&host->taken);
     gw_array_deinit(&host->effects.list);
     gw_arena_deinit(&host->effects.arena);
 }

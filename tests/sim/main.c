@@ -149,6 +149,8 @@ static const struct {
     [615] = {"retries-ignored", "a task that fails is not tried again, whatever its retries"},
     [617] = {"memory-queued", "what needs memory queues where none was debited for it"},
     [616] = {"retries-endless", "a task that has retries is tried again for ever"},
+    [620] = {"ahead-told", "what took from the board is told before what it took"},
+    [621] = {"ahead-lost", "what went ahead of a task that fails waits for ever"},
     [660] = {"memfile-lent", "a result is written over one that a runner reads"},
     [661] = {"memfile-left", "a result is written over one whose descriptor went elsewhere"},
     [662] = {"memfile-strangers", "a result is written over another user's"},

@@ -4,6 +4,7 @@
  * collective, each of which ends only when all N ranks are in it; or it hangs, or ignores TERM.
  * Safety is checked here where it happens: no rank goes before all stand, no slot or GPU is used
  * twice, no task runs before what it depends on, and each gets the values that it should. */
+#include "tests/sim/board.h"
 #include "tests/sim/failure.h"
 #include "tests/sim/folder.h"
 #include "tests/sim/limit.h"
@@ -94,8 +95,13 @@ static void say(struct sim *sim, struct host *host, uint64_t peer, uint64_t *seq
 void sim_process_tell(struct sim *sim, struct process *process, struct gw_message *message,
                       const uint64_t *tokens, uint32_t token_count)
 {
-    if (process->link_open)
-        say(sim, process->host, process->peer, &process->sent, message, tokens, token_count);
+    struct host *host = process->host;
+    uint64_t pid = process->pid;
+    if (process->unsaid.count)
+        sim_actor_say(sim, process);
+    process = host->core ? sim_process_find(host, pid) : NULL;
+    if (process && process->link_open)
+        say(sim, host, process->peer, &process->sent, message, tokens, token_count);
 }
 
 bool sim_process_say(struct sim *sim, struct process *process, struct gw_message *message)
@@ -117,6 +123,12 @@ void sim_process_later(struct sim *sim, struct process *process, uint64_t in_ns,
 {
     plan(sim, process, in_ns,
          (struct later){.epoch = process->epoch, .run = run_plain, .plain = run});
+}
+
+void sim_process_anyhow(struct sim *sim, struct process *process, uint64_t in_ns,
+                        void (*run)(struct sim *sim, struct process *process))
+{
+    plan(sim, process, in_ns, (struct later){.run = run_plain, .plain = run});
 }
 
 void sim_process_guardian(struct sim *sim, struct host *host, struct gw_message *message)
@@ -221,6 +233,8 @@ void sim_process_pop(struct process *process)
 
 static void report_done(struct sim *sim, struct process *process)
 {
+    if (sim_board_done(sim, process))
+        return;
     struct row row = process->rows.items[0];
     uint32_t rank = row.rank == GW_RANK_NONE ? 0 : row.rank;
     const bool partial = process->answer == SIM_PAUSE;
@@ -257,25 +271,6 @@ static void report_done(struct sim *sim, struct process *process)
         sim_process_execute(sim, process);
 }
 
-/* Rows that take what a failed attempt was to make are skipped, and those that take theirs. */
-static void skip_rows(struct sim *sim, struct process *process, uint64_t attempt)
-{
-    for (size_t i = 0; i < process->rows.count;) {
-        struct row *row = &process->rows.items[i];
-        bool takes = false;
-        for (uint32_t k = 0; k < row->take_count; k++)
-            takes = takes || row->takes[k] == attempt;
-        if (!takes) {
-            i++;
-            continue;
-        }
-        uint64_t skipped = row->attempt;
-        sim_fault(sim, FAULT_SKIP);
-        memmove(row, row + 1, (--process->rows.count - i) * sizeof *row);
-        skip_rows(sim, process, skipped);
-    }
-}
-
 static void report_failed(struct sim *sim, struct process *process)
 {
     struct row row = process->rows.items[0];
@@ -289,7 +284,7 @@ static void report_failed(struct sim *sim, struct process *process)
     if (!process->host->core || process != sim_process_find(process->host, self))
         return;
     sim_process_pop(process);
-    skip_rows(sim, process, row.attempt);
+    sim_board_skip(sim, process, row.attempt);
     process->epoch++;
     if (row.rank != GW_RANK_NONE)
         gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_EXITED);
@@ -470,7 +465,8 @@ void sim_process_execute(struct sim *sim, struct process *process)
     if (process->executing || !process->rows.count || !process->alive)
         return;
     if (process->rows.items[0].rank == GW_RANK_NONE) {
-        begin(sim, process);
+        if (sim_board_lets(sim, process))
+            begin(sim, process);
         return;
     }
     if (process->rank_state == RANK_EXITED)
@@ -496,17 +492,6 @@ static uint64_t input_hash(struct sim *sim, const struct gw_msg_assign *assign, 
     return value;
 }
 
-/* An input that a row before it in the same batch makes. */
-static void take_of_batch(struct sim *sim, const struct process *process, size_t at,
-                          struct row *row)
-{
-    SIM_CHECK(sim, at < process->rows.count, "task %llu takes what comes behind it",
-              (unsigned long long)row->work->id);
-    const struct row *from = &process->rows.items[at];
-    row->inputs = sim_hash(row->inputs, sim_work_value(from->work, 0));
-    row->takes[row->take_count++] = from->attempt;
-}
-
 static void take_assign(struct sim *sim, struct process *process,
                         const struct gw_msg_assign *assign, const struct gw_effect *effect)
 {
@@ -528,12 +513,17 @@ static void take_assign(struct sim *sim, struct process *process,
             if (rank == GW_DEP_ALL || rank == GW_DEP_AFTER)
                 dep++; /* the ranks follow as rows of their own; an order has no value */
             else if (gw_col32_at(assign->dep_worker, dep) == GW_DEP_HERE)
-                take_of_batch(sim, process, base + gw_col64_at(assign->dep_bytes, dep++), &row);
-            else
-                row.inputs = sim_hash(
-                    row.inputs, input_hash(sim, assign, &dep, &values, effect->tokens, &token));
+                sim_board_of_batch(sim, process, base + gw_col64_at(assign->dep_bytes, dep++),
+                                   &row);
+            else if (gw_col32_at(assign->dep_worker, dep) == GW_DEP_BOARD) {
+                sim_board_input(&row, 0, gw_col64_at(assign->dep_bytes, dep++));
+            } else
+                sim_board_input(&row,
+                                input_hash(sim, assign, &dep, &values, effect->tokens, &token), 0);
             sim_memfile_lent(sim, process, row.attempt, effect->tokens, token);
         }
+        sim_board_place(process, &row);
+        sim_board_forget(process->host, row.attempt);
         row.work->given++;
         GW_MUST(gw_array_push(&process->rows, row));
     }
@@ -568,6 +558,8 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
     sim_memfile_take(sim, process, &message, effect->tokens);
     if (message.type == GW_MESSAGE_assign)
         take_assign(sim, process, &message.assign, effect);
+    else if (message.type == GW_MESSAGE_board_put)
+        sim_board_told(process, &message.board_put);
     else if (message.type == GW_MESSAGE_gang)
         sim_gang_told(process, &message.gang);
     else if (message.type == GW_MESSAGE_task_folder)
@@ -595,6 +587,7 @@ void sim_process_free(struct sim *sim, struct process *process)
     gw_array_deinit(&process->rows);
     gw_array_deinit(&process->unsaid);
     gw_array_deinit(&process->folders);
+    gw_array_deinit(&process->posts);
     free(process);
 }
 
@@ -644,7 +637,7 @@ static void exit_now(struct sim *sim, struct process *process, int32_t code, int
     if (process->actor && !process->letting_go)
         sim_fault(sim, FAULT_ACTOR_DEATH);
     if (process->unsaid.count)
-        sim_fault(sim, FAULT_ACTOR_SPEECHLESS);
+        sim_fault(sim, process->actor ? FAULT_ACTOR_SPEECHLESS : FAULT_BOARD_UNSAID);
     uint64_t in_ns = 100000 + sim_below(sim, 3 * MS);
     if (orphans && !process->kill_ns) {
         sim_fault(sim, FAULT_ORPHAN);
@@ -734,19 +727,17 @@ static void on_up(struct sim *sim, struct process *process, const struct later *
         return;
     }
     process->hello = true;
+    process->old = sim_hash(sim->seed, 620 + process->pid) % 10 == 0;
     struct gw_message hello = {.type = GW_MESSAGE_runner,
-                               .runner = {GW_PROTOCOL,
+                               .runner = {GW_PROTOCOL - process->old,
                                           {"\x91\xa1"
                                            "f",
                                            3}}};
     sim_process_tell(sim, process, &hello, NULL, 0);
 }
 
-void sim_process_die(struct sim *sim, struct host *host)
+void sim_process_die(struct sim *sim, struct process *process)
 {
-    if (!host->core || !host->processes.count)
-        return;
-    struct process *process = host->processes.items[sim_below(sim, host->processes.count)];
     if (!process->alive || process->behind)
         return;
     sim_turn_lost(sim, process);

@@ -65,6 +65,8 @@ struct work {
     uint32_t kind; /* enum gw_spec_kind */
     struct dep deps[DEPS_MAX];
     uint32_t dep_count;
+    uint64_t inputs; /* of a stencil, which has too many ways through to go them: what
+                        sim_work_inputs gives; else 0 */
     uint64_t run_ns, wall_ns, bytes;
     uint32_t fails, crashes; /* of its first attempts */
     bool oom, hangs, deaf, orphans, infeasible;
@@ -172,14 +174,28 @@ enum rank_state {
 };
 extern struct gw_sm sim_rank_sm;
 
+enum { SIM_ROW_INPUTS = DEPS_MAX * 4 }; /* of a gang as many as it has ranks */
 struct row {
     uint64_t attempt;
     uint32_t rank;
     struct work *work;
+    struct {
+        uint64_t value, place; /* place: where on the board it is left; 0: it is here */
+    } in[SIM_ROW_INPUTS];      /* what it is given */
+    uint32_t in_count, looks;
+    uint64_t place;           /* of what it makes; 0: none */
+    bool skip;                /* it cannot have what it takes */
     uint64_t inputs;          /* what it was given, hashed */
     uint64_t takes[DEPS_MAX]; /* attempts before it in its batch that make inputs of it */
     uint32_t take_count;
     uint64_t folder; /* number; 0: none */
+};
+
+/* What lies on a board, or is to. */
+struct sim_post {
+    uint64_t attempt, place;
+    bool made, said; /* said: its runner has told the worker of it */
+    uint64_t value;
 };
 
 struct told_folder {
@@ -214,6 +230,8 @@ struct process {
     } last[CLIENTS_MAX];         /* calls, by client */
     GW_ARRAY(struct row) unsaid; /* calls that ended well, and were not reported yet */
     bool letting_go;
+    bool old;                             /* it speaks the protocol before this one */
+    GW_ARRAY(struct sim_post) posts;      /* places for rows that were not given yet */
     GW_ARRAY(struct told_folder) folders; /* of tasks that were not given yet */
     struct work *command;
     uint32_t gpus; /* bits: those that it is on */
@@ -295,6 +313,8 @@ struct host {
     GW_ARRAY(struct packet) old;      /* said to the scheduler, to be said again some time */
     uint32_t licenses, tapes;         /* what it offers */
     struct sim_gpu gpu[SIM_GPUS];
+    GW_ARRAY(struct sim_post) board; /* of its runners, */
+    GW_ARRAY(struct sim_post) taken; /* and by which attempts from which places */
     char name[16], address[16], worker_name[24];
 };
 
@@ -514,13 +534,16 @@ void sim_process_tell(struct sim *sim, struct process *process, struct gw_messag
 void sim_process_pop(struct process *process);
 void sim_process_execute(struct sim *sim, struct process *process);
 struct process *sim_process_find(struct host *host, uint64_t pid);
-/* sim_process_die has some process of a host die for no reason. */
-void sim_process_die(struct sim *sim, struct host *host);
+/* sim_process_die has a process die for no reason. */
+void sim_process_die(struct sim *sim, struct process *process);
 /* sim_process_say says something as a runner; false where the process is gone after that, or does
- * something else. sim_process_later runs something on it unless its epoch has changed by then. */
+ * something else. sim_process_later runs something on it unless its epoch has changed by then,
+ * sim_process_anyhow while it is there. */
 bool sim_process_say(struct sim *sim, struct process *process, struct gw_message *message);
 void sim_process_later(struct sim *sim, struct process *process, uint64_t in_ns,
                        void (*run)(struct sim *sim, struct process *process));
+void sim_process_anyhow(struct sim *sim, struct process *process, uint64_t in_ns,
+                        void (*run)(struct sim *sim, struct process *process));
 void sim_process_go_on(struct sim *sim, struct process *process, int32_t execution);
 
 /* -- gpu.c */

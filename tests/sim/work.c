@@ -1,4 +1,5 @@
 /* Work: graphs of tasks with a behaviour each, and what must come out of them. */
+#include "tests/sim/board.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/turn.h"
 
@@ -18,8 +19,8 @@ struct work *sim_work_find(struct sim *sim, uint64_t id)
 /* Everything that a task takes, in the order of its dependencies. */
 uint64_t sim_work_inputs(const struct work *work)
 {
-    uint64_t hash = 0;
-    for (uint32_t i = 0; i < work->dep_count; i++) {
+    uint64_t hash = work->inputs;
+    for (uint32_t i = 0; !work->inputs && i < work->dep_count; i++) {
         const struct dep *dep = &work->deps[i];
         uint32_t ranks = dep->on->ranks ? dep->on->ranks : 1;
         if (dep->rank == GW_DEP_AFTER)
@@ -421,6 +422,8 @@ void sim_work_count_shared(struct sim *sim, const struct sim_job *job)
 
 struct sim_job *sim_job_make(struct sim *sim, struct client *client)
 {
+    if (sim_board_wants(sim))
+        return sim_board_job(sim, client);
     if (sim->jobs.count && sim_chance(sim, 25)) {
         const struct sim_job *earlier = sim->jobs.items[sim_below(sim, sim->jobs.count)];
         if (earlier->pure)

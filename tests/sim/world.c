@@ -2,6 +2,7 @@
  * been safe at every step, and must end. */
 #include "tests/sim/across.h"
 #include "tests/sim/again.h"
+#include "tests/sim/board.h"
 #include "tests/sim/charge.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/drain.h"
@@ -369,8 +370,11 @@ static void on_faults(struct sim *sim, void *arg)
         sim_mend(sim);
     if (sim_chance(sim, 4))
         sim_host_kill(sim, &sim->hosts[sim_below(sim, sim->host_count)]);
-    if (sim_chance(sim, 15))
-        sim_process_die(sim, &sim->hosts[sim_below(sim, sim->host_count)]);
+    if (sim_chance(sim, 15)) {
+        const struct host *host = &sim->hosts[sim_below(sim, sim->host_count)];
+        if (host->core && host->processes.count)
+            sim_process_die(sim, host->processes.items[sim_below(sim, host->processes.count)]);
+    }
     if (sim_chance(sim, 1)) {
         struct client *client = &sim->clients[sim_below(sim, sim->client_count)];
         if (client->alive) {
@@ -430,7 +434,7 @@ static void make_world(struct sim *sim)
     sim_world_begin(sim);
     sim->lent_max = sim_chance(sim, 15) ? 2 : 0;
     const bool twins = SIM_PLANTED_IN_TWINS || sim_crash_rests(sim);
-    sim->host_count = 1 + (uint32_t)sim_below(sim, HOSTS_MAX);
+    sim->host_count = 1 + (uint32_t)sim_below(sim, sim_board_world(sim) ? 2 : HOSTS_MAX);
     if (sim_crash_rests(sim))
         sim->host_count = HOSTS_MAX;
     for (uint32_t i = 0; i < sim->host_count; i++) {

@@ -64,7 +64,8 @@ struct side_dep {
     int fd;
     uint32_t rank;
     uint64_t bytes;  /* where there is no value */
-    uint32_t worker; /* GW_DEP_HERE: row `bytes` of the same assign makes it */
+    uint32_t worker; /* GW_DEP_HERE: row `bytes` of the same assign makes it; GW_DEP_BOARD: it is
+                        left at place `bytes` */
 };
 
 /* One task; attempt 0: 1000 + index. rank 0: GW_RANK_NONE; else the rank is rank - 1. */

@@ -55,6 +55,43 @@ static void test_batch(void **state)
     free_world(w);
 }
 
+static void fails(struct world *w, uint64_t process, uint64_t attempt)
+{
+    struct gw_message ended = {.type = GW_MESSAGE_ended};
+    ended.ended = (struct gw_msg_ended){.attempt = attempt,
+                                        .rank = GW_RANK_NONE,
+                                        .outcome = GW_OUTCOME_FAILED,
+                                        .code = GW_ETASK,
+                                        .executing = 1};
+    deliver(w, RUNNER + process, ended);
+}
+
+static int skips(struct world *w, uint64_t process, uint64_t attempt)
+{
+    return deliver_with(w, RUNNER + process,
+                        (struct gw_message){.type = GW_MESSAGE_skipped, .skipped = {attempt}}, NULL,
+                        0);
+}
+
+static void test_older_runner(void **state)
+{
+    (void)state;
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+    dies(w, 1, 0, 9);
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 2, .index = 2});
+    assign_heir(w, 3, 2);
+    spawned(w, 2, 0, "");
+    hello(w, 2, GW_PROTOCOL - 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_assign)->assign.attempt.count, 2);
+    forget_sent(w);
+    fails(w, 2, 2); /* the runner skips 3, and does not say so */
+    must_end(w, 0, 2, GW_OUTCOME_FAILED, 1);
+    must_end(w, 1, 3, GW_OUTCOME_KILLED, 0);
+    free_world(w);
+}
+
 static void test_large_value(void **state)
 {
     (void)state;
@@ -87,17 +124,6 @@ static void test_ended_before(void **state)
     free_world(w);
 }
 
-static void fails(struct world *w, uint64_t process, uint64_t attempt)
-{
-    struct gw_message ended = {.type = GW_MESSAGE_ended};
-    ended.ended = (struct gw_msg_ended){.attempt = attempt,
-                                        .rank = GW_RANK_NONE,
-                                        .outcome = GW_OUTCOME_FAILED,
-                                        .code = GW_ETASK,
-                                        .executing = 1};
-    deliver(w, RUNNER + process, ended);
-}
-
 static void test_failure(void **state)
 {
     (void)state;
@@ -106,7 +132,11 @@ static void test_failure(void **state)
     forget_sent(w);
     fails(w, 2, 2); /* the runner skips 3 and 4, and goes on with 5 */
     must_end(w, 0, 2, GW_OUTCOME_FAILED, 1);
+    assert_int_equal(skips(w, 2, 4), GW_EPROTO); /* in their order */
+    assert_int_equal(skips(w, 2, 3), 0);
     must_end(w, 1, 3, GW_OUTCOME_KILLED, 0);
+    assert_null(sent(w, GW_MESSAGE_ended, 2));
+    assert_int_equal(skips(w, 2, 4), 0);
     must_end(w, 2, 4, GW_OUTCOME_KILLED, 0);
     assert_int_equal(finish(w, 2, 5, GW_RANK_NONE, 0, 1000), 0);
     free_world(w);
@@ -145,8 +175,12 @@ static void test_failures_alike(void **state)
     for (uint32_t i = 5; i < 9; i++)
         must_assign(w, (struct task){.attempt = i, .index = i});
     forget_sent(w);
-    assert_int_equal(fail_alike(w, 2, (const uint64_t[]){2, 5, 6}, 3), 0);
+    assert_int_equal(fail_alike(w, 2, (const uint64_t[]){2}, 1), 0);
     must_fail_alike(w, 0, (const uint64_t[]){2}, 1);
+    for (uint64_t attempt = 3; attempt < 5; attempt++)
+        deliver(w, RUNNER + 2,
+                (struct gw_message){.type = GW_MESSAGE_skipped, .skipped = {attempt}});
+    assert_int_equal(fail_alike(w, 2, (const uint64_t[]){5, 6}, 2), 0);
     must_end(w, 0, 3, GW_OUTCOME_KILLED, 0);
     must_end(w, 1, 4, GW_OUTCOME_KILLED, 0);
     must_fail_alike(w, 1, (const uint64_t[]){5, 6}, 2);
@@ -250,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_failures_alike), cmocka_unit_test(test_crash),
         cmocka_unit_test(test_next_runner),    cmocka_unit_test(test_take_back),
         cmocka_unit_test(test_commands),       cmocka_unit_test(test_lazy),
+        cmocka_unit_test(test_older_runner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

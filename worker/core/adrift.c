@@ -248,7 +248,7 @@ static uint32_t claim_of(const struct gw_run *run)
                                             : GW_CLAIM_RUNS;
     if (!gw_run_executes(run))
         return GW_CLAIM_WAITS;
-    return run->bound || run->spec->message.actor || process->lent ||
+    return run->bound || run->spec->message.actor || process->lent || run->missing || run->stale ||
                    process->queue.first != process->queue.last
                ? GW_CLAIM_UNFIT
                : GW_CLAIM_RUNS;

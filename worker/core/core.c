@@ -28,6 +28,14 @@ void *gw_core_scratch(struct gw_node_core *core, size_t bytes)
     return memory;
 }
 
+void *gw_core_copy(struct gw_node_core *core, const void *data, size_t bytes)
+{
+    void *memory = gw_core_scratch(core, bytes);
+    if (bytes)
+        memcpy(memory, data, bytes);
+    return memory;
+}
+
 const char *gw_core_text(struct gw_node_core *core, const char *text)
 {
     size_t bytes = strlen(text ? text : "") + 1;

@@ -6,7 +6,8 @@
 
 void *gw_core_alloc(size_t bytes); /* zeroed; aborts when out of memory */
 char *gw_core_strdup(const char *text);
-void *gw_core_scratch(struct gw_node_core *core, size_t bytes);        /* until the next step */
+void *gw_core_scratch(struct gw_node_core *core, size_t bytes); /* until the next step */
+void *gw_core_copy(struct gw_node_core *core, const void *data, size_t bytes); /* likewise */
 const char *gw_core_text(struct gw_node_core *core, const char *text); /* a copy, likewise */
 struct gw_effect *gw_core_effect(struct gw_node_core *core, uint32_t type);
 /* gw_core_send adds a SEND effect; the caller fills the message in before anything else is added.

@@ -12,9 +12,8 @@ void gw_heir_give(struct gw_node_core *core, struct gw_run *maker, struct gw_bin
                   struct gw_object *object);
 /* gw_heir_part takes a run that is being freed away from its makers and its heirs. */
 void gw_heir_part(struct gw_node_core *core, struct gw_run *run);
-/* gw_heir_unsend takes an heir out of its runner's queue; it waits again. */
-void gw_heir_unsend(struct gw_node_core *core, struct gw_run *run);
-/* gw_heir_settle gives back what will never get its inputs. */
+/* gw_heir_settle tells of what has all its inputs now (ahead.c), and gives back what will never
+ * get them. */
 void gw_heir_settle(struct gw_node_core *core);
 
 #endif

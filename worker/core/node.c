@@ -7,6 +7,7 @@
 #include "graph/base/planted.h"
 #include "worker/core/actor.h"
 #include "worker/core/adrift.h"
+#include "worker/core/ahead.h"
 #include "worker/core/carry.h"
 #include "worker/core/core.h"
 #include "worker/core/drop.h"
@@ -138,6 +139,8 @@ void gw_node_core_free(struct gw_node_core *core)
         free(core->run_chunks.items[i]);
     gw_array_deinit(&core->run_chunks);
     gw_array_deinit(&core->orphans);
+    gw_array_deinit(&core->ahead);
+    gw_array_deinit(&core->settled);
     gw_array_deinit(&core->pools);
     gw_array_deinit(&core->programs);
     gw_array_deinit(&core->processes);
@@ -482,6 +485,8 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return gw_result_on_ended(core, process, &message->ended);
     case GW_MESSAGE_failures:
         return gw_result_on_failures(core, process, &message->failures);
+    case GW_MESSAGE_skipped:
+        return gw_ahead_on_skipped(core, process, &message->skipped);
     case GW_MESSAGE_actor_ready:
         return gw_node_actor_on_ready(core, process, &message->actor_ready);
     case GW_MESSAGE_memfile_filled:

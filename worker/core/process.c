@@ -9,12 +9,12 @@
 #include "graph/base/text.h"
 #include "graph/wire/frame.h"
 #include "worker/core/actor.h"
+#include "worker/core/ahead.h"
 #include "worker/core/core.h"
 #include "worker/core/environment.h"
 #include "worker/core/folder.h"
 #include "worker/core/gang.h"
 #include "worker/core/gpu.h"
-#include "worker/core/heir.h"
 #include "worker/core/job.h"
 #include "worker/core/memfile.h"
 #include "worker/core/nested.h"
@@ -423,22 +423,17 @@ void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
 {
     while (process->queue.last != first) {
         struct gw_run *run = process->queue.last;
-        if (run->missing > 0 && !run->killing) {
-            gw_heir_unsend(core, run);
+        if (!run->killing) {
+            gw_ahead_return(core, run);
             continue;
         }
         gw_run_pull(run);
         process->load_ns -= run->load_ns;
         run->process = NULL;
         gw_object_unpin(core, run);
-        if (run->killing) {
-            run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
-            run->end.text = gw_core_strdup("killed");
-            gw_run_tell(core, run);
-            continue;
-        }
-        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
-        gw_run_push_first(&run->pool->ready, run);
+        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        run->end.text = gw_core_strdup("killed");
+        gw_run_tell(core, run);
     }
 }
 
@@ -456,6 +451,12 @@ static void start_failed(struct gw_node_core *core, struct gw_process *process)
     free(text);
 }
 
+/* It may still have waited for what others make: nobody is charged, and it goes on elsewhere. */
+static bool went_ahead(const struct gw_run *run)
+{
+    return run->state == GW_RUN_SENT && (run->missing > 0 || run->stale || run->lost);
+}
+
 /* Buried, and its link closed: nothing of it can come any more. */
 static void judge(struct gw_node_core *core, struct gw_process *process)
 {
@@ -470,7 +471,7 @@ static void judge(struct gw_node_core *core, struct gw_process *process)
             charge(core, process, run);
         else
             gw_run_tell(core, run);
-    } else if (run && !process->burying) {
+    } else if (run && !process->burying && !went_ahead(run)) {
         if (!process->runner && process->exit_known && !process->signal && !process->exit_code)
             gw_result_of_command(core, run);
         else

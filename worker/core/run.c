@@ -7,6 +7,7 @@
 #include "graph/base/planted.h"
 #include "worker/core/actor.h"
 #include "worker/core/adrift.h"
+#include "worker/core/ahead.h"
 #include "worker/core/core.h"
 #include "worker/core/fetch.h"
 #include "worker/core/folder.h"
@@ -104,6 +105,7 @@ void gw_run_free(struct gw_node_core *core, struct gw_run *run)
     else
         gw_map_remove(&core->attempts, run->attempt);
     gw_folder_leave(core, run);
+    gw_ahead_drop(core, run);
     gw_heir_part(core, run);
     gw_object_unpin(core, run);
     for (uint32_t i = 0; i < run->dep_count; i++)
@@ -216,6 +218,8 @@ static void gather_inputs(struct gw_node_core *core, struct gw_run *run)
     }
     if (!run->missing)
         gw_run_ready(core, run);
+    else
+        gw_ahead_consider(core, run);
 }
 
 /* The spec of a row: nearly always that of the row before. */

@@ -3,6 +3,7 @@
 
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
+#include "graph/wire/board.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
@@ -181,6 +182,17 @@ void gw_host_look_at_lazy(struct gw_host *host, uint64_t now_ns)
         lazy_flush(host);
 }
 
+/* One for all runners, made when the first needs it. Without it they skip what was to come by it.
+ */
+static void send_board(struct gw_host_link *link, const struct gw_message *message)
+{
+    struct gw_host *host = link->host;
+    if (host->board_fd < 0 && gw_board_new(&host->board_fd) < 0)
+        gw_log_warn("runners cannot share memory: %s", strerror(errno));
+    if (host->board_fd >= 0)
+        gw_host_send(link, message, &host->board_fd, 1);
+}
+
 static void effect_send(struct gw_host *host, const struct gw_effect *effect)
 {
     struct gw_host_link *link = gw_host_link_find(host, effect->peer.id);
@@ -189,6 +201,10 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
         return; /* gone; the core hears of it by CLOSE */
     if (link == host->guardian && effect->message.type == GW_MESSAGE_spawn) {
         gw_host_spawn(host, &effect->message);
+        return;
+    }
+    if (effect->message.type == GW_MESSAGE_board) {
+        send_board(link, &effect->message);
         return;
     }
     assert(effect->token_count <= GW_FRAME_FDS_MAX);

@@ -387,7 +387,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     host->next_peer = 1;
     host->leases.loop = loop;
     host->armed_ns = UINT64_MAX;
-    host->gpu_lock_fd = host->spill_lock_fd = -1;
+    host->gpu_lock_fd = host->spill_lock_fd = host->board_fd = -1;
     if (getrandom(&host->incarnation, sizeof host->incarnation, GRND_NONBLOCK) < 0)
         host->incarnation = gw_clock_wall_ns() ^ (uint64_t)getpid();
     host->incarnation >>= 1;
@@ -520,6 +520,8 @@ void gw_host_free(struct gw_host *host)
     }
     gw_array_deinit(&host->pending);
     gw_devices_close(host->devices);
+    if (host->board_fd >= 0)
+        close(host->board_fd);
     if (host->gpu_lock_fd >= 0)
         close(host->gpu_lock_fd);
     struct gw_error error;

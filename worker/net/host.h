@@ -144,6 +144,7 @@ struct gw_host {
     struct gw_leases leases;
     struct gw_keyring keyring;
     struct gw_relays relays;
+    int board_fd; /* what runners leave for each other; -1: there is none yet */
     struct gw_mend mend;
 };
 

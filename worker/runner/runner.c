@@ -45,6 +45,8 @@ struct runner {
         struct gw_result_given given;
     })
     given; /* to tasks that were not begun */
+    struct gw_inputs_board inputs;
+    GW_ARRAY(struct gw_batch_post) posts; /* results of the next assign that go to the board */
     struct gw_output output;
     struct gw_folders folders;
 
@@ -136,6 +138,14 @@ static void on_inputs(struct runner *runner, const int *fds, uint8_t fd_count)
             out_of_memory();
 }
 
+static void on_board_put(struct runner *runner, const struct gw_msg_board_put *put)
+{
+    for (uint32_t i = 0; i < put->attempt.count; i++)
+        if (gw_array_push(&runner->posts, ((struct gw_batch_post){gw_col64_at(put->attempt, i),
+                                                                  gw_col64_at(put->place, i)})) < 0)
+            out_of_memory();
+}
+
 static void on_assign(struct runner *runner, const struct gw_msg_assign *assign, const int *fds,
                       uint8_t fd_count)
 {
@@ -150,8 +160,9 @@ static void on_assign(struct runner *runner, const struct gw_msg_assign *assign,
                                       .count = (uint32_t)runner->ahead.count});
     gw_array_clear(&runner->ahead);
     gw_array_clear(&runner->lent);
-    if (!batch)
+    if (!batch || !gw_batch_post(batch, runner->posts.items, runner->posts.count))
         out_of_memory();
+    gw_array_clear(&runner->posts);
     *runner->last = batch;
     runner->last = &batch->next;
 }
@@ -293,6 +304,13 @@ static void on_message(struct runner *runner, const struct gw_message *message, 
         break;
     case GW_MESSAGE_memfile_gone:
         gw_mapping_gone(message->memfile_gone.memfile);
+        break;
+    case GW_MESSAGE_board: /* without one, what is to come by it is skipped */
+        if (fd_count && !runner->inputs.board)
+            (void)gw_board_open(fds[0], &runner->inputs.board);
+        break;
+    case GW_MESSAGE_board_put:
+        on_board_put(runner, &message->board_put);
         break;
     case GW_MESSAGE_task_folder:
         must(gw_folders_add(&runner->folders, &message->task_folder));
@@ -589,6 +607,37 @@ static void say_failed(struct runner *runner, const struct gw_batch_row *row,
         yield_to_term(runner);
 }
 
+/* For rows of other runners; what is not there they need not wait for. */
+static void post(const struct runner *runner, const struct gw_batch_row *row, int rc)
+{
+    static const uint8_t nil = 0xc0;
+    const struct gw_result *result = &runner->task.result;
+    if (!row->place)
+        return;
+    if (rc < 0 || result->fd >= 0)
+        gw_board_put(runner->inputs.board, row->place, NULL, 0);
+    else if (!result->bytes)
+        gw_board_put(runner->inputs.board, row->place, &nil, sizeof nil);
+    else
+        gw_board_put(runner->inputs.board, row->place, result->buffer.data,
+                     (uint32_t)result->bytes);
+}
+
+/* An input of it was not made, or did not come. */
+static void say_skipped(struct runner *runner, const struct gw_batch_row *row)
+{
+    const struct gw_message message = {.type = GW_MESSAGE_skipped,
+                                       .skipped = {.attempt = row->attempt}};
+    post(runner, row, GW_EAGAIN);
+    must(gw_outbox_note(&runner->outbox, &message, gw_clock_now_ns()));
+}
+
+static void runner_before_sleep(void *arg)
+{
+    struct runner *runner = arg;
+    must(gw_outbox_flush(&runner->outbox));
+}
+
 static void execute(struct runner *runner, const struct gw_batch_row *row,
                     const struct gw_spec *spec)
 {
@@ -613,6 +662,7 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     if (runner->actor.made)
         gw_actor_begin(&runner->actor, row->attempt);
     int rc = gw_task_run(task);
+    post(runner, row, rc);
 
     uint64_t ended_ns = gw_clock_now_ns();
     runner->blocked_unanswered += gw_outbox_end(&runner->outbox);
@@ -662,8 +712,9 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     int back = -1;
     take_given(runner, row->attempt, task);
     int entered = gw_folders_enter(&runner->folders, row->attempt, &back, &task->error);
-    int rc = gw_inputs_take(batch, row, task);
-    if (rc == GW_EAGAIN) { /* the worker knows */
+    int rc = gw_inputs_take(batch, row, &runner->inputs, task);
+    if (rc == GW_EAGAIN) {
+        say_skipped(runner, row);
         gw_folders_leave(back, false);
         gw_task_reset(task);
         say_returned(runner);
@@ -684,6 +735,7 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
         rc = join_gang(runner, task);
     if (rc < 0) {
         const struct gw_message message = ended(runner, GW_OUTCOME_CANNOT_START, 0);
+        post(runner, row, rc);
         end_failed(runner, &message);
     } else {
         task->function = spec.function;
@@ -727,6 +779,8 @@ void gw_runner_main(int fd)
     gw_task_init(&runner.task);
     must(gw_outbox_init(&runner.outbox, fd));
     runner.progress.outbox = &runner.outbox;
+    runner.inputs.before_sleep = runner_before_sleep;
+    runner.inputs.arg = &runner;
     say_hello(&runner);
     for (;;) {
         run_batches(&runner);
