@@ -172,22 +172,35 @@ static int explain(const struct child *child, struct gw_error *error)
     return gw_error_set(error, code, "cannot start %s: %s", child->path, text);
 }
 
-static int start(struct child *child, pid_t *pid, struct gw_error *error)
+static int start_once(struct child *child, pid_t *pid)
 {
     static char stack[STACK_BYTES] __attribute__((aligned(64)));
+    child->step = STEP_NONE;
     gw_oom_score_raise(child->options->score);
     pid_t started =
         clone(child_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, child);
     gw_oom_score_lower(child->options->score);
     if (started < 0)
+        return GW_EIO;
+    if (child->step == STEP_NONE)
+        *pid = started;
+    else
+        waitpid(started, NULL, 0);
+    return 0;
+}
+
+/* Tries again where a program was not there and is by now: a worker puts back what somebody cleaned
+ * away, and it does not lack its interpreter for that. */
+static int start(struct child *child, pid_t *pid, struct gw_error *error)
+{
+    int rc = start_once(child, pid);
+    if (rc == 0 && child->step == STEP_EXEC && child->errnum == ENOENT && child->path[0] == '/' &&
+        access(child->path, F_OK) == 0)
+        rc = start_once(child, pid);
+    if (rc < 0)
         return gw_error_set(error, GW_ESTART, "cannot start %s: fork: %s", child->path,
                             strerror(errno));
-    if (child->step != STEP_NONE) {
-        waitpid(started, NULL, 0);
-        return explain(child, error);
-    }
-    *pid = started;
-    return 0;
+    return child->step == STEP_NONE ? 0 : explain(child, error);
 }
 
 int gw_spawn(const struct gw_spawn_options *options, pid_t *pid, struct gw_error *error)

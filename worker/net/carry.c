@@ -50,6 +50,10 @@ struct gw_carry {
     GW_ARRAY(struct part *) parts;
     int rc;
     struct gw_error error;
+    /* The thread's, while it is busy: what it is to do, and how that went. */
+    uint8_t doing;
+    int did_rc;
+    struct gw_error did_error;
 };
 
 struct gw_carries {
@@ -76,7 +80,7 @@ static int open_files(struct gw_carry *carry)
 {
     const struct gw_host *host = carry->carries->host;
     char path[PATH_MAX + 96];
-    struct gw_error *error = &carry->error;
+    struct gw_error *error = &carry->did_error;
     (void)snprintf(path, sizeof path, "%s/%s", host->checkpoint_dir, carry->marker);
     if (carry->marker[0] && access(path, F_OK) == 0)
         return gw_error_set(error, GW_EEXIST, "both hosts see the same folder");
@@ -97,10 +101,10 @@ static int lay_files(struct gw_carry *carry)
     char path[PATH_MAX + 96], parent[PATH_MAX + 64];
     folder_of(carry, path, sizeof path);
     if (!carry->keep)
-        return gw_unpack_lay(carry->unpack, path, &carry->error);
+        return gw_unpack_lay(carry->unpack, path, &carry->did_error);
     gw_carry_copy_path(carry->carries->host, 0, 0, parent, sizeof parent);
-    int rc = gw_dir_make(parent, &carry->error);
-    return rc < 0 ? rc : gw_unpack_replace(carry->unpack, path, &carry->error);
+    int rc = gw_dir_make(parent, &carry->did_error);
+    return rc < 0 ? rc : gw_unpack_replace(carry->unpack, path, &carry->did_error);
 }
 
 /* The copy that this very worker keeps; what is to be in the job's folder is there, or is not. */
@@ -110,18 +114,18 @@ static int take_own(struct gw_carry *carry)
     struct gw_msg_carry_part part;
     const struct gw_msg_carry_want want = {carry->what.job, carry->what.index, carry->what.attempt,
                                            carry->what.commands, carry->copy};
-    int rc = gw_serve_open(carry->carries->host, &want, &bundle, &carry->error);
+    int rc = gw_serve_open(carry->carries->host, &want, &bundle, &carry->did_error);
     if (rc == 0 && !carry->copy) {
         gw_bundle_close(bundle);
-        return gw_error_set(&carry->error, GW_EEXIST, "it is where it is to be");
+        return gw_error_set(&carry->did_error, GW_EEXIST, "it is where it is to be");
     }
     if (rc == 0) {
         carry->bytes = gw_bundle_bytes(bundle);
         rc = open_files(carry);
     }
     while (rc == 0)
-        if ((rc = gw_bundle_next(bundle, &part, &carry->error)) == 0)
-            rc = gw_unpack_take(carry->unpack, &part, &carry->error);
+        if ((rc = gw_bundle_next(bundle, &part, &carry->did_error)) == 0)
+            rc = gw_unpack_take(carry->unpack, &part, &carry->did_error);
     gw_bundle_close(bundle);
     return rc == 1 ? lay_files(carry) : rc;
 }
@@ -129,18 +133,19 @@ static int take_own(struct gw_carry *carry)
 static void work_on_thread(uv_work_t *work)
 {
     struct gw_carry *carry = work->data;
-    switch (carry->state) {
+    switch (carry->doing) {
     case CARRY_ASKS:
-        carry->rc = take_own(carry);
+        carry->did_rc = take_own(carry);
         break;
     case CARRY_OPENS:
-        carry->rc = open_files(carry);
+        carry->did_rc = open_files(carry);
         break;
     case CARRY_TAKES:
-        carry->rc = gw_unpack_take(carry->unpack, &carry->parts.items[0]->part, &carry->error);
+        carry->did_rc =
+            gw_unpack_take(carry->unpack, &carry->parts.items[0]->part, &carry->did_error);
         break;
     case CARRY_LAYS:
-        carry->rc = lay_files(carry);
+        carry->did_rc = lay_files(carry);
         break;
     default:
         gw_unpack_close(carry->unpack);
@@ -156,6 +161,7 @@ static void work_on_done(uv_work_t *work, int status);
 static void start_work(struct gw_carry *carry)
 {
     carry->busy = true;
+    carry->doing = carry->state;
     GW_MUST(uv_queue_work(carry->carries->host->loop, &carry->work, work_on_thread, work_on_done));
 }
 
@@ -276,6 +282,10 @@ static void work_on_done(uv_work_t *work, int status)
     const uint8_t did = carry->state;
     (void)status;
     carry->busy = false;
+    if (did != CARRY_OVER) {
+        carry->rc = carry->did_rc;
+        carry->error = carry->rc < 0 ? carry->did_error : carry->error;
+    }
     if (did == CARRY_OVER) {
         if (carry->unpack || carry->parts.count)
             end(carry); /* it ended while a part was written */
