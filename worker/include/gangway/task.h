@@ -4,7 +4,8 @@
  * here are called on the thread that runs the task; a `struct gw_task` is valid until it returns.
  * A runner's environment and working directory are those of the program that submitted the task, at
  * that time (see gw_function in graph.h), with GANGWAY_*, CUDA_VISIBLE_DEVICES and the like set;
- * what a task changes of them (setenv, chdir) later tasks of that runner may find. */
+ * what a task changes of them (setenv, chdir) later tasks of that runner may find. What its threads
+ * or children print when it has ended is shown as output of the task that runs there then. */
 #ifndef GANGWAY_TASK_H
 #define GANGWAY_TASK_H
 
