@@ -462,9 +462,8 @@ class Trial:
         mark = f"CHAOS_NAME={self.name}".encode()
         for pid in self.cluster.pids():
             with contextlib.suppress(OSError):
-                with open(f"/proc/{pid}/environ", "rb") as f:
-                    if mark not in f.read().split(b"\0"):
-                        continue
+                if mark not in e2e.environment_of(pid):
+                    continue
                 idle = self.function and " guardian" in e2e.command_of(cluster.ppid_of(pid))
                 if not idle and pid != self.client.pid:
                     return f"process {pid}: {e2e.command_of(pid)}"

@@ -39,22 +39,41 @@ not_for_tsan = unittest.skipIf("thread" in os.environ.get("GANGWAY_FLAVOUR", "")
                                "the other builds run it; its neighbours have the same threads")
 TIMEOUT_S = 60  # of one command; sanitizers on two cores are slow
 MARK = "GANGWAY_TEST_MARK"
+PF_KTHREAD = 0x00200000  # linux/sched.h
+# Python's descriptors are closed by the exec itself, not before: the undertaker sees the end of its
+# pipe when no child of the test is left that has yet to become what it was started as.
+EXEC_CLOSES = {"close_fds": False}
 # No finding: so ends who is killed while it looks for leaks, after all that it had to do.
 KILLED_MEANWHILE = re.compile(r"Running thread \d+ was not suspended\. False leaks are possible\.")
+
+
+def has_no_environment(pid):
+    """True for the dead, the kernel's own, and who was started with an empty one. All others show
+    nothing for the moment of an exec: no longer what they had, not yet what they get."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+        fields = f.read().rpartition(")")[2].split()
+    state, flags, (start, end) = fields[0], int(fields[6]), map(int, fields[47:49])
+    return state in "ZX" or flags & PF_KTHREAD or 0 < start == end
+
+
+def environment_of(pid):
+    """What the process was started with, as a list of bytes; an exec is waited for."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        with open(f"/proc/{pid}/environ", "rb") as f:
+            text = f.read()
+        if text or has_no_environment(pid) or time.monotonic() > deadline:
+            return text.split(b"\0")
+        os.sched_yield()
 
 
 def pids_marked(mark):
     """Processes that carry the mark in their environment; not the dead that nobody has reaped."""
     found, wanted = [], f"{MARK}={mark}".encode()
     for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/environ", "rb") as f:
-                if wanted in f.read().split(b"\0"):
-                    found.append(int(name))
-        except OSError:
-            pass  # gone, or not ours
+        with contextlib.suppress(OSError):  # gone, or not ours
+            if name.isdigit() and wanted in environment_of(name):
+                found.append(int(name))
     return found
 
 
@@ -120,7 +139,7 @@ class Process:
 
     def __init__(self, argv, **options):
         self.popen = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, **options)
+                                      stderr=subprocess.STDOUT, **EXEC_CLOSES, **options)
         self.argv, self.pid, self.text = argv, self.popen.pid, ""
 
     def _read(self, deadline):
@@ -221,7 +240,7 @@ class Case(unittest.TestCase):
         try:
             done = subprocess.run(argv, env=dict(self.env, **(env or {})), cwd=cwd or self.dir,
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                  errors="replace", timeout=timeout_s, check=False)
+                                  errors="replace", timeout=timeout_s, check=False, **EXEC_CLOSES)
         except subprocess.TimeoutExpired as late:
             self.fail(f"{argv}: runs after {timeout_s} s: {late.stdout!r} {late.stderr!r}")
         self.assertEqual(done.returncode, rc, f"{argv}:\n{done.stdout}\n{done.stderr}")
