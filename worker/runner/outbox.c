@@ -12,6 +12,7 @@
 #include "graph/base/clock.h"
 #include "graph/wire/enums.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <time.h>
 
@@ -122,13 +123,30 @@ int gw_outbox_flush(struct gw_outbox *outbox)
     return rc;
 }
 
+/* In poll, for which only what comes counts: who sleeps in recvmsg is woken by the room, too, that
+ * the worker makes in the socket when it reads what was just sent, and takes the processor from it
+ * to find nothing. Whatever poll says, reading tells. */
+static void wait_for_input(const struct gw_outbox *outbox)
+{
+    struct pollfd fd = {.fd = gw_channel_fd(outbox->channel), .events = POLLIN};
+    (void)poll(&fd, 1, -1);
+}
+
 int gw_outbox_get(struct gw_outbox *outbox, bool wait, struct gw_message *message, int *fds,
                   uint8_t *fd_count, struct gw_error *error)
 {
     pthread_mutex_lock(&outbox->mutex);
-    int rc = wait ? flush_locked(outbox) : 0;
-    if (rc == 0) /* with the lock: while it waits there is nothing to send */
-        rc = gw_channel_get(outbox->channel, wait, message, fds, fd_count, error);
+    int rc = wait && outbox->drained
+                 ? GW_EAGAIN
+                 : gw_channel_get(outbox->channel, false, message, fds, fd_count, error);
+    if (rc == GW_EAGAIN && wait) {
+        rc = flush_locked(outbox);
+        if (rc == 0) { /* with the lock: while it waits there is nothing to send */
+            wait_for_input(outbox);
+            rc = gw_channel_get(outbox->channel, true, message, fds, fd_count, error);
+        }
+    }
+    outbox->drained = rc == GW_EAGAIN;
     pthread_mutex_unlock(&outbox->mutex);
     return rc;
 }

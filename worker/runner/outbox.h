@@ -25,6 +25,7 @@ struct gw_outbox {
     struct gw_report report;
     uint32_t gathered;  /* messages in the channel, and results of the report, that did not leave */
     uint64_t oldest_ns; /* when the first of them ended */
+    bool drained;       /* no whole message is left of what was read */
     bool watched, parked; /* the thread exists; it waits for `wake`, or longer than a round */
 };
 
@@ -58,7 +59,8 @@ int gw_outbox_flush(struct gw_outbox *outbox);
 void gw_outbox_begin(struct gw_outbox *outbox, uint64_t attempt, uint64_t now_ns);
 bool gw_outbox_end(struct gw_outbox *outbox);
 
-/* gw_outbox_get is gw_channel_get. Before it waits, all results are sent. */
+/* gw_outbox_get is gw_channel_get. Before it waits, all results are sent. Who waits is woken by
+ * what comes alone. */
 int gw_outbox_get(struct gw_outbox *outbox, bool wait, struct gw_message *message, int *fds,
                   uint8_t *fd_count, struct gw_error *error);
 

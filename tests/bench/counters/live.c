@@ -4,11 +4,10 @@
  *
  *     counters_live   a line each: scenario role switches|syscalls figure
  *
- * Switches are voluntary ones, of all of a process's threads. Not of runners: whether the room that
- * its peer makes in a socket finds a runner asleep, and wakes it once more, is chance, and a thread
- * of it goes by the clock. System calls are counted by ptrace,
- * of one process after the other; where that is not allowed their lines are left out. A process
- * cannot trace itself: helpers do, forked while there is one thread.
+ * Switches are voluntary ones, of all of a process's threads; of a runner, of which one goes by the
+ * clock, of the first. System calls are counted by ptrace, of one process after the other; where
+ * that is not allowed their lines are left out. A process cannot trace itself: helpers do, forked
+ * while there is one thread.
  *
  * tests/bench/counters/check runs it and compares. */
 #include "client/cli/bench/bench.h"
@@ -149,23 +148,25 @@ static double run(struct gw_client *client, const struct scenario *scenario)
 /* -- Figures -------------------------------------------------------------------------------------
  */
 
-static pid_t parent_of(pid_t pid)
+/* Of a process and its first thread; 0 where it is gone. */
+static uint64_t status_of(pid_t pid, const char *what)
 {
     char path[64], line[256];
-    int parent = 0;
+    uint64_t number = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file) && sscanf(line, "PPid: %d", &parent) != 1)
-        ;
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, what, strlen(what)) == 0)
+            number = strtoull(line + strlen(what), NULL, 10);
     if (file)
         (void)fclose(file);
-    return parent;
+    return number;
 }
 
 /* The daemon above a runner whose command line says that it is a worker. */
 static pid_t worker_of(pid_t pid)
 {
-    while ((pid = parent_of(pid)) > 1) {
+    while ((pid = (pid_t)status_of(pid, "PPid:")) > 1) {
         char path[64], line[256] = "";
         (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
         FILE *file = fopen(path, "re");
@@ -188,6 +189,7 @@ static void read_switches(const pid_t pids[ROLES], uint64_t switches[ROLES])
             gw_error_exit(&bench.error);
         switches[role] = usage.switches;
     }
+    switches[RUNNER] = status_of(pids[RUNNER], "voluntary_ctxt_switches:");
 }
 
 /* Of tasks one by one: those of a bag are few, and as the moment has it. */
@@ -197,7 +199,7 @@ static void count_switches(struct gw_client *client, const pid_t pids[ROLES])
     read_switches(pids, before);
     double tasks = run(client, &scenarios[0]);
     read_switches(pids, after);
-    for (enum role role = CLIENT; role < RUNNER; role++)
+    for (enum role role = CLIENT; role < ROLES; role++)
         printf("%s %s switches %.3f\n", scenarios[0].name, role_names[role],
                (double)(after[role] - before[role]) / tasks);
 }
