@@ -3,6 +3,7 @@
  * their client made them, and once but for their own retries. */
 #include "tests/sim/board.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/submission.h"
 
 /* -- Making --------------------------------------------------------------------------------------
  */
@@ -21,7 +22,7 @@ void sim_actor_make(struct sim *sim, struct client *client)
     if (sim_chance(sim, 5))
         work->fails = 1;
     work->deaf = sim_chance(sim, 20);
-    sim_job_send_chunk(sim, job);
+    sim_submission_chunk(sim, job);
 }
 
 /* A call that waits for others, is long, large, or takes its actor along. */
@@ -54,7 +55,7 @@ static void call_actor(struct sim *sim, struct client *client, struct work *acto
         call->calls = actor;
         shape_call(sim, call);
     }
-    sim_job_send_chunk(sim, job);
+    sim_submission_chunk(sim, job);
 }
 
 /* -- Holding -------------------------------------------------------------------------------------

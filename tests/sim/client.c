@@ -5,6 +5,7 @@
 #include "tests/sim/range.h"
 #include "tests/sim/receipt.h"
 #include "tests/sim/scatter.h"
+#include "tests/sim/submission.h"
 
 #include "graph/wire/codec.h"
 
@@ -299,7 +300,7 @@ static void act(struct sim *sim, struct client *client)
         if ((job->stream && sim_chance(sim, 50)) || waits_for_results(sim, job))
             continue;
         if (job->sent < job->work.count && !job->rejected) {
-            sim_job_send_chunk(sim, job);
+            sim_submission_chunk(sim, job);
             return;
         }
     }
@@ -319,9 +320,9 @@ static void act(struct sim *sim, struct client *client)
         else if (sim_chance(sim, 12))
             sim_job_scatter(sim, client);
         else if (sim_chance(sim, 20))
-            sim_job_send_range(sim, client);
+            sim_submission_range(sim, sim_job_make_range(sim, client));
         else
-            sim_job_send_chunk(sim, sim_job_make(sim, client));
+            sim_submission_chunk(sim, sim_job_make(sim, client));
     } else if (!job || what < 40) {
         sim_actor_act(sim, client);
     } else if (what < 65) {
@@ -714,7 +715,7 @@ void sim_client_finish(struct sim *sim, struct client *client)
     for (size_t i = 0; i < client->jobs.count; i++) {
         struct sim_job *job = client->jobs.items[i];
         while (job->sent < job->work.count && !job->rejected && !waits_for_results(sim, job))
-            sim_job_send_chunk(sim, job);
+            sim_submission_chunk(sim, job);
         if (job->paused)
             ask_gangs(sim, client, job, GW_ASK_RESUME);
         job->paused = false;

@@ -9,6 +9,7 @@
 #include "tests/sim/crowd.h"
 
 #include "tests/sim/crash.h"
+#include "tests/sim/submission.h"
 
 #include <stdio.h>
 
@@ -177,7 +178,7 @@ static void on_submit(struct sim *sim, void *arg)
     else
         make_heavy(sim, job);
     while (job->sent < job->work.count)
-        sim_job_send_chunk(sim, job);
+        sim_submission_chunk(sim, job);
 }
 
 /* -- A life --------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include "tests/sim/nested.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/recant.h"
+#include "tests/sim/submission.h"
 
 static const struct row *row_of(const struct process *process)
 {
@@ -148,7 +149,7 @@ void sim_nested_told(struct sim *sim, struct client *client)
         struct sim_job *job = sim_job_make_inside(sim, client, client->work);
         sim_fault(sim, FAULT_INSIDE);
         while (job->sent < job->work.count)
-            sim_job_send_chunk(sim, job);
+            sim_submission_chunk(sim, job);
         if (client->work->leaves) {
             sim_fault(sim, FAULT_LEFT);
             go_on(sim, process);

@@ -695,10 +695,11 @@ void sim_patience_run(uint64_t seed);
 struct sim_job *sim_job_make_inside(struct sim *sim, struct client *client,
                                     const struct work *parent);
 struct sim_job *sim_job_make(struct sim *sim, struct client *client);
+struct sim_job *sim_job_make_range(struct sim *sim, struct client *client);
 struct sim_job *sim_job_new(struct sim *sim, struct client *client);
 struct work *sim_work_new(struct sim *sim, struct sim_job *job);
 void sim_work_depend(struct sim *sim, struct work *work);
-void sim_job_send_chunk(struct sim *sim, struct sim_job *job);
+bool sim_work_usable(const struct work *on, const struct sim_job *job);
 uint64_t sim_work_value(const struct work *work, uint32_t rank);
 uint64_t sim_work_inputs(const struct work *work);
 bool sim_work_may_fail(struct sim *sim, const struct work *work, int32_t code);
@@ -708,8 +709,6 @@ void sim_work_count_shared(struct sim *sim, const struct sim_job *job);
 /* sim_work_unwanted marks what may be cancelled because nobody holds it any more. */
 void sim_work_unwanted(struct work *work);
 void sim_work_free(struct sim *sim);
-/* sim_job_send_range submits a job that is a range. */
-void sim_job_send_range(struct sim *sim, struct client *client);
 /* sim_job_check_turn checks that a job may begin: those before it have ended as it wants. */
 void sim_job_check_turn(struct sim *sim, const struct sim_job *job);
 
