@@ -13,7 +13,6 @@
 #include "graph/base/map.h"
 #include "graph/wire/acceptor.h"
 #include "graph/wire/backlog.h"
-#include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/tls.h"
@@ -21,27 +20,22 @@
 #include "scheduler/net/cluster_id.h"
 #include "scheduler/net/connection.h"
 #include "scheduler/net/door.h"
+#include "scheduler/net/hello.h"
 #include "scheduler/net/programs.h"
 #include "scheduler/net/recovery.h"
 #include "scheduler/net/secrets.h"
 #include "scheduler/store/journal.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum {
     MEND_MS_MAX = 3000, /* from a broken connection to another */
     SHUTDOWN_PEER = 1,  /* the peer in whose name signals end the cluster */
     FIRST_PEER = 2,
-    NAME_BYTES = 160, /* what a client is called, with its user */
 };
 
 struct gw_server {
@@ -306,50 +300,6 @@ static void link_on_close(struct gw_link *link, const struct gw_error *error, vo
     (void)uv_timer_start(&connection->hello_timer, connection_on_broken_timeout, MEND_MS_MAX, 0);
 }
 
-/* A process of this host is who the kernel says, and may do all that the cluster's owner may. */
-static int identify_process(struct gw_connection *connection, struct gw_event *event,
-                            struct gw_error *error)
-{
-    struct ucred peer;
-    int rc = gw_link_peer(connection->link, &peer);
-    if (rc < 0)
-        return gw_error_set(error, rc, "cannot tell who you are");
-    if (peer.uid != geteuid())
-        return gw_error_set(error, GW_EPERM, "this cluster belongs to another user");
-    connection->pid = peer.pid;
-    event->uid = peer.uid;
-    event->admin = true;
-    return 0;
-}
-
-/* Whoever came by TLS is who the token says, and may do what its role may. */
-static int identify_token(struct gw_connection *connection, const struct gw_msg_hello *hello,
-                          struct gw_event *event, char name[NAME_BYTES], struct gw_error *error)
-{
-    const struct gw_door *door = connection->server->door;
-    const struct gw_token *token = gw_door_admit(door, connection->transport);
-    if (!token)
-        return gw_error_set(error, GW_EPERM, "the token was revoked");
-    (void)snprintf(connection->who, sizeof connection->who, "%s (token %s)", token->user,
-                   token->id);
-    bool worker = hello->role != GW_ROLE_CLIENT;
-    if (worker != (token->role == GW_TOKEN_WORKER))
-        return gw_error_set(error, GW_EPERM,
-                            worker ? "token %s is of role %s, which runs no tasks: a worker wants "
-                                     "one of `gangway token create --role worker`"
-                                   : "token %s is of role %s, which only runs what it is told: to "
-                                     "submit, one of `gangway token create --role user`",
-                            token->id, gw_token_role_name(token->role));
-    event->uid = gw_door_uid(door, token);
-    event->admin = token->role == GW_TOKEN_ADMIN;
-    if (!worker) {
-        (void)snprintf(name, NAME_BYTES, "%.*s (%s)", NAME_BYTES - GW_TOKEN_USER_MAX - 4,
-                       hello->name, token->user);
-        event->text = name;
-    }
-    return 0;
-}
-
 /* -- Mending -------------------------------------------------------------------------------------
  */
 
@@ -405,44 +355,20 @@ static int mend(struct gw_connection *fresh, const struct gw_msg_hello *hello,
 static int on_hello(struct gw_connection *connection, const struct gw_message *message,
                     struct gw_error *error)
 {
-    if (message->type != GW_MESSAGE_hello)
-        return gw_error_set(error, GW_EPROTO, "the first message is %s, not hello",
-                            gw_message_name(message->type));
-    const struct gw_msg_hello *hello = &message->hello;
-    if (hello->protocol != GW_PROTOCOL_LINK)
-        return gw_error_set(error, GW_EVERSION,
-                            "this scheduler is Gangway %s (protocol %d), you are %.64s "
-                            "(protocol %u): install one version on both sides",
-                            GANGWAY_VERSION, GW_PROTOCOL_LINK, hello->version, hello->protocol);
-    if (hello->role != GW_ROLE_CLIENT && hello->role != GW_ROLE_WORKER &&
-        hello->role != GW_ROLE_TASK)
-        return gw_error_set(error, GW_EPROTO, "role %u has no business here", hello->role);
-
-    struct gw_event event = {
-        .type = GW_EVENT_OPEN,
-        .peer = {connection->id},
-        .role = hello->role,
-        .text = hello->name,
-        .number = hello->attempt,
-        .rank = hello->rank,
-    };
-    char name[NAME_BYTES], address[GW_ENDPOINT_TEXT_MAX] = "";
-    if (connection->transport)
-        gw_endpoint_peer(connection->transport->fd, address);
-    event.address = address;
-    int rc = connection->transport ? identify_token(connection, hello, &event, name, error)
-                                   : identify_process(connection, &event, error);
+    struct gw_server *server = connection->server;
+    struct gw_hello hello;
+    int rc = gw_hello_take(&hello, connection, server->door, message, error);
     if (rc < 0)
         return rc;
-    if (hello->mends)
-        return mend(connection, hello, error);
+    if (message->hello.mends)
+        return mend(connection, &message->hello, error);
     uv_timer_stop(&connection->hello_timer);
-    gw_greetings_remove(&connection->server->greetings, &connection->greeting);
-    connection->role = hello->role;
-    if (connection->transport && hello->role == GW_ROLE_WORKER)
+    gw_greetings_remove(&server->greetings, &connection->greeting);
+    connection->role = hello.event.role;
+    if (connection->transport && connection->role == GW_ROLE_WORKER)
         gw_connection_keep(connection);
     connection->told_core = true;
-    rc = step(connection->server, &event);
+    rc = step(server, &hello.event);
     if (rc < 0)
         connection->told_core = false;
     if (rc == GW_ENOENT)

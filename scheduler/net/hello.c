@@ -1,0 +1,97 @@
+/* The first message of a connection. What a peer says of itself is its role and its name; who it
+ * is, the channel proves: the kernel for a process of this host, the token's key for all others. */
+#include "scheduler/net/hello.h"
+
+#include "graph/wire/enums.h"
+#include "scheduler/net/connection.h"
+#include "scheduler/net/door.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A process of this host is who the kernel says, and may do all that the cluster's owner may. */
+static int identify_process(struct gw_connection *connection, struct gw_event *event,
+                            struct gw_error *error)
+{
+    struct ucred peer;
+    int rc = gw_link_peer(connection->link, &peer);
+    if (rc < 0)
+        return gw_error_set(error, rc, "cannot tell who you are");
+    if (peer.uid != geteuid())
+        return gw_error_set(error, GW_EPERM, "this cluster belongs to another user");
+    connection->pid = peer.pid;
+    event->uid = peer.uid;
+    event->admin = true;
+    return 0;
+}
+
+/* Whoever came by TLS is who the token says, and may do what its role may. */
+static int identify_token(struct gw_connection *connection, const struct gw_msg_hello *hello,
+                          const struct gw_door *door, struct gw_hello *taken,
+                          struct gw_error *error)
+{
+    const struct gw_token *token = gw_door_admit(door, connection->transport);
+    if (!token)
+        return gw_error_set(error, GW_EPERM, "the token was revoked");
+    (void)snprintf(connection->who, sizeof connection->who, "%s (token %s)", token->user,
+                   token->id);
+    const bool worker = hello->role != GW_ROLE_CLIENT;
+    if (worker != (token->role == GW_TOKEN_WORKER))
+        return gw_error_set(error, GW_EPERM,
+                            worker ? "token %s is of role %s, which runs no tasks: a worker wants "
+                                     "one of `gangway token create --role worker`"
+                                   : "token %s is of role %s, which only runs what it is told: to "
+                                     "submit, one of `gangway token create --role user`",
+                            token->id, gw_token_role_name(token->role));
+    taken->event.uid = gw_door_uid(door, token);
+    taken->event.admin = token->role == GW_TOKEN_ADMIN;
+    if (!worker) {
+        (void)snprintf(taken->name, sizeof taken->name, "%.*s (%s)",
+                       GW_HELLO_NAME_BYTES - GW_TOKEN_USER_MAX - 4, hello->name, token->user);
+        taken->event.text = taken->name;
+    }
+    return 0;
+}
+
+/* Whether that can be the first message of anybody whom this scheduler serves. */
+static int check(const struct gw_message *message, struct gw_error *error)
+{
+    if (message->type != GW_MESSAGE_hello)
+        return gw_error_set(error, GW_EPROTO, "the first message is %s, not hello",
+                            gw_message_name(message->type));
+    const struct gw_msg_hello *hello = &message->hello;
+    if (hello->protocol != GW_PROTOCOL_LINK)
+        return gw_error_set(error, GW_EVERSION,
+                            "this scheduler is Gangway %s (protocol %d), you are %.64s "
+                            "(protocol %u): install one version on both sides",
+                            GANGWAY_VERSION, GW_PROTOCOL_LINK, hello->version, hello->protocol);
+    if (hello->role != GW_ROLE_CLIENT && hello->role != GW_ROLE_WORKER &&
+        hello->role != GW_ROLE_TASK)
+        return gw_error_set(error, GW_EPROTO, "role %u has no business here", hello->role);
+    return 0;
+}
+
+int gw_hello_take(struct gw_hello *taken, struct gw_connection *connection,
+                  const struct gw_door *door, const struct gw_message *message,
+                  struct gw_error *error)
+{
+    const struct gw_msg_hello *hello = &message->hello;
+    int rc = check(message, error);
+    if (rc < 0)
+        return rc;
+    *taken->address = '\0';
+    if (connection->transport)
+        gw_endpoint_peer(connection->transport->fd, taken->address);
+    taken->event = (struct gw_event){
+        .type = GW_EVENT_OPEN,
+        .peer = {connection->id},
+        .role = hello->role,
+        .text = hello->name,
+        .number = hello->attempt,
+        .rank = hello->rank,
+        .address = taken->address,
+    };
+    return connection->transport ? identify_token(connection, hello, door, taken, error)
+                                 : identify_process(connection, &taken->event, error);
+}
