@@ -14,6 +14,7 @@
 #include "worker/runner/batch.h"
 #include "worker/runner/folder.h"
 #include "worker/runner/function.h"
+#include "worker/runner/given.h"
 #include "worker/runner/inputs.h"
 #include "worker/runner/join.h"
 #include "worker/runner/mapping.h"
@@ -22,6 +23,7 @@
 #include "worker/runner/progress.h"
 #include "worker/runner/spec.h"
 #include "worker/runner/task.h"
+#include "worker/runner/term.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -40,11 +42,7 @@ struct runner {
     struct gw_batch *first, **last;
     GW_ARRAY(int) ahead;     /* descriptors of the next assign that came before it */
     GW_ARRAY(uint64_t) lent; /* which memory files those are of; empty: of none */
-    GW_ARRAY(struct given {
-        uint64_t attempt;
-        struct gw_result_given given;
-    })
-    given; /* to tasks that were not begun */
+    struct gw_givens givens; /* to tasks that were not begun */
     struct gw_inputs_board inputs;
     GW_ARRAY(struct gw_batch_post) posts; /* results of the next assign that go to the board */
     struct gw_output output;
@@ -211,28 +209,8 @@ static void on_lent(struct runner *runner, const struct gw_msg_memfile_lent *len
 /* Takes the descriptor. */
 static void on_given(struct runner *runner, const struct gw_msg_memfile_given *given, int fd)
 {
-    const struct given item = {given->attempt, {given->memfile, given->bytes, fd}};
-    if (gw_array_push(&runner->given, item) < 0)
-        out_of_memory();
-}
-
-/* What was given to an attempt is its task's (task NULL: nobody's) now; what was given to it before
- * is not. attempt 0: of all. */
-static void take_given(struct runner *runner, uint64_t attempt, struct gw_task *task)
-{
-    for (size_t i = runner->given.count; i-- > 0;) {
-        struct given item = runner->given.items[i];
-        if (attempt && item.attempt != attempt)
-            continue;
-        runner->given.count--;
-        memmove(&runner->given.items[i], &runner->given.items[i + 1],
-                (runner->given.count - i) * sizeof item);
-        if (task)
-            gw_result_give(&task->result, item.given);
-        else if (item.given.fd >= 0)
-            close(item.given.fd);
-        task = NULL;
-    }
+    must(gw_givens_add(&runner->givens, given->attempt,
+                       (struct gw_result_given){given->memfile, given->bytes, fd}));
 }
 
 /* What was lent, and is read no more. */
@@ -265,7 +243,7 @@ static void on_taken(struct runner *runner, uint64_t attempt)
         runner->blocked_unanswered--;
     if (!batch || !attempt)
         return;
-    take_given(runner, 0, NULL);
+    gw_givens_clear(&runner->givens);
     gw_batch_skip(batch);
     for (struct gw_batch *next = batch->next, *after; next; next = after) {
         after = next->next;
@@ -421,28 +399,10 @@ static void runner_on_saved(void *arg, int64_t step)
     must(gw_outbox_flush(&runner->outbox));
 }
 
-/* SIGTERM while a rank runs is a wish, until the grace is over: rank 0 answers it at its next step,
- * so that all ranks stop at the same one and can save what they have. */
-static volatile sig_atomic_t told_to_end;
-
-static void runner_on_term(int number)
-{
-    (void)number;
-    told_to_end = 1;
-}
-
-static void heed_term(void)
-{
-    const struct sigaction action = {.sa_handler = runner_on_term, .sa_flags = SA_RESTART};
-    (void)sigaction(SIGTERM, &action, NULL);
-}
-
-/* The rank has ended: the signal, if it came, takes its usual effect, after the result has left. */
+/* The signal, if it came while the rank ran, takes its effect after the result has left. */
 static void yield_to_term(struct runner *runner)
 {
-    const struct sigaction action = {.sa_handler = SIG_DFL};
-    (void)sigaction(SIGTERM, &action, NULL);
-    if (!told_to_end)
+    if (!gw_term_let_be())
         return;
     must(gw_outbox_flush(&runner->outbox));
     (void)raise(SIGTERM);
@@ -453,7 +413,7 @@ static int runner_on_control(void *arg)
     struct runner *runner = arg;
     listen_ready(runner);
     int answer = runner->control_attempt == runner->attempt ? runner->control : GW_CONTINUE;
-    if (told_to_end)
+    if (gw_term_told())
         answer = GW_STOP;
     runner->paused = answer == GW_PAUSE;
     return answer;
@@ -658,7 +618,7 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     gw_outbox_begin(&runner->outbox, gang ? 0 : row->attempt, started_ns);
 
     if (gang)
-        heed_term();
+        gw_term_heed();
     if (runner->actor.made)
         gw_actor_begin(&runner->actor, row->attempt);
     int rc = gw_task_run(task);
@@ -710,7 +670,7 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
 
     const struct gw_spec *known = gw_specs_find(&runner->specs, row->job, row->spec);
     int back = -1;
-    take_given(runner, row->attempt, task);
+    gw_givens_take(&runner->givens, row->attempt, &task->result);
     int entered = gw_folders_enter(&runner->folders, row->attempt, &back, &task->error);
     int rc = gw_inputs_take(batch, row, &runner->inputs, task);
     if (rc == GW_EAGAIN) {
