@@ -204,7 +204,7 @@ static void cancel_one(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                        const struct gw_cancel *cancel)
 {
     struct reach reach = {0};
-    if (gw_job_rare(job)->pures.count == 0) {
+    if (!gw_job_rare(job)->had_pures) {
         gw_sched_cancel_task(sched, job, row, cancel);
         return;
     }
@@ -220,7 +220,7 @@ void gw_sched_cancel_job(struct gw_sched *sched, struct gw_job *job, const struc
     GW_FACT(sched, job_cancelled, .job = job, .cancel = cancel);
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1))
-        if (gw_job_rare(job)->pures.count > 0)
+        if (gw_job_rare(job)->had_pures)
             reach_add(&reach, &(struct gw_row){job, row});
         else
             gw_sched_cancel_task(sched, job, row, cancel);

@@ -10,6 +10,7 @@ struct gw_job_rare {
     struct gw_map wents;       /* row -> struct gw_went * in the arena, of gangs that went */
     struct gw_map shares;      /* row -> struct gw_share *, the first */
     struct gw_map pures;       /* row -> struct gw_pure * */
+    bool had_pures;            /* so there may be aliases of its rows, whatever became of those */
     struct gw_buffer content;  /* detached and open: its messages as frames */
     GW_ARRAY(struct gw_follower) followers;
     GW_ARRAY(struct gw_follower) befores; /* what it follows, as it was submitted */

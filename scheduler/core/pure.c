@@ -125,7 +125,9 @@ bool gw_sched_pure_add(struct gw_sched *sched, struct gw_job *job,
         GW_MUST_PTR(pure);
         *pure = (struct gw_pure){.digest = digest, .job = job, .index = self};
         GW_MUST(gw_map_put(&sched->pures, digest.low, (uintptr_t)pure));
-        GW_MUST(gw_map_put(&gw_job_rare_make(job)->pures, self, (uintptr_t)pure));
+        struct gw_job_rare *rare = gw_job_rare_make(job);
+        GW_MUST(gw_map_put(&rare->pures, self, (uintptr_t)pure));
+        rare->had_pures = true;
         return false;
     }
     struct gw_pure *pure = (struct gw_pure *)(uintptr_t)value;
