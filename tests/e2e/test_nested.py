@@ -80,7 +80,7 @@ class Nested(e2e.Case):
         process = self.start(NESTED, "running", lines.path)
         self.assertEqual({lines.next().split()[0] for _ in range(2)}, {"parent", "child"})
         said = self.wait_said("waits", "explain", "1/0")  # it is there just before it waits
-        self.assertIn("it runs and waits for its child task 2/0 (hang), which is ", said)
+        self.assertIn("it runs and waits for its child task 2/0 (stay), which is ", said)
         process.kill()
         process.wait()
 

@@ -1,8 +1,8 @@
 /* Actors against a real cluster: state, order, futures as arguments, crashes and restarts, names,
  * who holds whom. `actors WHAT [ARGUMENT]`; prints "ok". */
 #include "tests/e2e/programs/check.h"
+#include "tests/e2e/programs/subject.h"
 
-#include <gangway/gangway.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,11 +139,7 @@ GW_TASK(from_task);
 
 static int64_t get(struct gw_future *future)
 {
-    struct gw_value *value;
-    int64_t n = -1;
-    CHECK(gw_future_get(future, 0, &value, &error) == 0);
-    CHECK(gw_value_get_i64(value, &n, &error) == 0);
-    gw_value_unref(value);
+    const int64_t n = subject_i64(future, 0);
     gw_future_release(future);
     return n;
 }

@@ -1,6 +1,7 @@
 /* Walks the C API against a real cluster; a function a subject, asserts inside. Argument: the
  * subject. */
-#include <gangway/gangway.h>
+#include "tests/e2e/programs/check.h"
+#include "tests/e2e/programs/subject.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -76,81 +77,10 @@ static int sum_list(struct gw_task *task)
 }
 GW_TASK(sum_list);
 
-/* Says on a fifo that it runs, then waits for ever. */
-static int hang(struct gw_task *task)
-{
-    const char *path;
-    if (gw_task_arg_str(task, 0, &path) < 0)
-        return GW_EINVAL;
-    FILE *fifo = fopen(path, "w");
-    if (!fifo)
-        return gw_task_fail(task, GW_EIO, "no fifo");
-    (void)fprintf(fifo, "%d\n", (int)getpid());
-    (void)fclose(fifo);
-    for (;;)
-        pause();
-}
-GW_TASK(hang);
-
-/* Marches until it is told to stop; every rank writes down at which step that was. */
-static int march(struct gw_task *task)
-{
-    const char *path;
-    int64_t step = 0;
-    if (gw_task_arg_str(task, 0, &path) < 0)
-        return GW_EINVAL;
-    int rc = gw_task_step(task, step, NULL, 0);
-    FILE *fifo = gw_task_rank(task) == 0 ? fopen(path, "w") : NULL;
-    if (fifo)
-        (void)fclose(fifo);
-    while (rc == GW_CONTINUE)
-        rc = gw_task_step(task, ++step, NULL, 0);
-    char name[4096];
-    (void)snprintf(name, sizeof name, "%s.%u", path, gw_task_rank(task));
-    FILE *file = fopen(name, "w");
-    if (!file)
-        return gw_task_fail(task, GW_EIO, "cannot write %s", name);
-    (void)fprintf(file, "%d %lld\n", rc, (long long)step);
-    (void)fclose(file);
-    return rc;
-}
-GW_TASK(march);
-
-/* Fails until the file is there. */
-static int need_file(struct gw_task *task)
-{
-    const char *path;
-    if (gw_task_arg_str(task, 0, &path) < 0)
-        return GW_EINVAL;
-    if (access(path, F_OK) < 0)
-        return gw_task_fail(task, GW_ENOENT, "%s is not there", path);
-    return gw_task_return(task, gw_str("there"));
-}
-GW_TASK(need_file);
-
 /* -- Subjects ------------------------------------------------------------------------------------
  */
 
 static struct gw_client *client;
-static struct gw_error error;
-
-#define MUST(x)                                                                                    \
-    do {                                                                                           \
-        if ((x) < 0) {                                                                             \
-            (void)fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);          \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
-static int64_t get_i64(struct gw_future *future, uint32_t rank)
-{
-    struct gw_value *value;
-    int64_t n;
-    MUST(gw_future_get(future, rank, &value, &error));
-    MUST(gw_value_get_i64(value, &n, &error));
-    gw_value_unref(value);
-    return n;
-}
 
 static int square_args(size_t i, struct gw_value **args, void *arg)
 {
@@ -172,7 +102,7 @@ static void subject_map_released(void)
     size_t index;
     for (size_t i = 0; i < COUNT; i++) {
         MUST(gw_completions_next(completions, UINT64_MAX, &index));
-        assert(get_i64(futures[index], 0) == (int64_t)(index * index));
+        assert(subject_i64(futures[index], 0) == (int64_t)(index * index));
         gw_future_release(futures[index]);
     }
     gw_completions_free(completions);
@@ -226,7 +156,7 @@ static void subject_large(const char *path)
         struct gw_future *futures[2];
         const gw_node nodes[] = {a, sum};
         MUST(gw_client_submit_many(client, graph, NULL, nodes, 2, futures, &error));
-        assert(get_i64(futures[1], 0) == expected);
+        assert(subject_i64(futures[1], 0) == expected);
 
         struct gw_value *value;
         const void *data;
@@ -245,7 +175,7 @@ static void subject_large(const char *path)
                                gw_ref_future(second, futures[0]));
         struct gw_future *twice;
         MUST(gw_client_submit(client, second, both, &twice, &error));
-        assert(get_i64(twice, 0) == 2 * get_i64(again, 0));
+        assert(subject_i64(twice, 0) == 2 * subject_i64(again, 0));
         gw_value_unref(value);
         gw_future_release(again);
         gw_future_release(scattered);
@@ -264,7 +194,7 @@ static void subject_gang(const char *path)
     struct gw_future *future;
     MUST(gw_dispatch(client, 3, &future, &error, rank_times, gw_i64(10)));
     for (uint32_t rank = 0; rank < 3; rank++)
-        assert(get_i64(future, rank) == rank * 10);
+        assert(subject_i64(future, rank) == rank * 10);
     struct gw_value *none;
     assert(gw_future_get(future, 3, &none, &error) == GW_EINVAL);
     gw_future_release(future);
@@ -278,8 +208,8 @@ static void subject_gang(const char *path)
     const gw_node nodes[] = {one, all};
     struct gw_future *futures[2];
     MUST(gw_client_submit_many(client, graph, NULL, nodes, 2, futures, &error));
-    assert(get_i64(futures[0], 0) == 18 * 18);
-    assert(get_i64(futures[1], 0) == 9 * 2 + 18 * 3);
+    assert(subject_i64(futures[0], 0) == 18 * 18);
+    assert(subject_i64(futures[1], 0) == 9 * 2 + 18 * 3);
     gw_future_release(futures[0]);
     gw_future_release(futures[1]);
     gw_graph_free(graph);
@@ -296,10 +226,10 @@ static void subject_cancel(const char *path)
     MUST(gw_client_submit_many(client, graph, NULL, nodes, 2, futures, &error));
     future = futures[0];
     queued = futures[1];
-    FILE *fifo = fopen(path, "r"); /* waits until it runs */
+    char line[32] = "";
     int pid = 0;
-    assert(fifo && fscanf(fifo, "%d", &pid) == 1 && pid > 0);
-    (void)fclose(fifo);
+    subject_hear(path, line, sizeof line); /* waits until it runs */
+    assert(sscanf(line, "hangs %d", &pid) == 1 && pid > 0);
     assert(gw_future_wait(future, 1000000) == GW_ETIMEDOUT);
     MUST(gw_future_cancel(future, false, &error));
     struct gw_value *value;
@@ -311,7 +241,7 @@ static void subject_cancel(const char *path)
     gw_graph_free(graph);
     struct gw_future *next; /* the slot is free again */
     MUST(gw_submit(client, &next, &error, square, NULL, gw_i64(4)));
-    assert(get_i64(next, 0) == 16);
+    assert(subject_i64(next, 0) == 16);
     gw_future_release(next);
 }
 
@@ -321,9 +251,7 @@ static void subject_stop(const char *path)
     struct gw_future *future;
     struct gw_value *value;
     MUST(gw_dispatch(client, 2, &future, &error, march, gw_str(path)));
-    FILE *fifo = fopen(path, "r"); /* waits until they march */
-    assert(fifo);
-    (void)fclose(fifo);
+    subject_hear(path, NULL, 0); /* waits until they march */
     MUST(gw_future_cancel(future, false, &error));
     assert(gw_future_get(future, 0, &value, &error) == GW_ECANCELLED);
     gw_future_release(future);
@@ -349,9 +277,7 @@ static void subject_retry(const char *path)
     MUST(gw_submit(client, &future, &error, need_file, GW_OPTIONS(.retries = 2), gw_str(file)));
     assert(gw_future_get(future, 0, &value, &error) == GW_ETASK);
     assert(strstr(error.text, "is not there"));
-    FILE *made = fopen(file, "w");
-    assert(made);
-    (void)fclose(made);
+    subject_make_file(file);
     MUST(gw_future_retry(future, &error));
     MUST(gw_future_get(future, 0, &value, &error));
     gw_value_unref(value);
@@ -361,20 +287,14 @@ static void subject_retry(const char *path)
 
 int main(int argc, char **argv)
 {
-    gw_init(&argc, &argv);
-    static const struct {
-        const char *name;
-        void (*run)(const char *path);
-    } subjects[] = {
+    static const struct subject list[] = {
         {"map", subject_map},       {"large", subject_large}, {"gang", subject_gang},
         {"cancel", subject_cancel}, {"retry", subject_retry}, {"stop", subject_stop},
     };
-    assert(argc == 3);
-    MUST(gw_client_open(&(struct gw_client_options){.slots = 3, .workers = 2}, &client, &error));
-    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
-        if (strcmp(subjects[i].name, argv[1]) == 0)
-            subjects[i].run(argv[2]);
-    gw_client_close(client);
-    (void)printf("%s: well\n", argv[1]);
-    return 0;
+    const struct subjects subjects = {.options =
+                                          &(struct gw_client_options){.slots = 3, .workers = 2},
+                                      .client = &client,
+                                      .list = list,
+                                      .count = sizeof list / sizeof *list};
+    return subjects_main(&subjects, argc, argv);
 }

@@ -1,6 +1,7 @@
 /* Chains, trees and fans of short tasks, which are handed over to the worker and the runner that
  * make their inputs. Every value is checked. Argument: the subject, and a path of the test's. */
-#include <gangway/gangway.h>
+#include "tests/e2e/programs/check.h"
+#include "tests/e2e/programs/subject.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -73,15 +74,6 @@ static int raise_bytes(struct gw_task *task)
 GW_TASK(raise_bytes);
 
 static struct gw_client *client;
-static struct gw_error error;
-
-#define MUST(x)                                                                                    \
-    do {                                                                                           \
-        if ((x) < 0) {                                                                             \
-            (void)fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);          \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static struct gw_future *submit(struct gw_graph *graph, gw_node target)
 {
@@ -93,11 +85,7 @@ static struct gw_future *submit(struct gw_graph *graph, gw_node target)
 
 static int64_t get(struct gw_future *future)
 {
-    struct gw_value *value;
-    int64_t n;
-    MUST(gw_future_get(future, 0, &value, &error));
-    MUST(gw_value_get_i64(value, &n, &error));
-    gw_value_unref(value);
+    const int64_t n = subject_i64(future, 0);
     gw_future_release(future);
     return n;
 }
@@ -219,20 +207,14 @@ static void subject_large(const char *path)
 
 int main(int argc, char **argv)
 {
-    gw_init(&argc, &argv);
-    static const struct {
-        const char *name;
-        void (*run)(const char *path);
-    } subjects[] = {
+    static const struct subject list[] = {
         {"chain", subject_chain},     {"tree", subject_tree},   {"fan", subject_fan},
         {"failure", subject_failure}, {"crash", subject_crash}, {"large", subject_large},
     };
-    assert(argc == 3);
-    MUST(gw_client_open(&(struct gw_client_options){.slots = 3, .workers = 2}, &client, &error));
-    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
-        if (strcmp(subjects[i].name, argv[1]) == 0)
-            subjects[i].run(argv[2]);
-    gw_client_close(client);
-    (void)printf("%s: well\n", argv[1]);
-    return 0;
+    const struct subjects subjects = {.options =
+                                          &(struct gw_client_options){.slots = 3, .workers = 2},
+                                      .client = &client,
+                                      .list = list,
+                                      .count = sizeof list / sizeof *list};
+    return subjects_main(&subjects, argc, argv);
 }

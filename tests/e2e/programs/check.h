@@ -17,4 +17,7 @@ static struct gw_error error; /* of the last call */
         }                                                                                          \
     } while (0)
 
+/* Of a call that gives 0 or an error. */
+#define MUST(x) CHECK((x) >= 0)
+
 #endif

@@ -1,6 +1,7 @@
 /* Coordination between clients and tasks, against a running cluster; a function a subject, asserts
  * inside. Arguments: the subject, and a fifo on which tasks say that they are there. */
-#include <gangway/gangway.h>
+#include "tests/e2e/programs/check.h"
+#include "tests/e2e/programs/subject.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -12,29 +13,13 @@
 #define SECOND UINT64_C(1000000000)
 
 static struct gw_client *client;
-static struct gw_error error;
-static const char *fifo;
-
-static void well(int rc)
-{
-    if (rc < 0)
-        gw_error_exit(&error);
-}
 
 static int64_t number_of(struct gw_value *value)
 {
     int64_t n;
-    well(gw_value_get_i64(value, &n, &error));
+    MUST(gw_value_get_i64(value, &n, &error));
     gw_value_unref(value);
     return n;
-}
-
-static void say(const char *path, const char *what)
-{
-    FILE *file = fopen(path, "w");
-    assert(file);
-    fprintf(file, "%s %d\n", what, (int)getpid());
-    fclose(file);
 }
 
 /* -- Task functions ------------------------------------------------------------------------------
@@ -149,7 +134,7 @@ static int hold(struct gw_task *task)
         return why->code;
     if (strcmp(how, "returns") == 0)
         return gw_task_return(task, gw_nil());
-    say(path, "holds");
+    subject_say_pid(path, "holds");
     for (;;)
         pause();
 }
@@ -188,44 +173,44 @@ GW_TASK(wait_for);
 /* -- Subjects ------------------------------------------------------------------------------------
  */
 
-static void test_counter(void)
+static void test_counter(const char *fifo)
 {
     struct gw_future *futures[6];
     struct gw_value *values[6], *zero = gw_i64(0);
     uint64_t version;
-    well(gw_variable_set(client, "count", zero, &version, &error));
+    MUST(gw_variable_set(client, "count", zero, &version, &error));
     gw_value_unref(zero);
     assert(version == 1);
     for (int i = 0; i < 3; i++)
-        well(gw_submit(client, &futures[i], &error, raise_locked, NULL, gw_i64(20)));
-    well(gw_gather(client, futures, 3, values, &error));
+        MUST(gw_submit(client, &futures[i], &error, raise_locked, NULL, gw_i64(20)));
+    MUST(gw_gather(client, futures, 3, values, &error));
     for (int i = 3; i < 6; i++)
-        well(gw_submit(client, &futures[i], &error, raise_compared, NULL, gw_i64(20)));
-    well(gw_gather(client, futures + 3, 3, values + 3, &error));
+        MUST(gw_submit(client, &futures[i], &error, raise_compared, NULL, gw_i64(20)));
+    MUST(gw_gather(client, futures + 3, 3, values + 3, &error));
     for (int i = 0; i < 6; i++) {
         gw_value_unref(values[i]);
         gw_future_release(futures[i]);
     }
     struct gw_variable variable;
-    well(gw_variable_get(client, "count", 0, &variable, &error));
+    MUST(gw_variable_get(client, "count", 0, &variable, &error));
     assert(variable.version == 121);
     assert(number_of(variable.value) == 120);
-    well(gw_sync_delete(client, "variable", "count", &error));
+    MUST(gw_sync_delete(client, "variable", "count", &error));
 }
 
-static void test_queue(void)
+static void test_queue(const char *fifo)
 {
     struct gw_future *futures[3];
-    well(gw_queue_open(client, "work", 7, &error));
+    MUST(gw_queue_open(client, "work", 7, &error));
     int rc = gw_queue_open(client, "work", 8, &error);
     assert(rc == GW_EEXIST);
-    well(gw_submit(client, &futures[0], &error, consume, NULL));
-    well(gw_submit(client, &futures[1], &error, consume, NULL));
-    well(gw_submit(client, &futures[2], &error, produce, NULL, gw_i64(300)));
+    MUST(gw_submit(client, &futures[0], &error, consume, NULL));
+    MUST(gw_submit(client, &futures[1], &error, consume, NULL));
+    MUST(gw_submit(client, &futures[2], &error, produce, NULL, gw_i64(300)));
     int64_t sum = 0;
     for (int i = 0; i < 3; i++) {
         struct gw_value *value;
-        well(gw_future_get(futures[i], 0, &value, &error));
+        MUST(gw_future_get(futures[i], 0, &value, &error));
         if (i < 2)
             sum += number_of(value);
         else
@@ -236,25 +221,25 @@ static void test_queue(void)
     struct gw_value *none;
     rc = gw_queue_get(client, "work", UINT64_MAX, &none, &error);
     assert(rc == GW_ECLOSED && strstr(error.text, "queue work is closed"));
-    well(gw_sync_delete(client, "queue", "work", &error));
+    MUST(gw_sync_delete(client, "queue", "work", &error));
 }
 
 /* A lease goes with its holder: one that returned, one that is killed (by the test), a client that
  * closed. */
-static void test_holders(void)
+static void test_holders(const char *fifo)
 {
     struct gw_future *future;
     struct gw_value *value;
     struct gw_client *other;
-    well(gw_semaphore_open(client, "gate", 1, &error));
-    well(gw_submit(client, &future, &error, hold, NULL, gw_str(fifo), gw_str("returns")));
-    well(gw_future_get(future, 0, &value, &error));
+    MUST(gw_semaphore_open(client, "gate", 1, &error));
+    MUST(gw_submit(client, &future, &error, hold, NULL, gw_str(fifo), gw_str("returns")));
+    MUST(gw_future_get(future, 0, &value, &error));
     gw_value_unref(value);
     gw_future_release(future);
 
-    well(gw_client_open(NULL, &other, &error));
+    MUST(gw_client_open(NULL, &other, &error));
     uint64_t before, after;
-    well(gw_semaphore_acquire_fenced(other, "gate", 30 * SECOND, &before, &error));
+    MUST(gw_semaphore_acquire_fenced(other, "gate", 30 * SECOND, &before, &error));
     int rc = gw_semaphore_acquire(client, "gate", 0, &error);
     assert(rc == GW_ETIMEDOUT);
     rc = gw_semaphore_acquire(client, "gate", SECOND / 100, &error);
@@ -264,44 +249,44 @@ static void test_holders(void)
     gw_client_close(other);
 
     static const struct gw_task_options once = {.name = "holder"};
-    well(gw_semaphore_acquire_fenced(client, "gate", 30 * SECOND, &after, &error));
+    MUST(gw_semaphore_acquire_fenced(client, "gate", 30 * SECOND, &after, &error));
     assert(before > 0 && after > before); /* whatever the other one still writes is older */
     struct gw_value *all;
     int64_t shown;
-    well(gw_client_query(client, "sync", NULL, &all, &error));
-    well(gw_value_get_i64(gw_value_find(gw_value_at(all, 0), "fence"), &shown, &error));
+    MUST(gw_client_query(client, "sync", NULL, &all, &error));
+    MUST(gw_value_get_i64(gw_value_find(gw_value_at(all, 0), "fence"), &shown, &error));
     assert((uint64_t)shown == after);
     gw_value_unref(all);
-    well(gw_submit(client, &future, &error, hold, &once, gw_str(fifo), gw_str("hangs")));
-    well(gw_semaphore_release(client, "gate", &error));
+    MUST(gw_submit(client, &future, &error, hold, &once, gw_str(fifo), gw_str("hangs")));
+    MUST(gw_semaphore_release(client, "gate", &error));
     puts("holder"); /* the test kills it as often as it comes */
     fflush(stdout);
     rc = gw_future_get(future, 0, &value, &error);
     assert(rc == GW_ECRASHED);
     gw_future_release(future);
-    well(gw_semaphore_acquire(client, "gate", 30 * SECOND, &error));
-    well(gw_semaphore_release(client, "gate", &error));
-    well(gw_sync_delete(client, "semaphore", "gate", &error));
+    MUST(gw_semaphore_acquire(client, "gate", 30 * SECOND, &error));
+    MUST(gw_semaphore_release(client, "gate", &error));
+    MUST(gw_sync_delete(client, "semaphore", "gate", &error));
 }
 
-static void test_events(void)
+static void test_events(const char *fifo)
 {
     int rc = gw_event_wait(client, "go", SECOND / 100, &error);
     assert(rc == GW_ETIMEDOUT);
-    well(gw_event_set(client, "go", &error));
-    well(gw_event_wait(client, "go", 0, &error));
-    well(gw_event_clear(client, "go", &error));
+    MUST(gw_event_set(client, "go", &error));
+    MUST(gw_event_wait(client, "go", 0, &error));
+    MUST(gw_event_clear(client, "go", &error));
     rc = gw_event_wait(client, "go", 0, &error);
     assert(rc == GW_ETIMEDOUT);
     struct gw_value *all;
-    well(gw_client_query(client, "sync", NULL, &all, &error));
+    MUST(gw_client_query(client, "sync", NULL, &all, &error));
     assert(gw_value_count(all) == 0); /* a cleared event takes no room */
     gw_value_unref(all);
 }
 
 /* Whoever follows a variable sees the latest, once; every lease has a larger number than those
  * before it. */
-static void test_news(void)
+static void test_news(const char *fifo)
 {
     struct gw_variable news = {0};
     uint64_t version, fence = 0, before = 0, none = 0;
@@ -309,29 +294,29 @@ static void test_news(void)
     assert(rc == GW_ETIMEDOUT);
     for (int64_t i = 1; i <= 3; i++) {
         struct gw_value *value = gw_i64(10 * i);
-        well(gw_variable_set(client, "news", value, &version, &error));
+        MUST(gw_variable_set(client, "news", value, &version, &error));
         gw_value_unref(value);
         assert(version == (uint64_t)i);
         if (i == 2)
             continue; /* was not looked at */
-        well(gw_variable_next(client, "news", UINT64_MAX, &news, &error));
+        MUST(gw_variable_next(client, "news", UINT64_MAX, &news, &error));
         assert(news.version == version && number_of(news.value) == 10 * i);
     }
     rc = gw_variable_next(client, "news", SECOND / 100, &news, &error);
     assert(rc == GW_ETIMEDOUT && news.version == 3);
-    well(gw_sync_delete(client, "variable", "news", &error));
+    MUST(gw_sync_delete(client, "variable", "news", &error));
 
     for (int i = 0; i < 3; i++) {
         const char *name = i == 1 ? "other" : "own";
-        well(gw_lock_acquire_fenced(client, name, 0, &fence, &error));
+        MUST(gw_lock_acquire_fenced(client, name, 0, &fence, &error));
         rc = gw_lock_acquire_fenced(client, name, 0, &none, &error);
         assert(rc == GW_ETIMEDOUT && none == 0 && fence > before);
         before = fence;
-        well(gw_lock_release(client, name, &error));
+        MUST(gw_lock_release(client, name, &error));
     }
 }
 
-static void test_wrong(void)
+static void test_wrong(const char *fifo)
 {
     char name[400];
     memset(name, 'a', sizeof name - 1);
@@ -365,21 +350,21 @@ static void test_wrong(void)
     assert(rc == GW_ENOMEM && strstr(error.text, "nothing: there is no value"));
     for (int i = 0; i < 10000; i++) {
         snprintf(name, sizeof name, "many %d", i);
-        well(gw_queue_open(client, name, 1, &error));
+        MUST(gw_queue_open(client, name, 1, &error));
     }
     rc = gw_queue_open(client, "one more", 1, &error);
     assert(rc == GW_ELIMIT && strstr(error.text, "gangway sync list"));
     for (int i = 0; i < 10000; i++) {
         snprintf(name, sizeof name, "many %d", i);
-        well(gw_sync_delete(client, "queue", name, &error));
+        MUST(gw_sync_delete(client, "queue", name, &error));
     }
 }
 
 /* Waits for what never comes: the test deletes it. */
-static void test_deleted(void)
+static void test_deleted(const char *fifo)
 {
-    well(gw_semaphore_open(client, "stuck", 1, &error));
-    well(gw_semaphore_acquire(client, "stuck", 0, &error));
+    MUST(gw_semaphore_open(client, "stuck", 1, &error));
+    MUST(gw_semaphore_acquire(client, "stuck", 0, &error));
     puts("stuck");
     fflush(stdout);
     int rc = gw_semaphore_acquire(client, "stuck", UINT64_MAX, &error);
@@ -387,19 +372,19 @@ static void test_deleted(void)
 }
 
 /* Tasks that wait inside, one for each kind: the test has them explained, and kills this. */
-static void test_waits(void)
+static void test_waits(const char *fifo)
 {
     struct gw_future *futures[6];
     struct gw_value *value = gw_i64(0);
-    well(gw_semaphore_open(client, "gate", 1, &error));
-    well(gw_semaphore_acquire(client, "gate", 0, &error));
-    well(gw_lock_acquire(client, "own", 0, &error));
-    well(gw_queue_open(client, "work", 3, &error));
-    well(gw_queue_open(client, "full", 1, &error));
-    well(gw_queue_put(client, "full", value, 0, &error));
+    MUST(gw_semaphore_open(client, "gate", 1, &error));
+    MUST(gw_semaphore_acquire(client, "gate", 0, &error));
+    MUST(gw_lock_acquire(client, "own", 0, &error));
+    MUST(gw_queue_open(client, "work", 3, &error));
+    MUST(gw_queue_open(client, "full", 1, &error));
+    MUST(gw_queue_put(client, "full", value, 0, &error));
     gw_value_unref(value);
     for (int i = 0; i < 6; i++)
-        well(gw_submit(client, &futures[i], &error, wait_for, NULL, gw_i64(i)));
+        MUST(gw_submit(client, &futures[i], &error, wait_for, NULL, gw_i64(i)));
     puts("held");
     fflush(stdout);
     (void)gw_future_get(futures[0], 0, &value, &error);
@@ -407,26 +392,12 @@ static void test_waits(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } subjects[] = {
+    static const struct subject list[] = {
         {"counter", test_counter}, {"queue", test_queue}, {"holders", test_holders},
         {"events", test_events},   {"wrong", test_wrong}, {"deleted", test_deleted},
         {"waits", test_waits},     {"news", test_news},
     };
-    gw_init(&argc, &argv);
-    assert(argc == 3);
-    fifo = argv[2];
-    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
-        if (strcmp(argv[1], subjects[i].name) != 0)
-            continue;
-        if (gw_client_open(NULL, &client, &error) < 0)
-            gw_error_exit(&error);
-        subjects[i].run();
-        gw_client_close(client);
-        printf("%s: well\n", argv[1]);
-        return 0;
-    }
-    return 2;
+    const struct subjects subjects = {
+        .client = &client, .list = list, .count = sizeof list / sizeof *list};
+    return subjects_main(&subjects, argc, argv);
 }

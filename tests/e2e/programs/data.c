@@ -1,6 +1,7 @@
 /* Results that several clients of one user hold, against the cluster that is up; a function a
  * subject, asserts inside. Arguments: the subject, and a fifo or file of its own. */
-#include <gangway/gangway.h>
+#include "tests/e2e/programs/check.h"
+#include "tests/e2e/programs/subject.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -12,15 +13,6 @@
 enum { LARGE = 1 << 20 };
 
 static struct gw_client *first, *second;
-static struct gw_error error;
-
-#define MUST(call)                                                                                 \
-    do {                                                                                           \
-        if ((call) < 0) {                                                                          \
-            (void)fprintf(stderr, "line %d: %s\n", __LINE__, error.text);                          \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* -- Task functions ------------------------------------------------------------------------------
  */
@@ -70,25 +62,10 @@ static int gate(struct gw_task *task)
     char line[16] = "";
     if (gw_task_arg_str(task, 0, &path) < 0)
         return GW_EINVAL;
-    FILE *fifo = fopen(path, "r");
-    if (!fifo || !fgets(line, sizeof line, fifo))
-        return gw_task_fail(task, GW_EIO, "no fifo");
-    (void)fclose(fifo);
+    subject_hear(path, line, sizeof line);
     return gw_task_return(task, gw_str(line));
 }
 GW_TASK(gate);
-
-/* Fails until the file is there. */
-static int need_file(struct gw_task *task)
-{
-    const char *path;
-    if (gw_task_arg_str(task, 0, &path) < 0)
-        return GW_EINVAL;
-    if (access(path, F_OK) < 0)
-        return gw_task_fail(task, GW_ENOENT, "%s is not there", path);
-    return gw_task_return(task, gw_str("there"));
-}
-GW_TASK(need_file);
 
 /* As many texts as it is given, which it looks at. */
 static int count_texts(struct gw_task *task)
@@ -103,14 +80,6 @@ GW_TASK(count_texts);
 
 /* -- Helpers -------------------------------------------------------------------------------------
  */
-
-static void open_gate(const char *path)
-{
-    FILE *fifo = fopen(path, "w");
-    assert(fifo);
-    (void)fputs("open", fifo);
-    (void)fclose(fifo);
-}
 
 static void check_filled(struct gw_future *future, size_t wanted, int letter)
 {
@@ -195,7 +164,7 @@ static void subject_outlives(const char *path)
     gw_future_release(own);
     gw_client_close(first); /* the task goes on: somebody holds it */
     first = NULL;
-    open_gate(path);
+    subject_say(path, "open");
     check_text(shared, "open");
     gw_future_release(shared);
 }
@@ -211,7 +180,7 @@ static void subject_shared(const char *path)
     MUST(gw_future_cancel(own, false, &error));
     assert(gw_future_get(own, 0, &value, &error) == GW_ECANCELLED);
     assert(gw_future_state(theirs) == GW_PENDING);
-    open_gate(path);
+    subject_say(path, "open");
     check_text(theirs, "open");
     gw_future_release(own);
     gw_future_release(theirs);
@@ -224,7 +193,7 @@ static void subject_shared(const char *path)
     gw_graph_free(graph);
     MUST(gw_job_cancel(first, gw_future_job(own), true, &error));
     assert(gw_future_get(own, 0, &value, &error) == GW_ECANCELLED);
-    open_gate(path);
+    subject_say(path, "open");
     check_text(theirs, "all");
     gw_future_release(own);
     gw_future_release(theirs);
@@ -236,7 +205,7 @@ static void subject_shared(const char *path)
     gw_client_close(first);
     first = NULL;
     assert(gw_future_state(shared) == GW_PENDING);
-    open_gate(path);
+    subject_say(path, "open");
     check_text(shared, "open");
     check_text(theirs, "open");
     gw_future_release(shared);
@@ -395,13 +364,6 @@ static void subject_gather(const char *path)
         gw_future_release(futures[i]);
 }
 
-static void touch(const char *path)
-{
-    FILE *file = fopen(path, "w");
-    assert(file);
-    (void)fclose(file);
-}
-
 /* Two tasks of one job fail, and with them a diamond of another job, each with a first cause; a
  * retry of its end runs all of that again. */
 static void subject_retry(const char *path)
@@ -422,11 +384,11 @@ static void subject_retry(const char *path)
     gw_graph_free(graph);
     assert(gw_future_get(end, 0, &value, &error) == GW_EDEPENDENCY);
     assert(strstr(error.text, "is not there") && strstr(error.text, "need_file"));
-    touch(files[0]);
+    subject_make_file(files[0]);
     MUST(gw_future_retry(end, &error)); /* the other one fails again */
     assert(gw_future_get(end, 0, &value, &error) == GW_EDEPENDENCY);
     assert(strstr(error.text, files[1]));
-    touch(files[1]);
+    subject_make_file(files[1]);
     MUST(gw_future_retry(end, &error));
     check_text(end, "all");
     gw_future_release(end);
@@ -438,24 +400,15 @@ static void subject_retry(const char *path)
 
 int main(int argc, char **argv)
 {
-    gw_init(&argc, &argv);
-    static const struct {
-        const char *name;
-        void (*run)(const char *path);
-    } subjects[] = {
+    static const struct subject list[] = {
         {"names", subject_names},   {"outlives", subject_outlives}, {"publish", subject_publish},
         {"pure", subject_pure},     {"gather", subject_gather},     {"retry", subject_retry},
         {"shared", subject_shared},
     };
-    assert(argc == 3);
-    const struct gw_client_options options = {.must_exist = true};
-    MUST(gw_client_open(&options, &first, &error));
-    MUST(gw_client_open(&options, &second, &error));
-    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
-        if (strcmp(subjects[i].name, argv[1]) == 0)
-            subjects[i].run(argv[2]);
-    gw_client_close(first);
-    gw_client_close(second);
-    (void)printf("%s: well\n", argv[1]);
-    return 0;
+    const struct subjects subjects = {.options = &(struct gw_client_options){.must_exist = true},
+                                      .client = &first,
+                                      .other = &second,
+                                      .list = list,
+                                      .count = sizeof list / sizeof *list};
+    return subjects_main(&subjects, argc, argv);
 }

@@ -1,56 +1,13 @@
 /* Calls on jobs by number, on GPUs and on the cluster, on one that is up; a function a subject,
  * asserts inside. Arguments: the subject, a fifo. */
-#include <gangway/gangway.h>
+#include "tests/e2e/programs/check.h"
+#include "tests/e2e/programs/subject.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Says on a fifo that it runs, then waits for ever. */
-static int hang(struct gw_task *task)
-{
-    const char *path;
-    if (gw_task_arg_str(task, 0, &path) < 0)
-        return GW_EINVAL;
-    FILE *fifo = fopen(path, "w");
-    if (!fifo)
-        return gw_task_fail(task, GW_EIO, "no fifo");
-    (void)fclose(fifo);
-    for (;;)
-        pause();
-}
-GW_TASK(hang);
-
-/* Says so likewise, and returns what its steps answer when that is not to go on. */
-static int march(struct gw_task *task)
-{
-    const char *path;
-    int64_t step = 0;
-    if (gw_task_arg_str(task, 0, &path) < 0)
-        return GW_EINVAL;
-    int rc = gw_task_step(task, step, NULL, 0);
-    FILE *fifo = gw_task_rank(task) == 0 ? fopen(path, "w") : NULL;
-    if (fifo)
-        (void)fclose(fifo);
-    while (rc == GW_CONTINUE)
-        rc = gw_task_step(task, ++step, NULL, 0);
-    return rc;
-}
-GW_TASK(march);
-
-/* Fails until the file is there. */
-static int need_file(struct gw_task *task)
-{
-    const char *path;
-    if (gw_task_arg_str(task, 0, &path) < 0)
-        return GW_EINVAL;
-    if (access(path, F_OK) < 0)
-        return gw_task_fail(task, GW_ENOENT, "%s is not there", path);
-    return 0;
-}
-GW_TASK(need_file);
 
 /* As main would say that it failed. */
 static int return_one(struct gw_task *task)
@@ -61,28 +18,11 @@ static int return_one(struct gw_task *task)
 GW_TASK(return_one);
 
 static struct gw_client *client;
-static struct gw_error error;
 static int exit_code;
-
-#define MUST(x)                                                                                    \
-    do {                                                                                           \
-        if ((x) < 0) {                                                                             \
-            (void)fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, error.text);          \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static int wait_for(uint64_t job)
 {
     return gw_job_wait(client, job, UINT64_MAX, &exit_code, &error);
-}
-
-/* Until a task of it says that it runs. */
-static void hear(const char *path)
-{
-    FILE *fifo = fopen(path, "r");
-    assert(fifo && fgetc(fifo) == EOF);
-    (void)fclose(fifo);
 }
 
 static void subject_wait(const char *path)
@@ -94,7 +34,7 @@ static void subject_wait(const char *path)
     assert(strstr(error.text, "return_one returned 1:"));
     assert(gw_job_wait(client, gw_future_job(bad), 0, &exit_code, &error) == GW_ETASK);
     MUST(gw_submit(client, &runs, &error, hang, NULL, gw_str(path)));
-    hear(path);
+    subject_hear(path, NULL, 0);
     assert(gw_job_wait(client, gw_future_job(runs), 0, &exit_code, &error) == GW_ETIMEDOUT);
     MUST(gw_job_cancel_task(client, gw_future_job(runs), 0, true, &error));
     assert(wait_for(gw_future_job(runs)) == GW_ECANCELLED);
@@ -115,9 +55,7 @@ static void subject_retry(const char *path)
     MUST(gw_job_retry(client, job, &tasks, &error));
     assert(tasks == 1);
     assert(wait_for(job) == GW_ETASK);
-    FILE *made = fopen(file, "w");
-    assert(made);
-    (void)fclose(made);
+    subject_make_file(file);
     assert(gw_job_retry_task(client, job, 1, &error) == GW_ENOENT);
     MUST(gw_job_retry_task(client, job, 0, &error));
     MUST(wait_for(job));
@@ -133,13 +71,13 @@ static void subject_gang(const char *path)
     assert(gw_job_stop(client, 12345, &error) == GW_ENOENT);
     MUST(gw_dispatch(client, 2, &future, &error, march, gw_str(path)));
     const uint64_t job = gw_future_job(future);
-    hear(path);
+    subject_hear(path, NULL, 0);
     MUST(gw_job_restart(client, job, &error));
-    hear(path);
+    subject_hear(path, NULL, 0);
     assert(gw_job_resume(client, job, &error) == GW_EINVAL);
     MUST(gw_job_pause(client, job, true, &error));
     MUST(gw_job_resume(client, job, &error));
-    hear(path);
+    subject_hear(path, NULL, 0);
     MUST(gw_job_stop(client, job, &error));
     MUST(wait_for(job));
     assert(gw_job_restart(client, job, &error) == GW_ENOENT);
@@ -161,7 +99,7 @@ static void subject_shutdown(const char *path)
 {
     struct gw_future *runs;
     MUST(gw_submit(client, &runs, &error, hang, NULL, gw_str(path)));
-    hear(path);
+    subject_hear(path, NULL, 0);
     MUST(gw_client_shutdown(client, &error));
     assert(gw_future_wait(runs, UINT64_MAX) == 0 && gw_future_state(runs) == GW_FAILED);
     gw_future_release(runs);
@@ -169,20 +107,13 @@ static void subject_shutdown(const char *path)
 
 int main(int argc, char **argv)
 {
-    gw_init(&argc, &argv);
-    static const struct {
-        const char *name;
-        void (*run)(const char *path);
-    } subjects[] = {
+    static const struct subject list[] = {
         {"wait", subject_wait}, {"retry", subject_retry},       {"gang", subject_gang},
         {"gpu", subject_gpu},   {"shutdown", subject_shutdown},
     };
-    assert(argc == 3);
-    MUST(gw_client_open(&(struct gw_client_options){.must_exist = true}, &client, &error));
-    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
-        if (strcmp(subjects[i].name, argv[1]) == 0)
-            subjects[i].run(argv[2]);
-    gw_client_close(client);
-    (void)printf("%s: well\n", argv[1]);
-    return 0;
+    const struct subjects subjects = {.options = &(struct gw_client_options){.must_exist = true},
+                                      .client = &client,
+                                      .list = list,
+                                      .count = sizeof list / sizeof *list};
+    return subjects_main(&subjects, argc, argv);
 }

@@ -1,8 +1,8 @@
 /* Graphs whose results are larger than memory. `memory WHAT ...`; prints what test_memory.py reads.
  */
 #include "tests/e2e/programs/check.h"
+#include "tests/e2e/programs/subject.h"
 
-#include <gangway/gangway.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,16 +83,6 @@ static int hog(struct gw_task *task)
 }
 GW_TASK(hog);
 
-static int64_t number(struct gw_future *future)
-{
-    struct gw_value *value;
-    int64_t n = -1;
-    CHECK(gw_future_get(future, 0, &value, &error) == 0);
-    CHECK(gw_value_get_i64(value, &n, &error) == 0);
-    gw_value_unref(value);
-    return n;
-}
-
 /* Roots, and a task behind each that lets go of it: memory need not hold more than a few. */
 static void stream(int count, int64_t bytes)
 {
@@ -111,7 +101,7 @@ static void stream(int count, int64_t bytes)
         all = gw_call(graph, sum, NULL, gw_ref(all), gw_ref(part));
     }
     CHECK(gw_client_submit(client, graph, all, &future, &error) == 0);
-    printf("%lld\n", (long long)number(future));
+    printf("%lld\n", (long long)subject_i64(future, 0));
     gw_future_release(future);
     gw_graph_free(graph);
     free(checks);
@@ -141,7 +131,7 @@ static void hold(int count, int64_t bytes)
             all = gw_call(graph, sum, NULL, gw_ref(all), gw_ref(one));
         }
         CHECK(gw_client_submit(client, graph, all, &future, &error) == 0);
-        right += number(future);
+        right += subject_i64(future, 0);
         gw_future_release(future);
         gw_graph_free(graph);
     }
@@ -171,7 +161,7 @@ static void apart(int count, int64_t bytes)
     gw_node all = gw_graph_call(graph, &gw_function_check, GW_OPTIONS(.workers = "worker-2"),
                                 arguments, (uint32_t)count + 1);
     CHECK(gw_client_submit(client, graph, all, &future, &error) == 0);
-    printf("%lld\n", (long long)number(future));
+    printf("%lld\n", (long long)subject_i64(future, 0));
     gw_future_release(future);
     gw_graph_free(graph);
     free(arguments);
@@ -183,7 +173,7 @@ static void hogs(int64_t large, int64_t small)
     struct gw_future *first, *second;
     struct gw_value *value;
     CHECK(gw_submit(client, &second, &error, hog, NULL, gw_i64(small)) == 0);
-    CHECK(number(second) == 1);
+    CHECK(subject_i64(second, 0) == 1);
     CHECK(gw_submit(client, &first, &error, hog, NULL, gw_i64(large)) == 0);
     int rc = gw_future_get(first, 0, &value, &error);
     printf("%s: %s\n", gw_error_name(rc), error.text);
@@ -212,7 +202,7 @@ static void fill(int count, int64_t bytes)
         struct gw_graph *graph = gw_graph_new();
         gw_node one = gw_call(graph, check, NULL, gw_i64(i), gw_ref_future(graph, futures[i]));
         CHECK(gw_client_submit(client, graph, one, &future, &error) == 0);
-        right += (int)number(future);
+        right += (int)subject_i64(future, 0);
         gw_future_release(future);
         gw_graph_free(graph);
         made++;

@@ -1,6 +1,7 @@
 /* Tasks that submit tasks, against a real cluster; a function a subject, asserts inside. Arguments:
  * the subject, and a fifo on which tasks say that they are there. */
-#include <gangway/gangway.h>
+#include "tests/e2e/programs/check.h"
+#include "tests/e2e/programs/subject.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -120,25 +121,17 @@ static int sum_squares(struct gw_task *task)
 }
 GW_TASK(sum_squares);
 
-static void say(const char *fifo, const char *what)
-{
-    FILE *file = fopen(fifo, "w");
-    assert(file);
-    fprintf(file, "%s %d\n", what, (int)getpid());
-    fclose(file);
-}
-
 /* Says that it runs, and stays. */
-static int hang(struct gw_task *task)
+static int stay(struct gw_task *task)
 {
     const char *fifo;
     if (gw_task_arg_str(task, 0, &fifo) < 0)
         return GW_EINVAL;
-    say(fifo, "child");
+    subject_say_pid(fifo, "child");
     for (;;)
         pause();
 }
-GW_TASK(hang);
+GW_TASK(stay);
 
 /* Has a child that hangs; waits for it for ever, or not at all. */
 static int parent(struct gw_task *task)
@@ -153,11 +146,11 @@ static int parent(struct gw_task *task)
     struct gw_client *client = gw_task_client(task, error);
     if (!client)
         return error->code;
-    if (gw_submit(client, &future, error, hang, NULL, gw_str(fifo)) < 0)
+    if (gw_submit(client, &future, error, stay, NULL, gw_str(fifo)) < 0)
         return error->code;
     if (!waits)
         return gw_task_return(task, gw_i64((int64_t)gw_future_job(future)));
-    say(fifo, "parent");
+    subject_say_pid(fifo, "parent");
     return gw_future_get(future, 0, &value, error);
 }
 GW_TASK(parent);
@@ -208,27 +201,14 @@ GW_TASK(ranks);
  */
 
 static struct gw_client *client;
-static struct gw_error error;
 static const char *fifo;
-
-static int64_t get(struct gw_future *future, uint32_t rank)
-{
-    struct gw_value *value;
-    int64_t n;
-    if (gw_future_get(future, rank, &value, &error) < 0)
-        gw_error_exit(&error);
-    if (gw_value_get_i64(value, &n, &error) < 0)
-        gw_error_exit(&error);
-    gw_value_unref(value);
-    return n;
-}
 
 static void test_fib(void)
 {
     struct gw_future *future;
     int rc = gw_submit(client, &future, &error, fib, NULL, gw_i64(9));
     assert(rc == 0);
-    assert(get(future, 0) == 34);
+    assert(subject_i64(future, 0) == 34);
     gw_future_release(future);
 }
 
@@ -241,7 +221,7 @@ static void test_many(void)
     }
     int64_t sum = 332833500; /* of the squares below 1000 */
     for (int64_t i = 0; i < 3; i++) {
-        assert(get(futures[i], 0) == sum);
+        assert(subject_i64(futures[i], 0) == sum);
         sum += (1000 + i) * (1000 + i);
         gw_future_release(futures[i]);
     }
@@ -252,7 +232,7 @@ static void test_gang(void)
     struct gw_future *future;
     int rc = gw_dispatch(client, 2, &future, &error, ranks);
     assert(rc == 0);
-    assert(get(future, 0) == 100 && get(future, 1) == 121);
+    assert(subject_i64(future, 0) == 100 && subject_i64(future, 1) == 121);
     gw_future_release(future);
 }
 
@@ -263,7 +243,7 @@ static void test_leaves(void)
     int exit_code,
         rc = gw_submit(client, &future, &error, parent, NULL, gw_str(fifo), gw_bool(false));
     assert(rc == 0);
-    uint64_t child = (uint64_t)get(future, 0);
+    uint64_t child = (uint64_t)subject_i64(future, 0);
     rc = gw_job_wait(client, child, UINT64_MAX, &exit_code, &error);
     assert(rc == GW_ECANCELLED);
     gw_future_release(future);
@@ -312,7 +292,7 @@ static void test_cycle(void)
     int rc = gw_client_submit_many(client, graph, NULL, nodes, 4, futures, &error);
     assert(rc == 0);
     gw_graph_free(graph);
-    assert(get(futures[2], 0) == 25);
+    assert(subject_i64(futures[2], 0) == 25);
     for (int i = 0; i < 2; i++) {
         rc = gw_future_get(futures[i], 0, &value, &error);
         assert(rc == GW_ETASK && strstr(error.text, "would wait for ever"));

@@ -3,9 +3,9 @@
  * number to the file COUNTS, the last of the row waits until somebody writes into the fifo GO. Says
  * "running" when the map has ended, and checks all values when the row has. Prints "ok". */
 #include "tests/e2e/programs/check.h"
+#include "tests/e2e/programs/subject.h"
 
 #include <fcntl.h>
-#include <gangway/gangway.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,16 +73,6 @@ static int make_args(size_t i, struct gw_value **args, void *arg)
     return 0;
 }
 
-static int64_t number_of(struct gw_future *future)
-{
-    struct gw_value *value;
-    int64_t n;
-    CHECK(gw_future_get(future, 0, &value, &error) == 0);
-    CHECK(gw_value_get_i64(value, &n, &error) == 0);
-    gw_value_unref(value);
-    return n;
-}
-
 /* A row of three, of which the last waits. */
 static struct gw_future *row(const char *go)
 {
@@ -125,15 +115,15 @@ int main(int argc, char **argv)
     gw_value_unref(block);
     CHECK(gw_map(client, &map, calls, &error) == 0);
     for (int64_t i = 0; i < CALLS; i++)
-        CHECK(number_of(calls[i]) == i + 10);
+        CHECK(subject_i64(calls[i], 0) == i + 10);
     struct gw_future *last = row(argv[2]), *total = sum_of(scattered, last);
     gw_future_release(scattered);
     printf("running\n");
     fflush(stdout);
-    CHECK(number_of(last) == 6);
-    CHECK(number_of(total) == BYTES + 6);
+    CHECK(subject_i64(last, 0) == 6);
+    CHECK(subject_i64(total, 0) == BYTES + 6);
     for (int64_t i = 0; i < CALLS; i++)
-        CHECK(number_of(calls[i]) == i + 10);
+        CHECK(subject_i64(calls[i], 0) == i + 10);
     gw_client_close(client);
     printf("ok\n");
     return 0;

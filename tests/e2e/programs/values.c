@@ -1,8 +1,8 @@
 /* The client's API against a real cluster: large values both ways, references, failures, retries,
  * completions, gangs that need more slots than there are. `values WHAT`; prints "ok". */
 #include "tests/e2e/programs/check.h"
+#include "tests/e2e/programs/subject.h"
 
-#include <gangway/gangway.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,16 +69,6 @@ static int world(struct gw_task *task)
 }
 GW_TASK(world);
 
-static int64_t number(struct gw_future *future, uint32_t rank)
-{
-    struct gw_value *value;
-    int64_t n = -1;
-    CHECK(gw_future_get(future, rank, &value, &error) == 0);
-    CHECK(gw_value_get_i64(value, &n, &error) == 0);
-    gw_value_unref(value);
-    return n;
-}
-
 static struct gw_value *pattern(size_t bytes)
 {
     unsigned char *data = malloc(bytes);
@@ -104,7 +94,7 @@ static void large(void)
         struct gw_graph *graph = gw_graph_new();
         gw_node node = gw_call(graph, count, NULL, gw_ref_future(graph, made), gw_value_ref(mine));
         CHECK(gw_client_submit(client, graph, node, &counted, &error) == 0);
-        CHECK(number(counted, 0) == 2 * (int64_t)sizes[i]);
+        CHECK(subject_i64(counted, 0) == 2 * (int64_t)sizes[i]);
         gw_graph_free(graph);
 
         CHECK(gw_scatter(client, mine, &put, &error) == 0);
@@ -113,7 +103,7 @@ static void large(void)
         graph = gw_graph_new();
         node = gw_call(graph, count, NULL, gw_ref_future(graph, put), gw_ref_future(graph, put));
         CHECK(gw_client_submit(client, graph, node, &sent, &error) == 0);
-        CHECK(number(sent, 0) == 2 * (int64_t)sizes[i]);
+        CHECK(subject_i64(sent, 0) == 2 * (int64_t)sizes[i]);
         gw_graph_free(graph);
         gw_value_unref(value);
         gw_value_unref(mine);
@@ -163,9 +153,9 @@ static void gang(void)
         CHECK(gw_future_get(futures[0], rank, &value, &error) == 0);
         CHECK(gw_value_equal(value, mine));
         gw_value_unref(value);
-        CHECK(number(futures[2], rank) == 2 * BYTES);
+        CHECK(subject_i64(futures[2], rank) == 2 * BYTES);
     }
-    CHECK(number(futures[1], 0) == RANKS * BYTES);
+    CHECK(subject_i64(futures[1], 0) == RANKS * BYTES);
     gw_value_unref(mine);
     for (int i = 0; i < 3; i++)
         gw_future_release(futures[i]);
@@ -188,7 +178,7 @@ static void map(void)
     CHECK(gw_map(client, &call, futures, &error) == 0);
     CHECK(gw_completions_new(futures, CALLS, &completions) == 0);
     while (gw_completions_next(completions, UINT64_MAX, &index) == 0) {
-        CHECK(number(futures[index], 0) == (index % 100 == 0 ? 100000 : 10));
+        CHECK(subject_i64(futures[index], 0) == (index % 100 == 0 ? 100000 : 10));
         seen++;
     }
     CHECK(seen == CALLS);
@@ -240,7 +230,7 @@ static void cancel(void)
         gw_future_release(future);
     }
     CHECK(gw_submit(client, &held, &error, count, NULL) == 0);
-    CHECK(number(held, 0) == 0);
+    CHECK(subject_i64(held, 0) == 0);
     gw_future_release(held);
 }
 
@@ -251,7 +241,7 @@ static void grow(void)
         struct gw_future *future;
         CHECK(gw_dispatch(client, ranks, &future, &error, world) == 0);
         for (uint32_t rank = 0; rank < ranks; rank++)
-            CHECK(number(future, rank) == ranks * 100 + rank);
+            CHECK(subject_i64(future, rank) == ranks * 100 + rank);
         gw_future_release(future);
     }
 }
