@@ -16,6 +16,15 @@
 static char dir[64], fifo[80];
 static struct side side;
 
+/* Hears of what comes until it is told to stop. */
+static int listen_long(struct gw_task *task)
+{
+    while (gw_task_step(task, 0, NULL, 0) == GW_CONTINUE)
+        ;
+    return 0;
+}
+GW_TASK(listen_long);
+
 static int set_up(void **state)
 {
     (void)state;
@@ -26,6 +35,7 @@ static int set_up(void **state)
         return -1;
     side_spec(&side, 0, "twice", 0);
     side_spec(&side, 1, "block", 0);
+    side_spec(&side, 2, "listen_long", 0);
     return 0;
 }
 
@@ -130,6 +140,21 @@ static void test_the_answer_is_waited_for(void **state)
     must_finish(4, 1);
 }
 
+/* The task hears of it itself, and nothing is awaited when it has ended. */
+static void test_the_answer_comes_before_the_end(void **state)
+{
+    const struct gw_message stop = {.type = GW_MESSAGE_control, .control = {1000, GW_STOP}};
+    side_assign(&side, &(struct side_row){.index = 0, .spec = 2}, 1);
+    assign_twice(1, 3);
+    side_flush(&side);
+    must_run_long(0);
+    answer(1000);
+    side_put(&side, &stop, -1);
+    assign_twice(1, 2);
+    side_flush(&side);
+    must_finish(0, 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -139,6 +164,7 @@ int main(int argc, char **argv)
         TEST(test_what_was_taken_is_left_alone),
         TEST(test_nothing_was_taken),
         TEST(test_the_answer_is_waited_for),
+        TEST(test_the_answer_comes_before_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,8 @@ struct runner {
     /* of the task's client */
     struct gw_task_link *linking; /* where the answer to a task_link goes; NULL: none is awaited */
     struct gw_error link_error;   /* and why there is none; code 0: there is */
-    uint32_t blocked_unanswered;  /* task_blocked, but with 0, that no task_taken has answered */
+    int blocked_unanswered; /* task_blocked, but with 0, that no task_taken has answered; below 0:
+                               what the outbox said of the task, and it has not ended */
 };
 
 static void out_of_memory(void) __attribute__((noreturn));
@@ -239,8 +240,7 @@ static void say_filled(struct runner *runner, bool kept)
 static void on_taken(struct runner *runner, uint64_t attempt)
 {
     struct gw_batch *batch = runner->first;
-    if (runner->blocked_unanswered)
-        runner->blocked_unanswered--;
+    runner->blocked_unanswered--;
     if (!batch || !attempt)
         return;
     gw_givens_clear(&runner->givens);
@@ -450,7 +450,7 @@ static void runner_on_blocked(void *arg, bool blocked)
 /* Before anything else is begun it must be known what was taken away. */
 static void await_taken(struct runner *runner)
 {
-    while (runner->blocked_unanswered)
+    while (runner->blocked_unanswered > 0)
         (void)listen_once(runner, true);
 }
 
