@@ -43,6 +43,43 @@ static int print(struct gw_task *task)
 }
 GW_TASK(print);
 
+enum { LARGE_BYTES = 5000 };
+
+/* Closes a stream before there is a result, which is large, and prints. */
+static int close_early(struct gw_task *task)
+{
+    static const char data[LARGE_BYTES] = "large";
+    int64_t stream;
+    if (gw_task_arg_i64(task, 0, &stream) < 0)
+        return GW_EINVAL;
+    close((int)stream);
+    int rc = gw_task_return(task, gw_bytes(data, sizeof data));
+    if (write((int)stream, "into what lies there now", 24) >= 0)
+        return gw_task_fail(task, GW_EIO, "something lies there");
+    return rc;
+}
+GW_TASK(close_early);
+
+/* Closes both streams, and hears of what comes until it is told to stop. */
+static int close_and_listen(struct gw_task *task)
+{
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    while (gw_task_step(task, 0, NULL, 0) == GW_CONTINUE)
+        ;
+    return 0;
+}
+GW_TASK(close_and_listen);
+
+static int echo(struct gw_task *task)
+{
+    struct gw_value *value;
+    int rc = gw_task_arg_value(task, 0, &value);
+    printf("echo\n");
+    return rc < 0 ? rc : gw_task_return(task, gw_value_ref(value));
+}
+GW_TASK(echo);
+
 static char dir[64];
 
 static const char *read_file(const char *name)
@@ -95,9 +132,87 @@ static void test_streams_that_a_task_spoilt(void **state)
     assert_int_equal(gw_dir_remove(dir, NULL), 0);
 }
 
+static void wait_finished(struct side *side, uint32_t count)
+{
+    for (uint32_t got = 0; got < count;)
+        got += side_get(side, GW_MESSAGE_finished)->finished.attempt.count;
+}
+
+static void assert_large(struct gw_value *value)
+{
+    const void *data;
+    size_t bytes;
+    assert_int_equal(gw_value_get_bytes(value, &data, &bytes, NULL), 0);
+    assert_int_equal(bytes, LARGE_BYTES);
+    assert_string_equal(data, "large");
+    gw_value_unref(value);
+}
+
+/* The result has a file of its own then: not the place of the stream. */
+static void test_result_without_a_stream(void **state)
+{
+    struct side side;
+    (void)state;
+    assert_int_equal(side_set_up(&side, dir), 0);
+    side_spec(&side, 0, "close_early", 0);
+    side_spec(&side, 1, "print", 0);
+    for (uint32_t stream = 0; stream <= 2; stream++) {
+        const struct side_row row = {.index = 2 * stream, .args = side_list(gw_i64(stream), NULL)};
+        side_assign(&side, &row, 1);
+        side_flush(&side);
+        wait_finished(&side, 1);
+        assert_large(side_value(&side, 0));
+        side_assign(&side, &(struct side_row){.index = 2 * stream + 1, .spec = 1}, 1);
+        side_flush(&side);
+        wait_finished(&side, 1);
+    }
+    for (uint32_t stream = 0; stream <= 2; stream++) {
+        char path[SIDE_DIR_BYTES + 16];
+        snprintf(path, sizeof path, "%s/log/42", dir);
+        assert_string_equal(printed(path, 1001 + 2 * stream, 1), "after\n");
+    }
+    assert_int_equal(side_tear_down(&side, dir), 0);
+}
+
+/* What comes while streams are closed is there when they are put back. */
+static void test_inputs_without_streams(void **state)
+{
+    static const char data[LARGE_BYTES] = "large";
+    struct side side;
+    struct side_row rows[3];
+    (void)state;
+    assert_int_equal(side_set_up(&side, dir), 0);
+    side_spec(&side, 0, "close_and_listen", 0);
+    side_spec(&side, 1, "echo", 0);
+    side_assign(&side, &(struct side_row){.index = 0}, 1);
+    side_flush(&side);
+    (void)side_get(&side, GW_MESSAGE_task_blocked); /* it runs for a while: they are closed */
+    for (uint32_t i = 1; i < 3; i++) {
+        struct gw_value *args = side_list(gw_ref((gw_node){0}), NULL);
+        rows[i] = (struct side_row){.index = i, .spec = 1, .args = args, .dep_count = 1};
+        rows[i].deps[0] = (struct side_dep){.value = gw_bytes(data, sizeof data), .by_fd = true};
+    }
+    side_assign(&side, rows + 1, 2);
+    struct gw_message stop = {.type = GW_MESSAGE_control, .control = {1000, GW_STOP}};
+    side_put(&side, &stop, -1);
+    side_put(&side, &(struct gw_message){.type = GW_MESSAGE_task_taken}, -1); /* nothing was */
+    side_flush(&side);
+    for (uint32_t got = 0; got < 3;) {
+        uint32_t count = side_get(&side, GW_MESSAGE_finished)->finished.attempt.count;
+        for (uint32_t i = 0; i < count; i++, got++)
+            if (got > 0)
+                assert_large(side_value(&side, i));
+    }
+    assert_int_equal(side_tear_down(&side, dir), 0);
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_streams_that_a_task_spoilt)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_streams_that_a_task_spoilt),
+        cmocka_unit_test(test_result_without_a_stream),
+        cmocka_unit_test(test_inputs_without_streams),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

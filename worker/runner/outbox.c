@@ -11,6 +11,7 @@
 
 #include "graph/base/clock.h"
 #include "graph/wire/enums.h"
+#include "worker/runner/stream.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -148,6 +149,8 @@ int gw_outbox_get(struct gw_outbox *outbox, bool wait, struct gw_message *messag
     }
     outbox->drained = rc == GW_EAGAIN;
     pthread_mutex_unlock(&outbox->mutex);
+    for (uint8_t i = 0; rc == 0 && i < *fd_count; i++)
+        fds[i] = gw_stream_apart(fds[i]);
     return rc;
 }
 

@@ -59,8 +59,8 @@ int gw_outbox_flush(struct gw_outbox *outbox);
 void gw_outbox_begin(struct gw_outbox *outbox, uint64_t attempt, uint64_t now_ns);
 bool gw_outbox_end(struct gw_outbox *outbox);
 
-/* gw_outbox_get is gw_channel_get. Before it waits, all results are sent. Who waits is woken by
- * what comes alone. */
+/* gw_outbox_get is gw_channel_get; descriptors are none of the streams'. Before it waits, all
+ * results are sent. Who waits is woken by what comes alone. */
 int gw_outbox_get(struct gw_outbox *outbox, bool wait, struct gw_message *message, int *fds,
                   uint8_t *fd_count, struct gw_error *error);
 

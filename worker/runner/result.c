@@ -5,6 +5,7 @@
 #include "graph/wire/codec.h"
 #include "graph/wire/value_file.h"
 #include "worker/runner/mapping.h"
+#include "worker/runner/stream.h"
 
 #include <errno.h>
 #include <string.h>
@@ -64,6 +65,11 @@ static int write_all(int fd, const void *data, size_t bytes, off_t to)
     return 0;
 }
 
+static int new_file(void)
+{
+    return gw_stream_apart(memfd_create("gangway-value", MFD_CLOEXEC));
+}
+
 /* The descriptor of the memory file that was given, exactly `bytes` long, so that nothing of an
  * earlier result is left behind this one; -1: there is none that is about as large. */
 static int open_given(struct gw_result *result, size_t bytes)
@@ -72,7 +78,7 @@ static int open_given(struct gw_result *result, size_t bytes)
     if (!given->memfile || bytes < GW_MEMFILE_BYTES_MIN)
         return -1;
     if (given->fd < 0)
-        return memfd_create("gangway-value", MFD_CLOEXEC);
+        return new_file();
     if (bytes / 2 > given->bytes || given->bytes / 2 > bytes ||
         (bytes != given->bytes && ftruncate(given->fd, (off_t)bytes) < 0))
         return -1;
@@ -99,7 +105,7 @@ static int write_memfd(struct gw_result *result, struct gw_bin head, const void 
     uint64_t memfile = fd >= 0 ? result->given.memfile : 0;
     gw_result_end_given(result); /* it is used once; who returns again gets a new one */
     if (fd < 0)
-        fd = memfd_create("gangway-value", MFD_CLOEXEC);
+        fd = new_file();
     if (write_into(fd, head, data, bytes) < 0)
         return -1;
     result->fd = fd;
