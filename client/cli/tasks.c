@@ -19,15 +19,15 @@ static const struct gw_column columns[] = {
 
 static int check_state(const char *state, struct gw_error *error)
 {
-    /* "placed" is what --json says of those that run. */
-    static const char *const states[] = {"waiting",    "ready", "running", "placed",   "handed",
-                                         "cancelling", "done",  "failed",  "cancelled"};
+    /* "placed" is what --json says of those that run and of those that are queued. */
+    static const char *const states[] = {"waiting", "ready",      "running", "queued", "placed",
+                                         "handed",  "cancelling", "done",    "failed", "cancelled"};
     for (size_t i = 0; !state || i < sizeof states / sizeof *states; i++)
         if (!state || strcmp(state, states[i]) == 0)
             return 0;
     return gw_error_set(error, GW_EINVAL,
-                        "there is no state \"%s\": they are waiting, ready, running, handed, "
-                        "cancelling, done, failed and cancelled",
+                        "there is no state \"%s\": they are waiting, ready, queued, running, "
+                        "handed, cancelling, done, failed and cancelled",
                         state);
 }
 
@@ -73,7 +73,8 @@ int gw_cli_tasks(int argc, char **argv)
         .arguments = "JOB[/TASK]",
         .summary = "List a job's tasks, or show one.",
         .details = "JOB is a number, a name (the latest such job), or last; TASK its name or "
-                   "its\nindex.",
+                   "its\nindex. A task is queued where its worker has it already and runs others "
+                   "first:\nas many run there as it has slots.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,

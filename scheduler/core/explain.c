@@ -23,6 +23,7 @@
 #include "scheduler/core/range.h"
 #include "scheduler/core/regain.h"
 #include "scheduler/core/reservation.h"
+#include "scheduler/core/running.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/worker.h"
@@ -415,6 +416,18 @@ static void explain_cancelling(const struct gw_sched *sched, const struct gw_job
         gw_text_say(text, "it is being ended at its worker; ");
 }
 
+/* As `tasks` counts it: handed to its worker ahead of time, and not begun. */
+static bool is_in_line(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
+{
+    struct gw_running running;
+    if (job->tasks.state[row] != GW_TASK_PLACED)
+        return false;
+    gw_running_init(&running, sched);
+    bool runs = gw_running_row(&running, sched, job, row);
+    gw_running_deinit(&running);
+    return !runs;
+}
+
 static void explain_placed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                            struct gw_text *text)
 {
@@ -428,6 +441,8 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
         gw_text_say(text, "it is at %s, attempt %u",
                     gw_sched_worker_where(sched, job->tasks.worker[row], where),
                     job->tasks.charges[row].tries);
+    if (is_in_line(sched, job, row))
+        gw_text_say(text, ", in line behind what runs there");
     gw_sched_gpu_explain_clearing(sched, job, row, text);
     say_preferred_gone(sched, job->specs.items[job->tasks.spec[row]].shape, text);
     if (gang)

@@ -16,6 +16,7 @@
 #include "scheduler/core/outline.h"
 #include "scheduler/core/place.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/running.h"
 #include "scheduler/core/share.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/sync.h"
@@ -39,14 +40,15 @@ static void set_u64(struct gw_value *dict, const char *key, uint64_t x)
     set(dict, key, gw_i64((int64_t)x));
 }
 
-static const char *job_state(const struct gw_sched *sched, const struct gw_job *job)
+static const char *job_state(const struct gw_sched *sched, const struct gw_job *job,
+                             uint32_t running)
 {
     if (job->state == GW_JOB_OPEN)
         return "open";
     if (!gw_sched_job_shown_ended(sched, job) && job->paused)
         return job->placed > 0 ? "pausing" : "paused";
     if (!gw_sched_job_shown_ended(sched, job))
-        return job->placed > 0 ? "running" : "queued";
+        return running > 0 ? "running" : "queued";
     if (job->failed > 0)
         return "failed";
     return job->cancelled_tasks > 0 ? "cancelled" : "done";
@@ -93,12 +95,14 @@ static struct gw_value *describe_progress(const struct gw_progress *progress)
     return dict;
 }
 
-static struct gw_value *describe_job(const struct gw_sched *sched, const struct gw_job *job)
+static struct gw_value *describe_job(const struct gw_sched *sched, const struct gw_job *job,
+                                     const struct gw_running *runs)
 {
     struct gw_value *dict = gw_dict();
+    const uint32_t running = gw_running_job(runs, job);
     set_u64(dict, "id", job->id);
     set(dict, "name", gw_str(job->name ? job->name : ""));
-    set(dict, "state", gw_str(job_state(sched, job)));
+    set(dict, "state", gw_str(job_state(sched, job, running)));
     set(dict, "session", gw_str(job->user));
     set(dict, "detached", gw_bool(job->detached));
     set_u64(dict, "depth", job->depth);
@@ -106,7 +110,8 @@ static struct gw_value *describe_job(const struct gw_sched *sched, const struct 
     set_u64(dict, "done", job->done);
     set_u64(dict, "failed", job->failed);
     set_u64(dict, "cancelled", job->cancelled_tasks);
-    set_u64(dict, "running", job->placed);
+    set_u64(dict, "running", running);
+    set_u64(dict, "placed", job->placed);
     set_u64(dict, "shared", job->aliases);
     set_u64(dict, "ranks", ranks_of(job));
     if (job->tasks.count == 1 && gw_sched_row_live(job, 0))
@@ -132,21 +137,23 @@ static struct gw_value *describe_job(const struct gw_sched *sched, const struct 
     return dict;
 }
 
-/* As people say it, and as `jobs` counts it: at a worker it runs. */
-static const char *shown_state(uint8_t state)
+/* As people say it, and as `jobs` counts it: at a worker it runs, or is in line there. */
+static const char *shown_state(uint8_t state, bool runs)
 {
-    return state == GW_TASK_PLACED ? "running" : gw_sm_name(&gw_sched_task_sm, state);
+    return state != GW_TASK_PLACED ? gw_sm_name(&gw_sched_task_sm, state)
+           : runs                  ? "running"
+                                   : "queued";
 }
 
-static bool is_called(uint8_t state, const char *word)
+static bool is_called(uint8_t state, bool runs, const char *word)
 {
     return strcmp(word, gw_sm_name(&gw_sched_task_sm, state)) == 0 ||
-           strcmp(word, shown_state(state)) == 0 ||
+           strcmp(word, shown_state(state, runs)) == 0 ||
            (state == GW_TASK_HANDED && strcmp(word, "handed") == 0);
 }
 
 static struct gw_value *describe_task(const struct gw_sched *sched, const struct gw_job *job,
-                                      uint32_t row, const struct gw_map *last)
+                                      uint32_t row, const struct gw_map *last, bool runs)
 {
     const struct gw_tasks *tasks = &job->tasks;
     struct gw_value *dict = gw_dict();
@@ -157,7 +164,7 @@ static struct gw_value *describe_task(const struct gw_sched *sched, const struct
     set(dict, "name", gw_str(label));
     state = state == GW_TASK_RELEASED ? GW_TASK_DONE : state;
     set(dict, "state", gw_str(gw_sm_name(&gw_sched_task_sm, state)));
-    set(dict, "shown", gw_str(shown_state(state)));
+    set(dict, "shown", gw_str(shown_state(state, runs)));
     set_u64(dict, "tries", tasks->charges[row].tries);
     set_u64(dict, "attempt", tasks->attempt[row]);
     char where[256] = "";
@@ -187,20 +194,24 @@ static struct gw_value *describe_task(const struct gw_sched *sched, const struct
 static struct gw_value *query_status(const struct gw_sched *sched)
 {
     struct gw_value *dict = gw_dict(), *tasks = gw_dict(), *jobs = gw_dict();
-    uint64_t waiting = 0, placed = 0, done = 0, failed = 0, cancelled = 0, running_jobs = 0;
+    uint64_t waiting = 0, running = 0, done = 0, failed = 0, cancelled = 0, running_jobs = 0;
     uint64_t values = 0;
+    struct gw_running runs;
+    gw_running_init(&runs, sched);
     for (const struct gw_job *job = sched->first_job; job; job = job->next) {
         if (gw_sched_job_is_value(job)) {
             values++;
             continue;
         }
-        waiting += job->unfinished - job->placed;
-        placed += job->placed;
+        const uint32_t of_job = gw_running_job(&runs, job);
+        waiting += job->unfinished - of_job;
+        running += of_job;
         done += job->done;
         failed += job->failed;
         cancelled += job->cancelled_tasks;
         running_jobs += !gw_sched_job_shown_ended(sched, job);
     }
+    gw_running_deinit(&runs);
     set(dict, "version", gw_str(GANGWAY_VERSION));
     set_u64(dict, "term", sched->term);
     set_u64(dict, "uptime_ns", sched->now_ns - sched->start_ns);
@@ -241,7 +252,7 @@ static struct gw_value *query_status(const struct gw_sched *sched)
     set_u64(jobs, "ended", sched->job_count - values - running_jobs);
     set(dict, "jobs", jobs);
     set_u64(tasks, "waiting", waiting);
-    set_u64(tasks, "running", placed);
+    set_u64(tasks, "running", running);
     set_u64(tasks, "done", done);
     set_u64(tasks, "failed", failed);
     set_u64(tasks, "cancelled", cancelled);
@@ -253,6 +264,8 @@ static struct gw_value *query_jobs(const struct gw_sched *sched, const struct gw
 {
     struct gw_value *list = gw_list();
     uint32_t rows = 0;
+    struct gw_running runs;
+    gw_running_init(&runs, sched);
     for (const struct gw_job *job = sched->last_job; job && rows < GW_ANSWER_JOBS_MAX;
          job = job->prev) {
         if (gw_sched_job_is_value(job))
@@ -263,9 +276,10 @@ static struct gw_value *query_jobs(const struct gw_sched *sched, const struct gw
             continue; /* nor is a job that was taken back before it had a task */
         if (where && !gw_sched_annotated(job, where))
             continue;
-        GW_MUST(gw_list_push(list, describe_job(sched, job)));
+        GW_MUST(gw_list_push(list, describe_job(sched, job, &runs)));
         rows++;
     }
+    gw_running_deinit(&runs);
     return list;
 }
 
@@ -278,7 +292,7 @@ static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row)
     set(dict, "name", gw_str(job->name));
     uint8_t state = gw_sched_range_row_state(job, row);
     set(dict, "state", gw_str(gw_sm_name(&gw_sched_task_sm, state)));
-    set(dict, "shown", gw_str(shown_state(state)));
+    set(dict, "shown", gw_str(shown_state(state, false)));
     if (failure) {
         set(dict, "code", gw_i64(failure->code));
         set(dict, "exit_code", gw_i64(exit_code_of(failure)));
@@ -328,6 +342,8 @@ static struct gw_value *query_tasks(const struct gw_sched *sched, const struct g
         GW_MUST(gw_list_push(list, describe_rowless(job, (uint32_t)only)));
         return list;
     }
+    struct gw_running runs;
+    gw_running_init(&runs, sched);
     gw_sched_places_last(job, &last);
     for (uint32_t row = gw_sched_row_next(job, only > 0 ? (uint32_t)only : from);
          row < job->tasks.count && rows < GW_ANSWER_TASKS_MAX;
@@ -335,11 +351,13 @@ static struct gw_value *query_tasks(const struct gw_sched *sched, const struct g
         uint8_t at = job->tasks.state[row];
         if (at == GW_TASK_RELEASED)
             at = GW_TASK_DONE;
-        if ((state && !is_called(at, state)) || (only >= 0 && row != only))
+        const bool running = at == GW_TASK_PLACED && gw_running_row(&runs, sched, job, row);
+        if ((state && !is_called(at, running, state)) || (only >= 0 && row != only))
             continue;
-        GW_MUST(gw_list_push(list, describe_task(sched, job, row, &last)));
+        GW_MUST(gw_list_push(list, describe_task(sched, job, row, &last, running)));
         rows++;
     }
+    gw_running_deinit(&runs);
     gw_map_deinit(&last);
     return list;
 }
@@ -427,6 +445,8 @@ static struct gw_value *describe_gpus(const struct gw_worker *worker)
 static struct gw_value *query_workers(const struct gw_sched *sched)
 {
     struct gw_value *list = gw_list();
+    struct gw_running runs;
+    gw_running_init(&runs, sched);
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state == GW_WORKER_LOST)
@@ -454,9 +474,11 @@ static struct gw_value *query_workers(const struct gw_sched *sched)
         set_u64(dict, "descriptors", worker->memory.descriptors);
         set(dict, "memory_state", gw_str(memory_state(sched, worker)));
         set(dict, "memory_trouble", gw_str(worker->memory_trouble ? worker->memory_trouble : ""));
-        set_u64(dict, "running", worker->attempts);
+        set_u64(dict, "running", gw_running_worker(&runs, sched, worker));
+        set_u64(dict, "placed", worker->attempts);
         GW_MUST(gw_list_push(list, dict));
     }
+    gw_running_deinit(&runs);
     return list;
 }
 
@@ -569,7 +591,10 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
     if (tasks && gw_value_find(arguments, "from"))
         (void)gw_value_get_i64(gw_value_find(arguments, "from"), &from, NULL);
     if (one) {
-        *answer = describe_job(sched, job);
+        struct gw_running runs;
+        gw_running_init(&runs, sched);
+        *answer = describe_job(sched, job, &runs);
+        gw_running_deinit(&runs);
     } else if (graph) {
         *answer = gw_sched_outline_query(sched, job, nodes_wanted(arguments));
     } else if (story) {

@@ -84,16 +84,16 @@ struct sim_job *sim_limit_job(const struct sim *sim, uint64_t id)
     return NULL;
 }
 
-static int64_t running_of(struct sim *sim, uint64_t job)
+static int64_t placed_of(struct sim *sim, uint64_t job)
 {
     struct gw_value *arguments = gw_dict(), *answer = NULL;
-    int64_t running = 0;
+    int64_t placed = 0;
     GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)job)));
     if (gw_sched_query(sim->sched, "job", arguments, &answer, NULL) == 0)
-        (void)gw_value_get_i64(gw_value_find(answer, "running"), &running, NULL);
+        (void)gw_value_get_i64(gw_value_find(answer, "placed"), &placed, NULL);
     gw_value_unref(arguments);
     gw_value_unref(answer);
-    return running;
+    return placed;
 }
 
 void sim_limit_assigned(struct sim *sim, const struct gw_msg_assign *assign)
@@ -103,9 +103,9 @@ void sim_limit_assigned(struct sim *sim, const struct gw_msg_assign *assign)
         const struct sim_job *job = sim_limit_job(sim, id);
         if (!job || !job->limit || (i > 0 && gw_col64_at(assign->job, i - 1) == id))
             continue;
-        int64_t running = running_of(sim, id);
-        SIM_CHECK(sim, running <= (int64_t)job->limit,
-                  "%lld tasks of a range are under way, and %u may be", (long long)running,
+        int64_t placed = placed_of(sim, id);
+        SIM_CHECK(sim, placed <= (int64_t)job->limit,
+                  "%lld tasks of a range are under way, and %u may be", (long long)placed,
                   job->limit);
     }
 }

@@ -29,7 +29,7 @@ static bool names(const struct work *work, const struct host *host)
 static bool is_idle(const struct gw_value *worker, const struct work *work)
 {
     return is(worker, "state", "ready") && is(worker, "memory_state", "open") &&
-           number_in(worker, "running") == 0 && number_in(worker, "resident_bytes") == 0 &&
+           number_in(worker, "placed") == 0 && number_in(worker, "resident_bytes") == 0 &&
            number_in(worker, "slots_free") == number_in(worker, "slots") &&
            number_in(worker, "slots") >= (int64_t)work->slots;
 }
