@@ -54,7 +54,8 @@ struct daemon {
     uint64_t scatter_memory_bytes, log_max_bytes;
     int lifeline_fd;
     int ready_fd;
-    char lost[PATH_MAX + 64]; /* what became of the folder; empty: nothing */
+    char lost[PATH_MAX + 64]; /* what became of the folder, or the state; empty: nothing */
+    bool unfound;             /* it was said that commands on this machine do not find it */
     bool private_cluster;
     bool ending;
     bool crew_closing;
@@ -200,7 +201,8 @@ static void close_all(struct daemon *daemon)
     if (daemon->crew_closing)
         return;
     daemon->crew_closing = true;
-    if (daemon->listen && gw_server_look(daemon->server) == GW_LOCAL_OURS) {
+    bool lost;
+    if (daemon->listen && gw_server_look(daemon->server, &lost) == GW_LOCAL_OURS) {
         char path[PATH_MAX];
         (void)snprintf(path, sizeof path, "%s/address", daemon->dir);
         (void)unlink(path);
@@ -272,23 +274,32 @@ static void daemon_on_idle(uv_timer_t *timer)
         end(daemon, "nobody used this cluster for the time that --idle-stop gives");
 }
 
-/* Without its socket nobody on this machine finds this cluster, to use it or to end it. */
+/* Without its socket nobody on this machine finds this cluster, to use it or to end it; without its
+ * state it could keep no promise. */
 static void daemon_on_look(uv_timer_t *timer)
 {
     struct daemon *daemon = timer->data;
-    const enum gw_local_place place = gw_server_look(daemon->server);
-    if (place == GW_LOCAL_OURS)
-        return;
-    (void)uv_timer_stop(timer);
-    if (daemon->listen) {
+    bool state_lost;
+    const enum gw_local_place place = gw_server_look(daemon->server, &state_lost);
+    const bool gone = place != GW_LOCAL_OURS && !daemon->listen;
+    if (place != GW_LOCAL_OURS && !gone && !daemon->unfound) {
+        daemon->unfound = true;
         gw_log_error("%s/scheduler.sock %s: commands on this machine do not find this cluster any "
                      "more; who comes by %s does, and SIGTERM to process %d ends it",
                      daemon->dir, place == GW_LOCAL_GONE ? "was removed" : "is another's",
                      gw_server_address(daemon->server), (int)getpid());
-        return;
     }
-    (void)snprintf(daemon->lost, sizeof daemon->lost, "the cluster's folder %s %s", daemon->dir,
-                   place == GW_LOCAL_GONE ? "was removed under it" : "was taken by another one");
+    if (!gone && !state_lost)
+        return;
+    (void)uv_timer_stop(timer);
+    if (gone)
+        (void)snprintf(daemon->lost, sizeof daemon->lost, "the cluster's folder %s %s", daemon->dir,
+                       place == GW_LOCAL_GONE ? "was removed under it"
+                                              : "was taken by another one");
+    else
+        (void)snprintf(daemon->lost, sizeof daemon->lost,
+                       "the cluster's state in %s was removed under it", daemon->state);
+    gw_log_error("%s: no job can be kept any more, and what runs is ended", daemon->lost);
     end(daemon, daemon->lost);
 }
 
@@ -536,5 +547,5 @@ int gw_scheduler_main(int argc, char **argv)
     assert(busy == 0);
     if (daemon.private_cluster && daemon.server && gw_dir_remove(daemon.dir, &error) < 0)
         gw_log_warn("%s", error.text);
-    return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return rc < 0 || *daemon.lost ? EXIT_FAILURE : EXIT_SUCCESS;
 }

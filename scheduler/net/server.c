@@ -714,8 +714,9 @@ const char *gw_server_address(const struct gw_server *server)
     return server->door ? gw_door_address(server->door) : NULL;
 }
 
-enum gw_local_place gw_server_look(const struct gw_server *server)
+enum gw_local_place gw_server_look(const struct gw_server *server, bool *state_lost)
 {
+    *state_lost = gw_journal_lost(server->journal);
     return gw_local_look(&server->local);
 }
 

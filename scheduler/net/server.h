@@ -52,8 +52,9 @@ bool gw_server_ends(const struct gw_server *server);
  * then no longer waits for it. */
 void gw_server_close(struct gw_server *server, const char *why);
 
-/* gw_server_look tells whether the socket in its folder is its own still. */
-enum gw_local_place gw_server_look(const struct gw_server *server);
+/* gw_server_look tells whether the socket in its folder is its own still, and whether its state is
+ * lost, as gw_journal_lost has it. */
+enum gw_local_place gw_server_look(const struct gw_server *server, bool *state_lost);
 
 /* gw_server_idle_ns is for how long nobody has used this cluster; 0 while somebody does. */
 uint64_t gw_server_idle_ns(const struct gw_server *server);

@@ -9,6 +9,7 @@
 #include "graph/base/dir.h"
 #include "graph/base/log.h"
 #include "graph/base/must.h"
+#include "graph/base/text.h"
 #include "graph/wire/hash.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum {
@@ -31,6 +33,7 @@ enum {
 
 struct gw_database {
     char dir[PATH_MAX - 32];
+    struct stat file; /* facts.db, as it was opened */
     sqlite3 *sqlite;
     sqlite3_stmt *insert, *update;
     int lock_fd;
@@ -191,6 +194,8 @@ static int prepare(struct gw_database *database, struct gw_error *error)
                       "PRAGMA synchronous=FULL") != SQLITE_OK ||
         (fresh && make(database) != SQLITE_OK))
         return failed(database, error);
+    if (stat(path, &database->file) < 0)
+        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
     if (!statement(database, "INSERT INTO facts VALUES(?,?,?)", &database->insert) ||
         !statement(database, "UPDATE head SET number=?, hash=?", &database->update))
         return damaged(database, 0, error);
@@ -394,12 +399,23 @@ int gw_database_rewrite(struct gw_database *database, const void *facts, size_t 
     return write_group(database, true, facts, bytes, error);
 }
 
+bool gw_database_lost(const struct gw_database *database)
+{
+    char path[PATH_MAX];
+    struct stat info;
+    (void)snprintf(path, sizeof path, "%s/facts.db", database->dir);
+    if (stat(path, &info) < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    return info.st_dev != database->file.st_dev || info.st_ino != database->file.st_ino;
+}
+
 /* -- Room ----------------------------------------------------------------------------------------
  */
 
 bool gw_database_full(struct gw_database *database, struct gw_error *error)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], wants[GW_TEXT_BYTES_ROOM], has[GW_TEXT_BYTES_ROOM];
+    struct statvfs disk;
     reserve_path(database, path);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     int rc = fd < 0 ? errno : posix_fallocate(fd, 0, RESERVE_BYTES);
@@ -409,8 +425,15 @@ bool gw_database_full(struct gw_database *database, struct gw_error *error)
     if (rc == 0)
         return false;
     (void)unlink(path);
-    (void)gw_error_set(error, GW_EIO,
-                       "there is no room for another job in %s (%s): free some, or cancel jobs",
-                       database->dir, strerror(rc));
+    if (rc != ENOSPC || statvfs(database->dir, &disk) < 0)
+        (void)gw_error_set(error, GW_EIO,
+                           "there is no room for another job in %s (%s): free some, or cancel jobs",
+                           database->dir, strerror(rc));
+    else
+        (void)gw_error_set(error, GW_EIO,
+                           "there is no room for another job in %s (%s): %s must be free on that "
+                           "disk, and it has %s; free some, or cancel jobs",
+                           database->dir, strerror(rc), gw_text_bytes(RESERVE_BYTES, wants),
+                           gw_text_bytes((uint64_t)disk.f_bavail * disk.f_frsize, has));
     return true;
 }

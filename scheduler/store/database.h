@@ -34,6 +34,10 @@ int gw_database_append(struct gw_database *database, const void *facts, size_t b
 int gw_database_rewrite(struct gw_database *database, const void *facts, size_t bytes,
                         struct gw_error *error);
 
+/* gw_database_lost tells whether the file is no more where it was made: what is written to it then
+ * nobody reads again. */
+bool gw_database_lost(const struct gw_database *database);
+
 /* gw_database_full tells whether the reserve is used up, after it has tried to fill it again. Then
  * text says why. */
 bool gw_database_full(struct gw_database *database, struct gw_error *error);

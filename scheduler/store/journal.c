@@ -18,7 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROOM_NS GW_NS_PER_S /* between looks for room on a full disk */
+#define ROOM_NS GW_NS_PER_S       /* between looks for room on a full disk */
+#define LOOK_NS (2 * GW_NS_PER_S) /* between looks at the file, where nothing is written */
 
 struct paths {
     GW_ARRAY(char *) list;
@@ -37,7 +38,7 @@ struct gw_journal {
     struct gw_buffer pending;
     struct paths keeping;
     uint64_t pending_number, committed;
-    bool closing, full;
+    bool closing, full, lost;
     struct gw_error room, failure; /* code 0: none */
 };
 
@@ -75,6 +76,15 @@ static int keep_files(struct paths *paths, struct gw_error *error)
     return rc;
 }
 
+/* Nobody would ever read what was written to a file that is gone: it is not told as committed. */
+static bool is_lost(struct gw_journal *journal, struct gw_error *error)
+{
+    if (!gw_database_lost(journal->database))
+        return false;
+    (void)gw_error_set(error, GW_EIO, "the file of the state was removed");
+    return true;
+}
+
 /* Commits what has come; called, and returns, with the mutex held. */
 static void commit(struct gw_journal *journal)
 {
@@ -91,28 +101,35 @@ static void commit(struct gw_journal *journal)
         rc = gw_database_append(journal->database, group.data, group.size, &error);
     gw_buffer_deinit(&group);
     struct gw_error room = {0};
-    bool full = rc == 0 && gw_database_full(journal->database, &room);
+    bool lost = rc == 0 && is_lost(journal, &error);
+    bool full = rc == 0 && !lost && gw_database_full(journal->database, &room);
 
     uv_mutex_lock(&journal->mutex);
-    if (rc == 0)
+    if (rc == 0 && !lost)
         journal->committed = number;
     else
         journal->failure = error;
+    journal->lost = lost;
     journal->full = full;
     journal->room = room;
     uv_cond_broadcast(&journal->changed);
     (void)uv_async_send(&journal->wake);
 }
 
-/* Nothing to commit: whether there is room again. */
-static void look_for_room(struct gw_journal *journal)
+/* Nothing to commit: whether the file is there, and where it was full, whether there is room again.
+ */
+static void look(struct gw_journal *journal)
 {
-    struct gw_error room = {0};
+    struct gw_error room = {0}, error = {0};
+    const bool was_full = journal->full;
     uv_mutex_unlock(&journal->mutex);
-    bool full = gw_database_full(journal->database, &room);
+    const bool lost = is_lost(journal, &error);
+    const bool full = was_full && !lost && gw_database_full(journal->database, &room);
     uv_mutex_lock(&journal->mutex);
+    journal->lost = lost;
+    journal->failure = error;
     journal->full = full;
-    if (!full)
+    if (was_full && !full)
         (void)uv_async_send(&journal->wake);
 }
 
@@ -125,10 +142,9 @@ static void run_thread(void *arg)
             commit(journal);
         else if (journal->closing)
             break;
-        else if (!journal->full)
-            uv_cond_wait(&journal->changed, &journal->mutex);
-        else if (uv_cond_timedwait(&journal->changed, &journal->mutex, ROOM_NS) == UV_ETIMEDOUT)
-            look_for_room(journal);
+        else if (uv_cond_timedwait(&journal->changed, &journal->mutex,
+                                   journal->full ? ROOM_NS : LOOK_NS) == UV_ETIMEDOUT)
+            look(journal);
     }
     uv_mutex_unlock(&journal->mutex);
 }
@@ -151,6 +167,7 @@ static void journal_on_wake(uv_async_t *async)
     uint64_t committed = journal->on_disk ? journal->committed : journal->last;
     bool full = journal->full;
     struct gw_error room = journal->room, failure = journal->failure;
+    const bool lost = journal->lost;
     uv_mutex_unlock(&journal->mutex);
 
     if (committed == journal->last || failure.code < 0)
@@ -160,7 +177,7 @@ static void journal_on_wake(uv_async_t *async)
         journal->callbacks.on_committed(committed, journal->callbacks.arg);
     }
     tell_room(journal, full, &room);
-    if (failure.code < 0 && !journal->failure_shown) {
+    if (failure.code < 0 && !lost && !journal->failure_shown) {
         journal->failure_shown = true;
         journal->callbacks.on_failed(&failure, journal->callbacks.arg);
     }
@@ -265,6 +282,14 @@ static void journal_on_close(uv_handle_t *handle)
     uv_mutex_destroy(&journal->mutex);
     uv_cond_destroy(&journal->changed);
     free(journal);
+}
+
+bool gw_journal_lost(struct gw_journal *journal)
+{
+    uv_mutex_lock(&journal->mutex);
+    const bool lost = journal->lost;
+    uv_mutex_unlock(&journal->mutex);
+    return lost;
 }
 
 void gw_journal_close(struct gw_journal *journal)

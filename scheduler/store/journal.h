@@ -44,6 +44,10 @@ void gw_journal_keep(const char *path, void *journal);
  * GW_EIO with text where the disk failed. */
 int gw_journal_sync(struct gw_journal *journal, struct gw_error *error);
 
+/* gw_journal_lost tells whether the file of the facts is no more where it was, as its thread found
+ * in the last seconds: nothing is committed since then, and nobody is told. The owner is to end. */
+bool gw_journal_lost(struct gw_journal *journal);
+
 /* gw_journal_close commits what was appended, and ends it; it is freed in a later turn, no callback
  * follows. */
 void gw_journal_close(struct gw_journal *journal);

@@ -183,8 +183,9 @@ class BadDays(e2e.Case):
         disk = self.small_disk("4m")
         self.up("--slots", "1", "--state", os.path.join(disk, "state"))
         refused = self.gangway("submit", "-d", "--", "true", rc=1)
-        self.assertIn(f"no room for another job in {disk}/state (No space left on device): free "
-                      "some", refused.stderr)
+        self.assertRegex(refused.stderr, f"no room for another job in {disk}/state .No space left "
+                         r"on device.: 8.0 MiB must be free on that disk, and it has "
+                         r"[34]\.\d MiB; free some")
         self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
         self.gangway("down")
         self.is_up = False

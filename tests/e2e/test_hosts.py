@@ -226,6 +226,29 @@ class Hosts(e2e.Case):
         self.assertEqual((worker.wait(), scheduler.wait()), (0, 0))
         self.assertEqual(scheduler.text.count("do not find this cluster"), 1)
 
+    def test_state_is_removed(self):
+        """What it acknowledged from then on nobody would read: it ends, and all hear why."""
+        alice = self.token("alice", "user")
+        state = os.path.join(self.dir, "state")
+        scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1", "--state", state)
+        self.address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+        self.worker("far", 2, self.token("w", "worker")["token"])
+        here = self.host(alice["token"])
+        fifos = [self.fifo("one"), self.fifo("two")]
+        script = "echo here > {}; tail -f /dev/null"
+        self.gangway("submit", "-d", "--", "sh", "-c", script.format(fifos[0]), env=here)
+        attached = self.start(e2e.BINARY, "submit", "--", "sh", "-c", script.format(fifos[1]),
+                              env=here)
+        for fifo in fifos:
+            self.read_fifo(fifo)
+        shutil.rmtree(state)
+        gone = f"the cluster's state in {state} was removed under it"
+        self.assertEqual(attached.wait(), 3)
+        self.assertIn(gone, attached.text)
+        self.assertEqual(scheduler.wait(), 1)
+        self.assertEqual(scheduler.text.count(gone + ": no job can be kept any more"), 1)
+        self.assertFalse(os.path.exists(state))
+
     def counts(self, name, job, env):
         """A gang of 2 that saves each step, in step 4, which the scheduler knows; its pids."""
         folder = os.path.join(self.dir, name)

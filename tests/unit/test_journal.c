@@ -504,6 +504,43 @@ static void test_full_disk_lets_ends_through(void **state)
     assert_int_equal(status, 0);
 }
 
+static void await_lost(struct world *world)
+{
+    while (!gw_journal_lost(world->journal)) {
+        uv_run(&world->loop, UV_RUN_NOWAIT);
+        sched_yield();
+    }
+}
+
+/* What nobody would read again is not told as committed, and that it is so is seen without facts,
+ * too. */
+static void test_file_that_goes_is_seen(void **state)
+{
+    char dir[PATH_MAX], facts[PATH_MAX], moved[PATH_MAX];
+    struct world world;
+    (void)state;
+    for (int appended = 0; appended < 2; appended++) {
+        make_dir(dir);
+        path_in(dir, "facts.db", facts);
+        path_in(dir, "moved", moved);
+        assert_int_equal(world_open(&world, dir), 0);
+        append(&world, 1, "one");
+        await(&world, &world.seen.calls);
+        assert_false(gw_journal_lost(world.journal));
+        assert_int_equal(rename(facts, moved), 0);
+        if (appended)
+            append(&world, 2, "two");
+        await_lost(&world);
+        if (!appended)
+            append(&world, 2, "two");
+        assert_true(gw_journal_sync(world.journal, &world.error) < 0);
+        world_close(&world);
+        assert_int_equal(world.seen.last, 1);
+        assert_int_equal(world.seen.failed, 0);
+        remove_dir(dir);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_empty_beginning_is_new),
         cmocka_unit_test(test_foreign_state_is_refused),
         cmocka_unit_test(test_failure_is_told_once),
+        cmocka_unit_test(test_file_that_goes_is_seen),
         cmocka_unit_test(test_full_disk_lets_ends_through),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
