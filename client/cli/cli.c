@@ -1,6 +1,7 @@
 /* What all subcommands share. */
 #include "client/cli/cli.h"
 
+#include "client/cli/later.h"
 #include "client/cli/options.h"
 #include "client/cli/table.h"
 
@@ -9,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+enum { SILENCE_MS = 2000 };
 
 void gw_cli_say(const char *format, ...)
 {
@@ -52,12 +56,30 @@ const char *gw_cli_session_name(void)
     return session_name;
 }
 
+/* One that was stopped, or whose host is busy: nobody else tells for ten seconds. */
+static void *say_silence(void *arg)
+{
+    if (!gw_later_sleep(arg, SILENCE_MS))
+        gw_cli_say("gangway: waiting for the scheduler to answer");
+    return NULL;
+}
+
+int gw_cli_connect(const struct gw_client_options *options, struct gw_client **client,
+                   struct gw_error *error)
+{
+    struct gw_later later; /* scripts have the error at the end */
+    gw_later_init(&later, isatty(STDERR_FILENO) ? say_silence : NULL, &later);
+    int rc = gw_client_open(options, client, error);
+    gw_later_deinit(&later);
+    return rc;
+}
+
 int gw_cli_open(struct gw_client **client)
 {
     struct gw_error error;
     const struct gw_client_options options = {
         .name = session_name, .must_exist = true, .no_reconnect = true};
-    return gw_client_open(&options, client, &error) < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
+    return gw_cli_connect(&options, client, &error) < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
 }
 
 bool gw_cli_begin(const struct gw_options *options, int argc, char **argv, struct gw_cli_verb *verb)

@@ -92,6 +92,11 @@ int gw_cli_error(const struct gw_error *error);
 void gw_cli_called(const char *command);
 const char *gw_cli_session_name(void);
 
+/* gw_cli_connect is gw_client_open, and tells who sits at a terminal, after two seconds of silence,
+ * what it waits for. */
+int gw_cli_connect(const struct gw_client_options *options, struct gw_client **client,
+                   struct gw_error *error);
+
 /* gw_cli_open connects to the running cluster; GW_EXIT_OK, or the exit code after printing why. */
 int gw_cli_open(struct gw_client **client);
 

@@ -151,7 +151,7 @@ int gw_cli_down(int argc, char **argv)
     struct gw_client *client;
     struct gw_error error;
     const struct gw_client_options open = {.name = "gangway down", .must_exist = true};
-    int rc = gw_client_open(&open, &client, &error);
+    int rc = gw_cli_connect(&open, &client, &error);
     bool running = rc != GW_ENOSCHEDULER;
     if (rc == 0) {
         rc = end_cluster(client, now, &error);

@@ -360,7 +360,7 @@ int gw_launch_main(bool gang, int argc, char **argv)
         gw_cli_console_block(false);
     if (!typed->detached)
         take_signals(&launch);
-    int rc = gw_client_open(&options, &launch.client, &error);
+    int rc = gw_cli_connect(&options, &launch.client, &error);
     const char *address = getenv("GANGWAY_ADDRESS");
     if (rc == GW_ENOSCHEDULER && typed->detached && !(address && *address))
         gw_error_set(&error, rc,

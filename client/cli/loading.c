@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { FIRST_MS = 1000, NEXT_MS = 250, LINE_BYTES = 256, NAME_MIN = 4 };
@@ -77,29 +76,12 @@ static size_t columns_of_terminal(void)
                                                                                : 79;
 }
 
-/* Until it is over: true; or for so long. */
-static bool sleep_for(struct gw_loading *loading, long milliseconds)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += milliseconds % 1000 * 1000000;
-    until.tv_sec += milliseconds / 1000 + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    int rc = 0;
-    pthread_mutex_lock(&loading->lock);
-    while (!loading->over && rc == 0)
-        rc = pthread_cond_timedwait(&loading->changed, &loading->lock, &until);
-    const bool over = loading->over;
-    pthread_mutex_unlock(&loading->lock);
-    return over;
-}
-
 static void *run(void *arg)
 {
     struct gw_loading *loading = arg;
     struct gw_shipping shipping;
     char line[LINE_BYTES];
-    for (long next = FIRST_MS; !sleep_for(loading, next); next = NEXT_MS) {
+    for (long next = FIRST_MS; !gw_later_sleep(&loading->later, next); next = NEXT_MS) {
         if (!gw_client_shipping(loading->client, &shipping))
             continue;
         format_line(loading, &shipping, columns_of_terminal(), line);
@@ -113,28 +95,15 @@ static void *run(void *arg)
 void gw_loading_init(struct gw_loading *loading, struct gw_client *client,
                      const char *const *shipped, size_t shipped_count)
 {
-    pthread_condattr_t attr;
     const char *term = getenv("TERM");
     *loading =
         (struct gw_loading){.client = client, .shipped = shipped, .shipped_count = shipped_count};
-    pthread_mutex_init(&loading->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&loading->changed, &attr);
-    pthread_condattr_destroy(&attr);
-    loading->started = shipped_count > 0 && isatty(STDERR_FILENO) &&
-                       !(term && strcmp(term, "dumb") == 0) &&
-                       pthread_create(&loading->thread, NULL, run, loading) == 0;
+    const bool shows =
+        shipped_count > 0 && isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+    gw_later_init(&loading->later, shows ? run : NULL, loading);
 }
 
 void gw_loading_deinit(struct gw_loading *loading)
 {
-    pthread_mutex_lock(&loading->lock);
-    loading->over = true;
-    pthread_cond_signal(&loading->changed);
-    pthread_mutex_unlock(&loading->lock);
-    if (loading->started)
-        pthread_join(loading->thread, NULL);
-    pthread_cond_destroy(&loading->changed);
-    pthread_mutex_destroy(&loading->lock);
+    gw_later_deinit(&loading->later);
 }

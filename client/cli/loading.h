@@ -3,20 +3,17 @@
 #ifndef GW_CLI_LOADING_H
 #define GW_CLI_LOADING_H
 
+#include "client/cli/later.h"
+
 #include <gangway/gangway.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 struct gw_loading {
     struct gw_client *client;   /* borrowed, longer than it lives */
     const char *const *shipped; /* borrowed: what was typed, PATH or PATH:NAME */
     size_t shipped_count;
-    pthread_t thread;
-    pthread_mutex_t lock; /* of over */
-    pthread_cond_t changed;
     size_t shown; /* columns of the line that stands there, of the thread */
-    bool started, over;
+    struct gw_later later;
 };
 
 /* gw_loading_init has a thread of its own write that line to stderr, where that is a terminal, from

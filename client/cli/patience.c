@@ -4,21 +4,11 @@
 
 #include "client/cli/selector.h"
 #include "client/cli/table.h"
-#include "graph/base/clock.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-enum { PATIENCE_S = 2 };
-
-static bool is_over(struct gw_patience *patience)
-{
-    pthread_mutex_lock(&patience->lock);
-    bool over = patience->over;
-    pthread_mutex_unlock(&patience->lock);
-    return over;
-}
+enum { PATIENCE_MS = 2000 };
 
 static struct gw_value *ask(struct gw_patience *patience, const char *what)
 {
@@ -42,7 +32,8 @@ static void say(struct gw_patience *patience)
     struct gw_value *job = ask(patience, "job");
     struct gw_value *answer = waits(job) ? ask(patience, "explain") : NULL;
     const char *text;
-    if (answer && gw_value_get_str(answer, &text, NULL) == 0 && !is_over(patience)) {
+    if (answer && gw_value_get_str(answer, &text, NULL) == 0 &&
+        !gw_later_is_over(&patience->later)) {
         char line[GW_ERROR_TEXT_MAX + 32];
         snprintf(line, sizeof line, "gangway: it waits: %s", text);
         if (patience->raw) {
@@ -59,15 +50,7 @@ static void say(struct gw_patience *patience)
 static void *run(void *arg)
 {
     struct gw_patience *patience = arg;
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += PATIENCE_S;
-    int rc = 0;
-    pthread_mutex_lock(&patience->lock);
-    while (!patience->over && rc == 0)
-        rc = pthread_cond_timedwait(&patience->changed, &patience->lock, &until);
-    pthread_mutex_unlock(&patience->lock);
-    if (!is_over(patience))
+    if (!gw_later_sleep(&patience->later, PATIENCE_MS))
         say(patience);
     return NULL;
 }
@@ -75,24 +58,11 @@ static void *run(void *arg)
 void gw_patience_init(struct gw_patience *patience, struct gw_client *client, uint64_t job,
                       bool raw)
 {
-    pthread_condattr_t attr;
     *patience = (struct gw_patience){.client = client, .job = job, .raw = raw};
-    pthread_mutex_init(&patience->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&patience->changed, &attr);
-    pthread_condattr_destroy(&attr);
-    patience->started = pthread_create(&patience->thread, NULL, run, patience) == 0;
+    gw_later_init(&patience->later, run, patience);
 }
 
 void gw_patience_deinit(struct gw_patience *patience)
 {
-    pthread_mutex_lock(&patience->lock);
-    patience->over = true;
-    pthread_cond_signal(&patience->changed);
-    pthread_mutex_unlock(&patience->lock);
-    if (patience->started)
-        pthread_join(patience->thread, NULL);
-    pthread_cond_destroy(&patience->changed);
-    pthread_mutex_destroy(&patience->lock);
+    gw_later_deinit(&patience->later);
 }

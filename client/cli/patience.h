@@ -3,18 +3,15 @@
 #ifndef GW_CLI_PATIENCE_H
 #define GW_CLI_PATIENCE_H
 
+#include "client/cli/later.h"
+
 #include <gangway/gangway.h>
-#include <pthread.h>
-#include <stdbool.h>
 
 struct gw_patience {
     struct gw_client *client; /* borrowed, longer than it lives */
     uint64_t job;
     bool raw; /* the terminal wants a carriage return before a newline */
-    pthread_t thread;
-    pthread_mutex_t lock; /* of over */
-    pthread_cond_t changed;
-    bool started, over;
+    struct gw_later later;
 };
 
 /* gw_patience_init has a thread of its own look at a job once, in two seconds: where nothing of it

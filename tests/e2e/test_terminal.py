@@ -58,6 +58,33 @@ class Waiting(e2e.Case):
         self.assertEqual(runs.text, "on\n")
 
 
+class Silent(e2e.Case):
+    def test_who_waits_for_a_scheduler_that_was_stopped_is_told(self):
+        """At a terminal; what a script reads is the error, where there is one."""
+        self.up("--slots", "1")
+        with open(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/state/lock"),
+                  encoding="utf-8") as lock:
+            scheduler = int(lock.read())
+        os.kill(scheduler, signal.SIGSTOP)
+        self.addCleanup(os.kill, scheduler, signal.SIGCONT)
+        script = self.start(e2e.BINARY, "jobs")
+        terminals = []
+        for command in (["jobs"], ["submit", "--", "true"], ["submit", "-d", "--", "true"]):
+            primary, secondary = pty.openpty()
+            self.addCleanup(os.close, primary)
+            self.addCleanup(os.close, secondary)
+            terminals.append((self.start("sh", "-c",
+                                         f'exec "$@" 2>{os.ttyname(secondary)}', "sh",
+                                         e2e.BINARY, *command), primary))
+        for _, primary in terminals:
+            read_until(primary, "gangway: waiting for the scheduler to answer")
+        os.kill(scheduler, signal.SIGCONT)
+        for command, _ in terminals:
+            self.assertEqual(command.wait(), 0, command.text)
+        self.assertEqual(script.wait(), 0)
+        self.assertNotIn("waiting", script.text)
+
+
 class Failing(e2e.Case):
     SCRIPT = ("sh", "-c", "echo oh no >&2; exit 7")
 
