@@ -114,7 +114,7 @@ void gw_sched_apply_remote_heard(struct gw_sched *sched, const struct gw_fact_re
 
 /* The session's attached jobs end with it, but for what others hold or need; a job that was not
  * submitted whole goes, too. The newest go first: they need results of older ones. */
-static void session_close(struct gw_sched *sched, struct gw_session *session)
+static void session_close(struct gw_sched *sched, struct gw_session *session, int32_t code)
 {
     gw_sched_shares_close(sched, session);
     for (struct gw_job *job = session->jobs, *next; job; job = next) {
@@ -124,7 +124,8 @@ static void session_close(struct gw_sched *sched, struct gw_session *session)
             GW_FACT(sched, job_dropped, .job = job);
             continue;
         }
-        if (job->detached || job->actor || GW_PLANTED(612)) /* that one ends when nobody holds it */
+        if (job->detached || job->actor || GW_PLANTED(612) || /* an actor: when nobody holds it */
+            (GW_PLANTED(737) && code == GW_EPERM))
             continue;
         gw_sched_give_up_job(
             sched, job,
@@ -174,7 +175,7 @@ void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer, int32_t code
     if (!remote)
         return;
     if (remote->session)
-        session_close(sched, remote->session);
+        session_close(sched, remote->session, code);
     if (remote->worker && code == GW_EPERM)
         gw_sched_worker_dismiss(sched, remote->worker, "its token was revoked");
     else if (remote->worker)

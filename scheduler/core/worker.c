@@ -251,7 +251,7 @@ void gw_sched_worker_lose(struct gw_sched *sched, struct gw_worker *worker, cons
 
 void gw_sched_worker_dismiss(struct gw_sched *sched, struct gw_worker *worker, const char *why)
 {
-    lose(sched, worker, why, true);
+    lose(sched, worker, why, !GW_PLANTED(736));
 }
 
 void gw_sched_worker_empty(struct gw_sched *sched, struct gw_worker *worker, const char *why)

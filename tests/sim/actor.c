@@ -162,9 +162,9 @@ bool sim_actor_blocked(const struct sim *sim, const struct sim_job *job)
 bool sim_actor_may_fail(struct sim *sim, const struct work *call, int32_t code)
 {
     const struct work *actor = call->calls;
-    static const enum fault reasons[] = {FAULT_ACTOR_DEATH, FAULT_WORKER_KILL, FAULT_CUT,
-                                         FAULT_PARTITION,   FAULT_CLIENT_KILL, FAULT_CANCEL,
-                                         FAULT_TORN_FILE};
+    static const enum fault reasons[] = {
+        FAULT_ACTOR_DEATH, FAULT_WORKER_KILL, FAULT_CUT,     FAULT_PARTITION,     FAULT_CLIENT_KILL,
+        FAULT_CANCEL,      FAULT_TORN_FILE,   FAULT_REVOKED, FAULT_CLIENT_REVOKED};
     bool wrong = actor->crashes || actor->fails || actor->deaths || sim->some_did_not_start;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         wrong = wrong || sim->faults[reasons[i]] > 0;

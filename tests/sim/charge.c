@@ -5,11 +5,12 @@
  * Seen in the durable facts themselves, and in what is assigned and taken over: which attempt a
  * task has is known here without asking the scheduler. */
 #include "tests/sim/charge.h"
+#include "tests/sim/revocation.h"
 
 #include "scheduler/core/fact.h"
 #include "scheduler/core/state.h"
 
-enum { HEADER_BYTES = 6, CHARGES_BYTES = 8, TRIES_BYTES = 2 };
+enum { HEADER_BYTES = 6, CHARGES_BYTES = 8, TRIES_BYTES = 2, UNCHARGED_AT = 5 };
 
 /* A task, as facts name it. */
 struct task {
@@ -26,6 +27,7 @@ struct judged {
 struct sim_charges {
     struct gw_map current; /* task -> its attempt in this life */
     struct gw_map sums;    /* task -> all that was charged to it */
+    struct gw_map paid;    /* task -> that, without what nobody is charged for */
     GW_ARRAY(struct judged) judged;
 };
 
@@ -78,13 +80,21 @@ static void on_charged(struct sim *sim, const uint8_t *fields, size_t end)
 {
     struct sim_charges *charges = charges_of(sim);
     const struct task task = {u64_at(fields), u32_at(fields + 8)};
-    uint64_t attempt = 0, before = 0, sum = 0;
+    uint64_t attempt = 0, before = 0, sum = 0, paid_before = UINT64_MAX;
     for (uint32_t i = TRIES_BYTES; i < CHARGES_BYTES; i++)
         sum += fields[12 + i];
+    uint64_t paid = sum - fields[12 + UNCHARGED_AT];
+    (void)gw_map_get(&charges->paid, key_of(task), &paid_before);
+    GW_MUST(gw_map_put(&charges->paid, key_of(task), paid));
+    if (paid_before == UINT64_MAX && sim->life == 0)
+        paid_before = 0; /* else it may be of an earlier life */
     (void)gw_map_get(&charges->sums, key_of(task), &before);
     GW_MUST(gw_map_put(&charges->sums, key_of(task), sum));
     if (sum <= before)
         return;
+    SIM_CHECK(sim, !sim->revoking || paid <= paid_before,
+              "task %u of job %llu is charged, because the token of its worker was revoked",
+              task.index, (unsigned long long)task.job);
     SIM_CHECK(sim, gw_map_get(&charges->current, key_of(task), &attempt),
               "task %u of job %llu is charged, and has no attempt", task.index,
               (unsigned long long)task.job);
@@ -100,6 +110,8 @@ static void on_ended(struct sim *sim, const uint8_t *fields, size_t end)
     uint64_t current;
     if (state < GW_TASK_DONE || state > GW_TASK_CANCELLED || !attempt || cause)
         return;
+    if (state == GW_TASK_DONE)
+        sim_revocation_ended(sim, attempt);
     if (gw_map_get(&charges_of(sim)->current, key_of(task), &current) && current == attempt)
         judge(sim, task, (struct judged){attempt, end, state == GW_TASK_DONE});
     /* else it shares the result of another */
@@ -154,6 +166,7 @@ void sim_charge_crashed(struct sim *sim)
 {
     struct sim_charges *charges = charges_of(sim);
     gw_map_deinit(&charges->current);
+    gw_map_deinit(&charges->paid);
     gw_map_deinit(&charges->sums); /* each task's is said again where it grows */
     while (charges->judged.count &&
            charges->judged.items[charges->judged.count - 1].end > sim->facts.size)
@@ -166,6 +179,7 @@ void sim_charge_free(struct sim *sim)
         return;
     gw_map_deinit(&sim->charges->current);
     gw_map_deinit(&sim->charges->sums);
+    gw_map_deinit(&sim->charges->paid);
     gw_array_deinit(&sim->charges->judged);
     free(sim->charges);
     sim->charges = NULL;

@@ -380,11 +380,8 @@ static bool loses_gpus(struct sim *sim)
     return some;
 }
 
-static void on_crash(struct sim *sim, void *arg)
+static void crash(struct sim *sim)
 {
-    (void)arg;
-    if (sim->healed || (sim->adrift && sim->adrift->down) || waits_for_work(sim) || loses_gpus(sim))
-        return;
     sim_fault(sim, FAULT_SCHED_KILL);
     note_hosts(sim);
     sim_regain_on_crash(sim);
@@ -404,6 +401,25 @@ static void on_crash(struct sim *sim, void *arg)
                  NULL);
     else
         begin_again(sim, NULL);
+}
+
+static void on_crash(struct sim *sim, void *arg)
+{
+    (void)arg;
+    if (!sim->healed && !sim_crash_down(sim) && !waits_for_work(sim) && !loses_gpus(sim))
+        crash(sim);
+}
+
+static void on_crash_soon(struct sim *sim, void *arg)
+{
+    (void)arg;
+    if (!sim->healed && !sim_crash_down(sim))
+        crash(sim);
+}
+
+void sim_crash_soon(struct sim *sim, uint64_t in_ns)
+{
+    sim_plan(sim, in_ns, on_crash_soon, NULL);
 }
 
 /* Not by the stream of chance that all else follows: the other seeds are as they were. */

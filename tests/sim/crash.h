@@ -20,6 +20,8 @@ void sim_sched_begin(struct sim *sim, struct gw_sched *sched);
 void sim_crash_plan(struct sim *sim);
 /* sim_crash_on_saved: a gang of a detached job has saved; the scheduler may die just then. */
 void sim_crash_on_saved(struct sim *sim);
+/* sim_crash_soon: the scheduler dies then, whatever runs. */
+void sim_crash_soon(struct sim *sim, uint64_t in_ns);
 /* sim_crash_check: a job that is accepted has a number that no other ever had. */
 void sim_crash_check(struct sim *sim, const struct sim_job *job);
 

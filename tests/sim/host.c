@@ -9,6 +9,7 @@
 #include "tests/sim/nested.h"
 #include "tests/sim/recant.h"
 #include "tests/sim/recency.h"
+#include "tests/sim/revocation.h"
 
 #include <stdio.h>
 
@@ -356,7 +357,8 @@ void sim_host_log(struct sim *sim, struct host *host, const struct gw_message *r
 static void on_connect(struct sim *sim, void *arg)
 {
     struct host *host = arg;
-    if (!host->core || host->leave.told || host->scheduler || sim_crash_refuses(sim, host))
+    if (!host->core || host->leave.told || host->scheduler || sim_crash_refuses(sim, host) ||
+        sim_revocation_refuses(sim, host))
         return;
     struct end sched = {.side = SIDE_SCHED, .peer = ++sim->next_conn + 1000000};
     struct end own = {.side = SIDE_HOST,
@@ -436,7 +438,7 @@ static void on_restart(struct sim *sim, void *arg)
         sim_host_start(sim, host);
 }
 
-static void host_end(struct sim *sim, struct host *host)
+static void lose_all(struct sim *sim, struct host *host)
 {
     while (host->processes.count) {
         struct process *process = host->processes.items[--host->processes.count];
@@ -465,7 +467,12 @@ void sim_host_kill(struct sim *sim, struct host *host)
     sim_fault(sim, FAULT_WORKER_KILL);
     sim->worker_losses++;
     sim_log(sim, "host %u is killed", host->number);
-    host_end(sim, host);
+    sim_host_end(sim, host);
+}
+
+void sim_host_end(struct sim *sim, struct host *host)
+{
+    lose_all(sim, host);
     for (size_t i = 0; i < sim->conns.count; i++) {
         struct conn *conn = sim->conns.items[i];
         for (int k = 0; k < 2; k++)
@@ -499,7 +506,7 @@ void sim_host_queue(struct sim *sim, struct host *host)
 void sim_host_free(struct sim *sim, struct host *host)
 {
     if (host->core)
-        host_end(sim, host);
+        lose_all(sim, host);
     for (size_t i = 0; i < host->old.count; i++)
         sim_packet_free(sim, &host->old.items[i], true);
     gw_array_deinit(&host->old);

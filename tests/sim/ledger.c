@@ -244,6 +244,14 @@ void sim_ledger_told(struct sim *sim, const struct client *client, const struct 
         event_told(sim, shelf, &asked, &message->synced);
 }
 
+bool sim_ledger_publishes(const struct sim *sim, const struct sim_job *job)
+{
+    for (size_t i = 0; sim->ledger && i < sim->ledger->published.count; i++)
+        if (sim->ledger->published.items[i].work->job == job)
+            return true;
+    return false;
+}
+
 void sim_ledger_free(struct sim *sim)
 {
     if (!sim->ledger)

@@ -20,6 +20,9 @@ void sim_ledger_told(struct sim *sim, const struct client *client,
 /* sim_ledger_free also forgets all when the scheduler dies: what it had by name goes with it. */
 void sim_ledger_free(struct sim *sim);
 
+/* sim_ledger_publishes: a task of this job has a published name. */
+bool sim_ledger_publishes(const struct sim *sim, const struct sim_job *job);
+
 /* -- sync.c: whose names a client uses */
 uint32_t sim_sync_user(const struct client *client);
 /* -- share.c: the task at a row of a job, by the job's number */

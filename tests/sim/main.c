@@ -93,6 +93,8 @@ static const struct {
     [732] = {"spilled-wanted", "what runs take goes to disk before what they do not"},
     [733] = {"roots-ahead", "what only adds to memory starts before what lets go of some"},
     [734] = {"memory-unweighed", "what tasks are known to use of memory is not looked at"},
+    [736] = {"revoked-charged", "what a worker ran is charged when its token is revoked"},
+    [737] = {"revoked-goes-on", "what a client whose token is revoked had submitted goes on"},
     [703] = {"drains-ignored", "drained GPUs are given to tasks"},
     [704] = {"drain-answered", "an admin is told that a GPU is drained, and it is not"},
     [705] = {"given-back-not", "an admin is told that a GPU is given back, and it stays drained"},

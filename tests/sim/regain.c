@@ -2,6 +2,7 @@
  * back with it in time, and places no task again of which all results may still come, or are there.
  * What a worker has that is of nobody goes. */
 #include "tests/sim/regain.h"
+#include "tests/sim/revocation.h"
 
 #include <stdio.h>
 
@@ -337,6 +338,7 @@ static bool is_there(struct sim *sim, const struct left *left)
     const struct host *host = left->host;
     const struct conn *conn = host->scheduler;
     if (!host->core || host->incarnation != left->incarnation ||
+        sim_revocation_of(sim, host->incarnation) ||
         !gw_node_core_holds(host->core, left->job, left->index, left->rank))
         return false;
     return left->conn ? conn && conn->id == left->conn && !conn->cut && conn->ends[0].open &&

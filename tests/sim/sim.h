@@ -395,21 +395,22 @@ struct plan {
 
 struct sim {
     uint64_t seed, random, now_ns, order, steps;
-    bool log, healed;
+    bool log, healed, revoking;
     GW_ARRAY(struct plan) plans; /* a heap */
 
     struct gw_sched *sched;
     struct gw_effects effects;
     uint64_t sched_tick_ns;
     GW_ARRAY(uint64_t) sched_tokens;
-    struct gw_buffer facts;      /* all durable ones, as emitted */
-    uint64_t facts_committed;    /* bytes */
-    uint64_t commit_ns, life;    /* of the last one under way; of the scheduler */
-    struct sim_adrift *adrift;   /* see crash.c; NULL: it has not died */
-    struct sim_regain *regain;   /* see regain.c; likewise */
-    struct crowd *crowd;         /* see crowd.c; NULL: this world is none */
-    struct sim_charges *charges; /* see charge.c; NULL: nothing was judged */
-    struct sim_drains *drains;   /* see drain.c; NULL: none was drained */
+    struct gw_buffer facts;              /* all durable ones, as emitted */
+    uint64_t facts_committed;            /* bytes */
+    uint64_t commit_ns, life;            /* of the last one under way; of the scheduler */
+    struct sim_adrift *adrift;           /* see crash.c; NULL: it has not died */
+    struct sim_regain *regain;           /* see regain.c; likewise */
+    struct crowd *crowd;                 /* see crowd.c; NULL: this world is none */
+    struct sim_charges *charges;         /* see charge.c; NULL: nothing was judged */
+    struct sim_revocations *revocations; /* see revocation.c; NULL: none */
+    struct sim_drains *drains;           /* see drain.c; NULL: none was drained */
     GW_ARRAY(struct conn *) conns;
 
     struct host hosts[HOSTS_MAX];
@@ -498,6 +499,8 @@ void sim_mend(struct sim *sim);
 /* -- host.c */
 void sim_host_start(struct sim *sim, struct host *host);
 void sim_host_kill(struct sim *sim, struct host *host);
+/* sim_host_end: it goes by itself, and comes again in its next life. */
+void sim_host_end(struct sim *sim, struct host *host);
 int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event);
 void sim_host_queue(struct sim *sim, struct host *host);
 void sim_host_connect(struct sim *sim, struct host *host);

@@ -15,6 +15,7 @@
 #include "tests/sim/recant.h"
 #include "tests/sim/receipt.h"
 #include "tests/sim/regain.h"
+#include "tests/sim/revocation.h"
 #include "tests/sim/scatter.h"
 
 #include "graph/wire/codec.h"
@@ -301,6 +302,8 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
             sim_prefer_assigned(sim, conn->ends[1].host, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
             sim_drain_assigned(sim, conn, &effect->message.assign);
+        if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
+            sim_revocation_assigned(sim, conn, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_SEND)
             sim_leave_told(sim, conn, &effect->message);
         if (conn && effect->type == GW_EFFECT_CLOSE && conn->ends[1].side == SIDE_CLIENT)
@@ -458,6 +461,7 @@ static void make_world(struct sim *sim)
     sim_plan(sim, 100 * MS, on_faults, NULL);
     sim_crash_plan(sim);
     sim_drain_plan(sim);
+    sim_revocation_plan(sim);
     sim_leave_plan(sim);
     sim_plan(sim, SECOND + sim_below(sim, 5 * SECOND), on_heal, NULL);
 }
@@ -631,6 +635,7 @@ void sim_world_free(struct sim *sim)
     sim_regain_free(sim);
     sim_charge_free(sim);
     sim_drain_free(sim);
+    sim_revocation_free(sim);
     free(sim);
 }
 
