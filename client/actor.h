@@ -49,9 +49,7 @@ struct gw_actor_row {
 int gw_actor_add(struct gw_actor *actor, const struct gw_actor_row *row, struct gw_future **future,
                  struct gw_error *error);
 
-/* gw_actor_flush sends what has gathered; the client's lock is held. gw_actors_flush does so for
- * all actors of a client. */
-void gw_actor_flush(struct gw_actor *actor);
+/* gw_actors_flush sends what has gathered of all actors of a client; its lock is held. */
 void gw_actors_flush(struct gw_client *client);
 
 #endif

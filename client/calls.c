@@ -80,7 +80,8 @@ static void fail_bundle(struct gw_bundle *bundle, int code, const char *text)
             gw_bundle_set_failure(&bundle->futures[i], gw_failure_new(code, 0, 0, text));
 }
 
-void gw_actor_flush(struct gw_actor *actor)
+/* Sends what has gathered; the client's lock is held. */
+static void flush(struct gw_actor *actor)
 {
     struct gw_call_batch *batch = &actor->batch;
     struct gw_bundle *bundle = batch->bundle;
@@ -111,7 +112,7 @@ void gw_actors_flush(struct gw_client *client)
         struct gw_actor *actor = client->unsent;
         client->unsent = actor->unsent;
         actor->is_unsent = false;
-        gw_actor_flush(actor);
+        flush(actor);
     }
 }
 
@@ -196,7 +197,7 @@ int gw_actor_add(struct gw_actor *actor, const struct gw_actor_row *row, struct 
     if (rc == 0 && batch->bundle &&
         (batch->rows == batch->capacity || batch->specs.count == SPECS_MAX ||
          gw_chunk_bytes(&batch->chunk) + gw_chunk_row_bytes(&row->row) > GW_CHUNK_BYTES))
-        gw_actor_flush(actor);
+        flush(actor);
     while (rc == 0 && !batch->bundle)
         rc = open_batch(actor, error);
     if (rc == 0 && (rc = append(actor, row, future)) < 0)

@@ -370,7 +370,8 @@ int gw_shipment_give(struct gw_shipment *shipment, const uint8_t hash[GW_HASH_BY
     return 0;
 }
 
-void gw_shipment_tell(const struct gw_shipment *shipment, struct gw_shipping *shipping)
+/* How far all is. */
+static void say_how_far(const struct gw_shipment *shipment, struct gw_shipping *shipping)
 {
     *shipping = (struct gw_shipping){0};
     for (size_t i = 0; i < shipment->count; i++) {
@@ -437,7 +438,7 @@ bool gw_client_shipping(struct gw_client *client, struct gw_shipping *shipping)
     pthread_mutex_lock(&client->lock);
     const bool sending = client->shipment != NULL;
     if (sending)
-        gw_shipment_tell(client->shipment, shipping);
+        say_how_far(client->shipment, shipping);
     pthread_mutex_unlock(&client->lock);
     if (sending || client->ship_readers == 0)
         return sending;

@@ -39,10 +39,9 @@ int gw_shipment_open(const struct gw_shipment *shipment, const uint8_t hash[GW_H
 
 /* gw_shipment_give is gw_shipment_open for a cluster that asks for it, and keeps an eye on how far
  * that has read. first: with this, its next question begins; it has all that it asked for before.
- * gw_shipment_tell says how far all is. */
+ */
 int gw_shipment_give(struct gw_shipment *shipment, const uint8_t hash[GW_HASH_BYTES], bool first,
                      int *fd, uint64_t *bytes);
-void gw_shipment_tell(const struct gw_shipment *shipment, struct gw_shipping *shipping);
 
 /* gw_shipment_send is gw_shipment_new, and sends what the cluster has not; blocks. Gives the hash
  * by which a spec names them. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES = 40, NODES_DOT = 200, EDGES_SAID = 4, DEPTH_MAX = 6, LABEL_WIDTH = 36 };
+enum { NODES = 40, NODES_DOT = 200, EDGES_SAID = 4, DEPTH_MAX = 6 };
 
 struct drawing {
     bool dot, json;

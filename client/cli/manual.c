@@ -203,7 +203,7 @@ static void print_option(const struct gw_option *option)
     print_filled(option->help, strlen(option->help));
 }
 
-/* In place of gw_options_help. */
+/* In place of what prints help (gw_options_show_by). */
 static void print_command(const struct gw_options *options)
 {
     printf(".SS gangway %s\n", options->command);

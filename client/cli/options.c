@@ -81,7 +81,7 @@ static void print_option(const struct gw_option *option)
     }
 }
 
-void gw_options_help(const struct gw_options *options)
+static void print_help(const struct gw_options *options)
 {
     printf("Usage: gangway %s [options]%s%s\n\n%s\n", options->command,
            *options->arguments ? " " : "", options->arguments, options->summary);
@@ -93,7 +93,7 @@ void gw_options_help(const struct gw_options *options)
     print_option(&(struct gw_option){.name = "help", .letter = 'h', .help = "print this"});
 }
 
-static void (*show_help)(const struct gw_options *options) = gw_options_help;
+static void (*show_help)(const struct gw_options *options) = print_help;
 
 void gw_options_show_by(void (*show)(const struct gw_options *options))
 {

@@ -51,10 +51,7 @@ struct gw_options {
 bool gw_options_parse(const struct gw_options *options, int argc, char **argv, int *first,
                       int *exit_code);
 
-/* gw_options_help prints the help of a command to stdout. */
-void gw_options_help(const struct gw_options *options);
-
-/* gw_options_show_by has --help call `show` from now on, in place of gw_options_help. */
+/* gw_options_show_by has --help call `show` from now on, in place of what prints it plainly. */
 void gw_options_show_by(void (*show)(const struct gw_options *options));
 
 /* gw_options_nearest gives the candidate that a mistyped word probably means, or NULL. `next`

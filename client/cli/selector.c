@@ -204,11 +204,6 @@ static const char *separator(const char *text)
     return slash ? slash : *behind == '.' && !strpbrk(behind, " \t") ? behind : NULL;
 }
 
-bool gw_selector_is_task(const char *text)
-{
-    return separator(text) != NULL;
-}
-
 static int split(const char *text, char job[JOB_TEXT_BYTES], const char **task,
                  struct gw_error *error)
 {
@@ -339,7 +334,7 @@ static int run_jobs(const struct gw_selector_command *command, struct gw_client 
 
 static bool is_task(const struct gw_selector_command *command, const char *text)
 {
-    return command->task && gw_selector_is_task(text);
+    return command->task && separator(text);
 }
 
 int gw_selector_run(const struct gw_selector_command *command, int argc, char **argv)

@@ -41,9 +41,6 @@ struct gw_selected_task {
     uint32_t index;
 };
 
-/* gw_selector_is_task tells whether a text names a task of a job (or tries to), not only jobs. */
-bool gw_selector_is_task(const char *text);
-
 /* gw_selector_task_check is gw_selector_check for a task. gw_selector_task finds it; a name is
  * looked up at the scheduler. GW_EINVAL, GW_ENOENT. */
 int gw_selector_task_check(const char *text, struct gw_error *error);

@@ -395,11 +395,6 @@ size_t gw_link_queued_bytes(const struct gw_link *link)
     return link->closing ? 0 : gw_channel_queued_bytes(link->channel);
 }
 
-void *gw_link_arg(const struct gw_link *link)
-{
-    return link->callbacks.arg;
-}
-
 int gw_link_fd(const struct gw_link *link)
 {
     return gw_channel_fd(link->channel);

@@ -61,7 +61,6 @@ void gw_link_close(struct gw_link *link);
 void gw_link_hand_over(struct gw_link *link, const struct gw_link_callbacks *callbacks);
 
 size_t gw_link_queued_bytes(const struct gw_link *link);
-void *gw_link_arg(const struct gw_link *link);
 /* gw_link_fd is the socket, open until on_close has returned. Who sends there past the link does so
  * while it has nothing queued. */
 int gw_link_fd(const struct gw_link *link);

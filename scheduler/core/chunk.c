@@ -45,8 +45,9 @@ static uint32_t wall_class(const struct gw_msg_spec *spec)
     return 4 * octave + (uint32_t)(spec->wall_ns >> (octave - 2) & 3);
 }
 
-int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shape,
-                           struct gw_error *error)
+/* What one task of a spec needs; shape->need is the caller's to unref. GW_EINVAL with a text. */
+static int shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shape,
+                         struct gw_error *error)
 {
     struct gw_need *need;
     int rc = gw_sched_need_new(spec, &need, error);
@@ -74,8 +75,7 @@ int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shap
     return 0;
 }
 
-static void describe_need(const struct gw_sched *sched, const struct gw_shape *shape, char *text,
-                          size_t bytes)
+static void describe_need(const struct gw_shape *shape, char *text, size_t bytes)
 {
     (void)snprintf(text, bytes, "%u slot%s", shape->slots, shape->slots == 1 ? "" : "s");
     gw_sched_gpu_describe(shape, text, bytes);
@@ -129,7 +129,7 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
     rc = gw_sched_gpu_missing(sched, shape, error);
     if (rc < 0)
         return rc;
-    describe_need(sched, shape, need, sizeof need);
+    describe_need(shape, need, sizeof need);
     describe_largest(sched, largest, sizeof largest);
     uint32_t drained = gw_sched_gpus_drained(sched), gpus = sched->gpus - drained;
     if (drained)
@@ -200,7 +200,7 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
     if (rc < 0)
         return rc;
     struct gw_shape shape;
-    rc = gw_sched_shape_of_spec(spec, &shape, error);
+    rc = shape_of_spec(spec, &shape, error);
     if (rc < 0)
         return rc;
     if (shape.slots) {
@@ -273,7 +273,7 @@ void gw_sched_apply_spec_added(struct gw_sched *sched, const struct gw_fact_spec
     spec.message.files = copy_bin(job, spec.message.files);
     spec.message.actor_name = copy_text(job, spec.message.actor_name);
     struct gw_shape shape;
-    GW_MUST(gw_sched_shape_of_spec(fact->spec, &shape, NULL));
+    GW_MUST(shape_of_spec(fact->spec, &shape, NULL));
     spec.shape = gw_sched_shape_for(sched, &shape);
     gw_sched_need_unref(shape.need);
     spec.queue = gw_sched_queue_for(sched, job, spec.shape, spec.message.priority);

@@ -22,11 +22,6 @@ struct gw_chunk_check {
 int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *check,
                          const struct gw_msg_submit *chunk, struct gw_error *error);
 
-/* gw_sched_shape_of_spec fills in what one task of a spec needs; shape->need is the caller's to
- * unref. GW_EINVAL with a text. */
-int gw_sched_shape_of_spec(const struct gw_msg_spec *spec, struct gw_shape *shape,
-                           struct gw_error *error);
-
 /* gw_sched_infeasible writes why no worker (or, a gang, no set of workers) could ever hold a shape;
  * 0 when they could, or there is no worker yet. */
 int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *shape,

@@ -175,12 +175,6 @@ uint64_t gw_sched_term(const struct gw_sched *sched)
     return sched->term;
 }
 
-void gw_sched_job_ids(const struct gw_sched *sched, uint64_t *next, uint64_t *upto)
-{
-    *next = sched->next_job;
-    *upto = sched->job_ids_upto;
-}
-
 /* -- Start, shutdown -----------------------------------------------------------------------------
  */
 

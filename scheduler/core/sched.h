@@ -77,9 +77,6 @@ int gw_sched_compact(const struct gw_buffer *facts, struct gw_buffer *out);
 /* gw_sched_durable_dump appends the durable state in one form: equal bytes, equal states. */
 void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out);
 
-/* gw_sched_job_ids gives the id of the next job, and below which one all are reserved durably. */
-void gw_sched_job_ids(const struct gw_sched *sched, uint64_t *next, uint64_t *upto);
-
 /* gw_sched_ends tells whether it was told to end all work, and to exit then. */
 bool gw_sched_ends(const struct gw_sched *sched);
 

@@ -59,7 +59,9 @@ void gw_sched_story_add(struct gw_sched *sched, struct gw_job *job,
 /* -- Attempts ------------------------------------------------------------------------------------
  */
 
-void gw_sched_story_attempt(struct gw_sched *sched, const struct gw_attempt *attempt)
+/* How an attempt came where it is and when it began, where that was not told before: something
+ * about it is worth telling after all. */
+static void tell_attempt(struct gw_sched *sched, const struct gw_attempt *attempt)
 {
     struct gw_job *job = attempt->job;
     if (gw_sched_story_whole(job) || attempt->gang)
@@ -146,7 +148,7 @@ void gw_sched_story_tell_attempt_ended(struct gw_sched *sched, const struct gw_a
         story->ended_attempt = attempt->id;
         story->ended_run_ns = fact->run_ns;
     }
-    gw_sched_story_attempt(sched, attempt);
+    tell_attempt(sched, attempt);
 }
 
 /* -- Tasks ---------------------------------------------------------------------------------------

@@ -32,10 +32,6 @@ void gw_sched_story_add(struct gw_sched *sched, struct gw_job *job,
             GW_STORY((sched), (job), __VA_ARGS__);                                                 \
     } while (0)
 
-/* gw_sched_story_attempt tells how an attempt came where it is and when it began, where that was
- * not told before: something about it is worth telling after all. */
-void gw_sched_story_attempt(struct gw_sched *sched, const struct gw_attempt *attempt);
-
 /* gw_sched_story_placed tells of the attempt at a place of the table that it came there, in a job
  * that is told whole; gw_sched_story_gang of all of a gang's. */
 void gw_sched_story_placed(struct gw_sched *sched, uint32_t slot);
@@ -74,10 +70,6 @@ static inline void gw_sched_story_task_ended(struct gw_sched *sched, struct gw_j
 const struct gw_story_fact *gw_sched_story_last(const struct gw_sched *sched,
                                                 const struct gw_job *job, uint32_t index,
                                                 uint32_t kind);
-
-/* gw_sched_story_tell writes what a fact says, in words. */
-void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fact *fact, char *text,
-                         size_t text_bytes);
 
 /* gw_sched_story_query answers the query "story" about a task, or (row < 0) all tasks of a job. */
 struct gw_value *gw_sched_story_query(const struct gw_sched *sched, struct gw_job *job,

@@ -215,8 +215,9 @@ static const char *const plain[] = {
     [GW_STORY_CHECKPOINT] = NULL,
 };
 
-void gw_sched_story_tell(const struct gw_sched *sched, const struct gw_story_fact *fact, char *to,
-                         size_t bytes)
+/* What a fact says, in words. */
+static void tell_fact(const struct gw_sched *sched, const struct gw_story_fact *fact, char *to,
+                      size_t bytes)
 {
     struct gw_text text = {to, bytes, 0};
     *to = '\0';
@@ -329,7 +330,7 @@ static void push_fact(const struct telling *telling, const struct gw_story_fact 
 #undef NAME
     };
     char text[512], label[128];
-    gw_sched_story_tell(telling->sched, fact, text, sizeof text);
+    tell_fact(telling->sched, fact, text, sizeof text);
     struct gw_value *dict =
         push(telling, wall_of(telling->sched, fact->at_ns), names[fact->kind], text);
     if (fact->index != GW_INDEX_ALL && telling->names) {

@@ -29,7 +29,7 @@ void gw_job_tidy(struct gw_node_core *core, struct gw_node_job *job)
     if (job->specs.count || job->objects.count || job->fetches.count)
         return;
     gw_map_remove(&core->jobs, job->id);
-    gw_job_free(core, job);
+    gw_job_free(job);
 }
 
 static void forget_specs(struct gw_node_job *job)
@@ -40,7 +40,7 @@ static void forget_specs(struct gw_node_job *job)
     gw_array_clear(&job->specs);
 }
 
-void gw_job_free(struct gw_node_core *core, struct gw_node_job *job)
+void gw_job_free(struct gw_node_job *job)
 {
     size_t at = 0;
     uint64_t key, value;

@@ -6,7 +6,7 @@
 
 struct gw_node_job *gw_core_job(struct gw_node_core *core, uint64_t id, bool make);
 void gw_job_tidy(struct gw_node_core *core, struct gw_node_job *job);
-void gw_job_free(struct gw_node_core *core, struct gw_node_job *job);
+void gw_job_free(struct gw_node_job *job);
 void gw_job_on_spec(struct gw_node_core *core, const struct gw_msg_spec *spec);
 void gw_job_on_forget(struct gw_node_core *core, uint64_t id);
 

@@ -40,7 +40,6 @@
 #include <string.h>
 
 #define SECOND UINT64_C(1000000000)
-#define MS UINT64_C(1000000)
 
 static void drop_tokens(struct gw_node_core *core, const struct gw_event *event)
 {
@@ -106,7 +105,7 @@ static void free_tables(struct gw_node_core *core)
     while (core->fetches.count)
         gw_fetch_free(core, core->fetches.items[0]);
     for (at = 0; gw_map_next(&core->jobs, &at, &key, &value);)
-        gw_job_free(core, (struct gw_node_job *)(uintptr_t)value);
+        gw_job_free((struct gw_node_job *)(uintptr_t)value);
     for (size_t i = 0; i < core->replaced.count; i++)
         gw_object_release(core->replaced.items[i]);
     for (size_t i = 0; i < core->pools.count; i++)
@@ -366,7 +365,7 @@ static void on_close(struct gw_node_core *core, const struct gw_event *event)
         on_guardian_close(core);
     } else if (link->process) {
         link->process->link = NULL;
-        gw_process_on_close(core, link->process, event->text);
+        gw_process_on_close(core, link->process);
     } else if (link->neighbour) {
         gw_fetch_on_close(core, link->neighbour);
     }

@@ -174,7 +174,7 @@ void gw_process_unbind(struct gw_node_core *core, struct gw_process *process, st
     count_starting(process, true);
 }
 
-void gw_process_idle(struct gw_node_core *core, struct gw_process *process)
+static void make_idle(struct gw_node_core *core, struct gw_process *process)
 {
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_IDLE);
     process->idle_since_ns = core->now_ns;
@@ -192,7 +192,7 @@ void gw_process_next(struct gw_node_core *core, struct gw_process *process)
     if (!run && process->actor) {
         return; /* it waits for calls */
     } else if (!run) {
-        gw_process_idle(core, process);
+        make_idle(core, process);
     } else if (run->killing && !run->actor) { /* a call runs to its end */
         struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
         end.text = gw_core_strdup("killed");
@@ -253,7 +253,7 @@ int gw_process_on_hello(struct gw_node_core *core, struct gw_process *process,
     process->pool->start_failures = 0;
     process->pool->program->again = false;
     count_starting(process, false);
-    gw_process_idle(core, process);
+    make_idle(core, process);
     if (run && run->gang)
         gw_gang_prepare(core, process, run);
     else if (run)
@@ -541,7 +541,7 @@ void gw_process_on_buried(struct gw_node_core *core, const struct gw_msg_buried 
     buried(core, process);
 }
 
-void gw_process_on_close(struct gw_node_core *core, struct gw_process *process, const char *text)
+void gw_process_on_close(struct gw_node_core *core, struct gw_process *process)
 {
     if (process->state == GW_PROCESS_BURIED) {
         judge(core, process);

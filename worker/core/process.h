@@ -16,7 +16,6 @@ void gw_process_next(struct gw_node_core *core, struct gw_process *process);
  * front, in their order. */
 void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
                         const struct gw_run *first);
-void gw_process_idle(struct gw_node_core *core, struct gw_process *process);
 void gw_process_bury(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns);
 /* gw_process_signal sends a command and its descendants the signal that its user named for its end,
  * and no more. */
@@ -27,7 +26,7 @@ void gw_process_hurry(struct gw_node_core *core, const struct gw_process *proces
 void gw_process_on_spawned(struct gw_node_core *core, const struct gw_msg_spawned *spawned);
 void gw_process_on_exited(struct gw_node_core *core, const struct gw_msg_exited *exited);
 void gw_process_on_buried(struct gw_node_core *core, const struct gw_msg_buried *buried);
-void gw_process_on_close(struct gw_node_core *core, struct gw_process *process, const char *text);
+void gw_process_on_close(struct gw_node_core *core, struct gw_process *process);
 int gw_process_on_hello(struct gw_node_core *core, struct gw_process *process,
                         const struct gw_msg_runner *hello);
 char *gw_process_exit_text(const struct gw_process *process); /* owned by the caller */

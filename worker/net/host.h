@@ -110,10 +110,9 @@ struct gw_host {
     bool was_welcomed;          /* ever: before that nothing runs here */
     struct gw_complaint absent; /* no scheduler answers */
     int exit_code;
-    const char *last_words;   /* to the scheduler; NULL: it knows */
-    int times_heeded;         /* signals to end that were */
-    uint64_t job_with_folder; /* whose output folder was made last */
-    uint64_t set_aside;       /* folders with what was to go */
+    const char *last_words; /* to the scheduler; NULL: it knows */
+    int times_heeded;       /* signals to end that were */
+    uint64_t set_aside;     /* folders with what was to go */
 
     uv_timer_t tick, lazy;
     uint64_t room_seen_ns;  /* when the disk of output had room; 0: never asked */
@@ -124,7 +123,6 @@ struct gw_host {
     uint64_t refused_ns; /* since when connecting is; 0: it is not */
     uint64_t alone_ns;   /* since when no scheduler has it; 0: one has */
     uv_process_t guardian_process;
-    bool guardian_runs;
     struct gw_acceptor *acceptor;
     struct gw_greetings greetings;
     int gpu_lock_fd;

@@ -72,7 +72,8 @@ static int say(const struct gw_msg_spawn *spawn, int why, struct gw_error *error
                         spawn->path);
 }
 
-int gw_look_at(const struct gw_msg_spawn *spawn, struct gw_error *error)
+/* Whether what a spawn names is here. GW_ENOENT or GW_ESTART, with a text. It may block. */
+static int look_at(const struct gw_msg_spawn *spawn, struct gw_error *error)
 {
     struct gw_value *env = NULL;
     int folder = open(*spawn->cwd ? spawn->cwd : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -98,7 +99,7 @@ int gw_look_at(const struct gw_msg_spawn *spawn, struct gw_error *error)
 static void look_on_thread(uv_work_t *work)
 {
     struct look *look = work->data;
-    look->rc = gw_look_at(&look->spawn, &look->error);
+    look->rc = look_at(&look->spawn, &look->error);
 }
 
 static void look_on_done(uv_work_t *work, int status)

@@ -8,11 +8,8 @@
 
 struct gw_host;
 
-/* gw_look_at tells whether what a spawn names is here: its folder and its program. GW_ENOENT or
- * GW_ESTART, with a text that says what is missing and what to do. It may block. */
-int gw_look_at(const struct gw_msg_spawn *spawn, struct gw_error *error);
-
-/* gw_look_start has that done on a thread for rank `rank` of an attempt; LOOKED comes later. */
+/* gw_look_start has a thread look whether what a spawn names is here: its folder and its program.
+ * LOOKED comes later, with a text that says what is missing and what to do. */
 struct gw_effect;
 void gw_look_start(struct gw_host *host, const struct gw_effect *effect);
 

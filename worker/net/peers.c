@@ -675,12 +675,6 @@ int gw_host_listen(struct gw_host *host, struct gw_error *error)
 /* -- The guardian --------------------------------------------------------------------------------
  */
 
-static void guardian_on_closed(uv_handle_t *handle)
-{
-    struct gw_host *host = handle->data;
-    host->guardian_runs = false;
-}
-
 /* It looks whether we stand still: then our own fence does not come. */
 static void beat_on_timer(uv_timer_t *timer)
 {
@@ -694,7 +688,7 @@ static void guardian_on_exit(uv_process_t *process, int64_t status, int signal)
 {
     if (status || signal)
         gw_log_error("the guardian ended (exit code %lld, signal %d)", (long long)status, signal);
-    uv_close((uv_handle_t *)process, guardian_on_closed);
+    uv_close((uv_handle_t *)process, NULL);
 }
 
 int gw_host_start_guardian(struct gw_host *host, struct gw_error *error)
@@ -717,7 +711,6 @@ int gw_host_start_guardian(struct gw_host *host, struct gw_error *error)
         .stdio_count = 4,
         .flags = UV_PROCESS_DETACHED, /* a terminal's Ctrl-C is not for it */
     };
-    host->guardian_process.data = host;
     int rc = uv_spawn(host->loop, &host->guardian_process, &options);
     close(pair[1]);
     if (rc < 0) {
@@ -725,7 +718,6 @@ int gw_host_start_guardian(struct gw_host *host, struct gw_error *error)
         close(pair[0]);
         return gw_error_set(error, GW_EIO, "cannot start the guardian: %s", uv_strerror(rc));
     }
-    host->guardian_runs = true;
     (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
     host->guardian = gw_host_link_new(host, pair[0], GW_ROLE_GUARDIAN);
     if (!host->guardian)

@@ -97,7 +97,9 @@ static uint64_t tree_of(pid_t pid, int depth, uint64_t (*of)(pid_t))
     return bytes;
 }
 
-uint64_t gw_usage_of(pid_t pid)
+/* The anonymous memory of a process and its descendants, in bytes: what is mapped of files and
+ * results is not in it. 0 where it is gone. */
+static uint64_t memory_of(pid_t pid)
 {
     return tree_of(pid, 0, anonymous_of);
 }
@@ -132,7 +134,7 @@ static void look_on_thread(uv_work_t *work)
 {
     struct gw_usage *usage = work->data;
     for (uint32_t i = 0; i < usage->use_count; i++)
-        usage->uses[i].bytes = gw_usage_of(usage->looked_at[i]);
+        usage->uses[i].bytes = memory_of(usage->looked_at[i]);
     usage->own_bytes = anonymous_of(getpid());
 }
 

@@ -31,10 +31,6 @@ void gw_usage_hurry(struct gw_usage *usage, bool hurry);
 /* gw_usage_close frees it in a later turn; on_measured is not called any more. */
 void gw_usage_close(struct gw_usage *usage);
 
-/* gw_usage_of is the anonymous memory of a process and its descendants, in bytes: what is mapped of
- * files and results is not in it. 0 where it is gone. */
-uint64_t gw_usage_of(pid_t pid);
-
 /* gw_usage_cpu_of is the CPU time that a process and its descendants have used, in tenths of a
  * second; 0 where it is gone. */
 uint64_t gw_usage_cpu_of(pid_t pid);

@@ -24,7 +24,8 @@ void gw_join_init(struct gw_join *join)
     *join = (struct gw_join){.segment = -1, .listener = -1};
 }
 
-void gw_join_clear(struct gw_join *join)
+/* Closes what it holds: it did not go. */
+static void clear(struct gw_join *join)
 {
     if (join->segment >= 0)
         close(join->segment);
@@ -39,7 +40,7 @@ void gw_join_clear(struct gw_join *join)
 int gw_join_go(struct gw_join *join, const struct gw_msg_gang_go *go, const int *fds,
                uint8_t fd_count)
 {
-    gw_join_clear(join);
+    clear(join);
     join->segment = fd_count > 0 ? fds[0] : -1;
     join->listener = fd_count > 1 ? fds[1] : -1;
     join->info = malloc(go->info.size + 1);
@@ -157,7 +158,7 @@ int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t 
     struct gw_comm *opened;
     int rc = gang->groups > 1 ? open_hosts(join, gang, rank, &opened, error)
                               : gw_comm_open_host(&options, &opened, error);
-    gw_join_clear(join);
+    clear(join);
     if (rc == 0 && has_own_gpu() && gang->board_shared)
         (void)snprintf(join->note, sizeof join->note,
                        "gangway: ranks of this gang share a GPU's MIG instances, which NCCL "

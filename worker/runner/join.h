@@ -16,9 +16,8 @@ struct gw_join {
     char note[GW_ERROR_TEXT_MAX + 128]; /* of rank 0, for its log; empty: nothing to say */
 };
 
-/* gw_join_init makes one that did not go. gw_join_clear closes what it holds, and makes it so. */
+/* gw_join_init makes one that did not go. */
 void gw_join_init(struct gw_join *join);
-void gw_join_clear(struct gw_join *join);
 
 /* gw_join_go keeps what a gang_go brought: takes the descriptors. GW_ENOMEM. */
 int gw_join_go(struct gw_join *join, const struct gw_msg_gang_go *go, const int *fds,

@@ -88,11 +88,3 @@ int gw_report_put(struct gw_report *report, struct gw_channel *channel)
     report->values.size = 0;
     return rc;
 }
-
-void gw_report_deinit(struct gw_report *report)
-{
-    for (uint8_t i = 0; i < report->fd_count; i++)
-        close(report->fds[i]);
-    report->fd_count = 0;
-    gw_buffer_deinit(&report->values);
-}

@@ -46,7 +46,4 @@ bool gw_report_is_full(const struct gw_report *report);
  * nothing where there are none. Errors as gw_channel_put. */
 int gw_report_put(struct gw_report *report, struct gw_channel *channel);
 
-/* gw_report_deinit frees it with what was not put. */
-void gw_report_deinit(struct gw_report *report);
-
 #endif

@@ -55,10 +55,3 @@ void gw_specs_forget(struct gw_specs *specs, uint64_t job)
         if (specs->list.items[i].job == job)
             remove_at(specs, i);
 }
-
-void gw_specs_deinit(struct gw_specs *specs)
-{
-    while (specs->list.count)
-        remove_at(specs, specs->list.count - 1);
-    gw_array_deinit(&specs->list);
-}

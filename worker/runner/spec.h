@@ -29,8 +29,7 @@ int gw_specs_add(struct gw_specs *specs, const struct gw_msg_spec *spec);
 /* gw_specs_find gives a spec, borrowed until the next add or forget; NULL: unknown. */
 const struct gw_spec *gw_specs_find(struct gw_specs *specs, uint64_t job, uint32_t number);
 
-/* gw_specs_forget drops those of a job; gw_specs_deinit all. */
+/* gw_specs_forget drops those of a job. */
 void gw_specs_forget(struct gw_specs *specs, uint64_t job);
-void gw_specs_deinit(struct gw_specs *specs);
 
 #endif
