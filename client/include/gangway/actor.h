@@ -108,7 +108,7 @@ GW_API int gw_actor_find(struct gw_client *client, const char *name, uint64_t jo
 GW_API uint64_t gw_actor_job(const struct gw_actor *actor);
 
 /* gw_actor_kill ends an actor now, whoever holds it: TERM, grace, KILL; destroy is not called. Does
- * not block. */
+ * not block. GW_ECLOSED. */
 GW_API int gw_actor_kill(struct gw_actor *actor, struct gw_error *error);
 
 /* gw_actor_free gives up a handle (NULL is accepted); its calls go on, and their futures stay. */

@@ -70,7 +70,9 @@ struct gw_client_options {
  * GW_ENOSCHEDULER then. options may be NULL. GW_ENOSCHEDULER, GW_EVERSION, GW_EPERM, GW_EIO. Close
  * it with gw_client_close, which ends a private cluster and cancels what is unfinished and
  * attached, but what other clients hold or need; it blocks until that is done, at most 10 s, and
- * accepts NULL. Futures of a closed client answer GW_ECLOSED. */
+ * accepts NULL. Futures of a closed client answer GW_ECLOSED, and are still to be released.
+ * GW_EINVAL is an address, resources or a limit that is none; GW_ESTART: this process is a runner,
+ * and did not begin with gw_init. */
 GW_API int gw_client_open(const struct gw_client_options *options, struct gw_client **client,
                           struct gw_error *error);
 GW_API void gw_client_close(struct gw_client *client);
@@ -108,7 +110,8 @@ GW_API bool gw_client_shipping(struct gw_client *client, struct gw_shipping *shi
 
 /* One task or gang without a graph: gw_submit(client, &future, &error, function, options, args...)
  * and gw_dispatch(client, ranks, &future, &error, function, args...): a gang of `ranks`, one future
- * with N results: gw_future_get(future, rank, ...). */
+ * with N results: gw_future_get(future, rank, ...). They block, and fail, as gw_client_submit.
+ * gw_submit_call is both as a function: takes `count` values. */
 #define gw_submit(client, future, error, function, ...)                                            \
     gw_submit_call((client), (future), (error), &gw_function_##function,                           \
                    GW_CALL_SPLIT(__VA_ARGS__, NULL))
@@ -127,8 +130,9 @@ GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
  * ends the map; it runs on this thread, before gw_map returns. At most 255 arguments. futures: room
  * for count; all or none are given. Results of earlier tasks, and scattered values, are arguments
  * by gw_ref_future(graph, future), where `graph` is given: an empty one, in which nothing but these
- * references is made, and which may be freed afterwards. For many calls that differ by a number,
- * see range.h. */
+ * references is made, and which may be freed afterwards. Blocks, and fails, as gw_client_submit;
+ * GW_EINVAL: more than 2^30 calls. A count of 0 is well, and submits nothing. For many calls that
+ * differ by a number, see range.h. */
 struct gw_map_call {
     const struct gw_function *function;    /* &gw_function_NAME of a GW_TASK(NAME) */
     const struct gw_task_options *options; /* may be NULL; its name is the job's */
@@ -209,7 +213,8 @@ GW_API int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_valu
 
 /* gw_future_wait blocks until the task has ended (well or not: 0) or timeout_ns passed
  * (GW_ETIMEDOUT); UINT64_MAX waits for ever. gw_future_wait_any does so for one of
- * `count` and gives its index; one that had ended before counts, so leave it out of the next.
+ * `count` and gives its index; one that had ended before counts, so leave it out of the next;
+ * GW_ENOENT where there is none, GW_ENOMEM.
  * Inside a task gw_future_wait, for ever, gw_future_get and gw_gather give GW_ECYCLE for what was
  * looked up and is the task itself or comes after it, and for calls of the task's own actor. */
 GW_API int gw_future_wait(struct gw_future *future, uint64_t timeout_ns);
@@ -217,9 +222,9 @@ GW_API int gw_future_wait_any(struct gw_future *const *futures, size_t count, ui
                               size_t *index);
 
 /* As completed: gw_completions_new watches `count` futures (borrowed: each until its index was
- * given, the others longer than it lives); gw_completions_next blocks and gives each index once, in
- * the order of their ends; GW_ENOENT after the last, GW_ETIMEDOUT. One thread at a time.
- * gw_completions_free accepts NULL; the futures stay. */
+ * given, the others longer than it lives), or is GW_ENOMEM; gw_completions_next blocks and gives
+ * each index once, in the order of their ends; GW_ENOENT after the last, GW_ETIMEDOUT. One thread
+ * at a time. gw_completions_free accepts NULL; the futures stay. */
 struct gw_completions;
 GW_API int gw_completions_new(struct gw_future *const *futures, size_t count,
                               struct gw_completions **completions);
@@ -228,41 +233,50 @@ GW_API int gw_completions_next(struct gw_completions *completions, uint64_t time
 GW_API void gw_completions_free(struct gw_completions *completions);
 
 /* gw_future_cancel stops the task, running or not (TERM, grace, KILL; `hard`: KILL at once), and
- * what depends on it; does not block. A pure one whose result others wait for goes on for them.
- * gw_future_retry runs a failed one again, with what failed before it: the future is pending again.
+ * what depends on it; does not wait for its end, and does nothing to one that has ended. A pure one
+ * whose result others wait for goes on for them. GW_ECLOSED. gw_future_retry runs a failed one
+ * again, with what failed before it: the future is pending again. It blocks for the scheduler's
+ * answer; GW_EINVAL: it has not failed; GW_ENOENT: nothing is left of it; GW_ECLOSED.
  * gw_future_release gives up the result and frees the future (NULL is accepted); the task itself
- * goes on if others need it, and is cancelled if nobody does. */
+ * goes on if others need it, and is cancelled if nobody does; does not block. */
 GW_API int gw_future_cancel(struct gw_future *future, bool hard, struct gw_error *error);
 GW_API int gw_future_retry(struct gw_future *future, struct gw_error *error);
 GW_API void gw_future_release(struct gw_future *future);
 
-/* gw_future_job and gw_future_index name the task for the command line; gw_future_exit_code is the
- * exit code of a command's failure (128 + signal), 0 if it had none; gw_future_attempt the attempt
- * by which it failed, or its last before it was cancelled, as gw_job_log takes it: 0 where there
- * was none, and so no output, or it has not failed. */
+/* gw_future_job and gw_future_index name the task for the command line. The number of a plain call
+ * (see gw_client_submit) that the scheduler has not answered yet is asked for: gw_future_job and
+ * gw_future_cancel block for that. gw_future_exit_code is the exit code of a command's failure
+ * (128 + signal), 0 if it had none; gw_future_attempt the attempt by which it failed, or its last
+ * before it was cancelled, as gw_job_log takes it: 0 where there was none, and so no output, or it
+ * has not failed. Any thread. */
 GW_API uint64_t gw_future_job(const struct gw_future *future);
 GW_API uint32_t gw_future_index(const struct gw_future *future);
 GW_API int gw_future_exit_code(const struct gw_future *future);
 GW_API uint64_t gw_future_attempt(const struct gw_future *future);
 
-/* gw_client_query asks the scheduler for a listing ("status", "jobs", "job", "workers", "explain",
- * "tasks"; see PROTOCOL.md for arguments and answers); blocks; *answer is to be unref'd. arguments
- * is borrowed and may be NULL. */
+/* gw_client_query asks the scheduler for a listing: "status", "jobs", "workers", "gpus", "actors",
+ * "sync" and "published" of all; "job", "tasks", "attempts", "explain", "story", "graph" and
+ * "who_has" of {"job": N} and, where it is about one task, its "index" or "name" (answers:
+ * graph/wire/PROTOCOL.md). Blocks; *answer is to be unref'd. arguments is borrowed and may be NULL.
+ * GW_EINVAL: no such listing, or arguments that it does not take; GW_ENOENT: no such job or task;
+ * GW_ECLOSED. */
 GW_API int gw_client_query(struct gw_client *client, const char *what,
                            const struct gw_value *arguments, struct gw_value **answer,
                            struct gw_error *error);
 
-/* Calls on jobs by number, of this session or not. gw_job_wait blocks until the job has ended and
- * gives its exit code (0, or the first failure's) and text in error when it failed. GW_ETIMEDOUT
- * where that takes longer; timeout_ns 0 asks whether it has ended, and UINT64_MAX waits for ever.
- * gw_job_cancel ends all of a job as gw_future_cancel does a task, what has ended stays; it does
- * not wait for that. GW_ENOENT: there is no such job.
+/* Calls on jobs by number, of this session or not; each blocks for the scheduler's answer. All:
+ * GW_ENOENT, there is no such job; GW_EPERM, it is another user's; GW_ECLOSED. gw_job_wait blocks
+ * until the job has ended: 0, or the code and text of its first failure; *exit_code (not NULL) is 0
+ * or that failure's. GW_ETIMEDOUT where that takes longer; timeout_ns 0 asks whether it has ended,
+ * and UINT64_MAX waits for ever. gw_job_cancel ends all of a job as gw_future_cancel does a task,
+ * what has ended stays; it does not wait for that.
  * gw_job_cancel_task cancels one task by its index as gw_future_cancel does, also of a range, whose
  * tasks have no futures; 0, too, for one that has ended, and for one of a range that has not begun:
  * it never does. GW_ENOENT: there is none, or (of a range) nothing of it is left.
  *
  * gw_job_retry runs again what failed or was cancelled in a job, and what never ran because of
- * that, and gives how many tasks those are; gw_job_retry_task one task, and what failed before it.
+ * that, and gives how many tasks those are (tasks: not NULL); gw_job_retry_task one task, and what
+ * failed before it.
  * Of a range, which has to be detached, its numbers that failed, and those that were cancelled
  * before they began. What is done stays so; wait for the job anew. GW_EINVAL: nothing has failed;
  * GW_ENOENT: nothing is left of it, as of a job that ended with its client; GW_ENOTSUP: a range
@@ -308,8 +322,10 @@ GW_API int gw_job_stop(struct gw_client *client, uint64_t job, struct gw_error *
 GW_API int gw_gpu_drain(struct gw_client *client, const char *uuid, struct gw_error *error);
 GW_API int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *error);
 
-/* gw_job_log reads a task's output: blocks where follow is set until there is something or it
- * ended. */
+/* gw_job_log reads a task's output, at most 256 KiB at a time: with `follow` it blocks until there
+ * is some or it ended; without it, what is not there yet is no bytes, and no end. On success the
+ * chunk's data is the caller's. GW_ENOENT: no such job, task, attempt or rank; GW_EPERM: another
+ * user's job; GW_ELOST: the worker that had it is lost, and the output with it; GW_ECLOSED. */
 struct gw_log_request {
     uint64_t job;
     uint32_t index;

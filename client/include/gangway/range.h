@@ -83,8 +83,9 @@ GW_API int gw_range_next(struct gw_range_run *run, uint64_t timeout_ns,
  * GW_ETIMEDOUT. Without discard_results another thread must take the results. */
 GW_API int gw_range_wait(struct gw_range_run *run, uint64_t timeout_ns, struct gw_error *error);
 
-/* gw_range_cancel ends what runs and lets nothing more begin; does not block. gw_range_job is the
- * job's number, gw_range_count how many tasks it has. */
+/* gw_range_cancel ends what runs and lets nothing more begin; it blocks for the scheduler's answer,
+ * not for the end. GW_ECLOSED; GW_ENOENT where the job is known no more. gw_range_job is the job's
+ * number, gw_range_count how many tasks it has. Any thread. */
 GW_API int gw_range_cancel(struct gw_range_run *run, bool hard, struct gw_error *error);
 GW_API uint64_t gw_range_job(const struct gw_range_run *run);
 GW_API uint32_t gw_range_count(const struct gw_range_run *run);

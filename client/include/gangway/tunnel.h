@@ -50,7 +50,8 @@ GW_API int gw_tunnel_read(struct gw_tunnel *tunnel, void *data, size_t room, siz
 GW_API int gw_tunnel_write(struct gw_tunnel *tunnel, const void *data, size_t bytes,
                            struct gw_error *error);
 
-/* gw_tunnel_end says that nothing more will be written; reading goes on. */
+/* gw_tunnel_end says that nothing more will be written; reading goes on. Errors as gw_tunnel_write.
+ */
 GW_API int gw_tunnel_end(struct gw_tunnel *tunnel, struct gw_error *error);
 
 /* gw_tunnel_break lets reads and writes that block return GW_ECLOSED, from any thread. */

@@ -16,7 +16,7 @@
  *   outside, or a rank closed its communicator). A broken communicator can only be closed.
  *   Contents of buffers that an operation which failed would have written are unspecified.
  * - Order of a reduction: always rank 0, 1, 2 ...; the same input gives the same bits, on every
- * rank and in every run (host backend; other backends say what they promise).
+ *   rank and in every run (host backend; other backends say what they promise).
  * - Threads: one thread at a time uses a communicator; gw_comm_abort, gw_comm_rank and gw_comm_size
  *   may be called from any thread until gw_comm_close is called.
  *
@@ -203,11 +203,14 @@ enum { GW_COMM_HOST_RANKS_MAX = 128 };
 
 /* gw_comm_segment_create makes a segment for ranks (1 to GW_COMM_HOST_RANKS_MAX) and returns its
  * descriptor (close-on-exec), which the caller closes. One segment serves one communicator once.
- * Memory is used only as it is touched: about 1 MiB a rank, more with gw_comm_alloc. */
+ * Memory is used only as it is touched: about 1 MiB a rank, more with gw_comm_alloc. GW_EINVAL,
+ * GW_EIO. Any thread. */
 GW_API int gw_comm_segment_create(int ranks, int *fd, struct gw_error *error);
 
 /* gw_comm_segment_abort is gw_comm_abort from outside, for a launcher that sees a rank die. Safe at
- * any time, from any process that holds the descriptor (borrowed). */
+ * any time, from any process that holds the descriptor (borrowed). This and the next two:
+ * GW_EINVAL, GW_ECORRUPT or GW_EVERSION for what is no segment, or one of another version;
+ * GW_ENOMEM. */
 GW_API int gw_comm_segment_abort(int fd, int cause, int rank, struct gw_error *error);
 
 /* gw_comm_segment_aborted returns 1 and the first cause if the communicator is broken, 0 if not. */

@@ -6,7 +6,9 @@
  *        nesterov: g += mu b, else with momentum: g = b;  w -= lr g
  * Adam   (arXiv 1412.6980)  g += wd w;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
  *        w -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps)
- * AdamW  (arXiv 1711.05101)  w -= lr wd w, then Adam with wd = 0 */
+ * AdamW  (arXiv 1711.05101)  w -= lr wd w, then Adam with wd = 0
+ *
+ * An optimizer is used by one thread at a time. */
 #ifndef GANGWAY_OPTIMIZER_H
 #define GANGWAY_OPTIMIZER_H
 

@@ -1,6 +1,6 @@
 /* A random generator whose numbers are the same everywhere: xoshiro256** 1.0 (Blackman, Vigna,
  * "Scrambled linear pseudorandom number generators", 2018), its 256 bits of state filled by
- * splitmix64 from a seed. Not for secrets. */
+ * splitmix64 from a seed. Not for secrets. A generator is used by one thread at a time. */
 #ifndef GANGWAY_RNG_H
 #define GANGWAY_RNG_H
 

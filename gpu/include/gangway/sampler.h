@@ -8,7 +8,9 @@
  *
  * The order does not depend on R. A gang that goes on from a checkpoint with another number of
  * ranks (min_ranks) leaves none out and takes none twice: save how many samples all ranks together
- * have taken of the epoch, and gw_sampler_skip them. */
+ * have taken of the epoch, and gw_sampler_skip them.
+ *
+ * A sampler is used by one thread at a time; nothing blocks. */
 #ifndef GANGWAY_SAMPLER_H
 #define GANGWAY_SAMPLER_H
 

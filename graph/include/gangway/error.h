@@ -1,7 +1,8 @@
 /* Errors of Gangway: every function returns 0 (or a positive result) or one of these, negative.
  *
  * A `struct gw_error *` comes last in a parameter list. It may be NULL; where it is not, a function
- * that fails has written the code and a text for a person there. Nothing in it needs freeing. */
+ * that fails has written the code and a text for a person there. Nothing in it needs freeing. The
+ * functions here block nowhere; any thread, on an error of its own. */
 #ifndef GANGWAY_ERROR_H
 #define GANGWAY_ERROR_H
 

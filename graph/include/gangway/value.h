@@ -75,7 +75,8 @@ GW_API struct gw_value *gw_ref(gw_node node);
 GW_API struct gw_value *gw_ref_rank(gw_node node, int32_t rank);
 GW_API struct gw_value *gw_ref_all(gw_node node);
 
-/* gw_value_ref and gw_value_unref count references; unref accepts NULL. */
+/* gw_value_ref and gw_value_unref count references; ref gives the value again. NULL is accepted.
+ * Any thread. */
 GW_API struct gw_value *gw_value_ref(struct gw_value *value);
 GW_API void gw_value_unref(struct gw_value *value);
 
@@ -94,12 +95,12 @@ GW_API int gw_value_get_str(const struct gw_value *value, const char **text,
 GW_API int gw_value_get_bytes(const struct gw_value *value, const void **data, size_t *bytes,
                               struct gw_error *error);
 
-/* gw_value_get_ref gives what gw_ref_rank was made from. */
+/* gw_value_get_ref gives what gw_ref_rank was made from; GW_EINVAL for what is no reference. */
 GW_API int gw_value_get_ref(const struct gw_value *value, gw_node *node, int32_t *rank);
 
 /* gw_value_count is the number of items of a list or dict, 0 for others. gw_value_at gives item i
  * of a list, or value i of a dict (borrowed; NULL when out of range); gw_value_key the key of item
- * i of a dict; gw_value_find the value of a key, or NULL. */
+ * i of a dict; gw_value_find the value of a key (borrowed), or NULL. */
 GW_API size_t gw_value_count(const struct gw_value *value);
 GW_API struct gw_value *gw_value_at(const struct gw_value *value, size_t i);
 GW_API const char *gw_value_key(const struct gw_value *value, size_t i);

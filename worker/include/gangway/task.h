@@ -61,8 +61,9 @@ GW_API int gw_task_arg_str(struct gw_task *task, uint32_t i, const char **text);
 GW_API int gw_task_arg_bytes(struct gw_task *task, uint32_t i, const void **data, size_t *bytes);
 GW_API int gw_task_arg_value(struct gw_task *task, uint32_t i, struct gw_value **value);
 
-/* gw_task_return sets the result (takes value; copied or sent before it returns). 0 or GW_ENOMEM.
- * Meant as the last statement: `return gw_task_return(task, gw_f64(x));`. */
+/* gw_task_return sets the result (takes value; copied before it returns). 0, or with the task's
+ * error set GW_ENOMEM, GW_ELIMIT (more than 4 GiB), GW_EINVAL (a reference in it, or lists nested
+ * deeper than 16). Meant as the last statement: `return gw_task_return(task, gw_f64(x));`. */
 GW_API int gw_task_return(struct gw_task *task, struct gw_value *value);
 
 /* gw_task_fail sets the error's text and returns code: `return gw_task_fail(task, GW_EIO, "...")`.
@@ -128,13 +129,14 @@ GW_API int gw_task_step(struct gw_task *task, int64_t step, const char *metric, 
  * fraction. */
 GW_API int gw_task_progress(struct gw_task *task, double fraction, const char *text);
 
-/* gw_task_checkpoint_dir is this job's folder for checkpoints; borrowed; NULL where there is none.
- */
+/* gw_task_checkpoint_dir is this job's folder for checkpoints, which is there when it returns;
+ * borrowed; NULL, with the task's error set, where there is none or it cannot be made. */
 GW_API const char *gw_task_checkpoint_dir(struct gw_task *task);
 
 /* gw_checkpoint_save writes `bytes` of state and the step as the task's checkpoint, from rank 0,
  * atomically; collective. GW_EIO where it cannot be written, a full disk say, with the path and the
- * reason, and how much room it takes: the one before stays. gw_checkpoint_load gives the newest
+ * reason, and how much room it takes: the one before stays; GW_ENOENT where there is no folder, and
+ * of a gang what its communicator fails with. gw_checkpoint_load gives the newest
  * whole one to all ranks, one of the attempt before this one too, or, where there is none yet,
  * leaves state alone and sets *step to 0; GW_EMISMATCH when its size is another. A file that is
  * torn is told of on rank 0's stderr, and the one before it is taken; GW_ECORRUPT where that is
