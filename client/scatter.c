@@ -88,18 +88,30 @@ static struct gw_record *record_scatter(struct gw_client *client,
     return record;
 }
 
-/* Says encoded bytes, which stay until it is finished. Where this fails there is nothing to finish.
- */
-static int begin(struct gw_client *client, struct scattering *s, const struct gw_buffer *encoded,
+/* A value as MessagePack: all of it in the buffer; or, of large bytes, what stands before them, and
+ * these where their owner has them: a copy would cost what the memory file costs. */
+struct encoded {
+    struct gw_buffer buffer;
+    const void *rest;
+    size_t rest_bytes;
+};
+
+/* Says a value, which stays until it is finished. Where this fails there is nothing to finish. */
+static int begin(struct gw_client *client, struct scattering *s, const struct encoded *encoded,
                  bool more, struct gw_error *error)
 {
     int rc = 0;
-    *s = (struct scattering){.message = {.bytes = encoded->size}, .fd = -1};
-    if (encoded->size > GW_SCATTER_INLINE_BYTES_MAX &&
-        (rc = gw_content_file(encoded->data, encoded->size, &s->fd, error)) < 0)
+    const struct gw_bin head = {encoded->buffer.data, (uint32_t)encoded->buffer.size};
+    const size_t bytes = encoded->buffer.size + encoded->rest_bytes;
+    *s = (struct scattering){.message = {.bytes = bytes}, .fd = -1};
+    if (encoded->rest)
+        rc = gw_content_file(head, encoded->rest, encoded->rest_bytes, &s->fd, error);
+    else if (bytes > GW_SCATTER_INLINE_BYTES_MAX)
+        rc = gw_content_file((struct gw_bin){NULL, 0}, encoded->buffer.data, bytes, &s->fd, error);
+    if (rc < 0)
         return rc;
     if (s->fd < 0)
-        s->message.value = (struct gw_bin){encoded->data, (uint32_t)encoded->size};
+        s->message.value = head;
     s->record = record_scatter(client, &s->message, s->fd);
     say(client, s, more, error);
     return 0;
@@ -132,8 +144,8 @@ int gw_submit_scatter(struct gw_client *client, const void *encoded, size_t byte
                       struct gw_error *error)
 {
     struct scattering s;
-    const struct gw_buffer buffer = {.data = (void *)(uintptr_t)encoded, .size = bytes};
-    int rc = begin(client, &s, &buffer, false, error);
+    const struct encoded whole = {.buffer = {.data = (void *)(uintptr_t)encoded, .size = bytes}};
+    int rc = begin(client, &s, &whole, false, error);
     return rc < 0 ? rc : finish(client, &s, name, error);
 }
 
@@ -153,16 +165,17 @@ void gw_submit_let_go(struct gw_client *client, uint64_t name)
  */
 
 /* The future of a value that is there. */
-static int future_of(struct gw_client *client, const struct gw_buffer *encoded, uint64_t name,
+static int future_of(struct gw_client *client, const struct encoded *encoded, uint64_t name,
                      struct gw_future **future, struct gw_error *error)
 {
     pthread_mutex_lock(&client->lock);
     uint64_t request = ++client->last_request;
     pthread_mutex_unlock(&client->lock);
     struct gw_bundle *bundle = gw_bundle_new(client, request, NULL, 1);
-    bool large = encoded->size > GW_INLINE_BYTES_MAX && !client->inlined;
-    const struct gw_landing landing = {.encoded = large ? NULL : encoded->data,
-                                       .bytes = (uint32_t)encoded->size};
+    const size_t bytes = encoded->buffer.size + encoded->rest_bytes;
+    bool large = bytes > GW_INLINE_BYTES_MAX && !client->inlined;
+    const struct gw_landing landing = {.encoded = large ? NULL : encoded->buffer.data,
+                                       .bytes = (uint32_t)bytes};
     pthread_mutex_lock(&client->lock);
     struct gw_record *record = gw_record_find(name);
     if (!bundle) {
@@ -182,16 +195,32 @@ static int future_of(struct gw_client *client, const struct gw_buffer *encoded, 
     return 0;
 }
 
-static int encode(const struct gw_value *value, struct gw_buffer *buffer, struct gw_error *error)
+static int encode(const struct gw_client *client, const struct gw_value *value,
+                  struct encoded *encoded, struct gw_error *error)
 {
-    int rc = value ? gw_codec_encode(value, NULL, buffer) : GW_ENOMEM;
+    size_t bytes;
+    const void *rest;
+    uint8_t to[GW_CODEC_HEAD_MAX];
+    int rc = value ? 0 : GW_ENOMEM;
+    encoded->buffer.size = encoded->rest_bytes = 0;
+    encoded->rest = NULL;
+    if (rc == 0 && !client->inlined && gw_value_type(value) == GW_BYTES &&
+        gw_value_get_bytes(value, &rest, &bytes, NULL) == 0 &&
+        bytes > GW_SCATTER_INLINE_BYTES_MAX && bytes <= UINT32_MAX) {
+        const struct gw_bin head = gw_codec_bytes_head(bytes, to);
+        encoded->rest = rest;
+        encoded->rest_bytes = bytes;
+        rc = gw_buffer_append(&encoded->buffer, head.data, head.size);
+    } else if (rc == 0) {
+        rc = gw_codec_encode(value, NULL, &encoded->buffer);
+    }
     return rc < 0 ? gw_error_set(error, rc, "scatter: %s", gw_error_text(rc)) : 0;
 }
 
 /* Values on their way at once. */
 struct batch {
     struct scattering said[BATCH];
-    struct gw_buffer encoded[BATCH];
+    struct encoded encoded[BATCH];
     size_t count, bytes;
 };
 
@@ -204,10 +233,9 @@ static int batch_say(struct gw_client *client, struct batch *batch,
     bool last = false;
     int rc = 0;
     while (!last && rc == 0) {
-        struct gw_buffer *encoded = &batch->encoded[batch->count];
-        encoded->size = 0;
-        rc = encode(values[batch->count], encoded, error);
-        batch->bytes += encoded->size;
+        struct encoded *encoded = &batch->encoded[batch->count];
+        rc = encode(client, values[batch->count], encoded, error);
+        batch->bytes += encoded->buffer.size + encoded->rest_bytes;
         last =
             batch->count + 1 == count || batch->count + 1 == BATCH || batch->bytes >= BATCH_BYTES;
         if (rc == 0 && !client->inlined)
@@ -253,7 +281,7 @@ int gw_scatter_many(struct gw_client *client, const struct gw_value *const *valu
     while (rc < 0 && made > 0)
         gw_future_release(futures[--made]);
     for (size_t i = 0; batch && i < BATCH; i++)
-        gw_buffer_deinit(&batch->encoded[i]);
+        gw_buffer_deinit(&batch->encoded[i].buffer);
     free(batch);
     return rc;
 }
@@ -261,17 +289,20 @@ int gw_scatter_many(struct gw_client *client, const struct gw_value *const *valu
 int gw_scatter(struct gw_client *client, const struct gw_value *value, struct gw_future **future,
                struct gw_error *error)
 {
-    struct gw_buffer buffer = {0};
+    struct scattering s;
+    struct encoded encoded = {.rest = NULL};
     uint64_t name = 0;
     if (!value)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     int rc = client->inlined ? 0 : gw_client_start(client, 0, error);
     if (rc == 0)
-        rc = encode(value, &buffer, error);
+        rc = encode(client, value, &encoded, error);
     if (rc == 0 && !client->inlined)
-        rc = gw_submit_scatter(client, buffer.data, buffer.size, &name, error);
+        rc = begin(client, &s, &encoded, false, error);
+    if (rc == 0 && !client->inlined)
+        rc = finish(client, &s, &name, error);
     if (rc == 0)
-        rc = future_of(client, &buffer, name, future, error);
-    gw_buffer_deinit(&buffer);
+        rc = future_of(client, &encoded, name, future, error);
+    gw_buffer_deinit(&encoded.buffer);
     return rc;
 }

@@ -197,6 +197,15 @@ int gw_codec_encode(const struct gw_value *value, struct gw_codec_deps *deps,
     return 0;
 }
 
+struct gw_bin gw_codec_bytes_head(size_t bytes, uint8_t to[static GW_CODEC_HEAD_MAX])
+{
+    const int count = bytes <= UINT16_MAX ? 2 : 4; /* bin 16, bin 32 */
+    to[0] = count == 2 ? 0xc5 : 0xc6;
+    for (int i = 0; i < count; i++)
+        to[1 + i] = (uint8_t)(bytes >> (8 * (count - 1 - i)));
+    return (struct gw_bin){to, (uint32_t)count + 1};
+}
+
 int gw_codec_encode_texts(const char *const *texts, size_t count, struct gw_buffer *buffer)
 {
     size_t room = HEADER_BYTES_MAX;

@@ -36,6 +36,11 @@ int gw_codec_encode(const struct gw_value *value, struct gw_codec_deps *deps,
  * values. 0, GW_ENOMEM, GW_ELIMIT; then nothing was appended. */
 int gw_codec_encode_texts(const char *const *texts, size_t count, struct gw_buffer *buffer);
 
+/* gw_codec_bytes_head writes what stands before so many bytes (more than 255, and at most
+ * UINT32_MAX) where they are one value, for whoever sends them from where they are; gives it. */
+enum { GW_CODEC_HEAD_MAX = 5 };
+struct gw_bin gw_codec_bytes_head(size_t bytes, uint8_t to[static GW_CODEC_HEAD_MAX]);
+
 /* gw_codec_decode makes a value of bytes from anywhere, looked at as they are read. With an owner
  * (referenced by each), bytes values are views of data, which owner keeps valid; else they are
  * copies. Strings are copied always, being terminated. Ext 1 becomes a reference whose node index

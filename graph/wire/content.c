@@ -25,17 +25,23 @@ int gw_content_sendable(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? 0 : GW_ENOTSUP;
 }
 
-int gw_content_file(const void *data, size_t bytes, int *fd, struct gw_error *error)
+static bool write_all(int file, const char *data, size_t bytes)
 {
-    int file = memfd_create("gangway-value", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     size_t at = 0;
-    while (file >= 0 && at < bytes) {
-        ssize_t written = write(file, (const char *)data + at, bytes - at);
+    while (at < bytes) {
+        ssize_t written = write(file, data + at, bytes - at);
         if (written < 0 && errno != EINTR)
-            break;
+            return false;
         at += written > 0 ? (size_t)written : 0;
     }
-    if (file >= 0 && at == bytes &&
+    return true;
+}
+
+int gw_content_file(struct gw_bin head, const void *data, size_t bytes, int *fd,
+                    struct gw_error *error)
+{
+    int file = memfd_create("gangway-value", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (file >= 0 && write_all(file, head.data, head.size) && write_all(file, data, bytes) &&
         fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0) {
         *fd = file;
         return 0;

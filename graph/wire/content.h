@@ -47,9 +47,10 @@ bool gw_content_is_in_piece(const struct gw_content *content);
 int gw_content_receive(struct gw_content *content, struct gw_bin bytes, size_t *used, int *fd,
                        struct gw_error *error);
 
-/* gw_content_file gives a new sealed memfd with these bytes (the caller's): readers may map it and
- * know that it never changes. GW_EIO, with text. */
-int gw_content_file(const void *data, size_t bytes, int *fd, struct gw_error *error);
+/* gw_content_file gives a new sealed memfd (the caller's) with these bytes, behind a head that may
+ * be empty: readers may map it and know that it never changes. GW_EIO, with text. */
+int gw_content_file(struct gw_bin head, const void *data, size_t bytes, int *fd,
+                    struct gw_error *error);
 
 /* gw_content_deinit forgets what is active. */
 void gw_content_deinit(struct gw_content *content);

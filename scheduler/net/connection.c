@@ -134,7 +134,7 @@ static int give_descriptor(const struct gw_message *message, struct gw_message *
     const struct gw_bin value = message->object.value;
     *changed = *message;
     changed->object.value = (struct gw_bin){"", 0};
-    if (gw_content_file(value.data, value.size, &fd, &error) < 0) {
+    if (gw_content_file((struct gw_bin){NULL, 0}, value.data, value.size, &fd, &error) < 0) {
         gw_log_error("%s", error.text);
         changed->object.code = error.code;
         changed->object.text = "the scheduler is out of descriptors, or of memory";

@@ -74,6 +74,11 @@ class Scatter(e2e.Case):
         self.assertIn("it holds 40 values of 3.9 MiB, of at most 4.0", why)
         self.assert_nothing_left()
 
+    def test_large_ones_are_not_copied_by_their_client(self):
+        self.up("--slots", "2")
+        self.assertEqual(self.scatter(2, 64 << 20, 2), (2, None))
+        self.assert_nothing_left()
+
     def test_over_tls(self):
         """Large values come as bytes, and are descriptors here: they are counted likewise."""
         token = self.gangway_json("token", "create", "--user", "root", "--role", "admin")

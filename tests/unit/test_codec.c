@@ -266,6 +266,26 @@ static void test_memory_runs_out_anywhere(void **state)
     gw_buffer_deinit(&buffer);
 }
 
+/* Where they stand apart from each other: the same as in one. */
+static void test_head_of_bytes(void **state)
+{
+    static const size_t sizes[] = {256, 65535, 65536, 300000};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct gw_buffer buffer = {0};
+        uint8_t *data = calloc(1, sizes[i]), to[GW_CODEC_HEAD_MAX];
+        assert_non_null(data);
+        struct gw_value *value = gw_bytes(data, sizes[i]);
+        assert_int_equal(gw_codec_encode(value, NULL, &buffer), 0);
+        const struct gw_bin head = gw_codec_bytes_head(sizes[i], to);
+        assert_int_equal(head.size + sizes[i], buffer.size);
+        assert_memory_equal(head.data, buffer.data, head.size);
+        gw_buffer_deinit(&buffer);
+        gw_value_unref(value);
+        free(data);
+    }
+}
+
 /* A file with a list of one bytes value, all of them x; gives how many bytes the list has. */
 static size_t file_with(size_t bytes, int x, int *fd)
 {
@@ -334,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_there_and_back),
         cmocka_unit_test(test_texts_are_a_list),
         cmocka_unit_test(test_borrowed_bytes_keep_their_owner),
+        cmocka_unit_test(test_head_of_bytes),
         cmocka_unit_test(test_values_in_files),
         cmocka_unit_test(test_files_that_are_too_short),
         cmocka_unit_test(test_references_are_places),

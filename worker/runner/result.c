@@ -12,8 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { BIN_HEADER_MAX = 5 };
-
 void gw_result_init(struct gw_result *result)
 {
     *result = (struct gw_result){.fd = -1, .given.fd = -1};
@@ -114,20 +112,6 @@ static int write_memfd(struct gw_result *result, struct gw_bin head, const void 
     return 0;
 }
 
-static struct gw_bin bin_header(uint8_t out[static BIN_HEADER_MAX], size_t bytes)
-{
-    if (bytes <= UINT16_MAX) {
-        out[0] = 0xc5;
-        out[1] = (uint8_t)(bytes >> 8);
-        out[2] = (uint8_t)bytes;
-        return (struct gw_bin){out, 3};
-    }
-    out[0] = 0xc6;
-    for (int i = 0; i < 4; i++)
-        out[1 + i] = (uint8_t)(bytes >> (24 - 8 * i));
-    return (struct gw_bin){out, 5};
-}
-
 int gw_result_set(struct gw_result *result, const struct gw_value *value, struct gw_error *error)
 {
     gw_result_clear(result);
@@ -135,11 +119,11 @@ int gw_result_set(struct gw_result *result, const struct gw_value *value, struct
     size_t bytes;
     if (gw_value_type(value) == GW_BYTES && gw_value_get_bytes(value, &data, &bytes, NULL) == 0 &&
         bytes > GW_INLINE_BYTES_MAX) {
-        uint8_t header[BIN_HEADER_MAX];
+        uint8_t head[GW_CODEC_HEAD_MAX];
         if (bytes > UINT32_MAX)
             return gw_error_set(error, GW_ELIMIT, "the result has %zu bytes, more than 4 GiB",
                                 bytes);
-        if (write_memfd(result, bin_header(header, bytes), data, bytes) < 0)
+        if (write_memfd(result, gw_codec_bytes_head(bytes, head), data, bytes) < 0)
             return gw_error_set(error, GW_ENOMEM, "no memory for a result of %zu bytes: %s", bytes,
                                 strerror(errno));
         return 0;
