@@ -10,9 +10,11 @@
 #include <string.h>
 
 enum {
-    STAGE_BYTES = 256 << 10,
-    COPY_BYTES = 1 << 20, /* read at once, before the other direction has its turn */
-    STALL_S = 1,          /* without any progress, until a closed rank is taken for the reason */
+    /* Written or read, before the other direction has its turn. Hosts that fill a socket's buffer
+     * before they read fall in step: all send, then all receive, and a wire that could do both at
+     * once has half of it idle. */
+    TURN_BYTES = 256 << 10,
+    STALL_S = 1, /* without any progress, until a closed rank is taken for the reason */
 };
 
 struct run {
@@ -30,7 +32,7 @@ struct run {
 int gw_ring_init(struct gw_ring *ring)
 {
     atomic_init(&ring->closed, -1);
-    ring->stage = aligned_alloc(64, STAGE_BYTES);
+    ring->stage = aligned_alloc(64, TURN_BYTES);
     return ring->stage ? 0 : GW_ENOMEM;
 }
 
@@ -62,11 +64,11 @@ static size_t out_ready(const struct run *run)
     return limit - before;
 }
 
-/* Sends what may go: 1 something went, 0 nothing, or a failure. */
+/* Sends what may go in a turn: 1 something went, 0 nothing, or a failure. */
 static int push(struct run *run)
 {
     struct gw_transport *link = run->ring->next;
-    size_t ready = out_ready(run), wrote = 0;
+    size_t ready = min_size(out_ready(run), TURN_BYTES), wrote = 0;
     int moved = 0, rc = 0;
     while (ready > 0 && rc == 0) {
         const struct gw_ring_part *part = &run->flow->out[run->out_part];
@@ -119,14 +121,14 @@ static int pull_part(struct run *run, const struct gw_ring_part *part)
     int rc;
     if (part->reduces) {
         rc = link->read(link, run->ring->stage + run->staged,
-                        min_size(left, STAGE_BYTES) - run->staged, &got, run->error);
+                        min_size(left, TURN_BYTES) - run->staged, &got, run->error);
         if (rc < 0)
             return rc;
         run->staged += got;
         reduce_staged(run, part);
         return 0;
     }
-    rc = link->read(link, (char *)part->data + run->in_at, min_size(left, COPY_BYTES), &got,
+    rc = link->read(link, (char *)part->data + run->in_at, min_size(left, TURN_BYTES), &got,
                     run->error);
     if (rc < 0)
         return rc;
