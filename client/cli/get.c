@@ -13,19 +13,33 @@
 #include <unistd.h>
 
 /* What tar ends with when a file was written to, or went, while it read it; what there ends with
- * where there is no such file, of which tar would say more than one wants to know. */
-enum { CHANGED = 1, NOT_THERE = 66 };
+ * where there is no such file, of which tar would say more than one wants to know, and where it is
+ * one that would become a device or a fifo here. A link that is asked for by name is what it links
+ * to; those in a folder stay links. */
+enum { CHANGED = 1, NOT_THERE = 66, NO_FILE = 67 };
 static const char there_script[] =
-    "[ -e \"$1/$2\" ] || [ -h \"$1/$2\" ] || { [ -e \"$1\" ] && [ ! -x \"$1\" ]; } || "
-    "{ tar -c -f - -T /dev/null; exit 66; }; " /* an archive, for the tar here */
+    "none() { tar -c -f - -T /dev/null; exit $1; }; " /* an archive, for the tar here */
+    "f=\"$1/$2\"; "
+    "[ -e \"$f\" ] || [ -h \"$f\" ] || { [ -e \"$1\" ] && [ ! -x \"$1\" ]; } || none 66; "
+    "if [ -p \"$f\" ] || [ -b \"$f\" ] || [ -c \"$f\" ] || [ -S \"$f\" ]; then none 67; fi; "
+    "if [ -h \"$f\" ] && [ -d \"$f\" ]; then exec tar -c -f - -C \"$1\" -- \"$2/.\"; fi; "
+    "if [ -h \"$f\" ] && [ -f \"$f\" ]; then exec tar -c -h -f - -C \"$1\" -- \"$2\"; fi; "
     "exec tar -c -f - -C \"$1\" -- \"$2\"";
 
 extern char **environ;
 
-/* Starts what unpacks into a folder; *in is its standard input. */
+/* Starts what unpacks into a folder; *in is its standard input. Nothing has another owner or
+ * set-user-ID bits here, also where root asks for what others made. */
 static int start_unpacking(const char *folder, pid_t *pid, int *in, struct gw_error *error)
 {
-    char *argv[] = {"tar", "-x", "-f", "-", "--no-same-owner", "-C", (char *)(uintptr_t)folder,
+    char *argv[] = {"tar",
+                    "-x",
+                    "-f",
+                    "-",
+                    "--no-same-owner",
+                    "--no-same-permissions",
+                    "-C",
+                    (char *)(uintptr_t)folder,
                     NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -97,6 +111,11 @@ static int get(struct gw_console_options *console, char *path, const char *into,
     if (exit_code == NOT_THERE)
         return gw_error_set(error, GW_ETASK, "there is no %s in %s, as the task has it", name,
                             folder);
+    if (exit_code == NO_FILE)
+        return gw_error_set(error, GW_ETASK,
+                            "%s is a device, a fifo or a socket: gangway exec JOB -- cat reads "
+                            "such a one",
+                            name);
     bool there = lies(into, name, &status);
     if (exit_code > CHANGED || (exit_code && !there)) /* tar has said why */
         return gw_error_set(error, GW_ETASK, "%s could not be had of the task", name);

@@ -167,6 +167,25 @@ class Tunnels(e2e.Case):
         self.assertIn("status is empty, or no regular file",
                       self.gangway("get", job, "/proc/self/status").stderr)
 
+    def test_get_of_links_and_odd_files(self):
+        """What is asked for by name is fetched itself; nothing has more rights here than a copy."""
+        self.up("--slots", "1")
+        script = ("mkdir out; echo 7 >out/7; ln -s 7 out/last; ln -s out newest; mkfifo fifo; "
+                  "echo x >tool; chmod 6777 tool")
+        job = self.gangway("submit", "-d", "--", "sh", "-c", script).stdout.strip()
+        self.gangway("wait", job)
+        self.gangway("get", job, "newest", "out/last", "tool", "-o", "here")
+        here = os.path.join(self.dir, "here")
+        with open(os.path.join(here, "last"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "7\n")
+        self.assertFalse(os.path.islink(os.path.join(here, "last")))
+        self.assertFalse(os.path.islink(os.path.join(here, "newest")))
+        self.assertTrue(os.path.islink(os.path.join(here, "newest", "last")))
+        self.assertEqual(os.stat(os.path.join(here, "tool")).st_mode & 0o6000, 0)
+        self.assertIn("fifo is a device, a fifo or a socket",
+                      self.gangway("get", job, "fifo", "-o", "here", rc=1).stderr)
+        self.assertFalse(os.path.exists(os.path.join(here, "fifo")))
+
     def test_get_what_is_being_written(self):
         """The task's own tar tells so by its exit code, as after "file changed as we read it"."""
         self.up("--slots", "1")
