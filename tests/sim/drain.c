@@ -103,10 +103,9 @@ static bool is_of(const struct host *host, const struct conn *conn)
     return conn && host->scheduler == conn && conn->id == host->welcomed;
 }
 
-/* Why one of a worker is drained: NULL where that does not take part, empty where it is not. The
- * text lives as long as `list`. */
-static const char *why_drained(const struct gw_value *list, const struct host *host,
-                               uint32_t number)
+/* What one of a worker is: NULL where that does not take part. It lives as long as `list`. */
+static const struct gw_value *gpu_of(const struct gw_value *list, const struct host *host,
+                                     uint32_t number)
 {
     for (size_t i = 0; i < gw_value_count(list); i++) {
         const struct gw_value *gpu = gw_value_at(list, i);
@@ -114,9 +113,18 @@ static const char *why_drained(const struct gw_value *list, const struct host *h
         (void)gw_value_get_i64(gw_value_find(gpu, "number"), &at, NULL);
         (void)gw_value_get_i64(gw_value_find(gpu, "worker"), &worker, NULL);
         if (at == number && worker == host->worker)
-            return text_of(gpu, "drained");
+            return gpu;
     }
     return NULL;
+}
+
+/* Why one of a worker is drained: NULL where that does not take part, empty where it is not. The
+ * text lives as long as `list`. */
+static const char *why_drained(const struct gw_value *list, const struct host *host,
+                               uint32_t number)
+{
+    const struct gw_value *gpu = gpu_of(list, host, number);
+    return gpu ? text_of(gpu, "drained") : NULL;
 }
 
 static struct gw_value *ask_gpus(struct sim *sim)
@@ -164,6 +172,8 @@ void sim_drain_heard(struct sim *sim, const struct host *host, const struct gw_m
         const char *why = why_drained(list, host, drained->gpu);
         sim_gpu_name(host, drained->gpu, uuid);
         bool heard = is_of(host, host->scheduler) && why && strcmp(why, drained->why) == 0;
+        /* What came twice, or by an old connection, is not: what it was given back for stands. */
+        heard = heard && !*text_of(gpu_of(list, host, drained->gpu), "given_back");
         if (heard || kept_of(sim, uuid) == FREE)
             say(sim, uuid, heard ? KEPT : UNSURE);
         sim_drain_stepped(sim);
