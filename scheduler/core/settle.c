@@ -216,12 +216,15 @@ static void settle_retried(struct gw_sched *sched)
     for (size_t i = 0; i < sched->retried.count; i++) {
         struct gw_row row = sched->retried.items[i];
         uint8_t state = row.job->tasks.state[row.index];
-        if ((state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) && !GW_PLANTED(421))
+        if ((state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) && !GW_PLANTED(421)) {
+            if (!GW_PLANTED(780))
+                gw_sched_shares_retell(sched, row.job, row.index);
             run_again(sched, row.job, row.index, 2);
-        else if (state == GW_TASK_CANCELLING) /* when its worker says that it ended */
+        } else if (state == GW_TASK_CANCELLING) { /* when its worker says that it ended */
             want_again(sched, row);
-        else if (must_make_again(sched, row))
+        } else if (must_make_again(sched, row)) {
             make_again(sched, row, 2);
+        }
     }
     gw_array_clear(&sched->retried);
 }

@@ -512,7 +512,8 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
     gw_sched_actor_row_wanted(sched, job, 1);
     job->unfinished++;
     tasks->flags[row] |= GW_TASK_AGAIN;
-    if (fact->retry == 1)
+    bool told_failed = tasks->flags[row] & GW_TASK_TOLD_FAILED; /* how it ends now is told, too */
+    if (fact->retry == 1 || (fact->retry && told_failed && !GW_PLANTED(780)))
         tasks->flags[row] &= (uint16_t) ~(GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
     if (job->state == GW_JOB_ENDED) {
         gw_sched_job_reopen(sched, job);

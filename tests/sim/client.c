@@ -392,9 +392,20 @@ static void check_wanted(struct sim *sim, const struct work *work)
         "target %llu was given up long ago, and its end is told", (unsigned long long)work->id);
 }
 
+/* What failed may end once more where it, or what needs it or its like, was retried. */
+static void forget_failure(const struct sim *sim, struct work *work)
+{
+    bool again = work->job->again || (work->job->pure && sim->retried_ns);
+    if (work->told != TOLD_FAILED || !again)
+        return;
+    work->told = TOLD_NOTHING;
+    work->ranks_told = 0;
+}
+
 static void take_done_own(struct sim *sim, struct work *work, uint32_t rank)
 {
     check_wanted(sim, work);
+    forget_failure(sim, work);
     SIM_CHECK(sim, work->target && !work->job->rejected, "told of a task that is no target");
     SIM_CHECK(sim, work->told != TOLD_FAILED && !(work->ranks_told & 1u << rank),
               "target %llu (rank %u) ends twice", (unsigned long long)work->id, rank);
@@ -452,6 +463,8 @@ static void take_failed(struct sim *sim, struct client *client, const struct gw_
     struct share *share = sim_share_find(client, failed->request);
     if (share)
         sim_share_told(sim, share, TOLD_FAILED, 0);
+    else
+        forget_failure(sim, work);
     SIM_CHECK(sim, share || (work->target && work->told == TOLD_NOTHING && !work->job->rejected),
               "target %llu ends twice", (unsigned long long)work->id);
     /* What nobody held may have been cancelled with what needed it, before it was looked up. */
@@ -730,6 +743,20 @@ void sim_client_finish(struct sim *sim, struct client *client)
     }
 }
 
+/* Of what is done, all before it that somebody waits for is told of as done, too, though it failed
+ * once: it was retried with what needs it. */
+static void check_before(struct sim *sim, const struct work *work)
+{
+    for (uint32_t i = 0; !work->inputs && i < work->dep_count; i++) {
+        const struct work *before = work->deps[i].on;
+        SIM_CHECK(sim,
+                  before->job->client != work->job->client || !before->held || before->cancelled ||
+                      before->job->cancelled || before->told != TOLD_FAILED,
+                  "target %llu is done, and of %llu before it the last word is that it failed",
+                  (unsigned long long)work->id, (unsigned long long)before->id);
+    }
+}
+
 bool sim_client_settled(struct sim *sim, struct client *client)
 {
     if (!client->alive)
@@ -743,8 +770,9 @@ bool sim_client_settled(struct sim *sim, struct client *client)
         for (size_t k = 0; k < (job->range ? job->made : job->work.count); k++)
             if (job->work.items[k]->held && job->work.items[k]->told == TOLD_NOTHING)
                 return false;
+            else if (job->work.items[k]->held && job->work.items[k]->told == TOLD_DONE)
+                check_before(sim, job->work.items[k]);
     }
-    (void)sim;
     return client->calls.count == 0 && sim_shares_settled(client);
 }
 

@@ -113,6 +113,7 @@ static const struct {
     [403] = {"event-unset", "who waits for an event passes before it is set"},
     [410] = {"must-ignored", "a task runs on a worker that is none of those that it names"},
     [421] = {"retry-alone", "what failed before a task that is retried is not run again"},
+    [780] = {"retry-untold", "what failed before what is retried is not told when it is well"},
     [430] = {"wall-ignored", "nothing ends at its wall limit"},
     [431] = {"silence-ignored", "nothing ends at its progress limit"},
     [432] = {"wall-early", "a task ends before its wall limit"},

@@ -165,7 +165,9 @@ void sim_share_take(struct sim *sim, struct client *client, const struct gw_msg_
 void sim_share_told(struct sim *sim, struct share *share, enum told told, uint32_t rank)
 {
     SIM_CHECK(sim, share->work, "told of the end before what was found");
-    if (share->told == TOLD_FAILED && share->work->retried) {
+    const struct work *work = share->work;
+    bool again = work->retried || work->job->again || (work->job->pure && sim->retried_ns);
+    if (share->told == TOLD_FAILED && again) {
         share->told = TOLD_NOTHING;
         share->ranks_told = 0;
     }

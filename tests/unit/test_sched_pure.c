@@ -53,7 +53,11 @@ static void one_that_runs_again_goes_on_too(void **state)
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_retry, .retry = {8, 2, 0}});
     attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     cancel(w, 1);
-    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0)); /* the first had been told that it failed */
+    /* The first had been told that it failed, and is told how what runs again ended for it. */
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_int_equal(failed->request, 1);
+    assert_int_equal(failed->code, GW_ECANCELLED);
+    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 1));
     goes_on_for(w, 2, attempt);
     free_world(w);
 }

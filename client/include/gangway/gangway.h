@@ -235,7 +235,8 @@ GW_API void gw_completions_free(struct gw_completions *completions);
 /* gw_future_cancel stops the task, running or not (TERM, grace, KILL; `hard`: KILL at once), and
  * what depends on it; does not wait for its end, and does nothing to one that has ended. A pure one
  * whose result others wait for goes on for them. GW_ECLOSED. gw_future_retry runs a failed one
- * again, with what failed before it: the future is pending again. It blocks for the scheduler's
+ * again, with what failed before it: the future is pending again. Other futures of what runs again
+ * say that it failed until it has ended, and then how it did now. It blocks for the scheduler's
  * answer; GW_EINVAL: it has not failed; GW_ENOENT: nothing is left of it; GW_ECLOSED.
  * gw_future_release gives up the result and frees the future (NULL is accepted); the task itself
  * goes on if others need it, and is cancelled if nobody does; does not block. */

@@ -369,7 +369,7 @@ static void subject_gather(const char *path)
 static void subject_retry(const char *path)
 {
     char files[2][4096];
-    struct gw_future *inputs[2], *end;
+    struct gw_future *inputs[2], *ends[2], *theirs;
     struct gw_value *value;
     for (int i = 0; i < 2; i++) {
         (void)snprintf(files[i], sizeof files[i], "%s.%d", path, i);
@@ -380,10 +380,15 @@ static void subject_retry(const char *path)
                            gw_ref_future(graph, inputs[1]));
     gw_node right = gw_call(graph, count_texts, NULL, gw_ref_future(graph, inputs[1]));
     gw_node node = gw_call(graph, count_texts, NULL, gw_ref(left), gw_ref(right));
-    MUST(gw_client_submit(first, graph, node, &end, &error));
+    MUST(gw_client_submit_many(first, graph, NULL, (gw_node[]){node, left}, 2, ends, &error));
     gw_graph_free(graph);
+    struct gw_future *end = ends[0];
+    MUST(gw_client_task(second, gw_future_job(ends[1]), gw_future_index(ends[1]), &theirs, &error));
+    assert(gw_future_get(theirs, 0, &value, &error) == GW_EDEPENDENCY);
     assert(gw_future_get(end, 0, &value, &error) == GW_EDEPENDENCY);
     assert(strstr(error.text, "is not there") && strstr(error.text, "need_file"));
+    for (int i = 0; i < 2; i++)
+        MUST(gw_future_wait(inputs[i], UINT64_MAX)); /* neither looks any more */
     subject_make_file(files[0]);
     MUST(gw_future_retry(end, &error)); /* the other one fails again */
     assert(gw_future_get(end, 0, &value, &error) == GW_EDEPENDENCY);
@@ -391,7 +396,16 @@ static void subject_retry(const char *path)
     subject_make_file(files[1]);
     MUST(gw_future_retry(end, &error));
     check_text(end, "all");
+    /* What failed before it was run again with it, and its other futures say how it ended now. */
+    check_text(ends[1], "all");
+    MUST(gw_future_get(inputs[1], 0, &value, &error));
+    gw_value_unref(value);
+    MUST(gw_client_query(second, "status", NULL, &value, &error)); /* answered in its turn */
+    gw_value_unref(value);
+    check_text(theirs, "all");
+    gw_future_release(theirs);
     gw_future_release(end);
+    gw_future_release(ends[1]);
     for (int i = 0; i < 2; i++) {
         gw_future_release(inputs[i]);
         (void)unlink(files[i]);
