@@ -1,5 +1,6 @@
 /* A host's disk and memory: files that take their time, a disk that fills, files that are damaged,
  * and processes that use more than was good. */
+#include "tests/sim/admission.h"
 #include "tests/sim/crowd.h"
 #include "tests/sim/turn.h"
 
@@ -64,6 +65,7 @@ void sim_disk_options(struct sim *sim, struct host *host, struct gw_node_options
     host->descriptors_max = host->disk_failed || host->full_until_ns ? 0 : options->descriptors_max;
     if (sim->crowd)
         sim_crowd_options(host, options);
+    sim_admission_start(host, limit_of(host) / 1000 * options->pause_permille);
 }
 
 /* -- Files ---------------------------------------------------------------------------------------
@@ -322,6 +324,7 @@ static void on_measure(struct sim *sim, void *arg)
             process->rows.items[0].work->deaths++; /* perhaps */
     }
     uint64_t own = !sim->healed && sim_chance(sim, 5) ? LIMIT_BYTES : 1000;
+    sim_admission_measured(host, own, uses, count);
     (void)sim_host_step(
         sim, host,
         &(struct gw_event){

@@ -41,6 +41,7 @@
     X(SPARED, "result used later stayed in memory")                                                \
     X(CROWD_PAIR, "task began where results pile up")                                              \
     X(CROWD_HEAVY, "task began beside others that use much memory")                                \
+    X(ADMITTED, "task began beyond the line where nothing begins")                                 \
     X(REVOKED, "token of a worker revoked")                                                        \
     X(REVOKED_ENDS, "worker ended because its token was revoked")                                  \
     X(CLIENT_REVOKED, "token of a client revoked")                                                 \

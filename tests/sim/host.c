@@ -1,4 +1,5 @@
 /* A host: a production worker core, and a driver that stands in for worker/net. */
+#include "tests/sim/admission.h"
 #include "tests/sim/board.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/door.h"
@@ -316,6 +317,7 @@ int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event)
     gw_node_core_check(core);
 #endif
     sim_disk_stepped(sim, host);
+    sim_admission_stepped(sim, host);
     sim_recency_stepped(sim, host, &host->effects);
     sim_board_stepped(sim, host, &host->effects);
     /* Carrying out may step this core again: its effects are taken away first. */

@@ -95,6 +95,8 @@ static const struct {
     [734] = {"memory-unweighed", "what tasks are known to use of memory is not looked at"},
     [736] = {"revoked-charged", "what a worker ran is charged when its token is revoked"},
     [737] = {"revoked-goes-on", "what a client whose token is revoked had submitted goes on"},
+    [738] = {"line-ignored", "tasks begin beyond the line of memory above which none is to"},
+    [739] = {"all-begin", "where one task may begin beyond that line, all do that are there"},
     [703] = {"drains-ignored", "drained GPUs are given to tasks"},
     [704] = {"drain-answered", "an admin is told that a GPU is drained, and it is not"},
     [705] = {"given-back-not", "an admin is told that a GPU is given back, and it stays drained"},

@@ -3,6 +3,7 @@
  * A rank is a table: it starts, reports that it stands, joins at go, and goes from collective to
  * collective, each of which ends only when all N ranks are in it; or it hangs, or ignores TERM.
  * What a task finds as it begins is checked in start.c. */
+#include "tests/sim/admission.h"
 #include "tests/sim/board.h"
 #include "tests/sim/failure.h"
 #include "tests/sim/folder.h"
@@ -691,6 +692,8 @@ void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_s
             gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_STARTING);
         }
     }
+    if (!spawn->behind)
+        sim_admission_spawned(sim, process);
     if (!sim_turn_wait(sim, process, spawn->behind))
         sim_process_up(sim, process);
 }

@@ -236,6 +236,7 @@ struct process {
     struct work *command;
     uint32_t gpus; /* bits: those that it is on */
     bool shares_gpu;
+    uint64_t used_bytes; /* of memory, as it was measured last */
     struct process_memfiles *memfiles;
 };
 
@@ -279,8 +280,16 @@ struct leave {
     uint64_t heard;    /* the connection by which the scheduler heard of it; 0: none */
 };
 
+/* What it lets begin: see admission.c. */
+struct admission {
+    uint64_t pause_bytes, own_bytes, bytes; /* pause_bytes 0: there is no line */
+    uint64_t over_ns, begun_ns; /* since when it is beyond the line; what began there last */
+    bool offers;                /* to let one begin: nothing went on */
+};
+
 struct host {
     struct sim *sim;
+    struct admission admission;
     struct leave leave;
     uint32_t number, slots, gpus;
     struct gw_node_core *core; /* NULL: dead */

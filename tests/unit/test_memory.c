@@ -240,6 +240,31 @@ static void it_is_never_paused_for_ever(void **state)
     free_world(w);
 }
 
+static void of_several_that_wait_one_begins(void **state)
+{
+    struct world *w = limited(2, (struct gw_node_options){.pause_permille = 800});
+    (void)state;
+    must_assign(w, (struct task){.attempt = 1, .index = 1});
+    spawned(w, 1, 0, "");
+    hello(w, 1, GW_PROTOCOL);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .number = 900000});
+    must_assign(w, (struct task){.attempt = 2, .index = 2});
+    must_assign(w, (struct task){.attempt = 3, .index = 3});
+    forget_sent(w);
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, RESULT, 1000), 0); /* now nothing runs */
+    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_assign)->assign.attempt, 0), 2);
+    assert_int_equal(must_send(w, GW_MESSAGE_assign)->assign.attempt.count, 1);
+    assert_null(sent(w, GW_MESSAGE_assign, 1));
+    assert_int_equal(w->processes, 1); /* though there are two slots */
+    tick(w, 1);
+    assert_int_equal(memory_of(w).state, GW_MEMORY_PAUSED);
+    assert_int_equal(w->processes, 1);
+    forget_sent(w);
+    tick(w, 5 * SECOND); /* the next one */
+    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_assign)->assign.attempt, 0), 3);
+    free_world(w);
+}
+
 /* An input of 900,000 bytes comes, and the run that it came for is asked back. */
 static struct world *with_brought_input(struct gw_node_options lines)
 {
@@ -341,6 +366,7 @@ int main(void)
         cmocka_unit_test(descriptors_count_like_memory),
         cmocka_unit_test(nothing_starts_above_the_line),
         cmocka_unit_test(it_is_never_paused_for_ever),
+        cmocka_unit_test(of_several_that_wait_one_begins),
         cmocka_unit_test(what_brought_its_inputs_stays),
         cmocka_unit_test(who_uses_most_is_killed),
         cmocka_unit_test(who_is_killed_for_results_is_told_so),

@@ -382,8 +382,8 @@ static uint32_t state_now(struct gw_node_core *core)
         return GW_MEMORY_OPEN;
     if (only_adders(core))
         return GW_MEMORY_PAUSED;
-    if (memory->state == GW_MEMORY_ONE) /* until that one has come */
-        return memory->runs == core->runs ? GW_MEMORY_ONE : GW_MEMORY_PAUSED;
+    if (memory->state == GW_MEMORY_ONE) /* until that one has come, or one that was here began */
+        return memory->runs == core->runs && !memory->begun ? GW_MEMORY_ONE : GW_MEMORY_PAUSED;
     bool patient = memory->state == GW_MEMORY_OPEN || core->now_ns - memory->since_ns < PATIENCE_NS;
     if (patient && (anything_works(core) || memory->spilling || end_idle(core)))
         return GW_MEMORY_PAUSED;
@@ -393,17 +393,36 @@ static uint32_t state_now(struct gw_node_core *core)
 static void set_state(struct gw_node_core *core)
 {
     uint32_t state = state_now(core);
-    core->memory.lets = state == GW_MEMORY_PAUSED && core->memory.state == GW_MEMORY_ONE;
+    core->memory.lets =
+        state == GW_MEMORY_PAUSED && core->memory.state == GW_MEMORY_ONE && !core->memory.begun;
     if (state == core->memory.state)
         return;
     core->memory.state = state;
     core->memory.since_ns = core->now_ns;
     core->memory.runs = core->runs;
+    core->memory.begun = false;
 }
 
 bool gw_memory_holds(const struct gw_node_core *core)
 {
-    return core->memory.state == GW_MEMORY_PAUSED && !core->memory.lets;
+    const struct gw_memory *memory = &core->memory;
+    if (GW_PLANTED(738))
+        return false;
+    return (memory->state == GW_MEMORY_PAUSED && !memory->lets) ||
+           (memory->state == GW_MEMORY_ONE && memory->begun);
+}
+
+bool gw_memory_lets_one(const struct gw_node_core *core)
+{
+    return core->memory.state != GW_MEMORY_OPEN;
+}
+
+void gw_memory_on_begun(struct gw_node_core *core)
+{
+    if (GW_PLANTED(739))
+        return;
+    core->memory.begun = core->memory.state == GW_MEMORY_ONE;
+    core->memory.lets = false;
 }
 
 static bool nearer(const struct gw_run *a, const struct gw_run *b)

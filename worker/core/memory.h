@@ -13,6 +13,10 @@ void gw_memory_remove(struct gw_node_core *core, struct gw_object *object);
 void gw_memory_rank(struct gw_node_core *core, struct gw_object *object);
 uint64_t gw_memory_used(const struct gw_node_core *core);
 bool gw_memory_holds(const struct gw_node_core *core); /* nothing new starts, ranks apart */
+/* gw_memory_lets_one: what starts here does so alone. gw_memory_on_begun: one did, which is no
+ * rank: no other does, where it is short of memory. */
+bool gw_memory_lets_one(const struct gw_node_core *core);
+void gw_memory_on_begun(struct gw_node_core *core);
 /* gw_memory_keeps: a run that was not given a process stays, though it is asked back. */
 bool gw_memory_keeps(const struct gw_node_core *core, const struct gw_run *run);
 /* gw_memory_lets: a full worker has room for a run. gw_memory_refuses: what it does not let has

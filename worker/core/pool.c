@@ -274,6 +274,8 @@ void gw_pool_feed(struct gw_node_core *core, struct gw_process *process, struct 
     struct gw_pool *pool = process->pool;
     batch_begin(core, &batch, process);
     bool spread = from->count < 2 * share;
+    if (from == &pool->ready && gw_memory_lets_one(core))
+        share = 1;
     for (size_t taken = 0; from->first && taken < share; taken++) {
         struct gw_run *run = from->first;
         uint32_t tokens = 0, at = batch.count;
@@ -300,6 +302,8 @@ void gw_pool_feed(struct gw_node_core *core, struct gw_process *process, struct 
     }
     if (!batch.count)
         return;
+    if (from == &pool->ready)
+        gw_memory_on_begun(core);
     if (batch.offers)
         gw_ahead_publish(core, process, batch.runs, batch.count);
     gw_batch_send(core, process, batch.runs, batch.count);
@@ -314,7 +318,8 @@ static void feed_pool(struct gw_node_core *core, struct gw_pool *pool)
     for (int idle = 1; idle >= 0; idle--)
         for (size_t i = 0; i < pool->runners.count && pool->ready.first; i++) {
             struct gw_process *process = pool->runners.items[i];
-            if (!takes_work(core, process) || (process->state == GW_PROCESS_IDLE) != idle)
+            if (gw_memory_holds(core) || !takes_work(core, process) ||
+                (process->state == GW_PROCESS_IDLE) != idle)
                 continue;
             gw_pool_feed(core, process, &pool->ready,
                          (pool->ready.count + left - 1) / (left ? left : 1));
@@ -509,6 +514,8 @@ static void take_alone(struct gw_node_core *core, struct gw_run *run)
 {
     struct gw_process *idle = run->pool ? idle_runner(core, run->pool) : NULL;
     gw_run_pull(run);
+    if (!run->gang)
+        gw_memory_on_begun(core);
     if (idle) {
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
         gw_process_give(core, idle, run);
@@ -549,6 +556,7 @@ static bool serve(struct gw_node_core *core)
             free(text);
         } else if (!room && !warm && claim.run && (behind = gw_turn_behind(core, claim.run))) {
             gw_run_pull(claim.run);
+            gw_memory_on_begun(core);
             gw_sm_move(&gw_run_sm, &claim.run->state, GW_RUN_RUNNING);
             gw_process_start(core, NULL, claim.run, behind);
         } else if (!room && !warm) {
@@ -608,10 +616,9 @@ void gw_pool_pump(struct gw_node_core *core)
         gw_gang_pump(core);
     }
     gw_node_actor_pump(core);
-    bool holds = gw_memory_holds(core);
     for (int round = 0; round < 2 || (core->woken && round < ROUNDS_MAX); round++) {
         uint64_t starving = core->starving_serial;
-        for (size_t i = 0; i < core->pools.count && !holds; i++)
+        for (size_t i = 0; i < core->pools.count && !gw_memory_holds(core); i++)
             if (core->pools.items[i]->ready.first)
                 feed_pool(core, core->pools.items[i]);
         gw_park_rest(core);
@@ -619,6 +626,6 @@ void gw_pool_pump(struct gw_node_core *core)
         if (core->starving_serial <= starving && !core->woken)
             break; /* nothing that was held back may go now */
     }
-    if (core->ahead.count && !holds)
+    if (core->ahead.count && !gw_memory_holds(core))
         feed_ahead(core);
 }

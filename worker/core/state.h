@@ -189,6 +189,7 @@ struct gw_memory {
     uint32_t state;               /* enum gw_memory_state */
     uint64_t since_ns, runs;      /* when that began, and how many runs had come by then */
     bool lets;                    /* in this step: the one that it let in has come */
+    bool begun;                   /* while it lets one in: that one, or one that was here, began */
     bool full;                    /* as it was when the last step ended */
     uint64_t full_ns, full_least; /* since when nothing went; what was in memory then */
     uint32_t full_added;          /* results that came since */
