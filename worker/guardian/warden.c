@@ -184,10 +184,18 @@ static void warden_start(struct warden *warden, const struct gw_msg_spawn *spawn
     warden->spawned_at_ns = warden->began_ns + SPAWNED_LATER_NS;
 }
 
+/* Who comes next may kill us: what was said of those before is on its way by then. False: nobody
+ * is left to hear it. */
+static bool warden_may_start(struct warden *warden)
+{
+    warden->closed = warden->closed || gw_channel_flush(warden->channel) == GW_ECLOSED;
+    return !warden->closed;
+}
+
 /* Nothing waits behind a process for longer than that takes to be told of. */
 static void warden_on_spawn(struct warden *warden, const struct gw_msg_spawn *spawn, int fd)
 {
-    if (warden->state == WARDEN_IDLE)
+    if (warden->state == WARDEN_IDLE && warden_may_start(warden))
         warden_start(warden, spawn, fd);
     else if (warden->spawned_at_ns && !spawn->runner)
         gw_turns_add(&warden->turns, spawn);
@@ -195,15 +203,12 @@ static void warden_on_spawn(struct warden *warden, const struct gw_msg_spawn *sp
         warden_return(warden, spawn->process, GW_EAGAIN);
 }
 
-/* What was said is on its way by then: who comes next may kill us. */
 static void warden_next(struct warden *warden)
 {
     struct gw_msg_spawn spawn;
-    while (warden->state == WARDEN_IDLE && warden->turns.list.count && !warden->closed) {
-        warden->closed = gw_channel_flush(warden->channel) == GW_ECLOSED;
-        if (!warden->closed && gw_turns_take(&warden->turns, &spawn))
+    while (warden->state == WARDEN_IDLE && warden->turns.list.count && warden_may_start(warden))
+        if (gw_turns_take(&warden->turns, &spawn))
             warden_start(warden, &spawn, -1);
-    }
 }
 
 /* Said a moment later: a process that has ended by then needs one message in all, and two wake-ups
@@ -442,12 +447,13 @@ void gw_warden_main(int fd)
 
     while (!warden.closed || warden.state != WARDEN_IDLE) {
         warden_wait(&warden);
-        if (warden.closed && warden.state != WARDEN_IDLE && warden.state != WARDEN_EPILOG &&
-            !warden.sweep_at_ns)
-            warden_kill(&warden);
         warden_tick(&warden);
         if (!warden.closed && gw_channel_flush(warden.channel) == GW_ECLOSED)
             warden.closed = true;
+        /* Last before it waits, whoever of those above found that the guardian is gone. */
+        if (warden.closed && warden.state != WARDEN_IDLE && warden.state != WARDEN_EPILOG &&
+            !warden.sweep_at_ns)
+            warden_kill(&warden);
     }
     _exit(0);
 }
