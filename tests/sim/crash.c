@@ -133,7 +133,7 @@ bool sim_crash_down(const struct sim *sim)
 
 void sim_crash_options(struct sim *sim, struct host *host, struct gw_node_options *options)
 {
-    host->orphan_ns = sim_hash(sim->seed, 480 + host->number) % 3 ? 0 : SECOND;
+    host->orphan_ns = sim_hash(sim->seed, 480 + host->number) % 3 ? 0 : SECOND / 2;
     options->orphan_ns = host->orphan_ns;
     if (sim->adrift)
         sim->adrift->refused_ns[host->number] = 0;
