@@ -221,7 +221,8 @@ class Shipping(e2e.Case):
                   for role in ("admin", "worker")}
         scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
         address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
-        worker = self.start(e2e.BINARY, "worker", "--connect", address, "--slots", "2",
+        worker = self.start(e2e.BINARY, "worker", "--connect", address,
+                            "--slots", "8",  # for all: who waits for one is told so, after a while
                             env={"GANGWAY_TOKEN": tokens["worker"]["token"]})
         worker.wait_output("other workers reach this one")
         self.valve = Valve(address, 1 << 20)
