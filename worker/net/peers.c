@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { RECONNECT_MS_FIRST = 200, RECONNECT_MS_MAX = 2000, WELCOME_MS_MAX = 5000, BEAT_MS = 2000 };
+enum { RECONNECT_MS_FIRST = 200, RECONNECT_MS_MAX = 2000, WELCOME_MS_MAX = 5000 };
 
 /* Tells whoever started us that the scheduler has this worker. */
 static void say_ready(struct gw_host *host)
@@ -670,61 +670,4 @@ int gw_host_listen(struct gw_host *host, struct gw_error *error)
         gw_log_info("other workers reach this one at %s, by TLS", actual);
     }
     return gw_acceptor_open(host->loop, fd, &callbacks, &host->acceptor, error);
-}
-
-/* -- The guardian --------------------------------------------------------------------------------
- */
-
-/* It looks whether we stand still: then our own fence does not come. */
-static void beat_on_timer(uv_timer_t *timer)
-{
-    struct gw_host *host = timer->data;
-    const struct gw_message message = {.type = GW_MESSAGE_heartbeat};
-    if (host->guardian && !host->guardian->closed)
-        gw_host_send(host->guardian, &message, NULL, 0);
-}
-
-static void guardian_on_exit(uv_process_t *process, int64_t status, int signal)
-{
-    if (status || signal)
-        gw_log_error("the guardian ended (exit code %lld, signal %d)", (long long)status, signal);
-    uv_close((uv_handle_t *)process, NULL);
-}
-
-int gw_host_start_guardian(struct gw_host *host, struct gw_error *error)
-{
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return gw_error_set(error, GW_EIO, "cannot start the guardian: %s", strerror(errno));
-    char *argv[] = {"gangway", "guardian", *host->spill_dir ? host->spill_dir : NULL, NULL};
-    uv_stdio_container_t stdio[] = {
-        {.flags = UV_IGNORE},
-        {.flags = UV_INHERIT_FD, .data.fd = STDOUT_FILENO},
-        {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-        {.flags = UV_INHERIT_FD, .data.fd = pair[1]},
-    };
-    uv_process_options_t options = {
-        .exit_cb = guardian_on_exit,
-        .file = "/proc/self/exe", /* this very binary, also when its file was replaced */
-        .args = argv,
-        .stdio = stdio,
-        .stdio_count = 4,
-        .flags = UV_PROCESS_DETACHED, /* a terminal's Ctrl-C is not for it */
-    };
-    int rc = uv_spawn(host->loop, &host->guardian_process, &options);
-    close(pair[1]);
-    if (rc < 0) {
-        uv_close((uv_handle_t *)&host->guardian_process, NULL);
-        close(pair[0]);
-        return gw_error_set(error, GW_EIO, "cannot start the guardian: %s", uv_strerror(rc));
-    }
-    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
-    host->guardian = gw_host_link_new(host, pair[0], GW_ROLE_GUARDIAN);
-    if (!host->guardian)
-        return gw_error_set(error, GW_EIO, "cannot speak with the guardian");
-    (void)uv_timer_start(&host->beat, beat_on_timer, 0, BEAT_MS);
-    host->guardian->told_core = true;
-    return gw_host_step(host, &(struct gw_event){.type = GW_EVENT_OPEN,
-                                                 .peer = {host->guardian->id},
-                                                 .role = GW_ROLE_GUARDIAN});
 }
