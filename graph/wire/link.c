@@ -18,6 +18,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -358,6 +359,36 @@ int gw_link_send_frame(struct gw_link *link, struct gw_bin frame, struct gw_chan
     if (rc == 0 && !link->write_full)
         later(link);
     return rc;
+}
+
+static int copy_fds(const int *fds, uint8_t count, int copies[GW_FRAME_FDS_MAX])
+{
+    for (uint8_t i = 0; i < count; i++) {
+        copies[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+        if (copies[i] >= 0)
+            continue;
+        while (i-- > 0)
+            close(copies[i]);
+        return GW_ELIMIT;
+    }
+    return 0;
+}
+
+int gw_link_send_copies(struct gw_link *link, const struct gw_message *message, const int *fds,
+                        uint8_t count)
+{
+    int copies[GW_FRAME_FDS_MAX];
+    int rc = copy_fds(fds, count, copies);
+    return rc < 0 ? rc : gw_link_send(link, message, (struct gw_channel_fds){copies, count, true});
+}
+
+int gw_link_send_frame_copies(struct gw_link *link, struct gw_bin frame, const int *fds,
+                              uint8_t count)
+{
+    int copies[GW_FRAME_FDS_MAX];
+    int rc = copy_fds(fds, count, copies);
+    return rc < 0 ? rc
+                  : gw_link_send_frame(link, frame, (struct gw_channel_fds){copies, count, true});
 }
 
 void gw_link_hand_over(struct gw_link *link, const struct gw_link_callbacks *callbacks)

@@ -10,7 +10,6 @@
 #include "graph/wire/frame.h"
 #include "graph/wire/tls.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -41,28 +40,11 @@ void gw_connection_close_fds(const int *fds, uint8_t count)
         close(fds[i]);
 }
 
-/* Duplicates, which a link closes when they have left. */
-static int copy_fds(const int *fds, uint8_t count, int copies[GW_FRAME_FDS_MAX])
-{
-    for (uint8_t i = 0; i < count; i++) {
-        copies[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
-        if (copies[i] >= 0)
-            continue;
-        while (i-- > 0)
-            close(copies[i]);
-        return GW_ELIMIT;
-    }
-    return 0;
-}
-
 static int send_item(struct gw_connection *connection, const struct gw_backlog_item *item)
 {
-    int copies[GW_FRAME_FDS_MAX];
-    int rc = copy_fds(item->fds, item->fd_count, copies);
-    return rc < 0 ? rc
-                  : gw_link_send_frame(connection->link,
-                                       (struct gw_bin){item->frame, (uint32_t)item->bytes},
-                                       (struct gw_channel_fds){copies, item->fd_count, true});
+    return gw_link_send_frame_copies(connection->link,
+                                     (struct gw_bin){item->frame, (uint32_t)item->bytes}, item->fds,
+                                     item->fd_count);
 }
 
 /* What is to be sent again if the link breaks. */
@@ -99,13 +81,13 @@ static void disconnect_deaf(struct gw_connection *connection)
 static void send_as_is(struct gw_connection *connection, const struct gw_message *message,
                        const int *fds, uint8_t count)
 {
-    int copies[GW_FRAME_FDS_MAX], rc;
+    int rc;
     if (connection->backlog && gw_backlog_counts(message))
         rc = send_kept(connection, message, fds, count);
     else if (connection->broken)
         return;
-    else if ((rc = copy_fds(fds, count, copies)) == 0)
-        rc = gw_link_send(connection->link, message, (struct gw_channel_fds){copies, count, true});
+    else
+        rc = gw_link_send_copies(connection->link, message, fds, count);
     if (rc == GW_ELIMIT && !connection->broken && count) {
         struct gw_error error;
         gw_error_set(&error, rc, "the scheduler is out of file descriptors");

@@ -25,28 +25,10 @@
 #define ROOM_FOR_NS (10 * GW_NS_PER_MS)
 enum { QUEUED_BYTES_MAX = 64 << 20 }; /* to a peer that does not read */
 
-/* Duplicates, which a link closes when they have left. */
-static int copy_fds(const int *fds, uint8_t count, int copies[GW_FRAME_FDS_MAX])
-{
-    for (uint8_t i = 0; i < count; i++) {
-        copies[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
-        if (copies[i] >= 0)
-            continue;
-        while (i-- > 0)
-            close(copies[i]);
-        return GW_ELIMIT;
-    }
-    return 0;
-}
-
 int gw_host_send_frame(struct gw_host_link *link, const struct gw_backlog_item *item)
 {
-    int copies[GW_FRAME_FDS_MAX];
-    int rc = copy_fds(item->fds, item->fd_count, copies);
-    return rc < 0
-               ? rc
-               : gw_link_send_frame(link->link, (struct gw_bin){item->frame, (uint32_t)item->bytes},
-                                    (struct gw_channel_fds){copies, item->fd_count, true});
+    return gw_link_send_frame_copies(
+        link->link, (struct gw_bin){item->frame, (uint32_t)item->bytes}, item->fds, item->fd_count);
 }
 
 /* A process of this host, or who is at the other end of the wire. */
@@ -93,15 +75,15 @@ static void look_at_queue(struct gw_host_link *link, bool beat)
 void gw_host_send(struct gw_host_link *link, const struct gw_message *message, const int *fds,
                   uint8_t count)
 {
-    int copies[GW_FRAME_FDS_MAX], rc;
+    int rc;
     struct gw_mend *mend = &link->host->mend;
     const bool scheduler = link == link->host->scheduler && mend->backlog;
     if (scheduler && gw_backlog_counts(message))
         rc = gw_mend_send(link->host, message, fds, count);
     else if (scheduler && mend->broken)
         return;
-    else if ((rc = copy_fds(fds, count, copies)) == 0)
-        rc = gw_link_send(link->link, message, (struct gw_channel_fds){copies, count, true});
+    else
+        rc = gw_link_send_copies(link->link, message, fds, count);
     if (rc < 0)
         gw_log_error("%s is not sent: %s", gw_message_name(message->type), gw_error_text(rc));
     if (scheduler && mend->broken) {
