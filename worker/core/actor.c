@@ -35,14 +35,8 @@ void gw_node_actor_prepare(struct gw_node_core *core, struct gw_process *process
         process->started_told = false;
         process->head_since_ns = core->now_ns;
     }
-    if (!gw_pool_has_function(process->pool, run->spec)) {
-        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
-        run->end.text =
-            gw_run_text("the program holds no function \"%s\"", run->spec->message.function);
-        gw_run_tell(core, run);
-        gw_process_next(core, process);
+    if (!gw_pool_admits(core, process, run))
         return;
-    }
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_SENT);
     gw_batch_send(core, process, &run, 1);
 }

@@ -188,21 +188,10 @@ static void say_finished(struct gw_node_core *core, const struct gw_unsaid *unsa
 
 static void say_ended(struct gw_node_core *core, const struct gw_unsaid *unsaid)
 {
-    const struct gw_run_end *end = &unsaid->end;
     const char *path = gw_core_text(core, unsaid->path);
-    struct gw_message message = {.type = GW_MESSAGE_ended};
-    message.ended = (struct gw_msg_ended){
-        .attempt = unsaid->place.attempt,
-        .rank = unsaid->place.rank,
-        .outcome = end->outcome,
-        .code = end->code,
-        .exit_code = end->exit_code,
-        .signal = end->signal,
-        .executing = end->executing,
-        .text = gw_core_text(core, end->text),
-        .stderr_tail = gw_core_text(core, unsaid->tail),
-        .run_ns = end->run_ns,
-    };
+    struct gw_message message = gw_run_ended(core, &unsaid->end, unsaid->tail);
+    message.ended.attempt = unsaid->place.attempt;
+    message.ended.rank = unsaid->place.rank;
     gw_result_tell(core, &message, (struct gw_bin){path, (uint32_t)strlen(path) + 1});
 }
 

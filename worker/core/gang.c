@@ -217,14 +217,8 @@ void gw_gang_prepare(struct gw_node_core *core, struct gw_process *process, stru
     }
     if (process->state == GW_PROCESS_IDLE)
         gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
-    if (!gw_pool_has_function(process->pool, run->spec)) {
-        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
-        run->end.text =
-            gw_run_text("the program holds no function \"%s\"", run->spec->message.function);
-        gw_run_tell(core, run);
-        gw_process_next(core, process);
+    if (!gw_pool_admits(core, process, run))
         return;
-    }
     struct gw_msg_gang *told = &gw_core_send(core, process->link, GW_MESSAGE_gang)->message.gang;
     *told = gang->message;
     told->locals = (struct gw_col32){0}; /* a runner has no use for them */

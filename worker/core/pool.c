@@ -110,12 +110,24 @@ void gw_pool_tidy(struct gw_node_core *core, struct gw_pool *pool)
 }
 
 /* A program that is there, and a function in it; to be asked once a runner has said hello. */
-bool gw_pool_has_function(struct gw_pool *pool, struct gw_node_spec *spec)
+static bool has_function(struct gw_pool *pool, struct gw_node_spec *spec)
 {
     if (!spec->function_known)
         spec->function_known =
             gw_strmap_get(&pool->functions, spec->message.function, &spec->result_bytes);
     return spec->function_known;
+}
+
+bool gw_pool_admits(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+{
+    if (has_function(process->pool, run->spec))
+        return true;
+    run->end = (struct gw_run_end){.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+    run->end.text =
+        gw_run_text("the program holds no function \"%s\"", run->spec->message.function);
+    gw_run_tell(core, run);
+    gw_process_next(core, process);
+    return false;
 }
 
 /* For all specs that name the function: each job has its own. */
@@ -257,8 +269,7 @@ static void batch_add_heirs(struct gw_node_core *core, struct batch *batch, uint
             gw_run_find_pool(core, run);
             uint32_t tokens = 0;
             (void)row_bytes(run, &tokens);
-            if (run->pool != pool || tokens > BATCH_TOKENS_MAX ||
-                !gw_pool_has_function(pool, run->spec))
+            if (run->pool != pool || tokens > BATCH_TOKENS_MAX || !has_function(pool, run->spec))
                 continue;
             if (!batch_add(core, batch, run))
                 return;
@@ -283,7 +294,7 @@ void gw_pool_feed(struct gw_node_core *core, struct gw_process *process, struct 
         if (from == &pool->ready &&
             (run->serial > core->starving_serial || !gw_memory_lets(core, run)))
             break;
-        if (!gw_pool_has_function(pool, run->spec)) {
+        if (!has_function(pool, run->spec)) {
             char *text =
                 gw_run_text("the program holds no function \"%s\"", run->spec->message.function);
             cannot_start(core, run, text, 0);
@@ -364,7 +375,7 @@ static struct gw_process *ahead_where(struct gw_node_core *core, struct gw_run *
     const struct gw_pool *pool = run->pool;
     if (!process || pool->ready.first || run->serial > core->starving_serial ||
         !takes_work(core, process) || process->queue.count >= AHEAD_ROWS_MAX ||
-        !gw_ahead_suits(run) || !gw_pool_has_function(run->pool, run->spec) ||
+        !gw_ahead_suits(run) || !has_function(run->pool, run->spec) ||
         !gw_ahead_join(core, process))
         return NULL;
     (void)row_bytes(run, &tokens);

@@ -392,26 +392,32 @@ void gw_run_failed(struct gw_node_core *core, struct gw_run *run, const char *te
     gw_run_free(core, run);
 }
 
-void gw_run_tell(struct gw_node_core *core, struct gw_run *run)
+struct gw_message gw_run_ended(struct gw_node_core *core, const struct gw_run_end *end,
+                               const char *tail)
 {
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
-    gw_news_end(core, run);
-    const struct gw_run_end *end = &run->end;
-    char path[GW_NODE_PATH_MAX];
-    stderr_path(core, run, path);
     struct gw_message message = {.type = GW_MESSAGE_ended};
     message.ended = (struct gw_msg_ended){
-        .attempt = run->attempt,
-        .rank = run->rank,
         .outcome = end->outcome,
         .code = end->code,
         .exit_code = end->exit_code,
         .signal = end->signal,
         .executing = end->executing,
         .text = gw_core_text(core, end->text),
-        .stderr_tail = gw_core_text(core, run->tail),
+        .stderr_tail = gw_core_text(core, tail),
         .run_ns = end->run_ns,
     };
+    return message;
+}
+
+void gw_run_tell(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    gw_news_end(core, run);
+    char path[GW_NODE_PATH_MAX];
+    stderr_path(core, run, path);
+    struct gw_message message = gw_run_ended(core, &run->end, run->tail);
+    message.ended.attempt = run->attempt;
+    message.ended.rank = run->rank;
     const char *copy = gw_core_text(core, path);
     gw_adrift_ended(core, run, path);
     gw_result_tell(core, &message, (struct gw_bin){copy, (uint32_t)strlen(copy) + 1});

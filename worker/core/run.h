@@ -18,6 +18,10 @@ bool gw_run_executes(const struct gw_run *run);
 void gw_run_end(struct gw_node_core *core, struct gw_run *run, struct gw_run_end end,
                 uint64_t grace_ns);
 void gw_run_tell(struct gw_node_core *core, struct gw_run *run); /* run.end; frees the run */
+/* gw_run_ended makes the message of an end, with the last lines of its stderr (NULL: none); good as
+ * long as this step, in which it is sent. Attempt and rank are filled in by the caller. */
+struct gw_message gw_run_ended(struct gw_node_core *core, const struct gw_run_end *end,
+                               const char *tail);
 /* gw_run_know_tail: its runner has said (copied) the last lines of its stderr. */
 void gw_run_know_tail(struct gw_run *run, const char *tail);
 /* gw_run_failed ends a run of which the scheduler is told with others like it; frees it. */
