@@ -49,19 +49,23 @@ int gw_call_wait(struct gw_call *call, struct gw_client *client, uint64_t timeou
     return call->error.code;
 }
 
-/* One question over one connection. */
-static int ask(struct gw_call *call, struct gw_client *client, struct gw_message *message,
-               uint64_t timeout_ns, struct gw_error *error)
+int gw_call_exchange(struct gw_call *call, struct gw_client *client, struct gw_message *message,
+                     uint64_t timeout_ns, struct gw_error *error)
 {
-    int rc = gw_client_start(client, 0, error);
-    if (rc < 0)
-        return rc;
-    rc = gw_call_send(call, client, message, -1);
+    int rc = gw_call_send(call, client, message, -1);
     if (rc == GW_ECLOSED)
         return gw_client_down_error(client, error);
     if (rc < 0)
         return gw_error_set(error, rc, "%s", gw_error_text(rc));
     return gw_call_wait(call, client, timeout_ns, error);
+}
+
+/* One question over one connection. */
+static int ask(struct gw_call *call, struct gw_client *client, struct gw_message *message,
+               uint64_t timeout_ns, struct gw_error *error)
+{
+    int rc = gw_client_start(client, 0, error);
+    return rc < 0 ? rc : gw_call_exchange(call, client, message, timeout_ns, error);
 }
 
 int gw_call_make(struct gw_call *call, struct gw_client *client, struct gw_message *message,

@@ -310,12 +310,7 @@ int gw_client_ship(struct gw_client *client, struct gw_error *error)
         .program = {{client->program->hash, GW_HASH_BYTES},
                     {client->program->manifest.data, (uint32_t)client->program->manifest.size}},
     };
-    rc = gw_call_send(&call, client, &message, -1);
-    if (rc == 0)
-        rc = gw_call_wait(&call, client, UINT64_MAX, error);
-    else
-        rc = rc == GW_ECLOSED ? gw_client_down_error(client, error)
-                              : gw_error_set(error, rc, "%s", gw_error_text(rc));
+    rc = gw_call_exchange(&call, client, &message, UINT64_MAX, error);
     gw_call_close(&call, client);
     client->program_ready = rc == 0;
 out:

@@ -124,10 +124,13 @@ int gw_call_expect(struct gw_call *call, struct gw_client *client);
 /* gw_call_open prepares a call, gives it a request number and registers it; gw_call_send puts the
  * message (with its descriptor, taken, or -1); gw_call_wait blocks for the answer and gives its
  * code, GW_ETIMEDOUT, or GW_ECLOSED; gw_call_close unregisters and frees what the answer brought
- * (set body to NULL or fd to -1 to keep them). */
+ * (set body to NULL or fd to -1 to keep them). gw_call_exchange sends, without a descriptor, and
+ * waits: it writes into error, too, why a message could not be sent. */
 void gw_call_open(struct gw_call *call, struct gw_client *client);
 int gw_call_send(struct gw_call *call, struct gw_client *client, struct gw_message *message,
                  int fd);
+int gw_call_exchange(struct gw_call *call, struct gw_client *client, struct gw_message *message,
+                     uint64_t timeout_ns, struct gw_error *error);
 int gw_call_wait(struct gw_call *call, struct gw_client *client, uint64_t timeout_ns,
                  struct gw_error *error);
 void gw_call_close(struct gw_call *call, struct gw_client *client);

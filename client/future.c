@@ -421,11 +421,7 @@ int gw_future_retry(struct gw_future *future, struct gw_error *error)
                   .job = gw_future_job(future),
                   .index = gw_future_index(future)},
     };
-    rc = gw_call_send(&call, client, &message, -1);
-    if (rc == 0)
-        rc = gw_call_wait(&call, client, UINT64_MAX, error);
-    else
-        gw_client_down_error(client, error);
+    rc = gw_call_exchange(&call, client, &message, UINT64_MAX, error);
     gw_call_close(&call, client);
     pthread_mutex_lock(&client->lock);
     if (rc < 0 && state_of(future) == GW_PENDING)

@@ -19,12 +19,7 @@ static int look_up(struct gw_client *client, const struct gw_msg_lookup *lookup,
     rc = bundle ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc == 0) {
         bundle->shared = true;
-        rc = gw_call_send(&call, client, &message, -1);
-        if (rc == 0)
-            rc = gw_call_wait(&call, client, UINT64_MAX, error);
-        else
-            rc = rc == GW_ECLOSED ? gw_client_down_error(client, error)
-                                  : gw_error_set(error, rc, "%s", gw_error_text(rc));
+        rc = gw_call_exchange(&call, client, &message, UINT64_MAX, error);
     }
     gw_call_close(&call, client);
     if (rc == 0)

@@ -403,12 +403,7 @@ static int tell(struct gw_client *client, struct gw_shipment *shipment, struct g
     pthread_mutex_unlock(&client->lock);
     gw_call_open(&call, client);
     call.request = GW_REQUEST_PROGRAM;
-    int rc = gw_call_send(&call, client, &message, -1);
-    if (rc == 0)
-        rc = gw_call_wait(&call, client, UINT64_MAX, error);
-    else
-        rc = rc == GW_ECLOSED ? gw_client_down_error(client, error)
-                              : gw_error_set(error, rc, "%s", gw_error_text(rc));
+    int rc = gw_call_exchange(&call, client, &message, UINT64_MAX, error);
     gw_call_close(&call, client);
     pthread_mutex_lock(&client->lock);
     client->shipment = NULL;

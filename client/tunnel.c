@@ -122,13 +122,7 @@ static int ask(struct gw_tunnel *tunnel, struct gw_message *message, struct gw_e
     call->on_answer = tunnel_on_answer;
     call->arg = tunnel;
     message->tunnel_open.request = call->request;
-    rc = gw_call_send(call, client, message, -1);
-    if (rc == GW_ECLOSED)
-        rc = gw_client_down_error(client, error);
-    else if (rc < 0)
-        gw_error_set(error, rc, "%s", gw_error_text(rc));
-    else
-        rc = gw_call_wait(call, client, UINT64_MAX, error);
+    rc = gw_call_exchange(call, client, message, UINT64_MAX, error);
     gw_call_close(call, client);
     return rc;
 }
