@@ -4,7 +4,7 @@
  * typed there, as a text, or what JSON has for it: numbers, true, lists, objects of NAME: VALUE. */
 #include "client/cli/bulk_option.h"
 
-#include "client/cli/launch_options.h"
+#include "client/cli/launch_word.h"
 #include "client/cli/units.h"
 
 #include <stdio.h>
@@ -148,9 +148,9 @@ static int set_words(struct gw_task_options *task, enum kind kind, const json_t 
         (void)snprintf(digits, sizeof digits, "%.9g", json_number_value(value));
         text = digits;
     }
-    bool well = kind == GPUS     ? gw_launch_options_read_gpus(text, task)
-                : kind == SIGNAL ? gw_launch_options_read_signal(text, &task->signal)
-                                 : gw_launch_options_read_bind(text, task);
+    bool well = kind == GPUS     ? gw_launch_word_gpus(text, task)
+                : kind == SIGNAL ? gw_launch_word_signal(text, &task->signal)
+                                 : gw_launch_word_bind(text, task);
     return well ? 0 : GW_EINVAL;
 }
 

@@ -14,18 +14,6 @@
 
 enum { SILENCE_MS = 2000 };
 
-void gw_cli_say(const char *format, ...)
-{
-    char *text = NULL;
-    va_list args;
-    va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        text = NULL;
-    va_end(args);
-    gw_table_tell(stderr, text ? text : "gangway: out of memory");
-    free(text);
-}
-
 int gw_cli_check_folder(const char *option, const char *path, struct gw_error *error)
 {
     struct stat status;

@@ -3,25 +3,11 @@
 #ifndef GW_CLI_CLI_H
 #define GW_CLI_CLI_H
 
+#include "client/cli/exit_code.h"
+#include "client/cli/say.h"
+
 #include <gangway/gangway.h>
 #include <stdio.h>
-
-/* Exit codes; `wait` and foreground `dispatch` and `submit` give the task's own beside these. */
-enum {
-    GW_EXIT_OK = 0,
-    GW_EXIT_FAILED = 1,
-    GW_EXIT_USAGE = 2,
-    GW_EXIT_NO_SCHEDULER = 3,
-    GW_EXIT_TIMEOUT = 124,
-    GW_EXIT_INTERRUPTED = 130,
-};
-
-/* What they mean, as the help and the manual page say it; ended by a NULL text. */
-struct gw_cli_exit_code {
-    int code;
-    const char *text;
-};
-extern const struct gw_cli_exit_code gw_cli_exit_codes[];
 
 struct gw_cli_command {
     const char *name;
@@ -76,10 +62,6 @@ void gw_cli_show_verbs_by(void (*show)(const char *command, const struct gw_cli_
 /* gw_cli_path_error sets "PATH: why" by an errno and gives the code: GW_EINVAL where such a path
  * was not to be typed, else GW_EIO. */
 int gw_cli_path_error(const char *path, int why, struct gw_error *error);
-
-/* gw_cli_say prints a message and a newline to stderr, as gw_table_tell has it: its first line is
- * broken between words where that is a terminal. */
-void gw_cli_say(const char *format, ...) GW_PRINTF(1, 2);
 
 /* gw_cli_check_folder refuses (GW_EINVAL) what is there and is no folder; path may be NULL. */
 int gw_cli_check_folder(const char *option, const char *path, struct gw_error *error);

@@ -4,12 +4,12 @@
 
 #include "client/cli/bulk_option.h"
 #include "client/cli/cli.h"
+#include "client/cli/launch_word.h"
 #include "client/cli/selector.h"
 #include "client/env.h"
 #include "graph/base/text.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -205,46 +205,6 @@ static char *join(const struct gw_option_texts *texts)
     return all;
 }
 
-bool gw_launch_options_read_gpus(const char *text, struct gw_task_options *task)
-{
-    char *end;
-    double number = strtod(text, &end);
-    task->gpus_per_rank = 0;
-    task->gpu_share = 0;
-    if (strcmp(text, "any") == 0)
-        task->gpus_per_rank = GW_GPU_IF_ANY;
-    else if (end == text || *end || !(number >= 0 && number <= 1024))
-        return false;
-    else if (number == (int32_t)number)
-        task->gpus_per_rank = (int32_t)number;
-    else
-        task->gpu_share = number;
-    return number < 1 || task->gpu_share == 0;
-}
-
-bool gw_launch_options_read_bind(const char *text, struct gw_task_options *task)
-{
-    task->unbound = strcmp(text, "none") == 0;
-    return task->unbound || strcmp(text, "near") == 0;
-}
-
-bool gw_launch_options_read_signal(const char *text, uint32_t *number)
-{
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
-    if (end != text && !*end && value > 0 && value < NSIG) {
-        *number = (uint32_t)value;
-        return true;
-    }
-    const char *name = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
-    for (int i = 1; i < NSIG; i++)
-        if (sigabbrev_np(i) && strcmp(sigabbrev_np(i), name) == 0) {
-            *number = (uint32_t)i;
-            return true;
-        }
-    return false;
-}
-
 /* A prolog and a container around the command; false, and a text was printed, when that is wrong.
  */
 static bool wrap_up(struct gw_launch_options *launch, const char *command)
@@ -295,7 +255,7 @@ static bool wrap_up(struct gw_launch_options *launch, const char *command)
 static bool check_gpus(const struct gw_launch_options *launch, const char *command,
                        struct gw_task_options *task)
 {
-    if (launch->gpus && !gw_launch_options_read_gpus(launch->gpus, task)) {
+    if (launch->gpus && !gw_launch_word_gpus(launch->gpus, task)) {
         gw_cli_say("gangway %s: --%s %s: how many GPUs (2), a part of one (0.5), or `any`", command,
                    launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
         return false;
@@ -369,12 +329,12 @@ static bool check(struct gw_launch_options *launch, const char *command)
     }
     if (!check_gpus(launch, command, task))
         return false;
-    if (launch->bind && !gw_launch_options_read_bind(launch->bind, task)) {
+    if (launch->bind && !gw_launch_word_bind(launch->bind, task)) {
         gw_cli_say("gangway %s: --bind %s: near (the CPUs near its GPUs) or none", command,
                    launch->bind);
         return false;
     }
-    if (launch->signal && !gw_launch_options_read_signal(launch->signal, &task->signal)) {
+    if (launch->signal && !gw_launch_word_signal(launch->signal, &task->signal)) {
         gw_cli_say("gangway %s: --signal %s: a name (USR1) or a number (10)", command,
                    launch->signal);
         return false;

@@ -33,12 +33,6 @@ bool gw_launch_options_init(struct gw_launch_options *options, bool gang, int ar
                             int *exit_code);
 void gw_launch_options_deinit(struct gw_launch_options *options);
 
-/* gw_launch_options_read_gpus reads "2", "0.5" or "any", _bind "near" or "none", _signal "USR1",
- * "SIGUSR1" or "10"; false: it is none of these. */
-bool gw_launch_options_read_gpus(const char *text, struct gw_task_options *task);
-bool gw_launch_options_read_bind(const char *text, struct gw_task_options *task);
-bool gw_launch_options_read_signal(const char *text, uint32_t *number);
-
 /* gw_launch_options_env gives this process's environment as the library would pass it, with --env
  * over it, NULL-terminated, to be freed with free(); NULL where nothing is to be changed. The texts
  * are borrowed. 0 or GW_ENOMEM. */

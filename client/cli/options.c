@@ -1,12 +1,14 @@
 /* Reading options with getopt_long, whose tables are made from ours. */
 #include "client/cli/options.h"
 
-#include "client/cli/cli.h"
+#include "client/cli/exit_code.h"
+#include "client/cli/say.h"
 #include "client/cli/units.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,15 +109,13 @@ static int usage_error(const struct gw_options *options, const char *format, ...
 
 static int usage_error(const struct gw_options *options, const char *format, ...)
 {
-    char *text = NULL;
+    char who[64];
     va_list args;
+    (void)snprintf(who, sizeof who, "gangway %s", options->command);
     va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        text = NULL;
+    gw_cli_say_v(who, format, args);
     va_end(args);
-    gw_cli_say("gangway %s: %s", options->command, text ? text : "out of memory");
     fprintf(stderr, "`gangway %s --help` tells more\n", options->command);
-    free(text);
     return GW_EXIT_USAGE;
 }
 
