@@ -72,7 +72,7 @@ struct gw_comm_backend {
 
     /* Of backends that others stand on (NULL: none can). meet starts an operation, returns when all
      * ranks have called it with the same call, and gives back the worst of their results
-     * (gw_comm_worst_of). segment is what breaks the communicator for the ranks of this host. */
+     * (gw_comm_worst). segment is what breaks the communicator for the ranks of this host. */
     int (*meet)(struct gw_comm *comm, const struct gw_segment_call *call, int32_t *worst,
                 struct gw_error *error);
     struct gw_segment *(*segment)(const struct gw_comm *comm);
