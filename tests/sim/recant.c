@@ -3,6 +3,7 @@
 #include "tests/sim/recant.h"
 
 #include "tests/sim/limit.h"
+#include "tests/sim/request.h"
 
 void sim_recant_assigned(struct sim *sim, const struct gw_msg_assign *assign)
 {
@@ -66,7 +67,7 @@ void sim_recant_begin(struct sim *sim, struct process *process)
     struct client *client = call->job->client;
     if (sim_hash(call->id, 7) % 2 && client->alive && client->conn && !client->conn->cut &&
         !sim->healed)
-        sim_client_cancel(sim, client, call->job, call->row, sim_hash(call->id, 8) % 2);
+        sim_request_cancel(sim, client, call->job, call->row, sim_hash(call->id, 8) % 2);
 }
 
 static void check(struct sim *sim, const struct host *host)

@@ -1,6 +1,7 @@
 /* Results that several hold: clients look up each other's tasks, publish them under a few names,
  * and let go; whatever somebody holds must be told of once, and be there. */
 #include "tests/sim/ledger.h"
+#include "tests/sim/request.h"
 
 #include <stdio.h>
 
@@ -106,8 +107,8 @@ void sim_share_act(struct sim *sim, struct client *client)
     else if (what >= 78 && work && sim_chance(sim, 75))
         sim_replica_ask(sim, client, large ? large : work);
     else if (share && share->told == TOLD_DONE && !share->dropped)
-        sim_client_fetch(sim, client, share->work,
-                         (uint32_t)sim_below(sim, sim_work_least(share->work)));
+        sim_request_fetch(sim, client, share->work,
+                          (uint32_t)sim_below(sim, sim_work_least(share->work)));
 }
 
 /* -- Being told ----------------------------------------------------------------------------------

@@ -632,15 +632,10 @@ void sim_client_take(struct sim *sim, struct client *client, const struct gw_mes
                      const struct packet *packet);
 void sim_client_closed(struct sim *sim, struct client *client);
 void sim_client_kill(struct sim *sim, struct client *client);
-void sim_client_finish(struct sim *sim, struct client *client);
 bool sim_client_settled(struct sim *sim, struct client *client);
 void sim_client_free(struct sim *sim, struct client *client);
 void sim_client_send(struct sim *sim, struct client *client, const struct gw_message *message);
 uint64_t sim_client_call(struct client *client, uint32_t answer);
-void sim_client_cancel(struct sim *sim, struct client *client, const struct sim_job *job,
-                       uint32_t row, bool hard);
-void sim_client_fetch(struct sim *sim, struct client *client, const struct work *work,
-                      uint32_t rank);
 
 /* -- share.c */
 void sim_share_act(struct sim *sim, struct client *client);

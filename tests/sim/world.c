@@ -15,6 +15,7 @@
 #include "tests/sim/recant.h"
 #include "tests/sim/receipt.h"
 #include "tests/sim/regain.h"
+#include "tests/sim/request.h"
 #include "tests/sim/revocation.h"
 #include "tests/sim/scatter.h"
 
@@ -394,7 +395,7 @@ static void on_finish(struct sim *sim, void *arg)
 {
     (void)arg;
     for (uint32_t i = 0; i < sim->client_count; i++)
-        sim_client_finish(sim, &sim->clients[i]);
+        sim_request_finish(sim, &sim->clients[i]);
     sim_plan(sim, 5 * SECOND, on_finish, NULL);
 }
 
