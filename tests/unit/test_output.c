@@ -98,8 +98,8 @@ static const char *read_file(const char *name)
 
 static void test_streams_that_a_task_spoilt(void **state)
 {
-    enum { WAYS = 6 };
-    struct side_row rows[2 * WAYS];
+    enum { WAYS = 6, COUNT = 3 * WAYS }; /* each of them more than once */
+    struct side_row rows[2 * COUNT];
     struct side side;
     char wanted[64];
     strcpy(dir, "/tmp/gangway-test-XXXXXX");
@@ -109,24 +109,25 @@ static void test_streams_that_a_task_spoilt(void **state)
     side_open(&side, dir);
     side_spec(&side, 0, "spoil_streams", 0);
     side_spec(&side, 1, "print", 0);
-    for (uint32_t i = 0; i < WAYS; i++) {
+    for (uint32_t i = 0; i < COUNT; i++) {
         struct gw_value *how = gw_list();
-        assert_int_equal(gw_list_push(how, gw_i64(i)), 0);
+        assert_int_equal(gw_list_push(how, gw_i64(i % WAYS)), 0);
         rows[2 * i] = (struct side_row){.index = 2 * i, .args = how};
         rows[2 * i + 1] = (struct side_row){.index = 2 * i + 1, .spec = 1};
     }
-    side_assign(&side, rows, 2 * WAYS);
+    side_assign(&side, rows, 2 * COUNT);
     side_flush(&side);
-    for (uint32_t got = 0; got < 2 * WAYS;)
+    for (uint32_t got = 0; got < 2 * COUNT;)
         got += side_get(&side, GW_MESSAGE_finished)->finished.attempt.count;
-    for (uint32_t i = 0; i < WAYS; i++) {
-        snprintf(wanted, sizeof wanted, "before %u\n", i);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        snprintf(wanted, sizeof wanted, "before %u\n", i % WAYS);
         assert_string_equal(printed("log/42", 1000 + 2 * i, i % 2 + 1), wanted);
         assert_string_equal(printed("log/42", 1001 + 2 * i, 1), "after\n");
         snprintf(wanted, sizeof wanted, "error of %u\n", 2 * i + 1);
         assert_string_equal(printed("log/42", 1001 + 2 * i, 2), wanted);
     }
-    assert_string_equal(read_file("other"), "mine\nmine\n"); /* it was not emptied */
+    assert_string_equal(read_file("other"),
+                        "mine\nmine\nmine\nmine\nmine\nmine\n"); /* it was not emptied */
     side_close(&side);
     assert_int_equal(chdir("/"), 0);
     assert_int_equal(gw_dir_remove(dir, NULL), 0);

@@ -78,6 +78,8 @@ void gw_output_init(struct gw_output *output, const char *log_dir)
     output->log_dir = log_dir;
     for (int i = 0; i < 2; i++)
         output->saved_fds[i] = output->kept_fds[i] = -1;
+    output->streams[0] = stdout;
+    output->streams[1] = stderr;
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 0; i < 2; i++) {
         struct stat status;
@@ -109,6 +111,20 @@ static int open_file(const struct gw_output *output, const struct gw_output_plac
     return open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
+/* A stream that was fclose'd. It is the C library's own, which is not freed: one that is made anew
+ * would be, when the next task closes it, while it is looked at here. */
+static void reopen(const struct gw_output *output, int i)
+{
+    char path[32];
+    FILE *stream = output->streams[i];
+    int fd = STDOUT_FILENO + i;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", output->kept_fds[i]);
+    close(fd); /* so that it comes to lie there */
+    if (freopen(path, "a", stream))
+        setvbuf(stream, NULL, i == 0 ? _IOLBF : _IONBF, 0);
+    dup2(output->kept_fds[i], fd); /* which is readable, too */
+}
+
 /* A task may have closed a stream, or made it another file, which must take nothing of later tasks
  * and is not ours to empty. */
 static void mend(struct gw_output *output)
@@ -124,10 +140,11 @@ static void mend(struct gw_output *output)
             dup2(output->kept_fds[i], fd);
         if (ferror_unlocked(stream))
             clearerr(stream);
-        if (fileno_unlocked(stream) != fd && (stream = fdopen(fd, "a"))) { /* it was fclose'd */
-            setvbuf(stream, NULL, i == 0 ? _IOLBF : _IONBF, 0);
-            *(i == 0 ? &stdout : &stderr) = stream;
-        }
+        if (fileno_unlocked(stream) == fd)
+            continue;
+        if (fileno_unlocked(output->streams[i]) != fd)
+            reopen(output, i);
+        *(i == 0 ? &stdout : &stderr) = output->streams[i];
     }
 }
 

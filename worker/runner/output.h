@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct gw_output {
@@ -16,6 +17,7 @@ struct gw_output {
     bool asked;          /* once at least: what the program wrote before its first task was moved */
     uint64_t write_ns;   /* who ran for less has not written to a file; 0: it is not known */
     int kept_fds[2];     /* of the captured files, for when a task closes streams 1 and 2; or -1 */
+    FILE *streams[2];    /* the C library's own */
     ino_t inodes[2];     /* theirs, */
     dev_t devices[2];    /* and where they lie */
     int saved_fds[2];    /* while redirected: the capture files; else -1 */
