@@ -22,6 +22,7 @@ struct recent {
 /* What the scheduler has given to the host, and what has not ended there. */
 struct taker {
     uint64_t attempt;
+    uint32_t rank;           /* each rank of a gang takes what it takes until it has ended */
     const struct work *work; /* NULL: not known */
 };
 
@@ -86,7 +87,7 @@ static void begin(struct sim *sim, struct recency *recency, const struct gw_msg_
     for (uint32_t i = 0; i < assign->attempt.count; i++) {
         uint64_t id = sim_turn_work(args, gw_col32_at(assign->args_size, i));
         args += gw_col32_at(assign->args_size, i);
-        struct taker taker = {gw_col64_at(assign->attempt, i), NULL};
+        struct taker taker = {gw_col64_at(assign->attempt, i), gw_col32_at(assign->rank, i), NULL};
         if (id >= 1 && id <= sim->work.count)
             taker.work = as_run(sim->work.items[id - 1]);
         use_inputs(sim, recency, &taker, false);
@@ -95,12 +96,12 @@ static void begin(struct sim *sim, struct recency *recency, const struct gw_msg_
 }
 
 /* The work of an attempt, which has ended; NULL: it is not known. */
-static const struct work *end(struct sim *sim, struct recency *recency, uint64_t attempt,
+static const struct work *end(struct sim *sim, struct recency *recency, struct taker ended,
                               bool surely)
 {
     for (size_t i = 0; i < recency->takers.count; i++) {
         struct taker taker = recency->takers.items[i];
-        if (taker.attempt != attempt)
+        if (taker.attempt != ended.attempt || taker.rank != ended.rank)
             continue;
         gw_array_remove_swap(&recency->takers, i);
         use_inputs(sim, recency, &taker, surely);
@@ -124,17 +125,18 @@ static void make(struct sim *sim, struct recency *recency, const struct gw_event
     const struct gw_msg_finished *finished = &event->message->finished;
     uint32_t at = 0;
     for (uint32_t i = 0; i < finished->attempt.count; i++) {
-        const struct work *work = end(sim, recency, gw_col64_at(finished->attempt, i), true);
+        const struct taker taker = {gw_col64_at(finished->attempt, i),
+                                    gw_col32_at(finished->rank, i), NULL};
+        const struct work *work = end(sim, recency, taker, true);
         if (gw_col32_at(finished->value_size, i) || at >= event->token_count)
             continue;
-        uint32_t rank = gw_col32_at(finished->rank, i);
         uint64_t token = event->tokens[at++];
         if (work && !sim_memfile_is(sim, token))
             add(recency, (struct recent){.token = token,
                                          .used_ns = sim->now_ns,
                                          .used_most_ns = sim->now_ns,
                                          .work = work,
-                                         .rank = rank == GW_RANK_NONE ? 0 : rank});
+                                         .rank = taker.rank == GW_RANK_NONE ? 0 : taker.rank});
     }
 }
 
@@ -211,14 +213,20 @@ static void check_spilled(struct sim *sim, const struct host *host, const struct
 
 static void sent(struct sim *sim, struct recency *recency, const struct gw_effect *effect)
 {
-    if (effect->message.type == GW_MESSAGE_ended)
-        (void)end(sim, recency, effect->message.ended.attempt, false);
-    else if (effect->message.type == GW_MESSAGE_finished)
-        for (uint32_t i = 0; i < effect->message.finished.attempt.count; i++)
-            (void)end(sim, recency, gw_col64_at(effect->message.finished.attempt, i), false);
-    else if (effect->message.type == GW_MESSAGE_failures)
-        for (uint32_t i = 0; i < effect->message.failures.attempt.count; i++)
-            (void)end(sim, recency, gw_col64_at(effect->message.failures.attempt, i), false);
+    const struct gw_message *message = &effect->message;
+    const struct gw_msg_finished *finished = &message->finished;
+    const struct gw_msg_failures *failures = &message->failures;
+    if (message->type == GW_MESSAGE_ended)
+        (void)end(sim, recency, (struct taker){message->ended.attempt, message->ended.rank, NULL},
+                  false);
+    for (uint32_t i = 0; message->type == GW_MESSAGE_finished && i < finished->attempt.count; i++)
+        (void)end(
+            sim, recency,
+            (struct taker){gw_col64_at(finished->attempt, i), gw_col32_at(finished->rank, i), NULL},
+            false);
+    for (uint32_t i = 0; message->type == GW_MESSAGE_failures && i < failures->attempt.count; i++)
+        (void)end(sim, recency,
+                  (struct taker){gw_col64_at(failures->attempt, i), GW_RANK_NONE, NULL}, false);
     struct recent *result;
     if (effect->message.type == GW_MESSAGE_object && effect->token_count &&
         (result = result_of(recency, effect->tokens[0])))
