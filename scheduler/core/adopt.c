@@ -9,6 +9,7 @@
 #include "scheduler/core/adopt.h"
 
 #include "scheduler/core/attempt.h"
+#include "scheduler/core/gang_ask.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"
@@ -193,6 +194,7 @@ void gw_sched_apply_gang_adopted(struct gw_sched *sched, const struct gw_fact_ga
     GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
     leave_queue(sched, job, fact->index);
     job->tasks.attempt[fact->index] = gang->id;
+    gw_sched_gang_ask_known(sched, gang);
     job->tasks.flags[fact->index] |= GW_TASK_STARTED;
 }
 

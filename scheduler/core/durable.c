@@ -5,6 +5,7 @@
 #include "scheduler/core/durable.h"
 
 #include "scheduler/core/checkpoint.h"
+#include "scheduler/core/gang_ask.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu_kept.h"
 #include "scheduler/core/hold.h"
@@ -307,6 +308,10 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
     put_U64(out, went.attempt);
     put_U32(out, went.tries);
     put_U32(out, tasks->charges[row].tries >= went.tries); /* it was not lost by others' facts */
+    const struct gw_asked asked = gw_sched_gang_asked(job, row);
+    put_U64(out, asked.attempt);
+    put_U32(out, asked.verb);
+    put_STR(out, asked.by);
     const struct gw_failure *failure = gw_sched_failure_of(job, row);
     if (failure) {
         put_I32(out, failure->code);

@@ -1,18 +1,26 @@
-/* What users ask of gangs that run, and of the jobs that have them. */
+/* What users ask of gangs that run, and of the jobs that have them.
+ *
+ * Always: what was asked of an attempt is kept no longer than the attempt is undecided, so a row
+ * has it of its last attempt alone. */
 #include "scheduler/core/gang_ask.h"
 
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/pause.h"
 #include "scheduler/core/question.h"
 #include "scheduler/core/range.h"
 #include "scheduler/core/receipt.h"
 #include "scheduler/core/remote.h"
+#include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
 #include "scheduler/core/verdict.h"
 
 #include <stdio.h>
+#include <string.h>
+
+enum { ASKED_BYTES = 200 };
 
 /* Its ranks may save what they have within the long grace; then all of them start again. charged:
  * it counts as a preemption. */
@@ -25,34 +33,126 @@ static void end_gently(struct gw_sched *sched, struct gw_gang_try *gang, const c
     gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){grace_ns, GW_KILL_PREEMPT, &end});
 }
 
-static void ask_gang(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t verb,
-                     const char *by)
+/* -- What is known of it -------------------------------------------------------------------------
+ */
+
+struct gw_asked gw_sched_gang_asked(const struct gw_job *job, uint32_t row)
+{
+    uint64_t value;
+    if (!gw_map_get(&gw_job_rare(job)->asks, row, &value))
+        return (struct gw_asked){.by = ""};
+    return *(const struct gw_asked *)(uintptr_t)value;
+}
+
+void gw_sched_gang_ask_drop(struct gw_job *job, uint32_t row)
+{
+    if (gw_job_rare(job)->asks.count > 0)
+        (void)gw_map_remove(&gw_job_rare_make(job)->asks, row);
+}
+
+static void say_asked(const struct gw_asked *asked, char text[ASKED_BYTES])
+{
+    (void)snprintf(text, ASKED_BYTES, "%s by %s",
+                   asked->verb == GW_ASK_RESTART ? "restarted"
+                   : asked->verb == GW_ASK_STOP  ? "told to stop, with what it has,"
+                                                 : "paused",
+                   asked->by);
+}
+
+static void mark_stopped(struct gw_sched *sched, struct gw_gang_try *gang,
+                         const struct gw_asked *asked)
+{
+    char text[ASKED_BYTES];
+    say_asked(asked, text);
+    gang->stopped = true;
+    GW_STORY(sched, gang->job, .kind = GW_STORY_STOPPED, .index = gang->index,
+             .try_number = gang->job->tasks.charges[gang->index].tries, .text = text);
+}
+
+void gw_sched_apply_gang_asked(struct gw_sched *sched, const struct gw_fact_gang_asked *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    const struct gw_asked asked = {fact->attempt, fact->verb, fact->by};
+    struct gw_gang_try *gang = gw_sched_gang_find(sched, fact->attempt);
+    if (gang && fact->verb == GW_ASK_STOP)
+        mark_stopped(sched, gang, &asked);
+    if (!job->detached || (sched->restoring && GW_PLANTED(760)))
+        return;
+    const size_t length = strlen(fact->by);
+    struct gw_asked *kept = gw_arena_alloc(&job->arena, sizeof *kept);
+    char *by = gw_arena_alloc(&job->arena, length + 1);
+    GW_MUST_PTR(kept);
+    GW_MUST_PTR(by);
+    memcpy(by, fact->by, length + 1);
+    *kept = (struct gw_asked){fact->attempt, fact->verb, by};
+    GW_MUST(gw_map_put(&gw_job_rare_make(job)->asks, fact->index, (uintptr_t)kept));
+}
+
+void gw_sched_gang_ask_known(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    const struct gw_asked asked = gw_sched_gang_asked(gang->job, gang->index);
+    if (asked.attempt == gang->id && asked.verb == GW_ASK_STOP)
+        mark_stopped(sched, gang, &asked);
+}
+
+/* -- Asking --------------------------------------------------------------------------------------
+ */
+
+/* An attempt of an earlier life that is gathering is asked when it has gathered. */
+static bool may_be_asked(const struct gw_gang_try *gang)
+{
+    return gang && (gang->state == GW_GANG_GOING || gang->state == GW_GANG_GATHERING);
+}
+
+static void tell_gang(struct gw_sched *sched, struct gw_gang_try *gang,
+                      const struct gw_asked *asked)
 {
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
-    bool steps = spec->message.kind == GW_SPEC_FUNCTION;
-    if (gang->stopped && verb != GW_ASK_STOP)
-        return; /* it ends with what it has, and that is that */
-    switch (verb) {
+    const bool steps = spec->message.kind == GW_SPEC_FUNCTION;
+    char text[ASKED_BYTES];
+    say_asked(asked, text);
+    switch (asked->verb) {
     case GW_ASK_RESTART:
-        end_gently(sched, gang, by, true);
+        end_gently(sched, gang, text, true);
         break;
     case GW_ASK_PAUSE_NOW:
-        end_gently(sched, gang, by, false);
+        end_gently(sched, gang, text, false);
         break;
     case GW_ASK_PAUSE:
         if (steps)
             gw_sched_gang_control(sched, gang, GW_CONTROL_PAUSE);
         else
-            end_gently(sched, gang, by, false);
+            end_gently(sched, gang, text, false);
         break;
     case GW_ASK_RESUME:
         if (steps) /* it may not have come to a step yet */
             gw_sched_gang_control(sched, gang, GW_CONTROL_CONTINUE);
         break;
     default:
-        GW_FACT(sched, gang_stopped, .gang = gang, .by = by);
         gw_sched_gang_control(sched, gang, GW_CONTROL_STOP);
     }
+}
+
+static void ask_gang(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t verb,
+                     const char *by)
+{
+    struct gw_job *job = gang->job;
+    const struct gw_asked asked = {gang->id, verb, by};
+    if (gang->stopped && verb != GW_ASK_STOP)
+        return; /* it ends with what it has, and that is that */
+    if (verb != GW_ASK_RESUME || gw_sched_gang_asked(job, gang->index).attempt == gang->id)
+        GW_FACT(sched, gang_asked, .at = job, .job = job->id, .index = gang->index,
+                .attempt = gang->id, .verb = verb, .by = by);
+    if (gang->state == GW_GANG_GOING)
+        tell_gang(sched, gang, &asked);
+}
+
+void gw_sched_gang_ask_again(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    const struct gw_asked asked = gw_sched_gang_asked(gang->job, gang->index);
+    if (asked.attempt == gang->id && gang->job->tasks.state[gang->index] == GW_TASK_PLACED &&
+        !GW_PLANTED(761))
+        tell_gang(sched, gang, &asked);
 }
 
 /* Asks all gangs of a job that go; gives how many there are. */
@@ -62,13 +162,49 @@ static uint32_t ask_gangs(struct gw_sched *sched, struct gw_job *job, uint32_t v
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1)) {
         struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
-        if (!gang || gang->state != GW_GANG_GOING || job->tasks.state[row] != GW_TASK_PLACED)
+        if (!may_be_asked(gang) || job->tasks.state[row] != GW_TASK_PLACED)
             continue;
         ask_gang(sched, gang, verb, by);
         asked++;
     }
     return asked;
 }
+
+/* A row of a job whose gang was told to stop, and is not here; GW_NONE: there is none. */
+static uint32_t stopped_elsewhere(const struct gw_job *job)
+{
+    const struct gw_map *asks = &gw_job_rare(job)->asks;
+    size_t at = 0;
+    uint64_t row, value;
+    while (gw_map_next(asks, &at, &row, &value)) {
+        const uint8_t state = job->tasks.state[row];
+        if (((const struct gw_asked *)(uintptr_t)value)->verb == GW_ASK_STOP &&
+            (state == GW_TASK_WAITING || state == GW_TASK_READY))
+            return (uint32_t)row;
+    }
+    return GW_NONE;
+}
+
+void gw_sched_gang_asks_over(struct gw_sched *sched)
+{
+    for (struct gw_job *job = sched->first_job; job && !GW_PLANTED(762); job = job->next) {
+        uint32_t row;
+        while ((row = stopped_elsewhere(job)) != GW_NONE) { /* its verdict drops it */
+            const struct gw_asked asked = gw_sched_gang_asked(job, row);
+            char by[ASKED_BYTES], text[2 * ASKED_BYTES];
+            say_asked(&asked, by);
+            (void)snprintf(text, sizeof text,
+                           "it was %s and did not come back after the scheduler had started again",
+                           by);
+            const struct gw_end end = {.outcome = GW_OUTCOME_LOST, .code = GW_ELOST, .text = text};
+            gw_sched_verdict(sched,
+                             &(struct gw_verdict){job, row, asked.attempt, "", &end, true, false});
+        }
+    }
+}
+
+/* -- The message ---------------------------------------------------------------------------------
+ */
 
 /* Who is started again more often than its budget allows would fail. */
 static int check_restart(const struct gw_sched *sched, const struct gw_job *job,
@@ -79,7 +215,7 @@ static int check_restart(const struct gw_sched *sched, const struct gw_job *job,
         const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
         const uint32_t most = gw_sched_preemptions_max(&job->specs.items[job->tasks.spec[row]]);
         const uint32_t used = job->tasks.charges[row].preemptions;
-        if (gang && gang->state == GW_GANG_GOING && used >= most)
+        if (may_be_asked(gang) && used >= most)
             return gw_error_set(error, GW_ELIMIT,
                                 "task %u of job %llu has been restarted or preempted %u time%s, "
                                 "and may be %u (--max-preemptions): once more, and it would fail",
@@ -102,13 +238,7 @@ static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb, co
         rc = gw_error_set(error, GW_EINVAL, "a gang cannot be asked for %u", verb);
     if (rc < 0)
         return rc;
-    char text[200];
-    (void)snprintf(text, sizeof text, "%s by %s",
-                   verb == GW_ASK_RESTART ? "restarted"
-                   : verb == GW_ASK_STOP  ? "told to stop, with what it has,"
-                                          : "paused",
-                   by);
-    if (ask_gangs(sched, job, verb, text) == 0 && (verb == GW_ASK_RESTART || verb == GW_ASK_STOP))
+    if (ask_gangs(sched, job, verb, by) == 0 && (verb == GW_ASK_RESTART || verb == GW_ASK_STOP))
         rc = gw_error_set(error, GW_ENOENT,
                           "no gang of job %llu runs (`gangway explain %llu` says what it does)",
                           (unsigned long long)job->id, (unsigned long long)job->id);

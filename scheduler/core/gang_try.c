@@ -13,6 +13,7 @@
 #include "scheduler/core/checkpoint.h"
 #include "scheduler/core/cooling.h"
 #include "scheduler/core/elastic.h"
+#include "scheduler/core/gang_ask.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/hang.h"
 #include "scheduler/core/job.h"
@@ -591,6 +592,8 @@ void gw_sched_gang_gathered(struct gw_sched *sched, struct gw_gang_try *gang)
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_GOING);
     if (gang->live == 0)
         gang_over(sched, gang);
+    else
+        gw_sched_gang_ask_again(sched, gang);
 }
 
 void gw_sched_gang_give_up(struct gw_sched *sched, struct gw_gang_try *gang, const char *why)
@@ -699,14 +702,6 @@ int gw_sched_gang_on_paused(struct gw_sched *sched, const struct gw_worker *work
         return GW_EPROTO;
     GW_FACT(sched, gang_paused, .gang = gang);
     return 0;
-}
-
-void gw_sched_apply_gang_stopped(struct gw_sched *sched, const struct gw_fact_gang_stopped *fact)
-{
-    struct gw_gang_try *gang = fact->gang;
-    gang->stopped = true;
-    GW_STORY(sched, gang->job, .kind = GW_STORY_STOPPED, .index = gang->index,
-             .try_number = gang->job->tasks.charges[gang->index].tries, .text = fact->by);
 }
 
 void gw_sched_apply_gang_paused(struct gw_sched *sched, const struct gw_fact_gang_paused *fact)

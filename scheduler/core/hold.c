@@ -8,6 +8,7 @@
 
 #include "scheduler/core/actor.h"
 #include "scheduler/core/adopt.h"
+#include "scheduler/core/gang_ask.h"
 #include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/question.h"
@@ -197,6 +198,8 @@ void gw_sched_hold_begin(struct gw_sched *sched)
 {
     if (sched->hold.known.count && sched->options.keeps_workers)
         GW_FACT(sched, hold_begun, .until_ns = sched->now_ns + GW_HOLD_NS);
+    else
+        gw_sched_gang_asks_over(sched);
 }
 
 void gw_sched_apply_hold_begun(struct gw_sched *sched, const struct gw_fact_hold_begun *fact)
@@ -229,6 +232,7 @@ void gw_sched_hold_settle(struct gw_sched *sched)
         return;
     GW_FACT(sched, hold_over, .now_ns = sched->now_ns);
     gw_sched_adopt_over(sched);
+    gw_sched_gang_asks_over(sched);
     for (size_t i = sched->hold.known.count; i-- > 0;)
         if (sched->hold.known.items[i].awaited)
             GW_FACT(sched, worker_left, .incarnation = sched->hold.known.items[i].incarnation);

@@ -20,6 +20,7 @@ void gw_job_rare_free(struct gw_job *job)
     gw_map_deinit(&rare->names);
     gw_map_deinit(&rare->checkpoints);
     gw_map_deinit(&rare->wents);
+    gw_map_deinit(&rare->asks);
     gw_map_deinit(&rare->shares);
     gw_map_deinit(&rare->pures);
     gw_buffer_deinit(&rare->content);

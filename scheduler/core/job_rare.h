@@ -8,6 +8,7 @@ struct gw_job_rare {
     struct gw_map names;       /* row -> text in the arena */
     struct gw_map checkpoints; /* row -> struct gw_checkpointed * in the arena, the current one */
     struct gw_map wents;       /* row -> struct gw_went * in the arena, of gangs that went */
+    struct gw_map asks;        /* row -> struct gw_asked * in the arena; see gang_ask.h */
     struct gw_map shares;      /* row -> struct gw_share *, the first */
     struct gw_map pures;       /* row -> struct gw_pure * */
     bool had_pures;            /* so there may be aliases of its rows, whatever became of those */

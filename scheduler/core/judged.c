@@ -5,6 +5,7 @@
  * and ranks of gangs are written down. */
 #include "scheduler/core/judged.h"
 
+#include "scheduler/core/gang_ask.h"
 #include "scheduler/core/job.h"
 
 #include <stdlib.h>
@@ -34,6 +35,8 @@ void gw_sched_apply_attempt_judged(struct gw_sched *sched,
         GW_MUST_PTR(job->judged);
     }
     GW_MUST(gw_map_put(job->judged, fact->attempt, fact->index));
+    if (gw_sched_gang_asked(job, fact->index).attempt == fact->attempt)
+        gw_sched_gang_ask_drop(job, fact->index);
 }
 
 bool gw_sched_judged(const struct gw_job *job, uint64_t attempt)

@@ -7,6 +7,7 @@
 #include "scheduler/core/task.h"
 
 #include "scheduler/core/actor.h"
+#include "scheduler/core/gang_ask.h"
 #include "scheduler/core/gate.h"
 #include "scheduler/core/handover.h"
 #include "scheduler/core/job.h"
@@ -420,6 +421,8 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
         gw_sched_actor_row_wanted(sched, job, -1);
     gw_sm_move(&gw_sched_task_sm, &tasks->state[row], fact->state);
     gw_sched_actor_task_ended(sched, job);
+    if (gw_job_rare(job)->asks.count > 0)
+        gw_sched_gang_ask_drop(job, row);
     tasks->flags[row] &= (uint16_t) ~(GW_TASK_STARTED | GW_TASK_DELAYED | GW_TASK_CANCELS);
     job->unfinished--;
     if (fact->state == GW_TASK_DONE) {

@@ -3,6 +3,7 @@
  * else had. Workers are refused meanwhile, or hear nothing for a while. What one still runs that
  * has not come back runs nowhere else. */
 #include "tests/sim/crash.h"
+#include "tests/sim/ask.h"
 #include "tests/sim/charge.h"
 #include "tests/sim/drain.h"
 #include "tests/sim/ledger.h"
@@ -25,15 +26,16 @@ struct claim {
 
 struct sim_adrift {
     bool down;
-    bool on_saved;                  /* it died once because a gang had saved */
-    bool rested;                    /* or because workers with GPUs had been lost */
-    uint32_t patience;              /* used up in waiting for work */
-    uint64_t crash_ns;              /* the last */
-    bool away[HOSTS_MAX];           /* connected then, and not back */
-    uint64_t silent_ns[HOSTS_MAX];  /* until then it hears nothing */
-    uint64_t refused_ns[HOSTS_MAX]; /* since when it was refused; 0: it was not */
-    uint64_t registered[HOSTS_MAX]; /* the connection by which it did so last */
-    GW_ARRAY(struct claim) claims;  /* of the registration that is being taken */
+    bool on_saved;                                  /* it died once because a gang had saved */
+    enum { STOP_NONE, STOP_ASKED, STOP_TOLD } stop; /* or as a user was told that a gang stops */
+    bool rested;                                    /* or because workers with GPUs had been lost */
+    uint32_t patience;                              /* used up in waiting for work */
+    uint64_t crash_ns;                              /* the last */
+    bool away[HOSTS_MAX];                           /* connected then, and not back */
+    uint64_t silent_ns[HOSTS_MAX];                  /* until then it hears nothing */
+    uint64_t refused_ns[HOSTS_MAX];                 /* since when it was refused; 0: it was not */
+    uint64_t registered[HOSTS_MAX];                 /* the connection by which it did so last */
+    GW_ARRAY(struct claim) claims;                  /* of the registration that is being taken */
 };
 
 void sim_crash_check(struct sim *sim, const struct sim_job *job)
@@ -152,12 +154,11 @@ static void check_orphans(struct sim *sim, const struct host *host)
         *since_ns = sim->now_ns;
     if (!host->orphan_ns || sim->now_ns <= *since_ns + host->orphan_ns)
         return;
-    for (size_t i = 0; i < host->processes.count; i++) {
-        sim_fault(sim, FAULT_ORPHANED);
+    sim_fault(sim, FAULT_ORPHANED);
+    for (size_t i = 0; i < host->processes.count; i++)
         SIM_CHECK(sim, !runs_on(host->processes.items[i]),
                   "host %u runs on, and was refused for %.3f s", host->number,
                   (double)(sim->now_ns - *since_ns) / 1e9);
-    }
 }
 
 void sim_crash_silent(struct sim *sim, const struct conn *conn)
@@ -389,6 +390,7 @@ static void crash(struct sim *sim)
     lose_facts(sim);
     sim_drain_crashed(sim);
     sim_charge_crashed(sim);
+    sim_ask_crashed(sim);
     forget_checkpoints(sim);
     sim->life++;
     sim->sched_tick_ns = UINT64_MAX;
@@ -451,6 +453,30 @@ void sim_crash_on_saved(struct sim *sim)
         return;
     adrift->on_saved = true;
     sim_plan(sim, sim_hash(chance, 1) % (20 * MS), on_crash, NULL);
+}
+
+void sim_crash_on_stop(struct sim *sim)
+{
+    struct sim_adrift *adrift = adrift_of(sim);
+    if (adrift->stop != STOP_NONE)
+        return;
+    adrift->stop = STOP_ASKED;
+    for (size_t i = 0; i < sim->conns.count; i++) {
+        struct conn *conn = sim->conns.items[i];
+        uint64_t until_ns = sim->now_ns + 100 * MS;
+        if (conn->ends[0].side == SIDE_SCHED && conn->ends[1].side == SIDE_HOST &&
+            until_ns > conn->held_until_ns)
+            conn->held_until_ns = until_ns;
+    }
+}
+
+void sim_crash_on_stopped(struct sim *sim)
+{
+    struct sim_adrift *adrift = adrift_of(sim);
+    if (adrift->stop != STOP_ASKED)
+        return;
+    adrift->stop = STOP_TOLD;
+    sim_crash_soon(sim, sim_hash(sim->seed, 335) % (2 * MS));
 }
 
 void sim_crash_free(struct sim *sim)

@@ -121,6 +121,7 @@
     X(HOLD, "job paused")                                                                          \
     X(PAUSED, "gang returned because it was told to pause")                                        \
     X(STOP, "gang told to stop")                                                                   \
+    X(STOP_AGAIN, "gang told to stop that another life had told")                                  \
     X(STOPPED, "rank stopped")                                                                     \
     X(HANG_TOLD, "rank that hung named")                                                           \
     X(RESUMED, "gang went on from a checkpoint")                                                   \

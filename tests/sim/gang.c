@@ -2,6 +2,7 @@
  *
  * No rank goes before all stand, nor twice in one attempt. A rank that ended is in no collective.
  */
+#include "tests/sim/ask.h"
 #include "tests/sim/crash.h"
 
 enum { ATTEMPTS_MAX = 500 }; /* more than all budgets together, given twice */
@@ -172,4 +173,5 @@ void sim_gang_went(struct sim *sim, const struct row *row)
     SIM_CHECK(sim, !gang->went[row->rank], "rank %u of attempt %llx goes twice", row->rank,
               (unsigned long long)row->attempt);
     gang->went[row->rank] = true;
+    sim_ask_on_went(sim, row);
 }

@@ -419,6 +419,7 @@ struct sim {
     struct crowd *crowd;                 /* see crowd.c; NULL: this world is none */
     struct sim_charges *charges;         /* see charge.c; NULL: nothing was judged */
     struct sim_revocations *revocations; /* see revocation.c; NULL: none */
+    struct sim_asks *asks;               /* see ask.c; NULL: no gang was told to stop */
     struct sim_drains *drains;           /* see drain.c; NULL: none was drained */
     GW_ARRAY(struct conn *) conns;
 

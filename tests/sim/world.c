@@ -2,6 +2,7 @@
  * been safe at every step, and must end. */
 #include "tests/sim/across.h"
 #include "tests/sim/again.h"
+#include "tests/sim/ask.h"
 #include "tests/sim/board.h"
 #include "tests/sim/charge.h"
 #include "tests/sim/crash.h"
@@ -341,6 +342,7 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
     gw_sched_check(sim->sched);
 #endif
     sim_charge_stepped(sim);
+    sim_ask_stepped(sim, event);
     for (size_t i = 0; i < sim->effects.list.count; i++)
         carry(sim, &sim->effects.list.items[i]);
     sim_drain_stepped(sim);
@@ -635,6 +637,7 @@ void sim_world_free(struct sim *sim)
     sim_crash_free(sim);
     sim_regain_free(sim);
     sim_charge_free(sim);
+    sim_ask_free(sim);
     sim_drain_free(sim);
     sim_revocation_free(sim);
     free(sim);

@@ -434,6 +434,94 @@ static void a_task_that_was_lost_is_not_taken_over(void **state)
     }
 }
 
+/* A life that takes over both ranks; gives it in the step in which they have gathered. */
+static struct world *take_over(const struct row rows[2])
+{
+    struct world *w = life_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        if (i > 0)
+            life_commit(w);
+        connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
+    }
+    return w;
+}
+
+/* A life in which this is asked of a gang that goes, which ends before its workers hear of it. */
+static void ask_and_die(const struct row rows[2], const uint32_t verbs[2])
+{
+    struct world *w = take_over(rows);
+    life_commit(w);
+    for (uint32_t i = 0; i < 2 && verbs[i]; i++) {
+        say(w, CLIENT,
+            (struct gw_message){.type = GW_MESSAGE_gang_ask,
+                                .gang_ask = {70 + i, rows[0].job, verbs[i]}});
+        assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+        life_commit(w);
+    }
+    free_world(w);
+}
+
+static void what_was_asked_of_a_gang_is_asked_again(void **state)
+{
+    static const struct {
+        uint32_t verbs[2], control;
+    } asked[] = {{{GW_ASK_STOP}, 2}, {{GW_ASK_PAUSE}, 1}, {{GW_ASK_PAUSE, GW_ASK_RESUME}, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        struct row rows[2];
+        gang_runs(rows, (struct gw_msg_spec){0});
+        ask_and_die(rows, asked[i].verbs);
+        struct world *w = take_over(rows);
+        assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, asked[i].control);
+        assert_null(sent(w, WORKER, GW_MESSAGE_control, 1));
+        if (i == 0)
+            assert_true(story_says(w, (int64_t)rows[0].job, "told to stop, with what it has, by"));
+        free_world(w);
+    }
+}
+
+static void who_is_to_start_again_is_ended_again(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){.grace_ns = 5 * SECOND});
+    ask_and_die(rows, (const uint32_t[2]){GW_ASK_RESTART});
+    struct world *w = take_over(rows);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct gw_msg_kill *kill = &must(w, WORKER + i, GW_MESSAGE_kill)->kill;
+        assert_int_equal(kill->reason, GW_KILL_PREEMPT);
+        assert_int_equal(kill->grace_ns, 5 * SECOND);
+    }
+    free_world(w);
+}
+
+/* It was to end with what it has, and has nothing. */
+static void a_gang_that_was_to_stop_and_is_lost_does_not_start_again(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){.retries = 3});
+    ask_and_die(rows, (const uint32_t[2]){GW_ASK_STOP});
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, NULL, 0);
+    life_commit(w);
+    connect_worker(w, WORKER + 1, 8, NULL, 0);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    life_commit(w);
+    explained(w, rows[0].job, "it was told to stop, with what it has, by c");
+    explained(w, rows[0].job, "and did not come back after the scheduler had started again");
+    connect_worker(w, WORKER + 2, 9, &rows[0], 1); /* too late */
+    assert_non_null(sent(w, WORKER + 2, GW_MESSAGE_kill, 0));
+    free_world(w);
+    w = life_begin(); /* a new attempt, which its user wants, has nothing to do with that */
+    begin_anew(w);
+    life_commit(w);
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_retry, .retry = {3, rows[0].job, GW_INDEX_ALL}});
+    must(w, WORKER, GW_MESSAGE_assign);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +539,9 @@ int main(void)
         cmocka_unit_test(a_gang_waits_for_all_in_each_life),
         cmocka_unit_test(a_gang_that_ended_in_parts_is_charged_once),
         cmocka_unit_test(a_task_that_was_lost_is_not_taken_over),
+        cmocka_unit_test(what_was_asked_of_a_gang_is_asked_again),
+        cmocka_unit_test(who_is_to_start_again_is_ended_again),
+        cmocka_unit_test(a_gang_that_was_to_stop_and_is_lost_does_not_start_again),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     gw_buffer_deinit(&life_facts);
