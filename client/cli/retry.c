@@ -176,8 +176,9 @@ int gw_cli_retry(int argc, char **argv)
                                "submitted with --detach (of an array its\nindices that failed, or "
                                "never began), or whose client is still there. A job\nthat came "
                                "after others (--after) waits for those of them that run again\n"
-                               "by then.",
+                               "by then: of all that is named the oldest goes first.",
                     .table = table},
+        .by_number = true, /* what comes after another waits for it only if that runs again */
         .each = retry_job,
         .task = retry_task,
     };

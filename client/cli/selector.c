@@ -332,6 +332,86 @@ static int run_jobs(const struct gw_selector_command *command, struct gw_client 
     return exit_code;
 }
 
+/* What all arguments name, each job or task once. */
+struct targets {
+    struct target {
+        struct gw_selected_task task;
+        bool ended;
+        size_t order; /* in which it was named */
+    } * items;
+    size_t count;
+};
+
+static int by_job(const void *a, const void *b)
+{
+    const struct target *one = a, *two = b;
+    if (one->task.job != two->task.job)
+        return one->task.job < two->task.job ? -1 : 1;
+    return one->order < two->order ? -1 : 1;
+}
+
+static int targets_add(struct targets *targets, struct target target, struct gw_error *error)
+{
+    for (size_t i = 0; i < targets->count; i++) {
+        const struct gw_selected_task *task = &targets->items[i].task;
+        if (task->job == target.task.job && task->whole == target.task.whole &&
+            (task->whole || task->index == target.task.index))
+            return 0;
+    }
+    struct target *items = realloc(targets->items, (targets->count + 1) * sizeof *items);
+    if (!items)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    targets->items = items;
+    target.order = targets->count;
+    items[targets->count++] = target;
+    return 0;
+}
+
+static int targets_find(struct targets *targets, const struct gw_selector_command *command,
+                        struct gw_client *client, const char *text, struct gw_error *error)
+{
+    struct target target = {{0}, false, 0};
+    struct gw_selector selector = {0};
+    int rc;
+    if (command->task && separator(text)) {
+        rc = gw_selector_task(client, text, &target.task, error);
+        return rc < 0 ? rc : targets_add(targets, target, error);
+    }
+    rc = gw_selector_init(&selector, client, text, command->unfinished, error);
+    for (size_t i = 0; i < selector.count && rc == 0; i++) {
+        target.task = (struct gw_selected_task){.job = selector.items[i].job, .whole = true};
+        target.ended = selector.items[i].ended;
+        rc = targets_add(targets, target, error);
+    }
+    gw_selector_deinit(&selector);
+    return rc;
+}
+
+/* One that cannot be found leaves the others as they are. */
+static int run_by_number(const struct gw_selector_command *command, struct gw_client *client,
+                         char **texts)
+{
+    struct targets targets = {NULL, 0};
+    struct gw_error error;
+    int exit_code = GW_EXIT_OK;
+    for (; *texts; texts++)
+        if (targets_find(&targets, command, client, *texts, &error) < 0) {
+            int code = gw_cli_error(&error);
+            exit_code = exit_code ? exit_code : code;
+        }
+    if (targets.count > 0)
+        qsort(targets.items, targets.count, sizeof *targets.items, by_job);
+    for (size_t i = 0; i < targets.count; i++) {
+        const struct target *target = &targets.items[i];
+        const struct gw_selected job = {target->task.job, target->ended};
+        int code = target->task.whole ? command->each(client, &job, command->arg)
+                                      : command->task(client, &target->task, command->arg);
+        exit_code = exit_code ? exit_code : code;
+    }
+    free(targets.items);
+    return exit_code;
+}
+
 static bool is_task(const struct gw_selector_command *command, const char *text)
 {
     return command->task && separator(text);
@@ -355,7 +435,9 @@ int gw_selector_run(const struct gw_selector_command *command, int argc, char **
     exit_code = gw_cli_open(&client);
     if (exit_code)
         return exit_code;
-    for (int i = first; argv[i]; i++) {
+    if (command->by_number)
+        exit_code = run_by_number(command, client, argv + first);
+    for (int i = first; argv[i] && !command->by_number; i++) {
         int code = (is_task(command, argv[i]) ? run_task : run_jobs)(command, client, argv[i]);
         exit_code = exit_code ? exit_code : code;
     }

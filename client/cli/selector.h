@@ -56,6 +56,7 @@ struct gw_value *gw_selector_question(const struct gw_selected_task *task);
 struct gw_selector_command {
     struct gw_options options; /* arguments and their count are filled in */
     bool unfinished;           /* "all" leaves out what has ended */
+    bool by_number;            /* of all arguments the jobs that are older first */
     int (*each)(struct gw_client *client, const struct gw_selected *job, void *arg);
     int (*task)(struct gw_client *client, const struct gw_selected_task *task,
                 void *arg); /* the argument may be a task, too; NULL: jobs only */

@@ -186,7 +186,7 @@ class Array(e2e.Case):
         with open(words, "w", encoding="utf-8") as f:
             f.write("badly\n")
         self.gangway("wait", second, rc=1)
-        self.gangway("retry", f"{first},{second}")
+        self.gangway("retry", second, first)  # in whatever order they are named
         self.assertIn(f"comes after job {first}", self.gangway("explain", second).stdout)
         with open(words, "w", encoding="utf-8") as f:
             f.write("well\n")
