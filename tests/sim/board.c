@@ -206,7 +206,12 @@ bool sim_board_lets(struct sim *sim, struct process *process)
         return false;
     }
     if (row->skip) {
-        say_skipped(sim, process);
+        if (process->host->carrying) { /* what it is being sent comes before any answer to this */
+            process->epoch++;
+            sim_process_later(sim, process, 0, sim_process_execute);
+        } else {
+            say_skipped(sim, process);
+        }
         return false;
     }
     sum_up(row);

@@ -323,8 +323,10 @@ int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event)
     /* Carrying out may step this core again: its effects are taken away first. */
     struct gw_effects effects = host->effects;
     memset(&host->effects, 0, sizeof host->effects);
+    host->carrying++;
     for (size_t i = 0; i < effects.list.count && host->core == core; i++)
         carry(sim, host, &effects.list.items[i]);
+    host->carrying--;
     gw_array_deinit(&effects.list);
     gw_arena_deinit(&effects.arena);
     if (host->core != core)

@@ -294,6 +294,7 @@ struct host {
     uint32_t number, slots, gpus;
     struct gw_node_core *core; /* NULL: dead */
     struct gw_effects effects;
+    unsigned carrying; /* of its effects, one within the other */
     uint64_t incarnation, next_peer, guardian_peer, guardian_sent, tick_ns;
     uint64_t welcomed, welcomed_peer;      /* the connection on which it was, and its name there */
     uint64_t orphan_ns;                    /* how long it stays without a scheduler; 0: long */
