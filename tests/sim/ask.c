@@ -41,10 +41,15 @@ static struct stop *find(struct sim *sim, uint64_t attempt)
     return NULL;
 }
 
+/* Functions stop together when their rank 0 is told: where that has ended, the others end, too. */
 static bool goes(const struct sim *sim, uint64_t attempt)
 {
     const struct gw_gang_try *gang = gw_sched_gang_find(sim->sched, attempt);
-    return gang && gang->state == GW_GANG_GOING;
+    if (!gang || gang->state != GW_GANG_GOING)
+        return false;
+    const uint32_t spec = gang->job->tasks.spec[gang->index];
+    return gang->job->specs.items[spec].message.kind == GW_SPEC_COMMAND ||
+           gang->ranks[0].slot != GW_NONE;
 }
 
 static void on_stop(struct sim *sim, void *arg)

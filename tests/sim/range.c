@@ -2,6 +2,8 @@
  * began because it was cancelled first, unless something ends it anew. */
 #include "tests/sim/range.h"
 
+#include "tests/sim/request.h"
+
 #include "graph/wire/codec.h"
 
 #include <gangway/value.h>
@@ -19,7 +21,9 @@ static void run_again(struct sim *sim, struct client *client, struct sim_job *jo
     uint64_t request = sim_client_call(client, GW_MESSAGE_reply);
     sim_fault(sim, FAULT_RANGE_AGAIN);
     GW_MUST(gw_map_put(&client->ranges_again, request, index_of(client, job)));
-    client->retried = job->again = true;
+    client->retried = true;
+    for (size_t i = 0; i < job->work.count; i++)
+        sim_request_mark_again(job->work.items[i]);
     sim->retried_ns = sim->now_ns;
     job->whole_again = false;
     sim_client_send(

@@ -69,12 +69,11 @@ void sim_request_release(struct sim *sim, struct client *client, struct work *wo
                              .release = {{&work->job->id, 1}, {&work->row, 1}, {&rank, 1}}});
 }
 
-/* What failed before it, in other jobs too, runs again with it. */
-static void mark_again(const struct work *work)
+void sim_request_mark_again(const struct work *work)
 {
     work->job->again = true;
     for (uint32_t i = 0; !work->inputs && i < work->dep_count; i++)
-        mark_again(work->deps[i].on);
+        sim_request_mark_again(work->deps[i].on);
 }
 
 static void retry(struct sim *sim, struct client *client, struct work *work)
@@ -84,7 +83,7 @@ static void retry(struct sim *sim, struct client *client, struct work *work)
     uint64_t request = sim_client_call(client, GW_MESSAGE_reply);
     GW_MUST(gw_map_put(&client->retrying, request, work->id));
     work->retried = true;
-    mark_again(work);
+    sim_request_mark_again(work);
     client->retried = true;
     sim_client_send(sim, client,
                     &(struct gw_message){.type = GW_MESSAGE_retry,

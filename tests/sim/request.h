@@ -18,4 +18,8 @@ void sim_request_fetch(struct sim *sim, struct client *client, const struct work
 void sim_request_release(struct sim *sim, struct client *client, struct work *work);
 void sim_request_wait(struct sim *sim, struct client *client, struct sim_job *job);
 
+/* sim_request_mark_again notes that a task may run again, and with it what failed before it, in
+ * other jobs too. */
+void sim_request_mark_again(const struct work *work);
+
 #endif
