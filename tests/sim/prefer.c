@@ -63,6 +63,8 @@ static void check(struct sim *sim, const struct work *work, const struct host *t
 
 void sim_prefer_assigned(struct sim *sim, const struct host *to, const struct gw_msg_assign *assign)
 {
+    if (sim->committed)
+        return; /* it was placed before, when others may not have been here */
     for (uint32_t i = 0; to && i < assign->job.count; i++) {
         const struct sim_job *job = sim_limit_job(sim, gw_col64_at(assign->job, i));
         for (size_t k = 0; job && k < job->work.count; k++) {

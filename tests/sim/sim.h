@@ -406,6 +406,7 @@ struct plan {
 struct sim {
     uint64_t seed, random, now_ns, order, steps;
     bool log, healed, revoking;
+    bool committed; /* the scheduler's step is one that lets go what waited for a commit */
     GW_ARRAY(struct plan) plans; /* a heap */
 
     struct gw_sched *sched;

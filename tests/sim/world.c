@@ -337,6 +337,7 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
 int sim_sched_step(struct sim *sim, struct gw_event *event)
 {
     event->now_ns = event->wall_ns = sim->now_ns;
+    sim->committed = event->type == GW_EVENT_COMMITTED;
     int rc = gw_sched_step(sim->sched, event, &sim->effects);
 #ifndef GANGWAY_CHECK /* else the core has done so itself */
     gw_sched_check(sim->sched);
