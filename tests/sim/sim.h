@@ -49,7 +49,8 @@ enum { WORK_GPU_IF_ANY = 1, WORK_GPU, WORK_GPU_SHARE };
 
 /* These bugs show in gangs alone. */
 #define SIM_PLANTED_IN_GANGS                                                                       \
-    (GW_PLANTED(191) || GW_PLANTED(194) || GW_PLANTED(281) || GW_PLANTED(310) || GW_PLANTED(340))
+    (GW_PLANTED(191) || GW_PLANTED(194) || GW_PLANTED(281) || GW_PLANTED(310) ||                   \
+     GW_PLANTED(340) || GW_PLANTED(740))
 
 /* And this where workers offer the same GPUs. */
 #define SIM_PLANTED_IN_TWINS GW_PLANTED(701)
