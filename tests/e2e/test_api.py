@@ -55,6 +55,13 @@ class Jobs(e2e.Case):
         self.subject("gpu")
         self.assertEqual([gpu["state"] for gpu in self.gangway_json("worker", "gpus")], ["drained"])
 
+    def test_crash(self):
+        """It is charged to whom it was, not to those whose results were not told yet."""
+        self.subject("crash")
+        for index in range(80, 120):
+            charged = "signal 6" in self.gangway("story", f"1/{index}").stdout
+            self.assertEqual(charged, index == 100, index)
+
     def test_shutdown(self):
         self.subject("shutdown")
         self.assert_gone()

@@ -218,6 +218,51 @@ bool sim_board_lets(struct sim *sim, struct process *process)
     return true;
 }
 
+/* -- Dying ---------------------------------------------------------------------------------------
+ */
+
+static void forget_crash(struct host *host, uint64_t attempt)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < host->crashes.count; i++)
+        if (host->crashes.items[i].attempt != attempt)
+            host->crashes.items[kept++] = host->crashes.items[i];
+    host->crashes.count = kept;
+}
+
+static void note_crash(struct host *host, uint64_t attempt, uint64_t in)
+{
+    forget_crash(host, attempt);
+    if (in)
+        GW_MUST(gw_array_push(&host->crashes, ((struct sim_crash){attempt, in})));
+}
+
+/* Most runners say what they execute; what crashes there is that, and no other. */
+void sim_board_died(const struct sim *sim, struct process *process)
+{
+    if (!process->runner || process->actor)
+        return;
+    const bool says = process->executing && process->rows.count &&
+                      process->rows.items[0].rank == GW_RANK_NONE &&
+                      sim_hash(sim->seed, process->pid) % 4 != 0;
+    process->began = says ? process->rows.items[0].attempt : 0;
+    for (size_t i = 0; i < process->unsaid.count; i++)
+        note_crash(process->host, process->unsaid.items[i].attempt, process->began);
+    for (size_t i = 0; i < process->rows.count; i++)
+        note_crash(process->host, process->rows.items[i].attempt, process->began);
+}
+
+static void crashed(struct sim *sim, struct host *host, uint64_t attempt)
+{
+    for (size_t i = 0; i < host->crashes.count; i++) {
+        const struct sim_crash *crash = &host->crashes.items[i];
+        SIM_CHECK(sim, crash->attempt != attempt || crash->in == attempt,
+                  "attempt %llx is charged with a crash in %llx", (unsigned long long)attempt,
+                  (unsigned long long)crash->in);
+    }
+    forget_crash(host, attempt);
+}
+
 /* -- Telling -------------------------------------------------------------------------------------
  */
 
@@ -254,10 +299,12 @@ static void told(struct sim *sim, struct host *host, uint64_t attempt)
 
 void sim_board_stepped(struct sim *sim, struct host *host, const struct gw_effects *effects)
 {
-    for (size_t i = 0; i < effects->list.count && host->taken.count; i++) {
+    for (size_t i = 0; i < effects->list.count; i++) {
         const struct gw_message *message = &effects->list.items[i].message;
         if (effects->list.items[i].type != GW_EFFECT_SEND)
             continue;
+        if (message->type == GW_MESSAGE_ended && message->ended.outcome == GW_OUTCOME_CRASHED)
+            crashed(sim, host, message->ended.attempt);
         if (message->type == GW_MESSAGE_ended && message->ended.outcome == GW_OUTCOME_FAILED)
             told(sim, host, message->ended.attempt);
         else if (message->type == GW_MESSAGE_finished)

@@ -42,4 +42,7 @@ void sim_board_said(struct host *host, uint64_t place);
 void sim_board_forget(struct host *host, uint64_t attempt);
 void sim_board_stepped(struct sim *sim, struct host *host, const struct gw_effects *effects);
 
+/* sim_board_died has a runner that dies say what it executes, if it does; that alone is charged. */
+void sim_board_died(const struct sim *sim, struct process *process);
+
 #endif

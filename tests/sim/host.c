@@ -523,6 +523,7 @@ void sim_host_free(struct sim *sim, struct host *host)
     gw_array_deinit(&host->processes);
     gw_array_deinit(&host->board);
     gw_array_deinit(&host->taken);
+    gw_array_deinit(&host->crashes);
     gw_array_deinit(&host->effects.list);
     gw_arena_deinit(&host->effects.arena);
 }

@@ -146,6 +146,7 @@ static const struct {
     [540] = {"alike-lost", "of targets that fail alike one is told of twice, another not at all"},
     [232] = {"backfill-late", "what is let in before a gang may run longer than until it starts"},
     [330] = {"ids-again", "a scheduler gives out ids of jobs of the life before"},
+    [790] = {"crash-innocent", "the first that was not told is charged with the crash of another"},
     [740] = {"leaves-alone", "a worker is let go with the only checkpoint of a gang"},
     [741] = {"leaves-not", "work is placed at a worker that was told to end"},
     [742] = {"leaves-unasked", "a worker that was told to end goes before it is let go"},

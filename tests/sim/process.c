@@ -551,6 +551,9 @@ static void exit_now(struct sim *sim, struct process *process, int32_t code, int
     process->epoch++;
     if (process->actor && !process->letting_go)
         sim_fault(sim, FAULT_ACTOR_DEATH);
+    sim_board_died(sim, process);
+    if (process->unsaid.count && process->began && !process->actor)
+        sim_fault(sim, FAULT_CRASH_BEHIND);
     if (process->unsaid.count)
         sim_fault(sim, process->actor ? FAULT_ACTOR_SPEECHLESS : FAULT_BOARD_UNSAID);
     uint64_t in_ns = 100000 + sim_below(sim, 3 * MS);

@@ -199,6 +199,11 @@ struct sim_post {
     uint64_t value;
 };
 
+/* A runner died with this attempt while it executed that one, and said so. */
+struct sim_crash {
+    uint64_t attempt, in;
+};
+
 struct told_folder {
     uint64_t attempt, folder;
 };
@@ -220,7 +225,7 @@ struct process {
     bool blocked, woke;        /* what it executes waits for others; or did, and runs on */
     struct work *actor;        /* that it keeps */
     uint64_t long_attempt;     /* that said last that it runs long */
-    uint64_t began;            /* the attempt of the call that began last */
+    uint64_t began;            /* the call that began last, or what it executed as it died */
     uint64_t gang, checkpoint; /* as it was told of its gang last */
     bool spans;                /* that gang stands at several workers */
     bool checkpoint_lost;      /* its checkpoint's host is */
@@ -326,6 +331,7 @@ struct host {
     struct sim_gpu gpu[SIM_GPUS];
     GW_ARRAY(struct sim_post) board; /* of its runners, */
     GW_ARRAY(struct sim_post) taken; /* and by which attempts from which places */
+    GW_ARRAY(struct sim_crash) crashes;
     char name[16], address[16], worker_name[24];
 };
 

@@ -56,6 +56,35 @@ static void test_short_tasks_are_sent_ahead(void **state)
     free_world(w);
 }
 
+/* What the runner said that it executes: those before it ended, and were not told. */
+static void test_a_crash_charges_what_was_executed(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    (void)state;
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    for (uint64_t attempt = 2; attempt < 7; attempt++)
+        must_assign(w, (struct task){.attempt = attempt});
+    forget_sent(w);
+    deliver(w, GUARDIAN,
+            (struct gw_message){.type = GW_MESSAGE_exited,
+                                .exited = {.process = 1, .signal = 11, .executing = 5}});
+    bury(w, 1);
+    assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 0, 1000), 0);
+    runner_closes(w, 1);
+    const struct gw_message *ended = must_send(w, GW_MESSAGE_ended);
+    assert_int_equal(ended->ended.attempt, 5);
+    assert_int_equal(ended->ended.outcome, GW_OUTCOME_CRASHED);
+    assert_null(sent(w, GW_MESSAGE_ended, 1));
+    forget_sent(w);
+    hello(w, 2, GW_PROTOCOL);
+    const struct gw_msg_assign *given = &must_send(w, GW_MESSAGE_assign)->assign;
+    const uint64_t again[] = {3, 4, 6};
+    assert_int_equal(given->attempt.count, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(gw_col64_at(given->attempt, i), again[i]);
+    free_world(w);
+}
+
 static void test_a_crash_charges_the_first_only(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -655,6 +684,7 @@ int main(void)
         cmocka_unit_test(test_registers_after_welcome),
         cmocka_unit_test(test_runs_a_function),
         cmocka_unit_test(test_short_tasks_are_sent_ahead),
+        cmocka_unit_test(test_a_crash_charges_what_was_executed),
         cmocka_unit_test(test_a_crash_charges_the_first_only),
         cmocka_unit_test(test_cannot_start),
         cmocka_unit_test(test_a_runner_is_killed_before_its_hello),

@@ -220,6 +220,39 @@ static void test_maker_dies(void **state)
     free_world(w);
 }
 
+/* 13 is cancelled in its runner's queue, and what it took does not count: it ends, and does not run
+ * again. */
+static void test_what_is_cancelled_does_not_come_back(void **state)
+{
+    const uint64_t attempts[] = {11, 13}, bytes[] = {1, 1}, run_ns[] = {1000, 1000};
+    const uint32_t ranks[] = {GW_RANK_NONE, GW_RANK_NONE}, sizes[] = {1, 1};
+    struct world *w = world_ahead();
+    (void)state;
+    deliver(w, GUARDIAN, /* and with it what 10 made, which 13 may have taken */
+            (struct gw_message){.type = GW_MESSAGE_exited,
+                                .exited = {.process = 1, .signal = 11, .executing = 12}});
+    runner_closes(w, 1);
+    bury(w, 1);
+    assert_null(sent(w, GW_MESSAGE_ended, 0)); /* 12 waited for 11: all of it runs again */
+    kill_attempt(w, 13, GW_KILL_CANCEL);
+    forget_sent(w);
+    struct gw_message message = {.type = GW_MESSAGE_finished};
+    message.finished = (struct gw_msg_finished){
+        .attempt = {attempts, 2},
+        .rank = {ranks, 2},
+        .bytes = {bytes, 2},
+        .value_size = {sizes, 2},
+        .values = bin("bd", 2),
+        .run_ns = {run_ns, 2},
+    };
+    assert_int_equal(deliver_with(w, RUNNER + 2, message, NULL, 0), 0);
+    const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->attempt, 13);
+    assert_int_equal(ended->outcome, GW_OUTCOME_KILLED);
+    assert_int_equal(told_value(w, 13), 0);
+    free_world(w);
+}
+
 /* Runner 1 has 10, 11, then 14, which takes 11 and 13, and 15 and 16, which take 14; runner 2 has
  * 12 and 13, and dies in 12, when what 13 made was on the board and 14 had taken it. So 13 runs
  * again, and makes something else: nobody may hear what 14, 15 and 16 made of the first. */
@@ -297,8 +330,11 @@ static void test_no_place_twice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sent),           cmocka_unit_test(test_told_in_order),
-        cmocka_unit_test(test_maker_dies),     cmocka_unit_test(test_done_is_taken_back),
+        cmocka_unit_test(test_sent),
+        cmocka_unit_test(test_told_in_order),
+        cmocka_unit_test(test_what_is_cancelled_does_not_come_back),
+        cmocka_unit_test(test_maker_dies),
+        cmocka_unit_test(test_done_is_taken_back),
         cmocka_unit_test(test_no_place_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,9 +185,22 @@ static void make_stale(struct gw_node_core *core, struct gw_run *maker)
     }
 }
 
+/* It was cancelled while it waited in its runner's queue. */
+static void end_killed(struct gw_node_core *core, struct gw_run *run)
+{
+    leave_queue(core, run);
+    run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+    run->end.text = gw_core_strdup("killed");
+    gw_run_tell(core, run);
+}
+
 void gw_ahead_return(struct gw_node_core *core, struct gw_run *run)
 {
     make_stale(core, run);
+    if (run->killing) {
+        end_killed(core, run);
+        return;
+    }
     leave_queue(core, run);
     forget(run);
     if (run->missing == 0 && !run->lost) {

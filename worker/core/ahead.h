@@ -25,7 +25,7 @@ bool gw_ahead_may(const struct gw_orphan *listed);
 void gw_ahead_hold(struct gw_node_core *core, struct gw_run *run, struct gw_run_done *done);
 void gw_ahead_drop(struct gw_node_core *core, struct gw_run *run);
 /* gw_ahead_return takes a sent run out of its runner's queue: it waits, or is ready, again, and
- * what took from it does not count. */
+ * what took from it does not count. One that was cancelled meanwhile ends. */
 void gw_ahead_return(struct gw_node_core *core, struct gw_run *run);
 /* gw_ahead_lose says of a sent run that it will not get its inputs: it ends when its runner speaks
  * of it. */

@@ -421,20 +421,26 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
 void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
                         const struct gw_run *first)
 {
-    while (process->queue.last != first) {
-        struct gw_run *run = process->queue.last;
-        if (!run->killing) {
-            gw_ahead_return(core, run);
-            continue;
-        }
-        gw_run_pull(run);
-        process->load_ns -= run->load_ns;
-        run->process = NULL;
-        gw_object_unpin(core, run);
-        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
-        run->end.text = gw_core_strdup("killed");
-        gw_run_tell(core, run);
-    }
+    while (process->queue.last != first)
+        gw_ahead_return(core, process->queue.last);
+}
+
+/* The run that a runner crashed in, as it said itself: what is before that in its queue had ended,
+ * but was not told yet, and runs again, charged to nobody. Where it has not said: the first. */
+static struct gw_run *crashed_in(struct gw_node_core *core, struct gw_process *process)
+{
+    struct gw_run *first = process->queue.first, *run = first;
+    if (!process->began || !first || first->state != GW_RUN_SENT || process->burying ||
+        GW_PLANTED(790))
+        return first;
+    while (run && run->attempt != process->began)
+        run = run->next;
+    if (!run)
+        return first;
+    gw_process_requeue(core, process, run); /* each goes before what was returned */
+    while (run->prev)
+        gw_ahead_return(core, run->prev);
+    return run;
 }
 
 static void start_failed(struct gw_node_core *core, struct gw_process *process)
@@ -463,7 +469,7 @@ static void judge(struct gw_node_core *core, struct gw_process *process)
     struct gw_run *run = process->queue.first;
     if (process->runner && !process->hello && (!process->burying || process->trouble))
         start_failed(core, process);
-    run = process->queue.first;
+    run = process->actor ? process->queue.first : crashed_in(core, process);
     if (process->actor) {
         gw_node_actor_judge(core, process);
     } else if (run && run->state == GW_RUN_ENDING) {

@@ -359,7 +359,7 @@ struct gw_process {
     uint32_t oom;
     bool exit_known;
     bool unasked;    /* it ended before anybody told it to */
-    uint64_t began;  /* the call of an actor that had begun last when it ended; 0: none */
+    uint64_t began;  /* what it had begun last when it ended, as it said itself; 0: unknown */
     uint64_t ran_ns; /* as its warden measured; 0: not known */
     uint32_t gpu_count;
     uint32_t *gpus;             /* that it is on; owned */

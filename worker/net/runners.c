@@ -151,15 +151,25 @@ void gw_host_on_actor_ready(struct gw_host *host, uint64_t process, const int *f
         close(fds[i]);
 }
 
+/* What a runner of functions said that it executes; 0: nothing, or it has not said. */
+static uint64_t marked(const struct gw_host *host, uint64_t process)
+{
+    struct gw_scroll_mark mark = {0};
+    char path[GW_NODE_PATH_MAX];
+    capture_paths(host, process, GW_SCROLL_MARK, path);
+    return gw_scrolls_mark(path, &mark) ? mark.attempt : 0;
+}
+
 const struct gw_message *gw_host_on_guardian_message(struct gw_host *host,
                                                      const struct gw_message *message,
                                                      struct gw_message *filled)
 {
     const struct gw_host_runner *runner =
         message->type == GW_MESSAGE_exited ? runner_of(host, message->exited.process) : NULL;
-    if (runner && runner->began) {
+    if (runner) {
         *filled = *message;
-        filled->exited.executing = __atomic_load_n(runner->began, __ATOMIC_ACQUIRE);
+        filled->exited.executing = runner->began ? __atomic_load_n(runner->began, __ATOMIC_ACQUIRE)
+                                                 : marked(host, message->exited.process);
         message = filled;
     }
     if (message->type == GW_MESSAGE_spawned && message->spawned.code >= 0)

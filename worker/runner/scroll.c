@@ -67,6 +67,9 @@ static void store(uint64_t *at, uint64_t value)
 
 void gw_scroll_begin(struct gw_scroll *scroll, uint64_t attempt)
 {
+    if (!scroll->asked && *scroll->name)
+        (void)open_mark(scroll);
+    scroll->asked = true;
     if (scroll->mark)
         store(&scroll->mark->attempt, attempt);
 }

@@ -13,6 +13,7 @@ struct gw_scroll {
     const char *log_dir; /* borrowed */
     char name[80];       /* of all its files; empty: it writes none */
     struct gw_scroll_mark *mark;
+    bool asked; /* for the mark: once */
     struct gw_scroll_file {
         uint64_t job; /* 0: there is none */
         uint64_t bytes;
@@ -26,7 +27,8 @@ struct gw_scroll {
 /* gw_scroll_init finds out of which files capture_fd is one; log_dir is borrowed. */
 void gw_scroll_init(struct gw_scroll *scroll, const char *log_dir, int capture_fd);
 
-/* gw_scroll_begin marks that an attempt executes, or (0) none. */
+/* gw_scroll_begin marks that an attempt executes, or (0) none. The mark outlives a crash: by it its
+ * worker knows what crashed. */
 void gw_scroll_begin(struct gw_scroll *scroll, uint64_t attempt);
 
 /* gw_scroll_add adds what a task of a job printed (job, index and attempt of the record count, and

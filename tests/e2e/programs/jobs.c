@@ -17,6 +17,19 @@ static int return_one(struct gw_task *task)
 }
 GW_TASK(return_one);
 
+enum { SHORT = 120, ABORTS = 100 }; /* of so many short ones, the one that aborts */
+
+static int abort_once(struct gw_task *task)
+{
+    int64_t i;
+    if (gw_task_arg_i64(task, 0, &i) < 0)
+        return GW_EINVAL;
+    if (i == ABORTS)
+        abort();
+    return gw_task_return(task, gw_i64(i));
+}
+GW_TASK(abort_once);
+
 static struct gw_client *client;
 static int exit_code;
 
@@ -105,11 +118,33 @@ static void subject_shutdown(const char *path)
     gw_future_release(runs);
 }
 
+/* A job of short tasks of which one crashes, and that stays to be asked about. */
+static void subject_crash(const char *path)
+{
+    struct gw_future *futures[SHORT];
+    gw_node nodes[SHORT];
+    struct gw_graph *graph = gw_graph_new();
+    (void)path;
+    for (int i = 0; i < SHORT; i++)
+        nodes[i] = gw_call(graph, abort_once, NULL, gw_i64(i));
+    MUST(gw_client_submit_many(client, graph, &(struct gw_submit_options){.detached = true}, nodes,
+                               SHORT, futures, &error));
+    gw_graph_free(graph);
+    for (int i = 0; i < SHORT; i++) {
+        if (i != ABORTS)
+            assert(subject_i64(futures[i], 0) == i);
+        else
+            assert(gw_future_wait(futures[i], UINT64_MAX) == 0 &&
+                   gw_future_state(futures[i]) == GW_FAILED);
+        gw_future_release(futures[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct subject list[] = {
         {"wait", subject_wait}, {"retry", subject_retry},       {"gang", subject_gang},
-        {"gpu", subject_gpu},   {"shutdown", subject_shutdown},
+        {"gpu", subject_gpu},   {"shutdown", subject_shutdown}, {"crash", subject_crash},
     };
     const struct subjects subjects = {.options = &(struct gw_client_options){.must_exist = true},
                                       .client = &client,

@@ -18,7 +18,7 @@ GW_TASK_DECLARE(fib);
 /* Each call waits for two others. */
 static int fib(struct gw_task *task)
 {
-    struct gw_error *error = gw_task_error(task);
+    struct gw_error *why = gw_task_error(task);
     struct gw_future *futures[2] = {NULL, NULL};
     struct gw_value *values[2];
     int64_t n, a, b;
@@ -26,14 +26,14 @@ static int fib(struct gw_task *task)
         return GW_EINVAL;
     if (n < 2)
         return gw_task_return(task, gw_i64(n));
-    struct gw_client *client = gw_task_client(task, error);
+    struct gw_client *client = gw_task_client(task, why);
     if (!client)
-        return error->code;
-    int rc = gw_submit(client, &futures[0], error, fib, NULL, gw_i64(n - 1));
+        return why->code;
+    int rc = gw_submit(client, &futures[0], why, fib, NULL, gw_i64(n - 1));
     if (rc == 0)
-        rc = gw_submit(client, &futures[1], error, fib, NULL, gw_i64(n - 2));
+        rc = gw_submit(client, &futures[1], why, fib, NULL, gw_i64(n - 2));
     if (rc == 0)
-        rc = gw_gather(client, futures, 2, values, error);
+        rc = gw_gather(client, futures, 2, values, why);
     gw_future_release(futures[0]);
     gw_future_release(futures[1]);
     if (rc < 0)
@@ -58,20 +58,20 @@ GW_TASK(square);
 /* (after): waits for the task of its own job that is so many after it. */
 static int wait_for(struct gw_task *task)
 {
-    struct gw_error *error = gw_task_error(task);
+    struct gw_error *why = gw_task_error(task);
     struct gw_future *future;
     struct gw_value *value = NULL;
     int64_t after;
     if (gw_task_arg_i64(task, 0, &after) < 0)
         return GW_EINVAL;
-    struct gw_client *client = gw_task_client(task, error);
+    struct gw_client *client = gw_task_client(task, why);
     if (!client)
-        return error->code;
+        return why->code;
     int rc = gw_client_task(client, gw_task_job(task), gw_task_index(task) + (uint32_t)after,
-                            &future, error);
+                            &future, why);
     if (rc < 0)
         return rc;
-    rc = gw_future_get(future, 0, &value, error);
+    rc = gw_future_get(future, 0, &value, why);
     gw_future_release(future);
     return rc < 0 ? rc : gw_task_return(task, value);
 }
@@ -87,18 +87,18 @@ static int number(size_t i, struct gw_value **args, void *arg)
 /* Sum of the squares below n: n tasks at once, taken as they end. */
 static int sum_squares(struct gw_task *task)
 {
-    struct gw_error *error = gw_task_error(task);
+    struct gw_error *why = gw_task_error(task);
     int64_t n, sum = 0, one;
     if (gw_task_arg_i64(task, 0, &n) < 0)
         return GW_EINVAL;
-    struct gw_client *client = gw_task_client(task, error);
+    struct gw_client *client = gw_task_client(task, why);
     if (!client)
-        return error->code;
+        return why->code;
     struct gw_future **futures = calloc((size_t)n, sizeof *futures);
     struct gw_completions *completions = NULL;
     const struct gw_map_call call = {
         .function = &gw_function_square, .count = (size_t)n, .arg_count = 1, .make_args = number};
-    int rc = futures ? gw_map(client, &call, futures, error) : GW_ENOMEM;
+    int rc = futures ? gw_map(client, &call, futures, why) : GW_ENOMEM;
     if (rc == 0)
         rc = gw_completions_new(futures, (size_t)n, &completions);
     for (int64_t i = 0; i < n && rc == 0; i++) {
@@ -106,7 +106,7 @@ static int sum_squares(struct gw_task *task)
         struct gw_value *value;
         rc = gw_completions_next(completions, UINT64_MAX, &at);
         if (rc == 0)
-            rc = gw_future_get(futures[at], 0, &value, error);
+            rc = gw_future_get(futures[at], 0, &value, why);
         if (rc < 0)
             break;
         (void)gw_value_get_i64(value, &one, NULL);
@@ -136,29 +136,29 @@ GW_TASK(stay);
 /* Has a child that hangs; waits for it for ever, or not at all. */
 static int parent(struct gw_task *task)
 {
-    struct gw_error *error = gw_task_error(task);
+    struct gw_error *why = gw_task_error(task);
     struct gw_future *future;
     struct gw_value *value;
     const char *fifo;
     bool waits;
     if (gw_task_arg_str(task, 0, &fifo) < 0 || gw_task_arg_bool(task, 1, &waits) < 0)
         return GW_EINVAL;
-    struct gw_client *client = gw_task_client(task, error);
+    struct gw_client *client = gw_task_client(task, why);
     if (!client)
-        return error->code;
-    if (gw_submit(client, &future, error, stay, NULL, gw_str(fifo)) < 0)
-        return error->code;
+        return why->code;
+    if (gw_submit(client, &future, why, stay, NULL, gw_str(fifo)) < 0)
+        return why->code;
     if (!waits)
         return gw_task_return(task, gw_i64((int64_t)gw_future_job(future)));
     subject_say_pid(fifo, "parent");
-    return gw_future_get(future, 0, &value, error);
+    return gw_future_get(future, 0, &value, why);
 }
 GW_TASK(parent);
 
 /* Asks for its own kind for ever. */
 static int bottomless(struct gw_task *task)
 {
-    struct gw_error *error = gw_task_error(task);
+    struct gw_error *why = gw_task_error(task);
     struct gw_future *future;
     struct gw_value *value;
     int64_t n;
@@ -166,11 +166,11 @@ static int bottomless(struct gw_task *task)
         return GW_EINVAL;
     if (n == 0)
         return gw_task_fail(task, GW_EINVAL, "the bottom");
-    struct gw_client *client = gw_task_client(task, error);
+    struct gw_client *client = gw_task_client(task, why);
     GW_TASK_DECLARE(bottomless);
-    if (!client || gw_submit(client, &future, error, bottomless, NULL, gw_i64(n - 1)) < 0)
-        return error->code;
-    int rc = gw_future_get(future, 0, &value, error);
+    if (!client || gw_submit(client, &future, why, bottomless, NULL, gw_i64(n - 1)) < 0)
+        return why->code;
+    int rc = gw_future_get(future, 0, &value, why);
     gw_future_release(future);
     return rc;
 }
@@ -179,15 +179,15 @@ GW_TASK(bottomless);
 /* Every rank of a gang asks for a task of its own. */
 static int ranks(struct gw_task *task)
 {
-    struct gw_error *error = gw_task_error(task);
+    struct gw_error *why = gw_task_error(task);
     struct gw_future *future;
     struct gw_value *value;
-    struct gw_client *client = gw_task_client(task, error);
+    struct gw_client *client = gw_task_client(task, why);
     int64_t squared = 0;
-    if (!client || gw_submit(client, &future, error, square, NULL,
-                             gw_i64(10 + (int64_t)gw_task_rank(task))) < 0)
-        return error->code;
-    int rc = gw_future_get(future, 0, &value, error);
+    if (!client ||
+        gw_submit(client, &future, why, square, NULL, gw_i64(10 + (int64_t)gw_task_rank(task))) < 0)
+        return why->code;
+    int rc = gw_future_get(future, 0, &value, why);
     gw_future_release(future);
     if (rc < 0)
         return rc;
