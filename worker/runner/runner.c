@@ -613,7 +613,7 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     }
     if (row->try_number > 0)
         must(gw_outbox_flush(&runner->outbox));
-    gw_output_begin(&runner->output, gang ? 0 : row->attempt);
+    gw_output_begin(&runner->output, gang || runner->actor.made ? 0 : row->attempt);
     uint64_t started_ns = gw_clock_now_ns();
     gw_outbox_begin(&runner->outbox, gang ? 0 : row->attempt, started_ns);
 
