@@ -19,9 +19,13 @@ static void cancel(struct world *w, uint64_t job)
         (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {9, job, 0, GW_CANCEL_HARD}});
 }
 
-/* The original goes on for the other, whose result comes. */
+/* Job 1 is told that it was cancelled; the original goes on for the other, whose result comes. */
 static void goes_on_for(struct world *w, uint64_t request, uint64_t attempt)
 {
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_int_equal(failed->request, 1);
+    assert_int_equal(failed->code, GW_ECANCELLED);
+    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 1));
     assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
     finish(w, 0, attempt, GW_RANK_NONE, 8);
     const struct gw_msg_done *done = &must(w, CLIENT, GW_MESSAGE_done)->done;
@@ -35,10 +39,6 @@ static void one_goes_on_when_the_other_is_cancelled(void **state)
     (void)state;
     uint64_t attempt = submit_twins(w);
     cancel(w, 1);
-    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
-    assert_int_equal(failed->request, 1);
-    assert_int_equal(failed->code, GW_ECANCELLED);
-    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 1));
     goes_on_for(w, 2, attempt);
     free_world(w);
 }
@@ -53,11 +53,6 @@ static void one_that_runs_again_goes_on_too(void **state)
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_retry, .retry = {8, 2, 0}});
     attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     cancel(w, 1);
-    /* The first had been told that it failed, and is told how what runs again ended for it. */
-    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
-    assert_int_equal(failed->request, 1);
-    assert_int_equal(failed->code, GW_ECANCELLED);
-    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 1));
     goes_on_for(w, 2, attempt);
     free_world(w);
 }

@@ -127,13 +127,18 @@ static void what_waits_at_its_worker_does_not_run(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    send_spec(w, (struct gw_msg_spec){.key = 1});
-    submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST, true, 0});
+    submit_task(w, 1, (struct gw_msg_spec){0});
+    send_spec(w, (struct gw_msg_spec){.key = 2});
+    submit(w, (struct chunk){2, 4, GW_SUBMIT_LAST, true, 0});
+    for (int i = 0; i < 2; i++) /* until then it is not known that they are short */
+        finish_after(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), MS);
     pass(w, 1);
+    assert_true(called(w, 2, "handed") > 0);
+    assert_int_equal(of_job(w, 2, "running"), 1);
+    assert_int_equal(of_job(w, 2, "placed"), 1 + called(w, 2, "handed"));
+    assert_int_equal(called(w, 2, "running"), 1);
+    assert_int_equal(called(w, 2, "queued"), 0);
     assert_int_equal(of_job(w, 1, "running"), 1);
-    assert_int_equal(of_job(w, 1, "placed"), 1 + called(w, 1, "handed"));
-    assert_int_equal(called(w, 1, "running"), 1);
-    assert_int_equal(called(w, 1, "queued"), 0);
     free_world(w);
 }
 
