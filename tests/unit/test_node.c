@@ -112,6 +112,38 @@ static void test_a_crash_charges_the_first_only(void **state)
     free_world(w);
 }
 
+/* Its guardian may have been stopped: what it says in the end about how the runner ended holds. */
+static void test_a_closed_connection_is_judged_by_the_guardian(void **state)
+{
+    static const struct gw_msg_exited cases[] = {
+        {.process = 1, .signal = 9, .unasked = 1, .executing = 3}, /* it had crashed before */
+        {.process = 1, .signal = 9},                               /* it was alive */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world *w = world_with_runner((struct gw_msg_spec){0});
+        finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+        for (uint64_t attempt = 2; attempt < 5; attempt++)
+            must_assign(w, (struct task){.attempt = attempt});
+        forget_sent(w);
+        runner_closes(w, 1);
+        tick(w, SECOND / 2);
+        assert_null(sent(w, GW_MESSAGE_bury, 0));
+        tick(w, SECOND / 2);
+        must_send(w, GW_MESSAGE_bury);
+        assert_null(sent(w, GW_MESSAGE_ended, 0));
+        deliver(w, GUARDIAN, (struct gw_message){.type = GW_MESSAGE_exited, .exited = cases[i]});
+        bury(w, 1);
+        const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+        assert_int_equal(ended->attempt, i == 0 ? 3 : 2);
+        assert_int_equal(ended->outcome, GW_OUTCOME_CRASHED);
+        assert_non_null(
+            strstr(ended->text, i == 0 ? "signal 9" : "closed its connection and went on"));
+        assert_null(sent(w, GW_MESSAGE_ended, 1)); /* the others run again */
+        free_world(w);
+    }
+}
+
 static void test_cannot_start(void **state)
 {
     static const struct {
@@ -686,6 +718,7 @@ int main(void)
         cmocka_unit_test(test_short_tasks_are_sent_ahead),
         cmocka_unit_test(test_a_crash_charges_what_was_executed),
         cmocka_unit_test(test_a_crash_charges_the_first_only),
+        cmocka_unit_test(test_a_closed_connection_is_judged_by_the_guardian),
         cmocka_unit_test(test_cannot_start),
         cmocka_unit_test(test_a_runner_is_killed_before_its_hello),
         cmocka_unit_test(test_no_hello_in_time),

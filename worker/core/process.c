@@ -425,12 +425,18 @@ void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
         gw_ahead_return(core, process->queue.last);
 }
 
+/* Whether we ended it while it was well: what it executed is not charged then. */
+static bool by_order(const struct gw_process *process)
+{
+    return process->burying && !process->cut_off;
+}
+
 /* The run that a runner crashed in, as it said itself: what is before that in its queue had ended,
  * but was not told yet, and runs again, charged to nobody. Where it has not said: the first. */
 static struct gw_run *crashed_in(struct gw_node_core *core, struct gw_process *process)
 {
     struct gw_run *first = process->queue.first, *run = first;
-    if (!process->began || !first || first->state != GW_RUN_SENT || process->burying ||
+    if (!process->began || !first || first->state != GW_RUN_SENT || by_order(process) ||
         GW_PLANTED(790))
         return first;
     while (run && run->attempt != process->began)
@@ -477,7 +483,7 @@ static void judge(struct gw_node_core *core, struct gw_process *process)
             charge(core, process, run);
         else
             gw_run_tell(core, run);
-    } else if (run && !process->burying && !went_ahead(run)) {
+    } else if (run && !by_order(process) && !went_ahead(run)) {
         if (!process->runner && process->exit_known && !process->signal && !process->exit_code)
             gw_result_of_command(core, run);
         else
@@ -534,6 +540,10 @@ void gw_process_on_exited(struct gw_node_core *core, const struct gw_msg_exited 
     process->unasked = exited->unasked;
     process->began = exited->executing;
     process->ran_ns = exited->ran_ns;
+    if (process->cut_off && process->unasked) { /* how it ended is known after all */
+        free(process->trouble);
+        process->trouble = NULL;
+    }
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_EXITED);
 }
 
@@ -579,25 +589,19 @@ static bool tells_started(const struct gw_process *process)
 
 static void too_late(struct gw_node_core *core, struct gw_process *process)
 {
-    struct gw_run *run = process->queue.first;
     if (process->actor && process->link) { /* it was to let go of its state, and took too long */
         gw_process_bury(core, process, 0);
         return;
     }
     if (!process->link && process->runner) {
         process->trouble = gw_core_strdup("the runner closed its connection and went on");
+        process->cut_off = process->hello;
     } else {
         process->trouble =
             gw_core_strdup("the program did not become a runner within 20 s: is gw_init the first "
                            "statement of its main, or was it stopped (SIGSTOP)?");
     }
-    if (run && process->hello) {
-        struct gw_run_end end = {.outcome = GW_OUTCOME_CRASHED, .code = GW_ECRASHED};
-        end.text = gw_core_strdup(process->trouble);
-        gw_run_end(core, run, end, 0);
-    } else {
-        gw_process_bury(core, process, 0);
-    }
+    gw_process_bury(core, process, 0);
 }
 
 static void tick(struct gw_node_core *core, struct gw_process *process)

@@ -327,6 +327,7 @@ struct gw_process {
     uint32_t agains; /* of its program, when it was to be started */
     bool runner;
     bool burying; /* by our order: what it says of results is too late then */
+    bool cut_off; /* that is why: its link closed, and nothing said that it ended */
     bool started_told;
     bool starts;    /* counted in its pool's `starting` */
     bool lent;      /* its task waits for others: it holds no slots */
