@@ -65,5 +65,22 @@ class Memfiles(e2e.Case):
         self.assertEqual(popen.wait(), 0)
 
 
+class TwoUsers(e2e.Case):
+    def test_nobody_is_given_what_anothers_results_lay_in(self):
+        tokens = [self.gangway_json("token", "create", "--user", name, "--role", role)["token"]
+                  for name, role in (("alice", "user"), ("bob", "user"), ("root", "admin"))]
+        self.up("--slots", "6", "--listen", "127.0.0.1")
+        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
+        with open(path, encoding="utf-8") as f:
+            address = f.read().strip()
+        env = {"GANGWAY_ADDRESS": address, "GANGWAY_TOKEN": tokens[0], "OTHER_TOKEN": tokens[1]}
+        out = self.run_program(MEMFILES, "pry", "8", env=env)
+        self.assertEqual(out.stdout, "pried\n")
+        env["GANGWAY_TOKEN"] = tokens[2]
+        for job in range(7, 17):  # those before were given new files, or none
+            log = self.gangway("logs", str(job), env=env).stdout
+            self.assertEqual(log, "looked at 1\n", job)
+
+
 if __name__ == "__main__":
     e2e.main()
