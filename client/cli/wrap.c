@@ -116,16 +116,24 @@ static const char container_script[] =
     "exec $runtime run --rm --init --name $container --network host --ipc host \\\n"
     "  --mount \"$mount\" -w \"$PWD\" \"$@\"\n";
 
-/* $1: runtimes. */
+/* $1: runtimes. Where there is no daemon, or none for us, the runtime has refused to run it (125),
+ * or does not start itself, there is no container that it could fail to remove. */
 static const char removal_script[] =
     "wanted=$1\n" CHOOSE "case $runtime in docker|podman) ;; *) exit 0 ;; esac\n"
     "limit=\n"
     "command -v timeout >/dev/null 2>&1 && limit='timeout -k 1 15'\n"
     "said=$($limit $runtime rm -f $container 2>&1)\n"
     "code=$?\n"
-    "case $code:$said in 0:*|*'o such container'*|*'o container with'*) exit 0 ;; esac\n"
-    "[ $code -ne 124 ] || said='it did not answer in 15 s'\n"
-    "echo \"gangway: its container $container may still be there, and hold its GPU:\" \\\n"
+    "case $code:$said in 0:*|*'o such container'*|*'o container with'*) exit 0 ;;\n"
+    "*'annot connect to the Docker daemon'*|*'denied while trying to connect'*) exit 0 ;; esac\n"
+    "if [ $code = 124 ]; then\n"
+    "  said='it did not answer in 15 s'\n"
+    "elif [ \"$GANGWAY_EXIT_CODE\" = 125 ] || [ $code = 126 ] || [ $code = 127 ]; then\n"
+    "  exit 0\n"
+    "fi\n"
+    "gpu=\n"
+    "[ -z \"$CUDA_VISIBLE_DEVICES\" ] || gpu=', and hold its GPU'\n"
+    "echo \"gangway: its container $container may still be there$gpu:\" \\\n"
     "  \"$runtime rm -f: $said (exit code $code)\" >&2\n"
     "exit 1\n";
 

@@ -151,16 +151,34 @@ class Launch(e2e.Case):
 
     def test_a_container_that_stays_is_told_of(self):
         path, _ = self.runtimes("docker")
-        for says, wanted in (("Cannot connect to it", True), ("No such container: x", False)):
+        gpu = ", and hold its GPU"
+        for says, gpus, wanted in (("It is stuck", "", True), ("It is stuck", "0", True),
+                                   ("No such container: x", "0", False)):
             with open(os.path.join(self.dir, "bin", "docker"), "r+", encoding="utf-8") as f:
                 rest = f.read().split("\n", 1)[1].split("#rm\n")[-1]
                 f.seek(0)
                 f.write(f"#!/bin/sh\n[ $1 != rm ] || {{ echo '{says}' >&2; exit 1; }}\n#rm\n{rest}")
                 f.truncate()
-            said = self.gangway("submit", "--container", "image", *path, "--", "sh", "-c",
-                                ":").stderr
-            self.assertEqual("may still be there, and hold its GPU: docker rm -f: " + says +
-                             " (exit code 1)" in said, wanted, said)
+            said = self.gangway("submit", "--container", "image", *path, "--env",
+                                "CUDA_VISIBLE_DEVICES=" + gpus, "--", "sh", "-c", ":").stderr
+            self.assertEqual(f"may still be there{gpu if gpus else ''}: docker rm -f: {says} "
+                             "(exit code 1)" in said, wanted, said)
+
+    def test_a_container_that_never_was(self):
+        """The runtime's own word is all: of no daemon, or of what does not start."""
+        path, _ = self.runtimes()
+        docker = self.write("bin/docker", "#!/bin/sh\necho 'docker: Cannot connect to the Docker "
+                            "daemon.' >&2\n[ $1 = run ] && exit 125\nexit 1\n")
+        os.chmod(docker, 0o755)
+        submit = "submit", "--container", "image", *path, "--", "true"
+        said = self.gangway(*submit, rc=125).stderr
+        self.assertEqual(said.count("Cannot connect"), 1, said)
+        self.assertNotIn("may still be there", said)
+        said = self.gangway("dispatch", "-n", "4", *submit[1:], rc=125).stderr
+        self.assertNotIn("may still be there", said)  # of ranks that are told to end meanwhile
+        self.write("bin/docker", "#!/nosuch\n")
+        said = self.gangway(*submit, rc=127).stderr
+        self.assertNotIn("may still be there", said)
 
     def test_exec_in_a_container(self):
         """By docker, in its container; --host beside it."""

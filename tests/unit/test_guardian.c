@@ -633,7 +633,7 @@ static void test_an_epilog_runs_when_none_is_left(void **state)
     (void)snprintf(path, sizeof path, "%s/epilog", harness.dir);
     (void)snprintf(script, sizeof script,
                    "read pid < %s/pid; kill -0 $pid 2>/dev/null && echo early > %s; "
-                   "(trap '' TERM; exec setsid sleep 1000) & echo $NAME >> %s",
+                   "(trap '' TERM; exec setsid sleep 1000) & echo $NAME $GANGWAY_EXIT_CODE >> %s",
                    harness.dir, path, path);
     char body[256];
     (void)snprintf(body, sizeof body,
@@ -651,7 +651,7 @@ static void test_an_epilog_runs_when_none_is_left(void **state)
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file));
-    assert_string_equal(line, "value\n");
+    assert_string_equal(line, "value 137\n");
     fclose(file);
     (void)unlink(path);
     (void)snprintf(path, sizeof path, "%s/pid", harness.dir);

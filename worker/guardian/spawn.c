@@ -39,7 +39,8 @@ struct child {
     int errnum;
 };
 
-/* A decoded list of strings as exec wants it; the strings belong to the value. */
+/* A decoded list of strings as exec wants it, with room for one more; the strings belong to the
+ * value. */
 struct strings {
     struct gw_value *list;
     char **items;
@@ -57,7 +58,7 @@ static int strings_init(struct strings *strings, struct gw_bin bin, struct gw_er
     if (rc < 0)
         return rc;
     size_t count = gw_value_count(strings->list);
-    strings->items = calloc(count + 1, sizeof *strings->items);
+    strings->items = calloc(count + 2, sizeof *strings->items);
     if (!strings->items)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
@@ -210,6 +211,8 @@ int gw_spawn(const struct gw_spawn_options *options, pid_t *pid, struct gw_error
     int rc = strings_init(&argv, options->message->argv, error);
     if (rc == 0)
         rc = strings_init(&env, options->message->env, error);
+    if (rc == 0 && options->variable)
+        memcpy(&env.items[gw_value_count(env.list)], &options->variable, sizeof options->variable);
     if (rc == 0 && !argv.items[0])
         rc = gw_error_set(error, GW_ESTART, "cannot start %s: no argv[0]", options->message->path);
     const char *path = *options->message->path || rc < 0 ? options->message->path : argv.items[0];

@@ -11,6 +11,7 @@ struct gw_spawn_options {
     const struct gw_msg_spawn *message; /* borrowed; an empty path: argv[0] */
     int in_fd, out_fd, err_fd;          /* become 0, 1, 2; borrowed */
     int runner_fd;                      /* becomes 3; -1: none; borrowed */
+    const char *variable;               /* "NAME=value", of its environment too; NULL; borrowed */
     const struct gw_oom_score *score;   /* borrowed */
 };
 

@@ -74,6 +74,7 @@ struct warden {
     bool closed;
     struct gw_msg_spawn epilog; /* what to run when none is left; argv.size 0: nothing */
     void *epilog_block;         /* what it points to; owned */
+    int exit_code;              /* for it; as shells have it */
 };
 
 static void warden_send(struct warden *warden, const struct gw_message *message)
@@ -296,6 +297,7 @@ static void warden_on_exit(struct warden *warden, int status)
                                                   .oom = oom,
                                                   .unasked = !warden->killed && !warden->kill_at_ns,
                                                   .ran_ns = gw_clock_now_ns() - warden->began_ns}};
+    warden->exit_code = signalled ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     warden_say_spawned(warden);
     warden_send(warden, &message);
     gw_sm_move(&warden_sm, &warden->state, WARDEN_LEFT);
@@ -316,12 +318,15 @@ static void warden_on_buried(struct warden *warden)
 static void warden_begin_epilog(struct warden *warden)
 {
     struct gw_error error;
+    char variable[32];
     pid_t ignored;
+    (void)snprintf(variable, sizeof variable, "GANGWAY_EXIT_CODE=%d", warden->exit_code);
     const struct gw_spawn_options options = {.message = &warden->epilog,
                                              .in_fd = warden->null_fd,
                                              .out_fd = warden->err.fd,
                                              .err_fd = warden->err.fd,
                                              .runner_fd = -1,
+                                             .variable = variable,
                                              .score = &warden->score};
     gw_sm_move(&warden_sm, &warden->state, WARDEN_EPILOG);
     gw_capture_name(&warden->out);

@@ -207,8 +207,9 @@ struct gw_command {
                                   system starts nothing with a word of 128 KiB */
     uint32_t env_templates;    /* so many of the last of env have words in braces filled in, too */
     const char *const *epilog; /* a command that is run when this one has ended and none of its
-                                  processes is left, in its environment, as often as it was
-                                  started; before its slots are free, 20 s at most; NULL: none */
+                                  processes is left, in its environment and GANGWAY_EXIT_CODE
+                                  (128 and more: by a signal), as often as it was started;
+                                  before its slots are free, 20 s at most; NULL: none */
 };
 
 /* Words in braces: in argv, `{index}` and `{line}` as above, and of a gang `{rank}`,
