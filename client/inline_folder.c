@@ -57,6 +57,12 @@ static int put(const char *folder, const struct gw_shipment *shipment,
     int rc = gw_shipment_open(shipment, file->hash, &from, &bytes);
     if (rc < 0)
         return gw_error_set(error, rc, "%s: %s", file->path, gw_error_text(rc));
+    if (file->link) {
+        if (make_way(path, strlen(folder) + 1) < 0 || symlink(file->link, path) < 0)
+            rc = fail(path, error);
+        close(from);
+        return rc;
+    }
     int to = make_way(path, strlen(folder) + 1) < 0
                  ? -1
                  : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file->mode & 0777);

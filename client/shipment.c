@@ -2,8 +2,9 @@
  *
  * Always: the files of a shipment are sorted by name, no name is there twice, and none is a folder
  * of another; so equal files under equal names have one hash, in whichever order they were given.
- * Links are followed; folders without files are left out, and so is what git ignores. So is our
- * own cache of hashes, unless it was named: reading what lies beside it changes it. */
+ * A link in a folder stays one where it leads to what is shipped with it, by the same name, or to
+ * nothing; others are followed. Folders without files are left out, and so is what git ignores. So
+ * is our own cache of hashes, unless it was named: reading what lies beside it changes it. */
 #include "client/shipment.h"
 
 #include "client/gitlist.h"
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +35,10 @@ struct walk {
     } above[DEPTH_MAX];
     uint32_t depth;
     bool plain; /* inside of a folder that git has no say in */
+    struct scope {
+        const char *path, *name;       /* of the folder, as in struct gw_shipment_file */
+        const struct gw_gitlist *list; /* of what is shipped of it; NULL: everything */
+    } scope; /* what is shipped as it lies there, so that links in it lead as they do here */
 };
 
 static int refuse(struct walk *walk, const char *path, int code, const char *why)
@@ -45,34 +51,124 @@ static int code_of_errno(void)
     return errno == ENOENT || errno == ENOTDIR ? GW_ENOENT : GW_EIO;
 }
 
+/* What is in a folder was not named: that says how it is left out. */
+static int refuse_found(struct walk *walk, const char *path, int code, const char *why)
+{
+    if (walk->depth == 0)
+        return refuse(walk, path, code, why);
+    return gw_error_set(walk->error, code,
+                        "cannot ship %s: %s: remove it, or leave it out by a .gitignore in %s",
+                        path, why, walk->scope.path);
+}
+
 /* -- Reading -------------------------------------------------------------------------------------
  */
 
-/* An open file, by the name that it gets. */
+static int check_room(struct walk *walk, const char *path)
+{
+    char why[64];
+    if (walk->shipment->count < GW_MANIFEST_FILES_MAX)
+        return 0;
+    (void)snprintf(why, sizeof why, "more than %d files: ship an archive", GW_MANIFEST_FILES_MAX);
+    return refuse(walk, path, GW_ELIMIT, why);
+}
+
+/* Whose hash is there already, by the name that it gets. */
+static int add_named(struct walk *walk, const char *path, const char *name, uint64_t bytes,
+                     uint32_t mode)
+{
+    struct gw_shipment_file *file = &walk->shipment->files[walk->shipment->count++];
+    if (walk->read_bytes)
+        *walk->read_bytes += bytes;
+    file->name = strdup(name);
+    file->path = strdup(path);
+    file->bytes = bytes;
+    file->mode = mode;
+    return file->name && file->path ? 0 : gw_error_set(walk->error, GW_ENOMEM, "out of memory");
+}
+
 static int add_file(struct walk *walk, int fd, const char *path, const char *name)
 {
-    struct gw_shipment *shipment = walk->shipment;
-    struct gw_shipment_file *file = &shipment->files[shipment->count];
     struct stat info;
-    if (shipment->count == GW_MANIFEST_FILES_MAX) {
-        char why[64];
-        (void)snprintf(why, sizeof why, "more than %d files: ship an archive",
-                       GW_MANIFEST_FILES_MAX);
-        return refuse(walk, path, GW_ELIMIT, why);
-    }
-    int rc = gw_hashes_of(fd, file->hash, walk->error);
+    int rc = check_room(walk, path);
+    if (rc < 0)
+        return rc;
+    rc = gw_hashes_of(fd, walk->shipment->files[walk->shipment->count].hash, walk->error);
     if (rc < 0)
         return gw_error_prefix(walk->error, "cannot ship %s", path);
     if (fstat(fd, &info) < 0)
         return refuse(walk, path, GW_EIO, strerror(errno));
-    shipment->count++;
-    if (walk->read_bytes)
-        *walk->read_bytes += (uint64_t)info.st_size;
-    file->name = strdup(name);
-    file->path = strdup(path);
-    file->bytes = (uint64_t)info.st_size;
-    file->mode = info.st_mode & 0777;
-    return file->name && file->path ? 0 : gw_error_set(walk->error, GW_ENOMEM, "out of memory");
+    return add_named(walk, path, name, (uint64_t)info.st_size, info.st_mode & 0777);
+}
+
+static int add_link(struct walk *walk, const char *path, const char *name, const char *target)
+{
+    int rc = check_room(walk, path);
+    if (rc < 0)
+        return rc;
+    struct gw_shipment_file *file = &walk->shipment->files[walk->shipment->count];
+    gw_hash_bytes(target, strlen(target), file->hash);
+    rc = add_named(walk, path, name, strlen(target), S_IFLNK | 0777);
+    if (rc == 0 && !(file->link = strdup(target)))
+        rc = gw_error_set(walk->error, GW_ENOMEM, "out of memory");
+    return rc;
+}
+
+/* Appends a path's parts to a name, by their words alone; false: it leads out, or is too long. */
+static bool go_along(char name[PATH_MAX], const char *path)
+{
+    size_t used = strlen(name);
+    for (;;) {
+        path += strspn(path, "/");
+        const size_t part = strcspn(path, "/");
+        if (part == 0)
+            return true;
+        if (part == 2 && strncmp(path, "..", 2) == 0) {
+            if (used == 0)
+                return false;
+            while (used > 0 && name[used] != '/')
+                used--;
+        } else if (part != 1 || *path != '.') {
+            if (used + part + 2 > PATH_MAX)
+                return false;
+            if (used > 0)
+                name[used++] = '/';
+            memcpy(name + used, path, part);
+            used += part;
+        }
+        name[used] = '\0';
+        path += part;
+    }
+}
+
+/* Whether the name, or something below it, is listed. */
+static bool is_listed(const struct gw_gitlist *list, const char *name)
+{
+    const size_t length = strlen(name);
+    size_t at = 0;
+    for (const char *entry; (entry = gw_gitlist_next(list, &at));)
+        if (strncmp(entry, name, length) == 0 &&
+            (length == 0 || entry[length] == '/' || !entry[length]))
+            return true;
+    return false;
+}
+
+/* Whether a link in the scope leads to what is shipped with it, and will lead there from its new
+ * place. */
+static bool stays_inside(const struct scope *scope, const char *name, const char *target,
+                         const struct stat *leads_to)
+{
+    char inside[PATH_MAX], path[2 * PATH_MAX];
+    struct stat info;
+    const char *own = name + strlen(scope->name);
+    const char *slash = strrchr(own, '/');
+    (void)snprintf(inside, sizeof inside, "%.*s", slash ? (int)(slash - own) : 0, own);
+    memmove(inside, inside + (*inside == '/'), strlen(inside));
+    if (*target == '/' || !go_along(inside, target))
+        return false;
+    (void)snprintf(path, sizeof path, "%s/%s", scope->path, inside);
+    return stat(path, &info) == 0 && info.st_dev == leads_to->st_dev &&
+           info.st_ino == leads_to->st_ino && (!scope->list || is_listed(scope->list, inside));
 }
 
 static int add(struct walk *walk, const char *path, const char *name);
@@ -123,11 +219,14 @@ static int add_listed(struct walk *walk, const struct gw_gitlist *list, const ch
 static int add_all(struct walk *walk, DIR *listing, const char *path, const char *name)
 {
     struct gw_gitlist list;
+    const struct scope around = walk->scope;
     int rc = walk->plain ? 0 : gw_gitlist_init(&list, path, walk->error);
     if (rc < 0)
         return gw_error_prefix(walk->error, "cannot ship %s", path);
     if (!walk->plain && list.decides) {
+        walk->scope = (struct scope){path, name, &list};
         rc = add_listed(walk, &list, path, name);
+        walk->scope = around;
         gw_gitlist_deinit(&list);
         return rc;
     }
@@ -138,14 +237,21 @@ static int add_all(struct walk *walk, DIR *listing, const char *path, const char
     return rc;
 }
 
-static int add_folder(struct walk *walk, int fd, const struct stat *info, const char *path,
-                      const char *name)
+/* followed: a link led there. */
+static int add_folder(struct walk *walk, int fd, const char *path, const char *name, bool followed)
 {
+    struct stat here;
+    const struct stat *info = &here;
+    if (fstat(fd, &here) < 0) {
+        close(fd);
+        return refuse(walk, path, GW_EIO, strerror(errno));
+    }
     for (uint32_t i = 0; i < walk->depth; i++)
         if (walk->above[i].device == info->st_dev && walk->above[i].inode == info->st_ino) {
             close(fd);
             return refuse(walk, path, GW_EINVAL,
-                          "it is a link to a folder that it lies in, and so has no end");
+                          "it is a link to a folder that it lies in, and so has no end: a relative "
+                          "one stays a link");
         }
     if (walk->depth == DEPTH_MAX) {
         close(fd);
@@ -156,41 +262,69 @@ static int add_folder(struct walk *walk, int fd, const struct stat *info, const 
         close(fd);
         return refuse(walk, path, GW_EIO, strerror(errno));
     }
+    const struct scope around = walk->scope;
+    if (walk->depth == 0 || followed)
+        walk->scope = (struct scope){path, name, NULL};
     walk->above[walk->depth].device = info->st_dev;
     walk->above[walk->depth++].inode = info->st_ino;
     int rc = add_all(walk, listing, path, name);
     walk->depth--;
+    walk->scope = around;
     closedir(listing);
     return rc;
 }
 
-/* name empty: a folder's files come without a folder. */
-static int add(struct walk *walk, const char *path, const char *name)
+/* What it is, where that is nothing that can be sent; NULL: a file or a folder. */
+static const char *unfit(mode_t mode)
+{
+    return S_ISREG(mode) || S_ISDIR(mode) ? NULL
+           : S_ISFIFO(mode)               ? "it is a fifo, neither a file nor a folder of files"
+           : S_ISSOCK(mode)               ? "it is a socket, neither a file nor a folder of files"
+                                          : "it is a device, neither a file nor a folder of files";
+}
+
+/* What a path leads to. name empty: a folder's files come without a folder. */
+static int add_followed(struct walk *walk, const char *path, const char *name, bool followed)
 {
     struct stat info;
+    if (stat(path, &info) < 0)
+        return refuse_found(walk, path, code_of_errno(), strerror(errno));
+    if (walk->depth > 0 && gw_hashes_lie_in(&info))
+        return 0;
+    if (unfit(info.st_mode))
+        return refuse_found(walk, path, GW_EINVAL, unfit(info.st_mode));
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return refuse(walk, path, code_of_errno(), strerror(errno));
-    if (fstat(fd, &info) < 0) {
-        close(fd);
-        return refuse(walk, path, GW_EIO, strerror(errno));
-    }
+        return refuse_found(walk, path, code_of_errno(), strerror(errno));
     if (S_ISDIR(info.st_mode))
-        return add_folder(walk, fd, &info, path, name);
-    int rc = walk->depth > 0 && gw_hashes_lie_in(&info) ? 0
-             : !S_ISREG(info.st_mode)
-                 ? refuse(walk, path, GW_EINVAL, "it is neither a file nor a folder of files")
-             : !*name ? refuse(walk, path, GW_EINVAL, "only a folder can be called \".\"")
-                      : add_file(walk, fd, path, name);
+        return add_folder(walk, fd, path, name, followed);
+    int rc = !*name ? refuse(walk, path, GW_EINVAL, "only a folder can be called \".\"")
+                    : add_file(walk, fd, path, name);
     close(fd);
     return rc;
 }
 
-/* "PATH[:NAME]"; NAME ".": what is in the folder, without the folder. */
+static int add(struct walk *walk, const char *path, const char *name)
+{
+    char target[PATH_MAX];
+    struct stat info;
+    const ssize_t length = walk->depth > 0 ? readlink(path, target, sizeof target - 1) : -1;
+    if (length <= 0)
+        return add_followed(walk, path, name, false);
+    target[length] = '\0';
+    if (stat(path, &info) < 0 ? errno == ENOENT || errno == ENOTDIR || errno == ELOOP
+                              : stays_inside(&walk->scope, name, target, &info))
+        return add_link(walk, path, name, target);
+    return add_followed(walk, path, name, true);
+}
+
+/* "PATH[:NAME]"; NAME ".": what is in the folder, without the folder. What is there by the whole
+ * word is what was meant. */
 static int add_text(struct walk *walk, const char *text)
 {
     char path[PATH_MAX];
-    const char *colon = strrchr(text, ':');
+    struct stat info;
+    const char *colon = lstat(text, &info) < 0 ? strrchr(text, ':') : NULL;
     size_t length = colon ? (size_t)(colon - text) : strlen(text);
     if (length == 0 || length >= sizeof path)
         return gw_error_set(walk->error, GW_EINVAL,
@@ -317,6 +451,7 @@ void gw_shipment_free(struct gw_shipment *shipment)
     for (size_t i = 0; shipment->files && i < shipment->count; i++) {
         free(shipment->files[i].name);
         free(shipment->files[i].path);
+        free(shipment->files[i].link);
     }
     free(shipment->files);
     gw_buffer_deinit(&shipment->manifest);
@@ -326,6 +461,18 @@ void gw_shipment_free(struct gw_shipment *shipment)
 /* -- Sending -------------------------------------------------------------------------------------
  */
 
+/* Its content, as that of a file; negative: errno says why. */
+static int open_link(const char *target)
+{
+    const size_t bytes = strlen(target);
+    int fd = memfd_create("gangway-link", MFD_CLOEXEC);
+    if (fd >= 0 && (write(fd, target, bytes) != (ssize_t)bytes || lseek(fd, 0, SEEK_SET) < 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 int gw_shipment_open(const struct gw_shipment *shipment, const uint8_t hash[GW_HASH_BYTES], int *fd,
                      uint64_t *bytes)
 {
@@ -333,7 +480,8 @@ int gw_shipment_open(const struct gw_shipment *shipment, const uint8_t hash[GW_H
         const struct gw_shipment_file *file = &shipment->files[i];
         if (memcmp(file->hash, hash, GW_HASH_BYTES) != 0)
             continue;
-        *fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        *fd = file->link ? open_link(file->link)
+                         : open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         *bytes = file->bytes;
         if (*fd >= 0)
             return 0;

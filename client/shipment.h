@@ -12,6 +12,7 @@ struct gw_shipment {
     struct gw_buffer manifest;
     struct gw_shipment_file {
         char *name, *path; /* in the folder, and here; owned */
+        char *link;        /* where it leads, which is its content; NULL: a file; owned */
         uint8_t hash[GW_HASH_BYTES];
         uint64_t bytes;
         uint32_t mode;
@@ -26,9 +27,10 @@ struct gw_shipment {
 };
 
 /* gw_shipment_new reads and hashes what "PATH[:NAME]" texts (NULL-terminated) name; folders with
- * all that is in them. GW_ENOENT, GW_EINVAL (names that lead out of the folder, what is no file, a
- * folder in itself), GW_EEXIST (two of one name), GW_ELIMIT, GW_EAGAIN (written to meanwhile),
- * GW_EIO; the text names the file. *read_bytes (may be NULL) grows as they are read. */
+ * all that is in them. A text that is a file's path as a whole is that. GW_ENOENT, GW_EINVAL (names
+ * that lead out of the folder, what is no file, a folder in itself), GW_EEXIST (two of one name),
+ * GW_ELIMIT, GW_EAGAIN (written to meanwhile), GW_EIO; the text names the file. *read_bytes (may be
+ * NULL) grows as they are read. */
 int gw_shipment_new(const char *const *texts, _Atomic uint64_t *read_bytes,
                     struct gw_shipment **shipment, struct gw_error *error);
 void gw_shipment_free(struct gw_shipment *shipment);

@@ -4,7 +4,9 @@
 
 #include "graph/wire/codec.h"
 
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static struct gw_value *file_value(const struct gw_manifest_file *file)
 {
@@ -75,6 +77,11 @@ static int file_decode(struct gw_value *item, struct gw_arena *arena, struct gw_
     memcpy(file->hash, hash, GW_HASH_BYTES);
     file->bytes = (uint64_t)bytes;
     file->mode = (uint32_t)mode & 0777;
+    if (S_ISLNK((uint32_t)mode))
+        file->mode |= S_IFLNK;
+    if (S_ISLNK(file->mode) && (bytes == 0 || bytes >= PATH_MAX))
+        return gw_error_set(error, GW_EPROTO, "manifest: \"%.255s\" is a link of %lld bytes", name,
+                            (long long)bytes);
     return 0;
 }
 

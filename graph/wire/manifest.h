@@ -16,7 +16,8 @@ struct gw_manifest_file {
     const char *name; /* of the file alone, or a path below the working folder */
     uint8_t hash[GW_HASH_BYTES];
     uint64_t bytes;
-    uint32_t mode; /* permission bits; of a program only the executable bit counts */
+    uint32_t mode; /* permission bits; of a program only the executable bit counts. S_IFLNK besides:
+                      it is a link, and its content is where that leads */
 };
 
 struct gw_manifest {
@@ -32,7 +33,8 @@ bool gw_manifest_name_is_safe(const char *name);
 int gw_manifest_encode(const struct gw_manifest *manifest, struct gw_buffer *buffer);
 
 /* gw_manifest_decode reads bytes from a peer; names and files go to the arena. Refuses (GW_EPROTO)
- * no files, too many, and names that are not safe. */
+ * no files, too many, names that are not safe, and links that lead nowhere or too far to be
+ * written. */
 int gw_manifest_decode(struct gw_bin bytes, struct gw_arena *arena, struct gw_manifest *manifest,
                        struct gw_error *error);
 

@@ -90,6 +90,49 @@ class Files(e2e.Case):
         self.assertEqual(sorted(done.stdout.split()),
                          ["./.gitignore", "./a.c", "./deep/b.c", "./kept.o"])
 
+    def links(self, folder="."):
+        """What the task finds, by name: where links lead, and what files hold."""
+        return ["--", "sh", "-c", f"cd {folder}; find . -mindepth 1 | sort | while read f; do if [ "
+                "-h $f ]; then echo $f to $(readlink $f); elif [ -f $f ]; then echo $f is "
+                "$(cat $f); fi; done"]
+
+    def test_links(self):
+        """Those to what comes too, and to nothing, stay links; others are followed."""
+        os.makedirs(os.path.join(self.dir, "tree", "deep"))
+        os.makedirs(os.path.join(self.dir, "out"))
+        self.write("tree/here", "h")
+        self.write("out/there", "t")
+        for name, target in {"down": "deep/../here", "deep/up": "../here", "deep/round": "..",
+                             "gone": "no/such", "gone2": "/no/such", "me": "me",
+                             "out": "../out", "far": os.path.join(self.dir, "out", "there"),
+                             "home": os.path.join(self.dir, "tree", "here"),
+                             "through": "out/there"}.items():
+            os.symlink(target, os.path.join(self.dir, "tree", name))
+        os.symlink("there", os.path.join(self.dir, "out", "other"))
+        wanted = ["./deep/round to ..", "./deep/up to ../here", "./down to deep/../here",
+                  "./far is t", "./gone to no/such", "./gone2 to /no/such", "./here is h",
+                  "./home is h", "./me to me", "./out/other to there", "./out/there is t",
+                  "./through to out/there"]
+        for shipped, below in (("tree", "tree"), ("tree:.", "."), ("tree:a/b", "a/b")):
+            done = self.gangway("submit", "--ship", shipped, *self.links(below))
+            self.assertEqual(done.stdout.splitlines(), wanted)
+        self.write("tree/.gitignore", "here\nout\nthrough\nhome\nfar\n.gitignore\n")
+        done = self.gangway("submit", "--ship", "tree", *self.links("tree"))
+        self.assertEqual(done.stdout.splitlines(),  # what stays here is no place to lead to
+                         ["./deep/round to ..", "./deep/up is h", "./down is h",
+                          "./gone to no/such", "./gone2 to /no/such", "./me to me"])
+        done = self.gangway("submit", "--ship", "tree/gone2:x", "--", "true", rc=2)
+        self.assertIn("cannot ship tree/gone2: No such file", done.stderr)  # that one was named
+
+    def test_names_with_colons(self):
+        """What is there by the whole word is meant."""
+        self.write("a:b", "colon")
+        self.write("a", "none")
+        for shipped, name, holds in (("a:b", "a:b", "colon"), ("a:b:c", "c", "colon"),
+                                     ("a:c", "c", "none")):
+            done = self.gangway("submit", "--ship", shipped, "--", "cat", name)
+            self.assertEqual(done.stdout, holds)
+
     def test_cache_of_hashes_stays(self):
         """Shipping a home: what lies beside the client's own file is noted in that, meanwhile."""
         os.symlink(e2e.BINARY, os.path.join(self.dir, "cache", "large"))
@@ -104,7 +147,8 @@ class Files(e2e.Case):
 
     def inputs(self):
         os.makedirs(os.path.join(self.dir, "tree", "deep"))
-        self.write("tree/deep/leaf", "leaf")
+        self.write("tree/real", "leaf")
+        os.symlink("../real", os.path.join(self.dir, "tree", "deep", "leaf"))
         self.write("in.txt", "one")
 
     def test_functions(self):
@@ -255,8 +299,12 @@ class Files(e2e.Case):
         self.write("in.txt", "one")
         os.makedirs(os.path.join(self.dir, "empty"))
         os.makedirs(os.path.join(self.dir, "loop", "a"))
-        os.symlink("..", os.path.join(self.dir, "loop", "a", "up"))
+        os.symlink(os.path.join(self.dir, "loop"), os.path.join(self.dir, "loop", "a", "up"))
         self.fifo("pipe")
+        for folder in ("holds", "zero"):
+            os.makedirs(os.path.join(self.dir, folder))
+        self.fifo("holds/pipe")
+        os.symlink("/dev/zero", os.path.join(self.dir, "zero", "z"))
         wrong = {
             ("no",): "cannot ship no: No such file",
             ("in.txt:../x",): "a name is a path below the task's folder",
@@ -264,7 +312,10 @@ class Files(e2e.Case):
             ("in.txt", "empty", "in.txt"): "both be called in.txt",
             ("in.txt:a", "in.txt:a/b"): "needs a folder",
             ("loop",): "loop/a/up: it is a link to a folder that it lies in",
-            ("pipe",): "neither a file nor a folder",
+            ("pipe",): "it is a fifo, neither a file nor a folder",
+            ("holds",): "cannot ship holds/pipe: it is a fifo, neither a file nor a folder of "
+                        "files: remove it, or leave it out by a .gitignore in holds",
+            ("zero",): "cannot ship zero/z: it is a device, neither",
             ("empty",): "there is no file in empty",
             ("in.txt:.",): "only a folder can be called",
             ("..",): "PATH:NAME gives it one",

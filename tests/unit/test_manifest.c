@@ -2,18 +2,19 @@
 #include "graph/wire/codec.h"
 #include "graph/wire/manifest.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
-static int there_and_back(const char *name, struct gw_arena *arena, struct gw_manifest *back,
-                          struct gw_error *error)
+static int two_there_and_back(const struct gw_manifest_file *second, struct gw_arena *arena,
+                              struct gw_manifest *back, struct gw_error *error)
 {
-    struct gw_manifest_file files[] = {{.name = "train", .bytes = 12345, .mode = 0755},
-                                       {.name = name, .bytes = 1, .mode = 0644}};
+    struct gw_manifest_file files[] = {{.name = "train", .bytes = 12345, .mode = 0755}, *second};
     memset(files[0].hash, 0xab, GW_HASH_BYTES);
     memset(files[1].hash, 0xcd, GW_HASH_BYTES);
     struct gw_buffer buffer = {0};
@@ -22,6 +23,37 @@ static int there_and_back(const char *name, struct gw_arena *arena, struct gw_ma
     int rc = gw_manifest_decode(bytes, arena, back, error);
     gw_buffer_deinit(&buffer);
     return rc;
+}
+
+static int there_and_back(const char *name, struct gw_arena *arena, struct gw_manifest *back,
+                          struct gw_error *error)
+{
+    const struct gw_manifest_file file = {.name = name, .bytes = 1, .mode = 0644};
+    return two_there_and_back(&file, arena, back, error);
+}
+
+/* Of the kinds of files only links; and those can be written. */
+static void test_links(void **state)
+{
+    static const struct {
+        uint32_t mode;
+        uint64_t bytes;
+        int rc;
+        uint32_t wanted;
+    } cases[] = {{S_IFLNK | 0777, 7, 0, S_IFLNK | 0777}, {S_IFLNK, PATH_MAX - 1, 0, S_IFLNK},
+                 {S_IFLNK, PATH_MAX, GW_EPROTO, 0},      {S_IFLNK, 0, GW_EPROTO, 0},
+                 {S_IFREG | S_ISUID | 0644, 0, 0, 0644}, {S_IFSOCK | 0644, 0, 0, 0644}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gw_arena arena = {0};
+        struct gw_manifest back;
+        struct gw_error error = {0};
+        const struct gw_manifest_file file = {
+            .name = "a", .bytes = cases[i].bytes, .mode = cases[i].mode};
+        assert_int_equal(two_there_and_back(&file, &arena, &back, &error), cases[i].rc);
+        if (cases[i].rc == 0)
+            assert_int_equal(back.files[1].mode, cases[i].wanted);
+        gw_arena_deinit(&arena);
+    }
 }
 
 static void test_there_and_back(void **state)
@@ -71,6 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_links),
         cmocka_unit_test(test_names_stay_inside),
         cmocka_unit_test(test_foreign_bytes_are_refused),
     };

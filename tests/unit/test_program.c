@@ -127,6 +127,35 @@ static void test_counts_what_is_left(void **state)
     assert_int_equal(after, 0);
 }
 
+/* None is laid through another, whoever wrote the list. */
+static void test_lays_links(void **state)
+{
+    struct gw_manifest_file files[] = {{.name = "a", .mode = S_IFLNK | 0777},
+                                       {.name = "b/data", .mode = 0640},
+                                       {.name = "c", .mode = S_IFLNK | 0777},
+                                       {.name = "a/c", .mode = S_IFLNK | 0777}};
+    struct gw_manifest manifest = {files, 3};
+    char folder[PATH_MAX], path[PATH_MAX + 16], target[16] = "";
+    struct gw_error error;
+    (void)state;
+    put("b", &files[0]);
+    put("data of a task", &files[1]);
+    put("/no/such", &files[2]);
+    files[3] = files[2];
+    files[3].name = "a/c";
+    (void)snprintf(folder, sizeof folder, "%s/folder", dir);
+    assert_int_equal(gw_folder_lay(folder, &blobs, &manifest, &error), 0);
+    (void)snprintf(path, sizeof path, "%s/a/data", folder);
+    must_hold(path, "data of a task");
+    (void)snprintf(path, sizeof path, "%s/c", folder);
+    assert_int_equal(readlink(path, target, sizeof target), 8);
+    assert_memory_equal(target, "/no/such", 8);
+    assert_int_equal(gw_dir_remove(folder, NULL), 0);
+    manifest.count = 4;
+    assert_int_equal(gw_folder_lay(folder, &blobs, &manifest, &error), GW_EINVAL);
+    assert_non_null(strstr(error.text, "cannot make the link a: File exists"));
+}
+
 static void test_lays_private_copies(void **state)
 {
     struct gw_manifest_file files[] = {{.name = "a/b/data", .mode = 0640},
@@ -179,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_builds),
         cmocka_unit_test(test_lacks),
+        cmocka_unit_test(test_lays_links),
         cmocka_unit_test(test_lays_private_copies),
         cmocka_unit_test(test_counts_what_is_left),
         cmocka_unit_test(test_program_names_hold_no_folder),

@@ -70,25 +70,45 @@ static int copy(int from, int to)
     return 0;
 }
 
+/* Where its content says. */
+static int lay_link(const char *path, int from, const char *name, struct gw_error *error)
+{
+    char target[PATH_MAX];
+    const ssize_t got = read(from, target, sizeof target - 1);
+    if (got > 0) {
+        target[got] = '\0';
+        if (symlink(target, path) == 0)
+            return 0;
+    }
+    return gw_error_set(error, got < 0 ? GW_EIO : code_of_errno(), "cannot make the link %s: %s",
+                        name, strerror(errno));
+}
+
+/* Links come when all else is there, and their folders: nothing is laid through one. */
 static int lay_file(const char *folder, const struct gw_blobs *blobs,
-                    const struct gw_manifest_file *file, struct gw_error *error)
+                    const struct gw_manifest_file *file, bool links, struct gw_error *error)
 {
     char path[PATH_MAX];
     uint64_t bytes;
     int from, to = -1;
     if (snprintf(path, sizeof path, "%s/%s", folder, file->name) >= (int)sizeof path)
         return gw_error_set(error, GW_EINVAL, "%s: too long a path", file->name);
-    int rc = gw_blobs_open(blobs, file->hash, &from, &bytes, error);
+    int rc = links ? 0 : make_parents(folder, file->name, error);
+    if (rc < 0 || links != S_ISLNK(file->mode))
+        return rc;
+    rc = gw_blobs_open(blobs, file->hash, &from, &bytes, error);
     if (rc < 0)
         return gw_error_prefix(error, "%s", file->name);
-    if ((rc = make_parents(folder, file->name, error)) < 0)
+    if (links) {
+        rc = lay_link(path, from, file->name, error);
         goto out;
+    }
     to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (to < 0 || copy(from, to) < 0 || fchmod(to, file->mode & 0777) < 0)
         rc = gw_error_set(error, code_of_errno(), "cannot write %s: %s", file->name,
                           strerror(errno));
-    gw_blobs_use(from); /* it goes later than what was not */
 out:
+    gw_blobs_use(from); /* it goes later than what was not */
     close(from);
     if (to >= 0 && close(to) < 0 && rc == 0)
         rc = gw_error_set(error, GW_EIO, "cannot write %s: %s", file->name, strerror(errno));
@@ -102,7 +122,9 @@ int gw_folder_lay(const char *path, const struct gw_blobs *blobs,
         return gw_error_set(error, GW_EIO, "cannot make %s: %s", path, strerror(errno));
     int rc = 0;
     for (uint32_t i = 0; i < manifest->count && rc == 0; i++)
-        rc = lay_file(path, blobs, &manifest->files[i], error);
+        rc = lay_file(path, blobs, &manifest->files[i], false, error);
+    for (uint32_t i = 0; i < manifest->count && rc == 0; i++)
+        rc = lay_file(path, blobs, &manifest->files[i], true, error);
     if (rc < 0)
         (void)gw_dir_remove(path, NULL);
     return rc;

@@ -9,6 +9,7 @@
 /* gw_folder_lay makes the folder `path` (its parent is there; mode 0700) with every file of the
  * manifest under its name, with its permission bits: copies, which share their blocks with the
  * store where the file system can do that, so that whoever writes into one changes nothing else.
+ * What is a link there becomes one.
  * Whole, or not at all: GW_ENOENT (content that the store has not, perhaps not any more), GW_EIO
  * (disk full, say), with a text. */
 int gw_folder_lay(const char *path, const struct gw_blobs *blobs,

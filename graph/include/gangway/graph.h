@@ -143,11 +143,13 @@ struct gw_task_options {
  * submitted, and lies in the task's working directory when it starts: a fresh folder that is its
  * alone (its attempt's, its rank's), and goes with it. There they have the name of their last part
  * ("data/a.csv" is a.csv), or NAME (a relative path; "." for a folder: what is in it), and their
- * permission bits. They are the task's own copies: what it writes there nobody else sees, and is
- * lost; it returns results. A call of an actor runs in its actor's folder. Content is sent to a
- * cluster and to a worker once, by hash, and kept for a while (gangway up --file-cache). Links are
- * followed, empty folders left out; of a folder in a git work tree, what git ignores and .git, too,
- * where there is a git and the folder itself is not ignored, and of any folder Gangway's own file
+ * permission bits; what is there as "PATH:NAME" itself is meant by that. They are the task's own
+ * copies: what it writes there nobody else sees, and is lost; it returns results. A call of an
+ * actor runs in its actor's folder. Content is sent to a cluster and to a worker once, by hash, and
+ * kept for a while (gangway up --file-cache). Links in folders stay links where what they lead to
+ * comes too, or is not there; others are followed. Empty folders are left out; of a folder in a git
+ * work tree, what git ignores and .git, too, where there is a git and the folder itself is not
+ * ignored, and of any folder Gangway's own file
  * ~/.cache/gangway/hashes; at most 4096 files. A missing one is GW_ENOENT; GW_EINVAL: a NAME that
  * is absolute or holds "..", a folder that links to one around it, a command with a cwd; GW_EEXIST:
  * two of one name; GW_EAGAIN: written to while it was read; GW_ELIMIT: too many, too large. A
