@@ -3,15 +3,24 @@
  * References in the arguments are nodes of a graph that belongs to the calling thread (gw_ref_of
  * makes it, the next call takes it); what holds none is encoded without a graph. With
  * GANGWAY_INLINE the state lives in the handle, and calls run on the caller's thread. */
-#include "client/actor.h"
+#include <gangway/actor.h>
 
 #include "client/answer.h"
+#include "client/calls.h"
+#include "client/session.h"
 #include "client/spill.h"
-#include "client/submission.h"
+#include "client/submit.h"
 #include "graph/wire/codec.h"
+#include "worker/runner/actor.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+struct gw_actor {
+    struct gw_calls calls;     /* their client is referenced */
+    struct gw_actor_kept kept; /* with GANGWAY_INLINE */
+    struct gw_error dead;      /* of an inline one: why it could not be made */
+};
 
 static _Thread_local struct gw_graph *refs; /* of the call whose arguments are being made */
 
@@ -37,8 +46,8 @@ static struct gw_actor *handle_new(struct gw_client *client, uint64_t job)
     struct gw_actor *actor = calloc(1, sizeof *actor);
     if (!actor)
         return NULL;
-    actor->client = client;
-    actor->job = job;
+    actor->calls.client = client;
+    actor->calls.actor = job;
     pthread_mutex_lock(&client->lock);
     client->refs++;
     pthread_mutex_unlock(&client->lock);
@@ -52,7 +61,7 @@ static struct gw_actor *handle_new(struct gw_client *client, uint64_t job)
 static int run_inline(struct gw_actor *actor, struct gw_graph_rows *rows, uint64_t what,
                       struct gw_future **future, struct gw_error *error)
 {
-    struct gw_client *client = actor->client;
+    struct gw_client *client = actor->calls.client;
     struct gw_graph_spec spec = rows->specs[0];
     struct gw_bundle *bundle = NULL;
     spec.actor = what;
@@ -87,7 +96,7 @@ static int call_inline(struct gw_actor *actor, struct gw_graph_rows *rows,
     struct gw_future *made = NULL;
     if (actor->dead.code < 0)
         return gw_error_set(error, GW_EACTOR, "the actor has ended: %s", actor->dead.text);
-    int rc = run_inline(actor, rows, actor->job, &made, error);
+    int rc = run_inline(actor, rows, actor->calls.actor, &made, error);
     if (rc == 0 && future)
         *future = made;
     else
@@ -154,12 +163,12 @@ int gw_actor_find(struct gw_client *client, const char *name, uint64_t job, stru
         return gw_error_set(error, GW_EINVAL, "an actor is found by its name or its job");
     if (client->inlined)
         return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
-    int rc = gw_client_start(client, 0, error);
+    int rc = gw_session_start(client, 0, error);
     if (rc == 0)
-        rc = gw_client_ship(client, error); /* its calls are functions of this program */
+        rc = gw_session_ship(client, error); /* its calls are functions of this program */
     if (rc < 0)
         return rc;
-    rc = gw_call_make(&call, client, &message, &message.actor_hold.request, UINT64_MAX, error);
+    rc = gw_session_ask(client, &call, &message, &message.actor_hold.request, UINT64_MAX, error);
     struct gw_actor *actor = rc == 0 ? handle_new(client, call.number) : NULL;
     gw_call_close(&call, client);
     if (rc == 0 && !actor)
@@ -171,21 +180,23 @@ int gw_actor_find(struct gw_client *client, const char *name, uint64_t job, stru
 
 uint64_t gw_actor_job(const struct gw_actor *actor)
 {
-    return actor->job;
+    return actor->calls.actor;
 }
 
 int gw_actor_kill(struct gw_actor *actor, struct gw_error *error)
 {
-    struct gw_client *client = actor->client;
+    struct gw_client *client = actor->calls.client;
     if (client->inlined) {
         gw_error_set(&actor->dead, GW_EACTOR, "somebody ended it");
         return 0;
     }
     pthread_mutex_lock(&client->lock);
-    gw_actors_flush(client);
+    gw_calls_flush(client);
     struct gw_message message = {
         .type = GW_MESSAGE_cancel,
-        .cancel = {.request = ++client->last_request, .job = actor->job, .index = GW_INDEX_ALL},
+        .cancel = {.request = ++client->last_request,
+                   .job = actor->calls.actor,
+                   .index = GW_INDEX_ALL},
     };
     int rc = client->closed || !client->io ? GW_ECLOSED : gw_io_put(client->io, &message, -1);
     pthread_mutex_unlock(&client->lock);
@@ -198,23 +209,21 @@ void gw_actor_free(struct gw_actor *actor)
 {
     if (!actor)
         return;
-    struct gw_client *client = actor->client;
+    struct gw_client *client = actor->calls.client;
     pthread_mutex_lock(&client->lock);
-    gw_actors_flush(client); /* all, so that this one is in no list any more */
+    gw_calls_flush(client); /* all, so that this one is in no list any more */
     bool down = client->closed || client->down.code || !client->io;
     if (!down && !client->inlined)
-        gw_io_put(
-            client->io,
-            &(struct gw_message){.type = GW_MESSAGE_actor_release, .actor_release = {actor->job}},
-            -1);
+        gw_io_put(client->io,
+                  &(struct gw_message){.type = GW_MESSAGE_actor_release,
+                                       .actor_release = {actor->calls.actor}},
+                  -1);
     pthread_mutex_unlock(&client->lock);
     if (down)
         gw_answers_closed(client);
     if (client->inlined)
         gw_actor_let_go(&actor->kept);
-    gw_chunk_deinit(&actor->batch.chunk);
-    gw_array_deinit(&actor->batch.specs);
-    gw_array_deinit(&actor->batch.scattered);
+    gw_calls_deinit(&actor->calls);
     free(actor);
     gw_client_unref(client);
 }
@@ -223,26 +232,26 @@ void gw_actor_free(struct gw_actor *actor)
  */
 
 /* Sends what is large ahead, and adds the row. */
-static int add_row(struct gw_actor *actor, struct gw_actor_row *row, struct gw_future **future,
+static int add_row(struct gw_actor *actor, struct gw_calls_row *row, struct gw_future **future,
                    struct gw_error *error)
 {
     struct gw_spill spill = {0};
     if (row->row.args_bytes <= GW_SPILL_BYTES)
-        return gw_actor_add(actor, row, future, error);
-    int rc = gw_spill_init(&spill, actor->client, &row->row, error);
+        return gw_calls_add(&actor->calls, row, future, error);
+    int rc = gw_spill_init(&spill, actor->calls.client, &row->row, error);
     if (rc == 0 && gw_chunk_row_bytes(&spill.row) > GW_CHUNK_BYTES)
         rc = gw_error_set(error, GW_ELIMIT, "a call with over 512 KiB of small arguments");
     row->row = spill.row;
     row->scattered = spill.jobs.items;
     row->scattered_count = (uint32_t)spill.jobs.count;
     if (rc == 0)
-        rc = gw_actor_add(actor, row, future, error);
+        rc = gw_calls_add(&actor->calls, row, future, error);
     gw_spill_deinit(&spill);
     return rc;
 }
 
 /* Without references: the list is encoded as it is. */
-static int call_plain(struct gw_actor *actor, struct gw_actor_row *row, struct gw_value **values,
+static int call_plain(struct gw_actor *actor, struct gw_calls_row *row, struct gw_value **values,
                       size_t count, struct gw_future **future, struct gw_error *error)
 {
     struct gw_buffer args = {0};
@@ -267,14 +276,14 @@ static int call_plain(struct gw_actor *actor, struct gw_actor_row *row, struct g
     return rc;
 }
 
-static int call_graph(struct gw_actor *actor, struct gw_actor_row *row, struct gw_value **values,
+static int call_graph(struct gw_actor *actor, struct gw_calls_row *row, struct gw_value **values,
                       size_t count, struct gw_future **future, struct gw_error *error)
 {
     struct gw_graph *graph = take_graph();
     struct gw_graph_rows rows;
     (void)gw_graph_call(graph, row->spec.function, NULL, values, count);
     int rc = gw_graph_seal(graph, &rows, error);
-    if (rc == 0 && actor->client->inlined) {
+    if (rc == 0 && actor->calls.client->inlined) {
         rc = call_inline(actor, &rows, future, error);
     } else if (rc == 0) {
         row->row.args = rows.args + rows.args_at[0];
@@ -293,7 +302,7 @@ int gw_actor_make_call(struct gw_actor *actor, struct gw_future **future, struct
                        const struct gw_function *method, const struct gw_task_options *options,
                        struct gw_value **values, size_t count)
 {
-    struct gw_actor_row row = {.spec = {.function = method}};
+    struct gw_calls_row row = {.spec = {.function = method}};
     int rc = 0;
     if (options) {
         row.spec.retries = options->retries;
@@ -308,7 +317,7 @@ int gw_actor_make_call(struct gw_actor *actor, struct gw_future **future, struct
             method->name, method->name);
     else if (count > UINT16_MAX)
         rc = gw_error_set(error, GW_EINVAL, "%s: %zu arguments", method->name, count);
-    if (rc == 0 && (refs || actor->client->inlined))
+    if (rc == 0 && (refs || actor->calls.client->inlined))
         return call_graph(actor, &row, values, count, future, error);
     if (rc == 0)
         return call_plain(actor, &row, values, count, future, error);

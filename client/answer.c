@@ -2,18 +2,11 @@
  * by the answer or by the end of the connection, whichever comes first. */
 #include "client/answer.h"
 
-#include "client/actor.h"
+#include "client/calls.h"
 #include "client/record.h"
 #include "graph/base/clock.h"
 
 #include <time.h>
-
-void gw_answer_open(struct gw_bundle *bundle, bool quiet)
-{
-    bundle->unanswered = true;
-    bundle->quiet = quiet;
-    bundle->live++;
-}
 
 /* Nothing will be told of its tasks. */
 static void fail_bundle(struct gw_bundle *bundle, const struct gw_msg_rejected *rejected)
@@ -50,21 +43,15 @@ bool gw_answer_take(struct gw_client *client, const struct gw_message *message,
     return true;
 }
 
-void gw_answer_ask(struct gw_client *client)
-{
-    const struct gw_message nothing = {.type = GW_MESSAGE_release};
-    (void)gw_io_put(client->io, &nothing, -1); /* where the connection is down none comes */
-}
-
 int gw_answer_wait(const struct gw_future *future, struct gw_error *error)
 {
     struct gw_bundle *bundle = future->bundle;
     struct gw_client *client = bundle->client;
     pthread_mutex_lock(&client->lock);
     if (bundle->unanswered && !client->closed) {
-        gw_actors_flush(client);
+        gw_calls_flush(client);
         if (bundle->quiet)
-            gw_answer_ask(client);
+            gw_client_prompt(client);
     }
     gw_turn_keep(&client->turn);
     while (bundle->unanswered && !client->down.code && !client->closed)
@@ -98,7 +85,7 @@ void gw_answer_wait_all(struct gw_client *client, uint64_t timeout_ns)
     gw_turn_keep(&client->turn);
     while (!client->down.code && is_any_open(client)) {
         if (!asked)
-            gw_answer_ask(client);
+            gw_client_prompt(client);
         asked = true;
         if (pthread_cond_clockwait(&client->answered, &client->lock, CLOCK_MONOTONIC, &deadline))
             break;

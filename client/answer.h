@@ -1,21 +1,14 @@
-/* Answers that nobody waits for: to batches of an actor's calls, and to plain calls. Until it is
- * answered a bundle is `unanswered`: its job is not known, and it counts itself in `live`. */
+/* Answers that nobody waits for: to batches of an actor's calls, and to plain calls, of bundles
+ * that gw_bundle_expect was called for. */
 #ifndef GW_CLIENT_ANSWER_H
 #define GW_CLIENT_ANSWER_H
 
-#include "client/client.h"
-
-/* gw_answer_open says that a bundle is not answered; quiet: the scheduler holds the answer back
- * until it has something else to say, or is asked. The client's lock is held. */
-void gw_answer_open(struct gw_bundle *bundle, bool quiet);
+#include "client/bundle.h"
 
 /* gw_answer_take follows the scheduler's answer: true where the message was one; the client's lock
  * is held. *done: a bundle that nobody holds any more, to be dropped without it. */
 bool gw_answer_take(struct gw_client *client, const struct gw_message *message,
                     struct gw_bundle **done);
-
-/* gw_answer_ask has the scheduler say now what it held back. Any thread. */
-void gw_answer_ask(struct gw_client *client);
 
 /* gw_answer_wait waits until it is known which job a future's task is of: 0, or GW_ECLOSED.
  * gw_answer_wait_all does so of all bundles that were sent, for at most timeout_ns. */

@@ -2,9 +2,10 @@
  * future's result is written before its state leaves GW_PENDING, and a value that is there (SMALL,
  * HEAP) never changes again while the state is GW_DONE; so done futures are read without the lock.
  */
-#include "client/answer.h"
+#include "client/bundle.h"
+
+#include "client/parts.h"
 #include "client/record.h"
-#include "client/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,16 +49,23 @@ void gw_bundle_set_rows(struct gw_bundle *bundle, const uint32_t *rows)
     pthread_mutex_unlock(&client->lock);
 }
 
+void gw_bundle_expect(struct gw_bundle *bundle, bool quiet)
+{
+    bundle->unanswered = true;
+    bundle->quiet = quiet;
+    bundle->live++;
+}
+
 void gw_bundle_drop(struct gw_bundle *bundle)
 {
     struct gw_client *client = bundle->client;
     pthread_mutex_lock(&client->lock);
     gw_map_remove(&client->bundles, bundle->request);
-    struct gw_stream *stream = bundle->stream;
-    if (stream)
-        gw_stream_part_gone(bundle);
+    struct gw_parts *parts = bundle->parts;
+    if (parts)
+        gw_parts_remove(parts, bundle->rows[0]);
     for (uint32_t i = 0; i < bundle->scattered_count; i++)
-        gw_submit_let_go(client, bundle->scattered[i]);
+        gw_record_let_go(client, bundle->scattered[i]);
     if (bundle->record) {
         bundle->record->bundle = NULL;
         gw_record_unref(bundle->record);
@@ -67,45 +75,9 @@ void gw_bundle_drop(struct gw_bundle *bundle)
         gw_parcel_clear(&bundle->futures[i].result, bundle->futures[i].ranks);
     free(bundle->scattered);
     free(bundle);
-    if (stream)
-        gw_stream_unref(stream);
+    if (parts)
+        gw_parts_unref(parts);
     gw_client_unref(client);
-}
-
-struct gw_failure *gw_failure_new(int code, int exit_code, uint64_t attempt, const char *text)
-{
-    size_t length = strlen(text);
-    struct gw_failure *failure = malloc(sizeof *failure + length + 1);
-    if (!failure)
-        return NULL;
-    failure->code = code;
-    failure->exit_code = exit_code;
-    failure->attempt = attempt;
-    memcpy(failure->text, text, length + 1);
-    return failure;
-}
-
-void gw_parcel_clear(struct gw_parcel *result, uint32_t ranks)
-{
-    switch (result->kind) {
-    case GW_PARCEL_HEAP:
-        free(result->heap);
-        break;
-    case GW_PARCEL_VALUE:
-        gw_value_unref(result->value);
-        break;
-    case GW_PARCEL_RANKS:
-        for (uint32_t i = 0; i < ranks; i++)
-            gw_parcel_clear(&result->ranks->items[i], 0);
-        free(result->ranks);
-        break;
-    case GW_PARCEL_ERROR:
-        free(result->failure);
-        break;
-    default:
-        break;
-    }
-    memset(result, 0, sizeof *result);
 }
 
 void gw_bundle_held(struct gw_client *client, const struct gw_msg_held *held)
@@ -170,32 +142,6 @@ void gw_bundle_set_failure(struct gw_future *future, struct gw_failure *failure)
     settle(future, GW_FAILED);
 }
 
-bool gw_parcel_set(struct gw_parcel *result, const struct gw_landing *from)
-{
-    if (from->value) {
-        result->kind = GW_PARCEL_VALUE;
-        result->value = gw_value_ref(from->value);
-        return true;
-    }
-    if (!from->encoded) {
-        result->kind = GW_PARCEL_REMOTE;
-        return true;
-    }
-    if (from->bytes > sizeof result->small) {
-        uint8_t *heap = malloc(from->bytes);
-        if (!heap)
-            return false;
-        memcpy(heap, from->encoded, from->bytes);
-        result->heap = heap;
-        result->kind = GW_PARCEL_HEAP;
-    } else {
-        memcpy(result->small, from->encoded, from->bytes);
-        result->kind = GW_PARCEL_SMALL;
-    }
-    result->size = from->bytes;
-    return true;
-}
-
 void gw_bundle_set_value(struct gw_future *future, uint32_t rank, const struct gw_landing *value)
 {
     struct gw_parcel *result = &future->result;
@@ -237,7 +183,7 @@ static struct gw_bundle *find_bundle(struct gw_client *client, uint64_t request,
     uint64_t found;
     if (gw_map_get(&client->bundles, request, &found))
         return (struct gw_bundle *)(uintptr_t)found;
-    return gw_stream_part(client, request, row);
+    return gw_parts_find(client, request, row);
 }
 
 void gw_bundle_done(struct gw_client *client, const struct gw_msg_done *done)
@@ -369,7 +315,7 @@ void gw_future_release(struct gw_future *future)
     else if (io && !bundle->unanswered) /* else when it is answered */
         gw_io_release(io, bundle->job, bundle->rows ? bundle->rows[i] : (uint32_t)i);
     else if (io && bundle->quiet)
-        gw_answer_ask(client);
+        gw_client_prompt(client);
     pthread_mutex_unlock(&client->lock);
     if (last)
         gw_bundle_drop(bundle);

@@ -1,6 +1,8 @@
 /* Calls: a thread asks the scheduler something and sleeps until the answer comes. A call that is
  * registered is completed exactly once, by its answer or by the end of the connection. */
-#include "client/reconnect.h"
+#include "client/call.h"
+
+#include "graph/wire/codec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,33 +62,6 @@ int gw_call_exchange(struct gw_call *call, struct gw_client *client, struct gw_m
     return gw_call_wait(call, client, timeout_ns, error);
 }
 
-/* One question over one connection. */
-static int ask(struct gw_call *call, struct gw_client *client, struct gw_message *message,
-               uint64_t timeout_ns, struct gw_error *error)
-{
-    int rc = gw_client_start(client, 0, error);
-    return rc < 0 ? rc : gw_call_exchange(call, client, message, timeout_ns, error);
-}
-
-int gw_call_make(struct gw_call *call, struct gw_client *client, struct gw_message *message,
-                 uint64_t *request, uint64_t timeout_ns, struct gw_error *error)
-{
-    gw_call_open(call, client);
-    *request = call->request;
-    if (client->inlined)
-        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
-    int rc = ask(call, client, message, timeout_ns, error);
-    /* What changes nothing is asked again where the scheduler went away meanwhile. */
-    while (rc == GW_ECLOSED && message->type == GW_MESSAGE_query && client->home &&
-           gw_reconnect_wait(client, NULL, NULL) == 0) {
-        gw_call_close(call, client);
-        gw_call_open(call, client);
-        *request = call->request;
-        rc = ask(call, client, message, timeout_ns, error);
-    }
-    return rc;
-}
-
 void gw_call_close(struct gw_call *call, struct gw_client *client)
 {
     pthread_mutex_lock(&client->lock);
@@ -96,6 +71,9 @@ void gw_call_close(struct gw_call *call, struct gw_client *client)
     if (call->fd >= 0)
         close(call->fd);
 }
+
+/* -- Answers -------------------------------------------------------------------------------------
+ */
 
 /* What an answer says, whichever kind it is. */
 struct answer {
@@ -226,4 +204,34 @@ void gw_call_fail_all(struct gw_client *client)
         gw_waiter_fire(&call->waiter, 0);
     }
     gw_map_deinit(&client->calls);
+}
+
+int gw_call_decode(const struct gw_call *call, struct gw_value **value, struct gw_error *error)
+{
+    if (call->body_bytes == 0) {
+        *value = gw_nil();
+        return *value ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
+    return gw_codec_decode(call->body, call->body_bytes, NULL, value, error);
+}
+
+/* body: [code, exit_code, text]. */
+int gw_call_read_end(const struct gw_call *call, int *exit_code, struct gw_error *error)
+{
+    struct gw_value *body;
+    int64_t code, exited;
+    const char *text;
+    int rc = gw_call_decode(call, &body, error);
+    if (rc < 0)
+        return rc;
+    if (gw_value_get_i64(gw_value_at(body, 0), &code, NULL) < 0 || code > 0 || code < INT16_MIN ||
+        gw_value_get_i64(gw_value_at(body, 1), &exited, NULL) < 0 ||
+        gw_value_get_str(gw_value_at(body, 2), &text, NULL) < 0) {
+        rc = gw_error_set(error, GW_EPROTO, "the scheduler's answer to wait is malformed");
+    } else {
+        *exit_code = (int)exited;
+        rc = code < 0 ? gw_error_set(error, (int)code, "%s", text) : 0;
+    }
+    gw_value_unref(body);
+    return rc;
 }

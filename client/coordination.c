@@ -1,7 +1,6 @@
 /* Coordination: one question and one answer each. Who waits does so in the scheduler, under its
  * clock: an answer that is a time-out and one that is a lease can never cross. */
-#include "client/client.h"
-
+#include "client/session.h"
 #include "graph/model/value.h"
 #include "graph/wire/codec.h"
 
@@ -50,7 +49,7 @@ static int ask(struct gw_client *client, const struct question *question, struct
         return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
     if (!question->name)
         return gw_error_set(error, GW_EINVAL, "a name is missing");
-    int rc = gw_client_start(client, 0, error);
+    int rc = gw_session_start(client, 0, error);
     if (rc == 0)
         rc = encode(question, &value, error);
     if (rc < 0) {

@@ -1,9 +1,10 @@
 /* Futures: reading, waiting, cancelling, retrying. A future that is done is read without the lock
  * (bundle.c says why); one that failed is read under it, because a retry may make it pending again.
  */
-#include "client/answer.h"
-#include "client/reconnect.h"
+#include "client/future.h"
 
+#include "client/answer.h"
+#include "client/session.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/value_file.h"
 
@@ -197,15 +198,15 @@ static int decode_object(const struct gw_call *call, struct gw_value **value,
     return gw_value_file_decode(call->fd, (size_t)call->number, value, error);
 }
 
-int gw_fetch_value(struct gw_client *client, uint64_t job, uint32_t index, uint32_t rank,
-                   struct gw_value **value, struct gw_error *error)
+int gw_future_fetch(struct gw_client *client, uint64_t job, uint32_t index, uint32_t rank,
+                    struct gw_value **value, struct gw_error *error)
 {
     struct gw_call call;
     struct gw_message message = {
         .type = GW_MESSAGE_fetch,
         .fetch = {.job = job, .index = index, .rank = rank},
     };
-    int rc = gw_call_make(&call, client, &message, &message.fetch.request, UINT64_MAX, error);
+    int rc = gw_session_ask(client, &call, &message, &message.fetch.request, UINT64_MAX, error);
     if (rc == 0)
         rc = decode_object(&call, value, error);
     gw_call_close(&call, client);
@@ -252,12 +253,12 @@ static int fetch(const struct gw_future *future, uint32_t rank, struct gw_value 
     int rc;
     do {
         life = client->life;
-        rc = client->lost ? gw_reconnect_wait(client, &life, error) : 0;
+        rc = client->lost ? gw_client_await(client, &life, error) : 0;
         if (rc == 0)
-            rc = gw_fetch_value(client, future->bundle->job, gw_future_index(future), rank, value,
-                                error);
+            rc = gw_future_fetch(client, future->bundle->job, gw_future_index(future), rank, value,
+                                 error);
     } while (rc < 0 && client->home && (rc == GW_ECLOSED || client->life != life) &&
-             gw_reconnect_wait(client, NULL, NULL) == 0);
+             gw_client_await(client, NULL, NULL) == 0);
     return rc;
 }
 

@@ -36,6 +36,8 @@ int gw_inline_open(struct gw_client *client, struct gw_error *error)
     rc = gw_dir_make(path, error);
     if (rc == 0 && (!(client->inline_dir = strdup(path)) || setenv(CHECKPOINTS, path, 1) < 0))
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc < 0)
+        gw_inline_close(client);
     return rc;
 }
 

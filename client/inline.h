@@ -2,7 +2,7 @@
 #ifndef GW_CLIENT_INLINE_H
 #define GW_CLIENT_INLINE_H
 
-#include "client/client.h"
+#include "client/bundle.h"
 #include "graph/model/graph.h"
 
 /* gw_inline_open makes a folder for checkpoints, unless GANGWAY_CHECKPOINTS names one;

@@ -2,13 +2,12 @@
  *
  * The connection comes from the worker, hello said; the program is there already, and the
  * environment is that of the task's job, so that what it submits may run in the same runners.
- * A task that waits gives its slots back, but not for a wait that is over in a moment: telling
- * everybody costs more than that. */
-#include "client/client.h"
-
+ * (How a task that waits gives its slots back is in client.c, gw_client_sleep.) */
+#include "client/inbox.h"
 #include "client/inline.h"
+#include "client/open.h"
+#include "client/session.h"
 #include "graph/base/clock.h"
-#include "worker/runner/actor.h"
 #include "worker/runner/task.h"
 
 #include <inttypes.h>
@@ -18,40 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_NS (300 * GW_NS_PER_US)
 #define LINK_TIMEOUT_NS (10 * GW_NS_PER_S)
 #define LINK_AGAIN_NS (5 * GW_NS_PER_MS)
-
-static int next(struct gw_client *client, struct gw_waiter *waiter, uint64_t timeout_ns,
-                size_t *item)
-{
-    return client && !client->inlined ? gw_turn_wait(&client->turn, waiter, timeout_ns, item)
-                                      : gw_waiter_next(waiter, timeout_ns, item);
-}
-
-int gw_client_sleep(struct gw_client *client, struct gw_waiter *waiter, uint64_t timeout_ns,
-                    size_t *item)
-{
-    const struct gw_task_hooks *hooks = client && client->task ? client->task->hooks : NULL;
-    if (!hooks || timeout_ns <= PATIENCE_NS || !pthread_equal(pthread_self(), client->task_thread))
-        return next(client, waiter, timeout_ns, item);
-    int rc = next(client, waiter, PATIENCE_NS, item);
-    if (rc != GW_ETIMEDOUT)
-        return rc;
-    hooks->blocked(hooks->arg, true);
-    rc = next(client, waiter, timeout_ns == UINT64_MAX ? timeout_ns : timeout_ns - PATIENCE_NS,
-              item);
-    hooks->blocked(hooks->arg, false);
-    return rc;
-}
-
-bool gw_client_is_actor(const struct gw_client *client, uint64_t job)
-{
-    const struct gw_task *task = client->task;
-    if (!task || !task->actor)
-        return false;
-    return task->makes_actor ? task->job == job : task->actor->made && task->actor->job == job;
-}
 
 /* The scheduler takes connections one after the other, and a large graph now and then. */
 static int get_link(struct gw_task *task, struct gw_task_link *link, struct gw_error *error)
@@ -89,7 +56,7 @@ static int connect_task(struct gw_client *client, struct gw_task *task, struct g
         close(link.fd);
         gw_error_set(error, rc, "%s", gw_error_text(rc));
     } else {
-        rc = gw_client_connect(client, &(struct gw_io_socket){.fd = link.fd}, false, error);
+        rc = gw_session_connect(client, &(struct gw_io_socket){.fd = link.fd}, false, error);
     }
     free(link.program);
     free(link.env);
@@ -107,6 +74,7 @@ struct gw_client *gw_task_client(struct gw_task *task, struct gw_error *error)
         gw_error_set(error, GW_ENOMEM, "out of memory");
         return NULL;
     }
+    gw_inbox_open(client);
     client->inlined = !task->hooks;
     int rc = client->inlined ? gw_inline_open(client, error) : connect_task(client, task, error);
     if (rc < 0) {

@@ -5,6 +5,7 @@
  * range ends early: then the answer to `wait` says how many of its tasks began. */
 #include "client/range.h"
 
+#include "client/future.h"
 #include "client/submission.h"
 #include "graph/base/clock.h"
 #include "graph/wire/codec.h"
@@ -449,7 +450,7 @@ static int open_item(struct gw_range_run *run, struct item *item, struct gw_rang
         gw_error_set(&result->error, parcel->failure->code, "%s", parcel->failure->text);
         result->exit_code = parcel->failure->exit_code;
     } else if (parcel->kind == GW_PARCEL_REMOTE)
-        rc = gw_fetch_value(run->client, run->job, item->index, 0, &result->value, error);
+        rc = gw_future_fetch(run->client, run->job, item->index, 0, &result->value, error);
     else
         rc = gw_codec_decode(parcel->kind == GW_PARCEL_SMALL ? parcel->small : parcel->heap,
                              parcel->size, NULL, &result->value, error);

@@ -5,6 +5,8 @@
 #include "client/reconnect.h"
 
 #include "client/address.h"
+#include "client/bundle.h"
+#include "client/session.h"
 #include "graph/base/clock.h"
 
 #include <errno.h>
@@ -12,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { ANSWER_TIMEOUT_S = 10, PAUSE_MS_MIN = 20, PAUSE_MS_MAX = 1000 };
 
@@ -20,7 +21,6 @@ struct gw_reconnect {
     struct gw_client *client;
     pthread_t thread;
     bool started;
-    pthread_cond_t changed; /* lost was set or cleared, or the client closed */
     pthread_mutex_t saying; /* one thread says things again */
     uint64_t for_ns;
 };
@@ -92,10 +92,12 @@ static int say(const struct again *again, struct gw_record *record)
         rc = gw_call_wait(&call, client, UINT64_MAX, &why);
     if (rc == 0) {
         pthread_mutex_lock(&client->lock);
-        if (gw_io_life(client->io) == again->life)
-            gw_record_accept(record, call.number);
-        else
+        if (gw_io_life(client->io) != again->life)
             rc = GW_ECLOSED;
+        else
+            gw_record_accept(record, call.number);
+        if (rc == 0 && record->bundle)
+            record->bundle->job = call.number;
         pthread_mutex_unlock(&client->lock);
     }
     gw_call_close(&call, client);
@@ -173,7 +175,7 @@ static int restore(const struct again *again)
         release_all(again, records, count);
         client->down.code = 0;
         client->lost = false;
-        pthread_cond_broadcast(&client->reconnect->changed);
+        pthread_cond_broadcast(&client->changed);
     }
     let_go(records, count);
     pthread_mutex_unlock(&client->lock);
@@ -243,23 +245,12 @@ static int ask(const struct again *again, uint64_t request, const struct gw_mess
 
 static int greet(const struct again *again)
 {
-    const struct gw_message hello = {
-        .type = GW_MESSAGE_hello,
-        .hello = {.protocol = GW_PROTOCOL_LINK,
-                  .role = GW_ROLE_CLIENT,
-                  .pid = (uint32_t)getpid(),
-                  .version = GANGWAY_VERSION,
-                  .name = again->client->name},
-    };
+    const struct gw_message hello = gw_session_hello(again->client);
     const struct gw_program *program = again->client->program_ready ? again->client->program : NULL;
     int rc = ask(again, GW_REQUEST_HELLO, &hello);
     if (rc < 0 || !program)
         return rc;
-    const struct gw_message message = {
-        .type = GW_MESSAGE_program,
-        .program = {{program->hash, GW_HASH_BYTES},
-                    {program->manifest.data, (uint32_t)program->manifest.size}},
-    };
+    const struct gw_message message = gw_session_program(program);
     return ask(again, GW_REQUEST_PROGRAM, &message);
 }
 
@@ -294,7 +285,8 @@ static void pause_for(struct gw_reconnect *reconnect, uint64_t pause_ms)
     until.tv_sec += until.tv_nsec / (long)GW_NS_PER_S;
     until.tv_nsec %= (long)GW_NS_PER_S;
     while (!reconnect->client->closed &&
-           pthread_cond_timedwait(&reconnect->changed, &reconnect->client->lock, &until) == 0)
+           pthread_cond_timedwait(&reconnect->client->changed, &reconnect->client->lock, &until) ==
+               0)
         continue;
 }
 
@@ -317,7 +309,7 @@ static void give_up(struct gw_reconnect *reconnect, int rc, const struct gw_erro
     gw_waiter_hold();
     gw_bundle_fail_all(client, true);
     gw_call_fail_all(client);
-    pthread_cond_broadcast(&reconnect->changed);
+    pthread_cond_broadcast(&client->changed);
 }
 
 /* The lock is held, and given back meanwhile. */
@@ -354,7 +346,7 @@ static void *reconnect_thread(void *arg)
         if (client->lost)
             look(reconnect);
         else
-            pthread_cond_wait(&reconnect->changed, &client->lock);
+            pthread_cond_wait(&client->changed, &client->lock);
     }
     if (client->lost)
         give_up(reconnect, GW_ECLOSED, NULL);
@@ -381,7 +373,6 @@ int gw_reconnect_open(struct gw_client *client, const char *home, bool tcp, uint
 {
     struct gw_reconnect *reconnect = calloc(1, sizeof *reconnect);
     char *copy = strdup(home);
-    pthread_condattr_t attributes;
     if (!reconnect || !copy) {
         free(reconnect);
         free(copy);
@@ -389,10 +380,6 @@ int gw_reconnect_open(struct gw_client *client, const char *home, bool tcp, uint
     }
     reconnect->client = client;
     reconnect->for_ns = reconnect_ns;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&reconnect->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&reconnect->saying, NULL);
     pthread_mutex_lock(&client->lock);
     client->reconnect = reconnect;
@@ -411,7 +398,7 @@ void gw_reconnect_stop(struct gw_client *client)
     pthread_mutex_lock(&client->lock);
     if (client->lost)
         gw_call_fail_all(client); /* its own among them */
-    pthread_cond_broadcast(&reconnect->changed);
+    pthread_cond_broadcast(&client->changed);
     bool started = reconnect->started;
     pthread_mutex_unlock(&client->lock);
     if (started)
@@ -423,7 +410,6 @@ void gw_reconnect_close(struct gw_client *client)
     struct gw_reconnect *reconnect = client->reconnect;
     if (!reconnect)
         return;
-    pthread_cond_destroy(&reconnect->changed);
     pthread_mutex_destroy(&reconnect->saying);
     free(reconnect);
     client->reconnect = NULL;
@@ -431,8 +417,7 @@ void gw_reconnect_close(struct gw_client *client)
 
 bool gw_reconnect_lost(struct gw_client *client)
 {
-    if (client->reconnect)
-        pthread_cond_broadcast(&client->reconnect->changed);
+    pthread_cond_broadcast(&client->changed);
     if (!client->reconnect || client->closed || client->down.code != GW_ECLOSED ||
         client->refused.code)
         return false;
@@ -440,20 +425,4 @@ bool gw_reconnect_lost(struct gw_client *client)
         return false;
     client->reconnect->started = client->lost = true;
     return true;
-}
-
-int gw_reconnect_wait(struct gw_client *client, uint32_t *life, struct gw_error *error)
-{
-    pthread_mutex_lock(&client->lock);
-    /* The connection is down a moment before its end is told. */
-    while (!client->closed && (client->lost || (!client->down.code && gw_io_life(client->io) == 0)))
-        pthread_cond_wait(&client->reconnect->changed, &client->lock);
-    const struct gw_error down = client->down;
-    bool closed = client->closed;
-    if (life)
-        *life = client->life;
-    pthread_mutex_unlock(&client->lock);
-    if (closed)
-        return gw_error_set(error, GW_ECLOSED, "the client was closed");
-    return down.code ? gw_error_set(error, down.code, "%s", down.text) : 0;
 }

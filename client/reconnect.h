@@ -18,11 +18,6 @@ void gw_reconnect_close(struct gw_client *client);
  * looked for. The lock is held. */
 bool gw_reconnect_lost(struct gw_client *client);
 
-/* gw_reconnect_wait blocks while the connection is lost: 0 and the number of the one that there is,
- * or the error of the client when there will be none. life may be NULL. Never on the loop thread.
- */
-int gw_reconnect_wait(struct gw_client *client, uint32_t *life, struct gw_error *error);
-
 /* gw_reconnect_revive says again what a record takes, where that has not been said on this
  * connection. 0, GW_ECLOSED, or what the scheduler says, with text. */
 int gw_reconnect_revive(struct gw_record *record, struct gw_error *error);

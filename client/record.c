@@ -99,6 +99,18 @@ struct gw_record *gw_record_find(uint64_t name)
     return record;
 }
 
+void gw_record_let_go(struct gw_client *client, uint64_t name)
+{
+    struct gw_record *record = gw_record_find(name);
+    uint64_t job = gw_record_job(name);
+    if (job && client->io && !client->closed && !client->lost)
+        (void)gw_io_release(client->io, job, 0);
+    if (record && record->client == client) {
+        record->held = false;
+        gw_record_unref(record);
+    }
+}
+
 static void cut(struct gw_record *record)
 {
     struct gw_record *list = NULL;
@@ -193,8 +205,6 @@ void gw_record_accept(struct gw_record *record, uint64_t job)
     pthread_mutex_lock(&names_lock);
     record->job = job;
     record->life = record->client->life;
-    if (record->bundle)
-        record->bundle->job = job;
     pthread_mutex_unlock(&names_lock);
 }
 

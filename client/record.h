@@ -13,6 +13,8 @@
 /* What a scheduler ends by, each time, is not said for ever. */
 enum { GW_RECORD_SAID_MAX = 10 };
 
+struct gw_bundle;
+
 struct gw_record {
     struct gw_client *client; /* borrowed: all that refers to a record holds its client */
     uint32_t refs;
@@ -44,8 +46,8 @@ void gw_record_unref(struct gw_record *record);
  * or -1) goes with it. What does not fit cuts the record. The lock is not held. */
 void gw_record_add(struct gw_record *record, const struct gw_message *message, int fd);
 
-/* gw_record_accept notes the number of its job, on the connection that the client has now. The lock
- * is held. */
+/* gw_record_accept notes the number of its job (not its bundle: the caller does), on the connection
+ * that the client has now. The lock is held. */
 void gw_record_accept(struct gw_record *record, uint64_t job);
 
 /* gw_record_job gives the number of a job that is called by a record's name; of any other number,
@@ -53,6 +55,10 @@ void gw_record_accept(struct gw_record *record, uint64_t job);
  * the record or NULL; the lock of its client is held. */
 struct gw_record *gw_record_find(uint64_t name);
 uint64_t gw_record_job(uint64_t name);
+
+/* gw_record_let_go gives up a scattered value by its name, or its job's number where it has no
+ * record. The lock is held. */
+void gw_record_let_go(struct gw_client *client, uint64_t name);
 
 /* gw_record_rename puts numbers for names into what a message says of other jobs; *room is what the
  * message borrows from then on, to be freed by the caller. GW_ENOENT (a record is gone), GW_ENOMEM.

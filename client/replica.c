@@ -1,6 +1,6 @@
 /* Copies of results: a question for each, many under way at once. A call that nobody waits for any
  * more changes nothing: the scheduler goes on with its copies. */
-#include "client/client.h"
+#include "client/session.h"
 
 #include <stdlib.h>
 
@@ -63,7 +63,7 @@ int gw_replicate(struct gw_client *client, struct gw_future *const *futures, siz
 {
     if (client->inlined)
         return wait_well(futures, count, error);
-    int rc = gw_client_start(client, 0, error);
+    int rc = gw_session_start(client, 0, error);
     for (size_t at = 0; at < count && rc == 0; at += BATCH)
         rc = replicate(client, futures + at, count - at < BATCH ? count - at : BATCH, options,
                        error);

@@ -1,6 +1,5 @@
 /* Requests: listings, calls on jobs by number, output. Each is one question and one answer. */
-#include "client/client.h"
-
+#include "client/session.h"
 #include "graph/wire/codec.h"
 
 #include <stdio.h>
@@ -9,15 +8,6 @@
 #define LOOK_NS (5 * UINT64_C(1000000000)) /* for a scheduler that is there to answer */
 
 enum { LOG_BYTES_MAX = 256 << 10 };
-
-static int decode_body(const struct gw_call *call, struct gw_value **value, struct gw_error *error)
-{
-    if (call->body_bytes == 0) {
-        *value = gw_nil();
-        return *value ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
-    }
-    return gw_codec_decode(call->body, call->body_bytes, NULL, value, error);
-}
 
 static int query(struct gw_client *client, const char *what, const struct gw_value *arguments,
                  uint64_t timeout_ns, struct gw_value **answer, struct gw_error *error)
@@ -34,9 +24,9 @@ static int query(struct gw_client *client, const char *what, const struct gw_val
         .type = GW_MESSAGE_query,
         .query = {.what = what, .arguments = {encoded.data, (uint32_t)encoded.size}},
     };
-    rc = gw_call_make(&call, client, &message, &message.query.request, timeout_ns, error);
+    rc = gw_session_ask(client, &call, &message, &message.query.request, timeout_ns, error);
     if (rc == 0)
-        rc = decode_body(&call, answer, error);
+        rc = gw_call_decode(&call, answer, error);
     gw_call_close(&call, client);
     gw_buffer_deinit(&encoded);
     return rc;
@@ -53,7 +43,7 @@ static int cancel(struct gw_client *client, const struct gw_msg_cancel *what,
 {
     struct gw_call call;
     struct gw_message message = {.type = GW_MESSAGE_cancel, .cancel = *what};
-    int rc = gw_call_make(&call, client, &message, &message.cancel.request, UINT64_MAX, error);
+    int rc = gw_session_ask(client, &call, &message, &message.cancel.request, UINT64_MAX, error);
     gw_call_close(&call, client);
     return rc;
 }
@@ -82,9 +72,9 @@ static int retry(struct gw_client *client, uint64_t job, uint32_t index, uint32_
     struct gw_value *body;
     int64_t count;
     struct gw_message message = {.type = GW_MESSAGE_retry, .retry = {.job = job, .index = index}};
-    int rc = gw_call_make(&call, client, &message, &message.retry.request, UINT64_MAX, error);
+    int rc = gw_session_ask(client, &call, &message, &message.retry.request, UINT64_MAX, error);
     if (rc == 0)
-        rc = decode_body(&call, &body, error);
+        rc = gw_call_decode(&call, &body, error);
     gw_call_close(&call, client);
     if (rc < 0)
         return rc;
@@ -115,7 +105,7 @@ static int ask(struct gw_client *client, uint64_t job, uint32_t verb, struct gw_
     struct gw_call call;
     struct gw_message message = {.type = GW_MESSAGE_gang_ask,
                                  .gang_ask = {.job = job, .verb = verb}};
-    int rc = gw_call_make(&call, client, &message, &message.gang_ask.request, UINT64_MAX, error);
+    int rc = gw_session_ask(client, &call, &message, &message.gang_ask.request, UINT64_MAX, error);
     gw_call_close(&call, client);
     return rc;
 }
@@ -144,7 +134,7 @@ static int ask_gpu(struct gw_client *client, struct gw_msg_gpu_ask ask, struct g
 {
     struct gw_call call;
     struct gw_message message = {.type = GW_MESSAGE_gpu_ask, .gpu_ask = ask};
-    int rc = gw_call_make(&call, client, &message, &message.gpu_ask.request, UINT64_MAX, error);
+    int rc = gw_session_ask(client, &call, &message, &message.gpu_ask.request, UINT64_MAX, error);
     gw_call_close(&call, client);
     return rc;
 }
@@ -157,27 +147,6 @@ int gw_gpu_drain(struct gw_client *client, const char *uuid, struct gw_error *er
 int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *error)
 {
     return ask_gpu(client, (struct gw_msg_gpu_ask){.uuid = uuid}, error);
-}
-
-/* body: [code, exit_code, text]. */
-int gw_call_read_end(const struct gw_call *call, int *exit_code, struct gw_error *error)
-{
-    struct gw_value *body;
-    int64_t code, exited;
-    const char *text;
-    int rc = decode_body(call, &body, error);
-    if (rc < 0)
-        return rc;
-    if (gw_value_get_i64(gw_value_at(body, 0), &code, NULL) < 0 || code > 0 || code < INT16_MIN ||
-        gw_value_get_i64(gw_value_at(body, 1), &exited, NULL) < 0 ||
-        gw_value_get_str(gw_value_at(body, 2), &text, NULL) < 0) {
-        rc = gw_error_set(error, GW_EPROTO, "the scheduler's answer to wait is malformed");
-    } else {
-        *exit_code = (int)exited;
-        rc = code < 0 ? gw_error_set(error, (int)code, "%s", text) : 0;
-    }
-    gw_value_unref(body);
-    return rc;
 }
 
 /* Until all has come that the scheduler says of a job before it says more. */
@@ -195,7 +164,7 @@ int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int
 {
     struct gw_call call;
     struct gw_message message = {.type = GW_MESSAGE_wait, .wait = {.job = job}};
-    int rc = gw_call_make(&call, client, &message, &message.wait.request, timeout_ns, error);
+    int rc = gw_session_ask(client, &call, &message, &message.wait.request, timeout_ns, error);
     if (rc == GW_ETIMEDOUT) { /* a time shorter than the way there and back says nothing of a job */
         catch_up(client, job);
         rc = gw_call_wait(&call, client, 0, error);
@@ -222,7 +191,7 @@ int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
                      .follow = request->follow,
                      .after = request->attempt ? 0 : request->after},
     };
-    int rc = gw_call_make(&call, client, &message, &message.log_read.request, UINT64_MAX, error);
+    int rc = gw_session_ask(client, &call, &message, &message.log_read.request, UINT64_MAX, error);
     if (rc == 0) {
         struct gw_value *data = gw_bytes_copy(call.body, call.body_bytes);
         if (data) {

@@ -3,9 +3,11 @@
  * A value is said, and awaited, in two steps, so that many may be on their way at once: an answer
  * takes two changes of processes, some ten times what the scheduler does for a value. Each value is
  * accepted or refused by itself; of many, the first refusal gives all of them up. */
-#include "client/submission.h"
+#include "client/scatter.h"
 
-#include "client/reconnect.h"
+#include "client/bundle.h"
+#include "client/record.h"
+#include "client/session.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/content.h"
 
@@ -124,7 +126,7 @@ static int finish(struct gw_client *client, struct scattering *s, uint64_t *name
     uint64_t job = 0;
     bool there;
     int rc = await(client, s, &job, &there, error);
-    while (!there && (rc = gw_reconnect_wait(client, NULL, error)) == 0) {
+    while (!there && (rc = gw_client_await(client, NULL, error)) == 0) {
         say(client, s, false, error);
         rc = await(client, s, &job, &there, error);
     }
@@ -140,25 +142,13 @@ static int finish(struct gw_client *client, struct scattering *s, uint64_t *name
     return rc;
 }
 
-int gw_submit_scatter(struct gw_client *client, const void *encoded, size_t bytes, uint64_t *name,
-                      struct gw_error *error)
+int gw_scatter_encoded(struct gw_client *client, const void *encoded, size_t bytes, uint64_t *name,
+                       struct gw_error *error)
 {
     struct scattering s;
     const struct encoded whole = {.buffer = {.data = (void *)(uintptr_t)encoded, .size = bytes}};
     int rc = begin(client, &s, &whole, false, error);
     return rc < 0 ? rc : finish(client, &s, name, error);
-}
-
-void gw_submit_let_go(struct gw_client *client, uint64_t name)
-{
-    struct gw_record *record = gw_record_find(name);
-    uint64_t job = gw_record_job(name);
-    if (job && client->io && !client->closed && !client->lost)
-        (void)gw_io_release(client->io, job, 0);
-    if (record && record->client == client) {
-        record->held = false;
-        gw_record_unref(record);
-    }
 }
 
 /* -- Futures of values ---------------------------------------------------------------------------
@@ -179,7 +169,7 @@ static int future_of(struct gw_client *client, const struct encoded *encoded, ui
     pthread_mutex_lock(&client->lock);
     struct gw_record *record = gw_record_find(name);
     if (!bundle) {
-        gw_submit_let_go(client, name);
+        gw_record_let_go(client, name);
         pthread_mutex_unlock(&client->lock);
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     }
@@ -268,7 +258,7 @@ int gw_scatter_many(struct gw_client *client, const struct gw_value *const *valu
                     struct gw_future **futures, struct gw_error *error)
 {
     size_t made = 0, said = 0;
-    int rc = client->inlined ? 0 : gw_client_start(client, 0, error);
+    int rc = client->inlined ? 0 : gw_session_start(client, 0, error);
     struct batch *batch = rc == 0 ? calloc(1, sizeof *batch) : NULL;
     if (rc == 0 && !batch)
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
@@ -294,7 +284,7 @@ int gw_scatter(struct gw_client *client, const struct gw_value *value, struct gw
     uint64_t name = 0;
     if (!value)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
-    int rc = client->inlined ? 0 : gw_client_start(client, 0, error);
+    int rc = client->inlined ? 0 : gw_session_start(client, 0, error);
     if (rc == 0)
         rc = encode(client, value, &encoded, error);
     if (rc == 0 && !client->inlined)

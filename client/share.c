@@ -1,7 +1,8 @@
 /* Results that several hold: looked up by name, published for others. A future of a lookup is a
  * bundle of one, whose request the scheduler tells of the task's end; what it found comes with
  * `held`, before that (bundle.c). */
-#include "client/client.h"
+#include "client/bundle.h"
+#include "client/session.h"
 
 static int look_up(struct gw_client *client, const struct gw_msg_lookup *lookup,
                    struct gw_future **future, struct gw_error *error)
@@ -9,7 +10,7 @@ static int look_up(struct gw_client *client, const struct gw_msg_lookup *lookup,
     struct gw_message message = {.type = GW_MESSAGE_lookup, .lookup = *lookup};
     if (client->inlined)
         return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
-    int rc = gw_client_start(client, 0, error);
+    int rc = gw_session_start(client, 0, error);
     if (rc < 0)
         return rc;
     struct gw_call call;
@@ -57,7 +58,7 @@ static int publish(struct gw_client *client, const struct gw_msg_publish *publis
 {
     struct gw_call call;
     struct gw_message message = {.type = GW_MESSAGE_publish, .publish = *publish};
-    int rc = gw_call_make(&call, client, &message, &message.publish.request, UINT64_MAX, error);
+    int rc = gw_session_ask(client, &call, &message, &message.publish.request, UINT64_MAX, error);
     gw_call_close(&call, client);
     return rc;
 }

@@ -9,6 +9,7 @@
 
 #include "client/gitlist.h"
 #include "client/hashes.h"
+#include "client/session.h"
 #include "graph/wire/frame.h"
 
 #include <dirent.h>

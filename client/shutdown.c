@@ -1,8 +1,7 @@
 /* Ending a cluster: what runs is told to end, and everything goes with the last of it. */
 #include "client/shutdown.h"
 
-#include "client/cluster.h"
-#include "client/io.h"
+#include "client/session.h"
 #include "graph/base/clock.h"
 
 enum { LOOK_MS = 200, END_S = 20 /* without any grace */ };
@@ -30,7 +29,7 @@ int gw_shutdown_wait(struct gw_client *client, const struct gw_shutdown *shutdow
                      struct gw_error *error)
 {
     struct gw_call call;
-    int rc = gw_client_start(client, 0, error);
+    int rc = gw_session_start(client, 0, error);
     if (rc < 0)
         return rc;
     pid_t pid = gw_io_peer_pid(client->io);

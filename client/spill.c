@@ -2,6 +2,7 @@
  * well-formed MessagePack, so that walking them needs no checks beyond an assert. */
 #include "client/spill.h"
 
+#include "client/scatter.h"
 #include "graph/wire/codec.h"
 
 #include <assert.h>
@@ -87,7 +88,7 @@ static int send_ahead(struct copying *copying, const uint8_t *value, size_t byte
 {
     struct gw_spill *spill = copying->spill;
     uint64_t job;
-    int rc = gw_submit_scatter(copying->client, value, bytes, &job, copying->error);
+    int rc = gw_scatter_encoded(copying->client, value, bytes, &job, copying->error);
     if (rc < 0)
         return rc;
     uint32_t place = (uint32_t)spill->dep_job.count; /* little-endian, as all targets are */

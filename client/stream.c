@@ -1,11 +1,11 @@
 /* Streams.
  *
  * Each graph that is added becomes rows behind those of the graphs before it, and a bundle of its
- * futures, a part. Parts lie sorted by row; what comes in for the stream's request finds its part
- * by that. The stream's call stays registered all the while: a refusal may come at any time. */
-#include "client/stream.h"
-
+ * futures, a part. The stream's call stays registered all the while: a refusal may come at any
+ * time. */
+#include "client/bundle.h"
 #include "client/inline.h"
+#include "client/parts.h"
 #include "client/submission.h"
 #include "client/targets.h"
 #include "graph/model/spec.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct gw_stream {
-    struct gw_client *client; /* referenced */
+    struct gw_client *client; /* `parts` reference it */
     struct gw_submission submission;
     char *name;
     uint64_t *after;
@@ -24,26 +24,9 @@ struct gw_stream {
     struct gw_map spec_by_hash;
     struct gw_error error; /* code not 0: it is over */
 
-    /* Guarded by the client's lock. */
-    uint32_t refs; /* the owner's, and one a part */
-    uint64_t job;
-    bool answered, registered;
-    pthread_cond_t changed;
-    GW_ARRAY(struct gw_bundle *) parts; /* ascending by their first row */
+    struct gw_parts *parts;
+    bool answered; /* the client's lock guards it */
 };
-
-/* -- Coming in -----------------------------------------------------------------------------------
- */
-
-void gw_stream_opened(struct gw_client *client, const struct gw_msg_opened *opened)
-{
-    uint64_t found;
-    if (!gw_map_get(&client->streams, opened->request, &found))
-        return;
-    struct gw_stream *stream = (struct gw_stream *)(uintptr_t)found;
-    stream->job = opened->job;
-    pthread_cond_broadcast(&stream->changed);
-}
 
 /* Accepted to its end, or refused: then nothing of it will be told any more. */
 static void stream_on_answer(struct gw_call *call, void *arg)
@@ -51,63 +34,21 @@ static void stream_on_answer(struct gw_call *call, void *arg)
     struct gw_stream *stream = arg;
     stream->answered = true;
     if (call->error.code < 0 && call->error.code != GW_ECLOSED)
-        for (size_t i = 0; i < stream->parts.count; i++)
-            gw_bundle_fail_pending(stream->parts.items[i], &call->error);
-    pthread_cond_broadcast(&stream->changed);
+        for (size_t i = 0; i < stream->parts->items.count; i++)
+            gw_bundle_fail_pending(stream->parts->items.items[i].bundle, &call->error);
+    pthread_cond_broadcast(&stream->client->answered);
 }
 
-/* The last part that begins at a row or before it; its place. */
-static size_t part_before(const struct gw_stream *stream, uint32_t row)
+static void stream_free(struct gw_stream *stream)
 {
-    size_t low = 0, high = stream->parts.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stream->parts.items[middle]->rows[0] <= row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - 1;
-}
-
-struct gw_bundle *gw_stream_part(struct gw_client *client, uint64_t request, uint32_t row)
-{
-    uint64_t found;
-    if (!gw_map_get(&client->streams, request, &found))
-        return NULL;
-    const struct gw_stream *stream = (const struct gw_stream *)(uintptr_t)found;
-    size_t at = part_before(stream, row);
-    return at == SIZE_MAX ? NULL : stream->parts.items[at];
-}
-
-void gw_stream_part_gone(struct gw_bundle *bundle)
-{
-    struct gw_stream *stream = bundle->stream;
-    size_t at = part_before(stream, bundle->rows[0]);
-    memmove(stream->parts.items + at, stream->parts.items + at + 1,
-            (stream->parts.count - at - 1) * sizeof *stream->parts.items);
-    stream->parts.count--;
-}
-
-void gw_stream_unref(struct gw_stream *stream)
-{
-    struct gw_client *client = stream->client;
-    pthread_mutex_lock(&client->lock);
-    bool last = --stream->refs == 0;
-    if (last && stream->registered)
-        (void)gw_map_remove(&client->streams, stream->submission.call.request);
-    pthread_mutex_unlock(&client->lock);
-    if (!last)
-        return;
     gw_array_deinit(&stream->specs);
-    gw_array_deinit(&stream->parts);
     gw_map_deinit(&stream->spec_by_hash);
     gw_arena_deinit(&stream->arena);
-    pthread_cond_destroy(&stream->changed);
     free(stream->name);
     free(stream->after);
+    if (stream->parts)
+        gw_parts_unref(stream->parts);
     free(stream);
-    gw_client_unref(client);
 }
 
 /* -- Opening -------------------------------------------------------------------------------------
@@ -135,12 +76,8 @@ int gw_stream_open(struct gw_client *client, const struct gw_submit_options *giv
     if (!stream)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     stream->client = client;
-    stream->refs = 1;
-    pthread_cond_init(&stream->changed, NULL);
-    pthread_mutex_lock(&client->lock);
-    client->refs++;
-    pthread_mutex_unlock(&client->lock);
-    int rc = keep_options(stream, options);
+    stream->parts = gw_parts_new(client);
+    int rc = stream->parts ? keep_options(stream, options) : GW_ENOMEM;
     const struct gw_submission_options opened = {
         .name = stream->name,
         .no_futures = true,
@@ -151,16 +88,13 @@ int gw_stream_open(struct gw_client *client, const struct gw_submit_options *giv
         stream->submission.flags |= GW_SUBMIT_STREAM;
         stream->submission.call.on_answer = stream_on_answer;
         stream->submission.call.arg = stream;
-        pthread_mutex_lock(&client->lock);
         if (rc == 0)
-            rc = gw_map_put(&client->streams, stream->submission.call.request, (uintptr_t)stream);
-        stream->registered = rc == 0;
-        pthread_mutex_unlock(&client->lock);
+            rc = gw_parts_register(stream->parts, stream->submission.call.request);
         if (rc < 0)
             gw_submission_close(&stream->submission);
     }
     if (rc < 0) {
-        gw_stream_unref(stream);
+        stream_free(stream);
         return gw_error_set(error, rc, "%s", gw_error_text(rc));
     }
     *out = stream;
@@ -170,7 +104,7 @@ int gw_stream_open(struct gw_client *client, const struct gw_submit_options *giv
 uint64_t gw_stream_job(const struct gw_stream *stream)
 {
     pthread_mutex_lock(&stream->client->lock);
-    uint64_t job = stream->job;
+    uint64_t job = stream->parts->job;
     pthread_mutex_unlock(&stream->client->lock);
     return job;
 }
@@ -285,11 +219,10 @@ static struct gw_bundle *add_part(struct gw_stream *stream, const struct gw_grap
     for (uint32_t i = 0; i < targets->count; i++)
         bundle->futures[i].ranks = rows->specs[rows->spec[targets->rows[i]]].options.ranks;
     pthread_mutex_lock(&client->lock);
-    bool kept = gw_array_push(&stream->parts, bundle) == 0;
+    bool kept = gw_parts_add(stream->parts, bundle->rows[0], bundle) == 0;
     if (kept) {
-        bundle->stream = stream;
-        bundle->job = stream->job;
-        stream->refs++;
+        bundle->parts = stream->parts;
+        bundle->job = stream->parts->job;
     }
     pthread_mutex_unlock(&client->lock);
     if (kept)
@@ -304,12 +237,12 @@ static int await_opened(struct gw_stream *stream, struct gw_bundle *bundle, stru
     struct gw_client *client = stream->client;
     pthread_mutex_lock(&client->lock);
     gw_turn_keep(&client->turn);
-    while (!stream->job && !stream->answered)
-        pthread_cond_wait(&stream->changed, &client->lock);
+    while (!stream->parts->job && !stream->answered)
+        pthread_cond_wait(&client->answered, &client->lock);
     gw_turn_unkeep(&client->turn);
     if (bundle)
-        bundle->job = stream->job;
-    bool opened = stream->job != 0;
+        bundle->job = stream->parts->job;
+    bool opened = stream->parts->job != 0;
     pthread_mutex_unlock(&client->lock);
     return opened ? 0 : gw_submission_refused(&stream->submission, error);
 }
@@ -390,6 +323,6 @@ int gw_stream_close(struct gw_stream *stream, struct gw_error *error)
     }
     if (stream->error.code < 0)
         rc = gw_error_set(error, stream->error.code, "%s", stream->error.text);
-    gw_stream_unref(stream);
+    stream_free(stream);
     return rc;
 }

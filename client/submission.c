@@ -2,9 +2,9 @@
  * again from the start when the connection breaks, by the thread that was saying it. */
 #include "client/submission.h"
 
-#include "client/answer.h"
 #include "client/env.h"
 #include "client/reconnect.h"
+#include "client/session.h"
 #include "client/shipment.h"
 #include "client/spill.h"
 #include "graph/base/clock.h"
@@ -84,7 +84,7 @@ static int again(struct gw_submission *submission, struct gw_error *error)
             return gw_error_set(error, GW_ECLOSED,
                                 "submitted %d times, and each time the scheduler went away",
                                 GW_RECORD_SAID_MAX);
-        rc = gw_reconnect_wait(client, &submission->life, error);
+        rc = gw_client_await(client, &submission->life, error);
         if (rc < 0)
             return rc;
         rc = gw_reconnect_revive(submission->record, error);
@@ -159,12 +159,12 @@ int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *
         rc = check_function(specs[i].function, error);
     }
     if (rc == 0 && !client->inlined)
-        rc = gw_client_start(client, (uint32_t)slots, error);
+        rc = gw_session_start(client, (uint32_t)slots, error);
     while (rc == 0 && program && !client->inlined) {
-        rc = gw_client_ship(client, error);
+        rc = gw_session_ship(client, error);
         if (rc != GW_ECLOSED || !client->home)
             break;
-        rc = gw_reconnect_wait(client, NULL, error);
+        rc = gw_client_await(client, NULL, error);
     }
     return rc;
 }
@@ -460,7 +460,7 @@ static bool note_job(struct gw_submission *submission)
     bool there = !is_kept(submission) || (!client->lost && client->life == submission->life);
     if (there && submission->record)
         gw_record_accept(submission->record, submission->call.number);
-    else if (there && submission->bundle)
+    if (there && submission->bundle)
         submission->bundle->job = submission->call.number;
     pthread_mutex_unlock(&client->lock);
     return there;
@@ -486,7 +486,7 @@ static int leave(struct gw_submission *submission, bool *left, struct gw_error *
     struct gw_client *client = submission->client;
     const uint32_t life = submission->life;
     pthread_mutex_lock(&client->lock);
-    gw_answer_open(submission->bundle, true);
+    gw_bundle_expect(submission->bundle, true);
     pthread_mutex_unlock(&client->lock);
     int rc = flush(submission, GW_SUBMIT_LAST | GW_SUBMIT_QUIET, error);
     if (rc < 0)
@@ -558,7 +558,7 @@ void gw_submission_close(struct gw_submission *submission)
     /* What nobody holds any more: of a stream, its tasks use it on their own. */
     pthread_mutex_lock(&submission->client->lock);
     for (size_t i = 0; i < submission->scattered.count; i++)
-        gw_submit_let_go(submission->client, submission->scattered.items[i]);
+        gw_record_let_go(submission->client, submission->scattered.items[i]);
     pthread_mutex_unlock(&submission->client->lock);
     if (submission->bundle)
         gw_bundle_drop(submission->bundle);

@@ -2,8 +2,9 @@
 #ifndef GW_CLIENT_SUBMISSION_H
 #define GW_CLIENT_SUBMISSION_H
 
+#include "client/bundle.h"
+#include "client/call.h"
 #include "client/chunk.h"
-#include "client/client.h"
 #include "graph/model/graph.h"
 
 /* Jobs that have to end first; borrowed. */
@@ -80,10 +81,5 @@ int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_ro
                       struct gw_error *error);
 int gw_submission_finish(struct gw_submission *submission, struct gw_error *error);
 void gw_submission_close(struct gw_submission *submission);
-
-/* gw_submit_one submits the one task of a sealed graph; with its future, or (target false) without
- * any: then the bundle is empty, and to be dropped. */
-int gw_submit_one(struct gw_client *client, const struct gw_graph_rows *rows, bool target,
-                  struct gw_bundle **bundle, struct gw_error *error);
 
 #endif

@@ -1,9 +1,10 @@
 /* Submitting: graphs, single calls, maps over many arguments. */
-#include "client/submission.h"
+#include "client/submit.h"
 
 #include "client/inline.h"
-#include "client/reconnect.h"
+#include "client/record.h"
 #include "client/spill.h"
+#include "client/submission.h"
 #include "client/targets.h"
 #include "graph/base/clock.h"
 #include "graph/wire/codec.h"

@@ -3,6 +3,7 @@
  * guarded by its client's lock. */
 #include "client/tunnel.h"
 
+#include "client/session.h"
 #include "graph/wire/codec.h"
 
 #include <stdlib.h>
@@ -115,7 +116,7 @@ static int ask(struct gw_tunnel *tunnel, struct gw_message *message, struct gw_e
     struct gw_call *call = &tunnel->call;
     if (client->inlined)
         return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
-    int rc = gw_client_start(client, 0, error);
+    int rc = gw_session_start(client, 0, error);
     if (rc < 0)
         return rc;
     gw_call_open(call, client);

@@ -3,8 +3,8 @@
  * happens. */
 #include "tests/bench/counters/pipeline.h"
 
+#include "client/bundle.h"
 #include "client/chunk.h"
-#include "client/client.h"
 #include "graph/base/clock.h"
 #include "graph/base/must.h"
 #include "graph/model/graph.h"
@@ -497,16 +497,6 @@ void pipeline_run(struct pipeline *p, struct gw_graph *graph, const gw_node *nod
 /* -- Opening and closing -------------------------------------------------------------------------
  */
 
-static struct gw_client *new_client(void)
-{
-    struct gw_client *client = calloc(1, sizeof *client);
-    GW_MUST_PTR(client);
-    pthread_mutex_init(&client->lock, NULL);
-    pthread_mutex_init(&client->start_lock, NULL);
-    client->refs = 1;
-    return client;
-}
-
 struct pipeline *pipeline_open(const char *name, enum role measured)
 {
     struct pipeline *p = calloc(1, sizeof *p);
@@ -515,7 +505,8 @@ struct pipeline *pipeline_open(const char *name, enum role measured)
     p->name = name;
     p->measured = measured;
     p->now_ns = GW_NS_PER_S;
-    p->client = new_client();
+    p->client = gw_client_new(name);
+    GW_MUST_PTR(p->client);
     p->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s"});
     p->node = gw_node_core_new(&(struct gw_node_options){.slots = RUNNERS,
                                                          .cores = RUNNERS,
