@@ -31,6 +31,8 @@ enum {
     TURN_BYTES = 4 << 20,    /* of contents, before others have their turn */
     BRISK_BYTES = 16 << 10,  /* that a transport is given at a time, and what its socket ... */
     BRISK_UNSENT = 32 << 10, /* ... takes of that before it has sent it */
+    IN_BYTES_KEPT = 1 << 18, /* a larger buffer is given back after so many reads ... */
+    IN_READS_SMALL = 64,     /* ... one after the other that took a quarter of it at most */
     IN_BYTES_MAX = GW_FRAME_HEADER_BYTES + GW_FRAME_BULK_BYTES_MAX,
     IN_FDS_MAX = 2 * GW_FRAME_FDS_MAX, /* of a frame that is not whole, and of the next */
     OUT_BYTES_KEPT = 1 << 20,          /* a larger buffer is given back when it is empty */
@@ -71,6 +73,7 @@ struct gw_channel {
 
     uint8_t *in;
     size_t in_capacity, in_start, in_end;
+    uint32_t in_reads_small;
     size_t given; /* bytes of the frame that the last get gave out */
     int in_fds[IN_FDS_MAX];
     uint32_t in_fd_count;
@@ -78,10 +81,15 @@ struct gw_channel {
     struct gw_arena arena;
 };
 
+static size_t in_bytes_least(const struct gw_transport *transport)
+{
+    return transport ? IN_BYTES_OVER : IN_BYTES_MIN;
+}
+
 static int channel_new(int fd, struct gw_transport *transport, struct gw_channel **channel)
 {
     struct gw_channel *made = calloc(1, sizeof *made);
-    const size_t in_bytes = transport ? IN_BYTES_OVER : IN_BYTES_MIN;
+    const size_t in_bytes = in_bytes_least(transport);
     uint8_t *in = malloc(in_bytes);
     if (!made || !in) {
         free(made);
@@ -451,11 +459,31 @@ static void drop_given(struct gw_channel *channel)
     gw_arena_reset(&channel->arena);
 }
 
+/* The buffer is empty. Of thousands of peers each has sent something large once. */
+static void give_back(struct gw_channel *channel)
+{
+    if (channel->in_capacity <= IN_BYTES_KEPT || channel->in_end > channel->in_capacity / 4) {
+        channel->in_reads_small = 0;
+        return;
+    }
+    if (++channel->in_reads_small < IN_READS_SMALL)
+        return;
+    channel->in_reads_small = 0;
+    uint8_t *in = malloc(in_bytes_least(channel->transport));
+    if (!in)
+        return;
+    free(channel->in);
+    channel->in = in;
+    channel->in_capacity = in_bytes_least(channel->transport);
+}
+
 /* Makes room for so many bytes behind in_end: moves what is there to the front, and grows the
  * buffer when the frame that has begun fills all of it. */
 static int make_room(struct gw_channel *channel, size_t wanted)
 {
     size_t bytes = channel->in_end - channel->in_start;
+    if (bytes == 0 && channel->in_end)
+        give_back(channel);
     if (channel->in_start && bytes)
         memmove(channel->in, channel->in + channel->in_start, bytes);
     channel->in_start = 0;

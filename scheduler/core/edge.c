@@ -2,8 +2,9 @@
  *
  * An edge takes eight bytes. Those of a row lie together, in the order of the rows (deps_at, dep);
  * those from one row are a list through `next`, which begins at tasks->succ[row]. The row that an
- * edge leads to is not kept but found: edge_rows has that of every 32nd edge, and deps_at is sorted
- * between. A link whose highest bit is set is a place in `laters`: a successor in another job. */
+ * edge leads to is not kept but found: edge_rows has that of every 256th edge, and deps_at is
+ * sorted between. A link whose highest bit is set is a place in `laters`: a successor in another
+ * job. */
 #include "scheduler/core/edge.h"
 
 #include "scheduler/core/job.h"
@@ -12,7 +13,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { BLOCK = 32 /* edges */ };
+enum { BLOCK = 256 /* edges */ };
 #define LINK_LATER (UINT32_C(1) << 31)
 
 /* -- The table -----------------------------------------------------------------------------------
@@ -76,11 +77,28 @@ void gw_sched_edge_ahead(const struct gw_tasks *tasks, uint32_t edge)
     __builtin_prefetch(&tasks->edge_rows[edge / BLOCK]);
 }
 
+/* Narrows [*low, *high], in which the row of an edge is, around the row that it would be if those
+ * of a block had about as many edges each, as they mostly have. */
+static void guess_row(const uint32_t *deps_at, uint32_t edge, uint32_t *low, uint32_t *high)
+{
+    uint32_t guess = *low + (uint32_t)((uint64_t)(*high - *low) * (edge % BLOCK) / BLOCK), step = 1;
+    if (deps_at[guess] <= edge) {
+        for (*low = guess; *high - *low > step && deps_at[*low + step] <= edge; step *= 2)
+            *low += step;
+        *high = *high - *low > step ? *low + step - 1 : *high;
+    } else {
+        for (*high = guess - 1; *high - *low > step && deps_at[*high - step] > edge; step *= 2)
+            *high -= step + 1;
+        *low = *high - *low > step ? *high - step : *low;
+    }
+}
+
 uint32_t gw_sched_edge_row(const struct gw_tasks *tasks, uint32_t edge)
 {
     uint32_t block = edge / BLOCK, blocks = (tasks->edges - 1) / BLOCK;
     uint32_t low = tasks->edge_rows[block];
     uint32_t high = block < blocks ? tasks->edge_rows[block + 1] : tasks->count - 1;
+    guess_row(tasks->deps_at, edge, &low, &high);
     while (low < high) { /* the last row whose edges begin at this one or before */
         uint32_t middle = high - (high - low) / 2;
         if (tasks->deps_at[middle] <= edge)

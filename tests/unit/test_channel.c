@@ -393,6 +393,53 @@ static void test_no_memory_for_a_message(void **state)
     gw_channel_free(b);
 }
 
+/* Allocations that a channel makes while it reads so many small messages, one at a time. */
+static uint64_t allocations_of_small_reads(struct gw_channel *a, struct gw_channel *b, int count)
+{
+    struct gw_message message;
+    gw_alloc_fail_after(-1);
+    uint64_t putting = 0;
+    for (int i = 0; i < count; i++) {
+        uint64_t before = gw_alloc_count();
+        message = forget(1);
+        assert_int_equal(gw_channel_put(a, &message, no_fds), 0);
+        assert_int_equal(gw_channel_flush(a), 0);
+        putting += gw_alloc_count() - before;
+        assert_int_equal(get(b, &message), 0);
+        assert_int_equal(message.forget.job, 1);
+        assert_int_equal(get(b, &message), GW_EAGAIN);
+    }
+    return gw_alloc_count() - putting;
+}
+
+static void test_room_for_a_large_frame_is_given_back(void **state)
+{
+    enum { LARGE = 900 << 10, SMALL_READS = 100 };
+    struct gw_channel *a, *b;
+    char *value = calloc(1, LARGE);
+    assert_non_null(value);
+    open_pair(&a, &b);
+    (void)allocations_of_small_reads(a, b, 1); /* what each makes once */
+    uint64_t usual = allocations_of_small_reads(a, b, SMALL_READS);
+
+    struct gw_message message = gw_fill(GW_MESSAGE_object);
+    message.object.value = (struct gw_bin){value, LARGE};
+    assert_int_equal(gw_channel_put(a, &message, no_fds), 0);
+    int rc;
+    do {
+        (void)gw_channel_flush(a);
+        rc = get(b, &message);
+    } while (rc == GW_EAGAIN);
+    assert_int_equal(rc, 0);
+    assert_int_equal(message.object.value.size, LARGE);
+
+    assert_int_equal(allocations_of_small_reads(a, b, SMALL_READS), usual + 1);
+    assert_int_equal(allocations_of_small_reads(a, b, SMALL_READS), usual);
+    gw_channel_free(a);
+    gw_channel_free(b);
+    free(value);
+}
+
 #define CHANNEL_TEST(test) COUNTED(test)
 
 int main(void)
@@ -410,6 +457,7 @@ int main(void)
         CHANNEL_TEST(test_hoarding_descriptors),
         CHANNEL_TEST(test_garbage_is_refused),
         CHANNEL_TEST(test_no_memory_for_a_message),
+        CHANNEL_TEST(test_room_for_a_large_frame_is_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,9 +80,13 @@ pid_t gw_bench_scheduler(const struct gw_client *client);
 
 /* What a process has used so far, all its threads together. */
 struct gw_bench_usage {
-    uint64_t cpu_ns, rss_bytes, switches; /* switches: of context, voluntary ones */
+    uint64_t cpu_ns, switches; /* switches: of context, voluntary ones */
 };
 int gw_bench_usage_read(struct gw_bench *bench, pid_t pid, struct gw_bench_usage *usage);
+
+/* gw_bench_own_bytes gives the memory that a process holds now, without the pages of files, which
+ * come and go with the kernel's reading ahead. */
+int gw_bench_own_bytes(struct gw_bench *bench, pid_t pid, uint64_t *bytes);
 
 /* gw_bench_trace_open counts the system calls of a process, by ptrace, on a thread of its own; what
  * is timed meanwhile is slower. GW_EPERM where that is not allowed. gw_bench_trace_close lets it
