@@ -10,6 +10,7 @@
 
 #include "scheduler/core/assign.h"
 #include "scheduler/core/job.h"
+#include "scheduler/core/job_rare.h"
 #include "scheduler/core/object.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/question.h"
@@ -55,7 +56,8 @@ void gw_sched_apply_replica_begun(struct gw_sched *sched, const struct gw_fact_r
     GW_MUST(gw_map_put(&sched->replicas, holder, (uintptr_t)replica));
 }
 
-/* Who asked for a copy may be gone, and others that wait for the same object count on it. */
+/* Who asked for a copy may be gone, or of another job, and others that wait for the same object
+ * count on it. */
 static void revisit_all(struct gw_sched *sched)
 {
     size_t at = 0;
@@ -71,7 +73,8 @@ void gw_sched_replica_gone(struct gw_sched *sched, uint32_t holder)
 {
     struct gw_replica *replica = replica_at(sched, holder);
     const struct gw_question *question = question_of(sched, replica->question);
-    if (question)
+    const struct gw_job *of = sched->objects.items[sched->holders.items[holder].object].job;
+    if (question && !gw_job_rare(of)->had_pures) /* else rows of any job may share the object */
         GW_MUST(gw_array_push(&sched->revisited, question->job));
     else
         revisit_all(sched);

@@ -17,13 +17,18 @@ static struct world *world_with_result(int workers)
     return w;
 }
 
-static void replicate(struct world *w, uint32_t copies, const char *workers)
+static void replicate_of(struct world *w, uint64_t job, uint32_t copies, const char *workers)
 {
     say(w, CLIENT,
         (struct gw_message){
             .type = GW_MESSAGE_replicate,
             .replicate = {
-                .request = 7, .job = 1, .index = 0, .copies = copies, .workers = workers}});
+                .request = 7, .job = job, .index = 0, .copies = copies, .workers = workers}});
+}
+
+static void replicate(struct world *w, uint32_t copies, const char *workers)
+{
+    replicate_of(w, 1, copies, workers);
 }
 
 static const struct gw_msg_keep *keep_of(const struct world *w, int worker)
@@ -256,6 +261,31 @@ static void a_task_that_has_not_ended_is_waited_for(void **state)
     free_world(w);
 }
 
+/* Two jobs share a result, and both are asked for copies of it: one copy is both's. */
+static void a_copy_is_that_of_all_who_share_the_result(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.pure = 1});
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    submit_task(w, 2, (struct gw_msg_spec){.pure = 1});
+    add_worker(w, 1, 1, "b");
+    finish(w, 0, attempt, GW_RANK_NONE, LARGE);
+    replicate_of(w, 2, 2, "");
+    uint64_t request = keep_of(w, 1)->request;
+    replicate_of(w, 1, 2, "");
+    assert_null(sent(w, CLIENT, GW_MESSAGE_replicated, 0));
+    kept(w, 1, request, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct gw_message *message = sent(w, CLIENT, GW_MESSAGE_replicated, i);
+        assert_non_null(message);
+        assert_int_equal(message->replicated.code, 0);
+        assert_int_equal(message->replicated.copies, 2);
+    }
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +298,7 @@ int main(void)
         cmocka_unit_test(what_is_lost_on_the_way_is_made_again),
         cmocka_unit_test(a_release_takes_what_is_on_its_way),
         cmocka_unit_test(a_task_that_has_not_ended_is_waited_for),
+        cmocka_unit_test(a_copy_is_that_of_all_who_share_the_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
