@@ -454,10 +454,14 @@ static void release_results(struct gw_sched *sched, const struct gw_gang_try *ga
 /* All ranks ended well: their workers are as good as any. */
 static void warm_workers(struct gw_sched *sched, const struct gw_gang_try *gang)
 {
+    const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
     for (uint32_t i = 0; i < gang->count; i++) {
         const struct gw_worker *worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
-        if (worker && worker->state == GW_WORKER_READY)
-            gw_sched_cooling_end(sched, worker);
+        if (!worker || worker->state != GW_WORKER_READY)
+            continue;
+        gw_sched_cooling_end(sched, worker);
+        if (spec->message.files.size)
+            gw_sched_cooling_files_end(sched, worker);
     }
 }
 

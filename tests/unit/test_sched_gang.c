@@ -446,6 +446,30 @@ static void who_cannot_lay_files_gets_none(void **state)
     free_world(w);
 }
 
+/* A gang with files that ends well has laid them. */
+static void a_gang_whose_files_are_laid_ends_that_rest(void **state)
+{
+    static const uint8_t hash[32] = {7};
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 1, "b");
+    submit_files(w, 1);
+    lack_files(w, 0);
+    (void)attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
+    pass(w, SECOND);
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .files = {hash, sizeof hash}});
+    uint64_t attempt = go(w, 0);
+    finish(w, 0, attempt, 0, 1);
+    finish(w, 0, attempt, 1, 1);
+    must(w, CLIENT, GW_MESSAGE_done);
+    submit_files(w, 3);
+    lack_files(w, 0); /* the first time, again: 1 s */
+    pass(w, SECOND);
+    must(w, WORKER, GW_MESSAGE_assign);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +491,7 @@ int main(void)
         cmocka_unit_test(a_worker_that_was_lost_cools_down),
         cmocka_unit_test(others_take_the_ranks_meanwhile),
         cmocka_unit_test(who_cannot_lay_files_gets_none),
+        cmocka_unit_test(a_gang_whose_files_are_laid_ends_that_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
