@@ -40,7 +40,7 @@ void gw_sched_apply_worker_cooled(struct gw_sched *sched, const struct gw_fact_w
     }
     uint64_t for_ns = GW_COOLING_NS_MAX;
     if (cooling->failures < 16 && GW_COOLING_NS << cooling->failures < for_ns)
-        for_ns = GW_COOLING_NS << cooling->failures;
+        for_ns = GW_COOLING_NS << (GW_PLANTED(751) ? 0 : cooling->failures);
     cooling->failures++;
     cooling->until_ns = sched->now_ns + for_ns;
     cooling->over = false;
@@ -48,7 +48,7 @@ void gw_sched_apply_worker_cooled(struct gw_sched *sched, const struct gw_fact_w
 
 void gw_sched_cooling_end(struct gw_sched *sched, const struct gw_worker *worker)
 {
-    if (sched->coolings.count && find(sched, worker->remote->name, false))
+    if (sched->coolings.count && find(sched, worker->remote->name, false) && !GW_PLANTED(752))
         GW_FACT(sched, worker_warmed, .name = worker->remote->name);
 }
 
@@ -105,7 +105,7 @@ uint64_t gw_sched_cooling_left_ns(const struct gw_sched *sched, const struct gw_
                                   const struct gw_shape *shape)
 {
     uint64_t ranks_ns = shape->ranks ? left_ns(sched, worker, false) : 0;
-    uint64_t files_ns = shape->files ? left_ns(sched, worker, true) : 0;
+    uint64_t files_ns = shape->files && !GW_PLANTED(753) ? left_ns(sched, worker, true) : 0;
     return ranks_ns > files_ns ? ranks_ns : files_ns;
 }
 
@@ -125,7 +125,7 @@ void gw_sched_apply_cooling_over(struct gw_sched *sched, const struct gw_fact_co
 uint64_t gw_sched_coolings_deadline_ns(const struct gw_sched *sched)
 {
     uint64_t deadline_ns = UINT64_MAX;
-    for (size_t i = 0; i < sched->coolings.count; i++)
+    for (size_t i = 0; i < sched->coolings.count && !GW_PLANTED(754); i++)
         if (!sched->coolings.items[i].over && sched->coolings.items[i].until_ns < deadline_ns)
             deadline_ns = sched->coolings.items[i].until_ns;
     return deadline_ns;

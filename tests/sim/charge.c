@@ -5,6 +5,7 @@
  * Seen in the durable facts themselves, and in what is assigned and taken over: which attempt a
  * task has is known here without asking the scheduler. */
 #include "tests/sim/charge.h"
+#include "tests/sim/cooling.h"
 #include "tests/sim/revocation.h"
 
 #include "scheduler/core/fact.h"
@@ -92,7 +93,8 @@ static void on_charged(struct sim *sim, const uint8_t *fields, size_t end)
     GW_MUST(gw_map_put(&charges->sums, key_of(task), sum));
     if (sum <= before)
         return;
-    SIM_CHECK(sim, !sim->revoking || paid <= paid_before,
+    SIM_CHECK(sim,
+              !sim->revoking || paid <= paid_before || sim_cooling_ended(sim, task.job, task.index),
               "task %u of job %llu is charged, because the token of its worker was revoked",
               task.index, (unsigned long long)task.job);
     SIM_CHECK(sim, gw_map_get(&charges->current, key_of(task), &attempt),

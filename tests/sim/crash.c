@@ -5,6 +5,7 @@
 #include "tests/sim/crash.h"
 #include "tests/sim/ask.h"
 #include "tests/sim/charge.h"
+#include "tests/sim/cooling.h"
 #include "tests/sim/drain.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/regain.h"
@@ -227,7 +228,7 @@ void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_
         return;
     gw_array_clear(&sim->adrift->claims);
     if (!host->scheduler || host->scheduler->id != host->welcomed ||
-        message->peer != host->welcomed_peer ||
+        !sim_host_is_heard(sim, host, message) ||
         sim->adrift->registered[host->number] == host->scheduler->id) /* it comes twice */
         return;
     sim->adrift->registered[host->number] = host->scheduler->id;
@@ -389,6 +390,7 @@ static void crash(struct sim *sim)
     leave(sim);
     lose_facts(sim);
     sim_drain_crashed(sim);
+    sim_cooling_crashed(sim);
     sim_charge_crashed(sim);
     sim_ask_crashed(sim);
     forget_checkpoints(sim);

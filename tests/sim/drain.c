@@ -140,7 +140,7 @@ static void check_kept(struct sim *sim, const struct host *host, const struct gw
                        const struct gw_value *list)
 {
     uint64_t *registered = &drains_of(sim)->registered[host->number];
-    if (!is_of(host, host->scheduler) || message->peer != host->welcomed_peer ||
+    if (!is_of(host, host->scheduler) || !sim_host_is_heard(sim, host, message) ||
         *registered == host->welcomed)
         return;
     *registered = host->welcomed;

@@ -171,6 +171,12 @@
     X(LEAVES, "worker told to end")                                                                \
     X(LET_LEAVE, "worker that was told to end let go")                                             \
     X(HANDED, "checkpoint taken from a worker that leaves")                                        \
+    X(RESTS, "worker rests because a gang failed there")                                           \
+    X(RESTS_LONGER, "worker rests longer because another did")                                     \
+    X(FILES_REST, "worker rests because it could not lay files")                                   \
+    X(WARMED, "rests of a worker forgotten: it did well")                                          \
+    X(REST_LOST, "rest lost with the scheduler")                                                   \
+    X(WENT_ELSEWHERE, "rank placed while another worker rests")                                    \
     X(FENCED, "process of a worker that is given up for its silence")
 
 enum fault {

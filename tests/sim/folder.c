@@ -25,11 +25,19 @@ static bool is_there(const struct host *host, uint64_t number)
     return false;
 }
 
+/* Now and then, for one; and there are disks that are full for seconds. */
+static bool is_full(struct sim *sim, const struct host *host)
+{
+    const uint64_t chance = sim_hash(sim->seed, 755 + host->number);
+    return sim_chance(sim, 3) ||
+           (host->number && chance % 3 == 0 && (chance + sim->now_ns / (2 * SECOND)) % 2);
+}
+
 void sim_folder_answer(struct sim *sim, struct host *host, struct gw_event *event,
                        char text[static FOLDER_TEXT])
 {
     event->text = text;
-    if (!sim->healed && sim_chance(sim, 3)) {
+    if (!sim->healed && is_full(sim, host)) {
         sim_fault(sim, FAULT_NO_FOLDER);
         sim->some_did_not_start = true;
         event->code = GW_EIO;

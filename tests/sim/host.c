@@ -386,6 +386,12 @@ static void on_connect(struct sim *sim, void *arg)
         sim_cut(sim, host->scheduler);
 }
 
+bool sim_host_is_heard(const struct sim *sim, const struct host *host,
+                       const struct gw_message *message)
+{
+    return message->peer == host->welcomed_peer && message->term == gw_sched_term(sim->sched);
+}
+
 void sim_host_connect(struct sim *sim, struct host *host)
 {
     sim_plan(sim, MS + sim_below(sim, 500 * MS), on_connect, host);

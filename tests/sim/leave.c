@@ -79,7 +79,7 @@ void sim_leave_exit(struct sim *sim, struct host *host)
 void sim_leave_heard(struct sim *sim, const struct host *host, const struct gw_message *message)
 {
     if (host && message->type == GW_MESSAGE_leaving && is_registered(host) &&
-        message->peer == host->welcomed_peer) /* and not one of an earlier connection */
+        sim_host_is_heard(sim, host, message))
         sim->hosts[host->number].leave.heard = host->scheduler->id;
 }
 

@@ -50,7 +50,7 @@ enum { WORK_GPU_IF_ANY = 1, WORK_GPU, WORK_GPU_SHARE };
 /* These bugs show in gangs alone. */
 #define SIM_PLANTED_IN_GANGS                                                                       \
     (GW_PLANTED(191) || GW_PLANTED(194) || GW_PLANTED(281) || GW_PLANTED(310) ||                   \
-     GW_PLANTED(340) || GW_PLANTED(740))
+     GW_PLANTED(340) || GW_PLANTED(740) || GW_PLANTED(752))
 
 /* And this where workers offer the same GPUs. */
 #define SIM_PLANTED_IN_TWINS GW_PLANTED(701)
@@ -430,6 +430,7 @@ struct sim {
     struct sim_revocations *revocations; /* see revocation.c; NULL: none */
     struct sim_asks *asks;               /* see ask.c; NULL: no gang was told to stop */
     struct sim_drains *drains;           /* see drain.c; NULL: none was drained */
+    struct sim_cooling *cooling;         /* see cooling.c; NULL: there was no gang */
     GW_ARRAY(struct conn *) conns;
 
     struct host hosts[HOSTS_MAX];
@@ -518,6 +519,10 @@ void sim_mend(struct sim *sim);
 /* -- host.c */
 void sim_host_start(struct sim *sim, struct host *host);
 void sim_host_kill(struct sim *sim, struct host *host);
+/* sim_host_is_heard: a message is of the connection by which the scheduler has it, and of no
+ * earlier one, or of another life of the scheduler. */
+bool sim_host_is_heard(const struct sim *sim, const struct host *host,
+                       const struct gw_message *message);
 /* sim_host_end: it goes by itself, and comes again in its next life. */
 void sim_host_end(struct sim *sim, struct host *host);
 int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event);

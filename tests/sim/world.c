@@ -5,6 +5,7 @@
 #include "tests/sim/ask.h"
 #include "tests/sim/board.h"
 #include "tests/sim/charge.h"
+#include "tests/sim/cooling.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/drain.h"
 #include "tests/sim/leave.h"
@@ -303,6 +304,8 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
             sim_prefer_assigned(sim, conn->ends[1].host, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
+            sim_cooling_assigned(sim, conn->ends[1].host, &effect->message.assign);
+        if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
             sim_drain_assigned(sim, conn, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
             sim_revocation_assigned(sim, conn, &effect->message.assign);
@@ -338,12 +341,14 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
 {
     event->now_ns = event->wall_ns = sim->now_ns;
     sim->committed = event->type == GW_EVENT_COMMITTED;
+    sim_cooling_before(sim, event);
     int rc = gw_sched_step(sim->sched, event, &sim->effects);
 #ifndef GANGWAY_CHECK /* else the core has done so itself */
     gw_sched_check(sim->sched);
 #endif
     sim_charge_stepped(sim);
     sim_ask_stepped(sim, event);
+    sim_cooling_stepped(sim, event);
     for (size_t i = 0; i < sim->effects.list.count; i++)
         carry(sim, &sim->effects.list.items[i]);
     sim_drain_stepped(sim);
@@ -640,6 +645,7 @@ void sim_world_free(struct sim *sim)
     sim_charge_free(sim);
     sim_ask_free(sim);
     sim_drain_free(sim);
+    sim_cooling_free(sim);
     sim_revocation_free(sim);
     free(sim);
 }
