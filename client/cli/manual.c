@@ -62,6 +62,7 @@ static const struct entry set_variables[] = {
     {"GANGWAY_WORLD_SIZE", "As WORLD_SIZE: how many there are."},
     {"GANGWAY_LOCAL_RANK", "As LOCAL_RANK: which of those on its host."},
     {"GANGWAY_LOCAL_WORLD_SIZE", "As LOCAL_WORLD_SIZE: how many are there."},
+    {"GANGWAY_EXIT_CODE", "Of a task's epilog: how its command ended; 128 and more: by a signal."},
     {"MASTER_ADDR", "With MASTER_PORT, where rank 0 listens. What torchrun, Horovod, TensorFlow "
                     "and Open MPI tell their programs is set beside these."},
     {"OMP_NUM_THREADS", "As OPENBLAS_NUM_THREADS: the cores that are its share."},

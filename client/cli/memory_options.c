@@ -3,6 +3,7 @@
 
 #include "client/cli/units.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <gangway/error.h>
 #include <stdio.h>
@@ -12,6 +13,28 @@
 #include <unistd.h>
 
 enum { LINES = 4 };
+
+struct gw_option *gw_memory_options_table(struct gw_memory_options *options)
+{
+    const struct gw_option rows[] = {
+        {"memory-limit", 0, GW_OPTION_TEXT, &options->limit, "SIZE",
+         "memory of all workers, like 8G, or auto: the\nmachine's, or its cgroup's (default)"},
+        {"memory-target", 0, GW_OPTION_TEXT, &options->lines[0], "F",
+         "results above this part of it go to disk\n(default: 0.6; 0: never)"},
+        {"memory-spill", 0, GW_OPTION_TEXT, &options->lines[1], "F",
+         "so they do when all that is used comes to\nthis part (default: 0.7; 0: never)"},
+        {"memory-pause", 0, GW_OPTION_TEXT, &options->lines[2], "F",
+         "above this part nothing new starts\n(default: 0.8; 0: never)"},
+        {"memory-terminate", 0, GW_OPTION_TEXT, &options->lines[3], "F",
+         "above this part who uses most is killed\n(default: 0.95; 0: never)"},
+        {"spill-dir", 0, GW_OPTION_TEXT, &options->spill_dir, "DIR",
+         "where results on disk lie (default: the\ncluster's folder, or /var/tmp)"},
+        {0},
+    };
+    static_assert(sizeof rows == sizeof options->rows, "all rows");
+    memcpy(options->rows, rows, sizeof rows);
+    return options->rows;
+}
 
 bool gw_memory_options_given(const struct gw_memory_options *options)
 {

@@ -5,6 +5,7 @@
 #include "client/cli/say.h"
 #include "client/cli/units.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -134,11 +135,40 @@ static int parse_integer(const struct gw_options *options, const struct gw_optio
     return 0;
 }
 
+static int store_duration(const struct gw_options *options, const struct gw_option *option,
+                          const char *text)
+{
+    uint64_t duration_ns;
+    int rc = gw_units_parse_duration(text, &duration_ns);
+    if (rc == GW_ELIMIT)
+        return usage_error(options, "--%s %s: 104166d is the most", option->name, text);
+    if (rc < 0)
+        return usage_error(options, "--%s %s: not a duration like 90, 500ms or 1h30m", option->name,
+                           text);
+    if (duration_ns == 0 && option->kind != GW_OPTION_DURATION)
+        duration_ns = option->kind == GW_OPTION_DELAY ? 1 : UINT64_MAX;
+    *(uint64_t *)option->into = duration_ns;
+    return 0;
+}
+
+static int store_size(const struct gw_options *options, const struct gw_option *option,
+                      const char *text)
+{
+    uint64_t bytes;
+    int rc = gw_units_parse_size(text, &bytes);
+    if (rc == GW_ELIMIT)
+        return usage_error(options, "--%s %s: 7993P is the most", option->name, text);
+    if (rc < 0)
+        return usage_error(options, "--%s %s: not a size like 100, 64M or 1.5G", option->name,
+                           text);
+    *(uint64_t *)option->into = bytes == 0 && option->kind == GW_OPTION_ROOM ? 1 : bytes;
+    return 0;
+}
+
 /* Stores one option; 0 or the exit code. */
 static int store(const struct gw_options *options, const struct gw_option *option, const char *text)
 {
     long long number;
-    uint64_t duration_ns;
     int code;
     switch (option->kind) {
     case GW_OPTION_FLAG:
@@ -187,24 +217,12 @@ static int store(const struct gw_options *options, const struct gw_option *optio
     case GW_OPTION_DURATION:
     case GW_OPTION_DELAY:
     case GW_OPTION_PATIENCE:
-        code = gw_units_parse_duration(text, &duration_ns);
-        if (code == GW_ELIMIT)
-            return usage_error(options, "--%s %s: 104166d is the most", option->name, text);
-        if (code < 0)
-            return usage_error(options, "--%s %s: not a duration like 90, 500ms or 1h30m",
-                               option->name, text);
-        if (duration_ns == 0 && option->kind != GW_OPTION_DURATION)
-            duration_ns = option->kind == GW_OPTION_DELAY ? 1 : UINT64_MAX;
-        *(uint64_t *)option->into = duration_ns;
-        return 0;
+        return store_duration(options, option, text);
     case GW_OPTION_SIZE:
-        code = gw_units_parse_size(text, option->into);
-        if (code == GW_ELIMIT)
-            return usage_error(options, "--%s %s: 7993P is the most", option->name, text);
-        if (code < 0)
-            return usage_error(options, "--%s %s: not a size like 100, 64M or 1.5G", option->name,
-                               text);
-        return 0;
+    case GW_OPTION_ROOM:
+        return store_size(options, option, text);
+    case GW_OPTION_ROWS:
+        break;
     }
     return usage_error(options, "--%s: unknown kind", option->name);
 }
@@ -306,8 +324,25 @@ static int next(const struct gw_options *options, int argc, char **argv, const c
     return found;
 }
 
-bool gw_options_parse(const struct gw_options *options, int argc, char **argv, int *first,
-                      int *exit_code)
+/* Writes the rows of a table, and of those in it, behind the `count` that are there; how many there
+ * are then. */
+static size_t spread(const struct gw_option *table, struct gw_option rows[OPTIONS_MAX],
+                     size_t count)
+{
+    for (; table->name; table++) {
+        if (table->kind == GW_OPTION_ROWS) {
+            count = spread(table->into, rows, count);
+            continue;
+        }
+        assert(count + 2 < OPTIONS_MAX); /* --help, and the end */
+        rows[count++] = *table;
+    }
+    rows[count] = (struct gw_option){0};
+    return count;
+}
+
+static bool parse(const struct gw_options *options, int argc, char **argv, int *first,
+                  int *exit_code)
 {
     char letters[3 * OPTIONS_MAX];
     struct option longs[OPTIONS_MAX];
@@ -351,4 +386,14 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
         *exit_code = usage_error(options, "one argument too many: %s",
                                  argv[*first + options->arguments_max]);
     return *exit_code == 0;
+}
+
+bool gw_options_parse(const struct gw_options *options, int argc, char **argv, int *first,
+                      int *exit_code)
+{
+    struct gw_option rows[OPTIONS_MAX];
+    struct gw_options flat = *options;
+    (void)spread(options->table, rows, 0);
+    flat.table = rows;
+    return parse(&flat, argc, argv, first, exit_code);
 }

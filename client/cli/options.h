@@ -19,6 +19,8 @@ enum gw_option_kind {
     GW_OPTION_DELAY,    /* the same, where 0 is not said: 0 typed is 1, at once */
     GW_OPTION_PATIENCE, /* the same: 0 typed is UINT64_MAX, for ever */
     GW_OPTION_SIZE,     /* uint64_t of bytes: 100, 64M, 1.5G */
+    GW_OPTION_ROOM,     /* the same, where 0 is not said: 0 typed is 1, too little for anything */
+    GW_OPTION_ROWS,     /* no option: the rows of another table stand here (GW_OPTION_TABLE) */
 };
 
 struct gw_option_texts {
@@ -34,6 +36,12 @@ struct gw_option {
     const char *argument; /* how the help calls its argument; NULL for flags */
     const char *help;
 };
+
+/* A row for all rows of another table, up to the one that ends it. */
+#define GW_OPTION_TABLE(rows)                                                                      \
+    {                                                                                              \
+        .name = "", .kind = GW_OPTION_ROWS, .into = (rows)                                         \
+    }
 
 struct gw_options {
     const char *command;   /* "dispatch" */
@@ -51,7 +59,8 @@ struct gw_options {
 bool gw_options_parse(const struct gw_options *options, int argc, char **argv, int *first,
                       int *exit_code);
 
-/* gw_options_show_by has --help call `show` from now on, in place of what prints it plainly. */
+/* gw_options_show_by has --help call `show` from now on, in place of what prints it plainly. The
+ * table that it gets has no GW_OPTION_ROWS. */
 void gw_options_show_by(void (*show)(const struct gw_options *options));
 
 /* gw_options_nearest gives the candidate that a mistyped word probably means, or NULL. `next`

@@ -1,10 +1,11 @@
 /* `gangway up` starts this user's cluster on this machine, and workers of it on others. */
 #include "client/address.h"
 #include "client/cli/cli.h"
+#include "client/cli/daemon_options.h"
 #include "client/cli/fleet.h"
 #include "client/cli/host_file.h"
-#include "client/cli/memory_options.h"
 #include "client/cli/options.h"
+#include "client/cli/scheduler_options.h"
 #include "client/cli/table.h"
 #include "client/cluster.h"
 #include "graph/base/clock.h"
@@ -314,52 +315,25 @@ static int run(struct gw_cluster_options *cluster, struct gw_memory_options *mem
 
 int gw_cli_up(int argc, char **argv)
 {
-    struct gw_cluster_options cluster = {0};
-    struct gw_memory_options memory = {0};
+    struct gw_daemon_options daemon = {.orphan_ns = UINT64_MAX};
+    struct gw_scheduler_options scheduler = {0};
     struct far far = {0};
-    uint64_t idle_stop_ns = 0, pure_keep_bytes = UINT64_MAX, keep_files_bytes = UINT64_MAX;
-    uint64_t orphan_ns = UINT64_MAX;
+    uint32_t workers = 0;
     bool json = false;
     int first, exit_code;
     const struct gw_option table[] = {
-        {"slots", 's', GW_OPTION_COUNT, &cluster.slots, "N",
+        {"slots", 's', GW_OPTION_COUNT, &daemon.slots, "N",
          "slots in all: tasks that run at once\n(default: the cores)"},
-        {"workers", 'w', GW_OPTION_COUNT, &cluster.workers, "K",
+        {"workers", 'w', GW_OPTION_COUNT, &workers, "K",
          "worker processes that share the slots and the\nGPUs (default: 1); "
          "`gangway worker gpus` says\nwho has which"},
-        {"resources", 0, GW_OPTION_TEXT, &cluster.resources, "NAME=N,...",
+        {"resources", 0, GW_OPTION_TEXT, &daemon.resources, "NAME=N,...",
          "what tasks may ask for by name, like\nlicense=1,tape=2; the first worker has it"},
-        {"peers", 0, GW_OPTION_TEXT, &cluster.peers, "HOST",
+        {"peers", 0, GW_OPTION_TEXT, &daemon.peers, "HOST",
          "workers exchange results over TLS at this\naddress, as they would between "
          "hosts\n(default: as descriptors, which is faster)"},
-        GW_MEMORY_OPTIONS(memory),
-        {"idle-stop", 0, GW_OPTION_DURATION, &idle_stop_ns, "TIME",
-         "end when unused for so long, like 30m\n(default: 0, never)"},
-        {"pure-keep", 0, GW_OPTION_SIZE, &pure_keep_bytes, "SIZE",
-         "results of pure tasks that are kept for who\nasks next (64M; 0: none)"},
-        {"scatter-memory", 0, GW_OPTION_SIZE, &cluster.scatter_memory_bytes, "SIZE",
-         "values that clients scatter, at the scheduler\n(default, also for 0: half of this "
-         "machine's\nmemory)"},
-        {"file-cache", 0, GW_OPTION_SIZE, &cluster.file_cache_bytes, "SIZE",
-         "shipped files that are kept (4G, also for 0): of\nall jobs, and on each host those used "
-         "last"},
-        {"keep-files", 0, GW_OPTION_SIZE, &keep_files_bytes, "SIZE",
-         "what tasks with --ship left, kept on each host\nfor `gangway get` (4G; 0: nothing)"},
-        {"carry-max", 0, GW_OPTION_SIZE, &cluster.carry_max_bytes, "SIZE",
-         "checkpoints up to this are carried to, and\ncopied at, other hosts (8G, also for 0)"},
-        {"log-max", 0, GW_OPTION_SIZE, &cluster.log_max_bytes, "SIZE",
-         "a log of this cluster that is larger begins\nanew; the one before is kept, as .1 (64M, "
-         "also\nfor 0)"},
-        {"listen", 0, GW_OPTION_TEXT, &cluster.listen, "HOST:PORT",
-         "other machines reach it at this address, by\nTLS, with tokens (`gangway token create`)"},
-        {"tokens", 0, GW_OPTION_TEXT, &cluster.tokens, "FILE",
-         "the token file (default:\n~/.config/gangway/tokens)"},
-        {"state", 0, GW_OPTION_TEXT, &cluster.state, "DIR",
-         "where detached jobs are kept, for the next `up`\n"
-         "(default: in the cluster's folder, which\na reboot may empty)"},
-        {"orphan-timeout", 0, GW_OPTION_DURATION, &orphan_ns, "TIME",
-         "if the scheduler dies, what runs goes on for so\nlong, for the next `up` (10m; 0: it "
-         "ends, too)"},
+        GW_OPTION_TABLE(gw_daemon_options_table(&daemon)),
+        GW_OPTION_TABLE(gw_scheduler_options_table(&scheduler)),
         {"hosts", 0, GW_OPTION_TEXT, &far.text, "HOST:N,...", "workers there, by ssh: see above"},
         {"hostfile", 0, GW_OPTION_TEXT, &far.file, "FILE", "the same, `a:4` or `a slots=4` a line"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
@@ -374,14 +348,25 @@ int gw_cli_up(int argc, char **argv)
     };
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
-    if (keep_files_bytes != UINT64_MAX)
-        cluster.keep_files_bytes = keep_files_bytes ? keep_files_bytes : 1; /* likewise */
-    cluster.orphan_given = orphan_ns != UINT64_MAX;
-    cluster.orphan_ms = orphan_ns / GW_NS_PER_MS;
-    if (pure_keep_bytes != UINT64_MAX)
-        cluster.pure_keep_bytes = pure_keep_bytes ? pure_keep_bytes : 1; /* nothing is so small */
-    cluster.idle_stop_s = (idle_stop_ns + GW_NS_PER_S - 1) / GW_NS_PER_S;
-    exit_code = run(&cluster, &memory, &far, json);
+    struct gw_cluster_options cluster = {
+        .slots = daemon.slots,
+        .workers = workers,
+        .peers = daemon.peers,
+        .resources = daemon.resources,
+        .file_cache_bytes = daemon.file_cache_bytes,
+        .keep_files_bytes = daemon.keep_files_bytes,
+        .carry_max_bytes = daemon.carry_max_bytes,
+        .log_max_bytes = daemon.log_max_bytes,
+        .orphan_given = daemon.orphan_ns != UINT64_MAX,
+        .orphan_ms = daemon.orphan_ns / GW_NS_PER_MS,
+        .listen = scheduler.listen,
+        .tokens = scheduler.tokens,
+        .state = scheduler.state,
+        .idle_stop_s = gw_scheduler_options_idle_stop_s(&scheduler),
+        .pure_keep_bytes = scheduler.pure_keep_bytes,
+        .scatter_memory_bytes = scheduler.scatter_memory_bytes,
+    };
+    exit_code = run(&cluster, &daemon.memory, &far, json);
     gw_hosts_deinit(&far.hosts);
     return exit_code;
 }

@@ -20,7 +20,6 @@ enum { SLOTS_MAX = 4096 };
 
 struct typed {
     const char *connect, *dir, *name;
-    uint64_t keep_files_bytes;
     struct gw_daemon_options daemon;
     bool background;
 };
@@ -73,8 +72,6 @@ static int start(struct typed *typed)
     gw_argv_add_text(&argv, "--connect", typed->connect);
     gw_argv_add_text(&argv, "--name", typed->name);
     gw_daemon_options_add(&typed->daemon, &argv);
-    if (typed->keep_files_bytes != UINT64_MAX)
-        gw_argv_add_number(&argv, "--keep-files", typed->keep_files_bytes);
     /* getopt may change the order of words, never the words */
     char **words = (char **)(uintptr_t)argv.words;
     const struct gw_background_options background = {typed->dir, typed->name, typed->daemon.slots};
@@ -84,7 +81,7 @@ static int start(struct typed *typed)
 
 int gw_worker_daemon_run(int argc, char **argv)
 {
-    struct typed typed = {.keep_files_bytes = UINT64_MAX, .daemon.orphan_ns = UINT64_MAX};
+    struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
     int first, exit_code;
     const struct gw_option table[] = {
         {"connect", 0, GW_OPTION_TEXT, &typed.connect, "HOST:PORT",
@@ -98,19 +95,7 @@ int gw_worker_daemon_run(int argc, char **argv)
         {"peers", 0, GW_OPTION_TEXT, &typed.daemon.peers, "HOST[:PORT]",
          "where other workers reach this one (default:\nthe address from which it reaches the "
          "scheduler)"},
-        GW_MEMORY_OPTIONS(typed.daemon.memory),
-        {"file-cache", 0, GW_OPTION_SIZE, &typed.daemon.file_cache_bytes, "SIZE",
-         "shipped files that are kept (4G, also for 0)"},
-        {"keep-files", 0, GW_OPTION_SIZE, &typed.keep_files_bytes, "SIZE",
-         "what tasks with --ship left, kept for\n`gangway get` (4G; 0: nothing)"},
-        {"carry-max", 0, GW_OPTION_SIZE, &typed.daemon.carry_max_bytes, "SIZE",
-         "checkpoints up to this are carried to, and\ncopied at, other hosts (8G, also for 0)"},
-        {"log-max", 0, GW_OPTION_SIZE, &typed.daemon.log_max_bytes, "SIZE",
-         "its log, where stderr is a file that is appended\nto: larger, it begins anew, and the "
-         "one before\nis kept, as .1 (64M, also for 0)"},
-        {"orphan-timeout", 0, GW_OPTION_DURATION, &typed.daemon.orphan_ns, "TIME",
-         "if the scheduler dies, what runs here goes on\nfor so long, for the next one (10m; 0: it "
-         "ends,\ntoo)"},
+        GW_OPTION_TABLE(gw_daemon_options_table(&typed.daemon)),
         {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
          "its files; made where it is not there (default:\nat-HOST_PORT in "
          "$XDG_RUNTIME_DIR/gangway, or in\n/tmp/gangway-UID; those of other addresses go\nafter 7 "
