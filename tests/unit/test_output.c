@@ -1,9 +1,12 @@
 /* A runner whose tasks close its streams, or make them other files. */
 #include "tests/unit/unit.h"
 
+#include "graph/base/clock.h"
 #include "graph/base/dir.h"
+#include "graph/wire/enums.h"
 #include "tests/unit/printed.h"
 #include "tests/unit/runner_harness.h"
+#include "worker/runner/output.h"
 
 #include <fcntl.h>
 #include <gangway/task.h>
@@ -11,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Ends with the streams closed (0, 1), made another file (2, 3), or both, as FILEs (4, 5). */
@@ -207,11 +211,58 @@ static void test_inputs_without_streams(void **state)
     assert_int_equal(side_tear_down(&side, dir), 0);
 }
 
+/* Streams 1 and 2 as the guardian opens them, of a process of its own. How many tasks of `count`
+ * that do nothing but close a stream, in the least time, have the next one find none. */
+static int shut_streams(int count)
+{
+    static struct gw_output output;
+    const struct gw_output_place place = {.job = 42, .rank = GW_RANK_NONE};
+    struct gw_output_err err;
+    int missed = 0;
+    for (int i = 0; i < 2; i++) {
+        int fd = open(i == 0 ? "out" : "err", O_RDWR | O_APPEND | O_CREAT, 0600);
+        if (fd < 0 || dup2(fd, STDOUT_FILENO + i) < 0)
+            return -1;
+        close(fd);
+    }
+    gw_output_init(&output, ".");
+    gw_output_move(&output, &place, UINT64_MAX, &err);
+    for (int i = 0; i < count; i++) {
+        int fd = STDOUT_FILENO + i % 2;
+        uint64_t begin_ns = gw_clock_now_ns();
+        close(fd);
+        uint64_t ran_ns = gw_clock_now_ns() - begin_ns;
+        gw_output_move(&output, &place, ran_ns, &err);
+        missed += fcntl(fd, F_GETFD) < 0;
+        gw_output_move(&output, &place, UINT64_MAX, &err);
+    }
+    return missed;
+}
+
+/* What it does to a stream is seen however short a task is. */
+static void test_streams_that_are_closed_at_once(void **state)
+{
+    (void)state;
+    int status;
+    strcpy(dir, "/tmp/gangway-test-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(chdir(dir), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(shut_streams(1000) != 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(gw_dir_remove(dir, NULL), 0);
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_streams_that_a_task_spoilt),
+        cmocka_unit_test(test_streams_that_are_closed_at_once),
         cmocka_unit_test(test_result_without_a_stream),
         cmocka_unit_test(test_inputs_without_streams),
     };

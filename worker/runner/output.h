@@ -15,7 +15,7 @@ struct gw_output {
     bool captured[2];    /* streams 1 and 2 are files that can be emptied */
     int notify;          /* has something to read when those were written to; -1: ask them */
     bool asked;          /* once at least: what the program wrote before its first task was moved */
-    uint64_t write_ns;   /* who ran for less has not written to a file; 0: it is not known */
+    uint64_t touch_ns;   /* who ran for less has done nothing to a stream; 0: it is not known */
     int kept_fds[2];     /* of the captured files, for when a task closes streams 1 and 2; or -1 */
     FILE *streams[2];    /* the C library's own */
     ino_t inodes[2];     /* theirs, */
