@@ -457,8 +457,10 @@ static void await_taken(struct runner *runner)
 /* -- Executing -----------------------------------------------------------------------------------
  */
 
-/* A gang's rank says that it stands, and waits until all do. */
-static int join_gang(struct runner *runner, struct gw_task *task)
+/* A gang's rank says that it stands, and waits until all do. What fails once all go may be the
+ * network between them, or another rank's death: a failure as in any collective, not of its start,
+ * and its user says how often that is tried again. */
+static int join_gang(struct runner *runner, struct gw_task *task, uint32_t *outcome)
 {
     if (runner->gang.attempt != runner->attempt)
         return gw_error_set(&task->error, GW_EPROTO, "a rank was assigned before its gang");
@@ -475,6 +477,7 @@ static int join_gang(struct runner *runner, struct gw_task *task)
     say(runner, &ready);
     while (!runner->join.went || runner->join.attempt != runner->attempt)
         (void)listen_once(runner, true);
+    *outcome = GW_OUTCOME_FAILED;
     return gw_join_open(&runner->join, &runner->gang, runner->rank, &task->comm, &task->error);
 }
 
@@ -691,10 +694,11 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     task->makes_actor = rc == 0 && spec.actor == GW_ACTOR_NEW;
     if (rc == 0 && spec.actor) /* the worker sends it here only where that is so */
         task->actor = &runner->actor;
+    uint32_t outcome = GW_OUTCOME_CANNOT_START;
     if (rc == 0 && row->rank != GW_RANK_NONE)
-        rc = join_gang(runner, task);
+        rc = join_gang(runner, task, &outcome);
     if (rc < 0) {
-        const struct gw_message message = ended(runner, GW_OUTCOME_CANNOT_START, 0);
+        const struct gw_message message = ended(runner, outcome, 0);
         post(runner, row, rc);
         end_failed(runner, &message);
     } else {
