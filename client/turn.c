@@ -6,10 +6,7 @@
 
 #include <errno.h>
 #include <gangway/error.h>
-#include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 void gw_turn_init(struct gw_turn *turn)
@@ -17,6 +14,7 @@ void gw_turn_init(struct gw_turn *turn)
     *turn = (struct gw_turn){.bell_fd = -1};
     pthread_mutex_init(&turn->lock, NULL);
     pthread_cond_init(&turn->rests, NULL);
+    gw_spin_init(&turn->spin);
 }
 
 void gw_turn_deinit(struct gw_turn *turn)
@@ -30,15 +28,13 @@ void gw_turn_deinit(struct gw_turn *turn)
 /* -- Who waits -----------------------------------------------------------------------------------
  */
 
-/* Sleeps until the link can be read, or the bell was rung; the raw call is no point at which a
- * thread is cancelled. */
-static void sleep_at(struct gw_turn *turn, uint64_t deadline_ns)
+/* Waits until the link can be read, or the bell was rung. */
+static void wait_at(struct gw_turn *turn, uint64_t deadline_ns)
 {
     struct pollfd fds[] = {{gw_link_fd(turn->link), POLLIN, 0}, {turn->bell_fd, POLLIN, 0}};
     uint64_t now_ns = gw_clock_now_ns(), rung;
     uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-    struct timespec left = {(time_t)(left_ns / GW_NS_PER_S), (long)(left_ns % GW_NS_PER_S)};
-    long rc = syscall(SYS_ppoll, fds, 2, deadline_ns == UINT64_MAX ? NULL : &left, NULL, 0);
+    int rc = gw_spin_poll(&turn->spin, fds, 2, deadline_ns == UINT64_MAX ? UINT64_MAX : left_ns);
     if (rc > 0 && fds[1].revents)
         (void)!read(turn->bell_fd, &rung, sizeof rung);
 }
@@ -51,7 +47,7 @@ static bool read_until(struct gw_turn *turn, struct gw_waiter *waiter, uint64_t 
     int state, rc = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     while (rc == 0 && atomic_load(&turn->lent) && !gw_waiter_listen(waiter, turn->bell_fd)) {
-        sleep_at(turn, deadline_ns);
+        wait_at(turn, deadline_ns);
         gw_waiter_listen_no_more(waiter);
         rc = gw_link_read(turn->link, &error);
         if (rc == 0 && gw_clock_now_ns() >= deadline_ns)

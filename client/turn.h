@@ -8,6 +8,7 @@
 #define GW_CLIENT_TURN_H
 
 #include "client/waiter.h"
+#include "graph/base/spin.h"
 #include "graph/wire/link.h"
 
 #include <pthread.h>
@@ -26,7 +27,8 @@ struct gw_turn {
     uint64_t reads, reads_seen; /* how often one began to; so far at the last look by the timer */
     bool watched;               /* the loop thread looks from time to time */
     bool recalled;
-    int bell_fd; /* rung for who reads; -1: there is none yet */
+    struct gw_spin spin; /* of who reads */
+    int bell_fd;         /* rung for who reads; -1: there is none yet */
 };
 
 /* gw_turn_init begins with the loop thread's turn; gw_turn_deinit once nobody waits any more. */

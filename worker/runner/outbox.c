@@ -13,7 +13,6 @@
 #include "graph/wire/enums.h"
 #include "worker/runner/stream.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <time.h>
 
@@ -33,6 +32,7 @@ int gw_outbox_init(struct gw_outbox *outbox, int fd)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&outbox->wake, &attributes);
     pthread_condattr_destroy(&attributes);
+    gw_spin_init(&outbox->spin);
     return gw_channel_new(fd, &outbox->channel);
 }
 
@@ -127,10 +127,10 @@ int gw_outbox_flush(struct gw_outbox *outbox)
 /* In poll, for which only what comes counts: who sleeps in recvmsg is woken by the room, too, that
  * the worker makes in the socket when it reads what was just sent, and takes the processor from it
  * to find nothing. Whatever poll says, reading tells. */
-static void wait_for_input(const struct gw_outbox *outbox)
+static void wait_for_input(struct gw_outbox *outbox)
 {
     struct pollfd fd = {.fd = gw_channel_fd(outbox->channel), .events = POLLIN};
-    (void)poll(&fd, 1, -1);
+    (void)gw_spin_poll(&outbox->spin, &fd, 1, UINT64_MAX);
 }
 
 int gw_outbox_get(struct gw_outbox *outbox, bool wait, struct gw_message *message, int *fds,

@@ -7,6 +7,7 @@
 #ifndef GW_RUNNER_OUTBOX_H
 #define GW_RUNNER_OUTBOX_H
 
+#include "graph/base/spin.h"
 #include "graph/wire/channel.h"
 #include "worker/runner/report.h"
 
@@ -26,6 +27,7 @@ struct gw_outbox {
     uint32_t gathered;  /* messages in the channel, and results of the report, that did not leave */
     uint64_t oldest_ns; /* when the first of them ended */
     bool drained;       /* no whole message is left of what was read */
+    struct gw_spin spin;
     bool watched, parked; /* the thread exists; it waits for `wake`, or longer than a round */
 };
 

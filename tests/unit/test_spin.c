@@ -1,0 +1,140 @@
+/* Who waits looks first: when, how often, and for how long. Limits are long or short beyond doubt:
+ * no clock decides. */
+#include "tests/unit/unit.h"
+
+#include "graph/base/spin.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LONG_NS UINT64_C(1000000000000)
+
+struct pipe {
+    int ends[2];
+    struct pollfd fd;
+};
+
+static struct pipe pipe_new(void)
+{
+    struct pipe made;
+    assert_int_equal(pipe(made.ends), 0);
+    made.fd = (struct pollfd){.fd = made.ends[0], .events = POLLIN};
+    return made;
+}
+
+static void pipe_free(struct pipe *pipe)
+{
+    close(pipe->ends[0]);
+    close(pipe->ends[1]);
+}
+
+static void looks_more_rarely_where_that_is_in_vain(void **state)
+{
+    struct pipe pipe = pipe_new();
+    struct gw_spin spin = {.limit_ns = LONG_NS};
+    (void)state;
+    assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, 1), 0); /* nothing is known: it sleeps */
+    assert_true(spin.soon);
+    assert_int_equal(spin.skips, 0);
+    for (uint32_t skips = 1; skips < 200; skips = 2 * skips + 1) {
+        const uint32_t wanted = skips < 63 ? skips : 63;
+        assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, 1), 0); /* it looks */
+        assert_int_equal(spin.skips, wanted);
+        for (uint32_t left = wanted; left; left--) {
+            assert_int_equal(spin.skip, left);
+            assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, 1), 0);
+        }
+    }
+    assert_int_equal(write(pipe.ends[1], "x", 1), 1);
+    assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, UINT64_MAX), 1); /* and finds */
+    assert_int_equal(pipe.fd.revents, POLLIN);
+    assert_int_equal(spin.skip, 0);
+    assert_int_equal(spin.skips, 0);
+    pipe_free(&pipe);
+}
+
+static void does_not_look_after_a_long_wait(void **state)
+{
+    struct pipe pipe = pipe_new();
+    struct gw_spin spin = {.limit_ns = 1, .soon = true};
+    (void)state;
+    assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, 1000000), 0); /* looks, then sleeps */
+    assert_int_equal(spin.skips, 1);
+    assert_false(spin.soon);
+    assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, 1000000), 0);
+    assert_int_equal(spin.skip, 1); /* it did not come to that */
+    pipe_free(&pipe);
+}
+
+static void never_looks_with_a_limit_of_0(void **state)
+{
+    struct pipe pipe = pipe_new();
+    struct gw_spin spin = {0};
+    (void)state;
+    assert_int_equal(write(pipe.ends[1], "x", 1), 1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, UINT64_MAX), 1);
+        assert_false(spin.soon);
+    }
+    pipe_free(&pipe);
+}
+
+static void gives_what_poll_gives(void **state)
+{
+    struct pipe pipe = pipe_new();
+    struct gw_spin spin = {.limit_ns = LONG_NS, .soon = true};
+    (void)state;
+    close(pipe.ends[1]);
+    assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, UINT64_MAX), 1);
+    assert_int_equal(pipe.fd.revents, POLLHUP);
+    errno = 0;
+    assert_int_equal(gw_spin_poll(&spin, NULL, 1, UINT64_MAX), -1);
+    assert_int_equal(errno, EFAULT);
+    close(pipe.ends[0]);
+}
+
+static void is_told_for_how_long(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t limit_ns;
+    } cases[] = {{NULL, 100000}, {"", 100000},        {"0", 0},
+                 {"7", 7000},    {"10000", 10000000}, {"10001", 100000},
+                 {"-1", 100000}, {"5us", 100000},     {"x", 100000}};
+    cpu_set_t before, one;
+    struct gw_spin spin;
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    const bool many = CPU_COUNT(&before) > 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (cases[i].text)
+            assert_int_equal(setenv("GANGWAY_SPIN_US", cases[i].text, 1), 0);
+        else
+            unsetenv("GANGWAY_SPIN_US");
+        gw_spin_init(&spin);
+        assert_int_equal(spin.limit_ns, many ? cases[i].limit_ns : 0);
+    }
+    unsetenv("GANGWAY_SPIN_US");
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
+        if (CPU_ISSET(cpu, &before))
+            CPU_SET(cpu, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    gw_spin_init(&spin); /* nobody else could run meanwhile */
+    assert_int_equal(spin.limit_ns, 0);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(looks_more_rarely_where_that_is_in_vain),
+        cmocka_unit_test(does_not_look_after_a_long_wait),
+        cmocka_unit_test(never_looks_with_a_limit_of_0),
+        cmocka_unit_test(gives_what_poll_gives),
+        cmocka_unit_test(is_told_for_how_long),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
