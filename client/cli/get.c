@@ -14,17 +14,24 @@
 
 /* What tar ends with when a file was written to, or went, while it read it; what there ends with
  * where there is no such file, of which tar would say more than one wants to know, and where it is
- * one that would become a device or a fifo here. A link that is asked for by name is what it links
- * to; those in a folder stay links. */
+ * one that would become a device or a fifo here; in a folder such are left out, with a word. A link
+ * that is asked for by name is what it links to; those in a folder stay links. */
 enum { CHANGED = 1, NOT_THERE = 66, NO_FILE = 67 };
 static const char there_script[] =
     "none() { tar -c -f - -T /dev/null; exit $1; }; " /* an archive, for the tar here */
     "f=\"$1/$2\"; "
     "[ -e \"$f\" ] || [ -h \"$f\" ] || { [ -e \"$1\" ] && [ ! -x \"$1\" ]; } || none 66; "
     "if [ -p \"$f\" ] || [ -b \"$f\" ] || [ -c \"$f\" ] || [ -S \"$f\" ]; then none 67; fi; "
-    "if [ -h \"$f\" ] && [ -d \"$f\" ]; then exec tar -c -f - -C \"$1\" -- \"$2/.\"; fi; "
     "if [ -h \"$f\" ] && [ -f \"$f\" ]; then exec tar -c -h -f - -C \"$1\" -- \"$2\"; fi; "
-    "exec tar -c -f - -C \"$1\" -- \"$2\"";
+    "name=./$2; "
+    "if [ -h \"$f\" ] && [ -d \"$f\" ]; then name=$name/.; fi; "
+    "odd=; "
+    "if [ -d \"$f\" ]; then "
+    "odd=$(cd \"$1\" && find \"$name\" ! -type f ! -type d ! -type l 2>/dev/null); fi; "
+    "[ -n \"$odd\" ] || exec tar -c -f - -C \"$1\" -- \"$name\"; "
+    "printf '%s\\n' \"$odd\" | sed 's/[[:cntrl:]]/?/g; s/^..//; s/^/gangway: left out, as it is no "
+    "file: /; 4s/file: .*/file: and more/; 4q' >&2; "
+    "printf '%s\\n' \"$odd\" | tar -c -f - --anchored --no-wildcards -X - -C \"$1\" -- \"$name\"";
 
 extern char **environ;
 

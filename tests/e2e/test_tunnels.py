@@ -186,6 +186,28 @@ class Tunnels(e2e.Case):
                       self.gangway("get", job, "fifo", "-o", "here", rc=1).stderr)
         self.assertFalse(os.path.exists(os.path.join(here, "fifo")))
 
+    def test_get_of_folders_with_odd_files(self):
+        """They are left out, with a word; all else comes, whatever it is called."""
+        self.up("--slots", "1")
+        script = ("mkdir -p made/a; cd made; mkfifo a/fifo 'b*'; echo 1 >bc;"
+                  " echo 2 >a/x; echo 3 >./-n; ln -s bc l; cd ..; ln -s made newest; "
+                  "mkdir more; mkfifo more/1 more/2 more/3 more/4 more/5")
+        job = self.gangway("submit", "-d", "--", "sh", "-c", script).stdout.strip()
+        self.gangway("wait", job)
+        for folder in ("made", "newest"):
+            said = self.gangway("get", job, folder, "-o", "here").stderr
+            below = "made/" if folder == "made" else "newest/./"
+            word = "gangway: left out, as it is no file: "
+            self.assertEqual(sorted(said.splitlines()),
+                             [word + below + name for name in ("a/fifo", "b*")])
+            found = sorted(os.path.relpath(os.path.join(at, name), self.dir + "/here/" + folder)
+                           for at, _, names in os.walk(os.path.join(self.dir, "here", folder))
+                           for name in names)
+            self.assertEqual(found, ["-n", "a/x", "bc", "l"])
+        said = self.gangway("get", job, "more", "-o", "here").stderr.splitlines()
+        self.assertEqual(len(said), 4)
+        self.assertEqual(said[3], word + "and more")
+
     def test_get_what_is_being_written(self):
         """The task's own tar tells so by its exit code, as after "file changed as we read it"."""
         self.up("--slots", "1")
