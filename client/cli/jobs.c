@@ -1,4 +1,4 @@
-/* `gangway jobs`: a line a job. */
+/* `gangway jobs`: a line a job, of all or of some. */
 #include "client/cli/cli.h"
 #include "client/cli/listing.h"
 
@@ -21,11 +21,14 @@ int gw_cli_jobs(int argc, char **argv)
     };
     const struct gw_listing listing = {
         .command = "jobs",
-        .summary = "List this cluster's jobs, the newest first.",
+        .summary = "List this cluster's jobs, or these, the newest first.",
+        .details = "JOB is a number, a list like 1,3,5-8, a name (the latest such job), last,\nor "
+                   "all.",
         .query = "jobs",
         .columns = columns,
         .none = "no jobs",
         .where = true,
+        .chosen = true,
     };
     return gw_listing_run(&listing, argc, argv);
 }

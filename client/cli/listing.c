@@ -3,6 +3,7 @@
 
 #include "client/cli/cli.h"
 #include "client/cli/options.h"
+#include "client/cli/selector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,77 @@ static int make_question(const struct gw_option_texts *where, struct gw_value **
     return 0;
 }
 
+static bool is_listed(const struct gw_value *jobs, int64_t id)
+{
+    for (size_t i = 0; i < gw_value_count(jobs); i++)
+        if (gw_table_number(gw_value_at(jobs, i), "id") == id)
+            return true;
+    return false;
+}
+
+static bool is_selected(const struct gw_selector *selector, int64_t id)
+{
+    for (size_t i = 0; i < selector->count; i++)
+        if ((int64_t)selector->items[i].job == id)
+            return true;
+    return false;
+}
+
+/* What the scheduler does not list it is asked about: it says that there is no such job. */
+static int ask(struct gw_client *client, uint64_t job, struct gw_value *chosen,
+               struct gw_error *error)
+{
+    struct gw_value *one,
+        *question = gw_selector_question(&(struct gw_selected_task){.job = job, .whole = true});
+    int rc = gw_client_query(client, "job", question, &one, error);
+    gw_value_unref(question);
+    if (rc == 0 && gw_list_push(chosen, one) < 0)
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    return rc;
+}
+
+/* Makes a list of those that one argument chooses, in the order of the list. */
+static int choose(struct gw_client *client, const char *text, bool narrowed,
+                  const struct gw_value *all, struct gw_value *chosen, struct gw_error *error)
+{
+    struct gw_selector selector;
+    int rc = gw_selector_init(&selector, client, text, false, error);
+    for (size_t i = 0; rc == 0 && i < gw_value_count(all); i++) {
+        struct gw_value *one = gw_value_at(all, i);
+        const int64_t id = gw_table_number(one, "id");
+        if (is_selected(&selector, id) && !is_listed(chosen, id) &&
+            gw_list_push(chosen, gw_value_ref(one)) < 0)
+            rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; rc == 0 && i < selector.count && !narrowed; i++)
+        if (!is_listed(chosen, (int64_t)selector.items[i].job))
+            rc = ask(client, selector.items[i].job, chosen, error);
+    gw_selector_deinit(&selector);
+    return rc;
+}
+
+/* Asks the listing's question, and keeps what the arguments choose of its answer. */
+static int query(struct gw_client *client, const struct gw_listing *listing, char **arguments,
+                 const struct gw_value *question, struct gw_value **answer, struct gw_error *error)
+{
+    struct gw_value *all, *chosen;
+    int rc = gw_client_query(client, listing->query, question, &all, error);
+    if (rc < 0 || !*arguments) {
+        *answer = all;
+        return rc;
+    }
+    chosen = gw_list();
+    rc = chosen ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
+    for (; *arguments && rc == 0; arguments++)
+        rc = choose(client, *arguments, question != NULL, all, chosen, error);
+    gw_value_unref(all);
+    if (rc < 0)
+        gw_value_unref(chosen);
+    else
+        *answer = chosen;
+    return rc;
+}
+
 static void print_single(const struct gw_listing *listing, const struct gw_value *answer)
 {
     const struct gw_value *below = listing->below ? gw_value_find(answer, listing->below) : NULL;
@@ -62,9 +134,11 @@ int gw_listing_run(const struct gw_listing *listing, int argc, char **argv)
     };
     const struct gw_options options = {
         .command = listing->command,
-        .arguments = "",
+        .arguments = listing->chosen ? "[JOB...]" : "",
         .summary = listing->summary,
+        .details = listing->details,
         .table = listing->where ? table : table + 1,
+        .arguments_max = listing->chosen ? 1 << 20 : 0,
     };
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
@@ -73,12 +147,14 @@ int gw_listing_run(const struct gw_listing *listing, int argc, char **argv)
     struct gw_value *question = NULL, *answer;
     struct gw_error error;
     int rc = where.count ? make_question(&where, &question, &error) : 0;
+    for (char **text = argv + first; *text && rc == 0; text++)
+        rc = gw_selector_check(*text, &error);
     free(where.items);
     if (rc < 0)
         return gw_cli_error(&error);
     exit_code = gw_cli_open(&client);
     if (exit_code == 0) {
-        rc = gw_client_query(client, listing->query, question, &answer, &error);
+        rc = query(client, listing, argv + first, question, &answer, &error);
         gw_client_close(client);
     }
     gw_value_unref(question);

@@ -6,6 +6,7 @@
 
 struct gw_listing {
     const char *command, *summary;
+    const char *details; /* or NULL */
     const char *query;
     const struct gw_column *columns;
     const char *none; /* said when the list is empty */
@@ -14,7 +15,8 @@ struct gw_listing {
         *below; /* of a single one: a list in it that is shown as a table below it; or NULL */
     const struct gw_column *below_columns;
     void (*remark)(const struct gw_value *answer); /* what to say of it to a person; or NULL */
-    bool where; /* --where NAME=VALUE narrows it, by annotations */
+    bool where;  /* --where NAME=VALUE narrows it, by annotations */
+    bool chosen; /* it is of jobs, and arguments choose among them */
 };
 
 /* gw_listing_run is the whole subcommand; gives the exit code. */

@@ -7,6 +7,7 @@
 
 #include "scheduler/core/job_rare.h"
 #include "scheduler/core/range.h"
+#include "scheduler/core/running.h"
 #include "scheduler/core/task.h"
 
 #include <ctype.h>
@@ -19,14 +20,16 @@ enum { STATES = GW_TASK_HANDED + 1, EDGES_MAX = 20000 };
 struct node {
     char label[128];
     const char *kind;
-    uint64_t job; /* another one's; 0: this */
-    uint64_t tasks, states[STATES];
+    uint64_t job;                   /* another one's; 0: this */
+    uint64_t tasks, states[STATES]; /* placed: those too that run */
+    uint64_t running;
     uint32_t ranks, first;
 };
 
 struct outline {
     const struct gw_sched *sched;
     struct gw_job *job;
+    struct gw_running runs;
     GW_ARRAY(struct node) nodes;
     uint32_t limit;
     bool grouped;
@@ -109,6 +112,8 @@ static void add_rows(struct outline *outline)
         uint8_t state = tasks->state[row];
         node->tasks++;
         node->states[state == GW_TASK_RELEASED ? GW_TASK_DONE : state]++;
+        node->running += state == GW_TASK_PLACED &&
+                         gw_running_row(&outline->runs, outline->sched, outline->job, row);
     }
 }
 
@@ -123,6 +128,7 @@ static void add_range(struct outline *outline)
     node.states[GW_TASK_CANCELLED] = job->cancelled_tasks;
     node.states[GW_TASK_PLACED] = job->placed;
     node.states[GW_TASK_WAITING] = job->unfinished - job->placed;
+    node.running = gw_running_job(&outline->runs, job);
     (void)add_node(outline, &node);
 }
 
@@ -170,16 +176,28 @@ static void add_edges(struct outline *outline)
     }
 }
 
+/* As `tasks` has them. One that is being ended runs until it has. */
+static struct gw_value *describe_states(const struct node *node)
+{
+    struct gw_value *states = gw_dict();
+    const uint64_t placed = node->states[GW_TASK_PLACED];
+    const uint64_t running = node->running < placed ? node->running : placed;
+    for (uint32_t state = 0; state < STATES; state++)
+        if (node->states[state] && state != GW_TASK_PLACED)
+            set(states, gw_sm_name(&gw_sched_task_sm, state), gw_i64((int64_t)node->states[state]));
+    if (running)
+        set(states, "running", gw_i64((int64_t)running));
+    if (placed > running)
+        set(states, "queued", gw_i64((int64_t)(placed - running)));
+    return states;
+}
+
 static struct gw_value *describe_nodes(const struct outline *outline)
 {
     struct gw_value *list = gw_list();
     for (size_t i = 0; i < outline->nodes.count; i++) {
         const struct node *node = &outline->nodes.items[i];
-        struct gw_value *dict = gw_dict(), *states = gw_dict();
-        for (uint32_t state = 0; state < STATES; state++)
-            if (node->states[state])
-                set(states, gw_sm_name(&gw_sched_task_sm, state),
-                    gw_i64((int64_t)node->states[state]));
+        struct gw_value *dict = gw_dict();
         set(dict, "label", gw_str(node->label));
         set(dict, "kind", gw_str(node->kind));
         set(dict, "tasks", gw_i64((int64_t)node->tasks));
@@ -189,7 +207,7 @@ static struct gw_value *describe_nodes(const struct outline *outline)
             set(dict, "index", gw_i64(node->first));
         if (node->ranks)
             set(dict, "ranks", gw_i64(node->ranks));
-        set(dict, "states", states);
+        set(dict, "states", describe_states(node));
         GW_MUST(gw_list_push(list, dict));
     }
     return list;
@@ -216,10 +234,12 @@ struct gw_value *gw_sched_outline_query(const struct gw_sched *sched, struct gw_
     struct outline outline = {.sched = sched, .job = job, .limit = limit};
     struct gw_value *dict = gw_dict();
     const char *note = "";
+    gw_running_init(&outline.runs, sched);
     if (job->range)
         add_range(&outline);
     else
         add_rows(&outline);
+    gw_running_deinit(&outline.runs);
     add_edges(&outline);
     if (job->tasks.edges_gone)
         note = "the job is over: which task came after which is not known any more";

@@ -158,6 +158,14 @@ class CommandLine(e2e.Case):
         table = self.gangway("jobs").stdout.splitlines()
         self.assertRegex(table[0], r"^ *JOB +NAME +STATE")
         self.assertTrue(any(re.match(rf" *{job} +one +failed", line) for line in table), table)
+        for chosen, wanted in (([job], [job]), (["one", job], [job]), (["last"], [gang]),
+                               ([job, gang], [gang, job]), ([f"{job}-99"], [gang, job]),
+                               (["all", "one"], [gang, job])):
+            shown = self.gangway_json("jobs", *map(str, chosen))
+            self.assertEqual(sorted(j["id"] for j in shown), sorted(map(int, wanted)), chosen)
+        self.assertIn("there is no job 99", self.gangway("jobs", job, "99", rc=2).stderr)
+        self.assertIn("there is no job \"two\"", self.gangway("jobs", "two", rc=2).stderr)
+        self.assertIn("is not a job", self.gangway("jobs", "1,,", rc=2).stderr)
 
     def test_follow_and_cancel(self):
         self.up("--slots", "2")

@@ -174,6 +174,18 @@ class Story(e2e.Case):
         dot = self.gangway("graph", "1", "--dot").stdout
         self.assertIn(r'label="the \"best\" one\nfailed"', dot)
 
+    def test_graph_of_what_runs(self):
+        """In the words of `jobs` and `tasks`."""
+        self.up("--slots", "2")
+        for limit, shown in ((["--limit", "1"], r"t-\* \(4 tasks\): 2 running, 2 "),
+                             ([], ": running\n")):
+            tasks = [{"name": f"t-{i}", "argv": ["tail", "-f", "/dev/null"]} for i in range(4)]
+            job = self.gangway("submit", "-d", "--from-json",
+                               self.write("graph.json", json.dumps(tasks))).stdout.strip()
+            self.wait_said(shown, "graph", job, *limit)
+            self.assertNotIn("placed", self.gangway("graph", job, *limit, "--json").stdout)
+            self.gangway("cancel", "--now", job)
+
     def test_graph_of_what_is_over(self):
         """Also when nothing of it is left but its history: its client is gone."""
         self.up("--slots", "1")
