@@ -286,7 +286,7 @@ static int nccl_init(struct gw_nccl *self, struct gw_error *error)
     int rc = gw_nccl_begin(self, GW_COMM_JOIN, error);
     if (rc < 0)
         return rc;
-    cudaError_t cuda = cudaStreamCreateWithFlags(&self->stream, cudaStreamNonBlocking);
+    cudaError_t cuda = cudaStreamCreateWithFlags(&self->stream, cudaStreamDefault);
     if (cuda == cudaSuccess)
         cuda = cudaStreamCreateWithFlags(&self->side, cudaStreamNonBlocking);
     if (cuda == cudaSuccess)

@@ -17,14 +17,17 @@ enum { STAGE_BYTES_MIN = 1 << 20 };
 /* -- Where buffers lie ---------------------------------------------------------------------------
  */
 
-static bool is_on_device(const void *memory)
+/* Whether kernels of this rank's device reach it; another device's memory is copied, as is the
+ * host's. */
+static bool is_on_device(const struct gw_nccl *self, const void *memory)
 {
     struct cudaPointerAttributes attributes;
     if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
         (void)cudaGetLastError(); /* memory that CUDA has never heard of: not sticky */
         return false;
     }
-    return attributes.type == cudaMemoryTypeDevice;
+    return attributes.type == cudaMemoryTypeManaged ||
+           (attributes.type == cudaMemoryTypeDevice && attributes.device == self->device);
 }
 
 static cudaError_t stage_reserve(struct gw_nccl_stage *stage, size_t bytes)
@@ -58,8 +61,8 @@ static struct gw_nccl_places places_of(const struct gw_nccl *self, const struct 
         places.send_bytes = 0;
     if (item->verb == GW_COMM_SEND)
         places.recv_bytes = 0;
-    places.sends_copy = places.send_bytes > 0 && !is_on_device(args->send);
-    places.receives_copy = places.recv_bytes > 0 && !is_on_device(args->recv);
+    places.sends_copy = places.send_bytes > 0 && !is_on_device(self, args->send);
+    places.receives_copy = places.recv_bytes > 0 && !is_on_device(self, args->recv);
     return places;
 }
 
@@ -68,7 +71,7 @@ int gw_nccl_places_find(struct gw_nccl *self, const struct gw_comm_item *item, b
 {
     *places = places_of(self, item);
     if (reached && (places->sends_copy || places->receives_copy))
-        return gw_error_set(error, GW_EINVAL, "%s: %s, buffers lie in device memory",
+        return gw_error_set(error, GW_EINVAL, "%s: %s, buffers lie in this rank's device memory",
                             gw_comm_verb_name(item->verb),
                             item->args.stream ? "with a stream" : "in a group");
     cudaError_t rc = cudaSuccess;
@@ -205,11 +208,23 @@ int gw_nccl_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_e
     return 0;
 }
 
+/* Waits for what is on the streams of the communicator, as long as for an operation: ncclMemFree
+ * unmaps what a kernel may still be writing to, where cudaFree would wait for it. */
+static void streams_settle(struct gw_nccl *self)
+{
+    const cudaStream_t streams[] = {self->stream, self->side};
+    int rc = gw_nccl_begin(self, GW_COMM_WAIT, NULL);
+    for (size_t i = 0; rc == 0 && i < sizeof streams / sizeof streams[0]; i++)
+        if (cudaEventRecord(self->event, streams[i]) == cudaSuccess)
+            rc = gw_nccl_await(self, self->event, NULL);
+}
+
 void gw_nccl_dealloc(struct gw_comm *comm, void *memory)
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
     struct gw_nccl_block *gone = block_take(self, memory);
     history_add(self, ~gone->number);
+    streams_settle(self);
     (void)cudaSetDevice(self->device);
     block_free(self, gone);
 }
@@ -224,8 +239,9 @@ int gw_nccl_register(struct gw_comm *comm, void *memory, size_t bytes, struct gw
     for (const struct gw_nccl_block *block = self->blocks; block; block = block->next)
         if (begin < block->memory + block->bytes && block->memory < begin + bytes)
             return gw_error_set(error, GW_EINVAL, "register: %p is registered already", memory);
-    if (!is_on_device(memory))
-        return gw_error_set(error, GW_EINVAL, "register: %p is not in device memory", memory);
+    if (!is_on_device(self, memory))
+        return gw_error_set(error, GW_EINVAL, "register: %p is not in this rank's device memory",
+                            memory);
     struct gw_nccl_block *block = calloc(1, sizeof *block);
     if (!block)
         return gw_error_set(error, GW_ENOMEM, "register");

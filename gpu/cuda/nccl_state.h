@@ -30,7 +30,7 @@ struct gw_nccl {
     struct gw_segment *segment; /* what breaks it, the host's */
     ncclComm_t nccl;            /* NULL before it is there, and once aborted */
     int device;
-    cudaStream_t stream;            /* of blocking operations */
+    cudaStream_t stream;            /* of blocking operations; follows the default stream */
     cudaStream_t side;              /* gw_comm_stream's */
     cudaEvent_t event;              /* what this rank waits for */
     cudaEvent_t order;              /* between streams */

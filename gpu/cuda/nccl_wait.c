@@ -59,7 +59,7 @@ static void pause_between_polls(unsigned polls)
 int gw_nccl_failed(struct gw_nccl *self, ncclResult_t state, struct gw_error *error)
 {
     char what[GW_SEGMENT_TEXT_MAX / 2];
-    const char *last = self->nccl ? ncclGetLastError(self->nccl) : NULL;
+    const char *last = ncclGetLastError(NULL); /* of the process: also where joining failed */
     (void)snprintf(what, sizeof what, "NCCL: %s%s%s", ncclGetErrorString(state),
                    last && *last ? ": " : "", last ? last : "");
     uint64_t until_ns = gw_segment_now_ns() + (uint64_t)CAUSE_MAX_S * 1000000000;

@@ -278,11 +278,15 @@ GW_API int gw_comm_open_hosts(const struct gw_comm_hosts_options *options, struc
 
 /* The NCCL backend: ranks are processes with a GPU each, on one host or several, that share a
  * communicator of the host backend, by which they meet, compare what they called, and abort; NCCL
- * moves the data. Buffers lie in device memory; others are copied through it, and refused together
- * with a stream or in a group. gw_comm_alloc gives device memory, registered with NCCL. What it
- * promises less than the host backend: 16-bit types are rounded at every step of a reduction, whose
- * order is NCCL's. An error that NCCL or the device reports in the background breaks the
- * communicator; whoever waits in an operation, and the next one, sees it. */
+ * moves the data. Buffers lie in memory of the rank's device; others are copied through it, and
+ * refused together with a stream or in a group. gw_comm_alloc gives device memory, registered with
+ * NCCL; gw_comm_dealloc waits for what gw_comm_stream's stream does with it, and what other streams
+ * do with it must be done. A blocking operation begins after what was launched on the device's
+ * default (legacy) stream before; work on other streams must be done. Operations leave the rank's
+ * device the calling thread's current one. What it promises less than the host backend: 16-bit
+ * types are rounded at every step of a reduction, whose order is NCCL's. An error that NCCL or the
+ * device reports in the background breaks the communicator; whoever waits in an operation, and the
+ * next one, sees it. */
 
 struct gw_comm_nccl_options {
     struct gw_comm *host; /* of the host backend, on which nothing else runs. Taken on success */

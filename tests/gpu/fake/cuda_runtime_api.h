@@ -11,17 +11,23 @@ typedef enum {
     cudaErrorInvalidValue,
     cudaErrorMemoryAllocation,
     cudaErrorNotReady,
-    cudaErrorNoDevice
+    cudaErrorNoDevice,
+    cudaErrorInvalidDevice,
+    cudaErrorInvalidResourceHandle,
+    cudaErrorInitializationError
 } cudaError_t;
 typedef struct fake_stream *cudaStream_t;
 typedef struct fake_event *cudaEvent_t;
 enum cudaMemcpyKind { cudaMemcpyDefault = 4 };
-enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeDevice };
-enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 struct cudaPointerAttributes {
     enum cudaMemoryType type;
+    int device;
 };
 
+cudaError_t cudaDriverGetVersion(int *version);
+cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetLastError(void);

@@ -7,12 +7,24 @@
 #include <stdatomic.h>
 
 /* fake_enqueue runs the function on the stream's thread, after what was enqueued before; frees
- * arg. */
+ * arg. On the default stream (NULL) it runs when somebody waits for that, not before: nobody who
+ * forgets to sees its result. */
 void fake_enqueue(cudaStream_t stream, void (*run)(void *arg), void *arg);
 
 /* fake_reach returns where a pointer into device memory can be read and written, which on the
  * pointer itself crashes; other pointers come back as they are. For work on a stream. */
 void *fake_reach(const void *memory);
+
+/* fake_device returns the calling thread's device, fake_device_of a stream's, and fake_device_with
+ * the one in whose memory all these bytes lie, or -1. */
+int fake_device(void);
+int fake_device_of(cudaStream_t stream);
+int fake_device_with(const void *memory, size_t bytes);
+
+/* fake_alloc is cudaMalloc, or with is_nccl ncclMemAlloc; fake_free frees what the same one made.
+ */
+cudaError_t fake_alloc(void **memory, size_t bytes, int is_nccl);
+cudaError_t fake_free(void *memory, int is_nccl);
 
 /* fake_hold lets collectives wait before they begin (1), or go on (0). fake_pass is where they do:
  * it returns 0, or -1 when *gone became true meanwhile (fake_hold_look lets it look). */

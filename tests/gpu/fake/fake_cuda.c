@@ -1,8 +1,10 @@
 /* A device made of threads. Its memory is addresses that nobody can touch, and shadows behind them
  * for copies and for work on streams: who reads it from the host crashes, as with a real one. Work
- * on a stream happens later, on a thread: who forgets to wait sees old data. FAKE_CUDA_DEVICES: how
- * many there are (else as CUDA_VISIBLE_DEVICES counts, or 1); FAKE_CUDA_MEMORY: how many bytes each
- * has. */
+ * on a stream happens later, on a thread, and that of the default stream only when it is waited
+ * for: who forgets to wait sees old data. As with the real one a forked child of who used it
+ * cannot, an event belongs to streams of its device, and copies end where memory does.
+ * FAKE_CUDA_DEVICES: how many there are (else as CUDA_VISIBLE_DEVICES counts, or 1);
+ * FAKE_CUDA_MEMORY: how many bytes they have. */
 #include "tests/gpu/fake/fake.h"
 
 #include <pthread.h>
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 struct work {
     struct work *next;
@@ -24,11 +27,14 @@ struct fake_stream {
     struct work *first, **last;
     uint64_t enqueued, done;
     int ends;
+    int device;
+    unsigned flags;
 };
 
 struct fake_event {
-    cudaStream_t stream;
-    uint64_t at; /* enqueued on it when the event was recorded */
+    int device;
+    cudaStream_t stream; /* NULL: nothing to wait for */
+    uint64_t at;         /* enqueued on it when the event was recorded */
 };
 
 struct block {
@@ -36,36 +42,89 @@ struct block {
     char *memory; /* addresses */
     char *shadow; /* contents */
     size_t bytes;
+    int device, is_nccl;
 };
 
 static pthread_mutex_t blocks_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct block *blocks;
 static size_t blocks_bytes;
 
-cudaError_t cudaGetDeviceCount(int *count)
+static _Thread_local int current;       /* device */
+static _Thread_local cudaError_t error; /* the last one */
+
+static cudaError_t told(cudaError_t rc)
+{
+    if (rc != cudaSuccess)
+        error = rc;
+    return rc;
+}
+
+static int device_count(void)
 {
     const char *devices = getenv("FAKE_CUDA_DEVICES"), *visible = getenv("CUDA_VISIBLE_DEVICES");
-    *count = devices ? atoi(devices) : 1;
+    int count = devices ? atoi(devices) : 1;
     for (; !devices && visible && *visible; visible++)
-        *count += *visible == ',';
-    return *count > 0 ? cudaSuccess : cudaErrorNoDevice;
+        count += *visible == ',';
+    return count;
+}
+
+/* What every call begins with. */
+static cudaError_t enter(void)
+{
+    static _Atomic pid_t owner;
+    pid_t nobody = 0;
+    if (!atomic_compare_exchange_strong(&owner, &nobody, getpid()) && nobody != getpid())
+        return told(cudaErrorInitializationError);
+    return told(device_count() > 0 ? cudaSuccess : cudaErrorNoDevice);
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = device_count();
+    return enter();
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    return device >= 0 ? cudaSuccess : cudaErrorInvalidValue;
+    cudaError_t rc = enter();
+    if (rc != cudaSuccess)
+        return rc;
+    if (device < 0 || device >= device_count())
+        return told(cudaErrorInvalidDevice);
+    current = device;
+    return cudaSuccess;
+}
+
+int fake_device(void)
+{
+    return current;
 }
 
 cudaError_t cudaGetLastError(void)
 {
-    return cudaSuccess;
+    cudaError_t last = error;
+    error = cudaSuccess;
+    return last;
 }
 
-const char *cudaGetErrorString(cudaError_t error)
+const char *cudaGetErrorString(cudaError_t code)
 {
-    static const char *const texts[] = {"no error", "invalid value", "out of memory", "not ready",
-                                        "no device"};
-    return texts[error];
+    static const char *const texts[] = {
+        "no error",  "invalid value",          "out of memory",           "not ready",
+        "no device", "invalid device ordinal", "invalid resource handle", "initialization error"};
+    return texts[code];
 }
 
 static size_t page_up(size_t bytes)
@@ -80,11 +139,16 @@ static int has_room(size_t bytes)
     return bytes <= all && blocks_bytes <= all - bytes;
 }
 
-cudaError_t cudaMalloc(void **memory, size_t bytes)
+cudaError_t fake_alloc(void **memory, size_t bytes, int is_nccl)
 {
+    cudaError_t rc = enter();
+    if (rc != cudaSuccess)
+        return rc;
     struct block *block = calloc(1, sizeof *block);
     if (!block)
         abort();
+    block->device = current;
+    block->is_nccl = is_nccl;
     pthread_mutex_lock(&blocks_mutex);
     if (has_room(bytes)) {
         block->bytes = bytes;
@@ -103,14 +167,19 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
     if (block->memory)
         return cudaSuccess;
     free(block);
-    return cudaErrorMemoryAllocation;
+    return told(cudaErrorMemoryAllocation);
 }
 
-cudaError_t cudaFree(void *memory)
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    return fake_alloc(memory, bytes, 0);
+}
+
+cudaError_t fake_free(void *memory, int is_nccl)
 {
     pthread_mutex_lock(&blocks_mutex);
     struct block **link = &blocks;
-    while (*link && (*link)->memory != memory)
+    while (*link && ((*link)->memory != memory || (*link)->is_nccl != is_nccl))
         link = &(*link)->next;
     struct block *gone = *link;
     if (gone) {
@@ -123,7 +192,12 @@ cudaError_t cudaFree(void *memory)
         munmap(gone->memory, page_up(gone->bytes));
     }
     free(gone);
-    return gone || !memory ? cudaSuccess : cudaErrorInvalidValue;
+    return told(gone || !memory ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    return fake_free(memory, 0);
 }
 
 /* The block that an address is in, or NULL; the mutex is held. */
@@ -146,11 +220,32 @@ void *fake_reach(const void *memory)
     return reached;
 }
 
-cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *memory)
+int fake_device_with(const void *memory, size_t bytes)
 {
     pthread_mutex_lock(&blocks_mutex);
-    attributes->type = block_of(memory) ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
+    const struct block *block = block_of(memory);
+    const int device =
+        block && bytes <= block->bytes &&
+                (const char *)memory - block->memory <= (ptrdiff_t)(block->bytes - bytes)
+            ? block->device
+            : -1;
     pthread_mutex_unlock(&blocks_mutex);
+    return device;
+}
+
+/* Whether these bytes can be copied: of the host's anything, of a device's what was allocated. */
+static int is_copyable(const void *memory, size_t bytes)
+{
+    return memory && (fake_reach(memory) == memory || fake_device_with(memory, bytes) >= 0);
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *memory)
+{
+    cudaError_t rc = enter();
+    if (rc != cudaSuccess)
+        return rc;
+    attributes->device = fake_device_with(memory, 1);
+    attributes->type = attributes->device >= 0 ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
     return cudaSuccess;
 }
 
@@ -184,10 +279,17 @@ static void *stream_main(void *arg)
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
+    cudaError_t rc = enter();
+    if (rc != cudaSuccess)
+        return rc;
+    if (flags > cudaStreamNonBlocking)
+        return told(cudaErrorInvalidValue);
     struct fake_stream *made = calloc(1, sizeof *made);
-    if (!made || flags != cudaStreamNonBlocking)
+    if (!made)
         abort();
     made->last = &made->first;
+    made->device = current;
+    made->flags = flags;
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->changed, NULL);
     if (pthread_create(&made->thread, NULL, stream_main, made) != 0)
@@ -209,22 +311,73 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     return cudaSuccess;
 }
 
+/* The default stream's: it has no thread, who waits for it runs it. */
+static pthread_mutex_t default_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct work *default_first, **default_last = &default_first;
+
+static struct work *default_take(void)
+{
+    pthread_mutex_lock(&default_mutex);
+    struct work *first = default_first;
+    default_first = NULL;
+    default_last = &default_first;
+    pthread_mutex_unlock(&default_mutex);
+    return first;
+}
+
+static void default_run(void)
+{
+    for (struct work *work = default_take(), *next; work; work = next) {
+        next = work->next;
+        work->run(work->arg);
+        free(work->arg);
+        free(work);
+    }
+}
+
+static void append(cudaStream_t stream, struct work *work)
+{
+    pthread_mutex_lock(&stream->mutex);
+    for (struct work *next; work; work = next) {
+        next = work->next;
+        work->next = NULL;
+        *stream->last = work;
+        stream->last = &work->next;
+        stream->enqueued++;
+    }
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+}
+
 void fake_enqueue(cudaStream_t stream, void (*run)(void *arg), void *arg)
 {
     struct work *work = malloc(sizeof *work);
     if (!work)
         abort();
     *work = (struct work){.run = run, .arg = arg};
-    pthread_mutex_lock(&stream->mutex);
-    *stream->last = work;
-    stream->last = &work->next;
-    stream->enqueued++;
-    pthread_cond_broadcast(&stream->changed);
-    pthread_mutex_unlock(&stream->mutex);
+    if (!stream) {
+        pthread_mutex_lock(&default_mutex);
+        *default_last = work;
+        default_last = &work->next;
+        pthread_mutex_unlock(&default_mutex);
+        return;
+    }
+    if (stream->flags == cudaStreamDefault) /* behind what the default stream has now */
+        append(stream, default_take());
+    append(stream, work);
+}
+
+int fake_device_of(cudaStream_t stream)
+{
+    return stream ? stream->device : current;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    if (!stream) {
+        default_run();
+        return cudaSuccess;
+    }
     pthread_mutex_lock(&stream->mutex);
     const uint64_t all = stream->enqueued;
     while (stream->done < all)
@@ -240,9 +393,13 @@ static pthread_mutex_t events_mutex = PTHREAD_MUTEX_INITIALIZER; /* what events 
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
+    cudaError_t rc = enter();
+    if (rc != cudaSuccess)
+        return rc;
     *event = calloc(1, sizeof **event);
     if (!*event || flags != cudaEventDisableTiming)
         abort();
+    (*event)->device = current;
     return cudaSuccess;
 }
 
@@ -254,21 +411,31 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    if (event->device != fake_device_of(stream))
+        return told(cudaErrorInvalidResourceHandle);
+    if (!stream)
+        default_run();
+    else if (stream->flags == cudaStreamDefault)
+        append(stream, default_take());
     pthread_mutex_lock(&events_mutex);
-    pthread_mutex_lock(&stream->mutex);
     event->stream = stream;
-    event->at = stream->enqueued;
-    pthread_mutex_unlock(&stream->mutex);
+    if (stream) {
+        pthread_mutex_lock(&stream->mutex);
+        event->at = stream->enqueued;
+        pthread_mutex_unlock(&stream->mutex);
+    }
     pthread_mutex_unlock(&events_mutex);
     return cudaSuccess;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
+    if (!event->stream) /* one that was never recorded is done */
+        return cudaSuccess;
     pthread_mutex_lock(&event->stream->mutex);
     const int done = event->stream->done >= event->at;
     pthread_mutex_unlock(&event->stream->mutex);
-    return done ? cudaSuccess : cudaErrorNotReady;
+    return told(done ? cudaSuccess : cudaErrorNotReady);
 }
 
 static void wait_run(void *arg)
@@ -360,18 +527,26 @@ static cudaError_t copy_enqueue(struct copy copy, cudaStream_t stream)
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
-    (void)kind;
+    if (kind != cudaMemcpyDefault || !is_copyable(to, bytes) || !is_copyable(from, bytes))
+        return told(cudaErrorInvalidValue);
     return copy_enqueue((struct copy){.to = to, .from = from, .bytes = bytes}, stream);
 }
 
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
 {
+    if (fake_device_with(memory, bytes) < 0)
+        return told(cudaErrorInvalidValue);
     return copy_enqueue((struct copy){.to = memory, .value = value, .bytes = bytes}, stream);
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
-    (void)kind;
+    cudaError_t rc = enter();
+    if (rc != cudaSuccess)
+        return rc;
+    if (kind != cudaMemcpyDefault || !is_copyable(to, bytes) || !is_copyable(from, bytes))
+        return told(cudaErrorInvalidValue);
+    default_run();
     memcpy(fake_reach(to), fake_reach(from), bytes);
     return cudaSuccess;
 }

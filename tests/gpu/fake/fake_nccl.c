@@ -1,13 +1,18 @@
 /* NCCL's collectives, done by a host communicator of their own on the stream's thread. As with the
  * real one an id leads to rank 0's process, joining and splitting go on in the background, and an
- * abort ends what was enqueued. FAKE_NCCL_FAULT: "init-hangs" (nobody ever joins), "split-hangs",
- * "duplicate" (as two ranks on one GPU), "async" (the first collective fails in the background),
- * "stuck" (it never ends). */
+ * abort ends what was enqueued. It also refuses what the real one does or crashes on: a
+ * communicator that is used before what it was told last is seen to be done, another device than
+ * its own, buffers that do not lie there, two ranks of one host (NCCL_HOSTID) on one device, a
+ * configuration that was not initialised, memory freed before its registration. A process that dies
+ * in a collective is an error on the others. FAKE_NCCL_FAULT: "init-hangs" (nobody ever joins),
+ * "split-hangs", "duplicate" (as two ranks on one GPU), "async" (the first collective fails in the
+ * background), "stuck" (it never ends). */
 #include "tests/gpu/fake/fake.h"
 
 #include <fcntl.h>
 #include <gangway/comm.h>
 #include <nccl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,19 +20,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct ncclComm {
     _Atomic(struct gw_comm *) host; /* NULL: still joining */
-    int ranks, rank;
-    char path[64]; /* of the segment; "": a part, which its parent's thread opens */
-    _Atomic int failed;
-    _Atomic int gone; /* aborted */
-    _Atomic int registered;
-    pthread_t splitter; /* while `splits` is not 0 */
-    _Atomic int splits; /* 1: works; 2: is done */
+    int ranks, rank, device;
+    char path[64];          /* of the segment; "": a part, which its parent's thread opens */
+    int segment;            /* -1: not opened, or a part */
+    struct gw_comm *joined; /* what becomes `host` when all ranks are known */
+    pthread_t joiner;       /* while `joined` */
+    int *watched;           /* pidfds of the ranks; NULL: a part */
+    _Atomic int failed;     /* an ncclResult_t */
+    _Atomic int gone;       /* aborted */
+    bool busy;              /* nobody saw yet that what it was told last is done */
+    int looks;              /* that are too early for that */
+    pthread_t splitter;     /* while `splits` is not 0 */
+    _Atomic int splits;     /* 1: works; 2: is done */
     struct gw_comm_split split;
     struct ncclComm *part;
+    ncclComm_t *part_at; /* where the caller wants it, once it is there */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     int in_flight;
@@ -57,11 +69,59 @@ enum { CALLS_MAX = 256 };
 
 static _Thread_local struct launch *together; /* between start and end of a group */
 static _Thread_local int depth;
+static _Thread_local ncclResult_t group_failed;
+static char last_error[128];
 
 static bool has_fault(const char *fault)
 {
     const char *wanted = getenv("FAKE_NCCL_FAULT");
     return wanted && strcmp(wanted, fault) == 0;
+}
+
+static ncclResult_t refuse(ncclResult_t rc, const char *why)
+{
+    (void)snprintf(last_error, sizeof last_error, "%s", why);
+    return rc;
+}
+
+/* Where the real one would do what nobody can foresee. */
+static void must(bool fine, const char *what)
+{
+    if (fine)
+        return;
+    (void)fprintf(stderr, "fake NCCL: %s\n", what);
+    abort();
+}
+
+/* What is called on a communicator that is not being given up. */
+static ncclResult_t enter(ncclComm_t comm)
+{
+    if (comm->busy || !comm->host)
+        return refuse(ncclInvalidArgument, "Attempt to use communicator before the previous "
+                                           "operation returned ncclSuccess");
+    return fake_device() == comm->device ? ncclSuccess
+                                         : refuse(ncclUnhandledCudaError, "another device");
+}
+
+static ncclResult_t begun(ncclComm_t comm)
+{
+    comm->busy = true;
+    comm->looks = 1;
+    return ncclInProgress;
+}
+
+static ncclResult_t config_check(const ncclConfig_t *config)
+{
+    if (config->size != sizeof *config || config->magic != 0xcafebeef)
+        return refuse(ncclInvalidArgument,
+                      "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
+    return config->blocking == 0 ? ncclSuccess : refuse(ncclInvalidUsage, "blocking");
+}
+
+ncclResult_t ncclGetVersion(int *version)
+{
+    *version = NCCL_VERSION_CODE;
+    return ncclSuccess;
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
@@ -72,6 +132,9 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
     return place.fd < 0 ? ncclSystemError : ncclSuccess;
 }
 
+/* -- Joining -------------------------------------------------------------------------------------
+ */
+
 static ncclComm_t comm_new(void)
 {
     struct ncclComm *made = calloc(1, sizeof *made);
@@ -79,6 +142,8 @@ static ncclComm_t comm_new(void)
         abort();
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->changed, NULL);
+    made->segment = -1;
+    made->device = fake_device();
     return made;
 }
 
@@ -87,8 +152,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
 {
     struct place place;
     int segment;
-    if (config->blocking || has_fault("duplicate"))
-        return ncclInvalidUsage;
+    ncclResult_t rc = config_check(config);
+    if (rc != ncclSuccess || has_fault("duplicate"))
+        return rc != ncclSuccess ? rc : refuse(ncclInvalidUsage, "Duplicate GPU detected");
     struct ncclComm *made = comm_new();
     memcpy(&place, &id, sizeof place);
     if (rank == 0) { /* only now it is known how many there are: the others look again until then */
@@ -101,29 +167,100 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
     made->rank = rank;
     (void)snprintf(made->path, sizeof made->path, "/proc/%d/fd/%d", place.pid, place.fd);
     *comm = made;
-    return ncclInProgress;
+    return begun(made);
+}
+
+/* By what NCCL knows a rank from another one. */
+struct identity {
+    char host[64], device[96];
+    int pid;
+};
+
+static struct identity identity_of(const struct ncclComm *comm)
+{
+    struct identity identity = {.pid = getpid()};
+    const char *host = getenv("NCCL_HOSTID"), *devices = getenv("CUDA_VISIBLE_DEVICES");
+    for (int i = 0; i < comm->device && devices; i++)
+        devices = strchr(devices, ',') ? strchr(devices, ',') + 1 : NULL;
+    if (host)
+        (void)snprintf(identity.host, sizeof identity.host, "%s", host);
+    (void)snprintf(identity.device, sizeof identity.device, "%d %.*s", comm->device,
+                   devices ? (int)strcspn(devices, ",") : 0, devices ? devices : "");
+    return identity;
+}
+
+/* All ranks learn of each other; one GPU for two ranks of a host is refused. */
+static void *join_main(void *arg)
+{
+    ncclComm_t comm = arg;
+    struct identity *all = calloc((size_t)comm->ranks, sizeof *all);
+    const struct identity own = identity_of(comm);
+    const struct gw_comm_args args = {
+        .send = &own, .recv = all, .count = sizeof own, .dtype = GW_DTYPE_U8};
+    if (!all)
+        abort();
+    if (gw_comm_all_gather(comm->joined, &args, NULL) < 0) {
+        atomic_store(&comm->failed, ncclRemoteError);
+    } else {
+        for (int i = 0; i < comm->ranks; i++) {
+            comm->watched[i] = (int)syscall(SYS_pidfd_open, all[i].pid, 0);
+            if (i != comm->rank && strcmp(all[i].host, own.host) == 0 &&
+                strcmp(all[i].device, own.device) == 0)
+                atomic_store(&comm->failed,
+                             refuse(ncclInvalidUsage, "Duplicate GPU detected : two ranks on it"));
+        }
+        atomic_store(&comm->host, comm->joined);
+    }
+    free(all);
+    return NULL;
 }
 
 static void try_to_join(ncclComm_t comm)
 {
-    struct gw_comm *host;
     int fd = has_fault("init-hangs") ? -1 : open(comm->path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return;
     const struct gw_comm_host_options options = {
         .fd = fd, .rank = comm->rank, .ranks = comm->ranks};
-    if (gw_comm_open_host(&options, &host, NULL) == 0)
-        atomic_store(&comm->host, host);
-    close(fd);
+    if (gw_comm_open_host(&options, &comm->joined, NULL) < 0) {
+        comm->joined = NULL;
+        close(fd);
+        return;
+    }
+    comm->segment = fd;
+    comm->watched = calloc((size_t)comm->ranks, sizeof *comm->watched);
+    if (!comm->watched || pthread_create(&comm->joiner, NULL, join_main, comm) != 0)
+        abort();
+}
+
+/* Whether a process died while this one needs it: its connections are seen to be closed. */
+static bool is_bereft(ncclComm_t comm)
+{
+    pthread_mutex_lock(&comm->mutex);
+    const bool waits = comm->in_flight > 0;
+    pthread_mutex_unlock(&comm->mutex);
+    for (int i = 0; waits && comm->watched && i < comm->ranks; i++) {
+        struct gw_comm_progress progress;
+        struct pollfd died = {.fd = comm->watched[i], .events = POLLIN};
+        if (poll(&died, 1, 0) == 1 &&
+            gw_comm_segment_progress(comm->segment, i, &progress, NULL) == 0 &&
+            progress.presence == GW_COMM_OPEN)
+            return true;
+    }
+    return false;
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state)
 {
-    if (!comm->host && *comm->path)
+    if (!comm->joined && *comm->path)
         try_to_join(comm);
-    *state = atomic_load(&comm->failed)                      ? ncclRemoteError
-             : comm->host && atomic_load(&comm->splits) != 1 ? ncclSuccess
-                                                             : ncclInProgress;
+    if (!atomic_load(&comm->failed) && is_bereft(comm))
+        atomic_store(&comm->failed, refuse(ncclRemoteError, "connection closed by remote peer"));
+    const bool there = comm->host && atomic_load(&comm->splits) != 1;
+    *state = (ncclResult_t)atomic_load(&comm->failed);
+    if (*state == ncclSuccess && (!there || comm->looks-- > 0))
+        *state = ncclInProgress;
+    comm->busy = comm->busy && *state == ncclInProgress;
     return ncclSuccess;
 }
 
@@ -135,9 +272,11 @@ static void *split_main(void *arg)
     ncclComm_t comm = arg;
     struct gw_comm *host = NULL;
     if (gw_comm_split(comm->host, &comm->split, &host, NULL) < 0)
-        atomic_store(&comm->failed, 1);
-    if (comm->part)
+        atomic_store(&comm->failed, ncclRemoteError);
+    if (comm->part) {
         atomic_store(&comm->part->host, host);
+        *comm->part_at = comm->part;
+    }
     atomic_store(&comm->splits, 2);
     return NULL;
 }
@@ -146,22 +285,86 @@ static void split_join(ncclComm_t comm)
 {
     if (atomic_load(&comm->splits) && !has_fault("split-hangs"))
         pthread_join(comm->splitter, NULL);
+    else if (atomic_load(&comm->splits) && comm->part)
+        *comm->part_at = comm->part; /* for the caller to give up too */
     atomic_store(&comm->splits, 0);
 }
 
 ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int key, ncclComm_t *part,
                            ncclConfig_t *config)
 {
-    if (config->blocking)
-        return ncclInvalidUsage;
+    ncclResult_t rc = enter(comm);
+    if (rc == ncclSuccess)
+        rc = config_check(config);
+    if (rc != ncclSuccess)
+        return rc;
     split_join(comm);
     comm->split = (struct gw_comm_split){.colour = colour, .key = key};
     comm->part = colour == NCCL_SPLIT_NOCOLOR ? NULL : comm_new();
-    *part = comm->part;
+    comm->part_at = part;
+    *part = NULL;
     atomic_store(&comm->splits, 1);
     if (!has_fault("split-hangs") && pthread_create(&comm->splitter, NULL, split_main, comm) != 0)
         abort();
-    return ncclInProgress;
+    return begun(comm);
+}
+
+/* -- Registrations -------------------------------------------------------------------------------
+ */
+
+struct registration {
+    struct registration *next;
+    ncclComm_t comm;
+    char *memory;
+    size_t bytes;
+};
+
+static pthread_mutex_t registrations_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct registration *registrations;
+
+/* Takes out the one of this handle, or all of a communicator that ends. */
+static int registrations_drop(ncclComm_t comm, const void *handle)
+{
+    int dropped = 0;
+    pthread_mutex_lock(&registrations_mutex);
+    for (struct registration **at = &registrations; *at;) {
+        struct registration *one = *at;
+        if (one->comm != comm || (handle && one != handle)) {
+            at = &one->next;
+            continue;
+        }
+        *at = one->next;
+        free(one);
+        dropped++;
+    }
+    pthread_mutex_unlock(&registrations_mutex);
+    return dropped;
+}
+
+ncclResult_t ncclCommRegister(const ncclComm_t comm, void *memory, size_t bytes, void **handle)
+{
+    struct registration *made = calloc(1, sizeof *made);
+    if (!made)
+        abort();
+    ncclResult_t rc = enter(comm);
+    if (rc == ncclSuccess && (bytes == 0 || fake_device_with(memory, bytes) != comm->device))
+        rc = refuse(ncclInvalidArgument, "no memory of this device");
+    if (rc != ncclSuccess) {
+        free(made);
+        return rc;
+    }
+    *made = (struct registration){.comm = comm, .memory = memory, .bytes = bytes};
+    pthread_mutex_lock(&registrations_mutex);
+    made->next = registrations;
+    registrations = made;
+    pthread_mutex_unlock(&registrations_mutex);
+    *handle = made;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle)
+{
+    return handle && registrations_drop(comm, handle) == 1 ? ncclSuccess : ncclInvalidUsage;
 }
 
 /* -- Ends ----------------------------------------------------------------------------------------
@@ -170,11 +373,20 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int key, ncclComm_t *par
 static void comm_free(ncclComm_t comm)
 {
     split_join(comm);
+    (void)registrations_drop(comm, NULL);
     pthread_mutex_lock(&comm->mutex);
     while (comm->in_flight > 0)
         pthread_cond_wait(&comm->changed, &comm->mutex);
     pthread_mutex_unlock(&comm->mutex);
-    gw_comm_close(comm->host);
+    if (comm->joined)
+        pthread_join(comm->joiner, NULL);
+    gw_comm_close(comm->joined ? comm->joined : comm->host);
+    for (int i = 0; comm->watched && i < comm->ranks; i++)
+        if (comm->watched[i] > 0)
+            close(comm->watched[i]);
+    free(comm->watched);
+    if (comm->segment >= 0)
+        close(comm->segment);
     pthread_cond_destroy(&comm->changed);
     pthread_mutex_destroy(&comm->mutex);
     free(comm);
@@ -182,11 +394,13 @@ static void comm_free(ncclComm_t comm)
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
-    return comm->host ? ncclSuccess : ncclInvalidUsage;
+    ncclResult_t rc = enter(comm);
+    return rc == ncclSuccess ? begun(comm) : rc;
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
+    must(!comm->busy, "a communicator is destroyed before what it was told last is done");
     comm_free(comm);
     return ncclSuccess;
 }
@@ -195,47 +409,43 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
     atomic_store(&comm->gone, 1);
     fake_hold_look();
-    if (comm->host)
-        gw_comm_abort(comm->host, GW_ECANCELLED, -1);
+    if (comm->joined || comm->host)
+        gw_comm_abort(comm->joined ? comm->joined : comm->host, GW_ECANCELLED, -1);
     comm_free(comm);
     return ncclSuccess;
 }
 
-ncclResult_t ncclCommRegister(const ncclComm_t comm, void *memory, size_t bytes, void **handle)
-{
-    if (fake_reach(memory) == memory || bytes == 0)
-        return ncclInvalidUsage;
-    atomic_fetch_add(&comm->registered, 1);
-    *handle = memory;
-    return ncclSuccess;
-}
-
-ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle)
-{
-    return handle && atomic_fetch_sub(&comm->registered, 1) > 0 ? ncclSuccess : ncclInvalidUsage;
-}
-
 const char *ncclGetErrorString(ncclResult_t result)
 {
-    static const char *const texts[] = {"no error", "system error", "invalid usage",
-                                        "remote process exited", "in progress"};
+    static const char *const texts[] = {
+        "no error",      "system error",          "unhandled cuda error", "invalid argument",
+        "invalid usage", "remote process exited", "in progress"};
     return texts[result];
 }
 
+/* As with the real one, of the process. */
 const char *ncclGetLastError(ncclComm_t comm)
 {
     (void)comm;
-    return "";
+    return last_error;
 }
 
 ncclResult_t ncclMemAlloc(void **memory, size_t bytes)
 {
-    return cudaMalloc(memory, bytes) == cudaSuccess ? ncclSuccess : ncclSystemError;
+    return fake_alloc(memory, bytes, 1) == cudaSuccess
+               ? ncclSuccess
+               : refuse(ncclUnhandledCudaError, "Cuda failure 2 'out of memory'");
 }
 
 ncclResult_t ncclMemFree(void *memory)
 {
-    return cudaFree(memory) == cudaSuccess ? ncclSuccess : ncclInvalidUsage;
+    bool registered = false;
+    pthread_mutex_lock(&registrations_mutex);
+    for (const struct registration *one = registrations; one; one = one->next)
+        registered = registered || one->memory == memory;
+    pthread_mutex_unlock(&registrations_mutex);
+    must(!registered, "memory is freed while it is registered");
+    return fake_free(memory, 1) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
 
 /* -- Collectives ---------------------------------------------------------------------------------
@@ -274,7 +484,7 @@ static void launch_run(void *arg)
     const struct launch *launch = arg;
     ncclComm_t comm = launch->comm;
     if (calls_run(launch) < 0)
-        atomic_store(&comm->failed, 1);
+        atomic_store(&comm->failed, ncclRemoteError);
     pthread_mutex_lock(&comm->mutex);
     comm->in_flight--;
     pthread_cond_broadcast(&comm->changed);
@@ -322,8 +532,10 @@ static struct launch *launch_new(size_t room)
 
 ncclResult_t ncclGroupStart(void)
 {
-    if (depth++ == 0)
+    if (depth++ == 0) {
         together = launch_new(CALLS_MAX);
+        group_failed = ncclSuccess;
+    }
     return ncclSuccess;
 }
 
@@ -333,25 +545,51 @@ ncclResult_t ncclGroupEnd(void)
         return ncclInvalidUsage;
     if (--depth > 0)
         return ncclSuccess;
-    if (together->count > 0)
-        launch_go(together);
-    else
-        free(together);
+    struct launch *launch = together;
     together = NULL;
-    return ncclInProgress;
+    if (launch->count == 0 || group_failed != ncclSuccess) {
+        free(launch);
+        return group_failed;
+    }
+    ncclComm_t comm = launch->comm;
+    launch_go(launch);
+    return begun(comm);
+}
+
+static void must_hold(ncclComm_t comm, const void *memory, size_t bytes)
+{
+    must(bytes == 0 || fake_device_with(memory, bytes) == comm->device,
+         "a buffer is not in the device's memory, or leaves it");
+}
+
+/* Buffers are what the device's addresses say: nobody looks for the real one. */
+static void buffers_check(ncclComm_t comm, enum verb verb, const struct gw_comm_args *args)
+{
+    const size_t bytes = args->count * gw_dtype_size(args->dtype);
+    const size_t all = bytes * (size_t)comm->ranks;
+    if (verb != RECV && (verb != BROADCAST || args->root == comm->rank))
+        must_hold(comm, args->send, verb == REDUCE_SCATTER ? all : bytes);
+    if (verb != SEND)
+        must_hold(comm, args->recv, verb == ALL_GATHER ? all : bytes);
 }
 
 static ncclResult_t enqueue(ncclComm_t comm, enum verb verb, struct gw_comm_args args,
                             cudaStream_t stream)
 {
+    ncclResult_t rc = enter(comm);
+    if (rc != ncclSuccess)
+        return group_failed = rc;
+    buffers_check(comm, verb, &args);
+    must(stream && fake_device_of(stream) == comm->device, "a stream of another device");
     struct launch *launch = depth > 0 ? together : launch_new(1);
-    if (!comm->host || (launch->comm && launch->comm != comm) || launch->count == CALLS_MAX)
-        abort();
+    must(!launch->comm || launch->comm == comm, "two communicators in a group");
+    must(launch->count < CALLS_MAX, "too many calls in a group");
     launch->comm = comm;
     launch->calls[launch->count++] = (struct call){verb, args, stream};
-    if (depth == 0)
-        launch_go(launch);
-    return ncclSuccess;
+    if (depth > 0)
+        return ncclSuccess;
+    launch_go(launch);
+    return begun(comm);
 }
 
 static enum gw_dtype dtype_of(ncclDataType_t type)

@@ -8,12 +8,14 @@
 #define NCCL_VERSION_CODE NCCL_VERSION(2, 28, 0)
 #define NCCL_CONFIG_INITIALIZER                                                                    \
     {                                                                                              \
-        0                                                                                          \
+        sizeof(ncclConfig_t), 0xcafebeef, NCCL_VERSION_CODE, -1                                    \
     }
 
 typedef enum {
     ncclSuccess,
     ncclSystemError,
+    ncclUnhandledCudaError,
+    ncclInvalidArgument,
     ncclInvalidUsage,
     ncclRemoteError,
     ncclInProgress
@@ -33,11 +35,14 @@ typedef struct {
     char internal[128];
 } ncclUniqueId;
 typedef struct {
+    size_t size;
+    unsigned magic, version;
     int blocking;
 } ncclConfig_t;
 
 #define NCCL_SPLIT_NOCOLOR (-1)
 
+ncclResult_t ncclGetVersion(int *version);
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id);
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank,
                                     ncclConfig_t *config);

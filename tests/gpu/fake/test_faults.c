@@ -118,6 +118,56 @@ static void test_stuck(void **state)
     }
 }
 
+/* What a stream still does with memory that is given back is waited for, and not for ever. */
+static void test_dealloc_waits(void **state)
+{
+    struct gw_comm *comm;
+    struct gw_error error;
+    void *memory, *stream;
+    set_fault(NULL);
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
+    assert_int_equal(gw_comm_alloc(comm, 64, &memory, &error), 0);
+    assert_int_equal(gw_comm_stream(comm, &stream, &error), 0);
+    fake_hold(1);
+    const struct gw_comm_args args = {
+        .recv = memory, .count = 16, .dtype = GW_DTYPE_F32, .stream = stream};
+    assert_int_equal(gw_comm_all_reduce(comm, &args, &error), 0);
+    gw_comm_set_timeout(comm, 50000000);
+    gw_comm_dealloc(comm, memory);
+    const int rc = gw_comm_barrier(comm, &error);
+    fake_hold(0);
+    assert_int_equal(rc, GW_ETIMEDOUT);
+    assert_non_null(strstr(error.text, "wait: rank 0: not done after 0.050 s"));
+    gw_comm_close(comm);
+}
+
+/* Memory of another GPU than the rank's: kernels do not reach it, copies do. */
+static void test_memory_of_another_gpu(void **state)
+{
+    struct gw_comm *comm;
+    struct gw_error error;
+    void *memory, *stream;
+    float x[4] = {1, 2, 3, 4};
+    assert_int_equal(setenv("FAKE_CUDA_DEVICES", "2", 1), 0);
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
+    assert_int_equal(gw_comm_stream(comm, &stream, &error), 0);
+    assert_int_equal(cudaSetDevice(1), cudaSuccess);
+    assert_int_equal(cudaMalloc(&memory, sizeof x), cudaSuccess);
+    assert_int_equal(cudaMemcpy(memory, x, sizeof x, cudaMemcpyDefault), cudaSuccess);
+    struct gw_comm_args args = {
+        .recv = memory, .count = 4, .dtype = GW_DTYPE_F32, .stream = stream};
+    assert_int_equal(gw_comm_all_reduce(comm, &args, &error), GW_EINVAL);
+    assert_non_null(strstr(error.text, "this rank's device memory"));
+    assert_int_equal(gw_comm_register(comm, memory, sizeof x, &error), GW_EINVAL);
+    args.stream = NULL;
+    assert_int_equal(gw_comm_all_reduce(comm, &args, &error), 0);
+    assert_int_equal(cudaMemcpy(x, memory, sizeof x, cudaMemcpyDefault), cudaSuccess);
+    assert_true(x[0] == 1 && x[3] == 4);
+    assert_int_equal(cudaFree(memory), cudaSuccess);
+    gw_comm_close(comm);
+    assert_int_equal(unsetenv("FAKE_CUDA_DEVICES"), 0);
+}
+
 static void test_split_hangs(void **state)
 {
     struct gw_comm *comm, *part;
@@ -178,6 +228,23 @@ static int rank_without(struct world_rank *self)
     return 0;
 }
 
+/* Two ranks of one host on one GPU: NCCL says so in the background, after all have joined. */
+static int rank_duplicate(struct world_rank *self)
+{
+    struct gw_comm_nccl_options options = {.host = self->comm};
+    struct gw_comm *comm;
+    struct gw_error error;
+    RANK_CHECK_RC(gw_comm_open_nccl(&options, &comm, &error), GW_EABORTED);
+    RANK_CHECK(strstr(error.text, "NCCL: invalid usage: Duplicate GPU"));
+    return 0;
+}
+
+static void test_two_ranks_on_one_gpu(void **state)
+{
+    struct world world = {.hooks = &comm_host_hooks, .ranks = 2, .function = rank_duplicate};
+    assert_int_equal(world_run(&world), 0);
+}
+
 static void test_one_without_gpu(void **state)
 {
     struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_without};
@@ -187,15 +254,18 @@ static void test_one_without_gpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_without_gpu), /* forks: before this process uses CUDA */
+        cmocka_unit_test(test_two_ranks_on_one_gpu),
         cmocka_unit_test(test_init_hangs),
         cmocka_unit_test(test_duplicate_gpu),
         cmocka_unit_test(test_error_in_the_background),
         cmocka_unit_test(test_error_on_a_stream),
         cmocka_unit_test(test_stuck),
+        cmocka_unit_test(test_dealloc_waits),
+        cmocka_unit_test(test_memory_of_another_gpu),
         cmocka_unit_test(test_split_hangs),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_no_gpu),
-        cmocka_unit_test(test_one_without_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

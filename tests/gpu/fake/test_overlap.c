@@ -151,6 +151,29 @@ static int rank_keeps_order(struct world_rank *self)
     return 0;
 }
 
+/* Without a stream an operation begins after what the default stream has, as other work of a
+ * program that knows of no streams does. */
+static int rank_follows_default(struct world_rank *self)
+{
+    void *memory;
+    float host[COUNT];
+    const float mine = (float)(self->rank + 1), all = (float)(self->ranks * (self->ranks + 1) / 2);
+    RANK_CHECK_RC(gw_comm_alloc(self->comm, sizeof host, &memory, NULL), 0);
+    launch(NULL, (struct kernel){.gradient = memory, .value = mine});
+    const struct gw_comm_args args = {.recv = memory, .count = COUNT, .dtype = GW_DTYPE_F32};
+    RANK_CHECK_RC(gw_comm_all_reduce(self->comm, &args, NULL), 0);
+    RANK_CHECK(cudaMemcpy(host, memory, sizeof host, cudaMemcpyDefault) == cudaSuccess);
+    for (size_t i = 0; i < COUNT; i++)
+        RANK_CHECK(host[i] == all);
+    return 0;
+}
+
+static void test_default_stream(void **state)
+{
+    struct world world = {.hooks = &comm_nccl_hooks, .ranks = 2, .function = rank_follows_default};
+    assert_int_equal(world_run(&world), 0);
+}
+
 static void test_overlap(void **state)
 {
     for (int ranks = 1; ranks <= 3; ranks++) {
@@ -177,6 +200,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_default_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
