@@ -1,7 +1,9 @@
-/* comm_grid [--full] [--table] [--ranks N]...: every operation of a communicator that moves data x
- * every type x every reduction x sizes from 1 to 2^24 elements x 1 to 8 ranks, against a serial
- * reference. Without --full a sample, of smaller sizes; --table prints a line each, with rank 0's
- * time. For any backend that fills in comm_backend_hooks. Ends with 1 if anything was wrong.
+/* comm_grid [--full] [--table] [--seconds S] [--ranks N]...: every operation of a communicator that
+ * moves data x every type x every reduction x sizes from 1 to 2^24 elements x 1 to 8 ranks, against
+ * a serial reference. Without --full a sample, of smaller sizes; --table prints a line each, with
+ * rank 0's time. With --seconds nothing begins after that time, small sizes come first, and what
+ * was left out is counted. For any backend that fills in comm_backend_hooks. Ends with 1 if
+ * anything was wrong.
  *
  * Inputs repeat after PERIOD elements, so that a reference of one period is enough, and are small
  * whole numbers, so that all types hold every result exactly; only averages are compared with a
@@ -34,6 +36,7 @@ static const size_t sizes_sampled[] = {1, 5, 4097, 100003};
 struct grid {
     bool full, table;
     bool ranks[RANKS_MAX + 1];
+    double end_us; /* no line begins after it; 0: never */
 };
 
 /* One line of the table. */
@@ -50,7 +53,8 @@ struct bench {
     void *send, *recv; /* of the communicator */
     char *mirror;      /* what is read and written here */
     char period[PERIOD * 8 * RANKS_MAX];
-    size_t lines, failed;
+    size_t lines, failed, left_out;
+    bool late; /* for all that is left */
 };
 
 static double input(const struct line *line, int rank, size_t i)
@@ -237,6 +241,11 @@ static double now_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
+static bool is_late(const struct grid *grid)
+{
+    return grid->end_us > 0 && now_us() >= grid->end_us;
+}
+
 /* Rank 0 says how it went everywhere. */
 static void tell(const struct bench *bench, const struct line *line, int32_t wrong, double us)
 {
@@ -253,22 +262,28 @@ static int line_run(struct bench *bench, const struct line *line)
 {
     struct gw_error error;
     struct gw_comm *comm = bench->self->comm;
+    if (bench->late) {
+        bench->left_out++;
+        return 0;
+    }
     prepare(bench, line);
     int rc = gw_comm_barrier(comm, &error);
     const double start_us = now_us();
     rc = rc < 0 ? rc : call(bench, line, &error);
     const double us = now_us() - start_us;
-    int32_t wrong = rc == 0 && !check(bench, line);
-    const struct gw_comm_args args = {.recv = &wrong, .count = 1, .dtype = GW_DTYPE_I32};
+    enum { WRONG, LATE, WORDS };
+    int32_t said[WORDS] = {rc == 0 && !check(bench, line), is_late(bench->grid)};
+    const struct gw_comm_args args = {.recv = said, .count = WORDS, .dtype = GW_DTYPE_I32};
     rc = rc < 0 ? rc : gw_comm_all_reduce(comm, &args, &error);
     if (rc < 0) {
         (void)fprintf(stderr, "rank %d of %d: %s: %s\n", bench->self->rank, bench->self->ranks,
                       names[line->operation], error.text);
         return __LINE__;
     }
-    tell(bench, line, wrong, us);
+    tell(bench, line, said[WRONG], us);
     bench->lines++;
-    bench->failed += wrong != 0;
+    bench->failed += said[WRONG] != 0;
+    bench->late = said[LATE] != 0; /* for one is for all */
     return 0;
 }
 
@@ -304,9 +319,9 @@ static int rank_grid(struct world_rank *self)
     RANK_CHECK_RC(gw_comm_alloc(self->comm, bytes, &bench.recv, NULL), 0);
     int rc = 0;
     unsigned number = (unsigned)self->ranks;
-    for (int operation = 0; operation < OPERATIONS; operation++)
-        for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
-            for (size_t s = 0; s < count && rc == 0; s++) {
+    for (size_t s = 0; s < count; s++)
+        for (int operation = 0; operation < OPERATIONS; operation++)
+            for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0] && rc == 0; d++) {
                 if (!grid->full && number++ % SAMPLE != 0)
                     continue;
                 rc = reductions_run(&bench, (struct line){.operation = (enum operation)operation,
@@ -316,6 +331,9 @@ static int rank_grid(struct world_rank *self)
     if (self->rank == 0)
         printf("%s, %d ranks: %zu of %zu are right\n", hooks->name, self->ranks,
                bench.lines - bench.failed, bench.lines);
+    if (self->rank == 0 && bench.left_out > 0)
+        printf("%s, %d ranks: %zu more were left out: no time\n", hooks->name, self->ranks,
+               bench.left_out);
     (void)fflush(stdout);
     free(bench.mirror);
     return rc ? rc : bench.failed > 0 ? __LINE__ : 0;
@@ -325,12 +343,15 @@ int main(int argc, char **argv)
 {
     struct grid grid = {0};
     bool chosen = false, failed = false;
+    setlinebuf(stdout); /* what is there when it is killed is read */
     for (int i = 1; i < argc; i++) {
-        const int ranks = i + 1 < argc ? atoi(argv[i + 1]) : 0;
+        const int number = i + 1 < argc ? atoi(argv[i + 1]) : 0;
+        if (strcmp(argv[i], "--seconds") == 0)
+            grid.end_us = now_us() + number * 1e6;
         grid.full = grid.full || strcmp(argv[i], "--full") == 0;
         grid.table = grid.table || strcmp(argv[i], "--table") == 0;
-        if (strcmp(argv[i], "--ranks") == 0 && ranks >= 1 && ranks <= RANKS_MAX)
-            chosen = grid.ranks[ranks] = true;
+        if (strcmp(argv[i], "--ranks") == 0 && number >= 1 && number <= RANKS_MAX)
+            chosen = grid.ranks[number] = true;
     }
     for (int ranks = 1; ranks <= RANKS_MAX && ranks <= hooks->ranks_max; ranks++) {
         struct world world = {.hooks = hooks,

@@ -1,6 +1,7 @@
 /* A gang of four functions with a GPU each, on workers that have two each: its communicator is
- * NCCL's, on one host or several. `nccl die`: rank 3 exits in the middle. `nccl fails`: NCCL does
- * not start. `nccl without`: there is none, and the gang goes on without. Prints "ok". */
+ * NCCL's, on one host or several. `nccl N`: of N functions, and how long each of two gangs took.
+ * `nccl die`: rank 3 exits in the middle. `nccl fails`: NCCL does not start. `nccl without`: there
+ * is none, and the gang goes on without. Prints "ok". */
 #include "tests/e2e/programs/check.h"
 
 #include <gangway/gangway.h>
@@ -8,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { RANKS = 4, COUNT = 100000 };
+enum { COUNT = 100000 };
 
 /* Everybody's sum, of buffers on the host: the backend copies them. */
 static int sum(struct gw_task *task, struct gw_comm *comm, float wanted)
@@ -27,6 +29,15 @@ static int sum(struct gw_task *task, struct gw_comm *comm, float wanted)
     return rc;
 }
 
+/* Of the ranks from first on, in steps. */
+static float ranks_added(const struct gw_task *task, uint32_t first, uint32_t step)
+{
+    float all = 0;
+    for (uint32_t rank = first; rank < gw_task_world(task); rank += step)
+        all += (float)rank;
+    return all;
+}
+
 static int reduce(struct gw_task *task)
 {
     struct gw_comm *comm = gw_task_comm(task), *pair;
@@ -36,7 +47,7 @@ static int reduce(struct gw_task *task)
     int64_t dies = 0;
     if (gw_task_arg_i64(task, 0, &dies) < 0)
         return GW_EINVAL;
-    int rc = sum(task, comm, 6);
+    int rc = sum(task, comm, ranks_added(task, 0, 1));
     if (rc < 0 || strcmp(gw_comm_backend(comm), "nccl") != 0)
         return rc < 0 ? rc : gw_task_return(task, gw_str(gw_comm_backend(comm)));
     if (!interface || gw_comm_nccl(comm, &handle, gw_task_error(task)) < 0)
@@ -44,15 +55,22 @@ static int reduce(struct gw_task *task)
     const struct gw_comm_split split = {.colour = rank % 2};
     rc = gw_comm_split(comm, &split, &pair, gw_task_error(task));
     if (rc == 0)
-        rc = sum(task, pair, rank % 2 ? 4 : 2);
+        rc = sum(task, pair, ranks_added(task, (uint32_t)rank % 2, 2));
     gw_comm_close(rc == 0 ? pair : NULL);
     if (dies && rank == 3)
         _exit(3);
     if (rc == 0)
-        rc = sum(task, comm, 6);
+        rc = sum(task, comm, ranks_added(task, 0, 1));
     return rc < 0 ? rc : gw_task_return(task, gw_str("nccl"));
 }
 GW_TASK(reduce);
+
+static double now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
 
 int main(int argc, char **argv)
 {
@@ -61,14 +79,17 @@ int main(int argc, char **argv)
     struct gw_value *value;
     const char *text;
     gw_init(&argc, &argv);
-    const char *mode = argc > 1 ? argv[1] : "";
+    const int ranks = argc > 1 ? atoi(argv[1]) : 0;
+    const char *mode = argc > 1 && ranks == 0 ? argv[1] : "";
     const bool dies = strcmp(mode, "die") == 0, fails = strcmp(mode, "fails") == 0;
     const bool without = strcmp(mode, "without") == 0;
     CHECK(gw_client_open(NULL, &client, &error) == 0);
     for (int round = 0; round < (*mode ? 1 : 2); round++) { /* warm runners join anew */
         struct gw_graph *graph = gw_graph_new();
-        gw_node node =
-            gw_call(graph, reduce, GW_GANG(.ranks = RANKS, .gpus_per_rank = 1), gw_i64(dies));
+        const double start_ms = now_ms();
+        gw_node node = gw_call(
+            graph, reduce, GW_GANG(.ranks = ranks > 0 ? (uint32_t)ranks : 4, .gpus_per_rank = 1),
+            gw_i64(dies));
         CHECK(gw_client_submit(client, graph, node, &future, &error) == 0);
         gw_graph_free(graph);
         int rc = gw_future_get(future, 0, &value, &error);
@@ -79,6 +100,9 @@ int main(int argc, char **argv)
             CHECK(strcmp(text, without ? "host" : "nccl") == 0);
             gw_value_unref(value);
         }
+        if (ranks > 0)
+            printf("a gang of %d on NCCL, %s: %.1f ms\n", ranks, round ? "warm" : "cold",
+                   now_ms() - start_ms);
         gw_future_release(future);
     }
     gw_client_close(client);
