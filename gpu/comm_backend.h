@@ -125,10 +125,6 @@ int gw_comm_group_add(struct gw_comm_group *group, const struct gw_comm_item *it
 /* gw_comm_group_free frees it (NULL: nothing). */
 void gw_comm_group_free(struct gw_comm_group *group);
 
-/* gw_comm_group_order puts a group into an order in which no rank waits for another one in a
- * circle, if all do: collectives as they were called, then messages, pair by pair. */
-void gw_comm_group_order(struct gw_comm_item *items, size_t count, int rank);
-
 /* gw_comm_init fills in the head, with the default timeout. */
 void gw_comm_init(struct gw_comm *comm, const struct gw_comm_backend *backend, int rank, int size);
 

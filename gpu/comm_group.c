@@ -1,8 +1,8 @@
 /* Groups: what was called between begin and end, and how a backend that has no groups of its own
  * runs it.
  *
- * Always: every rank runs a group in the same order (gw_comm_group_order), so that nobody waits in
- * a circle: of all pairs that have not exchanged yet, the first is at both ends the one that comes
+ * Always: every rank runs a group in the same order (see order), so that nobody waits in a circle:
+ * of all pairs that have not exchanged yet, the first is at both ends the one that comes
  * next. Short sums of one kind that follow each other become one operation; what ranks must agree
  * on then is a digest of them. */
 #include "gpu/comm_backend.h"
@@ -83,8 +83,9 @@ static bool goes_before(const struct gw_comm_item *a, const struct gw_comm_item 
     return message_place(a, rank) < message_place(b, rank);
 }
 
-/* By insertion: stable, and groups are short. */
-void gw_comm_group_order(struct gw_comm_item *items, size_t count, int rank)
+/* An order in which no rank waits for another one in a circle, if all do: collectives as they were
+ * called, then messages, pair by pair. By insertion: stable, and groups are short. */
+static void order(struct gw_comm_item *items, size_t count, int rank)
 {
     for (size_t i = 1; i < count; i++) {
         const struct gw_comm_item item = items[i];
@@ -145,7 +146,7 @@ static int fused_run(struct gw_comm *comm, struct gw_comm_group *group,
 
 static int group_run(struct gw_comm *comm, struct gw_comm_group *group, struct gw_error *error)
 {
-    gw_comm_group_order(group->items, group->count, comm->rank);
+    order(group->items, group->count, comm->rank);
     if (comm->backend->group)
         return comm->backend->group(comm, group->items, group->count, error);
     int rc = 0;

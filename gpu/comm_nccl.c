@@ -2,63 +2,22 @@
  * or a driver is an ordinary machine: GW_ENOTSUP, and the text says what is missing. */
 #include "gpu/cuda/module.h"
 
+#include "gpu/module.h"
 #include "gpu/segment.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const struct gw_cuda_module *module; /* NULL: not there, and `reason` says why */
 static struct gw_error reason;
 
-/* The folder of the file that this code is in, or NULL. */
-static char *own_folder(char path[PATH_MAX])
-{
-    Dl_info info;
-    /* A name without a slash is argv[0] of a program on PATH: nothing of the working folder. */
-    if (!dladdr((const void *)(uintptr_t)own_folder, &info) || !info.dli_fname ||
-        !strchr(info.dli_fname, '/') || !realpath(info.dli_fname, path))
-        return NULL;
-    char *slash = strrchr(path, '/');
-    if (slash)
-        *slash = '\0';
-    return slash ? path : NULL;
-}
-
-/* In one folder, or in lib/ beside it. */
-static void *module_in(const char *folder)
-{
-    static const char *const places[] = {"", "/../lib"};
-    char path[PATH_MAX];
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        int length = snprintf(path, sizeof path, "%s%s/" GW_CUDA_MODULE_FILE, folder, places[i]);
-        void *handle = length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-        if (handle)
-            return handle;
-    }
-    return NULL;
-}
-
-/* By libgangway (or a program that holds it); by the worker's own program, because a program that
- * was shipped there comes without what it had not loaded; else wherever the loader looks. */
-static void *module_open(void)
-{
-    char path[PATH_MAX];
-    const char *own = own_folder(path), *binaries = getenv("GANGWAY_BINARY_DIR");
-    void *handle = own ? module_in(own) : NULL;
-    if (!handle && binaries)
-        handle = module_in(binaries);
-    return handle ? handle : dlopen(GW_CUDA_MODULE_FILE, RTLD_NOW | RTLD_LOCAL);
-}
-
 static void module_find(void)
 {
     const struct gw_cuda_module *(*entry)(void);
-    void *handle = module_open(); /* for ever: NCCL's threads cannot be unloaded */
+    void *handle =
+        gw_module_open(GW_CUDA_MODULE_FILE); /* for ever: NCCL's threads cannot be unloaded */
     if (!handle) {
         gw_error_set(&reason, GW_ENOTSUP, "no NCCL here: %s", dlerror());
         return;

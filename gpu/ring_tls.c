@@ -1,11 +1,10 @@
 /* The way to graph/wire/tls.c. What was opened once stays open. */
 #include "gpu/ring_tls.h"
 
+#include "gpu/module.h"
+
 #include <dlfcn.h>
-#include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,41 +23,6 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static connect_function *connect_by;
 static accept_function *accept_by;
 static struct gw_error reason;
-
-/* In one folder, or in lib/ beside it. */
-static void *module_in(const char *folder)
-{
-    static const char *const places[] = {"", "/../lib"};
-    char path[PATH_MAX];
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        int length = snprintf(path, sizeof path, "%s%s/" MODULE, folder, places[i]);
-        void *module = length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-        if (module)
-            return module;
-    }
-    return NULL;
-}
-
-/* By libgangway (or the program that holds it); by the worker's own program, because a program that
- * was shipped there comes without what it had not loaded; else wherever the loader looks. */
-static void *module_open(void)
-{
-    Dl_info info;
-    char folder[PATH_MAX];
-    const char *binaries = getenv("GANGWAY_BINARY_DIR");
-    void *module = NULL;
-    if (dladdr((const void *)(uintptr_t)gw_ring_tls_connect, &info) && info.dli_fname &&
-        strlen(info.dli_fname) < sizeof folder) {
-        memcpy(folder, info.dli_fname, strlen(info.dli_fname) + 1);
-        char *slash = strrchr(folder, '/');
-        if (slash)
-            *slash = '\0';
-        module = slash ? module_in(folder) : NULL;
-    }
-    if (!module && binaries)
-        module = module_in(binaries);
-    return module ? module : dlopen(MODULE, RTLD_NOW | RTLD_LOCAL);
-}
 
 /* Both sides share structs, so they must be of one build. */
 static bool is_ours(void *module)
@@ -81,7 +45,7 @@ static void find_functions(void)
     accept_by = gw_tls_accept;
     if (connect_by && accept_by)
         return;
-    void *module = module_open();
+    void *module = gw_module_open(MODULE);
     if (!is_ours(module))
         return;
     void *connects = dlsym(module, "gw_tls_module_connect");

@@ -403,11 +403,3 @@ void gw_ring_watch_late(struct gw_ring_watch *watch, const struct gw_ring_late *
     atomic_store(&watch->is_late, true);
     wake(watch);
 }
-
-bool gw_ring_watch_closed(const struct gw_ring_watch *watch, int rank)
-{
-    for (int i = 0; i < watch->peers_count; i++)
-        if (watch->peers[i].rank == rank)
-            return atomic_load(&watch->peers[i].closed);
-    return atomic_load(&watch->ring->closed) == rank; /* a leader that only the hub knows */
-}

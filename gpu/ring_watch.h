@@ -44,7 +44,4 @@ struct gw_ring_late {
 };
 void gw_ring_watch_late(struct gw_ring_watch *watch, const struct gw_ring_late *late);
 
-/* gw_ring_watch_closed returns whether rank, a leader, said that it closes. */
-bool gw_ring_watch_closed(const struct gw_ring_watch *watch, int rank);
-
 #endif

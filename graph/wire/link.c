@@ -351,7 +351,7 @@ void gw_link_urge(struct gw_link *link)
         later(link);
 }
 
-int gw_link_send_frame(struct gw_link *link, struct gw_bin frame, struct gw_channel_fds fds)
+static int send_frame(struct gw_link *link, struct gw_bin frame, struct gw_channel_fds fds)
 {
     if (!takes(link, fds))
         return 0;
@@ -387,8 +387,7 @@ int gw_link_send_frame_copies(struct gw_link *link, struct gw_bin frame, const i
 {
     int copies[GW_FRAME_FDS_MAX];
     int rc = copy_fds(fds, count, copies);
-    return rc < 0 ? rc
-                  : gw_link_send_frame(link, frame, (struct gw_channel_fds){copies, count, true});
+    return rc < 0 ? rc : send_frame(link, frame, (struct gw_channel_fds){copies, count, true});
 }
 
 void gw_link_hand_over(struct gw_link *link, const struct gw_link_callbacks *callbacks)

@@ -43,11 +43,9 @@ void gw_link_keep_brisk(struct gw_link *link);
  * has no limit of its own: hold gw_link_queued_bytes against yours. */
 int gw_link_send(struct gw_link *link, const struct gw_message *message, struct gw_channel_fds fds);
 
-/* gw_link_send_frame does so with a frame that was encoded already. */
-int gw_link_send_frame(struct gw_link *link, struct gw_bin frame, struct gw_channel_fds fds);
-
-/* gw_link_send_copies and gw_link_send_frame_copies do so with duplicates of the descriptors
- * (borrowed), which close when they have left; GW_ELIMIT where there are none to be had. */
+/* gw_link_send_copies, and gw_link_send_frame_copies for a frame that was encoded already, do so
+ * with duplicates of the descriptors (borrowed), which close when they have left; GW_ELIMIT where
+ * there are none to be had. */
 int gw_link_send_copies(struct gw_link *link, const struct gw_message *message, const int *fds,
                         uint8_t count);
 int gw_link_send_frame_copies(struct gw_link *link, struct gw_bin frame, const int *fds,

@@ -90,7 +90,7 @@ static void say_room(const struct gw_sched *sched, const struct gw_shape *shape,
         return;
     for (size_t i = 0; i < sched->workers.count && said < 3; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        if (!worker || !gw_sched_worker_could(sched, worker, shape))
+        if (!worker || !gw_sched_worker_could(worker, shape))
             continue;
         char where[GW_WORKER_NAME_MAX], free[GW_TEXT_BYTES_ROOM], all[GW_TEXT_BYTES_ROOM];
         gw_text_say(text, "%s %s has %u of %u slots", said++ ? "," : ":",
@@ -117,7 +117,7 @@ static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uin
     bool paused = true;
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        if (!worker || worker->leaves || !gw_sched_worker_could(sched, worker, spec->shape))
+        if (!worker || worker->leaves || !gw_sched_worker_could(worker, spec->shape))
             continue;
         paused = paused && !gw_sched_memory_lets(worker);
         if (!best || gw_sched_memory_free(worker) > gw_sched_memory_free(best))

@@ -193,7 +193,7 @@ static void find_candidates(struct gw_sched *sched, struct gw_shape *shape)
     for (int named = 1; named >= 0; named--) {
         for (size_t i = 0; i < sched->workers.count; i++) {
             struct gw_worker *worker = sched->workers.items[i];
-            if (worker && gw_sched_worker_could(sched, worker, shape) &&
+            if (worker && gw_sched_worker_could(worker, shape) &&
                 gw_sched_need_names(shape->need, worker) == named)
                 GW_MUST(gw_array_push(&shape->candidates, worker));
         }

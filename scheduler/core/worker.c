@@ -373,8 +373,7 @@ bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *
     return gw_sched_need_ranks(worker, shape, false) > 0;
 }
 
-bool gw_sched_worker_could(const struct gw_sched *sched, const struct gw_worker *worker,
-                           const struct gw_shape *shape)
+bool gw_sched_worker_could(const struct gw_worker *worker, const struct gw_shape *shape)
 {
     return worker->state == GW_WORKER_READY && worker->slots >= shape->slots &&
            worker->memory_bytes >= shape->memory_bytes &&

@@ -42,8 +42,7 @@ void gw_sched_workers_on_tick(struct gw_sched *sched);
  * gw_sched_worker_could: if it were empty. */
 bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *worker,
                           const struct gw_shape *shape);
-bool gw_sched_worker_could(const struct gw_sched *sched, const struct gw_worker *worker,
-                           const struct gw_shape *shape);
+bool gw_sched_worker_could(const struct gw_worker *worker, const struct gw_shape *shape);
 
 /* gw_sched_worker_ready_perhaps readies a worker that has registered, where nothing is in the way.
  */

@@ -192,12 +192,6 @@ int side_fd(struct side *side)
     return side->fds[side->fd_at++];
 }
 
-bool side_is_silent(struct side *side)
-{
-    struct pollfd fd = {.fd = gw_channel_fd(side->channel), .events = POLLIN};
-    return poll(&fd, 1, 0) == 0;
-}
-
 struct gw_value *side_value(struct side *side, uint32_t i)
 {
     const struct gw_msg_finished *finished = &side->message.finished;

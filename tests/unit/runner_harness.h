@@ -40,11 +40,10 @@ struct gw_value *side_list(struct gw_value *a, struct gw_value *b);
 
 /* side_get takes the next message, which must be of a type (that a task runs long is passed over,
  * too, and nothing taken for it, unless that is the type); where that is ended, rows of failures
- * are given as such, one by one; its descriptors are closed at the next
- * call unless side_fd took them. side_is_silent tells that nothing came yet. */
+ * are given as such, one by one; its descriptors are closed at the next call unless side_fd took
+ * them. */
 const struct gw_message *side_get(struct side *side, uint32_t type);
 int side_fd(struct side *side);
-bool side_is_silent(struct side *side);
 
 /* side_value takes value i of the `finished` that came last, inline or from its descriptor. */
 struct gw_value *side_value(struct side *side, uint32_t i);

@@ -24,7 +24,6 @@
 #include <valgrind/callgrind.h>
 #else
 #define CALLGRIND_TOGGLE_COLLECT
-#define CALLGRIND_ZERO_STATS
 #define CALLGRIND_DUMP_STATS_AT(name) (void)(name)
 #endif
 
