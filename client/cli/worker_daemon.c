@@ -112,10 +112,10 @@ int gw_worker_daemon_run(int argc, char **argv)
                    "have this machine work for a scheduler (`worker --connect`).",
         .details =
             "The token, of role worker, is $GANGWAY_TOKEN or what `gangway token store` has\n"
-            "stored. SIGTERM ends the worker and what it runs, as `gangway down` does; it\n"
-            "stays up to 60 s for others to take checkpoints that only it has. A second\n"
-            "SIGTERM ends it at once. While it cannot reach the scheduler it tries\n"
-            "again.",
+            "stored. SIGTERM ends the worker: what it runs has its own grace, 60 s at most,\n"
+            "and runs again elsewhere, charged to nobody; then it stays up to 60 s for\n"
+            "others to take checkpoints that only it has. A second SIGTERM ends it in half\n"
+            "a second. While it cannot reach the scheduler it tries again.",
         .table = table,
     };
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))

@@ -28,7 +28,7 @@ exec tail -f /dev/null
 """
 
 
-class Carry(e2e.Case):
+class Machines(e2e.Case):
     """A scheduler, and workers whose environment (self.homes) is another machine's."""
 
     def setUp(self):
@@ -68,6 +68,8 @@ class Carry(e2e.Case):
         while words not in (said := self.gangway("explain", job).stdout):
             self.assertNotIn("failed", said)
 
+
+class Carry(Machines):
     def home_of(self, folder):
         """The worker in whose folder of checkpoints something lies."""
         return next(name for name, home in self.homes.items() if folder.startswith(home + "/"))
@@ -329,6 +331,99 @@ class Carry(e2e.Case):
         self.wait_explain("1/0", "(--carry-max of `gangway up` and `gangway worker`)")
         self.assertIn("NO COPY", self.gangway("story", "1").stdout)
         self.gangway("cancel", "1")
+
+
+class Leave(Machines):
+    """Workers that are told to end (SIGTERM), and what runs there."""
+
+    def leaver(self, name, job, **others):
+        """A gang of two functions that stays in step 4, which the scheduler knows, on `leaver`,
+        among other workers with so many slots: the program, and what lets it go on."""
+        self.worker("leaver", 2)
+        self.wait_workers(1)
+        folder = os.path.join(self.dir, name)
+        os.mkdir(folder)
+        lines, gate = e2e.Lines(self.fifo(f"{name}/pids")), self.fifo(f"{name}/gate")
+        self.addCleanup(lines.close)
+        program = self.start(os.path.join(PROGRAMS, "restarts"), folder, "1")
+        for _ in range(2):
+            lines.next()
+        while self.gangway_json("tasks", job)[0].get("checkpoint_step") != 4:
+            self.assertIsNone(program.popen.poll(), program.text)
+        for other, slots in others.items():
+            self.worker(other, slots)
+        self.wait_workers(1 + len(others))
+        return program, gate
+
+    def leave(self, gate):
+        """It is told to end, and only then the gang goes on: until it hears that, and has saved."""
+        leaver = self.workers["leaver"]
+        leaver.kill(signal.SIGTERM)
+        leaver.wait_output("ending: terminated")
+        with open(gate, "w", encoding="utf-8"):
+            self.assertEqual(leaver.wait(), 0, leaver.text)
+
+    def test_a_worker_that_leaves(self):
+        """Only it has a gang's checkpoint, of a step that the gang made since: that is handed over
+        first, to where the gang goes on, or to whoever is there until it does."""
+        program, gate = self.leaver("placed", "1", room=2)
+        self.leave(gate)
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertRegex(program.text, "sum 24 from step [5-8]")
+        self.assertRegex(self.gangway("story", "1").stdout,
+                         r"was lost: it was ended \(SIGTERM\)(.|\n)*"
+                         r"checkpoint of step [5-8] is carried from leaver")
+        blocks = self.gangway("submit", "-d", "--slots", "2", "--on", "room", "--", "sleep",
+                              "600").stdout.strip()
+        program, gate = self.leaver("waits", "3")
+        self.leave(gate)
+        self.assertIn("keeps a copy", self.gangway("story", "3").stdout)
+        self.gangway("cancel", blocks)
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertRegex(program.text, "sum 24 from step [5-8]")
+
+    def test_a_worker_that_leaves_at_once(self):
+        """Told twice it waits for nobody: not for what runs, nor for who would take its
+        checkpoint, who stands still here."""
+        program, _ = self.leaver("twice", "1", room=2)
+        room, leaver = self.workers.pop("room"), self.workers["leaver"]
+        room.kill(signal.SIGSTOP)
+        leaver.kill(signal.SIGTERM)
+        leaver.wait_output("ending: terminated")
+        leaver.kill(signal.SIGTERM)
+        self.assertEqual(leaver.wait(), 0, leaver.text)
+        self.assertIn("ending at once", leaver.text)
+        room.kill(signal.SIGKILL)
+        room.wait()
+        self.worker("other", 2)
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("sum 24 from step 0", program.text)
+
+    def test_commands_have_their_grace(self):
+        """A gang of one host takes a second to save when it is told to end: that goes with it."""
+        lines = e2e.Lines(self.fifo("lines"))
+        self.addCleanup(lines.close)
+        script = f"""
+            [ "$GANGWAY_RESTART_COUNT" = 0 ] || {{
+                [ $RANK != 0 ] || echo "finds $(cat "$GANGWAY_CHECKPOINT_DIR/state")"
+                exit 0
+            }}
+            [ $RANK = 0 ] || exec tail -f /dev/null
+            trap 'timeout 1 tail -f /dev/null
+                  echo late > "$GANGWAY_CHECKPOINT_DIR/state"; exit 1' TERM
+            echo early > "$GANGWAY_CHECKPOINT_DIR/state"
+            echo ready > {lines.path}
+            tail -f /dev/null & wait"""
+        self.worker("leaver", 2)
+        self.wait_workers(1)
+        self.gangway("dispatch", "-d", "-n", "2", "--grace", "50s", "--", "sh", "-c", script)
+        self.assertEqual(lines.next(), "ready")
+        self.worker("room", 2)
+        self.wait_workers(2)
+        self.workers["leaver"].kill(signal.SIGTERM)
+        self.assertEqual(self.workers["leaver"].wait(), 0)
+        self.gangway("wait", "1")
+        self.assertIn("finds late", self.gangway("logs", "1").stdout)
 
 
 if __name__ == "__main__":

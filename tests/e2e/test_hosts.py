@@ -284,64 +284,6 @@ class Hosts(e2e.Case):
                          r"\S+, which saved its checkpoint of step 4, is lost: .* STARTS")
         self.gangway("down", env=self.host(self.admin["token"]))
 
-    def leaves(self, name, job, env, **others):
-        """A gang of 2 that has saved on `leaver`, which is then told to end: what it says."""
-        leaver = self.worker("leaver", 2, self.w)
-        self.wait_workers(2)
-        program, _ = self.counts(name, job, env)
-        for other, slots in others.items():
-            self.worker(other, slots, self.w)
-        self.wait_workers(2 + len(others))
-        leaver.kill(signal.SIGTERM)
-        self.assertEqual(leaver.wait(), 0, leaver.text)
-        self.assertIn("ending: terminated", leaver.text)
-        return program
-
-    def test_a_worker_that_leaves(self):
-        """It is told to end, and only it has a gang's checkpoint: that is handed over first, to
-        where the gang goes on, or to whoever is there until it does."""
-        self.up_listening("--slots", "1")
-        self.w = self.token("w", "worker")["token"]
-        alice = self.host(self.token("alice", "user")["token"])
-        program = self.leaves("placed", "1", alice, room=2)
-        self.assertEqual(program.wait(), 0, program.text)
-        self.assertIn("sum 24 from step 4", program.text)
-        self.assertRegex(self.gangway("story", "1", env=alice).stdout,
-                         r"was lost: it was ended \(SIGTERM\)(.|\n)*"
-                         r"checkpoint of step 4 is carried from leaver")
-        blocks = self.gangway("submit", "-d", "--slots", "2", "--on", "room", "--", "sleep", "600",
-                              env=alice).stdout.strip()
-        program = self.leaves("waits", "3", alice)
-        self.assertIn("keeps a copy", self.gangway("story", "3", env=alice).stdout)
-        self.gangway("cancel", blocks, env=alice)
-        self.assertEqual(program.wait(), 0, program.text)
-        self.assertIn("sum 24 from step 4", program.text)
-        self.gangway("down", env=self.host(self.admin["token"]))
-
-    def test_a_worker_that_leaves_at_once(self):
-        """Told twice it waits for nobody, though who would take its checkpoint stands still."""
-        self.up_listening("--slots", "1")
-        self.w = self.token("w", "worker")["token"]
-        alice = self.host(self.token("alice", "user")["token"])
-        leaver = self.worker("leaver", 2, self.w)
-        self.wait_workers(2)
-        program, _ = self.counts("twice", "1", alice)
-        room = self.worker("room", 2, self.w)
-        self.wait_workers(3)
-        room.kill(signal.SIGSTOP)
-        leaver.kill(signal.SIGTERM)
-        while "was ended (SIGTERM)" not in self.gangway("story", "1", env=alice).stdout:
-            self.assertIsNone(program.popen.poll(), program.text)
-        self.assertIsNone(leaver.popen.poll())
-        leaver.kill(signal.SIGTERM)
-        self.assertEqual(leaver.wait(), 0, leaver.text)
-        self.assertIn("ending at once", leaver.text)
-        room.kill(signal.SIGKILL)
-        self.worker("other", 2, self.w)
-        self.assertEqual(program.wait(), 0, program.text)
-        self.assertIn("sum 24 from step 0", program.text)
-        self.gangway("down", env=self.host(self.admin["token"]))
-
     def test_users(self):
         """A user acts on jobs of the user's own, an admin on all, a worker on none."""
         self.up_listening("--slots", "1")

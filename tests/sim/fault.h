@@ -177,6 +177,7 @@
     X(WARMED, "rests of a worker forgotten: it did well")                                          \
     X(REST_LOST, "rest lost with the scheduler")                                                   \
     X(WENT_ELSEWHERE, "rank placed while another worker rests")                                    \
+    X(SAVED_LAST, "checkpoint saved in the time to end")                                           \
     X(FENCED, "process of a worker that is given up for its silence")
 
 enum fault {

@@ -4,6 +4,7 @@
  */
 #include "tests/sim/ask.h"
 #include "tests/sim/crash.h"
+#include "tests/sim/leave.h"
 
 enum { ATTEMPTS_MAX = 500 }; /* more than all budgets together, given twice */
 
@@ -71,6 +72,7 @@ bool sim_gang_save(struct sim *sim, struct process *process)
     gang->home = process->host;
     gang->home_life = process->host->incarnation;
     sim_carry_saved(process, row->attempt);
+    sim_leave_saved(sim, process);
     struct gw_message message = {
         .type = GW_MESSAGE_checkpointed,
         .checkpointed = {row->attempt, row->rank, (int64_t)process->collective}};

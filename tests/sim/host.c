@@ -196,6 +196,7 @@ static void carry_send(struct sim *sim, struct host *host, const struct gw_effec
     int end;
     struct conn *conn = sim_conn_of(sim, SIDE_HOST, host, effect->peer.id, &end);
     sim_disk_told(sim, host, &effect->message);
+    sim_leave_says(sim, host, &effect->message);
     if (effect->message.type == GW_MESSAGE_kept)
         sim_replica_kept(sim, host, &effect->message.kept);
     struct gw_effect sent = *effect;

@@ -1,15 +1,16 @@
 /* Workers that are told to end. Nothing is placed at one from when the scheduler has heard of it;
- * it goes when it is let go, or there is no scheduler, or it was told twice, or in the end; and it
- * is not let go while a checkpoint that a gang would go on from lies nowhere else, and another
- * worker could take it. */
+ * what runs there has its own grace, and what it saves in that counts; the worker goes when it is
+ * let go, or there is no scheduler, or it was told twice, or in the end; and it is not let go while
+ * a checkpoint that a gang would go on from lies nowhere else, and another worker could take it. */
 #include "tests/sim/leave.h"
 
 #include "scheduler/core/checkpoint.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/state.h"
 #include "scheduler/core/task.h"
+#include "tests/sim/limit.h"
 
-enum { LEAVES = 4, AGAIN_PERCENT = 10 };
+enum { LEAVES = 4, AGAIN_PERCENT = 10, SAVED_PERCENT = 20 };
 
 static bool is_registered(const struct host *host)
 {
@@ -25,10 +26,11 @@ static void on_leave(struct sim *sim, void *arg)
     sim_fault(sim, FAULT_LEAVES);
     host->leave.again = host->leave.told;
     host->leave.alone = host->leave.alone || !is_registered(host);
+    host->leave.begins = !host->leave.told;
     host->leave.told = true;
-    host->leave.until_ns = sim->now_ns + GW_LEAVE_NS;
     int rc = sim_host_step(
         sim, host, &(struct gw_event){.type = GW_EVENT_LEAVE, .text = "it was ended (SIGTERM)"});
+    host->leave.begins = false;
     SIM_CHECK(sim, rc == 0, "a worker refuses to end");
     if (host->core && sim_hash(sim->now_ns ^ sim->seed, 740) % 100 < AGAIN_PERCENT)
         sim_plan(sim, 20 * MS, on_leave, host);
@@ -43,6 +45,44 @@ void sim_leave_plan(struct sim *sim)
         const uint64_t at_ns = 300 * MS + sim_hash(sim->seed, 741 + i) % (4 * SECOND);
         sim_plan(sim, at_ns, on_leave, &sim->hosts[sim_hash(sim->seed, 751 + i) % sim->host_count]);
     }
+}
+
+/* Workers are told to end where there is something to hand over. */
+void sim_leave_saved(struct sim *sim, const struct process *process)
+{
+    struct host *host = process->host;
+    if (process->kill_ns)
+        sim_fault(sim, FAULT_SAVED_LAST);
+    if (sim->seed % 8 != 5 || process->kill_ns)
+        return;
+    const uint64_t chance = sim_hash(sim->seed ^ process->rows.items[0].attempt, 761);
+    if (!host->leave.told && chance % 100 < SAVED_PERCENT)
+        sim_plan(sim, chance % (5 * MS), on_leave, host);
+}
+
+static void on_save(struct sim *sim, struct process *process)
+{
+    if (process->alive && process->executing && process->rows.count)
+        (void)sim_gang_save(sim, process);
+}
+
+/* Whatever runs has its own grace, in which a rank may still save what it has. */
+void sim_leave_buried(struct sim *sim, struct process *process, const struct gw_msg_bury *bury)
+{
+    const struct leave *leave = &process->host->leave;
+    if (!leave->begins || !process->executing || process->kill_ns || !process->rows.count)
+        return;
+    SIM_CHECK(sim, bury->grace_ns == SIM_GRACE_NS,
+              "a task of host %u, which is told to end, has %.3f s for that", process->host->number,
+              (double)bury->grace_ns / 1e9);
+    if (process->rows.items[0].rank == 0)
+        sim_process_later(sim, process, 1000, on_save);
+}
+
+void sim_leave_says(struct sim *sim, struct host *host, const struct gw_message *message)
+{
+    if (message->type == GW_MESSAGE_leaving && message->leaving.empty)
+        host->leave.until_ns = sim->now_ns + GW_LEAVE_NS;
 }
 
 static void on_exit_now(struct sim *sim, void *arg)
@@ -68,7 +108,7 @@ void sim_leave_exit(struct sim *sim, struct host *host)
     SIM_CHECK(sim, leave->told, "a worker exits by itself");
     SIM_CHECK(sim,
               leave->let || leave->again || leave->alone || !is_registered(host) ||
-                  sim->now_ns >= leave->until_ns,
+                  (leave->until_ns && sim->now_ns >= leave->until_ns),
               "host %u goes though nobody let it go", host->number);
     if (leave->let)
         sim_fault(sim, FAULT_LET_LEAVE);

@@ -2,10 +2,8 @@
  * and no more tasks of a range are under way than it lets. */
 #include "tests/sim/limit.h"
 
-#define GRACE_NS (50 * MS)   /* of every spec, see send_spec */
 #define START_NS (100 * MS)  /* the worker's clock runs before a command's program does */
 #define MEASURE_NS (10 * MS) /* until output is measured, twice */
-#define LEAVE_NS (500 * MS)  /* that all have to end in whose worker does */
 
 struct limits {
     struct gw_map begun; /* attempt -> when its first process began */
@@ -38,13 +36,11 @@ void sim_limit_exit(struct sim *sim, const struct process *process)
     if (!work || !process->executing || process->actor)
         return;
     uint64_t ran_ns = sim->now_ns - process->begun_ns;
-    const uint64_t leave_ns = process->host->leave.told ? LEAVE_NS : 0;
-    SIM_CHECK(sim, !work->wall_ns || ran_ns <= work->wall_ns + GRACE_NS + MEASURE_NS + leave_ns,
+    SIM_CHECK(sim, !work->wall_ns || ran_ns <= work->wall_ns + SIM_GRACE_NS + MEASURE_NS,
               "task %llu ran for %.3f s, and may for %.3f s", (unsigned long long)work->id,
               (double)ran_ns / 1e9, (double)work->wall_ns / 1e9);
     bool silent = work->hangs && work->progress_ns && !work->talks;
-    SIM_CHECK(sim,
-              !silent || ran_ns <= work->progress_ns / 4 * 5 + GRACE_NS + 2 * MEASURE_NS + leave_ns,
+    SIM_CHECK(sim, !silent || ran_ns <= work->progress_ns / 4 * 5 + SIM_GRACE_NS + 2 * MEASURE_NS,
               "task %llu was silent for %.3f s, and may be for %.3f s",
               (unsigned long long)work->id, (double)ran_ns / 1e9, (double)work->progress_ns / 1e9);
 }

@@ -4,6 +4,8 @@
 
 #include "tests/sim/sim.h"
 
+#define SIM_GRACE_NS (50 * MS) /* of every spec */
+
 /* sim_limit_begin: a process begins with its first row; sim_limit_exit: it exits, whyever.
  * sim_limit_told: its worker says how an attempt ended. sim_limit_assigned: the scheduler gives out
  * tasks. */

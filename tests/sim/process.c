@@ -7,6 +7,7 @@
 #include "tests/sim/board.h"
 #include "tests/sim/failure.h"
 #include "tests/sim/folder.h"
+#include "tests/sim/leave.h"
 #include "tests/sim/limit.h"
 #include "tests/sim/memfile.h"
 #include "tests/sim/nested.h"
@@ -585,6 +586,7 @@ void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bu
             process = host->processes.items[i];
     if (!process || !process->alive || sim_turn_bury(sim, process))
         return;
+    sim_leave_buried(sim, process, bury);
     uint64_t kill_ns = sim->now_ns + bury->grace_ns;
     bool earlier = process->kill_ns && process->kill_ns <= kill_ns;
     if (!earlier)

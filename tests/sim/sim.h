@@ -280,9 +280,10 @@ struct sim_saved {
 /* It was told to end: see leave.c. */
 struct leave {
     bool told, again, exits;
+    bool begins;       /* it is being told, for the first time */
     bool alone;        /* it knew no scheduler then */
     bool let;          /* the scheduler said that it may go */
-    uint64_t until_ns; /* it stays no longer */
+    uint64_t until_ns; /* it stays no longer, since nothing of it runs; 0: something does */
     uint64_t heard;    /* the connection by which the scheduler heard of it; 0: none */
 };
 

@@ -2,6 +2,7 @@
  * their rows in chunks of any size, or as a range. */
 #include "tests/sim/submission.h"
 
+#include "tests/sim/limit.h"
 #include "tests/sim/turn.h"
 
 #include <stdio.h>
@@ -68,7 +69,7 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .gpu_share = gpu_share(work),
         .retries = work->retries,
         .wall_ns = work->wall_ns,
-        .grace_ns = 50 * MS,
+        .grace_ns = SIM_GRACE_NS,
         .fail_grace_ns = 20 * MS,
         .priority = (int32_t)(work->id % 3),
         .pure = job->pure,

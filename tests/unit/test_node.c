@@ -663,6 +663,42 @@ static void test_shutdown_leaves_time(void **state)
     free_world(w);
 }
 
+static void leave(struct world *w, const char *why, uint64_t wanted_ns)
+{
+    forget_sent(w);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_LEAVE, .text = why});
+    assert_true(must_send(w, GW_MESSAGE_bury)->bury.grace_ns == wanted_ns);
+    assert_int_equal(w->exits, 0);
+}
+
+/* A worker that is told to end leaves what runs its own grace, up to a bound, and waits as long
+ * again for who takes its checkpoints; told twice it does neither. */
+static void test_leaving_leaves_time(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){.grace_ns = 20 * SECOND});
+    leave(w, "ended", 20 * SECOND);
+    assert_int_equal(must_send(w, GW_MESSAGE_leaving)->leaving.empty, 0);
+    tick(w, 15 * SECOND);
+    forget_sent(w);
+    dies(w, 1, 0, 15);
+    assert_int_equal(must_send(w, GW_MESSAGE_leaving)->leaving.empty, 1);
+    assert_true(gw_node_core_deadline_ns(w->core) <= w->now_ns + GW_LEAVE_NS);
+    tick(w, GW_LEAVE_NS - 1);
+    assert_int_equal(w->exits, 0);
+    tick(w, 1);
+    assert_int_equal(w->exits, 1);
+    free_world(w);
+    w = world_with_runner((struct gw_msg_spec){.grace_ns = 400 * SECOND});
+    leave(w, "ended", GW_LEAVE_NS);
+    leave(w, "ended", SECOND / 2);
+    dies(w, 1, 0, 9);
+    assert_int_equal(w->exits, 1);
+    free_world(w);
+    w = world_with_runner((struct gw_msg_spec){.grace_ns = 20 * SECOND});
+    leave(w, NULL, SECOND / 2); /* nobody wants its tasks any more */
+    free_world(w);
+}
+
 static void test_folders_go_with_their_processes(void **state)
 {
     static const uint8_t hash[GW_HASH_BYTES] = {1};
@@ -745,6 +781,7 @@ int main(void)
         cmocka_unit_test(test_why_there_are_no_files),
         cmocka_unit_test(test_shutdown_buries_all),
         cmocka_unit_test(test_shutdown_leaves_time),
+        cmocka_unit_test(test_leaving_leaves_time),
         cmocka_unit_test(test_guardian_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

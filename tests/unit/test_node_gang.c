@@ -103,6 +103,40 @@ static void test_gang_rank_dies(void **state)
     free_world(w);
 }
 
+static void saves(struct world *w, uint32_t runner, uint64_t attempt, int64_t step, bool is_told)
+{
+    forget_sent(w);
+    deliver(
+        w, RUNNER + runner,
+        (struct gw_message){.type = GW_MESSAGE_checkpointed, .checkpointed = {attempt, 0, step}});
+    const struct gw_message *message = sent(w, GW_MESSAGE_checkpointed, 0);
+    assert_int_equal(message != NULL, is_told);
+    assert_true(!is_told || message->checkpointed.step == step);
+}
+
+/* What rank 0 saves in the time that it has to end counts, whoever told it to; what it says of
+ * another attempt, or when nobody gave it time, does not. */
+static void test_what_is_saved_in_the_grace_counts(void **state)
+{
+    struct world *w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .grace_ns = 5 * SECOND});
+    saves(w, 1, 1, 3, true);
+    kill_attempt(w, 1, GW_KILL_STALE);
+    must_send(w, GW_MESSAGE_bury);
+    saves(w, 1, 1, 4, true);
+    free_world(w);
+    w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .grace_ns = 5 * SECOND});
+    raise_event(w, (struct gw_event){.type = GW_EVENT_LEAVE, .text = "ended"});
+    saves(w, 1, 1, 5, true);
+    saves(w, 1, 7, 5, false);
+    saves(w, 2, 1, 5, false); /* rank 1's runner */
+    free_world(w);
+    w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .grace_ns = 5 * SECOND});
+    tick(w, 20 * SECOND); /* it hears nothing, and gives up all that runs */
+    must_send(w, GW_MESSAGE_bury);
+    saves(w, 1, 1, 6, false);
+    free_world(w);
+}
+
 /* Rank 1 is stopped, whenever it is looked at. */
 static void surveyed(struct world *w, int32_t closely)
 {
@@ -553,6 +587,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gang_of_functions),
         cmocka_unit_test(test_gang_rank_dies),
+        cmocka_unit_test(test_what_is_saved_in_the_grace_counts),
         cmocka_unit_test(test_hang_is_told_to_each_life),
         cmocka_unit_test(test_idle_commands_are_told_of),
         cmocka_unit_test(test_hang_is_looked_at_when_asked),

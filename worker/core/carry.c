@@ -146,7 +146,10 @@ int gw_node_carry_on_checkpointed(struct gw_node_core *core, struct gw_process *
                                   const struct gw_msg_checkpointed *checkpointed)
 {
     const struct gw_run *run = process->queue.first;
-    if (!run || !run->gang || run->attempt != checkpointed->attempt)
+    const bool runs = run && run->gang && run->attempt == checkpointed->attempt;
+    if (!runs && process->burying && process->led != checkpointed->attempt)
+        return 0; /* it was given up at once */
+    if (!runs && !process->burying)
         return GW_EPROTO;
     gw_silence_end(core, process);
     if (core->registered)

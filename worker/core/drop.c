@@ -1,8 +1,9 @@
 /* Giving up all that runs.
  *
- * Always: what was given up has no run any more, so nothing that its processes still say is told;
- * they are buried, and while one is not this worker stays. A gang that has time to end keeps its
- * segment of collectives whole: its ranks may need it to save what they have. */
+ * Always: what was given up has no run any more, so nothing that its processes still say is told,
+ * but what a rank 0 saves in time; they are buried, and while one is not this worker stays. A gang
+ * that has time to end keeps its segment of collectives whole: its ranks may need it to save what
+ * they have. */
 #include "worker/core/drop.h"
 
 #include "worker/core/actor.h"
@@ -59,7 +60,10 @@ static void drop(struct gw_node_core *core, bool at_once, uint64_t grace_ns_max)
 {
     for (size_t i = 0; i < core->processes.count; i++) {
         struct gw_process *process = core->processes.items[i];
+        const struct gw_run *run = process->queue.first;
         gw_folder_outlive(core, process);
+        if (run && run->gang && run->rank == 0 && !at_once)
+            process->led = run->attempt;
         gw_process_bury(core, process, at_once ? 0 : grace_of(process, grace_ns_max));
     }
     gw_drop_runs(core);

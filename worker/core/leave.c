@@ -1,8 +1,9 @@
 /* Leaving.
  *
- * Always: nothing is taken on from the first word on, and what ran ends as at any other end; only
- * the end of this worker itself waits for the scheduler, and no longer than GW_LEAVE_NS, nor for
- * one that is not there. */
+ * Always: nothing is taken on from the first word on, and what ran ends as at any other end, each
+ * in its own grace, but in GW_LEAVE_NS at most; only then, with what was saved till the last
+ * moment, the end of this worker itself waits for the scheduler, and again no longer than that, nor
+ * for one that is not there. Told again, it waits for nobody. */
 #include "worker/core/leave.h"
 
 #include "graph/base/planted.h"
@@ -20,14 +21,14 @@ static void tell(struct gw_node_core *core, uint32_t empty)
 void gw_leave_begin(struct gw_node_core *core, const char *text)
 {
     struct gw_leave *leave = &core->leave;
+    const bool hastily = core->shutting_down || !text || GW_PLANTED(770);
     if (core->shutting_down || !core->registered || !text) {
         leave->may = true;
     } else {
         leave->why = gw_core_strdup(text);
-        leave->until_ns = core->now_ns + GW_LEAVE_NS;
         tell(core, 0);
     }
-    gw_drop_shut_down(core, 0);
+    gw_drop_shut_down(core, hastily ? 0 : GW_LEAVE_NS);
 }
 
 void gw_leave_let(struct gw_node_core *core)
@@ -38,12 +39,14 @@ void gw_leave_let(struct gw_node_core *core)
 bool gw_leave_settle(struct gw_node_core *core)
 {
     struct gw_leave *leave = &core->leave;
-    if (!leave->until_ns || leave->may || !core->registered || core->now_ns >= leave->until_ns)
+    if (!leave->why || leave->may || !core->registered)
         return true;
-    if (!leave->told)
+    if (!leave->told) {
         tell(core, 1);
-    leave->told = true;
-    return GW_PLANTED(742);
+        leave->told = true;
+        leave->until_ns = core->now_ns + GW_LEAVE_NS;
+    }
+    return core->now_ns >= leave->until_ns || GW_PLANTED(742);
 }
 
 uint64_t gw_leave_deadline_ns(const struct gw_node_core *core)

@@ -4,8 +4,9 @@
 
 #include "worker/core/state.h"
 
-/* gw_leave_begin takes the word that it is to end, as `text` says (copied; NULL: it need not
- * stay), or that it is to end sooner: all that runs is given up, as by gw_drop_shut_down. */
+/* gw_leave_begin takes the word that it is to end, as `text` says (copied; NULL: at once, and it
+ * need not stay), or that it is to end sooner: all that runs is given up, as by gw_drop_shut_down,
+ * and has its own grace, but no more than GW_LEAVE_NS; told again, half a second. */
 void gw_leave_begin(struct gw_node_core *core, const char *text);
 
 /* gw_leave_let is told that the scheduler needs nothing more of it. */

@@ -458,18 +458,20 @@ static int on_progress(struct gw_node_core *core, struct gw_process *process,
     return 0;
 }
 
-/* What waits behind a task need not wait for its grace, too. */
-static bool says_long(const struct gw_message *message)
+/* What is of use though a process was told to end: what waits behind a task need not wait for its
+ * grace, too, and the grace is there to save something. */
+static bool is_in_time(const struct gw_message *message)
 {
-    return message->type == GW_MESSAGE_task_blocked &&
-           message->task_blocked.blocked == GW_BLOCKED_LONG;
+    return message->type == GW_MESSAGE_checkpointed ||
+           (message->type == GW_MESSAGE_task_blocked &&
+            message->task_blocked.blocked == GW_BLOCKED_LONG);
 }
 
 static int on_runner(struct gw_node_core *core, struct gw_process *process,
                      const struct gw_event *event)
 {
     const struct gw_message *message = event->message;
-    if (!process || (process->burying && !says_long(message))) { /* too late */
+    if (!process || (process->burying && !is_in_time(message))) { /* too late */
         drop_tokens(core, event);
         return 0;
     }

@@ -17,7 +17,8 @@ enum {
     GW_NODE_KEPT_MAX = 64,
     GW_NODE_SLOW_BYTES = 8 << 20, /* queued to the scheduler: more is slow */
 };
-/* How long after it was told to end it stays at most, for others to take its checkpoints. */
+/* How long what runs has to end at most, whatever its own grace, once the worker was told to end;
+ * and how long that stays after the last of it has, for others to take its checkpoints. */
 #define GW_LEAVE_NS UINT64_C(60000000000)
 
 struct gw_node_options {

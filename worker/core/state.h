@@ -328,6 +328,7 @@ struct gw_process {
     bool runner;
     bool burying; /* by our order: what it says of results is too late then */
     bool cut_off; /* that is why: its link closed, and nothing said that it ended */
+    uint64_t led; /* the attempt of which it was rank 0 when that was given up; 0: none */
     bool started_told;
     bool starts;    /* counted in its pool's `starting` */
     bool lent;      /* its task waits for others: it holds no slots */
@@ -456,8 +457,8 @@ enum { HEARTBEATS_KEPT = 16 };
 
 /* It was told to end: see leave.c. */
 struct gw_leave {
-    char *why;         /* in words; owned. NULL: it was not */
-    uint64_t until_ns; /* it stays no longer; 0: it need not stay at all */
+    char *why;         /* in words; owned. NULL: it was not, or need not stay */
+    uint64_t until_ns; /* it stays no longer, once it has told */
     bool told, may;    /* the scheduler knows that nothing runs here; it lets us go */
 };
 
