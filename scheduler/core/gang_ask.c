@@ -1,7 +1,8 @@
 /* What users ask of gangs that run, and of the jobs that have them.
  *
  * Always: what was asked of an attempt is kept no longer than the attempt is undecided, so a row
- * has it of its last attempt alone. */
+ * has it of its last attempt alone. No gang of a paused job goes without being told so: one that
+ * prepares is ended before it does, one that another life takes over is told when all are back. */
 #include "scheduler/core/gang_ask.h"
 
 #include "scheduler/core/gang_try.h"
@@ -52,11 +53,11 @@ void gw_sched_gang_ask_drop(struct gw_job *job, uint32_t row)
 
 static void say_asked(const struct gw_asked *asked, char text[ASKED_BYTES])
 {
-    (void)snprintf(text, ASKED_BYTES, "%s by %s",
+    (void)snprintf(text, ASKED_BYTES, "%s %s%s",
                    asked->verb == GW_ASK_RESTART ? "restarted"
                    : asked->verb == GW_ASK_STOP  ? "told to stop, with what it has,"
                                                  : "paused",
-                   asked->by);
+                   *asked->by ? "by " : "with its job", asked->by);
 }
 
 static void mark_stopped(struct gw_sched *sched, struct gw_gang_try *gang,
@@ -93,6 +94,11 @@ void gw_sched_gang_ask_known(struct gw_sched *sched, struct gw_gang_try *gang)
     const struct gw_asked asked = gw_sched_gang_asked(gang->job, gang->index);
     if (asked.attempt == gang->id && asked.verb == GW_ASK_STOP)
         mark_stopped(sched, gang, &asked);
+}
+
+static bool is_pause(uint32_t verb)
+{
+    return verb == GW_ASK_PAUSE || verb == GW_ASK_PAUSE_NOW;
 }
 
 /* -- Asking --------------------------------------------------------------------------------------
@@ -149,22 +155,49 @@ static void ask_gang(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t 
 
 void gw_sched_gang_ask_again(struct gw_sched *sched, struct gw_gang_try *gang)
 {
-    const struct gw_asked asked = gw_sched_gang_asked(gang->job, gang->index);
-    if (asked.attempt == gang->id && gang->job->tasks.state[gang->index] == GW_TASK_PLACED &&
-        !GW_PLANTED(761))
+    struct gw_asked asked = gw_sched_gang_asked(gang->job, gang->index);
+    const bool known = asked.attempt == gang->id;
+    if (gang->job->tasks.state[gang->index] != GW_TASK_PLACED)
+        return;
+    if (known && (asked.verb == GW_ASK_STOP || asked.verb == GW_ASK_RESTART)) {
+        if (!GW_PLANTED(761))
+            tell_gang(sched, gang, &asked);
+        return;
+    }
+    /* Its job may have been paused, or resumed, while nobody knew of the gang. */
+    if (gang->job->paused && (!known || !is_pause(asked.verb)))
+        asked = (struct gw_asked){gang->id, GW_ASK_PAUSE, ""};
+    else if (!gang->job->paused)
+        asked.verb = GW_ASK_RESUME;
+    if ((known || gang->job->paused) && !GW_PLANTED(772))
         tell_gang(sched, gang, &asked);
 }
 
-/* Asks all gangs of a job that go; gives how many there are. */
+/* It has not begun: nobody is charged, and it starts when its job goes on. */
+static void hold_back(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t verb,
+                      const char *by)
+{
+    char text[ASKED_BYTES];
+    say_asked(&(struct gw_asked){gang->id, verb, by}, text);
+    end_gently(sched, gang, text, false);
+}
+
+/* Asks all gangs of a job that go, and those that are about to whether they may; gives how many
+ * there are. */
 static uint32_t ask_gangs(struct gw_sched *sched, struct gw_job *job, uint32_t verb, const char *by)
 {
     uint32_t asked = 0;
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1)) {
         struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
-        if (!may_be_asked(gang) || job->tasks.state[row] != GW_TASK_PLACED)
+        if (job->tasks.state[row] != GW_TASK_PLACED)
             continue;
-        ask_gang(sched, gang, verb, by);
+        if (gang && gang->state == GW_GANG_PREPARING && is_pause(verb) && !GW_PLANTED(771))
+            hold_back(sched, gang, verb, by);
+        else if (may_be_asked(gang))
+            ask_gang(sched, gang, verb, by);
+        else
+            continue;
         asked++;
     }
     return asked;
@@ -228,7 +261,7 @@ static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb, co
                    struct gw_error *error)
 {
     int rc = 0;
-    if (verb == GW_ASK_PAUSE || verb == GW_ASK_PAUSE_NOW)
+    if (is_pause(verb))
         rc = gw_sched_pause_job(sched, job, by, error);
     else if (verb == GW_ASK_RESUME)
         rc = gw_sched_pause_over(sched, job, by, error);

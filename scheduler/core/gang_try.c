@@ -503,7 +503,8 @@ static bool is_unbegun(const struct gw_gang_try *gang)
     return gang->went_ns == 0 && !cause->executing &&
            gw_sched_gang_went(gang->job, gang->index).attempt != gang->id &&
            (cause->outcome == GW_OUTCOME_LOST_INPUT || cause->outcome == GW_OUTCOME_FILES ||
-            cause->outcome == GW_OUTCOME_GPU || cause->outcome == GW_OUTCOME_LOST);
+            cause->outcome == GW_OUTCOME_GPU || cause->outcome == GW_OUTCOME_LOST ||
+            cause->outcome == GW_OUTCOME_PREEMPTED);
 }
 
 /* The next attempt has its number: what ran counts, and nobody looks for output of this one. */

@@ -157,6 +157,8 @@ static const struct {
     [741] = {"leaves-not", "work is placed at a worker that was told to end"},
     [742] = {"leaves-unasked", "a worker that was told to end goes before it is let go"},
     [770] = {"leaves-hasty", "what runs at a worker that is told to end has no time to"},
+    [771] = {"pause-prepares", "a gang that prepares goes though its job was paused"},
+    [772] = {"pause-unadopted", "a gang that is taken over does not hear that its job was paused"},
     [720] = {"calls-deaf", "a cancelled call waits for its turn behind one that runs long"},
     [611] = {"cancel-deaf", "what runs goes on though it was cancelled"},
     [612] = {"left-behind", "what a client that is gone had submitted goes on"},

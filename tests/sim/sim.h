@@ -430,6 +430,7 @@ struct sim {
     struct sim_charges *charges;         /* see charge.c; NULL: nothing was judged */
     struct sim_revocations *revocations; /* see revocation.c; NULL: none */
     struct sim_asks *asks;               /* see ask.c; NULL: no gang was told to stop */
+    struct sim_pauses *pauses;           /* see pause.c; NULL: nothing is paused there */
     struct sim_drains *drains;           /* see drain.c; NULL: none was drained */
     struct sim_cooling *cooling;         /* see cooling.c; NULL: there was no gang */
     GW_ARRAY(struct conn *) conns;

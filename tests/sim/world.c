@@ -13,6 +13,7 @@
 #include "tests/sim/limit.h"
 #include "tests/sim/memfile.h"
 #include "tests/sim/nested.h"
+#include "tests/sim/pause.h"
 #include "tests/sim/prefer.h"
 #include "tests/sim/recant.h"
 #include "tests/sim/receipt.h"
@@ -349,6 +350,7 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
     sim_charge_stepped(sim);
     sim_ask_stepped(sim, event);
     sim_cooling_stepped(sim, event);
+    sim_pause_stepped(sim);
     for (size_t i = 0; i < sim->effects.list.count; i++)
         carry(sim, &sim->effects.list.items[i]);
     sim_drain_stepped(sim);
@@ -472,6 +474,7 @@ static void make_world(struct sim *sim)
     sim_drain_plan(sim);
     sim_revocation_plan(sim);
     sim_leave_plan(sim);
+    sim_pause_plan(sim);
     sim_plan(sim, SECOND + sim_below(sim, 5 * SECOND), on_heal, NULL);
 }
 
@@ -644,6 +647,7 @@ void sim_world_free(struct sim *sim)
     sim_regain_free(sim);
     sim_charge_free(sim);
     sim_ask_free(sim);
+    sim_pause_free(sim);
     sim_drain_free(sim);
     sim_cooling_free(sim);
     sim_revocation_free(sim);

@@ -480,6 +480,30 @@ static void what_was_asked_of_a_gang_is_asked_again(void **state)
     }
 }
 
+/* Its job is paused, or resumed, by a life that does not know of the gang yet. */
+static void a_gang_is_told_what_became_of_its_job_meanwhile(void **state)
+{
+    (void)state;
+    for (uint32_t resumes = 0; resumes < 2; resumes++) {
+        struct row rows[2];
+        gang_runs(rows, (struct gw_msg_spec){0});
+        if (resumes)
+            ask_and_die(rows, (const uint32_t[2]){GW_ASK_PAUSE});
+        struct world *w = life_begin();
+        say(w, CLIENT,
+            (struct gw_message){
+                .type = GW_MESSAGE_gang_ask,
+                .gang_ask = {70, rows[0].job, resumes ? GW_ASK_RESUME : GW_ASK_PAUSE}});
+        life_commit(w);
+        connect_worker(w, WORKER, 7, &rows[0], 1);
+        life_commit(w);
+        connect_worker(w, WORKER + 1, 8, &rows[1], 1);
+        assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, resumes ? 0 : 1);
+        assert_null(sent(w, WORKER, GW_MESSAGE_control, 1));
+        free_world(w);
+    }
+}
+
 static void who_is_to_start_again_is_ended_again(void **state)
 {
     (void)state;
@@ -540,6 +564,7 @@ int main(void)
         cmocka_unit_test(a_gang_that_ended_in_parts_is_charged_once),
         cmocka_unit_test(a_task_that_was_lost_is_not_taken_over),
         cmocka_unit_test(what_was_asked_of_a_gang_is_asked_again),
+        cmocka_unit_test(a_gang_is_told_what_became_of_its_job_meanwhile),
         cmocka_unit_test(who_is_to_start_again_is_ended_again),
         cmocka_unit_test(a_gang_that_was_to_stop_and_is_lost_does_not_start_again),
     };

@@ -1,4 +1,5 @@
 /* Gangs that start again: budgets, workers that cool down, and what their users ask. */
+#include "scheduler/core/job.h"
 #include "scheduler/core/state.h"
 #include "tests/unit/gang_world.h"
 
@@ -251,6 +252,38 @@ static void nothing_of_a_paused_job_starts(void **state)
     free_world(w);
 }
 
+/* It was about to: what stands for that ends, uncharged, and never goes. */
+static void a_gang_that_prepares_is_paused_before_it_begins(void **state)
+{
+    static const uint32_t verbs[] = {GW_ASK_PAUSE, GW_ASK_PAUSE_NOW};
+    static const uint32_t kinds[] = {GW_SPEC_FUNCTION, GW_SPEC_COMMAND};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct world *w = new_world();
+        add_worker(w, 0, 2, "a");
+        submit_task(
+            w, 1,
+            (struct gw_msg_spec){.kind = kinds[i / 2], .ranks = 2, .preemptions_max = UINT32_MAX});
+        uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+        ready(w, 0, attempt, 0);
+        ask_for(w, 1, verbs[i % 2]);
+        assert_int_equal(must(w, WORKER, GW_MESSAGE_kill)->kill.reason, GW_KILL_PREEMPT);
+        assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+        ready(w, 0, attempt, 1);
+        assert_null(sent(w, WORKER, GW_MESSAGE_gang_go, 0));
+        for (uint32_t rank = 0; rank < 2; rank++)
+            attempt_ended(w, 0,
+                          (struct gw_msg_ended){
+                              .attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
+        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+        assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
+        ask_for(w, 1, GW_ASK_RESUME);
+        assert_true(go(w, 0) != attempt);
+        assert_int_equal(gw_sched_job_find(w->sched, 1)->tasks.charges[0].tries, 1);
+        free_world(w);
+    }
+}
+
 static void revoke(struct world *w, int worker)
 {
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE,
@@ -483,6 +516,7 @@ int main(void)
         cmocka_unit_test(a_port_that_is_taken_late_is_no_excuse),
         cmocka_unit_test(a_gang_that_was_stopped_does_not_start_again),
         cmocka_unit_test(nothing_of_a_paused_job_starts),
+        cmocka_unit_test(a_gang_that_prepares_is_paused_before_it_begins),
         cmocka_unit_test(a_lost_worker_is_another_budget),
         cmocka_unit_test(a_worker_that_was_sent_away_is_charged_to_nobody),
         cmocka_unit_test(a_worker_that_says_goodbye_is_charged_to_nobody),

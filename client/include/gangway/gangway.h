@@ -298,11 +298,12 @@ GW_API int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_
 GW_API int gw_job_restart(struct gw_client *client, uint64_t job, struct gw_error *error);
 
 /* gw_job_pause has nothing of a job start any more, until gw_job_resume. What runs of its ordinary
- * tasks, or lies at a worker already, runs to its end. A gang of functions gets GW_PAUSE from its
- * next gw_task_step, at the same step in all ranks: it saves, returns (that is no result), and goes
- * on from its checkpoint when the job is resumed; one that calls no gw_task_step runs to its end.
- * With `now` it is ended gently, within its `grace`, as a gang of commands always is. Nothing is
- * charged. GW_EINVAL for what has ended, an actor, and (resume) a job that is not paused.
+ * tasks, or lies at a worker already, runs to its end. A gang that has not begun does not. One of
+ * functions gets GW_PAUSE from its next gw_task_step, at the same step in all ranks: it saves,
+ * returns (that is no result), and goes on from its checkpoint when the job is resumed; one that
+ * calls no gw_task_step runs to its end. With `now` it is ended gently, within its `grace`, as a
+ * gang of commands always is. Nothing is charged. GW_EINVAL for what has ended, an actor, and
+ * (resume) a job that is not paused.
  *
  * gw_job_stop asks the gangs of a job to end well: a function gets GW_STOP from its next
  * gw_task_step, and what it returns is its result; a command gets its `signal`, nothing after that,
