@@ -1,7 +1,7 @@
 /* GPUs that stay drained.
  *
  * Always: what is listed here is marked (`kept`) at every worker that offers it, and nothing else
- * is. */
+ * is. There are as many as ever broke: to forget one would be to give it to somebody. */
 #include "scheduler/core/gpu_kept.h"
 
 #include "scheduler/core/gpu.h"
@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { KEPT_MAX = 4096 };
 
 struct kept {
     char *uuid, *board, *why;
@@ -89,8 +87,8 @@ void gw_sched_apply_gpu_broke(struct gw_sched *sched, const struct gw_fact_gpu_b
     if (!sched->gpus_kept)
         GW_MUST_PTR(sched->gpus_kept = calloc(1, sizeof *sched->gpus_kept));
     const struct kept *before = find(sched, fact->uuid);
-    if (before || sched->gpus_kept->items.count == KEPT_MAX)
-        drop(sched, before ? (size_t)(before - sched->gpus_kept->items.items) : 0);
+    if (before)
+        drop(sched, (size_t)(before - sched->gpus_kept->items.items));
     const struct kept kept = {copy(fact->uuid), copy(fact->board), copy(fact->why)};
     GW_MUST(gw_array_push(&sched->gpus_kept->items, kept));
     mark_all(sched);

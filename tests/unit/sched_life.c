@@ -12,7 +12,7 @@ void life_commit(struct world *w)
             assert_int_equal(gw_buffer_append(&life_facts, w->effects.list.items[i].bytes.data,
                                               w->effects.list.items[i].bytes.size),
                              0);
-    (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
+    (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000000});
 }
 
 struct world *life_begin(void)

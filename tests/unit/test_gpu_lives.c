@@ -28,15 +28,16 @@ static void push(struct gw_value *list, struct gw_value *value)
     assert_int_equal(gw_list_push(list, value), 0);
 }
 
-/* A worker of this number, of one machine, comes in this incarnation with GPUs a0 and a1. */
-static void come(struct world *w, int number, uint64_t incarnation)
+/* A worker of this number, of one machine, comes in this incarnation with two GPUs of this name. */
+static void come_with(struct world *w, int number, uint64_t incarnation, const char *gpus)
 {
     struct gw_value *list = gw_list();
     struct gw_buffer bytes = {0};
-    char name[8];
+    char name[8], uuid[16];
     for (int i = 0; i < 2; i++) {
         struct gw_value *gpu = gw_list();
-        push(gpu, gw_str(i ? "a1" : "a0"));
+        (void)snprintf(uuid, sizeof uuid, "%s%d", gpus, i);
+        push(gpu, gw_str(uuid));
         push(gpu, gw_str("Fake"));
         push(gpu, gw_i64(INT64_C(16) << 30));
         push(list, gpu);
@@ -59,6 +60,11 @@ static void come(struct world *w, int number, uint64_t incarnation)
     gw_buffer_deinit(&bytes);
     gw_value_unref(list);
     life_commit(w);
+}
+
+static void come(struct world *w, int number, uint64_t incarnation)
+{
+    come_with(w, number, incarnation, "a");
 }
 
 static void go_away(struct world *w, int number)
@@ -132,6 +138,31 @@ static void what_broke_stays_drained(void **state)
     w = begin();
     come(w, 0, 3);
     assert_gpu(w, 0, "free");
+    free_world(w);
+    over();
+}
+
+/* However many break, none is forgotten. */
+static void all_that_broke_stay_drained(void **state)
+{
+    enum { WORKERS = 2100 };
+    struct world *w = begin();
+    char name[8];
+    (void)state;
+    for (uint64_t i = 0; i < WORKERS; i++) {
+        (void)snprintf(name, sizeof name, "%u-", (unsigned)i);
+        come_with(w, 0, i + 1, name);
+        drain(w, 0, 0, "Xid 79", true);
+        drain(w, 0, 1, "Xid 48", true);
+        go_away(w, 0);
+    }
+    for (int lives = 0; lives < 2; lives++) {
+        come_with(w, 0, WORKERS + 1, "0-");
+        assert_gpu(w, 0, "drained: Xid 79");
+        assert_gpu(w, 1, "drained: Xid 48");
+        free_world(w);
+        w = begin();
+    }
     free_world(w);
     over();
 }
@@ -236,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_broke_stays_drained),
+        cmocka_unit_test(all_that_broke_stay_drained),
         cmocka_unit_test(one_is_given_back_while_nobody_has_it),
         cmocka_unit_test(one_is_taken_out_by_hand),
         cmocka_unit_test(what_a_lost_worker_had_rests_in_the_next_life),
