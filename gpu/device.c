@@ -2,7 +2,9 @@
  *
  * Pairs are asked how near they are; what is kept is a tree: islands of NVLink, GPUs below one PCIe
  * switch, NUMA nodes. Always: the list is sorted by that tree, and never changes while it is open:
- * a GPU that falls off the bus stays in it, and is lost. */
+ * a GPU that falls off the bus stays in it, and is lost. One that cannot be had from the start
+ * (lost already, without power, kept from this process by a container or a batch system) is left
+ * out, and costs nobody the others. */
 #include "gpu/device.h"
 
 #include "gpu/nvml.h"
@@ -25,6 +27,7 @@ struct gw_devices {
     void *handles[GW_DEVICES_MAX]; /* of list[] */
     void *boards[GW_DEVICES_MAX];  /* the GPU of list[]: what NVML tells of errors by */
     void *events;                  /* NULL: no errors are told */
+    char left_out[GW_DEVICE_TEXT_MAX];
 };
 
 /* A GPU while the list is made; its instances take its place there. */
@@ -186,8 +189,16 @@ static void add(struct gw_devices *devices, const struct gw_device *device, void
     devices->boards[devices->count++] = board;
 }
 
+/* The first one is told of. */
+static void leave_out(struct gw_devices *devices, int index, int rc)
+{
+    if (!*devices->left_out)
+        (void)snprintf(devices->left_out, sizeof devices->left_out, "GPU %d: the driver says: %s",
+                       index, devices->nvml.error_string(rc));
+}
+
 /* The place of an instance in the tree is its own, behind all GPUs'. */
-static int add_instances(struct gw_devices *devices, const struct board *board)
+static void add_instances(struct gw_devices *devices, const struct board *board)
 {
     const struct gw_nvml *nvml = &devices->nvml;
     unsigned count = 0;
@@ -199,13 +210,14 @@ static int add_instances(struct gw_devices *devices, const struct board *board)
         if (nvml->mig_handle(board->handle, i, &handle) != GW_NVML_SUCCESS)
             continue; /* a place without an instance */
         int rc = read_identity(nvml, handle, &device);
-        if (rc != GW_NVML_SUCCESS)
-            return rc;
+        if (rc != GW_NVML_SUCCESS) {
+            leave_out(devices, board->device.index, rc);
+            continue;
+        }
         memcpy(device.board, board->device.uuid, sizeof device.board);
         device.island = device.bridge = GW_DEVICES_MAX + (uint32_t)devices->count;
         add(devices, &device, handle, board->handle);
     }
-    return 0;
 }
 
 static int by_nearness(const void *a, const void *b)
@@ -231,21 +243,29 @@ static int read_list(struct gw_devices *devices)
 {
     static _Thread_local struct board boards[GW_DEVICES_MAX];
     const struct gw_nvml *nvml = &devices->nvml;
-    unsigned count = 0;
-    int rc = nvml->count(&count);
-    count = count > GW_DEVICES_MAX ? GW_DEVICES_MAX : count;
-    for (unsigned i = 0; rc == GW_NVML_SUCCESS && i < count; i++)
-        rc = read_board(nvml, i, &boards[i]);
+    unsigned in_all = 0, count = 0;
+    int rc = nvml->count(&in_all);
     if (rc != GW_NVML_SUCCESS)
+        return rc;
+    for (unsigned i = 0; i < in_all && i < GW_DEVICES_MAX; i++) {
+        int board_rc = read_board(nvml, i, &boards[count]);
+        if (board_rc == GW_NVML_SUCCESS) {
+            count++;
+            continue;
+        }
+        leave_out(devices, (int)i, board_rc);
+        rc = rc == GW_NVML_SUCCESS ? board_rc : rc;
+    }
+    if (count == 0)
         return rc;
     read_topology(nvml, boards, count);
     qsort(boards, count, sizeof *boards, by_nearness);
-    for (unsigned i = 0; rc == GW_NVML_SUCCESS && i < count; i++)
+    for (unsigned i = 0; i < count; i++)
         if (boards[i].partitioned)
-            rc = add_instances(devices, &boards[i]);
+            add_instances(devices, &boards[i]);
         else
             add(devices, &boards[i].device, boards[i].handle, boards[i].handle);
-    return rc;
+    return GW_NVML_SUCCESS;
 }
 
 static void open_events(struct gw_devices *devices)
@@ -292,6 +312,11 @@ int gw_devices_open(const char *library, struct gw_devices **opened, struct gw_e
     return 0;
 }
 
+const char *gw_devices_left_out(const struct gw_devices *devices)
+{
+    return *devices->left_out ? devices->left_out : NULL;
+}
+
 void gw_devices_close(struct gw_devices *devices)
 {
     if (!devices)
@@ -329,7 +354,7 @@ static void look_at(const struct gw_nvml *nvml, void *handle, void *board,
     struct gw_nvml_utilization utilization;
     unsigned count = PROCESSES_MAX;
     int rc = nvml->memory(handle, &memory);
-    if (rc == GW_NVML_GPU_IS_LOST) {
+    if (rc == GW_NVML_GPU_IS_LOST || rc == GW_NVML_RESET_REQUIRED) {
         state->lost = true;
         return;
     }

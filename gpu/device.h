@@ -30,7 +30,7 @@ struct gw_device {
 
 /* How a device is doing. */
 struct gw_device_state {
-    bool lost; /* it fell off the bus: nothing else is known */
+    bool lost; /* it fell off the bus, or wants a reset: nothing else is known */
     uint64_t used_bytes;
     uint32_t processes; /* that have a context there */
     uint32_t power_mw;  /* 0: not known; of an instance: its GPU's */
@@ -42,10 +42,15 @@ struct gw_device_state {
 struct gw_devices;
 
 /* gw_devices_open lists the devices of this machine; *devices is NULL where there are none, which
- * is no error. GW_EIO: there is a driver that does not answer, with its words. library: what to
+ * is no error. GW_EIO: there is a driver that does not answer, or shows none of its devices, with
+ * its words. library: what to
  * open as NVML, NULL: libnvidia-ml.so.1. Takes some tens of milliseconds with a driver; any thread,
  * one at a time. gw_devices_close accepts NULL. */
 int gw_devices_open(const char *library, struct gw_devices **devices, struct gw_error *error);
+
+/* gw_devices_left_out says which device is not in the list because the driver does not let this
+ * process have it (the first of them, and why); NULL: none. Borrowed until close. */
+const char *gw_devices_left_out(const struct gw_devices *devices);
 void gw_devices_close(struct gw_devices *devices);
 
 /* gw_devices_list gives them, borrowed until close, in an order by nearness: by island, then

@@ -59,6 +59,8 @@ static int list_devices(char uuid[GW_DEVICE_TEXT_MAX])
                states[i].processes, states[i].power_mw / 1e3, states[i].busy_percent,
                list[i].island, list[i].bridge, list[i].numa_node,
                *list[i].cpus ? list[i].cpus : "?");
+    if (gw_devices_left_out(devices))
+        printf("left out: %s\n", gw_devices_left_out(devices));
     memcpy(uuid, list[0].uuid, GW_DEVICE_TEXT_MAX);
     gw_devices_close(devices);
     return 0;

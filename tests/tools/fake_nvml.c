@@ -8,8 +8,9 @@
  *     process GPU-a 4711                       a context on a GPU or an instance
  *     xid GPU-a 79 1                           an error, told once while its number is the largest
  *
- * nvlink=5: bits: linked to all GPUs with one of them; nvswitch=1: has links to a switch. cpus: a
- * mask in hexadecimal. name=X; without: Fake. */
+ * refuses=4: the code with which the GPU is not given to this process; fails=16: with which its
+ * memory is not told. nvlink=5: bits: linked to all GPUs with one of them; nvswitch=1: has links to
+ * a switch. cpus: a mask in hexadecimal. name=X; without: Fake. */
 #include "gpu/nvml.h"
 
 #include <stdbool.h>
@@ -50,12 +51,21 @@ EXPORT int nvmlDeviceRegisterEvents(void *device, unsigned long long types, void
 EXPORT int nvmlEventSetWait_v2(void *set, struct gw_nvml_event *event, unsigned timeout_ms);
 EXPORT int nvmlEventSetFree(void *set);
 
-enum { SUCCESS = 0, INVALID = 2, NOT_FOUND = 6, TIMED_OUT = 10, LOST = 15, UNKNOWN = 999 };
+enum {
+    SUCCESS = 0,
+    INVALID = 2,
+    UNSUPPORTED = 3,
+    NOT_FOUND = 6,
+    TIMED_OUT = 10,
+    LOST = 15,
+    UNKNOWN = 999
+};
 
 /* A GPU or an instance of one. */
 struct fake {
     char uuid[96], name[96];
     unsigned long long memory, used, power, busy, numa, cpus, bridge, nvlink, nvswitch, lost;
+    unsigned long long refuses, fails;
     unsigned pids[16], pid_count;
     unsigned index, instances;
     bool there, is_registered;
@@ -88,11 +98,12 @@ static void read_words(struct fake *fake, char *rest)
         unsigned long long *to;
         int base;
     } words[] = {
-        {"memory", &fake->memory, 10}, {"used", &fake->used, 10},
-        {"power", &fake->power, 10},   {"busy", &fake->busy, 10},
-        {"numa", &fake->numa, 10},     {"cpus", &fake->cpus, 16},
-        {"switch", &fake->bridge, 10}, {"nvlink", &fake->nvlink, 10},
-        {"lost", &fake->lost, 10},     {"nvswitch", &fake->nvswitch, 10},
+        {"memory", &fake->memory, 10},   {"used", &fake->used, 10},
+        {"power", &fake->power, 10},     {"busy", &fake->busy, 10},
+        {"numa", &fake->numa, 10},       {"cpus", &fake->cpus, 16},
+        {"switch", &fake->bridge, 10},   {"nvlink", &fake->nvlink, 10},
+        {"lost", &fake->lost, 10},       {"nvswitch", &fake->nvswitch, 10},
+        {"refuses", &fake->refuses, 10}, {"fails", &fake->fails, 10},
     };
     char *save;
     for (char *word = strtok_r(rest, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
@@ -199,7 +210,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
     if (index >= gpu_count)
         return INVALID;
     *device = &gpus[index];
-    return SUCCESS;
+    return (int)gpus[index].refuses;
 }
 
 int nvmlDeviceGetUUID(void *device, char *text, unsigned size)
@@ -217,8 +228,8 @@ int nvmlDeviceGetName(void *device, char *text, unsigned size)
 int nvmlDeviceGetMemoryInfo(void *device, struct gw_nvml_memory *memory)
 {
     const struct fake *fake = device_of(device);
-    if (!fake)
-        return LOST;
+    if (!fake || fake->fails)
+        return fake ? (int)fake->fails : LOST;
     *memory = (struct gw_nvml_memory){fake->memory, fake->memory - fake->used, fake->used};
     return SUCCESS;
 }
@@ -321,6 +332,8 @@ int nvmlDeviceGetUtilizationRates(void *device, struct gw_nvml_utilization *util
     const struct fake *fake = device_of(device);
     if (!fake)
         return LOST;
+    if (fake != &gpus[fake->index]) /* an instance */
+        return UNSUPPORTED;
     *utilization = (struct gw_nvml_utilization){.gpu = (unsigned)fake->busy};
     return SUCCESS;
 }

@@ -189,6 +189,37 @@ static void how_they_are_doing(void **state)
     gw_devices_close(devices);
 }
 
+/* One that the driver does not give to this process costs nobody the others. */
+static void some_are_left_out(void **state)
+{
+    const struct gw_device *list;
+    struct gw_device_state states[GW_DEVICES_MAX];
+    struct gw_devices *devices;
+    struct gw_error error;
+    size_t count;
+    (void)state;
+    machine("gpu GPU-a memory=1000\ngpu GPU-b memory=1000 refuses=4\n"
+            "gpu GPU-c memory=1000 fails=15\ngpu GPU-d memory=1000\n");
+    devices = must_open(&list, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(list[0].uuid, "GPU-a");
+    assert_string_equal(list[1].uuid, "GPU-d");
+    assert_int_equal(list[1].index, 3);
+    assert_non_null(strstr(gw_devices_left_out(devices), "GPU 1: the driver says: "));
+    machine("gpu GPU-a memory=1000 fails=16\ngpu GPU-b memory=1000\n"
+            "gpu GPU-c memory=1000\ngpu GPU-d memory=1000\n");
+    gw_devices_look(devices, states);
+    assert_true(states[0].lost); /* it wants a reset */
+    assert_false(states[1].lost);
+    gw_devices_close(devices);
+    machine("gpu GPU-a memory=1000 refuses=4\n");
+    assert_int_equal(gw_devices_open(FAKE_NVML, &devices, &error), GW_EIO);
+    machine("gpu GPU-a memory=1000\n");
+    devices = must_open(&list, &count);
+    assert_null(gw_devices_left_out(devices));
+    gw_devices_close(devices);
+}
+
 static void without_any(void **state)
 {
     struct gw_devices *devices = (struct gw_devices *)&path;
@@ -236,6 +267,7 @@ int main(void)
         cmocka_unit_test(instances_are_linked_to_nothing),
         cmocka_unit_test(parts_of_them_are_kept),
         cmocka_unit_test(how_they_are_doing),
+        cmocka_unit_test(some_are_left_out),
         cmocka_unit_test(without_any),
         cmocka_unit_test(this_machine),
     };

@@ -247,6 +247,9 @@ static void open_devices(struct gw_host *host)
     size_t count, in_all;
     if (gw_devices_open(getenv("GANGWAY_NVML"), &host->devices, &error) < 0)
         gw_log_warn("this machine's GPUs are not used: %s", error.text);
+    if (host->devices && gw_devices_left_out(host->devices))
+        gw_log_warn("not all of this machine's GPUs are used: %s",
+                    gw_devices_left_out(host->devices));
     if (!host->devices || !host->options.parts)
         return;
     (void)gw_devices_list(host->devices, &in_all);
