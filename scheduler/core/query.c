@@ -8,6 +8,7 @@
 #include "scheduler/core/annotation.h"
 #include "scheduler/core/checkpoint.h"
 #include "scheduler/core/cooling.h"
+#include "scheduler/core/explain.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/gpu_twin.h"
 #include "scheduler/core/job.h"
