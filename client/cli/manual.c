@@ -33,9 +33,9 @@ static const struct entry read_variables[] = {
     {"GANGWAY_LOG", "What daemons and programs log: error, warn, info or debug."},
     {"GANGWAY_IO", "What a scheduler without --listen waits with: io_uring, or epoll. Without it, "
                    "io_uring where the kernel and its container have it."},
-    {"GANGWAY_SPIN_US", "For how many microseconds a client that waits, and a runner between two "
-                        "tasks, look for what comes before they sleep, where the last wait was "
-                        "short: 100; 0 saves that processor time, and costs latency."},
+    {"GANGWAY_SPIN_US", "For how many microseconds a client that waits, a worker, and a runner "
+                        "between two tasks look for what comes before they sleep, where the last "
+                        "wait was short: 100; 0 saves that processor time, and costs latency."},
     {"GANGWAY_RSH", "What `gangway up --hosts` runs as HOST COMMAND: ssh -o BatchMode=yes."},
     {"GANGWAY_REMOTE_BINARY", "Where gangway is on those hosts: the path that it has here."},
     {"GANGWAY_NVML", "The library by which workers find GPUs: libnvidia-ml.so.1."},

@@ -1,9 +1,11 @@
 /* `gangway worker`: arguments, limits, signals, and the folder of a private cluster. */
 #include "worker/net/worker.h"
 
+#include "graph/base/clock.h"
 #include "graph/base/dir.h"
 #include "graph/base/log.h"
 #include "graph/base/machine.h"
+#include "graph/base/spin.h"
 #include "graph/model/resources.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/token_file.h"
@@ -449,6 +451,23 @@ static void remove_own(struct daemon *daemon)
         gw_log_warn("%s", error.text);
 }
 
+/* Until nothing is left to wait for. It looks for what comes soon before it sleeps. */
+static void serve(uv_loop_t *loop)
+{
+    struct gw_spin spin;
+    gw_spin_init(&spin);
+    if (!spin.limit_ns) {
+        (void)uv_run(loop, UV_RUN_DEFAULT);
+        return;
+    }
+    do {
+        struct pollfd fd = {.fd = uv_backend_fd(loop), .events = POLLIN};
+        int ms = uv_backend_timeout(loop); /* below 0: for ever */
+        if (ms != 0)
+            (void)gw_spin_poll(&spin, &fd, 1, ms < 0 ? UINT64_MAX : (uint64_t)ms * GW_NS_PER_MS);
+    } while (uv_run(loop, UV_RUN_NOWAIT));
+}
+
 int gw_worker_main(int argc, char **argv)
 {
     static struct daemon daemon;
@@ -472,7 +491,7 @@ int gw_worker_main(int argc, char **argv)
         gw_log_error("%s", error.text);
     else
         end_with_parent(&daemon);
-    (void)uv_run(&daemon.loop, UV_RUN_DEFAULT);
+    serve(&daemon.loop);
     int exit_code = rc < 0 ? EXIT_FAILURE : daemon.host->exit_code;
     remove_own(&daemon);
     for (int i = 0; i < 2 && watched; i++)
