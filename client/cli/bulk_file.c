@@ -6,6 +6,7 @@
 #include "client/cli/bulk_file.h"
 
 #include "client/cli/bulk_option.h"
+#include "client/cli/content.h"
 
 #include "graph/base/text.h"
 
@@ -256,7 +257,10 @@ static int check_keys(const json_t *object, const struct place *place, struct gw
         if (there)
             continue;
         snprintf(text, sizeof text,
-                 "unknown key \"%.40s\": there are argv, name, after, env, cwd, options", key);
+                 gw_bulk_option_is_known(key)
+                     ? "\"%.40s\" goes into \"options\": {...}"
+                     : "unknown key \"%.40s\": there are argv, name, after, env, cwd, options",
+                 key);
         return wrong(place, error, text);
     }
     return 0;
@@ -378,7 +382,8 @@ static int add_objects(struct gw_bulk_file *file, const struct gw_launch_options
     const char *path = options->from_json;
     int rc = 0;
     if (!list)
-        return gw_error_set(error, GW_EINVAL, "%s:%d: %s", path, where.line, where.text);
+        return gw_error_set(error, GW_EINVAL, "%s:%d: %s", path, where.line,
+                            gw_content_why(&where));
     size_t count = json_array_size(list);
     file->names = calloc(count + 1, sizeof *file->names);
     file->ranks = calloc(count + 1, sizeof *file->ranks);

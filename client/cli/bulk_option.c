@@ -14,6 +14,7 @@
 /* Of BUDGET, DELAY and PATIENCE 0 means 0, as in GW_OPTION_BUDGET. */
 enum kind {
     COUNT,
+    TRIES,
     FROM_1,
     BUDGET,
     PRIORITY,
@@ -37,7 +38,7 @@ static const struct key {
     size_t at; /* in the options; of what one value sets */
 } keys[] = {
 #define AT(field) offsetof(struct gw_task_options, field)
-    {"retries", COUNT, AT(retries)},
+    {"retries", TRIES, AT(retries)},
     {"backoff", TIME, AT(backoff_ns)},
     {"max-lost", BUDGET, AT(losses_max)},
     {"max-preemptions", BUDGET, AT(preemptions_max)},
@@ -70,6 +71,7 @@ enum { KEYS = sizeof keys / sizeof *keys };
 
 static const char *const takes_texts[] = {
     [COUNT] = "a number from 0 on",
+    [TRIES] = "a number from 0 to 255",
     [FROM_1] = "a number from 1 on",
     [BUDGET] = "a number from 0 on",
     [PRIORITY] = "a number",
@@ -102,7 +104,7 @@ static int number_of(const json_t *value, uint64_t most, uint64_t *number)
 static int set_count(uint32_t *count, enum kind kind, const json_t *value)
 {
     uint64_t n = 0;
-    int rc = number_of(value, INT32_MAX, &n);
+    int rc = number_of(value, kind == TRIES ? UINT8_MAX : INT32_MAX, &n);
     if (rc == 0 && n == 0 && kind == FROM_1)
         rc = GW_EINVAL;
     if (rc == 0)
@@ -234,6 +236,7 @@ static int set(struct gw_task_options *task, struct gw_bulk_texts *texts, const 
     int rc;
     switch (key->kind) {
     case COUNT:
+    case TRIES:
     case FROM_1:
     case BUDGET:
         return set_count(at, key->kind, value);
@@ -274,6 +277,14 @@ int gw_bulk_option_set(struct gw_task_options *task, struct gw_bulk_texts *texts
         return set(task, texts, &keys[i], value);
     }
     return GW_ENOENT;
+}
+
+bool gw_bulk_option_is_known(const char *key)
+{
+    for (size_t i = 0; i < KEYS; i++)
+        if (strcmp(key, keys[i].name) == 0)
+            return true;
+    return false;
 }
 
 void gw_bulk_texts_deinit(struct gw_bulk_texts *texts)

@@ -5,6 +5,7 @@
 #include <gangway/graph.h>
 
 #include <jansson.h>
+#include <stdbool.h>
 
 /* Texts that the options of one task point to. */
 struct gw_bulk_texts {
@@ -19,6 +20,9 @@ struct gw_bulk_texts {
 int gw_bulk_option_set(struct gw_task_options *task, struct gw_bulk_texts *texts, const char *key,
                        const json_t *value, const char **takes);
 void gw_bulk_texts_deinit(struct gw_bulk_texts *texts);
+
+/* gw_bulk_option_is_known tells whether there is such a key. */
+bool gw_bulk_option_is_known(const char *key);
 
 /* gw_bulk_option_names writes all keys, "a, b, c", with a line break before what would be wider
  * than `width`; 0: on one line. Cut and terminated. */

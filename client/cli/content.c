@@ -55,6 +55,13 @@ static struct gw_value *value_of(const json_t *json)
     }
 }
 
+const char *gw_content_why(const json_error_t *why)
+{
+    return json_error_code(why) == json_error_null_character
+               ? "\\u0000 in a text, which nothing can hold behind it"
+               : why->text;
+}
+
 /* What it is called where it is wrong: a file's name, or the value itself. */
 static int parse_json(const char *text, size_t bytes, const char *what, struct gw_value **value,
                       struct gw_error *error)
@@ -63,7 +70,7 @@ static int parse_json(const char *text, size_t bytes, const char *what, struct g
     json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     if (!json)
         return gw_error_set(error, GW_EINVAL, "%.200s is not JSON: line %d, column %d: %s", what,
-                            why.line, why.column, why.text);
+                            why.line, why.column, gw_content_why(&why));
     *value = value_of(json);
     json_decref(json);
     return *value

@@ -3,6 +3,7 @@
 #define GW_CLI_CONTENT_H
 
 #include <gangway/value.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -17,6 +18,9 @@ enum gw_content_form {
  * it, GW_ENOMEM. */
 int gw_content_parse(const char *text, enum gw_content_form form, struct gw_value **value,
                      struct gw_error *error);
+
+/* gw_content_why is why JSON could not be read, in words for who wrote it; borrowed of `why`. */
+const char *gw_content_why(const json_error_t *why);
 
 /* gw_content_read makes one of a file, "-" for stdin: bytes as they are, or (json) what JSON says.
  * 0, GW_EIO, GW_EINVAL, GW_ENOMEM. */

@@ -162,7 +162,7 @@ static int run(const struct verb *verb, int argc, char **argv)
     int first, exit_code, rc = 0;
     if (verb->waits)
         table[options++] = (struct gw_option){
-            "timeout",           0,      GW_OPTION_DURATION,
+            "timeout",           't',    GW_OPTION_DURATION,
             &request.timeout_ns, "TIME", "wait no longer (exit code 124); 0 only tries"};
     if (verb->takes) {
         table[options++] = (struct gw_option){
@@ -352,7 +352,7 @@ static int hold(const struct gw_options *options, const struct holding *holding,
 {
     uint64_t timeout_ns = UINT64_MAX, fence;
     const struct gw_option table[] = {
-        {"timeout", 0, GW_OPTION_DURATION, &timeout_ns, "TIME",
+        {"timeout", 't', GW_OPTION_DURATION, &timeout_ns, "TIME",
          "wait no longer (exit code 124); 0 only tries"},
         {0},
     };

@@ -292,7 +292,10 @@ class Files(e2e.Case):
         for tasks, text in (
                 ("[", "1: "), ("{}", "is not a list"), ('[{"argv": []}]', "argv"),
                 ('[{"argv": ["a"], "x": 1}]', 'unknown key "x"'),
+                ('[{"argv": ["a"], "retries": 1}]', '"retries" goes into "options"'),
                 ('[{"argv": ["a"], "options": {"x": 1}}]', 'unknown option "x"'),
+                ('[{"argv": ["a"], "options": {"retries": 256}}]', "a number from 0 to 255"),
+                ('[{"argv": ["a\\u0000b"]}]', ":1: \\u0000 in a text, which nothing can hold"),
                 ("[]", "there is no task in it"),
                 ('[{"argv": ["a"], "options": {"wall": "soon"}}]', 'option "wall" takes seconds'),
                 ('[{"argv": ["a"], "options": {"gpus": "two"}}]', 'a part of one (0.5), or "any"'),
