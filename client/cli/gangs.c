@@ -86,8 +86,9 @@ int gw_cli_stop(int argc, char **argv)
                                    .details =
                                        "A gang of functions returns at its next step, and "
                                        "that is its result. A gang of\ncommands gets SIGTERM "
-                                       "(or its --signal) and ends as it likes. None starts "
-                                       "again.\nTo end them whatever they do: gangway "
-                                       "cancel."},
+                                       "(or its --signal) and ends as it likes: its job is "
+                                       "done where\nthat is with 0, else failed, with its exit "
+                                       "code (143: SIGTERM, not caught). None\nstarts again. To "
+                                       "end them whatever they do: gangway cancel."},
                (struct asking){gw_job_stop, "asked to stop"}, argc, argv);
 }

@@ -57,8 +57,6 @@ static const struct entry set_variables[] = {
     {"GANGWAY_CHECKPOINT_DIR", "A folder that is there again when the command starts again."},
     {"GANGWAY_FENCE", "Of a command below `sync lock` or `sync lease`: the number of its lease, "
                       "greater than that of any before."},
-    {"GANGWAY_EXIT_CODE", "Of an epilog (graph.h): what the command ended with; 128 and the "
-                          "signal's number, where it was killed."},
     {"GANGWAY_GPUS", "Which of the GPUs that it sees are its own: 0,1."},
     {"GANGWAY_GPU_MEMORY_BYTES", "How much of each it may take."},
     {"GANGWAY_BOARD_SHARED", "1: ranks share a board, where NCCL is impossible."},

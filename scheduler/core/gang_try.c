@@ -542,6 +542,13 @@ static void judge(struct gw_sched *sched, struct gw_gang_try *gang)
         end.outcome = GW_OUTCOME_PORT;
         end.text = text;
     }
+    char told[GW_ERROR_TEXT_MAX];
+    if (gang->stopped) { /* that is why, whatever it then ended by */
+        const char *by = gw_sched_gang_asked(gang->job, gang->index).by;
+        (void)snprintf(told, sizeof told, "it was told to stop%s%s: %s", *by ? " by " : "", by,
+                       end.text && *end.text ? end.text : gw_sched_outcome_name(end.outcome));
+        end.text = told;
+    }
     const bool unbegun = is_unbegun(gang);
     gw_sched_verdict(sched, &(struct gw_verdict){gang->job, gang->index, gang->id, where, &end,
                                                  gang->stopped, unbegun});

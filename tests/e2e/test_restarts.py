@@ -191,6 +191,16 @@ while :; do read -r line < "$NEVER"; done
         self.assertIn("USR1", self.gangway("dispatch", "--signal", "NONE", "--", "true",
                                            rc=2).stderr)
 
+    def test_stop_of_a_command_that_knows_no_signal(self):
+        """It ends by the signal; who wanted that is said, and that is its exit code."""
+        self.up("--slots", "1")
+        job = self.gangway("dispatch", "-d", "--max-restarts", "3", "--", "tail", "-f",
+                           "/dev/null").stdout.strip()
+        self.gangway("exec", "--wait", job, "--", "true")
+        self.gangway("stop", job)
+        said = self.gangway("wait", job, rc=143).stderr
+        self.assertRegex(said, r"it was told to stop by gangway stop \(.*\): signal 15")
+
     def test_budget_is_over(self):
         program = self.function(0)
         self.assertEqual(program.wait(), 1, program.text)

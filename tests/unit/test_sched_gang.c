@@ -234,7 +234,8 @@ static void a_gang_that_was_stopped_does_not_start_again(void **state)
     assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, 2);
     fail_gang(w, 0, attempt);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    must(w, CLIENT, GW_MESSAGE_failed);
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_non_null(strstr(failed->text, ": it was told to stop: "));
     free_world(w);
 }
 
