@@ -93,8 +93,8 @@ void free_world(struct world *w)
 void send_spec(struct world *w, struct gw_msg_spec spec)
 {
     spec.kind = spec.kind ? spec.kind : GW_SPEC_FUNCTION;
-    spec.function = "f";
-    spec.cwd = "";
+    spec.function = spec.function ? spec.function : "f";
+    spec.cwd = spec.cwd ? spec.cwd : "";
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_spec, .spec = spec});
 }
 

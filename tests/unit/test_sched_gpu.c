@@ -12,8 +12,10 @@ static void push(struct gw_value *list, struct gw_value *value)
 }
 
 /* A worker with a GPU of 16 GiB a letter; those of one letter are an island of NVLink. Capital
- * letters are MIG instances of 5 GiB, on the board of that letter; 'X' has one of 20 GiB. */
-static void add_gpus(struct world *w, int number, const char *name, const char *islands)
+ * letters are MIG instances of 5 GiB, on the board of that letter; 'X' has one of 20 GiB. bridges,
+ * nodes: the same of switches (NULL: each has its own) and of NUMA nodes (NULL: all are of one). */
+static void add_gpus_at(struct world *w, int number, const char *name, const char *islands,
+                        const char *bridges, const char *nodes)
 {
     struct gw_value *list = gw_list();
     struct gw_buffer bytes = {0};
@@ -27,8 +29,8 @@ static void add_gpus(struct world *w, int number, const char *name, const char *
         int64_t gib = !instance ? 16 : islands[i] == 'X' ? 20 : 5;
         push(gpu, gw_i64(gib * (int64_t)GIB));
         push(gpu, gw_i64(instance ? 1000 + (int64_t)i : islands[i]));
-        push(gpu, gw_i64((int64_t)i));
-        push(gpu, gw_i64(0));
+        push(gpu, gw_i64(bridges ? bridges[i] : (int64_t)i));
+        push(gpu, gw_i64(nodes ? nodes[i] : 0));
         push(gpu, gw_str(instance ? (const char[]){islands[i], '\0'} : ""));
         push(list, gpu);
     }
@@ -46,6 +48,11 @@ static void add_gpus(struct world *w, int number, const char *name, const char *
                                              .address = name}});
     gw_buffer_deinit(&bytes);
     gw_value_unref(list);
+}
+
+static void add_gpus(struct world *w, int number, const char *name, const char *islands)
+{
+    add_gpus_at(w, number, name, islands, NULL, NULL);
 }
 
 /* The same, on a machine that others run on, too; each GPU has the name of its number. */
@@ -183,6 +190,38 @@ static void a_worker_with_an_island_for_all_comes_first(void **state)
     submit_task(w, 2, (struct gw_msg_spec){.ranks = 4, .gpus = 1}); /* no island has four */
     assert_gpus(w, 0, "0 1 2 3");
     free_world(w);
+}
+
+static void the_smallest_island_that_suffices_is_taken(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aaabb");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    assert_gpus(w, 0, "3 4");
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
+    assert_gpus(w, 0, "0 1 2");
+    free_world(w);
+}
+
+/* One is taken of the first pair: what is left of that is no place for two. */
+static void takes_the_whole_pair(const char *bridges, const char *nodes)
+{
+    struct world *w = new_world();
+    add_gpus_at(w, 0, "a", "abcd", bridges, nodes);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 0, "0");
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    assert_gpus(w, 0, "2 3");
+    free_world(w);
+}
+
+static void without_links_a_switch_or_a_node_is_near(void **state)
+{
+    (void)state;
+    takes_the_whole_pair("aabb", NULL);
+    takes_the_whole_pair(NULL, "aabb");
+    takes_the_whole_pair("aabb", "aabb");
 }
 
 static void shares_fill_a_gpu_before_the_next(void **state)
@@ -719,6 +758,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gang_is_packed_into_an_island),
         cmocka_unit_test(a_worker_with_an_island_for_all_comes_first),
+        cmocka_unit_test(the_smallest_island_that_suffices_is_taken),
+        cmocka_unit_test(without_links_a_switch_or_a_node_is_near),
         cmocka_unit_test(shares_fill_a_gpu_before_the_next),
         cmocka_unit_test(a_share_has_memory_enough),
         cmocka_unit_test(what_never_fits_is_refused_by_what_is_missing),

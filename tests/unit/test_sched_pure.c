@@ -1,4 +1,4 @@
-/* Pure tasks: what becomes of one whose result others share. */
+/* Pure tasks: which ones share a result, and what becomes of one whose result others share. */
 #include "tests/unit/sched_world.h"
 
 /* Two jobs of one pure task each, of which the second shares the result of the first; gives the
@@ -57,11 +57,69 @@ static void one_that_runs_again_goes_on_too(void **state)
     free_world(w);
 }
 
+/* Of each list all are the first one, but for one thing: each runs by itself, and the first, sent
+ * again, shares its own result. */
+static void run_apart(const struct gw_msg_spec *specs, uint64_t count)
+{
+    struct world *w = new_world();
+    add_worker(w, 0, 16, "a");
+    for (uint64_t i = 0; i < count; i++) {
+        submit_task(w, i + 1, specs[i]);
+        must(w, WORKER, GW_MESSAGE_assign);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        submit_task(w, count + i + 1, specs[i]);
+        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    }
+    free_world(w);
+}
+
+static void other_functions_are_other_tasks(void **state)
+{
+    static const struct gw_bin one = {"11111111111111111111111111111111", 32},
+                               two = {"22222222222222222222222222222222", 32};
+    const struct gw_msg_spec specs[] = {
+        {.pure = 1, .program = one},
+        {.pure = 1, .program = two},
+        {.pure = 1, .program = one, .function = "g"},
+        {.pure = 1, .program = one, .ranks = 2},
+    };
+    (void)state;
+    run_apart(specs, sizeof specs / sizeof *specs);
+}
+
+static void other_commands_are_other_tasks(void **state)
+{
+    static const struct gw_bin echo_a = {"\x92\xa4"
+                                         "echo"
+                                         "\xa1"
+                                         "a",
+                                         8},
+                               echo_b = {"\x92\xa4"
+                                         "echo"
+                                         "\xa1"
+                                         "b",
+                                         8},
+                               env = {"\x91\xa3"
+                                      "A=1",
+                                      5};
+    const struct gw_msg_spec specs[] = {
+        {.pure = 1, .kind = GW_SPEC_COMMAND, .argv = echo_a},
+        {.pure = 1, .kind = GW_SPEC_COMMAND, .argv = echo_b},
+        {.pure = 1, .kind = GW_SPEC_COMMAND, .argv = echo_a, .env = env},
+        {.pure = 1, .kind = GW_SPEC_COMMAND, .argv = echo_a, .cwd = "/tmp"},
+    };
+    (void)state;
+    run_apart(specs, sizeof specs / sizeof *specs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_goes_on_when_the_other_is_cancelled),
         cmocka_unit_test(one_that_runs_again_goes_on_too),
+        cmocka_unit_test(other_functions_are_other_tasks),
+        cmocka_unit_test(other_commands_are_other_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
