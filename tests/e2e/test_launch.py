@@ -116,6 +116,24 @@ class Launch(e2e.Case):
             name = run.split("--name ")[1].split(" ")[0]
             self.assertIn(f"docker rm -f {name}", lines)
 
+    def test_gpus_of_containers(self):
+        """Each runtime is told of the GPUs in its own words, and of none where there are none."""
+        for name, words in (("docker", '--gpus "device=GPU-a,GPU-b"'),
+                            ("podman", "--device nvidia.com/gpu=GPU-b "
+                                       "--device nvidia.com/gpu=GPU-a"),
+                            ("apptainer", "--nv")):
+            path, said = self.runtimes(name)
+            self.write(os.path.join("bin", name), f'#!/bin/sh\necho "$*" >> {said}\n')
+            for gpus in "GPU-a,GPU-b", "":
+                self.gangway("submit", "--container", "image", *path, "--env",
+                             "CUDA_VISIBLE_DEVICES=" + gpus, "--", "true")
+                with open(said, encoding="utf-8") as f:
+                    told = [line for line in f if "image" in line][-1]
+                self.assertEqual(f" {words} " in told, bool(gpus), told)
+                for word in "--gpus", "--device", "--nv":
+                    self.assertEqual(word in told, bool(gpus) and word in words, told)
+            shutil.rmtree(os.path.join(self.dir, "bin"))
+
     def test_folders_of_containers(self):
         """Names that -v and --bind would cut; one that is not there."""
         path, said = self.runtimes("docker")

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 enum { TERM = 3, SESSION = 17, FUNCTION_BYTES = 32, SPECS_MAX = 16, DONE_ROWS = 4096 };
+enum { LATE_MS = 5000 };
 
 struct spec {
     uint64_t key;
@@ -53,8 +55,11 @@ struct gw_fake_scheduler {
     GW_ARRAY(struct job) jobs;
     uint64_t last_job;
     GW_ARRAY(struct gw_msg_accepted) held; /* of quiet submits: until there is more to say */
-    struct gw_buffer large;                /* an encoded value */
-    struct gw_buffer scattered;            /* the last large value that came in */
+    GW_ARRAY(struct gw_msg_fetch) fetches; /* that wait for others */
+    atomic_uint fetches_held;
+    atomic_bool late;
+    struct gw_buffer large;     /* an encoded value */
+    struct gw_buffer scattered; /* the last large value that came in */
     uint64_t scattered_job;
     uint32_t wanted;
     uint8_t program[GW_HASH_BYTES];
@@ -309,15 +314,26 @@ static void on_blob(struct gw_fake_scheduler *fake, const struct gw_msg_blob *bl
             -1);
 }
 
+static void answer_fetches(struct gw_fake_scheduler *fake)
+{
+    for (size_t i = 0; i < fake->fetches.count; i++) {
+        const struct gw_msg_fetch *fetch = &fake->fetches.items[i];
+        const struct gw_buffer *bytes =
+            fetch->job == fake->scattered_job ? &fake->scattered : &fake->large;
+        put(fake,
+            &(struct gw_message){
+                .type = GW_MESSAGE_object,
+                .object = {.request = fetch->request, .text = "", .bytes = bytes->size}},
+            memory_file(bytes));
+    }
+    fake->fetches.count = 0;
+}
+
 static void on_fetch(struct gw_fake_scheduler *fake, const struct gw_msg_fetch *fetch)
 {
-    const struct gw_buffer *bytes =
-        fetch->job == fake->scattered_job ? &fake->scattered : &fake->large;
-    put(fake,
-        &(struct gw_message){
-            .type = GW_MESSAGE_object,
-            .object = {.request = fetch->request, .text = "", .bytes = bytes->size}},
-        memory_file(bytes));
+    assert(gw_array_push(&fake->fetches, *fetch) == 0);
+    if (fake->fetches.count >= atomic_load(&fake->fetches_held))
+        answer_fetches(fake);
 }
 
 static void on_scatter(struct gw_fake_scheduler *fake, const struct gw_msg_scatter *scatter, int fd)
@@ -508,6 +524,30 @@ static void set_fd(struct gw_fake_scheduler *fake, int fd)
     pthread_mutex_unlock(&fake->lock);
 }
 
+/* Waits for what comes, and where fetches wait for others, not for ever. */
+static void await(struct gw_fake_scheduler *fake, int fd)
+{
+    struct pollfd wanted = {.fd = fd, .events = POLLIN};
+    if (!fake->fetches.count || poll(&wanted, 1, LATE_MS) != 0)
+        return;
+    atomic_store(&fake->late, true);
+    atomic_store(&fake->fetches_held, 0);
+    answer_fetches(fake);
+    gw_channel_flush(fake->channel);
+}
+
+/* The next message; false: the connection has ended. */
+static bool next(struct gw_fake_scheduler *fake, int fd, struct gw_message *message,
+                 int fds[GW_FRAME_FDS_MAX], uint8_t *fd_count)
+{
+    int rc = gw_channel_get(fake->channel, false, message, fds, fd_count, NULL);
+    if (rc == GW_EAGAIN) {
+        await(fake, fd);
+        rc = gw_channel_get(fake->channel, true, message, fds, fd_count, NULL);
+    }
+    return rc == 0;
+}
+
 static void serve(struct gw_fake_scheduler *fake, int fd)
 {
     struct gw_message message;
@@ -519,7 +559,7 @@ static void serve(struct gw_fake_scheduler *fake, int fd)
     set_fd(fake, fd);
     fake->spec_count = 0;
     fake->first_job = fake->last_job;
-    while (goes_on && gw_channel_get(fake->channel, true, &message, fds, &fd_count, NULL) == 0) {
+    while (goes_on && next(fake, fd, &message, fds, &fd_count)) {
         assert(message.sequence == last + 1);
         assert(message.type == GW_MESSAGE_hello || message.peer == SESSION);
         last = message.sequence;
@@ -530,6 +570,7 @@ static void serve(struct gw_fake_scheduler *fake, int fd)
     }
     set_fd(fake, -1);
     fake->held.count = 0;
+    fake->fetches.count = 0;
     gw_channel_flush(fake->channel);
     gw_channel_free(fake->channel);
 }
@@ -580,6 +621,7 @@ void gw_fake_scheduler_close(struct gw_fake_scheduler *fake)
     rmdir(fake->dir);
     gw_array_deinit(&fake->jobs);
     gw_array_deinit(&fake->held);
+    gw_array_deinit(&fake->fetches);
     gw_buffer_deinit(&fake->large);
     gw_buffer_deinit(&fake->scattered);
     pthread_mutex_destroy(&fake->lock);
@@ -603,6 +645,16 @@ void gw_fake_scheduler_return(struct gw_fake_scheduler *fake)
 const char *gw_fake_scheduler_address(const struct gw_fake_scheduler *fake)
 {
     return fake->address;
+}
+
+void gw_fake_scheduler_hold(struct gw_fake_scheduler *fake, uint32_t fetches)
+{
+    atomic_store(&fake->fetches_held, fetches);
+}
+
+bool gw_fake_scheduler_was_late(const struct gw_fake_scheduler *fake)
+{
+    return atomic_load(&fake->late);
 }
 
 int64_t gw_fake_scheduler_releases(const struct gw_fake_scheduler *fake)

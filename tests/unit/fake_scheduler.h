@@ -22,6 +22,7 @@
 #ifndef GW_TESTS_UNIT_FAKE_SCHEDULER_H
 #define GW_TESTS_UNIT_FAKE_SCHEDULER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { GW_FAKE_LARGE_BYTES = 1 << 20 };
@@ -37,6 +38,11 @@ const char *gw_fake_scheduler_address(const struct gw_fake_scheduler *fake);
 
 /* gw_fake_scheduler_releases counts the rows that were released so far. */
 int64_t gw_fake_scheduler_releases(const struct gw_fake_scheduler *fake);
+
+/* gw_fake_scheduler_hold lets fetches wait for each other until so many have come.
+ * gw_fake_scheduler_was_late: they did not come in time, and were answered all the same. */
+void gw_fake_scheduler_hold(struct gw_fake_scheduler *fake, uint32_t fetches);
+bool gw_fake_scheduler_was_late(const struct gw_fake_scheduler *fake);
 
 /* gw_fake_scheduler_leave ends the connection, and refuses others until gw_fake_scheduler_return.
  */

@@ -315,6 +315,43 @@ static void test_rank_that_stops_on_the_way(void **state)
     }
 }
 
+/* Rank 1, let in as such, says that it is rank 2: it is turned away, and neither is missed. */
+static void test_rank_that_lies(void **state)
+{
+    struct hall hall;
+    hall_init(&hall, 3);
+    for (int i = 0; i < 3; i++)
+        hall.seats[i].options.key = NULL;
+    sit(&hall, 0);
+    const struct gw_ring_trust trust = {.attempt = 40, .ranks = 3};
+    const struct gw_ring_call call = {hall.endpoint, &trust, GW_RING_CONTROL, 1, 0};
+    struct gw_segment *segment;
+    struct gw_transport *link;
+    struct {
+        int32_t first_rank, ranks;
+        struct gw_comm_ring_place place;
+    } words = {.first_rank = 2, .ranks = 1};
+    int32_t answer = 0;
+    (void)snprintf(words.place.endpoint, sizeof words.place.endpoint, "%s", hall.endpoint);
+    assert_int_equal(gw_segment_ref(hall.seats[1].options.fd, &segment, NULL), 0);
+    const struct gw_ring_wait wait = {segment, gw_segment_now_ns() + 60ULL * SHORT_NS};
+    assert_int_equal(gw_ring_connect(&call, &wait, &link, NULL), 0);
+    assert_int_equal(gw_ring_send(link, &(struct gw_ring_bytes){&words, sizeof words}, &wait, NULL),
+                     0);
+    assert_int_equal(
+        gw_ring_receive(link, &(struct gw_ring_bytes){&answer, sizeof answer}, &wait, NULL), 0);
+    assert_int_equal(answer, GW_EPERM);
+    link->free(link);
+    gw_segment_unref(segment);
+    sit(&hall, 1);
+    sit(&hall, 2);
+    for (int i = 0; i < 3; i++) {
+        stand(&hall, i, 0);
+        assert_true(hall.seats[i].sum == 6);
+    }
+    hall_deinit(&hall);
+}
+
 static void test_wrong_options(void **state)
 {
     struct hall hall;
@@ -347,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_missing_rank),      cmocka_unit_test(test_wrong_options),
         cmocka_unit_test(test_missing_rank_zero), cmocka_unit_test(test_rank_zero_that_goes),
         cmocka_unit_test(test_missing_neighbour), cmocka_unit_test(test_rank_that_stops_on_the_way),
+        cmocka_unit_test(test_rank_that_lies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,18 +202,18 @@ static void descriptors_count_like_memory(void **state)
 
 static void nothing_starts_above_the_line(void **state)
 {
-    struct world *w = limited(2, (struct gw_node_options){.pause_permille = 800});
+    struct world *w = limited(2, (struct gw_node_options){.pause_permille = 600});
     (void)state;
     must_assign(w, (struct task){.attempt = 1, .index = 1});
     spawned(w, 1, 0, "");
     hello(w, 1, GW_PROTOCOL);
     forget_sent(w);
-    measured(w, 1, 900000);
+    measured(w, 1, 650000);
     assert_int_equal(must_send(w, GW_MESSAGE_memory)->memory.state, GW_MEMORY_PAUSED);
     must_assign(w, (struct task){.attempt = 2, .index = 2});
     assert_int_equal(w->processes, 1);
     forget_sent(w);
-    measured(w, 1, 700000);
+    measured(w, 1, 500000);
     assert_int_equal(must_send(w, GW_MESSAGE_memory)->memory.state, GW_MEMORY_OPEN);
     assert_int_equal(w->processes, 2);
     free_world(w);
