@@ -84,11 +84,11 @@ int gw_cli_stop(int argc, char **argv)
                                    .summary = "Ask the gangs of jobs to end well, with what they "
                                               "have.",
                                    .details =
-                                       "A gang of functions returns at its next step, and "
-                                       "that is its result. A gang of\ncommands gets SIGTERM "
-                                       "(or its --signal) and ends as it likes: its job is "
-                                       "done where\nthat is with 0, else failed, with its exit "
-                                       "code (143: SIGTERM, not caught). None\nstarts again. To "
-                                       "end them whatever they do: gangway cancel."},
+                                       "A gang of functions returns at its next step, and that "
+                                       "is its result. A gang of\ncommands gets SIGTERM (or its "
+                                       "--signal) and ends as it likes: its job is done\nwhere "
+                                       "that is with 0, else failed, with its exit code (143: "
+                                       "SIGTERM, not caught).\nNone starts again. To end them "
+                                       "whatever they do: gangway cancel."},
                (struct asking){gw_job_stop, "asked to stop"}, argc, argv);
 }
