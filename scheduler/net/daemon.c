@@ -11,6 +11,7 @@
 #include "graph/base/log.h"
 #include "graph/base/machine.h"
 #include "graph/wire/endpoint.h"
+#include "graph/wire/threads.h"
 #include "graph/wire/token_file.h"
 #include "graph/wire/uring.h"
 #include "scheduler/net/crew.h"
@@ -533,7 +534,11 @@ int gw_scheduler_main(int argc, char **argv)
 
     struct gw_error error;
     (void)uv_loop_init(&daemon.loop);
-    int rc = open_ring(&daemon, &error);
+    int rc = gw_threads_try(&error);
+    if (rc == 0) {
+        gw_threads_start(&daemon.loop);
+        rc = open_ring(&daemon, &error);
+    }
     if (rc == 0)
         rc = start(&daemon, &error);
     if (rc < 0) {

@@ -8,6 +8,7 @@
 #include "graph/base/spin.h"
 #include "graph/model/resources.h"
 #include "graph/wire/endpoint.h"
+#include "graph/wire/threads.h"
 #include "graph/wire/token_file.h"
 #include "worker/net/host.h"
 
@@ -479,13 +480,16 @@ int gw_worker_main(int argc, char **argv)
     set_limits();
     (void)prctl(PR_SET_NAME, "gangway-worker");
     (void)uv_loop_init(&daemon.loop);
-    int rc = prepare(&daemon, &error);
+    int rc = gw_threads_try(&error);
+    if (rc == 0)
+        rc = prepare(&daemon, &error);
     const bool watched = rc == 0;
     if (rc == 0) {
         daemon.options.told = &told;
         daemon.options.times = &times;
         watch(&daemon); /* what the host makes is removed, whenever a signal comes */
         rc = gw_host_open(&daemon.loop, &daemon.options, &daemon.host, &error);
+        gw_threads_start(&daemon.loop); /* the guardian is not forked from among threads */
     }
     if (rc < 0)
         gw_log_error("%s", error.text);

@@ -1,0 +1,79 @@
+/* The threads of a loop's pool, in a process that may have no more of them. */
+#include "tests/unit/unit.h"
+
+#include "graph/wire/threads.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NOBODY_ELSE = 2000000000 }; /* root is not limited: a user whom nobody is */
+
+static bool limit_threads(void)
+{
+    const struct rlimit one = {1, 1};
+    return setrlimit(RLIMIT_NPROC, &one) == 0 && (getuid() != 0 || setuid(NOBODY_ELSE) == 0);
+}
+
+static void work_on_thread(uv_work_t *work)
+{
+    *(bool *)work->data = true;
+}
+
+/* In a process of its own, which ends with 0 where all is well. */
+static void assert_well(int (*body)(void))
+{
+    int status;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(body());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static int refused(void)
+{
+    struct gw_error error = {0};
+    if (!limit_threads())
+        return 2;
+    return gw_threads_try(&error) != GW_ELIMIT || !strstr(error.text, "cannot start 4 threads");
+}
+
+static void test_says_that_there_are_none(void **state)
+{
+    (void)state;
+    assert_well(refused);
+}
+
+static int works(void)
+{
+    struct gw_error error;
+    uv_loop_t loop;
+    bool worked = false;
+    uv_work_t work = {.data = &worked};
+    if (uv_loop_init(&loop) < 0 || gw_threads_try(&error) < 0)
+        return 2;
+    gw_threads_start(&loop);
+    if (!limit_threads() || uv_queue_work(&loop, &work, work_on_thread, NULL) < 0)
+        return 3;
+    uv_run(&loop, UV_RUN_DEFAULT);
+    return worked ? 0 : 4;
+}
+
+static void test_works_when_no_more_are_to_be_had(void **state)
+{
+    (void)state;
+    assert_well(works);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_says_that_there_are_none),
+        cmocka_unit_test(test_works_when_no_more_are_to_be_had),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
