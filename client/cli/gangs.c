@@ -88,7 +88,7 @@ int gw_cli_stop(int argc, char **argv)
                                        "is its result. A gang of\ncommands gets SIGTERM (or its "
                                        "--signal) and ends as it likes: its job is done\nwhere "
                                        "that is with 0, else failed, with its exit code (143: "
-                                       "SIGTERM, not caught).\nNone starts again. To end them "
+                                       "SIGTERM was not\ncaught). None starts again. To end them "
                                        "whatever they do: gangway cancel."},
                (struct asking){gw_job_stop, "asked to stop"}, argc, argv);
 }
