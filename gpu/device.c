@@ -28,6 +28,7 @@ struct gw_devices {
     void *boards[GW_DEVICES_MAX];  /* the GPU of list[]: what NVML tells of errors by */
     void *events;                  /* NULL: no errors are told */
     char left_out[GW_DEVICE_TEXT_MAX];
+    struct gw_device_state last[GW_DEVICES_MAX]; /* of list[], at the last look */
 };
 
 /* A GPU while the list is made; its instances take its place there. */
@@ -346,6 +347,7 @@ void gw_devices_keep(struct gw_devices *devices, uint32_t part, uint32_t parts)
 /* -- How they are doing --------------------------------------------------------------------------
  */
 
+/* What the driver does not tell this time is as it was, so that nothing seems to be given back. */
 static void look_at(const struct gw_nvml *nvml, void *handle, void *board,
                     struct gw_device_state *state)
 {
@@ -355,7 +357,7 @@ static void look_at(const struct gw_nvml *nvml, void *handle, void *board,
     unsigned count = PROCESSES_MAX;
     int rc = nvml->memory(handle, &memory);
     if (rc == GW_NVML_GPU_IS_LOST || rc == GW_NVML_RESET_REQUIRED) {
-        state->lost = true;
+        *state = (struct gw_device_state){.lost = true};
         return;
     }
     if (rc == GW_NVML_SUCCESS)
@@ -372,9 +374,13 @@ static void look_at(const struct gw_nvml *nvml, void *handle, void *board,
 void gw_devices_look(struct gw_devices *devices, struct gw_device_state *states)
 {
     struct gw_nvml_event event;
-    memset(states, 0, devices->count * sizeof *states);
-    for (size_t i = 0; i < devices->count; i++)
+    for (size_t i = 0; i < devices->count; i++) {
+        struct gw_device_state *last = &devices->last[i];
+        states[i] =
+            (struct gw_device_state){.used_bytes = last->used_bytes, .processes = last->processes};
         look_at(&devices->nvml, devices->handles[i], devices->boards[i], &states[i]);
+        *last = states[i];
+    }
     for (int left = GW_DEVICES_MAX * GW_DEVICE_XIDS_MAX;
          left > 0 && devices->events &&
          devices->nvml.events_next(devices->events, &event, 0) == GW_NVML_SUCCESS;

@@ -184,8 +184,13 @@ static void how_they_are_doing(void **state)
     assert_int_equal(states[1].used_bytes, 5);
     assert_int_equal(states[1].xid_count, 1);
     assert_int_equal(states[1].xids[0], 13);
+    machine("gpu GPU-a memory=1000\ngpu GPU-b memory=1000 fails=999\n");
     gw_devices_look(devices, states); /* an error is told once */
     assert_int_equal(states[1].xid_count, 0);
+    assert_int_equal(states[1].used_bytes, 5); /* nobody says that it is back */
+    machine("gpu GPU-a memory=1000\ngpu GPU-b memory=1000 used=2\n");
+    gw_devices_look(devices, states);
+    assert_int_equal(states[1].used_bytes, 2);
     gw_devices_close(devices);
 }
 
