@@ -89,25 +89,42 @@ static int choose(struct gw_client *client, const char *text, bool narrowed,
     return rc;
 }
 
+/* Adds those of one list that are, or are not, in another. */
+static int add(struct gw_value *to, const struct gw_value *from, const struct gw_value *other,
+               bool in)
+{
+    int rc = 0;
+    for (size_t i = 0; i < gw_value_count(from) && rc == 0; i++) {
+        struct gw_value *one = gw_value_at(from, i);
+        if (is_listed(other, gw_table_number(one, "id")) == in)
+            rc = gw_list_push(to, gw_value_ref(one));
+    }
+    return rc;
+}
+
 /* Asks the listing's question, and keeps what the arguments choose of its answer. */
 static int query(struct gw_client *client, const struct gw_listing *listing, char **arguments,
                  const struct gw_value *question, struct gw_value **answer, struct gw_error *error)
 {
-    struct gw_value *all, *chosen;
+    struct gw_value *all, *chosen, *ordered;
     int rc = gw_client_query(client, listing->query, question, &all, error);
     if (rc < 0 || !*arguments) {
         *answer = all;
         return rc;
     }
     chosen = gw_list();
-    rc = chosen ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
+    ordered = gw_list(); /* as all are, whatever the order of the arguments */
+    rc = chosen && ordered ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
     for (; *arguments && rc == 0; arguments++)
         rc = choose(client, *arguments, question != NULL, all, chosen, error);
+    if (rc == 0 && (add(ordered, all, chosen, true) < 0 || add(ordered, chosen, all, false) < 0))
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     gw_value_unref(all);
+    gw_value_unref(chosen);
     if (rc < 0)
-        gw_value_unref(chosen);
+        gw_value_unref(ordered);
     else
-        *answer = chosen;
+        *answer = ordered;
     return rc;
 }
 

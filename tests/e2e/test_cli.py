@@ -162,7 +162,8 @@ class CommandLine(e2e.Case):
                                ([job, gang], [gang, job]), ([f"{job}-99"], [gang, job]),
                                (["all", "one"], [gang, job])):
             shown = self.gangway_json("jobs", *map(str, chosen))
-            self.assertEqual(sorted(j["id"] for j in shown), sorted(map(int, wanted)), chosen)
+            self.assertEqual([j["id"] for j in shown],  # the newest first
+                             sorted(map(int, wanted), reverse=True), chosen)
         self.assertIn("there is no job 99", self.gangway("jobs", job, "99", rc=2).stderr)
         self.assertIn("there is no job \"two\"", self.gangway("jobs", "two", rc=2).stderr)
         self.assertIn("is not a job", self.gangway("jobs", "1,,", rc=2).stderr)
