@@ -142,6 +142,40 @@ static void what_waits_at_its_worker_does_not_run(void **state)
     free_world(w);
 }
 
+static void ask_for(struct world *w, uint32_t verb)
+{
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {7, 1, verb}});
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+}
+
+/* Nor does it take the place, in what is counted, of what came to its lane after it and runs: here
+ * the last task of the first job, which was paused meanwhile. */
+static void what_waits_at_its_worker_takes_no_slot_of_others(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST, false, 0});
+    const struct gw_message *assign = must(w, WORKER, GW_MESSAGE_assign);
+    const uint64_t first = attempt_in(assign, 0), other = attempt_in(assign, 1);
+    ask_for(w, GW_ASK_PAUSE);
+    finish_after(w, 0, first, MS);
+    send_spec(w, (struct gw_msg_spec){.key = 2});
+    submit(w, (struct chunk){2, 6, GW_SUBMIT_LAST, true, 0});
+    for (int i = 0; i < 2; i++)
+        finish_after(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), MS);
+    assert_true(called(w, 2, "handed") > 0);
+    ask_for(w, GW_ASK_RESUME);
+    finish_after(w, 0, other, MS);
+    assert_true(called(w, 2, "handed") > 0);
+    for (int64_t job = 1; job <= 2; job++) {
+        assert_int_equal(of_job(w, job, "running"), 1);
+        assert_int_equal(called(w, job, "running"), 1);
+    }
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +184,7 @@ int main(void)
         cmocka_unit_test(what_says_that_it_started_runs),
         cmocka_unit_test(a_gang_is_one_task_that_runs),
         cmocka_unit_test(what_waits_at_its_worker_does_not_run),
+        cmocka_unit_test(what_waits_at_its_worker_takes_no_slot_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
