@@ -22,7 +22,8 @@ struct gw_connection {
     uint32_t worker;                                      /* its number, once it was welcomed */
     struct gw_transport *transport;                       /* the link's; NULL: a unix socket */
     char who[GW_TOKEN_USER_MAX + GW_TOKEN_ID_BYTES + 16]; /* by TLS: for the log */
-    bool revoked; /* its token was, while it was connected */
+    struct gw_token token;                                /* by TLS: as it was when it said hello */
+    bool revoked; /* that was, while it was connected, or waited to be mended */
     bool link_closed;
     bool told_core;
     struct gw_backlog *backlog; /* of a worker's, by TLS; else NULL */

@@ -77,6 +77,12 @@ const struct gw_token *gw_door_admit(const struct gw_door *door,
     return token && gw_tls_has_secret(transport, token->secret) ? token : NULL;
 }
 
+bool gw_door_knows(const struct gw_door *door, const struct gw_token *token)
+{
+    const struct gw_token *known = gw_token_file_find(&door->file, token->id);
+    return known && gw_tls_secret_equals(known->secret, token->secret);
+}
+
 uint32_t gw_door_uid(const struct gw_door *door, const struct gw_token *token)
 {
     if (token->role == GW_TOKEN_WORKER)

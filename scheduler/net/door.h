@@ -18,7 +18,7 @@ struct gw_door_options {
     const char *tokens; /* path of the token file; both borrowed during the call */
     /* A connection came; the handshake is still to be made. The transport is the callee's. */
     void (*on_accept)(struct gw_transport *transport, void *arg);
-    /* Tokens have gone or changed: who came in by them and is not let in by gw_door_admit any more
+    /* Tokens have gone or changed: who came in by one that is not known any more (gw_door_knows)
      * must go. */
     void (*on_revoked)(void *arg);
     void (*on_closed)(void *arg); /* gw_door_close is through */
@@ -41,6 +41,9 @@ const char *gw_door_address(const struct gw_door *door);
  * next turn. */
 const struct gw_token *gw_door_admit(const struct gw_door *door,
                                      const struct gw_transport *transport);
+
+/* gw_door_knows tells whether a token that was admitted still is one, with the same secret. */
+bool gw_door_knows(const struct gw_door *door, const struct gw_token *token);
 
 /* gw_door_uid gives the number by which the core knows who came in: a user's is the same in every
  * life of a scheduler, and that of the scheduler's own user where the names are the same; a

@@ -34,6 +34,7 @@ static int identify_token(struct gw_connection *connection, const struct gw_msg_
     const struct gw_token *token = gw_door_admit(door, connection->transport);
     if (!token)
         return gw_error_set(error, GW_EPERM, "the token was revoked");
+    connection->token = *token;
     (void)snprintf(connection->who, sizeof connection->who, "%s (token %s)", token->user,
                    token->id);
     const bool worker = hello->role != GW_ROLE_CLIENT;

@@ -280,8 +280,8 @@ static void connection_on_broken_timeout(uv_timer_t *timer)
 /* Neither side closed it: something between the two did. */
 static bool may_be_mended(const struct gw_connection *connection, const struct gw_error *error)
 {
-    return !connection->server->closing && connection->backlog && connection->worker &&
-           (error->code == GW_ECLOSED || error->code == GW_EIO) &&
+    return !connection->server->closing && !connection->revoked && connection->backlog &&
+           connection->worker && (error->code == GW_ECLOSED || error->code == GW_EIO) &&
            !gw_tls_ended(connection->transport);
 }
 
@@ -503,13 +503,16 @@ static void door_on_revoked(void *arg)
     while (gw_map_next(&server->connections, &at, &id, &value)) {
         struct gw_connection *connection = (struct gw_connection *)(uintptr_t)value;
         struct gw_error error;
-        if (!connection->transport || !connection->role || connection->link_closed ||
-            gw_door_admit(server->door, connection->transport))
+        if (!*connection->token.id || !connection->role || !gw_connection_reachable(connection) ||
+            gw_door_knows(server->door, &connection->token))
             continue;
         (void)gw_error_set(&error, GW_EPERM, "the token was revoked");
         gw_log_warn("closing a connection of %s: %s", connection->who, error.text);
         connection->revoked = true;
-        gw_connection_refuse(connection, &error);
+        if (connection->broken) /* nobody is to mend it */
+            gw_connection_end(connection);
+        else
+            gw_connection_refuse(connection, &error);
     }
 }
 

@@ -19,7 +19,7 @@ class Proxy:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
         self.pairs, self.held, self.accepted, self.order = [], [], 0, []
-        self.late = {}
+        self.late, self.shuts = {}, False
         self.lock = threading.Condition()
         self.wake, self.woken = socket.socketpair()
         self.thread = threading.Thread(target=self.run)
@@ -44,6 +44,11 @@ class Proxy:
         """The same, but when the scheduler resets one of them, what that held for the worker is
         carried, and its end, before anything else is."""
         self.tell(self.keep)
+
+    def shut(self):
+        """Resets all connections, and every new one."""
+        self.shuts = True
+        self.cut()
 
     def close(self):
         self.tell(self.reset)
@@ -98,6 +103,9 @@ class Proxy:
 
     def accept(self, selector):
         one, _ = self.listener.accept()
+        if self.shuts:
+            one.close()
+            return
         other = socket.create_connection(self.to)
         self.pairs.append((one, other))
         selector.register(one, selectors.EVENT_READ, other)
@@ -147,7 +155,7 @@ class Mend(e2e.Case):
     def setUp(self):
         super().setUp()
         admin = self.gangway_json("token", "create", "--user", "root", "--role", "admin")
-        token = self.gangway_json("token", "create", "--user", "w", "--role", "worker")
+        self.token = self.gangway_json("token", "create", "--user", "w", "--role", "worker")
         self.scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
         address = self.scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
         self.proxy = Proxy(address)
@@ -155,7 +163,7 @@ class Mend(e2e.Case):
         self.client = {"GANGWAY_ADDRESS": address, "GANGWAY_TOKEN": admin["token"]}
         self.worker = self.start(
             e2e.BINARY, "worker", "--connect", self.proxy.address, "--slots", "3",
-            env={"GANGWAY_TOKEN": token["token"]})
+            env={"GANGWAY_TOKEN": self.token["token"]})
         self.worker.wait_output("other workers reach this one")
 
     def begin(self):
@@ -233,6 +241,24 @@ class Mend(e2e.Case):
         self.gangway("cancel", self.job, env=self.client)
         self.gangway("wait", self.job, env=self.client, rc=130)
         self.stop()
+
+    @e2e.not_for_tsan
+    def test_revoked_while_it_is_broken(self):
+        """Nobody waits for who may not come back, nor is its end charged to anybody."""
+        self.begin()
+        self.proxy.shut()
+        self.scheduler.wait_output("the connection of worker 1 broke")
+        self.gangway("token", "revoke", self.token["id"])
+        self.scheduler.wait_output("the token was revoked")
+        while self.gangway_json("status", env=self.client)["workers"]:
+            pass
+        self.assertRegex(self.gangway("story", self.job + "/0", env=self.client).stdout,
+                         "was lost: its token was revoked(.|\n)*ready to run")
+        self.gangway("cancel", self.job, env=self.client)
+        self.worker.kill()
+        self.worker.wait()
+        self.gangway("down", env=self.client)
+        self.assertEqual(self.scheduler.wait(), 0)
 
     def test_gone(self):
         """A worker that is really gone is lost at once: nobody waits for it to mend anything."""

@@ -177,6 +177,7 @@
     X(WARMED, "rests of a worker forgotten: it did well")                                          \
     X(REST_LOST, "rest lost with the scheduler")                                                   \
     X(WENT_ELSEWHERE, "rank placed while another worker rests")                                    \
+    X(REVOKED_BROKEN, "token revoked of a worker whose connection is broken")                      \
     X(PAUSED_EARLY, "job paused as a gang of it prepares")                                         \
     X(PAUSED_ANEW, "job paused before its gangs are back")                                         \
     X(PAUSED_STILL, "gang told to pause by another life")                                          \

@@ -72,6 +72,8 @@ static void close_revoked(struct sim *sim, struct conn *conn)
 static void revoke_worker(struct sim *sim, struct host *host)
 {
     sim_fault(sim, FAULT_REVOKED);
+    if (host->scheduler->held_until_ns > sim->now_ns) /* it waits to be mended */
+        sim_fault(sim, FAULT_REVOKED_BROKEN);
     sim_log(sim, "the token of host %u is revoked", host->number);
     GW_MUST(gw_map_put(&sim->revocations->revoked, host->incarnation, 1));
     close_revoked(sim, host->scheduler);
@@ -148,10 +150,9 @@ static void revoke_client(struct sim *sim, struct client *client)
 /* -- When ----------------------------------------------------------------------------------------
  */
 
-static bool may_close(const struct sim *sim, const struct conn *conn)
+static bool may_close(const struct conn *conn)
 {
-    return conn && !conn->cut && conn->ends[0].open && conn->ends[1].open &&
-           conn->held_until_ns <= sim->now_ns;
+    return conn && !conn->cut && conn->ends[0].open && conn->ends[1].open;
 }
 
 /* Not by the stream of chance that all else follows: the other seeds are as they were. */
@@ -167,10 +168,10 @@ static void on_revoke(struct sim *sim, void *arg)
     if (sim_crash_down(sim))
         return;
     if (!sim->revocations->client && (chance >> 16) % 100 < CLIENT_PERCENT) {
-        if (client->alive && client->greeted && may_close(sim, client->conn))
+        if (client->alive && client->greeted && may_close(client->conn))
             revoke_client(sim, client);
     } else if (host->core && host->scheduler && host->welcomed == host->scheduler->id &&
-               may_close(sim, host->scheduler)) {
+               may_close(host->scheduler)) {
         revoke_worker(sim, host);
         if ((chance >> 32) % 100 < CRASH_PERCENT)
             sim_crash_soon(sim, (chance >> 40) % (5 * MS));
