@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { COUNT_MAX = 500, TURNS = 7, CORES = 2 };
+enum { COUNT_MAX = 500, TURNS = 21, CORES = 2 };
 
 static const char *const command_argv[] = {"/bin/true", NULL};
 
